@@ -1,0 +1,82 @@
+/**
+ * The one error type that crosses layers. A service throws an AppError; `platform/envelopes.ts` turns it into a
+ * body for the plane that asked. Anything else that is thrown counts as `internal` and is never shown to a client.
+ */
+
+/** Kind of failure -> HTTP status: the only such table. */
+export const STATUS_OF_KIND = {
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  invalid: 422,
+  rate_limited: 429,
+  internal: 500,
+  upstream_failed: 502,
+  unavailable: 503,
+} as const;
+
+export type ErrorKind = keyof typeof STATUS_OF_KIND;
+
+/** Messages by field name; `_` holds what concerns the request as a whole. Never holds a submitted value. */
+export type FieldErrors = Record<string, string[]>;
+
+export interface AppErrorOptions {
+  /** The contract's code, where it names one (`SLUG_ALREADY_EXISTS`, `list_archived`). */
+  code?: string;
+  /** Extra facts for the client: spread into a data-plane body, `error.details` on the management plane. */
+  details?: Record<string, unknown>;
+  /** Validation messages by field. */
+  errors?: FieldErrors;
+  /** Seconds after which a retry makes sense; becomes the Retry-After header. */
+  retry_after_s?: number;
+  cause?: unknown;
+}
+
+export class AppError extends Error {
+  readonly kind: ErrorKind;
+  readonly code: string | undefined;
+  readonly details: Record<string, unknown> | undefined;
+  readonly errors: FieldErrors | undefined;
+  readonly retry_after_s: number | undefined;
+
+  constructor(kind: ErrorKind, message: string, options: AppErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'AppError';
+    this.kind = kind;
+    this.code = options.code;
+    this.details = options.details;
+    this.errors = options.errors;
+    this.retry_after_s = options.retry_after_s;
+  }
+
+  get status(): number {
+    return STATUS_OF_KIND[this.kind];
+  }
+}
+
+/** 422 with messages by field; the summary is the first of them, so that a client that shows only `message` helps too. */
+export function invalid(errors: FieldErrors, options: Omit<AppErrorOptions, 'errors'> = {}): AppError {
+  const [field, messages] = Object.entries(errors)[0] ?? ['_', ['The request is not valid.']];
+  const first = messages[0] ?? 'is not valid';
+  const message = field === '_' ? first : `${field}: ${first}`;
+  return new AppError('invalid', message, { ...options, errors });
+}
+
+/** 404 for what is missing and for what belongs to another tenant alike. */
+export function notFound(noun: string): AppError {
+  return new AppError('not_found', `${noun} not found.`);
+}
+
+export function conflict(message: string, options: AppErrorOptions = {}): AppError {
+  return new AppError('conflict', message, options);
+}
+
+export function forbidden(message: string, options: AppErrorOptions = {}): AppError {
+  return new AppError('forbidden', message, options);
+}
+
+/** The message of an unknown thrown value, for logs and operator output. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
