@@ -1,0 +1,276 @@
+/** The only reader of the environment: settings and `serve` flags become one frozen Config, or an error that names the setting. */
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { AppError } from './errors.ts';
+import * as limits from './limits.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export interface Config {
+  readonly data_dir: string;
+  readonly host: string;
+  readonly port: number;
+  /** Without a trailing slash. */
+  readonly public_url: string;
+  readonly env: string;
+  readonly master_key: string | null;
+  readonly master_key_file: string | null;
+  readonly passphrase: string | null;
+  readonly max_upload_bytes: number;
+  readonly allowed_mime_types: readonly string[];
+  readonly uploads_per_minute: number;
+  readonly max_email_body_bytes: number;
+  readonly email_retry_delays_s: readonly [number, number];
+  readonly captcha_verify_url: string;
+  readonly captcha_timeout_ms: number;
+  readonly dns_servers: readonly string[];
+  readonly import_rows_per_minute: number;
+  readonly trusted_proxies: readonly string[];
+  readonly log_level: LogLevel;
+  readonly log_format: 'text' | 'json';
+}
+
+/** Flags of the command line; a flag wins over its variable. */
+export interface ConfigFlags {
+  data_dir?: string | undefined;
+  host?: string | undefined;
+  port?: string | undefined;
+  public_url?: string | undefined;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const KNOWN = [
+  'SATCHEL_DATA_DIR',
+  'SATCHEL_HOST',
+  'SATCHEL_PORT',
+  'SATCHEL_PUBLIC_URL',
+  'SATCHEL_ENV',
+  'SATCHEL_MASTER_KEY',
+  'SATCHEL_MASTER_KEY_FILE',
+  'SATCHEL_PASSPHRASE',
+  'SATCHEL_MAX_UPLOAD_BYTES',
+  'SATCHEL_ALLOWED_MIME_TYPES',
+  'SATCHEL_UPLOADS_PER_MINUTE',
+  'SATCHEL_MAX_EMAIL_BODY_BYTES',
+  'SATCHEL_EMAIL_RETRY_DELAYS',
+  'SATCHEL_CAPTCHA_VERIFY_URL',
+  'SATCHEL_CAPTCHA_TIMEOUT_MS',
+  'SATCHEL_DNS_SERVERS',
+  'SATCHEL_IMPORT_ROWS_PER_MINUTE',
+  'SATCHEL_TRUSTED_PROXIES',
+  'SATCHEL_LOG_LEVEL',
+  'SATCHEL_LOG_FORMAT',
+] as const;
+
+type Setting = (typeof KNOWN)[number];
+
+function bad(setting: string, expected: string): AppError {
+  return new AppError('invalid', `${setting} ${expected}.`);
+}
+
+/**
+ * Reads and checks the settings. Empty variables count as unset.
+ * Throws AppError `invalid` whose message names the first setting that makes no sense, or an unknown SATCHEL_ variable.
+ */
+export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_terminal = false): Config {
+  refuseUnknown(env);
+  const get = (name: Setting): string | null => env[name]?.trim() || null;
+  const host = readHost(flags.host ?? get('SATCHEL_HOST'));
+  const port = readInteger(flags.port ?? get('SATCHEL_PORT'), {
+    name: 'SATCHEL_PORT',
+    fallback: 8420,
+    min: 0,
+    max: 65_535,
+  });
+  const sources = (['SATCHEL_MASTER_KEY', 'SATCHEL_MASTER_KEY_FILE', 'SATCHEL_PASSPHRASE'] as const).filter(
+    (name) => get(name),
+  );
+  if (sources.length > 1) throw bad(sources.join(' and '), 'exclude each other: set only one of them');
+  return Object.freeze({
+    data_dir: resolve(flags.data_dir ?? get('SATCHEL_DATA_DIR') ?? './data'),
+    host,
+    port,
+    public_url: readPublicUrl(flags.public_url ?? get('SATCHEL_PUBLIC_URL'), port),
+    env: get('SATCHEL_ENV') ?? 'production',
+    master_key: get('SATCHEL_MASTER_KEY'),
+    master_key_file: get('SATCHEL_MASTER_KEY_FILE'),
+    passphrase: env.SATCHEL_PASSPHRASE || null,
+    max_upload_bytes: readInteger(get('SATCHEL_MAX_UPLOAD_BYTES'), {
+      name: 'SATCHEL_MAX_UPLOAD_BYTES',
+      fallback: limits.DEFAULT_MAX_UPLOAD_BYTES,
+      min: 1,
+      max: 1024 ** 4,
+    }),
+    allowed_mime_types: readMimeTypes(get('SATCHEL_ALLOWED_MIME_TYPES')),
+    uploads_per_minute: readInteger(get('SATCHEL_UPLOADS_PER_MINUTE'), {
+      name: 'SATCHEL_UPLOADS_PER_MINUTE',
+      fallback: limits.DEFAULT_UPLOADS_PER_MINUTE,
+      min: 1,
+      max: 1_000_000,
+    }),
+    max_email_body_bytes: readInteger(get('SATCHEL_MAX_EMAIL_BODY_BYTES'), {
+      name: 'SATCHEL_MAX_EMAIL_BODY_BYTES',
+      fallback: limits.DEFAULT_MAX_EMAIL_BODY_BYTES,
+      min: 1,
+      max: 25 * 1024 * 1024,
+    }),
+    email_retry_delays_s: readRetryDelays(get('SATCHEL_EMAIL_RETRY_DELAYS')),
+    captcha_verify_url: readUrl(
+      get('SATCHEL_CAPTCHA_VERIFY_URL') ?? 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
+      'SATCHEL_CAPTCHA_VERIFY_URL',
+    ).href,
+    captcha_timeout_ms: readInteger(get('SATCHEL_CAPTCHA_TIMEOUT_MS'), {
+      name: 'SATCHEL_CAPTCHA_TIMEOUT_MS',
+      fallback: limits.DEFAULT_CAPTCHA_TIMEOUT_MS,
+      min: 1,
+      max: 60_000,
+    }),
+    dns_servers: readDnsServers(get('SATCHEL_DNS_SERVERS')),
+    import_rows_per_minute: readInteger(get('SATCHEL_IMPORT_ROWS_PER_MINUTE'), {
+      name: 'SATCHEL_IMPORT_ROWS_PER_MINUTE',
+      fallback: limits.DEFAULT_IMPORT_ROWS_PER_MINUTE,
+      min: 1,
+      max: 10_000_000,
+    }),
+    trusted_proxies: readProxies(get('SATCHEL_TRUSTED_PROXIES')),
+    log_level: readChoice(
+      get('SATCHEL_LOG_LEVEL'),
+      'SATCHEL_LOG_LEVEL',
+      ['debug', 'info', 'warn', 'error'],
+      'info',
+    ),
+    log_format: readChoice(
+      get('SATCHEL_LOG_FORMAT'),
+      'SATCHEL_LOG_FORMAT',
+      ['text', 'json'],
+      is_terminal ? 'text' : 'json',
+    ),
+  });
+}
+
+/** The process's own environment, handed on explicitly so that nothing else reads it. */
+export function processEnvironment(): Environment {
+  return process.env;
+}
+
+function refuseUnknown(env: Environment): void {
+  const known: readonly string[] = KNOWN;
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('SATCHEL_') && !known.includes(name)) {
+      throw bad(name, `is not a setting of Satchel; the settings are ${KNOWN.join(', ')}`);
+    }
+  }
+}
+
+function readInteger(
+  text: string | null,
+  rule: { name: string; fallback: number; min: number; max: number },
+): number {
+  if (text === null) return rule.fallback;
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= rule.min && value <= rule.max)) {
+    throw bad(rule.name, `must be a whole number from ${rule.min} to ${rule.max}`);
+  }
+  return value;
+}
+
+function readHost(text: string | null): string {
+  const host = text ?? '127.0.0.1';
+  if (isIP(host) === 0 && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(host)) {
+    throw bad('SATCHEL_HOST', 'must be an IP address or a host name, such as 127.0.0.1 or 0.0.0.0');
+  }
+  return host;
+}
+
+function readUrl(text: string, name: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw bad(name, 'must be a full http or https address, such as https://files.example.com');
+  }
+  return url;
+}
+
+function readPublicUrl(text: string | null, port: number): string {
+  if (text === null) return `http://localhost:${port}`;
+  const url = readUrl(text, 'SATCHEL_PUBLIC_URL');
+  if (url.search || url.hash || url.username || url.password) {
+    throw bad('SATCHEL_PUBLIC_URL', 'must have no user, query or fragment');
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+function readList(text: string | null): string[] {
+  return (text ?? '')
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}
+
+function readMimeTypes(text: string | null): readonly string[] {
+  const types = readList(text).map((type) => type.toLowerCase());
+  if (types.some((type) => !/^[a-z0-9!#$&^_.+-]+\/([a-z0-9!#$&^_.+-]+|\*)$/.test(type))) {
+    throw bad('SATCHEL_ALLOWED_MIME_TYPES', 'must be a comma-separated list such as image/*,application/pdf');
+  }
+  return types;
+}
+
+function readRetryDelays(text: string | null): readonly [number, number] {
+  if (text === null) return limits.DEFAULT_EMAIL_RETRY_DELAYS_S;
+  const parts = readList(text);
+  const [first, second] = parts.map((part) => (/^\d{1,6}$/.test(part) ? Number(part) : Number.NaN));
+  if (
+    parts.length !== 2 ||
+    first === undefined ||
+    second === undefined ||
+    !(first <= 86_400) ||
+    !(second <= 86_400)
+  ) {
+    throw bad(
+      'SATCHEL_EMAIL_RETRY_DELAYS',
+      'must be two whole numbers of seconds up to 86400, such as 15,60',
+    );
+  }
+  return [first, second];
+}
+
+/** `ip`, `ip:port` or `[ipv6]:port`. */
+function readDnsServers(text: string | null): readonly string[] {
+  const servers = readList(text);
+  for (const server of servers) {
+    const match = /^(?:\[([^\]]+)\]|([^:]+)|([0-9a-f:]+))(?::(\d{1,5}))?$/i.exec(server);
+    const ip = match?.[1] ?? match?.[2] ?? match?.[3] ?? '';
+    if (isIP(server) === 0 && (isIP(ip) === 0 || Number(match?.[4] ?? 53) > 65_535)) {
+      throw bad('SATCHEL_DNS_SERVERS', 'must be a comma-separated list of ip:port, such as 9.9.9.9:53');
+    }
+  }
+  return servers;
+}
+
+function readProxies(text: string | null): readonly string[] {
+  const proxies = readList(text);
+  for (const proxy of proxies) {
+    const [ip = '', bits, ...rest] = proxy.split('/');
+    const family = isIP(ip);
+    const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+    if (family === 0 || !fits || rest.length > 0) {
+      throw bad(
+        'SATCHEL_TRUSTED_PROXIES',
+        'must be a comma-separated list of addresses or networks, such as 10.0.0.0/8',
+      );
+    }
+  }
+  return proxies;
+}
+
+function readChoice<T extends string>(
+  text: string | null,
+  name: string,
+  choices: readonly T[],
+  fallback: T,
+): T {
+  if (text === null) return fallback;
+  const choice = choices.find((candidate) => candidate === text);
+  if (choice === undefined) throw bad(name, `must be one of ${choices.join(', ')}`);
+  return choice;
+}
