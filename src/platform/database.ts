@@ -1,0 +1,222 @@
+/** The database: opening it with the right settings, reading, and `write()`, the only way to change rows. */
+import { SQLiteError, Database as Sqlite } from 'bun:sqlite';
+import { chmodSync } from 'node:fs';
+import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
+import { AppError } from '../errors.ts';
+import { BUSY_TIMEOUT_MS } from '../limits.ts';
+
+/** A connection to query: in a `write()` it sees that transaction, `Database.read` sees what is committed. */
+export type Tx = BunSQLiteDatabase<Record<string, never>> & { $client: Sqlite };
+
+export interface Database {
+  /** Committed state. Refuses changes. */
+  readonly read: Tx;
+  /**
+   * Runs `change` in a savepoint of the next shared transaction and resolves once the commit that carries it is on
+   * disk. Changes that arrive in the same turn of the event loop share one transaction and one fsync. A change that
+   * throws is undone alone and rejects alone. Throws AppError `unavailable` when the disk is full or fails; then
+   * nothing of it is kept.
+   */
+  write<T>(
+    change: (tx: Tx) => T,
+    ...refusal: T extends PromiseLike<unknown>
+      ? ['a change must be synchronous: an await would commit half of it']
+      : []
+  ): Promise<T>;
+  /** Changes whenever another connection, of this process or another, has committed. */
+  dataVersion(): number;
+  /** Whether the last write failed because the disk was full or failing. */
+  isFailing(): boolean;
+  /** Commits what is queued, then closes. */
+  close(): Promise<void>;
+}
+
+interface QueuedChange {
+  run(tx: Tx): unknown;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** Opens one connection with the settings all of Satchel relies on, and makes sure they took. */
+function openConnection(path: string, options: { create: boolean; query_only: boolean }): Sqlite {
+  const sqlite = new Sqlite(path, { readwrite: true, create: options.create, strict: true });
+  sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  sqlite.run('PRAGMA journal_mode = WAL');
+  sqlite.run('PRAGMA synchronous = FULL');
+  sqlite.run('PRAGMA foreign_keys = ON');
+  sqlite.run('PRAGMA temp_store = MEMORY');
+  // A WAL that one burst made large is cut back at the next checkpoint instead of keeping the disk space.
+  sqlite.run(`PRAGMA journal_size_limit = ${64 * 1024 * 1024}`);
+  if (options.query_only) sqlite.run('PRAGMA query_only = ON');
+  const pragma = (name: string): unknown => sqlite.query(`PRAGMA ${name}`).values()[0]?.[0];
+  if (pragma('journal_mode') !== 'wal' || pragma('synchronous') !== 2 || pragma('foreign_keys') !== 1) {
+    sqlite.close();
+    throw new AppError('internal', `The database at ${path} does not accept WAL, FULL and foreign keys.`);
+  }
+  return sqlite;
+}
+
+const DISK_FAILURES = ['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_CANTOPEN', 'SQLITE_READONLY'];
+
+/** SQLite's own error, also where drizzle wrapped it; null for any other. */
+export function sqliteErrorOf(error: unknown): SQLiteError | null {
+  if (error instanceof SQLiteError) return error;
+  return error instanceof Error && error.cause !== undefined ? sqliteErrorOf(error.cause) : null;
+}
+
+/** Whether a change failed because it would have broken a UNIQUE constraint. */
+export function isUniqueViolation(error: unknown): boolean {
+  return sqliteErrorOf(error)?.code === 'SQLITE_CONSTRAINT_UNIQUE';
+}
+
+function isDiskFailure(error: unknown): boolean {
+  const code = sqliteErrorOf(error)?.code ?? '';
+  return DISK_FAILURES.some((failure) => code.startsWith(failure));
+}
+
+/** What SQLite's own failures mean to a caller; anything else is passed on as it is. */
+function explain(error: unknown): unknown {
+  if (isDiskFailure(error)) {
+    return new AppError(
+      'unavailable',
+      'The disk of the server is full or failing: nothing was stored. Try again later.',
+      {
+        retry_after_s: 30,
+        cause: error,
+      },
+    );
+  }
+  if (sqliteErrorOf(error)?.code?.startsWith('SQLITE_BUSY')) {
+    return new AppError('unavailable', 'The database is busy. Try again in a moment.', {
+      retry_after_s: 1,
+      cause: error,
+    });
+  }
+  return error;
+}
+
+/** Opens (and with `create` makes) the database file with mode 0600. Migrations are the caller's next step. */
+export function openDatabase(path: string, options: { create: boolean }): Database {
+  const writer = openConnection(path, { create: options.create, query_only: false });
+  chmodSync(path, 0o600);
+  const reader = openConnection(path, { create: false, query_only: true });
+  return new GroupCommitDatabase(writer, reader);
+}
+
+class GroupCommitDatabase implements Database {
+  readonly read: Tx;
+  readonly #tx: Tx;
+  readonly #writer: Sqlite;
+  readonly #reader: Sqlite;
+  #queue: QueuedChange[] = [];
+  #is_scheduled = false;
+  #is_failing = false;
+  #is_closed = false;
+
+  constructor(writer: Sqlite, reader: Sqlite) {
+    this.#writer = writer;
+    this.#reader = reader;
+    this.#tx = drizzle({ client: writer });
+    this.read = drizzle({ client: reader });
+  }
+
+  write<T>(change: (tx: Tx) => T, ..._refusal: unknown[]): Promise<T> {
+    if (this.#is_closed)
+      return Promise.reject(new AppError('unavailable', 'The server is stopping.', { retry_after_s: 5 }));
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    let value: { is: T } | undefined;
+    this.#queue.push({
+      run: (tx) => {
+        value = { is: change(tx) };
+        return value.is;
+      },
+      resolve: () => (value ? resolve(value.is) : reject(new Error('a change resolved before it ran'))),
+      reject,
+    });
+    if (!this.#is_scheduled) {
+      this.#is_scheduled = true;
+      setImmediate(() => this.#flush());
+    }
+    return promise;
+  }
+
+  dataVersion(): number {
+    const value = this.#reader.query('PRAGMA data_version').values()[0]?.[0];
+    return typeof value === 'number' ? value : 0;
+  }
+
+  isFailing(): boolean {
+    return this.#is_failing;
+  }
+
+  close(): Promise<void> {
+    this.#is_closed = true;
+    this.#flush();
+    this.#reader.close();
+    this.#writer.close();
+    return Promise.resolve();
+  }
+
+  /** One transaction for all that is queued. Nobody is told of success before the commit is on disk. */
+  #flush(): void {
+    this.#is_scheduled = false;
+    const group = this.#queue;
+    if (group.length === 0) return;
+    this.#queue = [];
+    const done: QueuedChange[] = [];
+    const refused: { change: QueuedChange; error: unknown }[] = [];
+    try {
+      this.#writer.run('BEGIN IMMEDIATE');
+      for (const change of group) {
+        const error = this.#runInSavepoint(change);
+        if (error === null) done.push(change);
+        else refused.push({ change, error: error.reason });
+      }
+      this.#writer.run('COMMIT');
+      this.#is_failing = false;
+    } catch (error) {
+      this.#is_failing = isDiskFailure(error);
+      if (this.#writer.inTransaction) this.#writer.run('ROLLBACK');
+      const reason = explain(error);
+      for (const change of group) change.reject(reason);
+      return;
+    }
+    for (const { change, error } of refused) change.reject(explain(error));
+    for (const change of done) change.resolve(undefined);
+  }
+
+  /** Null when the change stands, else why it was undone. Throws when SQLite gave up the whole transaction. */
+  #runInSavepoint(change: QueuedChange): { reason: unknown } | null {
+    this.#writer.run('SAVEPOINT change');
+    try {
+      const value = change.run(this.#tx);
+      if (value instanceof Promise) {
+        value.catch(() => {});
+        throw new Error('write() got an asynchronous change');
+      }
+      this.#writer.run('RELEASE change');
+      return null;
+    } catch (error) {
+      if (!this.#writer.inTransaction || isDiskFailure(error)) throw error;
+      this.#writer.run('ROLLBACK TO change');
+      this.#writer.run('RELEASE change');
+      return { reason: error };
+    }
+  }
+}
+
+/**
+ * A prepared statement for each connection, built at first use: the way of the hot paths, which would else spend more
+ * time on building SQL than SQLite on running it.
+ */
+export function statement<T>(build: (tx: Tx) => T): (tx: Tx) => T {
+  const built = new WeakMap<Tx, T>();
+  return (tx) => {
+    let prepared = built.get(tx);
+    if (prepared === undefined) {
+      prepared = build(tx);
+      built.set(tx, prepared);
+    }
+    return prepared;
+  };
+}
