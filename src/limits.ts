@@ -71,6 +71,10 @@ export const MAX_URL_CHARS = 2_048;
 export const MAX_LIST_ENTRIES = 50;
 /** Contract: candidates of one origin check. */
 export const MAX_ORIGIN_CHECKS = 50;
+/** The longest host name with a scheme and a port fits with room; a longer origin is no origin. */
+export const MAX_ORIGIN_CHARS = 300;
+/** Google Play and the App Store both stop at 255 (Apple) or earlier. */
+export const MAX_APP_ID_CHARS = 255;
 /** Decision: tokens live 90 days by default, and touch last use at most once a minute. */
 export const DEFAULT_TOKEN_DAYS = 90;
 export const TOKEN_LAST_USED_GRANULARITY_MS = 60_000;
@@ -122,6 +126,12 @@ export const DKIM_KEY_BITS = 2_048;
 export const DNS_DEADLINE_MS = 5_000;
 /** One UDP try; with two tries a server the look-up stays within its deadline. */
 export const DNS_TRY_TIMEOUT_MS = 1_500;
+export const DNS_TRIES_PER_SERVER = 2;
+/** DNS Flag Day 2020: the largest UDP answer that crosses every common network unfragmented. */
+export const DNS_UDP_PAYLOAD_BYTES = 1_232;
+/** RFC 1035 2.3.4: a label and a whole name, written with dots. */
+export const MAX_DNS_LABEL_CHARS = 63;
+export const MAX_DNS_NAME_CHARS = 253;
 
 /* --- Captcha -------------------------------------------------------------------------------------------------- */
 
