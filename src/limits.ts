@@ -117,6 +117,16 @@ export const SMTP_COMMAND_TIMEOUT_MS = 30_000;
 export const SMTP_DATA_TIMEOUT_MS = 120_000;
 /** Open connections to one relay; most providers allow at least 10. */
 export const SMTP_CONNECTIONS_PER_MAILBOX = 10;
+/** Servers drop an idle connection after one to five minutes; closing first avoids most races with that. */
+export const SMTP_IDLE_CLOSE_MS = 30_000;
+/** Worker thread and its 20 to 30 MB are given back after this long without a mail. */
+export const MAILER_IDLE_STOP_MS = 5 * 60_000;
+/** Mails whose attachments sum up to more are streamed from disk, twice when signed, instead of being held in memory. */
+export const MAX_BUFFERED_MESSAGE_BYTES = 1024 * 1024;
+/** Parsed DKIM keys in memory, 2 KB each; far more than one team has sending domains. */
+export const MAX_CACHED_DKIM_KEYS = 500;
+/** HTML nested deeper than this is cut in a derived text part: the converter is recursive. */
+export const MAX_DERIVED_TEXT_DEPTH = 200;
 /** RFC 6376 3.3.3: signers use at least 1024 bits; 2048 is what receivers recommend. */
 export const DKIM_KEY_BITS = 2_048;
 

@@ -38,7 +38,7 @@ CREATE TABLE jobs (
   status TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed')),
   priority INTEGER NOT NULL, -- lower runs first
   lane TEXT NOT NULL,        -- what the job competes for, such as one sending domain
-  run_at INTEGER NOT NULL,
+  run_at INTEGER NOT NULL,   -- epoch ms; 0 means at once, whatever the clock does
   attempts INTEGER NOT NULL DEFAULT 0,
   max_attempts INTEGER NOT NULL,
   interruptions INTEGER NOT NULL DEFAULT 0, -- attempts cut off by a crash: they count in attempts, not towards max_attempts
@@ -51,7 +51,6 @@ CREATE TABLE jobs (
 ) STRICT;
 -- The claim walks this: most urgent first, then each lane and project by itself, so that all of them take turns.
 CREATE INDEX jobs_pending ON jobs (priority, lane, project_id, run_at, id) WHERE status = 'pending';
-CREATE INDEX jobs_next_run ON jobs (run_at) WHERE status = 'pending';
 CREATE INDEX jobs_processing ON jobs (id) WHERE status = 'processing';
 CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX jobs_by_project ON jobs (project_id, id);

@@ -1,0 +1,83 @@
+/** OpenAPI: what the `/docs` pages print of a route, derived from the same schemas that check its input. */
+import type { Plane, Route } from './http.ts';
+import { type TSchema, t } from './schema.ts';
+
+/** Names of the security schemes as the document declares them. */
+export const API_KEY_SCHEME = 'api_key';
+export const BEARER_SCHEME = 'access_token';
+
+const FAILURES: Record<Plane, readonly (readonly [string, string])[]> = {
+  data: [
+    ['401', 'Missing or invalid X-API-Key'],
+    ['403', 'Origin, app or permission refused'],
+    ['404', 'Not found, or not of this project'],
+    ['422', 'Validation failed'],
+    ['429', 'Rate or quota exceeded; see Retry-After'],
+  ],
+  management: [
+    ['401', 'Missing, malformed, unknown, revoked or expired token'],
+    ['403', 'The token lacks a capability'],
+    ['404', "Not found, or out of the token's scope"],
+    ['422', 'Validation failed'],
+  ],
+  status: [],
+  page: [],
+};
+
+/** The OpenAPI operation of a route. */
+export function openApiDetail(route: Route): Record<string, unknown> {
+  if (route.plane === 'page') return { hide: true };
+  const { docs } = route;
+  const responses: Record<string, unknown> = {
+    [String(route.status)]: {
+      description: 'Success',
+      ...(docs.response ? { content: { 'application/json': { schema: docs.response } } } : {}),
+    },
+  };
+  if (route.needs !== null) {
+    for (const [status, description] of FAILURES[route.plane]) responses[status] = { description };
+  }
+  return {
+    summary: docs.summary,
+    tags: [docs.tag],
+    description: describe(route),
+    parameters: [...pathParameters(route.path), ...queryParameters(docs.query)],
+    ...(docs.body
+      ? {
+          requestBody: {
+            required: true,
+            content: { [docs.consumes ?? 'application/json']: { schema: docs.body } },
+          },
+        }
+      : {}),
+    responses,
+    security: securityOf(route),
+  };
+}
+
+function describe(route: Route): string {
+  const needs =
+    route.needs && route.needs.length > 0
+      ? `Needs: ${route.needs.map((need) => `\`${need}\``).join(', ')}.`
+      : '';
+  return [route.docs.description, needs].filter((part) => part).join('\n\n');
+}
+
+function securityOf(route: Route): unknown[] {
+  if (route.needs === null) return [];
+  return [{ [route.plane === 'management' ? BEARER_SCHEME : API_KEY_SCHEME]: [] }];
+}
+
+function pathParameters(path: string): unknown[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: t.String(),
+  }));
+}
+
+function queryParameters(query: TSchema | undefined): unknown[] {
+  const properties: Record<string, TSchema> = query?.properties ?? {};
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: false, schema }));
+}

@@ -1,0 +1,156 @@
+/** The listener: mounts the routes on Elysia, answers what no route takes, and stops in an orderly way. */
+import type { Server } from 'bun';
+import { Elysia } from 'elysia';
+import { AppError, messageOf } from '../errors.ts';
+import { STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
+import { isPreflight, preflightResponse, setCorsHeaders } from './cors.ts';
+import type { Family } from './envelopes.ts';
+import {
+  answer,
+  failureResponse,
+  type HttpDeps,
+  PLANE_PREFIX,
+  type Plane,
+  type RequestContext,
+  type Route,
+  requestIdOf,
+} from './http.ts';
+import { openApiDetail } from './http-openapi.ts';
+
+type BunServer = Server<undefined>;
+
+export interface HttpServer {
+  /** Answers one request without a listener; tests call this. */
+  handle(request: Request): Promise<Response>;
+  /** Starts to listen; returns the port, which is chosen by the system for port 0. */
+  listen(): number;
+  /** Takes no new connection, lets requests in flight finish within the deadline, then closes what is left. */
+  stop(): Promise<void>;
+}
+
+/** Seconds a connection may idle between requests; bodies and downloads have deadlines of their own. */
+const IDLE_TIMEOUT_S = 60;
+/** Larger bodies never reach a handler: Bun would answer 413 with no body, so this stands far above every own limit. */
+const MAX_REQUEST_BODY_BYTES = 2 ** 50;
+
+export function createHttpServer(routes: readonly Route[], deps: HttpDeps): HttpServer {
+  let server: BunServer | null = null;
+  let in_flight = 0;
+  let notify_idle: (() => void) | null = null;
+
+  const contextOf = (request: Request, params: Record<string, string>): RequestContext => {
+    const peer = server?.requestIP(request)?.address ?? null;
+    return {
+      request,
+      url: new URL(request.url),
+      params,
+      request_id: requestIdOf(request, deps.clock.now()),
+      ip: deps.clientIp(peer, request.headers.get('x-forwarded-for')),
+      user_agent: request.headers.get('user-agent'),
+      keepOpen: () => server?.timeout(request, 0),
+    };
+  };
+
+  const app = mountRoutes(routes, deps, contextOf);
+
+  const handle = async (request: Request): Promise<Response> => {
+    in_flight += 1;
+    try {
+      if (isPreflight(request) && new URL(request.url).pathname.startsWith(`${PLANE_PREFIX.data}/`)) {
+        return preflightResponse(request);
+      }
+      return await app.handle(request);
+    } finally {
+      in_flight -= 1;
+      if (in_flight === 0) notify_idle?.();
+    }
+  };
+
+  return {
+    handle,
+    listen() {
+      server = Bun.serve({
+        hostname: deps.config.host,
+        port: deps.config.port,
+        idleTimeout: IDLE_TIMEOUT_S,
+        maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
+        development: false,
+        fetch: handle,
+        error: (error) => {
+          deps.logger.error('response failed', { error: messageOf(error), stack: error.stack });
+          return Response.json(
+            { success: false, message: 'Something went wrong on the server.' },
+            { status: 500 },
+          );
+        },
+      });
+      return server.port ?? deps.config.port;
+    },
+    async stop() {
+      const listening = server;
+      if (!listening) return;
+      // Not awaited: it resolves only when idle keep-alive connections are gone too, and those hold nothing.
+      void listening.stop(false);
+      if (in_flight > 0) {
+        await new Promise<void>((resolve) => {
+          notify_idle = resolve;
+          setTimeout(resolve, STOP_REQUESTS_DEADLINE_MS).unref();
+        });
+      }
+      await Promise.race([listening.stop(true), Bun.sleep(500)]);
+    },
+  };
+}
+
+function mountRoutes(
+  routes: readonly Route[],
+  deps: HttpDeps,
+  contextOf: (request: Request, params: Record<string, string>) => RequestContext,
+): { handle(request: Request): Promise<Response> } {
+  const app = new Elysia({ normalize: false, precompile: false });
+  for (const route of routes) {
+    const path = `${PLANE_PREFIX[route.plane]}${route.path}`;
+    const run = (context: { request: Request; params: Record<string, string> }): Promise<Response> =>
+      answer(route, contextOf(context.request, context.params), deps);
+    app.route(route.method, path, run, { config: {}, parse: 'none', detail: openApiDetail(route) });
+    if (route.method === 'GET')
+      app.route('HEAD', path, run, { config: {}, parse: 'none', detail: { hide: true } });
+  }
+  app.onError(({ request, error, code }) => {
+    const ctx = contextOf(request, {});
+    const plane = planeOf(ctx.url.pathname);
+    const family: Family = plane === 'management' ? 'management' : 'core';
+    const thrown =
+      code === 'NOT_FOUND'
+        ? unknownRoute(ctx)
+        : code === 'INTERNAL_SERVER_ERROR' || code === 'UNKNOWN'
+          ? error
+          : unreadable();
+    const response = failureResponse(family, thrown, ctx, deps.logger);
+    response.headers.set('X-Request-Id', ctx.request_id);
+    response.headers.set('X-Content-Type-Options', 'nosniff');
+    response.headers.set('Cache-Control', 'no-store');
+    if (plane === 'data') setCorsHeaders(response.headers, request.headers.get('origin'));
+    return response;
+  });
+  return app;
+}
+
+function planeOf(path: string): Plane {
+  if (path.startsWith(`${PLANE_PREFIX.management}/`)) return 'management';
+  return path.startsWith(`${PLANE_PREFIX.data}/`) ? 'data' : 'status';
+}
+
+/** A wrong method is an unknown route too: the contract has no 405. */
+function unknownRoute(ctx: RequestContext): AppError {
+  return new AppError(
+    'not_found',
+    `There is no ${ctx.request.method} endpoint at this path. See /docs for those that exist.`,
+  );
+}
+
+function unreadable(): AppError {
+  return new AppError('invalid', 'The request could not be read.', {
+    errors: { _: ['The request could not be read.'] },
+  });
+}

@@ -1,0 +1,136 @@
+/** Idempotency-Key: the first 2xx answer to a request is kept with its key and given again to the same request. */
+import { and, eq, lt, sql } from 'drizzle-orm';
+import { conflict, invalid } from '../errors.ts';
+import { IDEMPOTENCY_RETENTION_MS, MAX_IDEMPOTENCY_KEY_CHARS } from '../limits.ts';
+import type { Clock } from './clock.ts';
+import type { Database, Tx } from './database.ts';
+import { countCodePoints } from './schema.ts';
+import { idempotentAnswers } from './tables.ts';
+
+/** A success that may be given again. */
+export interface KeptAnswer {
+  status: number;
+  value: unknown;
+}
+
+export interface IdempotentRequest {
+  api_key_id: number;
+  /** The header; null runs the request without any of this. */
+  key: string | null;
+}
+
+/** Keeps the answer within the transaction of the change it reports. */
+export type KeepAnswer = (tx: Tx, answer: KeptAnswer) => void;
+
+/** The Idempotency-Key of a request. Throws AppError `invalid` when it is empty or too long. */
+export function idempotencyKeyOf(headers: Headers): string | null {
+  const key = headers.get('idempotency-key');
+  if (key === null) return null;
+  const length = countCodePoints(key);
+  if (length === 0 || length > MAX_IDEMPOTENCY_KEY_CHARS) {
+    throw invalid({
+      'Idempotency-Key': [`must have 1 to ${MAX_IDEMPOTENCY_KEY_CHARS} characters (got ${length})`],
+    });
+  }
+  return key;
+}
+
+/** What makes two requests the same: method, path and body, as one hash. */
+export function hashRequest(method: string, path: string, ...body: (string | Uint8Array)[]): string {
+  const hasher = new Bun.CryptoHasher('sha256').update(`${method} ${path}`);
+  for (const part of body) hasher.update(`\n${part.length}:`).update(part);
+  return hasher.digest('hex');
+}
+
+export class Idempotency {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  /** Requests under way, by key: a second one waits for the first. One server serves a data directory, so memory will do. */
+  readonly #under_way = new Map<string, Promise<void>>();
+
+  constructor(database: Database, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  /**
+   * Runs `work` unless the same request was answered before. `work` learns whether it may go on from `claim`, which it
+   * calls once its body is known: a kept answer comes back, a different body under the same key throws AppError `conflict`.
+   * Requests with the same key run one after the other; one that is refused leaves nothing, and the next gets its turn.
+   */
+  async run<T>(
+    request: IdempotentRequest,
+    work: (claim: (request_hash: string) => { kept: KeptAnswer | null; keep: KeepAnswer }) => Promise<T>,
+  ): Promise<T> {
+    const { api_key_id, key } = request;
+    if (key === null) return work(() => ({ kept: null, keep: () => {} }));
+    const slot = `${api_key_id} ${key}`;
+    for (let first = this.#under_way.get(slot); first !== undefined; first = this.#under_way.get(slot))
+      await first;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#under_way.set(slot, promise);
+    try {
+      return await work((request_hash) => this.#claim({ api_key_id, key, request_hash }));
+    } finally {
+      this.#under_way.delete(slot);
+      resolve();
+    }
+  }
+
+  #claim(request: { api_key_id: number; key: string; request_hash: string }): {
+    kept: KeptAnswer | null;
+    keep: KeepAnswer;
+  } {
+    const now = this.#clock.now();
+    const row = this.#database.read
+      .select()
+      .from(idempotentAnswers)
+      .where(
+        and(
+          eq(idempotentAnswers.api_key_id, request.api_key_id),
+          eq(idempotentAnswers.idempotency_key, request.key),
+        ),
+      )
+      .get();
+    const is_valid = row !== undefined && now - row.created_at < IDEMPOTENCY_RETENTION_MS;
+    if (is_valid && row.request_hash !== request.request_hash) {
+      throw conflict('This Idempotency-Key was used for another request. Use a new key for a new request.');
+    }
+    const keep: KeepAnswer = (tx, answer) => {
+      tx.insert(idempotentAnswers)
+        .values({
+          api_key_id: request.api_key_id,
+          idempotency_key: request.key,
+          request_hash: request.request_hash,
+          status: answer.status,
+          body: JSON.stringify(answer.value),
+          created_at: this.#clock.now(),
+        })
+        .onConflictDoUpdate({
+          target: [idempotentAnswers.api_key_id, idempotentAnswers.idempotency_key],
+          set: {
+            request_hash: sql`excluded.request_hash`,
+            status: sql`excluded.status`,
+            body: sql`excluded.body`,
+            created_at: sql`excluded.created_at`,
+          },
+        })
+        .run();
+    };
+    const kept = is_valid ? { status: row.status, value: JSON.parse(row.body) as unknown } : null;
+    return { kept, keep };
+  }
+
+  /** Forgets answers older than their retention; returns how many there were. */
+  sweep(): Promise<number> {
+    const before = this.#clock.now() - IDEMPOTENCY_RETENTION_MS;
+    return this.#database.write(
+      (tx) =>
+        tx
+          .delete(idempotentAnswers)
+          .where(lt(idempotentAnswers.created_at, before))
+          .returning({ id: idempotentAnswers.api_key_id })
+          .all().length,
+    );
+  }
+}

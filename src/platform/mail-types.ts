@@ -1,0 +1,134 @@
+/** The plain data of a mail, of a relay and of what became of a delivery: all of it crosses between threads. */
+
+export interface Mailbox {
+  address: string;
+  name: string | null;
+}
+
+export interface MailAttachment {
+  filename: string;
+  mime_type: string;
+  /** A blob on disk, which never changes while it is pinned; streamed from there. */
+  path: string;
+  size_bytes: number;
+}
+
+export interface MailContent {
+  /** With angle brackets; the same at every attempt. */
+  message_id: string;
+  /** Milliseconds since the epoch, for the Date header. */
+  date_ms: number;
+  from: Mailbox;
+  to: Mailbox;
+  cc: string[];
+  /** Stands in no header. Who gets a copy is decided by the recipients of the delivery alone. */
+  bcc: string[];
+  reply_to: string | null;
+  subject: string;
+  html: string | null;
+  /** Without it the text part is derived from `html`. */
+  text: string | null;
+  attachments: MailAttachment[];
+  /** Further headers, such as List-Unsubscribe. */
+  headers?: Record<string, string>;
+  dkim: { domain: string; selector: string; private_key_pem: string } | null;
+}
+
+/**
+ * `tls`: TLS from the first byte (smtps). `starttls`: no going on without it. `opportunistic` (smtp): STARTTLS where
+ * it is offered; a password is sent in the clear to no host but a loopback one. `none`: never STARTTLS, same rule for
+ * passwords. Certificates are always checked, except for opportunistic TLS to a loopback host: what stays on the
+ * machine has no name to prove, and distributions give such relays a made-up certificate.
+ */
+export type SmtpSecurity = 'tls' | 'starttls' | 'opportunistic' | 'none';
+
+export interface SmtpRoute {
+  /** Identity of the connection pool: must change when any other field does. */
+  key: string;
+  host: string;
+  port: number;
+  security: SmtpSecurity;
+  username: string | null;
+  password: string | null;
+  /** Envelope sender; without it that is the From address. */
+  return_path: string | null;
+  /** Trusted instead of the system's certificate authorities. */
+  ca_pem?: string;
+}
+
+/** How far a delivery got. `compose` is before any SMTP; `interrupted` is the mailer itself being stopped or crashing. */
+export type DeliveryStage =
+  | 'compose'
+  | 'connect'
+  | 'greeting'
+  | 'tls'
+  | 'auth'
+  | 'mail'
+  | 'rcpt'
+  | 'data'
+  | 'interrupted';
+
+export interface RefusedRecipient {
+  address: string;
+  smtp_code: number | null;
+  response: string;
+}
+
+export interface SentOutcome {
+  outcome: 'sent';
+  smtp_code: number;
+  response: string;
+  accepted: string[];
+  /** Refused at RCPT while others were taken. */
+  rejected: RefusedRecipient[];
+}
+
+export interface RefusedOutcome {
+  outcome: 'refused';
+  stage: DeliveryStage;
+  /** The relay said 5xx (to every recipient, at RCPT), or the mail can't be built: trying again is useless. */
+  permanent: boolean;
+  /** The relay never came to judge this mail: unreachable, silent, without TLS, or it refused the log-in. */
+  connection_trouble: boolean;
+  /** All of the content had been handed over when contact was lost: the relay may have taken it. */
+  may_be_sent: boolean;
+  smtp_code: number | null;
+  /** The relay's reply, or what happened instead of one. */
+  response: string;
+  /** Refused at RCPT, each with its own code: with stage `rcpt` only those below 500 deserve another attempt. */
+  rejected: RefusedRecipient[];
+}
+
+export type DeliveryOutcome = SentOutcome | RefusedOutcome;
+
+export interface ProbeResult {
+  ok: boolean;
+  stage: DeliveryStage | 'ready';
+  message: string;
+}
+
+/** Deadlines of one SMTP session, in milliseconds. */
+export interface SmtpDeadlines {
+  connect_ms: number;
+  greeting_ms: number;
+  command_ms: number;
+  data_ms: number;
+  /** An unused connection is closed after this long. */
+  idle_ms: number;
+}
+
+/** What the main thread asks of the mailer worker; several travel in one message. */
+export type MailerRequest =
+  | { op: 'configure'; deadlines: SmtpDeadlines }
+  | { op: 'deliver'; id: number; content: MailContent; route: SmtpRoute; recipients: string[] }
+  | { op: 'compose'; id: number; content: MailContent }
+  | { op: 'probe'; id: number; route: SmtpRoute }
+  | { op: 'stop' };
+
+/** What the mailer worker answers; several travel in one message. */
+export type MailerReply =
+  | { op: 'delivered'; id: number; outcome: DeliveryOutcome }
+  | { op: 'composed'; id: number; message: Uint8Array }
+  | { op: 'unfit'; id: number; kind: 'invalid' | 'not_found' | 'internal'; message: string }
+  | { op: 'probed'; id: number; result: ProbeResult }
+  | { op: 'stopped' };

@@ -1,0 +1,119 @@
+/** Reads what became of a delivery out of replies and errors of the SMTP connection. */
+import type { NodemailerError } from 'nodemailer/lib/errors.js';
+import type { DeliveryStage, RefusedOutcome, RefusedRecipient, SentOutcome } from './mail-types.ts';
+
+/** Stages at which the relay has not yet judged the mail itself. */
+const TROUBLE_STAGES: readonly DeliveryStage[] = ['connect', 'greeting', 'tls', 'auth', 'interrupted'];
+
+/** A refusal; what is not given follows from the stage and the code. */
+export function refusedOutcome(
+  refusal: Pick<RefusedOutcome, 'stage' | 'response'> & Partial<RefusedOutcome>,
+): RefusedOutcome {
+  const smtp_code = refusal.smtp_code ?? null;
+  return {
+    outcome: 'refused',
+    // A relay that answers STARTTLS with 5xx has not refused the mail, and may offer TLS again tomorrow.
+    permanent: smtp_code !== null && smtp_code >= 500 && refusal.stage !== 'tls',
+    connection_trouble: smtp_code === null || smtp_code === 421 || TROUBLE_STAGES.includes(refusal.stage),
+    may_be_sent: false,
+    rejected: [],
+    ...refusal,
+    smtp_code,
+  };
+}
+
+/** A delivery that the mailer itself cut off. `may_be_sent` when nobody can tell how far it got. */
+export function interruptedOutcome(response: string, options: { may_be_sent: boolean }): RefusedOutcome {
+  return refusedOutcome({ stage: 'interrupted', response, may_be_sent: options.may_be_sent });
+}
+
+/** The relay took the mail for at least one recipient. */
+export function sentOutcome(
+  result: { response: string; accepted: string[]; rejectedErrors?: NodemailerError[] | undefined },
+  original: ReadonlyMap<string, string>,
+): SentOutcome {
+  return {
+    outcome: 'sent',
+    smtp_code: codeOf(result.response) ?? 250,
+    response: result.response,
+    accepted: result.accepted.map((address) => original.get(address) ?? address),
+    rejected: toRefusedRecipients(result.rejectedErrors ?? [], original),
+  };
+}
+
+/** What an error of opening a connection means: everything up to and including the log-in. */
+export function outcomeOfOpening(error: NodemailerError, stage: DeliveryStage): RefusedOutcome {
+  const refusal = { response: replyOf(error), smtp_code: error.responseCode ?? null };
+  if (isTlsFailure(error)) return refusedOutcome({ ...refusal, stage: 'tls' });
+  return refusedOutcome({ ...refusal, stage });
+}
+
+/** What an error of sending means. `rejected` are the recipients refused until then, `stage` is how far the session saw it get. */
+export function outcomeOfSending(
+  error: NodemailerError,
+  seen: {
+    stage: DeliveryStage;
+    rejected: readonly NodemailerError[];
+    original: ReadonlyMap<string, string>;
+    is_all_written: boolean;
+  },
+): RefusedOutcome {
+  const rejected = toRefusedRecipients(seen.rejected, seen.original);
+  const smtp_code = error.responseCode ?? null;
+  const response = replyOf(error);
+  if (error.rejectedErrors && smtp_code !== 421) {
+    const permanent = rejected.length > 0 && rejected.every((recipient) => (recipient.smtp_code ?? 0) >= 500);
+    return refusedOutcome({ stage: 'rcpt', response, smtp_code, rejected, permanent });
+  }
+  // Checked by nodemailer against the SIZE that the relay announced, so there is no reply to quote.
+  if (error.code === 'EMESSAGE' && smtp_code === null) {
+    return refusedOutcome({ stage: 'mail', response, smtp_code: 552, rejected });
+  }
+  if (error.code === 'ESTREAM')
+    return refusedOutcome({ stage: 'compose', response, connection_trouble: false });
+  const may_be_sent = smtp_code === null && seen.is_all_written;
+  return refusedOutcome({
+    stage: stageOfCommand(error.command) ?? seen.stage,
+    response,
+    smtp_code,
+    rejected,
+    may_be_sent,
+  });
+}
+
+function stageOfCommand(command: string | undefined): DeliveryStage | null {
+  if (command === 'MAIL FROM') return 'mail';
+  if (command === 'RCPT TO') return 'rcpt';
+  return command === 'DATA' ? 'data' : null;
+}
+
+function toRefusedRecipients(
+  errors: readonly NodemailerError[],
+  original: ReadonlyMap<string, string>,
+): RefusedRecipient[] {
+  return errors.map((error) => {
+    const address = error.recipient ?? '';
+    return {
+      address: original.get(address) ?? address,
+      smtp_code: error.responseCode ?? null,
+      response: replyOf(error),
+    };
+  });
+}
+
+function replyOf(error: NodemailerError): string {
+  return error.response ?? error.message;
+}
+
+function codeOf(response: string): number | null {
+  const code = Number.parseInt(response, 10);
+  return code >= 200 && code <= 599 ? code : null;
+}
+
+/** Nodemailer reports some TLS failures as plain socket errors; OpenSSL's own codes tell. */
+function isTlsFailure(error: NodemailerError): boolean {
+  const codes = [error.code, error.originalCode].map((code) => code ?? '');
+  return codes.some(
+    (code) => code === 'ETLS' || /CERT|SSL|TLS|EPROTO$|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code),
+  );
+}

@@ -1,0 +1,290 @@
+/** One SMTP connection: opening it (TCP, TLS, greeting, log-in), sending mails over it one by one, each step with a deadline. */
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { domainToASCII } from 'node:url';
+import type { NodemailerError } from 'nodemailer/lib/errors.js';
+import SMTPConnection, { type SMTPConnectionEnvelope } from 'nodemailer/lib/smtp-connection';
+import type { ComposedMessage } from './mail-message.ts';
+import type {
+  DeliveryOutcome,
+  DeliveryStage,
+  RefusedOutcome,
+  SmtpDeadlines,
+  SmtpRoute,
+} from './mail-types.ts';
+import {
+  interruptedOutcome,
+  outcomeOfOpening,
+  outcomeOfSending,
+  refusedOutcome,
+  sentOutcome,
+} from './smtp-outcome.ts';
+
+export interface Envelope {
+  from: string;
+  recipients: readonly string[];
+}
+
+/** Connects, greets, secures and logs in. Never throws: what goes wrong comes back as the outcome a delivery would have. */
+export async function openSession(
+  route: SmtpRoute,
+  deadlines: SmtpDeadlines,
+): Promise<SmtpSession | RefusedOutcome> {
+  const socket = await connectSocket(route, deadlines.connect_ms);
+  if ('outcome' in socket) return socket;
+  const connection = new SMTPConnection({
+    host: route.host,
+    port: route.port,
+    connection: socket,
+    secure: route.security === 'tls',
+    secured: route.security === 'tls',
+    requireTLS: route.security === 'starttls',
+    ignoreTLS: route.security === 'none',
+    tls: tlsOptions(route),
+    greetingTimeout: deadlines.greeting_ms,
+    // The deadlines of this module are shorter; these only must not cut in before them.
+    connectionTimeout: deadlines.greeting_ms + 2 * deadlines.command_ms,
+    socketTimeout: 2 * Math.max(deadlines.command_ms, deadlines.data_ms, deadlines.idle_ms),
+    socketCloseTimeout: 0,
+  });
+  // Errors reach the step that waits for an answer; without any such step 'end' says all that matters.
+  connection.on('error', () => {});
+  const handshake_ms = deadlines.greeting_ms + 2 * deadlines.command_ms;
+  const greeting_error = await step(connection, handshake_ms, (done) => connection.connect(done));
+  if (greeting_error) return outcomeOfOpening(greeting_error, 'greeting');
+  const { username, password } = route;
+  if (username !== null && connection.allowsAuth) {
+    if (!connection.secure && !isLoopback(route.host)) {
+      connection.close();
+      const response = 'The relay offers no TLS, so the password was not sent to it.';
+      return refusedOutcome({ stage: 'tls', response });
+    }
+    const auth = { credentials: { user: username, pass: password ?? '' } };
+    const error = await step(connection, deadlines.command_ms, (done) => connection.login(auth, done));
+    if (error) return outcomeOfOpening(error, 'auth');
+  }
+  return new SmtpSession(connection, deadlines);
+}
+
+/** Whether what is sent to this host stays on this machine. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase();
+  return (
+    name === 'localhost' ||
+    name.endsWith('.localhost') ||
+    name === '::1' ||
+    (isIP(name) === 4 && name.startsWith('127.'))
+  );
+}
+
+function tlsOptions(route: SmtpRoute) {
+  const is_unchecked = route.security === 'opportunistic' && isLoopback(route.host);
+  return {
+    minVersion: 'TLSv1.2' as const,
+    rejectUnauthorized: !is_unchecked,
+    ...(isIP(route.host) === 0 ? { servername: route.host } : {}),
+    ...(route.ca_pem === undefined ? {} : { ca: route.ca_pem }),
+  };
+}
+
+/** A connected socket, with TLS where the route begins with it. The deadline covers name look-up, TCP and TLS. */
+function connectSocket(route: SmtpRoute, limit_ms: number): Promise<Socket | RefusedOutcome> {
+  return new Promise((resolve) => {
+    const target = { host: route.host, port: route.port };
+    const is_tls = route.security === 'tls';
+    const socket = is_tls ? connectTls({ ...target, ...tlsOptions(route) }) : connectTcp(target);
+    const give_up = setTimeout(() => {
+      socket.destroy();
+      const response = `No connection to the relay within ${limit_ms / 1000} s.`;
+      resolve(refusedOutcome({ stage: 'connect', response }));
+    }, limit_ms);
+    const onError = (error: Error): void => {
+      clearTimeout(give_up);
+      socket.destroy();
+      resolve(outcomeOfOpening(error, 'connect'));
+    };
+    const onClose = (): void => onError(new Error('The relay closed the connection at once.'));
+    socket.on('error', onError).once('close', onClose);
+    socket.once(is_tls ? 'secureConnect' : 'connect', () => {
+      clearTimeout(give_up);
+      socket.off('close', onClose);
+      // The error listener stays until nodemailer has put its own beside it; a settled promise ignores it.
+      resolve(socket);
+    });
+  });
+}
+
+/** Runs one step of nodemailer's until it calls back, the connection ends or time is up. Null is success; else the connection is closed. */
+function step(
+  connection: SMTPConnection,
+  limit_ms: number,
+  start: (done: (error?: NodemailerError | null) => void) => void,
+): Promise<NodemailerError | null> {
+  return new Promise((resolve) => {
+    const finish = (error?: NodemailerError | null): void => {
+      clearTimeout(give_up);
+      connection.off('error', finish).off('end', onEnd);
+      if (error) connection.close();
+      resolve(error ?? null);
+    };
+    const onEnd = (): void => finish(new Error('The relay closed the connection.'));
+    const give_up = setTimeout(() => finish(silence(limit_ms)), limit_ms);
+    connection.on('error', finish).once('end', onEnd);
+    start(finish);
+  });
+}
+
+function silence(limit_ms: number): NodemailerError {
+  return new Error(`No answer from the relay within ${limit_ms / 1000} s.`);
+}
+
+/** A mail on its way: how far it got, and how to end the wait for it. */
+interface Sending {
+  stage: DeliveryStage;
+  is_all_written: boolean;
+  deadline: Timer;
+  finish(outcome: DeliveryOutcome): void;
+}
+
+export class SmtpSession {
+  readonly #connection: SMTPConnection;
+  readonly #deadlines: SmtpDeadlines;
+  #sending: Sending | null = null;
+  #is_closed = false;
+
+  constructor(connection: SMTPConnection, deadlines: SmtpDeadlines) {
+    this.#connection = connection;
+    this.#deadlines = deadlines;
+    connection.once('end', () => {
+      this.#is_closed = true;
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#is_closed;
+  }
+
+  /** Whether the content of a mail is on its way or its answer is awaited. */
+  get isPastEnvelope(): boolean {
+    return this.#sending?.stage === 'data';
+  }
+
+  /** Calls back once when the connection ends, whichever side ended it. */
+  onClosed(listener: () => void): void {
+    if (this.#is_closed) listener();
+    else this.#connection.once('end', listener);
+  }
+
+  /** Sends one mail. Never throws. After a refusal the session may be closed; else it has been reset and can be used again. */
+  async send(envelope: Envelope, message: ComposedMessage): Promise<DeliveryOutcome> {
+    const original = new Map(envelope.recipients.map((address) => [toAscii(address), address]));
+    const tracked: SMTPConnectionEnvelope = {
+      from: toAscii(envelope.from),
+      to: [...original.keys()],
+      size: message.size_bytes,
+      rcptQueue: [],
+      rejected: [],
+      rejectedErrors: [],
+      accepted: [],
+    };
+    const outcome = await this.#transfer(tracked, original, message);
+    if (outcome.outcome === 'sent') return outcome;
+    // A refusal by reply leaves the session usable, anything else leaves it in an unknown state.
+    const is_reply = outcome.smtp_code !== null && outcome.smtp_code !== 421;
+    if (!is_reply) this.close();
+    else if (!this.#is_closed) await this.#reset();
+    return outcome;
+  }
+
+  /** Cuts the mail in hand off, as when the mailer stops, and closes. */
+  interrupt(response: string): void {
+    const sending = this.#sending;
+    this.close();
+    sending?.finish(interruptedOutcome(response, { may_be_sent: sending.is_all_written }));
+  }
+
+  /** Takes leave of the relay politely; for idle sessions. */
+  quit(): void {
+    if (this.#is_closed) return;
+    this.#connection.quit();
+    const give_up = setTimeout(() => this.close(), this.#deadlines.command_ms);
+    this.onClosed(() => clearTimeout(give_up));
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  #transfer(
+    envelope: SMTPConnectionEnvelope,
+    original: ReadonlyMap<string, string>,
+    message: ComposedMessage,
+  ): Promise<DeliveryOutcome> {
+    return new Promise((resolve) => {
+      const { command_ms } = this.#deadlines;
+      const onError = (error: NodemailerError): void => {
+        const { stage, is_all_written } = sending;
+        const rejected = error.rejectedErrors ?? envelope.rejectedErrors;
+        sending.finish(outcomeOfSending(error, { stage, rejected, original, is_all_written }));
+      };
+      const expire = (limit_ms: number): void => {
+        this.close();
+        onError(silence(limit_ms));
+      };
+      const arm = (limit_ms: number): void => {
+        clearTimeout(sending.deadline);
+        sending.deadline = setTimeout(() => expire(limit_ms), limit_ms);
+      };
+      // Nodemailer does not say which command it is at, so the envelope has one deadline: two for MAIL and DATA, one for each RCPT.
+      const envelope_ms = command_ms * (2 + original.size);
+      const sending: Sending = {
+        stage: 'mail',
+        is_all_written: false,
+        deadline: setTimeout(() => expire(envelope_ms), envelope_ms),
+        finish: (outcome) => {
+          clearTimeout(sending.deadline);
+          if (this.#sending === sending) this.#sending = null;
+          resolve(outcome);
+        },
+      };
+      this.#sending = sending;
+      const content = Readable.from(
+        watchContent(message, sending, () => arm(this.#deadlines.data_ms)),
+        {
+          objectMode: false,
+        },
+      );
+      this.#connection.send(envelope, content, (error, result) => {
+        if (error) onError(error);
+        else sending.finish(sentOutcome(result, original));
+      });
+    });
+  }
+
+  async #reset(): Promise<void> {
+    await step(this.#connection, this.#deadlines.command_ms, (done) => this.#connection.reset(done));
+  }
+}
+
+/** The content, noting when the relay began to take it and when all was handed over. Each chunk renews the deadline. */
+async function* watchContent(
+  message: ComposedMessage,
+  sending: Sending,
+  renew: () => void,
+): AsyncIterable<Buffer> {
+  sending.stage = 'data';
+  renew();
+  for await (const chunk of message.read()) {
+    yield chunk;
+    renew();
+  }
+  sending.is_all_written = true;
+}
+
+/** Domains in other scripts travel as punycode; the local part stays as it is (SMTPUTF8). */
+function toAscii(address: string): string {
+  const at = address.lastIndexOf('@');
+  const domain = domainToASCII(address.slice(at + 1));
+  return domain === '' ? address : `${address.slice(0, at)}@${domain}`;
+}

@@ -1,0 +1,74 @@
+/** Drizzle definitions of the platform's own tables; `migrations/` makes them, and a test compares the two. */
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+export const meta = sqliteTable('meta', {
+  name: text().primaryKey(),
+  value: text().notNull(),
+});
+
+export const dataKeys = sqliteTable('data_keys', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  scope: text().notNull(),
+  wrapped: text().notNull(),
+  created_at: integer().notNull(),
+});
+
+export type JobStatus = 'pending' | 'processing' | 'completed' | 'failed';
+
+export const jobs = sqliteTable('jobs', {
+  id: text().primaryKey(),
+  project_id: integer().notNull(),
+  type: text().notNull(),
+  status: text().$type<JobStatus>().notNull(),
+  priority: integer().notNull(),
+  lane: text().notNull(),
+  run_at: integer().notNull(),
+  attempts: integer().notNull(),
+  max_attempts: integer().notNull(),
+  interruptions: integer().notNull(),
+  payload: text({ mode: 'json' }).$type<Record<string, unknown>>().notNull(),
+  result: text({ mode: 'json' }).$type<Record<string, unknown>>(),
+  error: text(),
+  queued_at: integer().notNull(),
+  started_at: integer(),
+  finished_at: integer(),
+});
+export type JobRow = typeof jobs.$inferSelect;
+
+export const rowCounts = sqliteTable(
+  'row_counts',
+  {
+    list: text().notNull(),
+    project_id: integer().notNull(),
+    facet: text().notNull(),
+    n: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.list, table.project_id, table.facet] })],
+);
+
+export const auditEvents = sqliteTable('audit_events', {
+  id: text().primaryKey(),
+  at: integer().notNull(),
+  actor_kind: text().$type<'token' | 'shell' | 'system'>().notNull(),
+  actor_id: text(),
+  actor_name: text().notNull(),
+  ip: text(),
+  event: text().notNull(),
+  target: text(),
+  project_id: integer(),
+  project_public_id: text(),
+  metadata: text({ mode: 'json' }).$type<Record<string, unknown>>().notNull(),
+});
+
+export const idempotentAnswers = sqliteTable(
+  'idempotent_answers',
+  {
+    api_key_id: integer().notNull(),
+    idempotency_key: text().notNull(),
+    request_hash: text().notNull(),
+    status: integer().notNull(),
+    body: text().notNull(),
+    created_at: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.api_key_id, table.idempotency_key] })],
+);
