@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Gets Bun, installs packages, compiles dist/satchel and runs every test. The last line is `N passed, N failed`.
+# With --check, format, lint, types and tidy come first, and each of them that fails counts as a failed test.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/ensure-bun.sh
+source scripts/ensure-bun.sh
+
+with_check=no
+case "${1:-}" in
+  '') ;;
+  --check) with_check=yes ;;
+  *)
+    echo "usage: scripts/test.sh [--check]" >&2
+    exit 2
+    ;;
+esac
+
+# Whatever ends the script early, the last line still says how it went.
+passed=0
+failed=0
+log=$(mktemp)
+finish() {
+  local status=$?
+  rm -f "$log"
+  if ((status != 0 && failed == 0)); then failed=1; fi
+  echo "$passed passed, $failed failed"
+  if ((failed > 0)); then exit 1; fi
+}
+trap finish EXIT
+
+# The number before the word $1 in the summary that ends Bun's output: ` 12 pass`.
+count_of() {
+  tail -n 15 "$log" | sed -n "s/^ *\([0-9][0-9]*\) $1\$/\1/p" | tail -n 1
+}
+
+ensure_bun
+install_packages
+if [[ $with_check == yes ]]; then
+  "$BUN" scripts/check.ts --quick </dev/null || failed=$?
+fi
+build_satchel
+
+status=0
+NO_COLOR=1 "$BUN" test 2>&1 </dev/null | tee "$log" || status=$?
+pass=$(count_of pass)
+fail=$(count_of fail)
+passed=${pass:-0}
+failed=$((failed + ${fail:-0}))
+if ((status != 0 && failed == 0)); then
+  echo "The test run ended with status $status outside of any test; see above." >&2
+  failed=1
+fi
+if ((passed == 0 && failed == 0)); then
+  echo "No test ran." >&2
+  failed=1
+fi
