@@ -1,0 +1,491 @@
+/**
+ * The rules of the code base that a machine can hold. Each rule is a function from source files to complaints of the
+ * form `file:line what is wrong`; it is applied to the repository, and to a small sample that breaks it.
+ */
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join, normalize } from 'node:path';
+
+const ROOT = join(import.meta.dir, '..');
+const MAX_SRC_LINES = 500;
+const MAX_TEST_LINES = 800;
+
+interface Source {
+  /** From the root of the repository: `src/keys/service.ts`. */
+  path: string;
+  text: string;
+  /** The text with its comments blanked out, line by line the same. */
+  code: string;
+  /** The code with the contents of its strings and regular expressions blanked out as well. */
+  bare: string;
+}
+
+interface Import {
+  line: number;
+  specifier: string;
+  /** The imported file's path from the root, or null for a package. */
+  target: string | null;
+  type_only: boolean;
+}
+
+type Rule = (sources: readonly Source[]) => string[];
+
+/* --- Reading sources ------------------------------------------------------------------------------------------ */
+
+const COMMENT_OR_LITERAL = new RegExp(
+  [
+    String.raw`(?<comment>\/\/[^\n]*|\/\*[\s\S]*?\*\/)`,
+    String.raw`(?<quoted>'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")`,
+    String.raw`(?<template>\`(?:\\.|[^\`\\])*\`)`,
+    // A slash is a division after a name, a number or a closing bracket; anywhere else it starts an expression.
+    String.raw`(?<regexp>(?<=(?:^|[^\s\w$)\]}'"]|\breturn)\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\/)`,
+  ].join('|'),
+  'g',
+);
+
+function blank(text: string): string {
+  return text.replace(/[^\n]/g, ' ');
+}
+
+/** What a template embeds in `${}` is code; the rest of it is text. */
+function blankTemplate(template: string): string {
+  let kept = '';
+  let end = 0;
+  for (const match of template.matchAll(/\$\{([^{}]*)\}/g)) {
+    kept += `${blank(template.slice(end, match.index + 2))}${match[1] ?? ''} `;
+    end = match.index + match[0].length;
+  }
+  return kept + blank(template.slice(end));
+}
+
+function source(path: string, text: string): Source {
+  if (!path.endsWith('.ts')) return { path, text, code: text, bare: text };
+  const replace = (strings_too: boolean) =>
+    text.replace(COMMENT_OR_LITERAL, (literal, ...rest) => {
+      const groups = rest.at(-1);
+      if (groups.comment !== undefined) return blank(literal);
+      if (!strings_too) return literal;
+      return groups.template === undefined ? blank(literal) : blankTemplate(literal);
+    });
+  return { path, text, code: replace(false), bare: replace(true) };
+}
+
+function lineAt(text: string, index: number): number {
+  return text.slice(0, index).split('\n').length;
+}
+
+function importsOf(file: Source): Import[] {
+  const pattern =
+    /(?<![\w$.])(?:(?:import|export)(?<type_only>\s+type)?\b[^'"`;()]*?\bfrom\s*|import\s*\(\s*|import\s+|new URL\(\s*)(['"])(?<specifier>[^'"\n]+)\2/g;
+  return [...file.code.matchAll(pattern)]
+    .map((match) => {
+      const specifier = match.groups?.specifier ?? '';
+      return {
+        line: lineAt(file.code, match.index + match[0].length),
+        specifier,
+        target: specifier.startsWith('.') ? normalize(join(dirname(file.path), specifier)) : null,
+        type_only: match.groups?.type_only !== undefined,
+      };
+    })
+    .filter((found) => found.target !== null || !found.specifier.includes(':/'));
+}
+
+function inSrc(path: string): boolean {
+  return path.startsWith('src/');
+}
+
+/** A complaint for every match of `pattern` in the chosen text of the files that `applies` picks. */
+function forbid(
+  part: 'text' | 'code' | 'bare',
+  pattern: RegExp,
+  message: string,
+  applies: (path: string) => boolean,
+): Rule {
+  return (sources) =>
+    sources
+      .filter((file) => applies(file.path))
+      .flatMap((file) =>
+        [...file[part].matchAll(new RegExp(pattern, 'g'))].map(
+          (match) => `${file.path}:${lineAt(file[part], match.index)} ${message}`,
+        ),
+      );
+}
+
+/* --- Rules of imports ----------------------------------------------------------------------------------------- */
+
+type Room = 'main' | 'app' | 'edge' | 'service' | 'store' | 'tables' | 'platform' | 'base';
+
+/** Who may import whom; in the same room only files of the same folder, or one service another. */
+const MAY_IMPORT: Readonly<Record<Room, readonly Room[]>> = {
+  main: ['app', 'edge', 'service', 'platform', 'base'],
+  app: ['edge', 'service', 'platform', 'base'],
+  edge: ['edge', 'service', 'platform', 'base'],
+  service: ['service', 'store', 'tables', 'platform', 'base'],
+  store: ['store', 'tables', 'platform', 'base'],
+  tables: ['tables', 'base'],
+  platform: ['platform', 'base'],
+  base: ['base'],
+};
+
+const ROOM_OF_WORD: Readonly<Record<string, Room>> = {
+  routes: 'edge',
+  tasks: 'edge',
+  cli: 'edge',
+  store: 'store',
+  tables: 'tables',
+};
+
+/** `keys/origin-store.ts` is a store too; a file named after no room is a part of its service. */
+function roomOf(path: string): Room {
+  const [, folder, file] = path.split('/');
+  if (path === 'src/main.ts') return 'main';
+  if (path === 'src/app.ts') return 'app';
+  if (file === undefined) return 'base';
+  if (folder === 'platform') return 'platform';
+  const words = basename(path, '.ts').split('-');
+  return ROOM_OF_WORD[words.at(-1) ?? ''] ?? ROOM_OF_WORD[words[0] ?? ''] ?? 'service';
+}
+
+const importDirection: Rule = (sources) =>
+  sources
+    .filter((file) => inSrc(file.path))
+    .flatMap((file) =>
+      importsOf(file).flatMap(({ line, target }) => {
+        if (target === null || target === 'package.json') return [];
+        if (!inSrc(target)) return [`${file.path}:${line} imports ${target}, which is no part of src/`];
+        const from = roomOf(file.path);
+        const to = roomOf(target);
+        if (!MAY_IMPORT[from].includes(to)) {
+          return [`${file.path}:${line} is of ${from} and must not import ${target}, which is of ${to}`];
+        }
+        const is_abroad = dirname(file.path) !== dirname(target);
+        const is_capability = to === 'edge' || to === 'service' || to === 'store' || to === 'tables';
+        const is_wiring = from === 'main' || from === 'app';
+        if (is_abroad && is_capability && !is_wiring && basename(target) !== 'service.ts') {
+          return [`${file.path}:${line} must meet ${dirname(target)} through its service.ts, not ${target}`];
+        }
+        return [];
+      }),
+    );
+
+const noImportCircles: Rule = (sources) => {
+  const imports = new Map(
+    sources.map((file) => [file.path, importsOf(file).filter((one) => !one.type_only)]),
+  );
+  const complaints: string[] = [];
+  const done = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): void => {
+    for (const { target, line } of imports.get(path) ?? []) {
+      if (target === null || done.has(target)) continue;
+      const start = trail.indexOf(target);
+      if (start >= 0) {
+        complaints.push(`${path}:${line} closes a circle: ${[...trail.slice(start), target].join(' -> ')}`);
+      } else {
+        visit(target, [...trail, target]);
+      }
+    }
+    done.add(path);
+  };
+  for (const path of imports.keys()) if (!done.has(path)) visit(path, [path]);
+  return complaints;
+};
+
+const elysiaOnlyAtTheEdge: Rule = (sources) =>
+  sources
+    .filter(
+      ({ path }) =>
+        inSrc(path) && !/^src\/(app|platform\/http[a-z-]*|[a-z-]+\/([a-z-]+-)?routes)\.ts$/.test(path),
+    )
+    .flatMap((file) =>
+      importsOf(file)
+        .filter(({ specifier }) => /^(elysia|@elysiajs)(\/|$)/.test(specifier))
+        .map(
+          ({ line }) => `${file.path}:${line} only app.ts, routes.ts and platform/http* may import Elysia`,
+        ),
+    );
+
+/** A worker is started by its address rather than imported, so it is a root of its own, as it is in the build. */
+const noDeadFiles: Rule = (sources) => {
+  const by_path = new Map(sources.map((file) => [file.path, file]));
+  const reached = new Set<string>();
+  const queue = sources
+    .map((file) => file.path)
+    .filter((path) => path === 'src/main.ts' || path.endsWith('.worker.ts'));
+  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+    const file = by_path.get(path);
+    if (file === undefined || reached.has(path)) continue;
+    reached.add(path);
+    for (const { target } of importsOf(file)) if (target !== null) queue.push(target);
+  }
+  return sources
+    .filter(({ path }) => inSrc(path) && !path.endsWith('.d.ts') && !reached.has(path))
+    .map(({ path }) => `${path}:1 is dead: nothing that starts at src/main.ts or a worker imports it`);
+};
+
+/* --- Rules of files ------------------------------------------------------------------------------------------- */
+
+const fileNames: Rule = (sources) =>
+  sources.flatMap(({ path }) => {
+    const name = basename(path);
+    const is_migration = path.startsWith('src/platform/migrations/') && /^\d{4}_[a-z0-9_]+\.sql$/.test(name);
+    const is_kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*\.(ts|sh)$/.test(name);
+    const complaints: string[] = [];
+    if (!is_kebab && !is_migration) complaints.push(`${path}:1 is not kebab-case`);
+    if (!/^[a-z0-9-]+(\/[a-z0-9-]+)*$/.test(dirname(path)))
+      complaints.push(`${path}:1 has a folder that is not kebab-case`);
+    if (/^(utils?|helpers|common|misc|index)\.ts$/.test(name) && inSrc(path)) {
+      complaints.push(`${path}:1 has a name that says nothing of what belongs in it`);
+    }
+    if (inSrc(path) && path.split('/').length > 3 && !path.startsWith('src/platform/migrations/')) {
+      complaints.push(`${path}:1 is deeper than src/x/y.ts`);
+    }
+    return complaints;
+  });
+
+const fileSizes: Rule = (sources) =>
+  sources.flatMap(({ path, text }) => {
+    const limit = path.startsWith('test/') ? MAX_TEST_LINES : MAX_SRC_LINES;
+    const lines = text.replace(/\n$/, '').split('\n').length;
+    return path.endsWith('.ts') && lines > limit
+      ? [`${path}:${limit + 1} is past ${limit} lines (${lines})`]
+      : [];
+  });
+
+const firstComments: Rule = (sources) =>
+  sources
+    .filter(
+      ({ path, text }) =>
+        path.endsWith('.ts') && !path.endsWith('.d.ts') && !/^(#![^\n]*\n)?\/[/*]/.test(text),
+    )
+    .map(({ path }) => `${path}:1 must begin with a comment that says what belongs in the file`);
+
+/* --- Rules of code -------------------------------------------------------------------------------------------- */
+
+const RULES: Readonly<Record<string, Rule>> = {
+  'imports run one way, and capabilities meet in service.ts': importDirection,
+  'imports make no circles': noImportCircles,
+  'Elysia stays at the edge': elysiaOnlyAtTheEdge,
+  'no file is dead': noDeadFiles,
+  'names are kebab-case and say something': fileNames,
+  'files stay small': fileSizes,
+  'a file begins with what belongs in it': firstComments,
+  'only config.ts reads the environment': forbid(
+    'bare',
+    /\b(process|Bun|import\.meta)\s*\.\s*env\b/,
+    'reads the environment; only src/config.ts may',
+    (path) => inSrc(path) && path !== 'src/config.ts',
+  ),
+  'only clock.ts knows the time': forbid(
+    'bare',
+    /\bDate\s*\.\s*now\b|\bnew\s+Date\s*(\(\s*\)|(?!\s*\())/,
+    'reads the time; only src/platform/clock.ts may',
+    (path) => inSrc(path) && path !== 'src/platform/clock.ts',
+  ),
+  'nothing is left to be done': forbid(
+    'text',
+    /\b(TODO|FIXME|XXX|HACK|WIP)\b/,
+    'holds a note of unfinished work',
+    inSrc,
+  ),
+  'no type is any': forbid('bare', /(?<![\w$.])any(?![\w$]|\s*[(:?]\s)/, 'uses the type any', (path) =>
+    path.endsWith('.ts'),
+  ),
+  'the type checker is not silenced': forbid(
+    'text',
+    /@ts-(ignore|nocheck)\b/,
+    'silences the type checker',
+    (path) => path.endsWith('.ts') && path !== 'test/tidy.test.ts',
+  ),
+  'nothing exports another file whole': forbid(
+    'bare',
+    /\bexport\s+\*/,
+    'is a barrel: import from where a thing is',
+    inSrc,
+  ),
+};
+
+/* --- The repository, and samples that break each rule --------------------------------------------------------- */
+
+function repository(): Source[] {
+  return [...new Bun.Glob('{src,test,scripts}/**/*.{ts,sql,sh}').scanSync({ cwd: ROOT })]
+    .sort()
+    .map((path) => source(path, readFileSync(join(ROOT, path), 'utf8')));
+}
+
+const HEAD = '/** What belongs here. */\n';
+
+/** For each rule, files that break it, and the start of each complaint they must cause. */
+const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected: string[] }>> = {
+  'imports run one way, and capabilities meet in service.ts': {
+    files: {
+      'src/platform/auth.ts': "import {\n  a,\n} from '../keys/service.ts';",
+      'src/keys/service.ts': "import { b } from './store.ts';\nimport { c } from '../objects/store.ts';",
+      'src/keys/store.ts': "import { d } from './tables.ts';\nexport { e } from './service.ts';",
+      'src/keys/tables.ts': "const f = await import('../platform/database.ts');",
+      'src/objects/routes.ts':
+        "import type { g } from './store.ts';\nimport { h } from '../keys/service.ts';",
+      'src/errors.ts': "import './platform/auth.ts';\n// import './app.ts';",
+      'src/app.ts': "import { i } from './objects/routes.ts';\nimport { j } from './main.ts';",
+    },
+    expected: [
+      'src/platform/auth.ts:3 ',
+      'src/keys/service.ts:2 ',
+      'src/keys/store.ts:2 ',
+      'src/keys/tables.ts:1 ',
+      'src/objects/routes.ts:1 ',
+      'src/errors.ts:1 ',
+      'src/app.ts:2 ',
+    ],
+  },
+  'imports make no circles': {
+    files: {
+      'src/keys/service.ts': "\nimport { a } from '../tokens/service.ts';",
+      'src/tokens/service.ts': "import { b } from '../vault/service.ts';",
+      'src/vault/service.ts':
+        "import type { c } from '../tokens/service.ts';\nimport { d } from '../keys/service.ts';",
+    },
+    expected: ['src/vault/service.ts:2 '],
+  },
+  'Elysia stays at the edge': {
+    files: {
+      'src/keys/service.ts': "// Why.\nimport { t } from 'elysia';",
+      'src/keys/routes.ts': "import { Elysia } from 'elysia';",
+      'src/platform/http-body.ts': "import { Elysia } from 'elysia';",
+      'src/platform/envelopes.ts': "import { swagger } from '@elysiajs/swagger';",
+    },
+    expected: ['src/keys/service.ts:2 ', 'src/platform/envelopes.ts:1 '],
+  },
+  'no file is dead': {
+    files: {
+      'src/main.ts': "import sql from './platform/migrations/0001_a.sql' with { type: 'text' };",
+      'src/platform/migrations/0001_a.sql': 'SELECT 1;',
+      'src/platform/migrations/0002_b.sql': 'SELECT 2;',
+      'src/platform/mailer.worker.ts': "import './mime.ts';",
+      'src/platform/mime.ts': "// import './old.ts';",
+      'src/platform/old.ts': '',
+    },
+    expected: ['src/platform/migrations/0002_b.sql:1 ', 'src/platform/old.ts:1 '],
+  },
+  'names are kebab-case and say something': {
+    files: {
+      'src/keys/originRules.ts': '',
+      'src/keys/origin_rules.ts': '',
+      'src/keys/origin-rules.ts': '',
+      'src/keys/utils.ts': '',
+      'src/Keys/service.ts': '',
+      'src/keys/rules/origins.ts': '',
+      'src/platform/mailer.worker.ts': '',
+      'src/platform/migrations/0001_first_tables.sql': '',
+    },
+    expected: [
+      'src/keys/originRules.ts:1 ',
+      'src/keys/origin_rules.ts:1 ',
+      'src/keys/utils.ts:1 ',
+      'src/Keys/service.ts:1 ',
+      'src/keys/rules/origins.ts:1 ',
+    ],
+  },
+  'files stay small': {
+    files: {
+      'src/limits.ts': `${'\n'.repeat(MAX_SRC_LINES)}//\n`,
+      'src/errors.ts': '//\n'.repeat(MAX_SRC_LINES),
+      'test/errors.test.ts': '//\n'.repeat(MAX_TEST_LINES),
+      'test/limits.test.ts': '//\n'.repeat(MAX_TEST_LINES + 1),
+    },
+    expected: ['src/limits.ts:501 ', 'test/limits.test.ts:801 '],
+  },
+  'a file begins with what belongs in it': {
+    files: {
+      'src/errors.ts': "import 'x';\n",
+      'src/limits.ts': HEAD,
+      'scripts/a.ts': '#!/usr/bin/env bun\n// A.\n',
+    },
+    expected: ['src/errors.ts:1 '],
+  },
+  'only config.ts reads the environment': {
+    files: {
+      'src/config.ts': 'process.env.A;',
+      'src/app.ts':
+        "// process.env\nconst a = 'process.env';\nconst b = /\\/*process.env/;\nconst c = `$" +
+        '{process.env.B}`;',
+      'src/errors.ts': '/* a\n*/ Bun.env;',
+    },
+    expected: ['src/app.ts:4 ', 'src/errors.ts:2 '],
+  },
+  'only clock.ts knows the time': {
+    files: {
+      'src/platform/clock.ts': 'Date.now();',
+      'src/app.ts': 'new Date(5).toISOString();\nnew Date();',
+      'src/keys/service.ts': 'const now = Date.now;',
+      'test/app.test.ts': 'Date.now();',
+    },
+    expected: ['src/app.ts:2 ', 'src/keys/service.ts:1 '],
+  },
+  'nothing is left to be done': {
+    files: {
+      'src/app.ts': 'a();\n// TODO: b\n',
+      'src/errors.ts': '/* FIXME */',
+      'test/a.test.ts': '// TODO',
+    },
+    expected: ['src/app.ts:2 ', 'src/errors.ts:1 '],
+  },
+  'no type is any': {
+    files: {
+      'src/app.ts': "const a: any = 1;\n// any\nconst b = 'any';\nPromise.any([]);\nconst company = 1;",
+      'src/errors.ts': '\nf(x as any);',
+      'test/a.test.ts': 'const a: Map<string, any[]> = b;',
+    },
+    expected: ['src/app.ts:1 ', 'src/errors.ts:2 ', 'test/a.test.ts:1 '],
+  },
+  'the type checker is not silenced': {
+    files: { 'src/app.ts': '\n// @ts-ignore\n', 'test/a.test.ts': '// @ts-nocheck' },
+    expected: ['src/app.ts:2 ', 'test/a.test.ts:1 '],
+  },
+  'nothing exports another file whole': {
+    files: { 'src/keys/service.ts': "\nexport * from './store.ts';" },
+    expected: ['src/keys/service.ts:2 '],
+  },
+};
+
+describe('the repository', () => {
+  const sources = repository();
+
+  test('is read at all', () => {
+    expect(sources.map(({ path }) => path)).toContain('src/errors.ts');
+    expect(sources.map(({ path }) => path)).toContain('test/tidy.test.ts');
+  });
+
+  // The rules read sources with regular expressions; Bun's own parser says whether those were right.
+  test('is read as Bun reads it', () => {
+    const bun = new Bun.Transpiler({ loader: 'ts' });
+    for (const file of sources.filter(({ path }) => path.endsWith('.ts'))) {
+      expect({ path: file.path, code: bun.transformSync(file.code) }).toEqual({
+        path: file.path,
+        code: bun.transformSync(file.text),
+      });
+      const seen = importsOf(file).map(({ specifier }) => specifier);
+      const missed = bun.scanImports(file.text).filter(({ path }) => !seen.includes(path));
+      expect({ path: file.path, missed }).toEqual({ path: file.path, missed: [] });
+    }
+  });
+
+  for (const [name, rule] of Object.entries(RULES)) {
+    test(name, () => {
+      expect(rule(sources)).toEqual([]);
+    });
+  }
+});
+
+describe('a sample that breaks the rule is seen', () => {
+  test('every rule has a sample', () => {
+    expect(Object.keys(SAMPLES).sort()).toEqual(Object.keys(RULES).sort());
+  });
+
+  for (const [name, { files, expected }] of Object.entries(SAMPLES)) {
+    test(name, () => {
+      const complaints = RULES[name]?.(Object.entries(files).map(([path, text]) => source(path, text))) ?? [];
+      const places = complaints.map((complaint) => complaint.replace(/(?<= ).*$/s, ''));
+      expect(places.sort()).toEqual([...expected].sort());
+    });
+  }
+});
