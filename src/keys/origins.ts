@@ -97,7 +97,10 @@ const PRIVATE_RANGES: readonly string[] = [
 const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
 const ANDROID_PACKAGE = /^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+$/i;
 const IOS_BUNDLE_ID = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/i;
-const FINGERPRINT_BYTES = { sha256: 32, sha1: 20 } as const;
+const FINGERPRINTS = {
+  sha256: { name: 'SHA-256', bytes: 32, pattern: /^[0-9a-f]{2}(?::?[0-9a-f]{2}){31}$/i },
+  sha1: { name: 'SHA-1', bytes: 20, pattern: /^[0-9a-f]{2}(?::?[0-9a-f]{2}){19}$/i },
+} as const;
 
 /* --- Canonical forms ------------------------------------------------------------------------------------------- */
 
@@ -118,11 +121,8 @@ export function canonicalizeOrigin(type: OriginType, value: string): CanonicalOr
 
 /** A certificate fingerprint as upper-case hex without colons. */
 export function canonicalizeFingerprint(kind: 'sha256' | 'sha1', text: string): CanonicalFingerprint {
-  const bytes = FINGERPRINT_BYTES[kind];
-  if (new RegExp(`^[0-9a-f]{2}(?::?[0-9a-f]{2}){${bytes - 1}}$`, 'i').test(text)) {
-    return { ok: true, value: text.replaceAll(':', '').toUpperCase() };
-  }
-  const name = kind === 'sha256' ? 'SHA-256' : 'SHA-1';
+  const { name, bytes, pattern } = FINGERPRINTS[kind];
+  if (pattern.test(text)) return { ok: true, value: text.replaceAll(':', '').toUpperCase() };
   return { ok: false, message: `A ${name} fingerprint is ${bytes} bytes in hex, with or without colons.` };
 }
 
@@ -264,7 +264,7 @@ export function checkCandidate(candidate: OriginCandidate, rules: readonly Origi
     const pinned = pinning.find((each) => pinsCertificate(each, cert));
     if (pinning.length > 0 && pinned === undefined) {
       const ids = pinning.map((each) => each.id).join(', ');
-      return { ...unmatched, reason: certProblem(cert, `global rule ${ids}`) };
+      return { ...unmatched, reason: certProblem(cert, `rule ${ids}`) };
     }
     // An android pin may bind the iOS app of the same id too; then the rule of the candidate's own type is named.
     if (pinned?.type === type) rule = pinned;
@@ -389,9 +389,12 @@ function explainMiss(origin: string, rules: readonly ScopedRule[]): string {
   }
   const parent = domains.find(({ rule }) => hostname.endsWith(`.${hostOf(rule).host}`));
   if (!parent) return `${none}.`;
-  return hostOf(parent.rule).is_wildcard
-    ? `${none}: ${describeRule(parent)} covers subdomains, but only over https on the default port.`
-    : `${none}: ${describeRule(parent)} covers no subdomains; ${SUBDOMAINS_OF}${hostOf(parent.rule).host} would.`;
+  if (hostOf(parent.rule).is_wildcard) {
+    return `${none}: ${describeRule(parent)} covers subdomains, but only over https on the default port.`;
+  }
+  const wildcard = { ...parent.rule, value: `${SUBDOMAINS_OF}${hostOf(parent.rule).host}` };
+  const advice = coversValue(wildcard, origin) ? `; ${wildcard.value} would` : '';
+  return `${none}: ${describeRule(parent)} covers no subdomains${advice}.`;
 }
 
 function hostOf(rule: OriginRule): { host: string; is_wildcard: boolean } {

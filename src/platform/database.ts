@@ -25,6 +25,8 @@ export interface Database {
   ): Promise<T>;
   /** Changes whenever another connection, of this process or another, has committed. */
   dataVersion(): number;
+  /** Whether this connection has committed anything; a command then wakes the server. */
+  hasWritten(): boolean;
   /** Whether the last write failed because the disk was full or failing. */
   isFailing(): boolean;
   /** Commits what is queued, then closes. */
@@ -112,6 +114,7 @@ class GroupCommitDatabase implements Database {
   #is_scheduled = false;
   #is_failing = false;
   #is_closed = false;
+  #has_written = false;
 
   constructor(writer: Sqlite, reader: Sqlite) {
     this.#writer = writer;
@@ -145,6 +148,10 @@ class GroupCommitDatabase implements Database {
     return typeof value === 'number' ? value : 0;
   }
 
+  hasWritten(): boolean {
+    return this.#has_written;
+  }
+
   isFailing(): boolean {
     return this.#is_failing;
   }
@@ -173,6 +180,7 @@ class GroupCommitDatabase implements Database {
         else refused.push({ change, error: error.reason });
       }
       this.#writer.run('COMMIT');
+      this.#has_written = true;
       this.#is_failing = false;
     } catch (error) {
       this.#is_failing = isDiskFailure(error);

@@ -5,6 +5,7 @@ import { BUSY_TIMEOUT_MS } from '../limits.ts';
 import platform from './migrations/0001_platform.sql' with { type: 'text' };
 import keys_and_tokens from './migrations/0002_keys_and_tokens.sql' with { type: 'text' };
 import objects from './migrations/0003_objects.sql' with { type: 'text' };
+import mail from './migrations/0004_mail.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -17,6 +18,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'platform', sql: platform },
   { version: 2, name: 'keys_and_tokens', sql: keys_and_tokens },
   { version: 3, name: 'objects', sql: objects },
+  { version: 4, name: 'mail', sql: mail },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -5,6 +5,7 @@ import { connect as connectTls } from 'node:tls';
 import { domainToASCII } from 'node:url';
 import type { NodemailerError } from 'nodemailer/lib/errors.js';
 import SMTPConnection, { type SMTPConnectionEnvelope } from 'nodemailer/lib/smtp-connection';
+import { monotonicMs } from './clock.ts';
 import type { ComposedMessage } from './mail-message.ts';
 import type {
   DeliveryOutcome,
@@ -136,14 +137,15 @@ function step(
 }
 
 function silence(limit_ms: number): NodemailerError {
-  return new Error(`No answer from the relay within ${limit_ms / 1000} s.`);
+  return new Error(`No answer from the relay within ${Math.round(limit_ms / 100) / 10} s.`);
 }
 
 /** A mail on its way: how far it got, and how to end the wait for it. */
 interface Sending {
   stage: DeliveryStage;
   is_all_written: boolean;
-  deadline: Timer;
+  /** Gives the relay time for its next answer. */
+  renew(): void;
   finish(outcome: DeliveryOutcome): void;
 }
 
@@ -159,6 +161,8 @@ export class SmtpSession {
     connection.once('end', () => {
       this.#is_closed = true;
     });
+    // Every reply to a command of the envelope gives the next command its own time.
+    if (connection._socket) connection._socket.on('data', () => this.#sending?.renew());
   }
 
   get isClosed(): boolean {
@@ -168,6 +172,13 @@ export class SmtpSession {
   /** Whether the content of a mail is on its way or its answer is awaited. */
   get isPastEnvelope(): boolean {
     return this.#sending?.stage === 'data';
+  }
+
+  /** For an operator: how the session came to be. */
+  get description(): string {
+    const security = this.#connection.secure ? 'with TLS' : 'without TLS';
+    const user = this.#connection.authenticated ? 'logged in' : 'without a log-in';
+    return `The relay accepts mail ${security}, ${user}.`;
   }
 
   /** Calls back once when the connection ends, whichever side ended it. */
@@ -222,28 +233,29 @@ export class SmtpSession {
     message: ComposedMessage,
   ): Promise<DeliveryOutcome> {
     return new Promise((resolve) => {
-      const { command_ms } = this.#deadlines;
+      const { command_ms, data_ms } = this.#deadlines;
       const onError = (error: NodemailerError): void => {
         const { stage, is_all_written } = sending;
         const rejected = error.rejectedErrors ?? envelope.rejectedErrors;
         sending.finish(outcomeOfSending(error, { stage, rejected, original, is_all_written }));
       };
-      const expire = (limit_ms: number): void => {
-        this.close();
-        onError(silence(limit_ms));
-      };
-      const arm = (limit_ms: number): void => {
-        clearTimeout(sending.deadline);
-        sending.deadline = setTimeout(() => expire(limit_ms), limit_ms);
-      };
-      // Nodemailer does not say which command it is at, so the envelope has one deadline: two for MAIL and DATA, one for each RCPT.
-      const envelope_ms = command_ms * (2 + original.size);
+      // A relay that dribbles out its replies gets no more than the time of all its commands.
+      const envelope_ends_at = monotonicMs() + command_ms * (2 + original.size);
+      let deadline: Timer | undefined;
       const sending: Sending = {
         stage: 'mail',
         is_all_written: false,
-        deadline: setTimeout(() => expire(envelope_ms), envelope_ms),
+        renew: () => {
+          clearTimeout(deadline);
+          const limit_ms =
+            sending.stage === 'data' ? data_ms : Math.min(command_ms, envelope_ends_at - monotonicMs());
+          deadline = setTimeout(() => {
+            this.close();
+            onError(silence(limit_ms));
+          }, limit_ms);
+        },
         finish: (outcome) => {
-          clearTimeout(sending.deadline);
+          clearTimeout(deadline);
           if (this.#sending === sending) this.#sending = null;
           resolve(outcome);
         },
@@ -268,16 +280,12 @@ export class SmtpSession {
 }
 
 /** The content, noting when the relay began to take it and when all was handed over. Each chunk renews the deadline. */
-async function* watchContent(
-  message: ComposedMessage,
-  sending: Sending,
-  renew: () => void,
-): AsyncIterable<Buffer> {
+async function* watchContent(message: ComposedMessage, sending: Sending): AsyncIterable<Buffer> {
   sending.stage = 'data';
-  renew();
+  sending.renew();
   for await (const chunk of message.read()) {
     yield chunk;
-    renew();
+    sending.renew();
   }
   sending.is_all_written = true;
 }

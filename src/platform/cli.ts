@@ -1,0 +1,262 @@
+/** The frame of the command line: how a verb is declared, runs, prints, and fails. The verbs are in each capability's cli.ts. */
+import { readFileSync, writeSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import type { Config, ConfigFlags } from '../config.ts';
+import { AppError, messageOf } from '../errors.ts';
+import type { Actor } from './auth.ts';
+
+/** Decision: 0 done, 1 refused, 2 wrong usage. */
+export const EXIT = { done: 0, refused: 1, usage: 2 } as const;
+
+/** What a verb prints: `json` is the one document of `--json`, `text` is for people. */
+export interface CliResult {
+  json: unknown;
+  text: string;
+  /** Exit status where the verb itself ran but its answer is no; `done` unless given. */
+  exit?: number;
+}
+
+/** What a verb works with. Opened for it, closed after it. */
+export interface CliSession<S> {
+  readonly config: Config;
+  readonly services: S;
+  /** The shell user, for the audit trail. */
+  readonly actor: Actor;
+  /** A remark for the person at the terminal, on stderr. */
+  note(message: string): void;
+}
+
+export interface CliHost<S> {
+  loadConfig(flags: ConfigFlags): Config;
+  /** Opens the data directory and everything on it; `close` also wakes a running server if anything was written. */
+  open(config: Config): Promise<{ services: S; close(): Promise<void> }>;
+  /** The value of an environment variable that an argument named with `env:`. */
+  environment(name: string): string | undefined;
+}
+
+type Options = Record<string, unknown>;
+
+/** Builds the verbs of one executable. `S` is what its verbs may use. */
+export class Cli<S> {
+  readonly program: Command;
+  readonly host: CliHost<S>;
+  #exit: number = EXIT.done;
+
+  constructor(program: Command, host: CliHost<S>) {
+    this.program = program;
+    this.host = host;
+    program.exitOverride().showHelpAfterError('(add --help for what this command takes)').helpCommand(false);
+  }
+
+  /** A noun: `satchel project`. Without a verb it prints its help. */
+  noun(name: string, description: string, parent: Command = this.program): Command {
+    const command = parent.command(name).description(description).exitOverride().helpCommand(false);
+    return command.action(() => command.help({ error: true }));
+  }
+
+  /** A verb of a noun, with the options every verb takes. `signature` is commander's: `show <ref>`. */
+  verb(noun: Command, signature: string, description: string): Command {
+    return noun
+      .command(signature)
+      .description(description)
+      .exitOverride()
+      .option('--data-dir <dir>', 'the data directory (SATCHEL_DATA_DIR, else ./data)')
+      .option('--json', 'print exactly one JSON document on stdout');
+  }
+
+  /** The action of a verb: opens the data directory, runs, prints, closes. `args` are commander's arguments and options. */
+  action(
+    run: (session: CliSession<S>, options: Options, ...args: string[]) => Promise<CliResult>,
+  ): (...raw: unknown[]) => Promise<void> {
+    return async (...raw) => {
+      const command = raw.at(-1);
+      if (!(command instanceof Command)) throw new Error('commander passes the command last');
+      const options: Options = command.optsWithGlobals();
+      const args = command.processedArgs.filter((arg): arg is string => typeof arg === 'string');
+      const config = this.host.loadConfig({ data_dir: textOption(options, 'dataDir') });
+      const { services, close } = await this.host.open(config);
+      try {
+        const session = { config, services, actor: shellActor(), note };
+        const result = await run(session, options, ...args);
+        writeOut(options.json === true ? JSON.stringify(result.json, null, 2) : result.text);
+        this.#exit = result.exit ?? EXIT.done;
+      } finally {
+        await close();
+      }
+    };
+  }
+
+  /** Sets the exit status of a verb that ends by itself, such as one that runs another command. */
+  exitWith(code: number): void {
+    this.#exit = code;
+  }
+
+  /** Runs the executable with these arguments (without the program's own name) and returns its exit status. */
+  async main(argv: readonly string[]): Promise<number> {
+    try {
+      await this.program.parseAsync([...argv], { from: 'user' });
+      return this.#exit;
+    } catch (error) {
+      if (error instanceof CommanderError) {
+        return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+      }
+      note(`satchel: ${describeFailure(error)}`);
+      return EXIT.refused;
+    }
+  }
+}
+
+/** The message of a failure with every field's own, for a person at a terminal. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof AppError) || !error.errors) return messageOf(error);
+  const lines = Object.entries(error.errors).flatMap(([field, messages]) =>
+    messages.map((message) => (field === '_' ? message : `${field} ${message}`)),
+  );
+  return lines.length > 0 ? lines.join('\n         ') : error.message;
+}
+
+/** A line on stderr. */
+export function note(message: string): void {
+  write(2, `${message}\n`);
+}
+
+/** A document on stdout; written synchronously, so that an exit right after cannot cut it off in a pipe. */
+export function writeOut(text: string): void {
+  if (text !== '') write(1, text.endsWith('\n') ? text : `${text}\n`);
+}
+
+function write(descriptor: number, text: string): void {
+  let rest = Buffer.from(text);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(descriptor, rest));
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : null;
+      if (code === 'EPIPE') return; // The reader (head, less) has seen enough.
+      if (code !== 'EAGAIN') throw error;
+      Bun.sleepSync(1);
+    }
+  }
+}
+
+export function shellActor(): Actor {
+  const { username, uid } = userInfo();
+  return { kind: 'shell', id: String(uid), name: username, ip: null };
+}
+
+/* --- Reading options ------------------------------------------------------------------------------------------ */
+
+/** A text option, or undefined where it was not given. */
+export function textOption(options: Options, name: string): string | undefined {
+  const value = options[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A repeatable or comma-separated option as a list. */
+export function listOption(options: Options, name: string): string[] {
+  const value = options[name];
+  const parts = Array.isArray(value) ? value : typeof value === 'string' ? [value] : [];
+  return parts
+    .flatMap((part) => (typeof part === 'string' ? part.split(',') : []))
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+/** Collects a repeatable option; hand it to commander as the option's parser. */
+export function collect(value: string, previous: string[] | undefined): string[] {
+  return [...(previous ?? []), value];
+}
+
+/** Commander's parser of a whole number from `min`. Wrong usage otherwise. */
+export function wholeNumber(min: number): (value: string) => number {
+  return (value) => {
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+    if (!(number >= min)) throw new InvalidArgumentError(`It must be a whole number of at least ${min}.`);
+    return number;
+  };
+}
+
+export function numberOption(options: Options, name: string): number | undefined {
+  const value = options[name];
+  return typeof value === 'number' ? value : undefined;
+}
+
+/**
+ * A secret given on the command line: `-` reads standard input, `@file` a file, `env:NAME` a variable. A plain argument
+ * works, with a warning: every user of the machine can read it in the process list.
+ */
+export async function readSecret<S>(host: CliHost<S>, argument: string, what: string): Promise<string> {
+  const bytes = await readSecretBytes(host, argument, what);
+  // Editors and echo end a file with a newline that is no part of the secret.
+  return new TextDecoder().decode(bytes).replace(/\r?\n$/, '');
+}
+
+/** As `readSecret`, for files: the bytes untouched. */
+export async function readSecretBytes<S>(
+  host: CliHost<S>,
+  argument: string,
+  what: string,
+): Promise<Uint8Array> {
+  if (argument === '-') return new Uint8Array(await Bun.stdin.arrayBuffer());
+  if (argument.startsWith('@')) {
+    try {
+      return readFileSync(argument.slice(1));
+    } catch (error) {
+      throw new AppError('invalid', `The file for ${what} could not be read: ${messageOf(error)}`);
+    }
+  }
+  if (argument.startsWith('env:')) {
+    const value = host.environment(argument.slice(4));
+    if (value === undefined)
+      throw new AppError('invalid', `The variable for ${what} is not set: ${argument.slice(4)}`);
+    return new TextEncoder().encode(value);
+  }
+  note(
+    `satchel: warning: ${what} stands in the process list and the shell's history; give - (standard input), @file or env:NAME instead`,
+  );
+  return new TextEncoder().encode(argument);
+}
+
+/** Refuses a verb that destroys something unless `--yes` was given. */
+export function requireYes(options: Options, what: string): void {
+  if (options.yes !== true) throw new AppError('invalid', `This ${what}. Add --yes to do it.`);
+}
+
+/* --- Printing ------------------------------------------------------------------------------------------------- */
+
+export type Cell = string | number | boolean | null | undefined;
+
+function cellText(cell: Cell): string {
+  if (cell === null || cell === undefined || cell === '') return '-';
+  return typeof cell === 'boolean' ? (cell ? 'yes' : 'no') : String(cell);
+}
+
+/** Rows in aligned columns under their titles; `empty` is said when there are none. */
+export function formatTable(
+  titles: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  empty: string,
+): string {
+  if (rows.length === 0) return empty;
+  const lines = [titles.map((title) => title.toUpperCase()), ...rows.map((row) => row.map(cellText))];
+  const widths = titles.map((_, column) =>
+    Math.max(...lines.map((line) => Bun.stringWidth(line[column] ?? ''))),
+  );
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - Bun.stringWidth(cell))))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Names and values of one thing, aligned. */
+export function formatFields(fields: Readonly<Record<string, Cell>>): string {
+  const width = Math.max(...Object.keys(fields).map((name) => name.length));
+  return Object.entries(fields)
+    .map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`)
+    .join('\n');
+}

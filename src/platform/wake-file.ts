@@ -1,0 +1,25 @@
+/** How a command wakes the server: it touches a file that the server watches. The kernel tells; nobody polls. */
+import { closeSync, type FSWatcher, futimesSync, openSync, watch } from 'node:fs';
+import { join } from 'node:path';
+
+const WAKE_FILE = 'wake';
+
+/** Touches the file, making it where it is missing. */
+export function touchWakeFile(data_dir: string, now_ms: number): void {
+  const file = openSync(join(data_dir, WAKE_FILE), 'a', 0o600);
+  try {
+    const now_s = now_ms / 1000;
+    futimesSync(file, now_s, now_s);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Calls `onWake` after each touch by any process, until closed. */
+export function watchWakeFile(data_dir: string, now_ms: number, onWake: () => void): FSWatcher {
+  touchWakeFile(data_dir, now_ms);
+  const watcher = watch(join(data_dir, WAKE_FILE), { persistent: false }, () => onWake());
+  // A watch that breaks costs speed only: the engine looks again by itself within a minute.
+  watcher.on('error', () => watcher.close());
+  return watcher;
+}
