@@ -13,6 +13,7 @@ export type Fault =
   | 'wrong-id'
   | 'wrong-question'
   | 'garbage'
+  | 'echo'
   | 'referral'
   | 'no-edns';
 
@@ -54,7 +55,9 @@ export async function startDnsServer(zone: Zone = {}): Promise<DnsServer> {
     const name = question.name.toLowerCase();
     const edns = (query.additionals ?? []).some((record) => record.type === 'OPT');
     queries.push({ name, type: question.type, transport, edns });
-    return reply(query, question, { transport, edns, entry: entries.get(name) ?? entries.get('*'), entries });
+    const entry = entries.get(name) ?? entries.get('*');
+    if (entry?.fault === 'echo') return message;
+    return reply(query, question, { transport, edns, entry, entries });
   }
 
   const tcp = createServer((socket) => {
@@ -71,8 +74,10 @@ export async function startDnsServer(zone: Zone = {}): Promise<DnsServer> {
       const length = Buffer.alloc(2);
       length.writeUInt16BE(response.length);
       // In two pieces, as a network may deliver it.
-      socket.write(length);
-      socket.write(response);
+      const framed = Buffer.concat([length, response]);
+      socket.setNoDelay(true);
+      socket.write(framed.subarray(0, 20));
+      setTimeout(() => socket.write(framed.subarray(20)), 5);
     });
   });
   const { udp, port } = await bindBoth(tcp);

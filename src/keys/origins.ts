@@ -335,12 +335,11 @@ function deny(code: OriginRefusalCode, message: string, { why }: { why: string }
 /** Whether a rule covers all of a canonical value of its own type. Certificates are looked at elsewhere. */
 function coversValue(rule: OriginRule, value: string): boolean {
   if (rule.value === value) return true;
-  if (rule.type !== 'domain') return false;
   if (rule.value === LOCALHOST_ANY_PORT) return /^http:\/\/localhost(?::\d+)?$/.test(value);
   if (!rule.value.startsWith(SUBDOMAINS_OF) || !value.startsWith('https://')) return false;
   // A port stays part of the text, so that another port than 443 never matches.
   const domain = rule.value.slice(SUBDOMAINS_OF.length);
-  const host = value.slice((value.startsWith(SUBDOMAINS_OF) ? SUBDOMAINS_OF : 'https://').length);
+  const host = value.slice('https://'.length);
   return host === domain || host.endsWith(`.${domain}`);
 }
 

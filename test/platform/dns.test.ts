@@ -158,6 +158,7 @@ describe('unknown, never absent', () => {
     ['wrong-id', /no answer within/],
     ['wrong-question', /no answer within/],
     ['garbage', /no answer within/],
+    ['echo', /no answer within/],
     ['referral', /does not resolve/],
   ];
   test.each(faults)('a server that gives %s', async (fault, reason) => {
