@@ -1,0 +1,172 @@
+/**
+ * `./install.sh --try`: starts dist/satchel on 127.0.0.1 with the checkout's ./data, sees to it that there are a
+ * project, a key and a capturing mailbox, and prints commands that use them. Nothing outside the checkout changes.
+ */
+import { existsSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dir, '..');
+const SATCHEL = join(ROOT, 'dist/satchel');
+const DATA = join(ROOT, 'data');
+const LOG = join(ROOT, 'dist/try.log');
+const PID = join(ROOT, 'dist/try.pid');
+const START_TIMEOUT_MS = 20_000;
+
+const PROJECT = 'try';
+const KEY = 'try';
+const DOMAIN = 'try.satchel.test';
+const MAILBOX = `hello@${DOMAIN}`;
+
+/** An expected failure: its message is all that the reader needs. */
+class Refusal extends Error {}
+
+function say(line = ''): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Runs a command of Satchel on ./data and returns the JSON it prints. */
+function satchel(...args: string[]): unknown {
+  const command = [SATCHEL, '--data-dir', DATA, ...args, '--json'];
+  const result = Bun.spawnSync(command, { cwd: ROOT, stdin: 'ignore', stderr: 'pipe' });
+  const output = result.stdout.toString();
+  if (!result.success) {
+    throw new Refusal(`satchel ${args.join(' ')} failed:\n${result.stderr.toString() || output}`);
+  }
+  return JSON.parse(output);
+}
+
+/** The records of a list command, whether they come bare or in an envelope. */
+function listOf(answer: unknown): Record<string, unknown>[] {
+  const list = isRecord(answer) ? answer.data : answer;
+  return Array.isArray(list) ? list.filter(isRecord) : [];
+}
+
+function textOf(answer: unknown, field: string): string {
+  const record = isRecord(answer) && isRecord(answer.data) ? answer.data : answer;
+  const value = isRecord(record) ? record[field] : undefined;
+  if (typeof value !== 'string' && typeof value !== 'number')
+    throw new Refusal(`satchel printed no ${field}.`);
+  return String(value);
+}
+
+/** Is a Satchel answering there? Throws where something else does. */
+async function isAnswering(address: string): Promise<boolean> {
+  const response = await fetch(`${address}/api/health`).catch(() => null);
+  if (response === null) return false;
+  const health: unknown = await response.json().catch(() => null);
+  if (isRecord(health) && typeof health.backend_version === 'string') return true;
+  throw new Refusal(
+    `${address} is in use by something that is not Satchel.\nChoose another port: SATCHEL_PORT=8421 ./install.sh --try`,
+  );
+}
+
+/** Starts the server so that it outlives this script, and waits until it says that it is listening. */
+async function startServer(port: string, address: string): Promise<void> {
+  const log = openSync(LOG, 'w', 0o600);
+  const command = [SATCHEL, '--data-dir', DATA, 'serve', '--host', '127.0.0.1', '--port', port];
+  const server = Bun.spawn([...command, '--public-url', address], {
+    cwd: ROOT,
+    stdin: 'ignore',
+    stdout: log,
+    stderr: log,
+    // A session of its own: closing the terminal does not stop it.
+    detached: true,
+  });
+  server.unref();
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (!readFileSync(LOG, 'utf8').includes('satchel listening on')) {
+    if (server.exitCode !== null || server.signalCode !== null || performance.now() > deadline) {
+      server.kill();
+      throw new Refusal(`The server did not start:\n${readFileSync(LOG, 'utf8')}`);
+    }
+    await Bun.sleep(50);
+  }
+  await Bun.write(PID, `${server.pid}\n`);
+}
+
+/** Makes what is missing and returns the key's secret. */
+function prepare(): string {
+  const has = (list: unknown, field: string, value: string): boolean =>
+    listOf(list).some((record) => record[field] === value);
+  if (!has(satchel('project', 'list'), 'slug', PROJECT)) {
+    satchel('project', 'create', '--name', 'Try', '--slug', PROJECT);
+  }
+  if (!has(satchel('domain', 'list'), 'name', DOMAIN))
+    satchel('domain', 'add', DOMAIN, '--trust', '--default');
+  if (!has(satchel('mailbox', 'list'), 'address', MAILBOX)) satchel('mailbox', 'add', MAILBOX, '--capture');
+  const key = listOf(satchel('key', 'list', '--project', PROJECT)).find(
+    (record) => record.name === KEY && record.is_active === true,
+  );
+  if (key !== undefined) return textOf(satchel('key', 'reveal', textOf(key, 'id')), 'plaintext_key');
+  const created = satchel('key', 'create', '--project', PROJECT, '--name', KEY, '--can', 'read,write,email');
+  return textOf(created, 'plaintext_key');
+}
+
+/** Commands to paste, one after the other or all at once, into any shell in any folder. */
+function showCommands(address: string, key: string): void {
+  const quoted = (path: string): string => `'${path.replaceAll("'", String.raw`'\''`)}'`;
+  const field = (name: string): string => String.raw`sed 's/.*"${name}":"\([^"]*\)".*/\1/'`;
+  say(`KEY='${key}'
+API='${address}/api/v1'
+
+# Upload a file, then fetch it from the url in the answer.
+FILE=$(curl -sS "$API/objects" -H "X-API-Key: $KEY" -F visibility=public \\
+  -F 'file=Hello from Satchel;filename=hello.txt;type=text/plain'); echo "$FILE"
+curl -sS "$(echo "$FILE" | ${field('url')})"; echo
+
+# Send an email, and ask for its job until that is done. The mailbox keeps what is sent: nothing leaves this machine.
+MAIL=$(curl -sS "$API/emails/send" -H "X-API-Key: $KEY" -H 'Content-Type: application/json' \\
+  -d '{"to":"ada@example.com","subject":"Hello","body_text":"Sent by Satchel."}'); echo "$MAIL"
+JOB=$(echo "$MAIL" | ${field('status_url')})
+for second in 1 2 3 4 5 6 7 8 9 10; do
+  curl -sS "$JOB" -H "X-API-Key: $KEY" | grep -E '"status":"(completed|failed)"' && break; sleep 1
+done
+${quoted(SATCHEL)} email captured --data-dir ${quoted(DATA)}`);
+}
+
+/** The process id of the server that an earlier run of this script started, if it still runs. */
+function runningServer(): string | null {
+  const pid = existsSync(PID) ? Number(readFileSync(PID, 'utf8')) : 0;
+  try {
+    return pid > 0 && process.kill(pid, 0) ? String(pid) : null;
+  } catch {
+    return null;
+  }
+}
+
+async function main(): Promise<void> {
+  const port = process.env.SATCHEL_PORT || '8420';
+  const address = `http://127.0.0.1:${port}`;
+  const was_running = await isAnswering(address);
+  if (!was_running) await startServer(port, address);
+  const key = prepare();
+  const probe = await fetch(`${address}/api/v1/objects`, { headers: { 'X-API-Key': key } });
+  if (!probe.ok) {
+    throw new Refusal(
+      `The Satchel at ${address} does not serve ${DATA}.\nStop it, or choose another port: SATCHEL_PORT=8421 ./install.sh --try`,
+    );
+  }
+  say(
+    `Satchel ${was_running ? 'was running already' : 'is running'} at ${address} and keeps its data in ${DATA}`,
+  );
+  say();
+  showCommands(address, key);
+  say();
+  const pid = runningServer();
+  say(pid === null ? 'Stop the server where it was started.' : `Stop the server:  kill ${pid}`);
+  say(`Its log:          ${LOG}`);
+}
+
+if (import.meta.main) {
+  try {
+    await main();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
+}
