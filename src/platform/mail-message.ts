@@ -3,7 +3,10 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { compile } from 'html-to-text';
+import * as base64 from 'nodemailer/lib/base64';
 import MailComposer from 'nodemailer/lib/mail-composer';
+import type MimeNode from 'nodemailer/lib/mime-node';
+import * as quoted_printable from 'nodemailer/lib/qp';
 import { AppError, invalid } from '../errors.ts';
 import { MAX_BUFFERED_MESSAGE_BYTES, MAX_DERIVED_TEXT_DEPTH } from '../limits.ts';
 import { hashBody, signHeaders } from './dkim.ts';
@@ -81,10 +84,9 @@ export async function composeBytes(content: MailContent): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-type MimeRoot = ReturnType<MailComposer['compile']>;
-
-async function composeInMemory(open: () => MimeRoot, content: MailContent): Promise<ComposedMessage> {
-  const message = await open().build();
+async function composeInMemory(open: () => MimeNode, content: MailContent): Promise<ComposedMessage> {
+  const root = open();
+  const message = content.attachments.length === 0 ? renderText(root) : await root.build();
   if (!content.dkim) return { size_bytes: message.length, read: () => [message] };
   const body_starts_at = message.indexOf('\r\n\r\n') + 4;
   const body_hash = await hashBody([message.subarray(body_starts_at)]);
@@ -98,7 +100,31 @@ async function composeInMemory(open: () => MimeRoot, content: MailContent): Prom
   return { size_bytes: signed.length, read: () => [signed] };
 }
 
-async function composeStreaming(open: () => MimeRoot, content: MailContent): Promise<ComposedMessage> {
+/**
+ * The bytes that MimeNode.build() makes, without the eight streams it makes them with: most mails have only text, and
+ * this halves what building one costs.
+ */
+export function renderText(root: MimeNode): Buffer {
+  const message = renderNode(root);
+  return Buffer.from(message.endsWith('\n') ? message : `${message}\r\n`);
+}
+
+function renderNode(node: MimeNode): string {
+  const head = `${node.buildHeaders()}\r\n\r\n`;
+  if (node.multipart) {
+    const parts = node.childNodes.map((child) => `--${node.boundary}\r\n${renderNode(child)}`);
+    return `${head}${parts.join('\r\n')}\r\n--${node.boundary}--\r\n`;
+  }
+  const content = typeof node.content === 'string' ? node.content : '';
+  const encoding = node.getTransferEncoding();
+  if (encoding === 'base64') return head + base64.wrap(base64.encode(content));
+  return (
+    head +
+    (encoding === 'quoted-printable' ? quoted_printable.wrap(quoted_printable.encode(content)) : content)
+  );
+}
+
+async function composeStreaming(open: () => MimeNode, content: MailContent): Promise<ComposedMessage> {
   let headers = '';
   let size_bytes = 0;
   const body = async function* (): AsyncIterable<Buffer> {
@@ -126,13 +152,14 @@ async function composeStreaming(open: () => MimeRoot, content: MailContent): Pro
   return { size_bytes: head.length + size_bytes, read };
 }
 
-async function* readChunks(root: MimeRoot): AsyncIterable<Buffer> {
+async function* readChunks(root: MimeNode): AsyncIterable<Buffer> {
   for await (const chunk of root.createReadStream()) {
     if (Buffer.isBuffer(chunk)) yield chunk;
   }
 }
 
-function buildMime(content: MailContent, boundary: string): MimeRoot {
+/** The MIME tree; exported so that a test can compare both ways of rendering it. */
+export function buildMime(content: MailContent, boundary: string): MimeNode {
   const composer = new MailComposer({
     from: toAddress(content.from),
     to: [toAddress(content.to)],

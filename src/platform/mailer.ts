@@ -61,8 +61,14 @@ export function createMailer(options: MailerOptions = {}): Mailer {
   return new WorkerMailer(options);
 }
 
+/**
+ * In a compiled executable all modules of main.ts are one file at the root, while the worker is an entry point of its
+ * own (`bun build --compile src/main.ts src/platform/mailer.worker.ts`) that keeps its place below `src/`.
+ */
 function startMailerWorker(): Worker {
-  return new Worker(new URL('./mailer.worker.ts', import.meta.url));
+  const is_compiled = import.meta.url.startsWith('file:///$bunfs/');
+  const path = is_compiled ? './platform/mailer.worker.ts' : './mailer.worker.ts';
+  return new Worker(new URL(path, import.meta.url));
 }
 
 class WorkerMailer implements Mailer {

@@ -261,12 +261,8 @@ export class SmtpSession {
         },
       };
       this.#sending = sending;
-      const content = Readable.from(
-        watchContent(message, sending, () => arm(this.#deadlines.data_ms)),
-        {
-          objectMode: false,
-        },
-      );
+      sending.renew();
+      const content = Readable.from(watchContent(message, sending), { objectMode: false });
       this.#connection.send(envelope, content, (error, result) => {
         if (error) onError(error);
         else sending.finish(sentOutcome(result, original));
