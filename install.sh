@@ -107,7 +107,7 @@ back_up() {
   local file
   file=$backups/satchel-$(date -u +%Y%m%dT%H%M%SZ).backup
   say "Backing up $data to $file"
-  (cd / && umask 077 && "$@" "$program" --data-dir "$data" backup "$file" </dev/null >/dev/null) ||
+  (cd / && umask 077 && "$@" "$program" backup "$file" --data-dir "$data" </dev/null >/dev/null) ||
     die "The backup failed, so nothing was changed."
   chmod 0600 "$file"
   local files=("$backups"/satchel-*.backup)
@@ -152,7 +152,7 @@ install_service() {
     return 0
   fi
   start_service "$settings"
-  how_to_begin "sudo -u $SERVICE_USER $program --data-dir $data"
+  how_to_begin "sudo -u $SERVICE_USER $program" "$data"
 }
 
 make_user() {
@@ -180,7 +180,7 @@ start_service() {
   if [[ -z $(type -P systemctl) || ! -d /run/systemd/system ]]; then
     say "systemd does not run this machine, so Satchel was installed but not started. Have your service manager run, as"
     say "user '$SERVICE_USER' and with the settings of $settings in its environment:"
-    say "  /usr/local/bin/satchel --data-dir /var/lib/satchel serve"
+    say "  /usr/local/bin/satchel serve --data-dir /var/lib/satchel"
     return 0
   fi
   systemctl daemon-reload
@@ -213,8 +213,8 @@ wait_for_health() {
 how_to_begin() {
   say ''
   say 'Create the first project, and a key for its app:'
-  say "  $1 project create --name 'My project' --slug my-project"
-  say "  $1 key create --project my-project --name 'My app' --can read,write,email"
+  say "  $1 project create --name 'My project' --slug my-project --data-dir $2"
+  say "  $1 key create --project my-project --name 'My app' --can read,write,email --data-dir $2"
 }
 
 # --- ./install.sh --prefix DIR ---
@@ -237,13 +237,13 @@ set -a
 # shellcheck disable=SC1091
 source "$prefix/etc/satchel.env"
 set +a
-exec "$prefix/bin/satchel" --data-dir "$prefix/data" serve "$@"
+exec "$prefix/bin/satchel" serve --data-dir "$prefix/data" "$@"
 END
   local quoted
   printf -v quoted '%q' "$prefix"
   say "Satchel is installed in $prefix. Start its server (and start it again if it was running):"
   say "  $quoted/bin/satchel-serve"
-  how_to_begin "$quoted/bin/satchel --data-dir $quoted/data"
+  how_to_begin "$quoted/bin/satchel" "$quoted/data"
 }
 
 # --- The command line ---

@@ -2,20 +2,24 @@
  * `bun run build` compiles Satchel into one executable, dist/satchel. With `--all` it compiles one for each platform
  * that Satchel supports instead: dist/satchel-linux-x64 and so on.
  */
-import { mkdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { cp, mkdir, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { version } from '../package.json';
 
 const ROOT = join(import.meta.dir, '..');
 const DIST = join(ROOT, 'dist');
 
-const TARGETS: Readonly<Record<string, Bun.Build.CompileTarget>> = {
-  'linux-x64': 'bun-linux-x64',
-  'linux-arm64': 'bun-linux-arm64',
-  'linux-x64-musl': 'bun-linux-x64-musl',
-  'linux-arm64-musl': 'bun-linux-arm64-musl',
-  'darwin-arm64': 'bun-darwin-arm64',
-  'darwin-x64': 'bun-darwin-x64',
+/** Platforms of `--all`: Bun's name for each, and what `bun install` calls it when it picks native modules. */
+const PLATFORMS: Readonly<Record<string, { target: Bun.Build.CompileTarget; native: readonly string[] }>> = {
+  'linux-x64': { target: 'bun-linux-x64', native: ['--os=linux', '--cpu=x64', '--libc=glibc'] },
+  'linux-arm64': { target: 'bun-linux-arm64', native: ['--os=linux', '--cpu=arm64', '--libc=glibc'] },
+  'linux-x64-musl': { target: 'bun-linux-x64-musl', native: ['--os=linux', '--cpu=x64', '--libc=musl'] },
+  'linux-arm64-musl': {
+    target: 'bun-linux-arm64-musl',
+    native: ['--os=linux', '--cpu=arm64', '--libc=musl'],
+  },
+  'darwin-arm64': { target: 'bun-darwin-arm64', native: ['--os=darwin', '--cpu=arm64'] },
+  'darwin-x64': { target: 'bun-darwin-x64', native: ['--os=darwin', '--cpu=x64'] },
 };
 
 function say(line: string): void {
@@ -32,7 +36,7 @@ function git(...args: string[]): string | null {
 }
 
 /** YYYY.MM.DD.N: the UTC day of HEAD's commit and the number of commits of that day up to HEAD; without git, today and 1. */
-export function backendVersion(): string {
+function backendVersion(): string {
   // A checkout inside somebody else's repository must not take that one's history for its own.
   const is_repository = git('rev-parse', '--show-prefix') === '';
   const days = is_repository ? git('log', '--format=%cd', '--date=format-local:%Y.%m.%d') : null;
@@ -41,51 +45,71 @@ export function backendVersion(): string {
   return `${day}.${1 + earlier.filter((other) => other === day).length}`;
 }
 
-/** Compiles into dist/<name>, or throws. The file appears under its name only when it is complete. */
-async function compile(name: string, target?: Bun.Build.CompileTarget): Promise<void> {
-  const workers = await Array.fromAsync(new Bun.Glob('src/**/*.worker.ts').scan({ cwd: ROOT }));
+/**
+ * Compiles the sources in the current directory into dist/<name> of the checkout, or throws. The file appears under
+ * its name only when it is complete.
+ */
+async function compile(
+  name: string,
+  backend_version: string,
+  target?: Bun.Build.CompileTarget,
+): Promise<void> {
+  const workers = await Array.fromAsync(new Bun.Glob('src/**/*.worker.ts').scan());
   const unfinished = join(DIST, `.${name}.unfinished`);
-  await mkdir(DIST, { recursive: true });
+  await mkdir(unfinished, { recursive: true });
   try {
     await Bun.build({
-      entrypoints: ['src/main.ts', ...workers.sort()].map((path) => join(ROOT, path)),
+      entrypoints: ['src/main.ts', ...workers.sort()].map((path) => resolve(path)),
       // Flat names let `new URL('./x.worker.ts', import.meta.url)` find a worker in the executable as it does in src/.
       naming: { entry: '[name].[ext]' },
       target: 'bun',
       sourcemap: 'linked',
       define: {
         SATCHEL_VERSION: JSON.stringify(version),
-        SATCHEL_BACKEND_VERSION: JSON.stringify(backendVersion()),
+        SATCHEL_BACKEND_VERSION: JSON.stringify(backend_version),
       },
       compile: {
-        outfile: unfinished,
+        outfile: join(unfinished, name),
         // Whoever can write a .env or bunfig.toml into the working directory must not get to run code.
         autoloadDotenv: false,
         autoloadBunfig: false,
         ...(target ? { target } : {}),
       },
     });
-    await rename(unfinished, join(DIST, name));
+    await rename(join(unfinished, name), join(DIST, name));
   } finally {
-    await rm(unfinished, { force: true });
+    // What stays there is a copy of the source map, which the executable holds as well.
+    await rm(unfinished, { recursive: true, force: true });
+  }
+}
+
+/** Compiles for one platform, in a copy of the sources that has this platform's native modules. Throws. */
+async function compileFor(platform: string, backend_version: string): Promise<void> {
+  const { target, native } = PLATFORMS[platform] ?? {};
+  if (target === undefined || native === undefined)
+    throw new Error(`${platform} is not a platform of Satchel`);
+  const copy = join(DIST, `.${platform}`);
+  try {
+    for (const part of ['package.json', 'bun.lock', 'src'])
+      await cp(join(ROOT, part), join(copy, part), { recursive: true });
+    process.chdir(copy);
+    const install = [process.execPath, 'install', '--production', '--frozen-lockfile', ...native];
+    const result = Bun.spawnSync(install, { cwd: copy, stdout: 'ignore', stderr: 'pipe' });
+    if (!result.success)
+      throw new Error(`its packages cannot be installed: ${result.stderr.toString().trim()}`);
+    await compile(`satchel-${platform}`, backend_version, target);
+  } finally {
+    process.chdir(ROOT);
+    await rm(copy, { recursive: true, force: true });
   }
 }
 
 /** Compiles for every platform, going on after a failure. Returns how many failed. */
-async function compileAll(): Promise<number> {
-  // The native modules of other platforms are optional packages that a plain install leaves out.
-  const install = Bun.spawnSync(
-    [process.execPath, 'install', '--frozen-lockfile', '--os', '*', '--cpu', '*'],
-    { cwd: ROOT, stdout: 'ignore', stderr: 'inherit' },
-  );
-  if (!install.success) {
-    say('The packages for other platforms cannot be installed; see the message above.');
-    return 1;
-  }
+async function compileAll(backend_version: string): Promise<number> {
   let failures = 0;
-  for (const [platform, target] of Object.entries(TARGETS)) {
+  for (const platform of Object.keys(PLATFORMS)) {
     try {
-      await compile(`satchel-${platform}`, target);
+      await compileFor(platform, backend_version);
       say(`dist/satchel-${platform}`);
     } catch (error) {
       failures += 1;
@@ -93,6 +117,7 @@ async function compileAll(): Promise<number> {
       if (error instanceof AggregateError) for (const part of error.errors) say(`  ${String(part)}`);
     }
   }
+  if (failures > 0) say(`${failures} of ${Object.keys(PLATFORMS).length} platforms could not be built.`);
   return failures;
 }
 
@@ -102,11 +127,11 @@ if (import.meta.main) {
     say('usage: bun run build [--all]');
     process.exit(2);
   }
+  process.chdir(ROOT);
+  const backend_version = backendVersion();
   if (flags.includes('--all')) {
-    const failures = await compileAll();
-    if (failures > 0) say(`${failures} of ${Object.keys(TARGETS).length} platforms could not be built.`);
-    process.exit(failures > 0 ? 1 : 0);
+    process.exit((await compileAll(backend_version)) > 0 ? 1 : 0);
   }
-  await compile('satchel');
-  say(`dist/satchel ${version} (${backendVersion()})`);
+  await compile('satchel', backend_version);
+  say(`dist/satchel ${version} (${backend_version})`);
 }

@@ -82,7 +82,9 @@ ensure_bun() {
     fi
   fi
   [[ $(type -P bun || true) == "$BUN" ]] || PATH="$(dirname "$BUN"):$PATH"
-  export BUN PATH BUN_INSTALL_CACHE_DIR="$CHECKOUT/.tools/cache/bun"
+  export BUN PATH
+  export BUN_INSTALL_CACHE_DIR="$CHECKOUT/.tools/cache/bun"
+  export BUN_RUNTIME_TRANSPILER_CACHE_PATH="$CHECKOUT/.tools/cache/transpiled"
 }
 
 install_packages() {

@@ -30,7 +30,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 /** Runs a command of Satchel on ./data and returns the JSON it prints. */
 function satchel(...args: string[]): unknown {
-  const command = [SATCHEL, '--data-dir', DATA, ...args, '--json'];
+  const command = [SATCHEL, ...args, '--json', '--data-dir', DATA];
   const result = Bun.spawnSync(command, { cwd: ROOT, stdin: 'ignore', stderr: 'pipe' });
   const output = result.stdout.toString();
   if (!result.success) {
@@ -67,7 +67,7 @@ async function isAnswering(address: string): Promise<boolean> {
 /** Starts the server so that it outlives this script, and waits until it says that it is listening. */
 async function startServer(port: string, address: string): Promise<void> {
   const log = openSync(LOG, 'w', 0o600);
-  const command = [SATCHEL, '--data-dir', DATA, 'serve', '--host', '127.0.0.1', '--port', port];
+  const command = [SATCHEL, 'serve', '--data-dir', DATA, '--host', '127.0.0.1', '--port', port];
   const server = Bun.spawn([...command, '--public-url', address], {
     cwd: ROOT,
     stdin: 'ignore',

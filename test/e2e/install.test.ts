@@ -1,0 +1,294 @@
+/**
+ * install.sh in scratch copies of the checkout: into a prefix, below DESTDIR, and `--try`. The copies hold the compiled
+ * dist/satchel of this checkout, so nothing is compiled again.
+ */
+import { afterAll, describe, expect, test } from 'bun:test';
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const ROOT = join(import.meta.dir, '../..');
+const SCRATCH = mkdtempSync(join(tmpdir(), 'satchel-install-'));
+const TIMEOUT_MS = 60_000;
+const servers: number[] = [];
+
+interface Outcome {
+  exit: number;
+  stdout: string;
+  stderr: string;
+}
+
+interface Checkout {
+  folder: string;
+  /** A home directory of its own, to see that it stays as it was. */
+  home: string;
+  run(command: string[], env?: Record<string, string>, cwd?: string): Promise<Outcome>;
+}
+
+function scratchCheckout(name: string): Checkout {
+  const folder = join(SCRATCH, name);
+  const home = join(SCRATCH, `${name}-home`);
+  mkdirSync(join(folder, 'data'), { recursive: true });
+  mkdirSync(join(folder, 'dist'));
+  mkdirSync(home);
+  for (const part of ['install.sh', 'package.json', 'bun.lock', 'scripts', 'src']) {
+    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  }
+  copyFileSync(join(ROOT, 'dist/satchel'), join(folder, 'dist/satchel'));
+  return {
+    folder,
+    home,
+    async run(command, env = {}, cwd = folder) {
+      const path = `${dirname(process.execPath)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
+      const child = Bun.spawn(command, {
+        cwd,
+        env: { PATH: path, HOME: home, ...env },
+        stdin: 'ignore',
+        stdout: 'pipe',
+        stderr: 'pipe',
+      });
+      const [stdout, stderr, exit] = await Promise.all([
+        new Response(child.stdout).text(),
+        new Response(child.stderr).text(),
+        child.exited,
+      ]);
+      return { exit, stdout, stderr };
+    },
+  };
+}
+
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8);
+}
+
+/** A port that was free a moment ago. */
+function freePort(): string {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  const { port } = listener;
+  listener.stop(true);
+  return String(port);
+}
+
+/** Starts a server, and returns where it listens and how to stop it. */
+async function startServer(command: string[]): Promise<{ address: string; stop(): Promise<number> }> {
+  const child = Bun.spawn(command, { cwd: '/', stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' });
+  servers.push(child.pid);
+  const decoder = new TextDecoder();
+  let printed = '';
+  for await (const chunk of child.stdout) {
+    printed += decoder.decode(chunk);
+    const address = /satchel listening on (http:\S+)/.exec(printed)?.[1];
+    if (address === undefined) continue;
+    return {
+      address,
+      stop() {
+        child.kill('SIGTERM');
+        return child.exited;
+      },
+    };
+  }
+  throw new Error(`the server did not start: ${printed}`);
+}
+
+afterAll(() => {
+  for (const pid of servers) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
+  }
+  rmSync(SCRATCH, { recursive: true, force: true });
+});
+
+describe('install.sh', () => {
+  test('explains itself, and refuses what it does not know', async () => {
+    const checkout = scratchCheckout('usage');
+    const help = await checkout.run(['./install.sh', '--help']);
+    expect(help).toMatchObject({ exit: 0, stderr: '' });
+    for (const option of ['--prefix DIR', '--try', 'DESTDIR']) expect(help.stdout).toContain(option);
+    for (const wrong of [['--nonsense'], ['--prefix'], ['--prefix', 'a', 'b']]) {
+      expect(await checkout.run(['./install.sh', ...wrong])).toMatchObject({ exit: 2, stdout: '' });
+    }
+    expect(readdirSync(checkout.folder).sort()).toEqual(
+      ['bun.lock', 'data', 'dist', 'install.sh', 'package.json', 'scripts', 'src'].sort(),
+    );
+  });
+
+  test('documents every setting in the environment file', () => {
+    const settings = new Set(readFileSync(join(ROOT, 'src/config.ts'), 'utf8').match(/\bSATCHEL_[A-Z_]+\b/g));
+    // Where the data are is said by the unit and by satchel-serve, which also keep everything else out of reach.
+    settings.delete('SATCHEL_DATA_DIR');
+    const lines = readFileSync(join(ROOT, 'scripts/satchel.env'), 'utf8').split('\n');
+    const documented = lines.map((line) => /^#(SATCHEL_[A-Z_]+)=/.exec(line)?.[1]).filter(Boolean);
+    settings.delete('SATCHEL_');
+    expect(documented.sort()).toEqual([...settings].sort());
+  });
+});
+
+describe('install.sh --prefix', () => {
+  const checkout = scratchCheckout('prefix');
+  const prefix = join(checkout.folder, 'my apps/satchel');
+  const satchel = join(prefix, 'bin/satchel');
+  const data = join(prefix, 'data');
+
+  test(
+    'installs a server that runs with its own settings and data',
+    async () => {
+      const installed = await checkout.run(
+        [join(checkout.folder, 'install.sh'), '--prefix', 'satchel'],
+        {},
+        makeFolder(),
+      );
+      expect(installed).toMatchObject({ exit: 0 });
+      expect(installed.stdout).toContain('project create');
+      expect(modeOf(data)).toBe('700');
+      expect(modeOf(join(prefix, 'etc/satchel.env'))).toBe('600');
+      expect(readdirSync(checkout.home)).toEqual([]);
+
+      appendFileSync(join(prefix, 'etc/satchel.env'), 'SATCHEL_PORT=0\nSATCHEL_ENV="a rehearsal"\n');
+      const server = await startServer([join(prefix, 'bin/satchel-serve')]);
+      const version: unknown = await (await fetch(`${server.address}/api/version`)).json();
+      expect(version).toMatchObject({
+        env: 'a rehearsal',
+        backend_version: expect.stringMatching(/^\d{4}\.\d\d\.\d\d\.\d+$/),
+      });
+      expect(await server.stop()).toBe(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'upgrades after a backup, and keeps settings, data and the newest five backups',
+    async () => {
+      const create = [satchel, 'project', 'create', '--name', 'Kept', '--data-dir', data];
+      expect(await checkout.run(create)).toMatchObject({ exit: 0 });
+      const older = [1, 2, 3, 4, 5, 6].map((day) => `satchel-2020010${day}T000000Z.backup`);
+      for (const name of older) writeFileSync(join(prefix, 'backups', name), 'older');
+
+      const upgraded = await checkout.run(['./install.sh', '--prefix', prefix]);
+      expect(upgraded).toMatchObject({ exit: 0 });
+
+      const kept = readdirSync(join(prefix, 'backups')).sort();
+      expect(kept.slice(0, 4)).toEqual(older.slice(2));
+      expect(kept).toHaveLength(5);
+      const backup = join(prefix, 'backups', kept[4] ?? '');
+      expect(modeOf(backup)).toBe('600');
+      expect(await checkout.run([satchel, 'verify', backup, '--data-dir', data])).toMatchObject({ exit: 0 });
+      expect(readFileSync(join(prefix, 'etc/satchel.env'), 'utf8')).toContain('SATCHEL_ENV="a rehearsal"');
+      const projects = await checkout.run([satchel, 'project', 'list', '--data-dir', data]);
+      expect(projects.stdout).toContain('Kept');
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'changes nothing when the backup fails',
+    async () => {
+      const failing = '#!/bin/sh\nexit 1\n';
+      rmSync(satchel);
+      writeFileSync(satchel, failing);
+      chmodSync(satchel, 0o755);
+      const refused = await checkout.run(['./install.sh', '--prefix', prefix]);
+      expect(refused.exit).toBe(1);
+      expect(refused.stderr).toContain('nothing was changed');
+      expect(readFileSync(satchel, 'utf8')).toBe(failing);
+    },
+    TIMEOUT_MS,
+  );
+
+  /** A relative DIR counts from where install.sh is called. */
+  function makeFolder(): string {
+    mkdirSync(dirname(prefix), { recursive: true });
+    return dirname(prefix);
+  }
+});
+
+describe('install.sh with DESTDIR', () => {
+  test(
+    'puts the files of a system service below it, and again as an upgrade',
+    async () => {
+      const checkout = scratchCheckout('staged');
+      const stage = join(SCRATCH, 'stage');
+      expect(await checkout.run(['./install.sh'], { DESTDIR: stage })).toMatchObject({ exit: 0 });
+
+      const unit = readFileSync(join(stage, 'etc/systemd/system/satchel.service'), 'utf8');
+      const command = /^ExecStart=(\S+) (.*)$/m.exec(unit);
+      expect(existsSync(join(stage, command?.[1] ?? 'nowhere'))).toBe(true);
+      expect(unit).not.toContain('\nMemoryDenyWriteExecute=yes');
+      expect(modeOf(join(stage, 'usr/local/bin/satchel'))).toBe('755');
+      expect(modeOf(join(stage, 'var/lib/satchel'))).toBe('700');
+      expect(modeOf(join(stage, 'etc/satchel/satchel.env'))).toBe('600');
+
+      // The service's own command line, with its paths below DESTDIR.
+      const rest = (command?.[2] ?? '')
+        .replace('/var/lib/satchel', join(stage, 'var/lib/satchel'))
+        .split(' ');
+      const server = await startServer([join(stage, 'usr/local/bin/satchel'), ...rest, '--port', '0']);
+      expect((await fetch(`${server.address}/api/health`)).status).toBe(200);
+
+      // The backup is taken while the server runs.
+      expect(await checkout.run(['./install.sh'], { DESTDIR: stage })).toMatchObject({ exit: 0 });
+      expect(readdirSync(join(stage, 'var/lib/satchel-backups'))).toHaveLength(1);
+      expect(modeOf(join(stage, 'var/lib/satchel-backups'))).toBe('700');
+      expect(await server.stop()).toBe(0);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('install.sh --try', () => {
+  test(
+    'starts a server and prints commands that work as they are, and again the same',
+    async () => {
+      const checkout = scratchCheckout('try');
+      const env = { SATCHEL_PORT: freePort() };
+      const first = await checkout.run(['./install.sh', '--try'], env);
+      servers.push(Number(/kill (\d+)/.exec(first.stdout)?.[1]));
+      expect(first).toMatchObject({ exit: 0 });
+      const commands =
+        /^KEY=.*^Stop the server/ms.exec(first.stdout)?.[0].replace(/^Stop the server$/m, '') ?? '';
+
+      const pasted = await checkout.run(['bash', '-c', commands], {}, '/');
+      expect(pasted).toMatchObject({ exit: 0, stderr: '' });
+      expect(pasted.stdout).toContain('\nHello from Satchel\n');
+      expect(pasted.stdout).toContain('"status":"completed"');
+      expect(pasted.stdout.split('"status":"completed"')[1]).toContain('ada@example.com');
+
+      const second = await checkout.run(['./install.sh', '--try'], env);
+      expect(second).toMatchObject({ exit: 0 });
+      expect(second.stdout).toContain('was running already');
+      expect(second.stdout.replace('was running already', 'is running')).toBe(first.stdout);
+      expect(readdirSync(checkout.home)).toEqual([]);
+
+      process.kill(Number(/kill (\d+)/.exec(second.stdout)?.[1]), 'SIGTERM');
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'says so when the port belongs to something else',
+    async () => {
+      const stranger = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('hello') });
+      const checkout = scratchCheckout('taken');
+      const refused = await checkout.run(['./install.sh', '--try'], { SATCHEL_PORT: String(stranger.port) });
+      await stranger.stop(true);
+      expect(refused).toMatchObject({ exit: 1, stdout: '' });
+      expect(refused.stderr).toContain('in use by something that is not Satchel');
+    },
+    TIMEOUT_MS,
+  );
+});
