@@ -87,6 +87,11 @@ export class Cli<S> {
     };
   }
 
+  /** Prints a document on stdout, for a verb that needs no data directory. */
+  print(text: string): void {
+    writeOut(text);
+  }
+
   /** Sets the exit status of a verb that ends by itself, such as one that runs another command. */
   exitWith(code: number): void {
     this.#exit = code;

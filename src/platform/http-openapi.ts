@@ -1,10 +1,11 @@
 /** OpenAPI: what the `/docs` pages print of a route, derived from the same schemas that check its input. */
-import type { Plane, Route } from './http.ts';
+import { Elysia } from 'elysia';
+import { PLANE_PREFIX, type Plane, type Route } from './http.ts';
 import { type TSchema, t } from './schema.ts';
 
 /** Names of the security schemes as the document declares them. */
-export const API_KEY_SCHEME = 'api_key';
-export const BEARER_SCHEME = 'access_token';
+const API_KEY_SCHEME = 'api_key';
+const BEARER_SCHEME = 'access_token';
 
 const FAILURES: Record<Plane, readonly (readonly [string, string])[]> = {
   data: [
@@ -24,8 +25,46 @@ const FAILURES: Record<Plane, readonly (readonly [string, string])[]> = {
   page: [],
 };
 
+/**
+ * The OpenAPI document of these routes. The generator is loaded at the first call: a server that nobody asks for its
+ * documentation pays nothing for it.
+ */
+export async function buildOpenApiDocument(
+  routes: readonly Route[],
+  about: { version: string; server_url: string },
+): Promise<unknown> {
+  const { swagger } = await import('@elysiajs/swagger');
+  const app = new Elysia({ aot: false }).use(
+    swagger({
+      path: '/openapi',
+      documentation: {
+        info: {
+          title: 'Satchel',
+          version: about.version,
+          description:
+            'Files, email, secrets and API keys for a small team. The data plane takes an API key in `X-API-Key`; the ' +
+            'management plane takes `Authorization: Bearer` with an access token made by `satchel token create`.',
+        },
+        servers: [{ url: about.server_url }],
+        components: {
+          securitySchemes: {
+            [API_KEY_SCHEME]: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+            [BEARER_SCHEME]: { type: 'http', scheme: 'bearer' },
+          },
+        },
+      },
+    }),
+  );
+  for (const route of routes) {
+    const path = `${PLANE_PREFIX[route.plane]}${route.path}`;
+    app.route(route.method, path, () => '', { config: {}, detail: openApiDetail(route) });
+  }
+  const response = await app.handle(new Request('http://localhost/openapi/json'));
+  return response.json();
+}
+
 /** The OpenAPI operation of a route. */
-export function openApiDetail(route: Route): Record<string, unknown> {
+function openApiDetail(route: Route): Record<string, unknown> {
   if (route.plane === 'page') return { hide: true };
   const { docs } = route;
   const responses: Record<string, unknown> = {

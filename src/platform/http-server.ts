@@ -15,7 +15,6 @@ import {
   type Route,
   requestIdOf,
 } from './http.ts';
-import { openApiDetail } from './http-openapi.ts';
 
 type BunServer = Server<undefined>;
 
@@ -112,9 +111,8 @@ function mountRoutes(
     const path = `${PLANE_PREFIX[route.plane]}${route.path}`;
     const run = (context: { request: Request; params: Record<string, string> }): Promise<Response> =>
       answer(route, contextOf(context.request, context.params), deps);
-    app.route(route.method, path, run, { config: {}, parse: 'none', detail: openApiDetail(route) });
-    if (route.method === 'GET')
-      app.route('HEAD', path, run, { config: {}, parse: 'none', detail: { hide: true } });
+    app.route(route.method, path, run, { config: {}, parse: 'none' });
+    if (route.method === 'GET') app.route('HEAD', path, run, { config: {}, parse: 'none' });
   }
   app.onError(({ request, error, code }) => {
     const ctx = contextOf(request, {});

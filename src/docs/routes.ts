@@ -1,0 +1,74 @@
+/** The documentation pages: OpenAPI of both planes, shown by Swagger UI from files inside the executable. */
+import swagger_css from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
+import swagger_js from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
+import type { Config } from '../config.ts';
+import { openRoute, type Route } from '../platform/http.ts';
+import { buildOpenApiDocument } from '../platform/http-openapi.ts';
+import { VERSION } from '../version.ts';
+
+/** Nothing from any other host, ever: the pages work on a server without a way out. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
+  "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Satchel API</title>
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+</head>
+<body>
+<div id="docs"></div>
+<noscript>These pages need JavaScript. The OpenAPI document is at <a href="/docs/openapi.json">/docs/openapi.json</a>.</noscript>
+<script src="/docs/swagger-ui.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`;
+
+const START = `SwaggerUIBundle({
+  url: '/docs/openapi.json',
+  dom_id: '#docs',
+  deepLinking: true,
+  docExpansion: 'none',
+  validatorUrl: null,
+  persistAuthorization: false,
+});
+`;
+
+/** `routes` is read at the first request, when the list is complete. */
+export function docsRoutes(routes: () => readonly Route[], config: Config): Route[] {
+  let document: Promise<unknown> | null = null;
+  const page = (path: string, summary: string, respond: () => Response | Promise<Response>): Route =>
+    openRoute({ plane: 'page', method: 'GET', path, tag: 'Documentation', summary, handle: respond });
+  return [
+    page(
+      '/',
+      'To the documentation',
+      () => new Response(null, { status: 302, headers: { Location: '/docs' } }),
+    ),
+    page('/docs', 'The documentation', () => asset(PAGE, 'text/html; charset=utf-8')),
+    page('/docs/start.js', 'Starts Swagger UI', () => asset(START, 'text/javascript; charset=utf-8')),
+    page('/docs/swagger-ui.js', 'Swagger UI', () =>
+      asset(Bun.file(swagger_js), 'text/javascript; charset=utf-8'),
+    ),
+    page('/docs/swagger-ui.css', 'Swagger UI', () => asset(Bun.file(swagger_css), 'text/css; charset=utf-8')),
+    page('/docs/openapi.json', 'The OpenAPI document', async () => {
+      document ??= buildOpenApiDocument(routes(), { version: VERSION, server_url: config.public_url });
+      return asset(JSON.stringify(await document), 'application/json');
+    }),
+  ];
+}
+
+function asset(body: string | Blob, type: string): Response {
+  return new Response(body, {
+    headers: {
+      'Content-Type': type,
+      'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+      'Cache-Control': 'no-cache',
+      'Referrer-Policy': 'no-referrer',
+    },
+  });
+}

@@ -1,0 +1,81 @@
+/** The executable: the root of the command line. Each capability registers its own verbs. */
+import { Command } from 'commander';
+import { createServices, type Services } from './app.ts';
+import { loadConfig, processEnvironment } from './config.ts';
+import { Cli, type CliHost, formatFields, textOption } from './platform/cli.ts';
+import { systemClock } from './platform/clock.ts';
+import { openDataDirectory } from './platform/data-directory.ts';
+import { silentLogger } from './platform/logger.ts';
+import { touchWakeFile } from './platform/wake-file.ts';
+import { serve } from './serve.ts';
+import { BACKEND_VERSION, VERSION } from './version.ts';
+
+const host: CliHost<Services> = {
+  loadConfig: (flags) => loadConfig(processEnvironment(), flags, process.stderr.isTTY),
+  async open(config) {
+    const clock = systemClock;
+    const directory = await openDataDirectory(config, { clock });
+    const { database, key_ring } = directory;
+    return {
+      services: createServices(config, { clock, logger: silentLogger, database, key_ring }),
+      async close() {
+        if (database.hasWritten()) touchWakeFile(config.data_dir, clock.now());
+        await directory.close();
+      },
+    };
+  },
+  environment: (name) => processEnvironment()[name],
+};
+
+function createCli(): Cli<Services> {
+  const program = new Command('satchel')
+    .description('Files, email, secrets and API keys for a small team: one executable, one data directory.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  satchel serve                                         start the server on http://127.0.0.1:8420
+  satchel project create --name Shop                    a project is what keys, files and mail belong to
+  satchel key create --project shop --name web --can read,write,email
+  satchel <noun> --help                                 what can be done with a noun`,
+    );
+  const cli = new Cli(program, host);
+  registerServe(cli);
+  registerVersion(cli);
+  return cli;
+}
+
+function registerServe(cli: Cli<Services>): void {
+  cli.program
+    .command('serve')
+    .description('start the server; it is ready when it prints "satchel listening on ..."')
+    .option('--data-dir <dir>', 'database, objects, master key (SATCHEL_DATA_DIR, else ./data)')
+    .option('--host <host>', 'address to listen on (SATCHEL_HOST, else 127.0.0.1)')
+    .option('--port <port>', 'port to listen on (SATCHEL_PORT, else 8420)')
+    .option('--public-url <url>', 'what links in answers and mails start with (SATCHEL_PUBLIC_URL)')
+    .action(async (options: Record<string, unknown>) => {
+      const flag = (name: string): string | undefined => textOption(options, name);
+      const config = host.loadConfig({
+        data_dir: flag('dataDir'),
+        host: flag('host'),
+        port: flag('port'),
+        public_url: flag('publicUrl'),
+      });
+      cli.exitWith(await serve(config));
+    });
+}
+
+function registerVersion(cli: Cli<Services>): void {
+  cli.program
+    .command('version')
+    .description('which Satchel this is')
+    .option('--json', 'print exactly one JSON document on stdout')
+    .action((options: Record<string, unknown>) => {
+      const version = { version: VERSION, backend_version: BACKEND_VERSION };
+      cli.print(options.json === true ? JSON.stringify(version) : formatFields(version));
+    });
+}
+
+// What this process makes is its user's alone: the database, its journals, objects, keys and backups.
+process.umask(0o077);
+process.exit(await createCli().main(process.argv.slice(2)));

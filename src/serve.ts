@@ -1,0 +1,51 @@
+/** `satchel serve`: takes the lock, starts the app, says when it is ready, and stops it in order when it is told to. */
+import { createApp } from './app.ts';
+import type { Config } from './config.ts';
+import { messageOf } from './errors.ts';
+import { note, writeOut } from './platform/cli.ts';
+import { systemClock } from './platform/clock.ts';
+import { openDataDirectory } from './platform/data-directory.ts';
+import { lockDirectory } from './platform/directory-lock.ts';
+import { createLogger } from './platform/logger.ts';
+
+/** Serves until SIGTERM or SIGINT; resolves with the exit status. A second signal ends the process at once. */
+export async function serve(config: Config): Promise<number> {
+  const clock = systemClock;
+  const logger = createLogger({ level: config.log_level, format: config.log_format, clock });
+  const directory = await openDataDirectory(config, {
+    clock,
+    beforeOpening: () => lockDirectory(config.data_dir, process.pid),
+  });
+  for (const warning of directory.warnings) logger.warn(warning);
+  if (directory.migrated.length > 0) logger.info('database migrated', { migrations: directory.migrated.join(', ') });
+  const app = createApp(config, { clock, logger, database: directory.database, key_ring: directory.key_ring });
+  const stopped = untilSignal();
+  process.on('uncaughtException', (error) => logger.error('uncaught exception', { error: messageOf(error), stack: error.stack }));
+  process.on('unhandledRejection', (reason) => logger.error('unhandled rejection', { error: messageOf(reason) }));
+  const port = await app.start();
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  writeOut(`satchel listening on http://${host}:${port}`);
+  const signal = await stopped;
+  logger.info('stopping', { signal });
+  await app.stop();
+  await directory.close();
+  logger.info('stopped');
+  logger.flush();
+  return 0;
+}
+
+function untilSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    let is_stopping = false;
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        if (is_stopping) {
+          note('satchel: second signal, ending at once');
+          process.exit(1);
+        }
+        is_stopping = true;
+        resolve(signal);
+      });
+    }
+  });
+}

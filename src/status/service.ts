@@ -1,0 +1,60 @@
+/** How the server is: whether the database answers and whether there is room to write. */
+import { statfsSync } from 'node:fs';
+import { sql } from 'drizzle-orm';
+import { MIN_FREE_DISK_BYTES } from '../limits.ts';
+import { type Clock, toIso } from '../platform/clock.ts';
+import type { Database } from '../platform/database.ts';
+import { BACKEND_VERSION, VERSION } from '../version.ts';
+
+export interface Health {
+  status: 'ok' | 'degraded';
+  app: string;
+  version: string;
+  backend_version: string;
+  database: 'ok' | 'error';
+  timestamp: string;
+}
+
+export class Status {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #data_dir: string;
+
+  constructor(deps: { database: Database; clock: Clock; data_dir: string }) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#data_dir = deps.data_dir;
+  }
+
+  /** `degraded` while the database does not answer or the disk is too full to commit; it heals by itself. */
+  health(): Health {
+    const database = this.#canRead() ? 'ok' : 'error';
+    const is_ok = database === 'ok' && this.#hasRoom();
+    return {
+      status: is_ok ? 'ok' : 'degraded',
+      app: 'satchel',
+      version: VERSION,
+      backend_version: BACKEND_VERSION,
+      database,
+      timestamp: toIso(this.#clock.now()),
+    };
+  }
+
+  #canRead(): boolean {
+    try {
+      return this.#database.read.get(sql`SELECT 1`) !== undefined;
+    } catch {
+      return false;
+    }
+  }
+
+  /** The disk is asked each time, so the answer turns as soon as room is made, not at the next write. */
+  #hasRoom(): boolean {
+    try {
+      const { bavail, bsize } = statfsSync(this.#data_dir);
+      return bavail * bsize >= MIN_FREE_DISK_BYTES;
+    } catch {
+      return false;
+    }
+  }
+}

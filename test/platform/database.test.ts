@@ -1,0 +1,184 @@
+import { Database as Sqlite } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
+import { isUniqueViolation, openDatabase, statement, type Tx } from '../../src/platform/database.ts';
+import { listPendingMigrations, MIGRATIONS, migrate } from '../../src/platform/migrate.ts';
+import { meta } from '../../src/platform/tables.ts';
+import { makeDatabase, makeTempDir } from '../temp.ts';
+
+const put = (tx: Tx, name: string, value = '1') => tx.insert(meta).values({ name, value }).run();
+
+describe('write', () => {
+  test('a change is visible to readers once its promise resolves, not before', async () => {
+    const { database } = makeDatabase();
+    const promise = database.write((tx) => put(tx, 'a'));
+    expect(database.read.select().from(meta).all()).toEqual([]);
+    await promise;
+    expect(database.read.select().from(meta).all()).toEqual([{ name: 'a', value: '1' }]);
+    await database.close();
+  });
+
+  test('changes of one turn share one commit', async () => {
+    const { database, path } = makeDatabase();
+    const other = new Sqlite(path);
+    const version = () => other.query('PRAGMA data_version').values()[0]?.[0];
+    const before = Number(version());
+    await Promise.all([1, 2, 3, 4, 5].map((n) => database.write((tx) => put(tx, `n${n}`))));
+    expect(Number(version()) - before).toBe(1);
+    expect(database.read.select().from(meta).all()).toHaveLength(5);
+    other.close();
+    await database.close();
+  });
+
+  test('a change that throws is undone alone', async () => {
+    const { database } = makeDatabase();
+    const results = await Promise.allSettled([
+      database.write((tx) => put(tx, 'before')),
+      database.write((tx) => {
+        put(tx, 'undone');
+        throw new Error('no');
+      }),
+      database.write((tx) => put(tx, 'after')),
+    ]);
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(
+      database.read
+        .select({ name: meta.name })
+        .from(meta)
+        .all()
+        .map((row) => row.name),
+    ).toEqual(['after', 'before']);
+    await database.close();
+  });
+
+  test('an asynchronous change is refused and undone', async () => {
+    const { database } = makeDatabase();
+    const change = async (tx: Tx) => void put(tx, 'half');
+    // @ts-expect-error the type refuses what the run time refuses too
+    expect(database.write(change)).rejects.toThrow('asynchronous');
+    await database.write(() => null);
+    expect(database.read.select().from(meta).all()).toEqual([]);
+    await database.close();
+  });
+
+  test('a unique violation is told apart', async () => {
+    const { database } = makeDatabase();
+    const insert = () =>
+      database.write((tx) =>
+        tx.run(sql`INSERT INTO data_keys (scope, wrapped, created_at) VALUES ('platform', 'w', 1)`),
+      );
+    await insert();
+    const error = await insert().catch((thrown: unknown) => thrown);
+    expect(isUniqueViolation(error)).toBe(true);
+    expect(isUniqueViolation(new Error('other'))).toBe(false);
+    await database.close();
+  });
+
+  test('after closing, changes are refused instead of lost', async () => {
+    const { database } = makeDatabase();
+    const last = database.write((tx) => put(tx, 'queued'));
+    await database.close();
+    await last;
+    expect(database.write((tx) => put(tx, 'late'))).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('the reading connection refuses changes', async () => {
+    const { database } = makeDatabase();
+    expect(() => put(database.read, 'x')).toThrow();
+    await database.close();
+  });
+
+  test('a full database refuses the change with 503, keeps what was there and heals', async () => {
+    const { database } = makeDatabase();
+    await database.write((tx) => put(tx, 'kept'));
+    await database.write((tx) => tx.run(sql.raw('PRAGMA max_page_count = 100'))).catch(() => {});
+    const big = 'x'.repeat(2_000_000);
+    expect(await database.write((tx) => put(tx, 'big', big)).catch((error: unknown) => error)).toMatchObject({
+      kind: 'unavailable',
+      status: 503,
+    });
+    expect(database.isFailing()).toBe(true);
+    expect(database.read.select({ name: meta.name }).from(meta).all()).toEqual([{ name: 'kept' }]);
+    await database.write((tx) => put(tx, 'small'));
+    expect(database.isFailing()).toBe(false);
+    await database.close();
+  });
+
+  test('what another process commits is seen by the next read and changes the data version', async () => {
+    const { database, path } = makeDatabase();
+    const before = database.dataVersion();
+    const other = openDatabase(path, { create: false });
+    await other.write((tx) => put(tx, 'theirs'));
+    expect(database.read.select().from(meta).all()).toHaveLength(1);
+    expect(database.dataVersion()).not.toBe(before);
+    await other.close();
+    await database.close();
+  });
+
+  test('a prepared statement belongs to its connection', async () => {
+    const { database } = makeDatabase();
+    const names = statement((tx) => tx.select({ name: meta.name }).from(meta).prepare());
+    const inside = await database.write((tx) => {
+      put(tx, 'a');
+      return [names(tx).all().length, names(database.read).all().length];
+    });
+    expect(inside).toEqual([1, 0]);
+    await database.close();
+  });
+});
+
+describe('the file', () => {
+  test('is 0600, in WAL mode, with full synchronisation and foreign keys', async () => {
+    const { database, path } = makeDatabase();
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const pragma = (name: string) => database.read.values(sql.raw(`PRAGMA ${name}`))[0]?.[0];
+    expect([pragma('journal_mode'), pragma('synchronous'), pragma('foreign_keys')]).toEqual(['wal', 2, 1]);
+    await database.close();
+  });
+});
+
+describe('migrations', () => {
+  const path = () => join(makeTempDir(), 'm.db');
+  const one = { version: 1, name: 'one', sql: 'CREATE TABLE a (x); CREATE TABLE b (y);' };
+  const two = { version: 2, name: 'two', sql: 'CREATE TABLE c (z);' };
+
+  test('apply once, in order, and record themselves', () => {
+    const file = path();
+    expect(migrate(file, { create: true, now_ms: 5, migrations: [one] }).map((m) => m.name)).toEqual(['one']);
+    expect(listPendingMigrations(file, [one, two]).map((m) => m.name)).toEqual(['two']);
+    expect(migrate(file, { create: false, now_ms: 6, migrations: [one, two] }).map((m) => m.name)).toEqual([
+      'two',
+    ]);
+    expect(migrate(file, { create: false, now_ms: 7, migrations: [one, two] })).toEqual([]);
+  });
+
+  test('one that fails leaves nothing of itself', () => {
+    const file = path();
+    const broken = { version: 2, name: 'broken', sql: 'CREATE TABLE c (z); CREATE TABLE a (again);' };
+    expect(() => migrate(file, { create: true, now_ms: 5, migrations: [one, broken] })).toThrow();
+    expect(listPendingMigrations(file, [one, two]).map((m) => m.name)).toEqual(['two']);
+    expect(migrate(file, { create: false, now_ms: 6, migrations: [one, two] })).toHaveLength(1);
+  });
+
+  test('a database of a newer binary is refused with the migration that is unknown', () => {
+    const file = path();
+    migrate(file, { create: true, now_ms: 5, migrations: [one, two] });
+    expect(() => migrate(file, { create: false, now_ms: 6, migrations: [one] })).toThrow(
+      /newer Satchel.*migration 2 \(two\)/,
+    );
+  });
+
+  test('an altered migration is refused', () => {
+    const file = path();
+    migrate(file, { create: true, now_ms: 5, migrations: [one] });
+    expect(() =>
+      migrate(file, { create: false, now_ms: 6, migrations: [{ ...one, sql: 'CREATE TABLE a (other);' }] }),
+    ).toThrow(/differs/);
+  });
+
+  test('are numbered without gaps', () => {
+    expect(MIGRATIONS.map((migration) => migration.version)).toEqual(MIGRATIONS.map((_, index) => index + 1));
+  });
+});

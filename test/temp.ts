@@ -1,0 +1,43 @@
+/** Temporary directories and databases for tests; everything is removed at the end of the file that asked. */
+import { afterAll } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Database, openDatabase } from '../src/platform/database.ts';
+import { migrate } from '../src/platform/migrate.ts';
+
+/** A fresh directory, removed after the file's last test. Call it at the top level or in a test. */
+export function makeTempDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'satchel-test-'));
+  removals.push(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+const removals: (() => void)[] = [];
+afterAll(() => {
+  for (const remove of removals.splice(0)) remove();
+});
+
+/** A migrated database in a directory of its own. */
+export function makeDatabase(dir = makeTempDir()): { database: Database; path: string } {
+  const path = join(dir, 'satchel.db');
+  migrate(path, { create: true, now_ms: 1 });
+  return { database: openDatabase(path, { create: false }), path };
+}
+
+/** A clock that stands still until it is moved. */
+export class TestClock {
+  at_ms: number;
+
+  constructor(at = '2030-01-15T12:00:00Z') {
+    this.at_ms = Date.parse(at);
+  }
+
+  now(): number {
+    return this.at_ms;
+  }
+
+  advance(ms: number): void {
+    this.at_ms += ms;
+  }
+}
