@@ -61,14 +61,9 @@ export function createMailer(options: MailerOptions = {}): Mailer {
   return new WorkerMailer(options);
 }
 
-/**
- * In a compiled executable all modules of main.ts are one file at the root, while the worker is an entry point of its
- * own (`bun build --compile src/main.ts src/platform/mailer.worker.ts`) that keeps its place below `src/`.
- */
+/** The build gives every worker a flat name beside the executable's code, so this address holds there too. */
 function startMailerWorker(): Worker {
-  const is_compiled = import.meta.url.startsWith('file:///$bunfs/');
-  const path = is_compiled ? './platform/mailer.worker.ts' : './mailer.worker.ts';
-  return new Worker(new URL(path, import.meta.url));
+  return new Worker(new URL('./mailer.worker.ts', import.meta.url));
 }
 
 class WorkerMailer implements Mailer {

@@ -1,0 +1,183 @@
+/** A real SMTP server on loopback that keeps what it gets and can be told to misbehave at any stage. */
+import { createServer, type Server, type Socket } from 'node:net';
+import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
+import { SERVER_CERTIFICATES, TEST_CA_PEM } from './smtp-certificates.ts';
+
+export interface SinkReply {
+  code: number;
+  message: string;
+}
+
+/** How the sink treats mails; may be changed while it runs. */
+export interface SinkBehavior {
+  /** Refuse at the greeting. */
+  greeting?: SinkReply;
+  mail?: SinkReply;
+  /** Refuse these recipients, by address. */
+  rcpt?: Record<string, SinkReply>;
+  /** Answer the content with this. */
+  data?: SinkReply;
+  /** Never answer at this stage. `connect` says nothing at all, not even TLS. */
+  hang?: 'connect' | 'greeting' | 'mail' | 'rcpt' | 'data';
+  /** Close the connection after the content instead of answering. */
+  drop_after_data?: boolean;
+}
+
+export interface SinkOptions extends SinkBehavior {
+  /** `starttls` offers it, `tls` begins with it. */
+  tls?: 'none' | 'starttls' | 'tls';
+  certificate?: keyof typeof SERVER_CERTIFICATES;
+  /** Passwords by user name; when given, log-in is required. */
+  users?: Record<string, string>;
+  /** Offer log-in without TLS too. */
+  offers_plain_auth?: boolean;
+  max_size_bytes?: number;
+  hides_pipelining?: boolean;
+}
+
+export interface SunkMail {
+  envelope: { from: string; to: string[] };
+  raw: Buffer;
+  is_tls: boolean;
+  user: string | null;
+  /** Mails with the same number came over the same connection. */
+  connection: string;
+}
+
+export interface SmtpSink {
+  host: string;
+  port: number;
+  /** Authority to trust for its certificate. */
+  ca_pem: string;
+  /** What was taken, in order. */
+  mails: SunkMail[];
+  behavior: SinkBehavior;
+  /** Connections so far, and at this moment. */
+  connections_total: number;
+  connections_open: number;
+  /** User names that tried to log in. */
+  log_ins: string[];
+  /** Resolves once that many mails were taken. */
+  waitForMails(count: number): Promise<SunkMail[]>;
+  /** Cuts every connection, as a relay does with idle ones. */
+  dropConnections(): void;
+  stop(): Promise<void>;
+}
+
+/** Starts a sink on a free port of 127.0.0.1. */
+export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink> {
+  const { tls, certificate, users, offers_plain_auth, max_size_bytes, hides_pipelining, ...behavior } =
+    options;
+  const sockets = new Set<Socket>();
+  const waiting: { count: number; resolve(mails: SunkMail[]): void }[] = [];
+  const sink: SmtpSink = {
+    host: '127.0.0.1',
+    port: 0,
+    ca_pem: TEST_CA_PEM,
+    mails: [],
+    behavior,
+    connections_total: 0,
+    connections_open: 0,
+    log_ins: [],
+    waitForMails: (count) =>
+      new Promise((resolve) => {
+        if (sink.mails.length >= count) resolve(sink.mails);
+        else waiting.push({ count, resolve });
+      }),
+    dropConnections: () => {
+      for (const socket of sockets) socket.destroy();
+    },
+    stop: async () => {
+      sink.dropConnections();
+      await stopListening();
+    },
+  };
+  const keep = (mail: SunkMail): void => {
+    sink.mails.push(mail);
+    for (const waiter of waiting) if (sink.mails.length >= waiter.count) waiter.resolve(sink.mails);
+  };
+  const server = new SMTPServer({
+    ...SERVER_CERTIFICATES[certificate ?? 'localhost'],
+    secure: tls === 'tls',
+    authOptional: users === undefined,
+    allowInsecureAuth: offers_plain_auth ?? false,
+    disabledCommands: [...(tls === 'starttls' ? [] : ['STARTTLS']), ...(users ? [] : ['AUTH'])],
+    disableReverseLookup: true,
+    closeTimeout: 10,
+    logger: false,
+    ...(max_size_bytes === undefined ? {} : { size: max_size_bytes }),
+    ...(hides_pipelining ? { hidePIPELINING: true } : {}),
+    ...handlersOf(sink, { users: users ?? {}, keep, sockets }),
+  });
+  server.on('error', () => {});
+  const listener: Server = behavior.hang === 'connect' ? createServer(() => {}) : server.server;
+  listener.on('connection', (socket: Socket) => {
+    sink.connections_total += 1;
+    sink.connections_open += 1;
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      sink.connections_open -= 1;
+      sockets.delete(socket);
+    });
+  });
+  const stopListening = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (listener === server.server) server.close(() => resolve());
+      else listener.close(() => resolve());
+    });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const address = listener.address();
+  sink.port = typeof address === 'object' && address ? address.port : 0;
+  return sink;
+}
+
+type Answer = (error?: Error | null) => void;
+
+function handlersOf(
+  sink: SmtpSink,
+  context: { users: Record<string, string>; keep(mail: SunkMail): void; sockets: Set<Socket> },
+): SMTPServerOptions {
+  const answer = (stage: SinkBehavior['hang'], refusal: SinkReply | undefined, callback: Answer): void => {
+    if (sink.behavior.hang === stage) return;
+    callback(refusal ? Object.assign(new Error(refusal.message), { responseCode: refusal.code }) : null);
+  };
+  return {
+    onConnect: (_session, callback) => answer('greeting', sink.behavior.greeting, callback),
+    onAuth: (auth, _session, callback) => {
+      const name = auth.username ?? '';
+      sink.log_ins.push(name);
+      const is_right = Object.hasOwn(context.users, name) && context.users[name] === auth.password;
+      if (is_right) callback(null, { user: name });
+      else callback(Object.assign(new Error('5.7.8 Authentication failed'), { responseCode: 535 }));
+    },
+    onMailFrom: (_address, _session, callback) => answer('mail', sink.behavior.mail, callback),
+    onRcptTo: (address, _session, callback) =>
+      answer('rcpt', sink.behavior.rcpt?.[address.address], callback),
+    onData: (stream, session, callback) => {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        if (sink.behavior.drop_after_data) {
+          for (const socket of context.sockets)
+            if (socket.remotePort === session.remotePort) socket.destroy();
+          return;
+        }
+        if (!sink.behavior.data && sink.behavior.hang !== 'data')
+          context.keep(sunk(session, Buffer.concat(chunks)));
+        answer('data', sink.behavior.data, callback);
+      });
+    },
+  };
+}
+
+function sunk(session: SMTPServerSession, raw: Buffer): SunkMail {
+  const { mailFrom, rcptTo } = session.envelope;
+  return {
+    envelope: { from: mailFrom ? mailFrom.address : '', to: rcptTo.map((recipient) => recipient.address) },
+    raw,
+    is_tls: session.secure,
+    user: typeof session.user === 'string' ? session.user : null,
+    connection: session.id,
+  };
+}
