@@ -3,6 +3,7 @@ import type { Server } from 'bun';
 import { Elysia } from 'elysia';
 import { AppError, messageOf } from '../errors.ts';
 import { STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
+import { monotonicMs } from './clock.ts';
 import { isPreflight, preflightResponse, setCorsHeaders } from './cors.ts';
 import type { Family } from './envelopes.ts';
 import {
@@ -34,8 +35,6 @@ const MAX_REQUEST_BODY_BYTES = 2 ** 50;
 
 export function createHttpServer(routes: readonly Route[], deps: HttpDeps): HttpServer {
   let server: BunServer | null = null;
-  let in_flight = 0;
-  let notify_idle: (() => void) | null = null;
 
   const contextOf = (request: Request, params: Record<string, string>): RequestContext => {
     const peer = server?.requestIP(request)?.address ?? null;
@@ -53,16 +52,10 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
   const app = mountRoutes(routes, deps, contextOf);
 
   const handle = async (request: Request): Promise<Response> => {
-    in_flight += 1;
-    try {
-      if (isPreflight(request) && new URL(request.url).pathname.startsWith(`${PLANE_PREFIX.data}/`)) {
-        return preflightResponse(request);
-      }
-      return await app.handle(request);
-    } finally {
-      in_flight -= 1;
-      if (in_flight === 0) notify_idle?.();
+    if (isPreflight(request) && new URL(request.url).pathname.startsWith(`${PLANE_PREFIX.data}/`)) {
+      return preflightResponse(request);
     }
+    return app.handle(request);
   };
 
   return {
@@ -90,12 +83,8 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
       if (!listening) return;
       // Not awaited: it resolves only when idle keep-alive connections are gone too, and those hold nothing.
       void listening.stop(false);
-      if (in_flight > 0) {
-        await new Promise<void>((resolve) => {
-          notify_idle = resolve;
-          setTimeout(resolve, STOP_REQUESTS_DEADLINE_MS).unref();
-        });
-      }
+      const give_up_ms = monotonicMs() + STOP_REQUESTS_DEADLINE_MS;
+      while (listening.pendingRequests > 0 && monotonicMs() < give_up_ms) await Bun.sleep(10);
       await Promise.race([listening.stop(true), Bun.sleep(500)]);
     },
   };

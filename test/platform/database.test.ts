@@ -57,7 +57,8 @@ describe('write', () => {
     const { database } = makeDatabase();
     const change = async (tx: Tx) => void put(tx, 'half');
     // @ts-expect-error the type refuses what the run time refuses too
-    expect(database.write(change)).rejects.toThrow('asynchronous');
+    const promise = database.write(change);
+    expect(promise).rejects.toThrow('asynchronous');
     await database.write(() => null);
     expect(database.read.select().from(meta).all()).toEqual([]);
     await database.close();
