@@ -8,6 +8,9 @@ import { BUSY_TIMEOUT_MS } from '../limits.ts';
 /** A connection to query: in a `write()` it sees that transaction, `Database.read` sees what is committed. */
 export type Tx = BunSQLiteDatabase<Record<string, never>> & { $client: Sqlite };
 
+/** What the type of `write()` asks for when a change is asynchronous: an await would commit half of it. */
+type AsynchronousChange = 'a change must be synchronous';
+
 export interface Database {
   /** Committed state. Refuses changes. */
   readonly read: Tx;
@@ -19,9 +22,7 @@ export interface Database {
    */
   write<T>(
     change: (tx: Tx) => T,
-    ...refusal: T extends PromiseLike<unknown>
-      ? ['a change must be synchronous: an await would commit half of it']
-      : []
+    ...refusal: [T] extends [never] ? [] : T extends PromiseLike<unknown> ? [AsynchronousChange] : []
   ): Promise<T>;
   /** Changes whenever another connection, of this process or another, has committed. */
   dataVersion(): number;
