@@ -12,6 +12,7 @@ export NO_PROXY="${NO_PROXY:+$NO_PROXY,}127.0.0.1"
 KEEP_BACKUPS=5
 HEALTH_TIMEOUT_S=30
 SERVICE_USER=satchel
+BACKUP=none
 STAGE=${DESTDIR:+$(cd "$CALLED_FROM" && mkdir -p "$DESTDIR" && cd "$DESTDIR" && pwd)}
 
 usage() {
@@ -104,12 +105,11 @@ back_up() {
   local data=$1 backups=$2 program=$3
   shift 3
   [[ -x $program && -e $data/satchel.db ]] || return 0
-  local file
-  file=$backups/satchel-$(date -u +%Y%m%dT%H%M%SZ).backup
-  say "Backing up $data to $file"
-  (cd / && umask 077 && "$@" "$program" backup "$file" --data-dir "$data" </dev/null >/dev/null) ||
+  BACKUP=$backups/satchel-$(date -u +%Y%m%dT%H%M%SZ).backup
+  say "Backing up $data to $BACKUP"
+  (cd / && umask 077 && "$@" "$program" backup "$BACKUP" --data-dir "$data" </dev/null >/dev/null) ||
     die "The backup failed, so nothing was changed."
-  chmod 0600 "$file"
+  chmod 0600 "$BACKUP"
   local files=("$backups"/satchel-*.backup)
   while ((${#files[@]} > KEEP_BACKUPS)); do
     rm -f "${files[0]}"
@@ -152,7 +152,9 @@ install_service() {
     return 0
   fi
   start_service "$settings"
-  how_to_begin "sudo -u $SERVICE_USER $program" "$data"
+  local as_user="sudo -u $SERVICE_USER"
+  [[ -n $(type -P sudo) ]] || as_user="runuser -u $SERVICE_USER --"
+  how_to_begin "$as_user $program" "$data"
 }
 
 make_user() {
@@ -196,7 +198,8 @@ start_service() {
   local address="http://$host:${port:-8420}"
   wait_for_health "$address" || {
     systemctl --no-pager --lines=20 status satchel.service >&2 || true
-    die "Satchel does not answer at $address. Its log says why: journalctl -u satchel"
+    die "Satchel does not answer at $address. Its log says why: journalctl -u satchel
+Backup from before this installation: $BACKUP"
   }
   say "Satchel is running at $address"
 }

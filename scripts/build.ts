@@ -93,7 +93,14 @@ async function compileFor(platform: string, backend_version: string): Promise<vo
     for (const part of ['package.json', 'bun.lock', 'src'])
       await cp(join(ROOT, part), join(copy, part), { recursive: true });
     process.chdir(copy);
-    const install = [process.execPath, 'install', '--production', '--frozen-lockfile', ...native];
+    const install = [
+      process.execPath,
+      'install',
+      '--production',
+      '--frozen-lockfile',
+      '--ignore-scripts',
+      ...native,
+    ];
     const result = Bun.spawnSync(install, { cwd: copy, stdout: 'ignore', stderr: 'pipe' });
     if (!result.success)
       throw new Error(`its packages cannot be installed: ${result.stderr.toString().trim()}`);

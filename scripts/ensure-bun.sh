@@ -87,8 +87,9 @@ ensure_bun() {
   export BUN_RUNTIME_TRANSPILER_CACHE_PATH="$CHECKOUT/.tools/cache/transpiled"
 }
 
+# No package needs its installation scripts, and one that is among ours would report the installation to its makers.
 install_packages() {
-  (cd "$CHECKOUT" && "$BUN" install --frozen-lockfile >&2 </dev/null)
+  (cd "$CHECKOUT" && "$BUN" install --frozen-lockfile --ignore-scripts >&2 </dev/null)
 }
 
 # Compiles dist/satchel, unless it is there and newer than everything it is made of.
