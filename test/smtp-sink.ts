@@ -39,6 +39,7 @@ export interface SunkMail {
   envelope: { from: string; to: string[] };
   raw: Buffer;
   is_tls: boolean;
+  is_smtputf8: boolean;
   user: string | null;
   /** Mails with the same number came over the same connection. */
   connection: string;
@@ -55,6 +56,8 @@ export interface SmtpSink {
   /** Connections so far, and at this moment. */
   connections_total: number;
   connections_open: number;
+  /** Answers that `hang` withheld, to be given late. */
+  unanswered: (() => void)[];
   /** User names that tried to log in. */
   log_ins: string[];
   /** Resolves once that many mails were taken. */
@@ -78,6 +81,7 @@ export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink
     behavior,
     connections_total: 0,
     connections_open: 0,
+    unanswered: [],
     log_ins: [],
     waitForMails: (count) =>
       new Promise((resolve) => {
@@ -139,8 +143,10 @@ function handlersOf(
   context: { users: Record<string, string>; keep(mail: SunkMail): void; sockets: Set<Socket> },
 ): SMTPServerOptions {
   const answer = (stage: SinkBehavior['hang'], refusal: SinkReply | undefined, callback: Answer): void => {
-    if (sink.behavior.hang === stage) return;
-    callback(refusal ? Object.assign(new Error(refusal.message), { responseCode: refusal.code }) : null);
+    const reply = () =>
+      callback(refusal ? Object.assign(new Error(refusal.message), { responseCode: refusal.code }) : null);
+    if (sink.behavior.hang === stage) sink.unanswered.push(reply);
+    else reply();
   };
   return {
     onConnect: (_session, callback) => answer('greeting', sink.behavior.greeting, callback),
@@ -177,6 +183,7 @@ function sunk(session: SMTPServerSession, raw: Buffer): SunkMail {
     envelope: { from: mailFrom ? mailFrom.address : '', to: rcptTo.map((recipient) => recipient.address) },
     raw,
     is_tls: session.secure,
+    is_smtputf8: session.envelope.smtpUtf8 ?? false,
     user: typeof session.user === 'string' ? session.user : null,
     connection: session.id,
   };

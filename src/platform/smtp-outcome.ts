@@ -58,7 +58,9 @@ export function outcomeOfSending(
     is_all_written: boolean;
   },
 ): RefusedOutcome {
-  const rejected = toRefusedRecipients(seen.rejected, seen.original);
+  // Where commands are sent in one go, recipients after a refused sender are refused too, for no fault of theirs.
+  const is_sender_refused = error.command === 'MAIL FROM';
+  const rejected = is_sender_refused ? [] : toRefusedRecipients(seen.rejected, seen.original);
   const smtp_code = error.responseCode ?? null;
   const response = replyOf(error);
   if (error.rejectedErrors && smtp_code !== 421) {
