@@ -1,5 +1,4 @@
 /** All wiring, in one visible list: the platform's parts, the capabilities on them, their routes, tasks and cron entries. */
-import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { STOP_MAILER_DEADLINE_MS } from './limits.ts';

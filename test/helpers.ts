@@ -1,0 +1,126 @@
+/** A whole Satchel for a test: real database, real app, a clock that the test moves, and short ways to call it. */
+import { afterAll } from 'bun:test';
+import { type App, createApp, type Services } from '../src/app.ts';
+import { type Config, type Environment, loadConfig } from '../src/config.ts';
+import type { Actor } from '../src/platform/auth.ts';
+import { type DataDirectory, openDataDirectory } from '../src/platform/data-directory.ts';
+import { createLogger } from '../src/platform/logger.ts';
+import { isPlainObject } from '../src/platform/schema.ts';
+import { makeTempDir, TestClock } from './temp.ts';
+
+export const actor: Actor = { kind: 'shell', id: '0', name: 'tester', ip: null };
+
+/** An answer with its body already read. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The body as an object; empty where it is none. */
+  body: Record<string, unknown>;
+}
+
+export interface CallOptions {
+  /** API key, for X-API-Key. */
+  key?: string;
+  /** Access token, for Authorization. */
+  token?: string;
+  /** Sent as JSON, unless it is a FormData, string or bytes. */
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface TestApp {
+  app: App;
+  services: Services;
+  config: Config;
+  clock: TestClock;
+  data_dir: string;
+  /** Everything logged so far. */
+  logs(): string;
+  /** Calls a path such as `/api/v1/objects`. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** Stops the app and closes its directory, as SIGTERM does. */
+  stop(): Promise<void>;
+}
+
+export interface TestAppOptions {
+  env?: Environment;
+  data_dir?: string;
+  clock?: TestClock;
+}
+
+const running = new Set<TestApp>();
+afterAll(async () => {
+  for (const app of running) await app.stop();
+});
+
+/** Starts an app on a data directory of its own (or the one given, to test restarts). Stopped after the file's tests. */
+export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const data_dir = options.data_dir ?? makeTempDir();
+  const clock = options.clock ?? new TestClock();
+  const config = loadConfig({
+    SATCHEL_DATA_DIR: data_dir,
+    SATCHEL_PORT: '0',
+    SATCHEL_PUBLIC_URL: 'http://satchel.test',
+    ...options.env,
+  });
+  let logged = '';
+  const logger = createLogger({
+    level: config.log_level,
+    format: 'json',
+    clock,
+    write: (lines) => {
+      logged += lines;
+    },
+  });
+  const directory: DataDirectory = await openDataDirectory(config, { clock });
+  const app = createApp(config, {
+    clock,
+    logger,
+    database: directory.database,
+    key_ring: directory.key_ring,
+  });
+  await app.start();
+  const test_app: TestApp = {
+    app,
+    services: app.services,
+    config,
+    clock,
+    data_dir,
+    logs: () => logged,
+    call: (method, path, call = {}) => answerOf(app, method, path, call),
+    async stop() {
+      if (!running.delete(test_app)) return;
+      await app.stop();
+      await directory.close();
+    },
+  };
+  running.add(test_app);
+  return test_app;
+}
+
+async function answerOf(app: App, method: string, path: string, options: CallOptions): Promise<Answer> {
+  const headers = new Headers(options.headers);
+  if (options.key !== undefined) headers.set('X-API-Key', options.key);
+  if (options.token !== undefined) headers.set('Authorization', `Bearer ${options.token}`);
+  const { body } = options;
+  const is_raw =
+    body === undefined || typeof body === 'string' || body instanceof FormData || body instanceof Uint8Array;
+  const request = new Request(`http://satchel.test${path}`, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: is_raw ? body : JSON.stringify(body) }),
+  });
+  const response = await app.handle(request);
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: parseObject(text) };
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isPlainObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
