@@ -2,14 +2,13 @@
  * `./install.sh --try`: starts dist/satchel on 127.0.0.1 with the checkout's ./data, sees to it that there are a
  * project, a key and a capturing mailbox, and prints commands that use them. Nothing outside the checkout changes.
  */
-import { existsSync, openSync, readFileSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dir, '..');
 const SATCHEL = join(ROOT, 'dist/satchel');
 const DATA = join(ROOT, 'data');
 const LOG = join(ROOT, 'dist/try.log');
-const PID = join(ROOT, 'dist/try.pid');
 const START_TIMEOUT_MS = 20_000;
 
 const PROJECT = 'try';
@@ -58,7 +57,7 @@ async function isAnswering(address: string): Promise<boolean> {
   const response = await fetch(`${address}/api/health`).catch(() => null);
   if (response === null) return false;
   const health: unknown = await response.json().catch(() => null);
-  if (isRecord(health) && typeof health.backend_version === 'string') return true;
+  if (isRecord(health) && health.app === 'satchel') return true;
   throw new Refusal(
     `${address} is in use by something that is not Satchel.\nChoose another port: SATCHEL_PORT=8421 ./install.sh --try`,
   );
@@ -85,7 +84,6 @@ async function startServer(port: string, address: string): Promise<void> {
     }
     await Bun.sleep(50);
   }
-  await Bun.write(PID, `${server.pid}\n`);
 }
 
 /** Makes what is missing and returns the key's secret. */
@@ -128,16 +126,6 @@ done
 ${quoted(SATCHEL)} email captured --data-dir ${quoted(DATA)}`);
 }
 
-/** The process id of the server that an earlier run of this script started, if it still runs. */
-function runningServer(): string | null {
-  const pid = existsSync(PID) ? Number(readFileSync(PID, 'utf8')) : 0;
-  try {
-    return pid > 0 && process.kill(pid, 0) ? String(pid) : null;
-  } catch {
-    return null;
-  }
-}
-
 async function main(): Promise<void> {
   const port = process.env.SATCHEL_PORT || '8420';
   const address = `http://127.0.0.1:${port}`;
@@ -156,8 +144,7 @@ async function main(): Promise<void> {
   say();
   showCommands(address, key);
   say();
-  const pid = runningServer();
-  say(pid === null ? 'Stop the server where it was started.' : `Stop the server:  kill ${pid}`);
+  say(`Stop the server:  kill ${readFileSync(join(DATA, 'server.pid'), 'utf8').trim()}`);
   say(`Its log:          ${LOG}`);
 }
 
