@@ -9,8 +9,11 @@
 /** Contract, Limits: default and maximum page size of all paginated lists. */
 export const DEFAULT_PER_PAGE = 20;
 export const MAX_PER_PAGE = 50;
-/** A JSON body: two email bodies of the default size, escaped, with room for variables. Grows with the email limit. */
-export const MIN_JSON_BODY_BYTES = 2 * 1024 * 1024;
+/**
+ * A JSON body: two email bodies of the default size, escaped, with room for variables (it grows with the email limit), or
+ * the three files of 1 MiB that one vault service has, in base64.
+ */
+export const MIN_JSON_BODY_BYTES = 5 * 1024 * 1024;
 /** Decision: JSON nested deeper is 422. */
 export const MAX_JSON_DEPTH = 64;
 /** A JSON body is small: a client that needs longer is stalled. */
@@ -77,6 +80,8 @@ export const MAX_ORIGIN_CHARS = 300;
 export const MAX_APP_ID_CHARS = 255;
 /** Decision: tokens live 90 days by default, and touch last use at most once a minute. */
 export const DEFAULT_TOKEN_DAYS = 90;
+/** Ten years: a token that must live longer is one that nobody looks after. */
+export const MAX_TOKEN_DAYS = 3_650;
 export const TOKEN_LAST_USED_GRANULARITY_MS = 60_000;
 
 /* --- Objects -------------------------------------------------------------------------------------------------- */
@@ -90,8 +95,22 @@ export const MIN_EXPIRES_IN_DAYS = 1;
 export const MAX_EXPIRES_IN_DAYS = 3_650;
 /** Decision: a file name is at most 255 bytes, the limit of common file systems. */
 export const MAX_FILENAME_BYTES = 255;
+/** Rows that one transaction of a sweep deletes: short enough that a request does not notice. */
+export const SWEEP_BATCH = 500;
 /** Signatures of the formats people upload stand in the first 4 KiB. */
 export const SNIFF_BYTES = 4_100;
+/** Bytes of an upload collected before one write; larger pieces gained nothing when measured and cost memory. */
+export const BLOB_WRITE_BYTES = 512 * 1024;
+/** A write up to this size goes straight into the page cache, which is quicker than a trip to the thread pool. */
+export const BLOB_INLINE_WRITE_BYTES = 64 * 1024;
+/** Chunks from this size on are written from where they are; smaller ones are copied together first. */
+export const BLOB_KEPT_CHUNK_BYTES = 4 * 1024;
+/** A large upload is flushed in the background each time this much is written, so that its end is quick. */
+export const BLOB_SYNC_EVERY_BYTES = 16 * 1024 * 1024;
+/** A sweep asks for the rows of this many ids at once: SQLite takes far more parameters, and the event loop stays free. */
+export const BLOB_SWEEP_BATCH = 500;
+/** The row of an upload is written right after its bytes are committed; a sweep leaves such bytes alone for this long. */
+export const BLOB_SETTLE_MS = 3_600_000;
 
 /* --- Email ---------------------------------------------------------------------------------------------------- */
 
@@ -106,6 +125,21 @@ export const MAX_COPIES = 10;
 export const MAX_ATTACHMENTS = 5;
 export const MAX_SCHEDULE_RECIPIENTS = 50;
 export const MAX_DESCRIPTION_CHARS = 2_000;
+/** Declared variables of one template: more than any mail reads, few enough to list them all in a message. */
+export const MAX_TEMPLATE_VARIABLES = 100;
+/** Compiled templates in memory: the hot ones of a team fit many times over. */
+export const MAX_COMPILED_TEMPLATES_BYTES = 32 * 1024 * 1024;
+/** Decision: a run of a schedule that is up to this late (a restart) is run, not missed. */
+export const SCHEDULE_GRACE_MS = 5 * 60_000;
+/** Due schedules claimed by one commit, so that thousands of them cannot hold up other writes. */
+export const SCHEDULE_CLAIM_BATCH = 100;
+/** Runs at once: each renders and stores at most 50 mails, so more would only compete for the same writer. */
+export const SCHEDULE_RUN_CONCURRENCY = 4;
+/** When a run whose recipients wait for capacity tries again, where the refusal does not say; and at the earliest. */
+export const SCHEDULE_RETRY_MS = 5 * 60_000;
+export const MIN_SCHEDULE_RETRY_MS = 30_000;
+/** Quotas start afresh each UTC day: who could not be served within one and a bit is reported as not served. */
+export const SCHEDULE_GIVE_UP_MS = 25 * 3_600_000;
 /** Decision: attachments of one mail, before base64. */
 export const MAX_ATTACHMENTS_BYTES = 25 * 1024 * 1024;
 /** RFC 5321 4.5.3.1.3: a path is at most 256 octets with its angle brackets. */
@@ -130,6 +164,25 @@ export const MAX_DERIVED_TEXT_DEPTH = 200;
 /** RFC 6376 3.3.3: signers use at least 1024 bits; 2048 is what receivers recommend. */
 export const DKIM_KEY_BITS = 2_048;
 
+/** A mailbox whose relay could not be used this many times in a row is left alone for a while, which doubles each time. */
+export const MAILBOX_REST_AFTER_FAILURES = 3;
+export const MAILBOX_REST_MIN_MS = 30_000;
+export const MAILBOX_REST_MAX_MS = 15 * 60_000;
+/** Retry-After where a domain has no mailbox to send with: as long as an admin needs to resume one. */
+export const NO_MAILBOX_RETRY_AFTER_S = 60;
+/** What was sent is kept this long after its end, for `email retry` and `email captured`; then only the log remains. */
+export const EMAIL_BODY_RETENTION_MS = 30 * 86_400_000;
+/** The log itself: a year answers "did we ever write to them" without growing for ever. */
+export const EMAIL_LOG_RETENTION_MS = 365 * 86_400_000;
+/** Rows that one transaction of a sweep deletes, so that no request waits long behind it. */
+export const EMAIL_SWEEP_BATCH_ROWS = 500;
+/** RFC 5321 4.5.3.1.5 has reply lines of 512 octets; a long multi-line reply is cut here. */
+export const MAX_SMTP_RESPONSE_CHARS = 1_000;
+/** Browsers' user agents have 100 to 300 characters; a longer one is cut. */
+export const MAX_USER_AGENT_CHARS = 500;
+/** Rows that `email captured` lists. */
+export const CAPTURED_LIST_ROWS = 100;
+
 /* --- DNS ------------------------------------------------------------------------------------------------------ */
 
 /** A dead server would otherwise keep a look-up pending for more than 9 s. */
@@ -149,11 +202,32 @@ export const MAX_DNS_NAME_CHARS = 253;
 export const DEFAULT_CAPTCHA_TIMEOUT_MS = 5_000;
 /** Contract, Limits. */
 export const MAX_CAPTCHA_TOKEN_CHARS = 4_096;
+/** An IP address, a UUID, an action: no provider takes more of any of them. */
+export const MAX_CAPTCHA_OPTION_CHARS = 255;
+/** A provider's answer has some hundred bytes; whatever sends more is none. */
+export const MAX_CAPTCHA_ANSWER_BYTES = 64 * 1024;
 
 /* --- Vault ---------------------------------------------------------------------------------------------------- */
 
 /** Decision: a stored configuration file. */
 export const MAX_VAULT_FILE_BYTES = 1024 * 1024;
+/** Linux passes at most 128 KiB in one environment variable (MAX_ARG_STRLEN); four bytes a character fit with its name. */
+export const MAX_VAULT_VALUE_CHARS = 32_000;
+/** RFC 9106, 4: the second recommended argon2id setting. A part of what a passphrase means: it can't change later. */
+export const ARGON2_MEMORY_KIB = 64 * 1024;
+export const ARGON2_PASSES = 3;
+export const ARGON2_LANES = 4;
+/** RFC 9106, 3.1: 16 bytes of salt are enough for every use. */
+export const PASSPHRASE_SALT_BYTES = 16;
+
+/* --- Providers ------------------------------------------------------------------------------------------------ */
+
+/** Keys of AI and database providers have 40 to 250 characters, tokens that are JWTs up to 2,000. */
+export const MAX_PROVIDER_SECRET_CHARS = 8_192;
+/** How much of a key or token its safe form shows: enough to recognise it, too little to guess the rest. */
+export const SECRET_PREFIX_CHARS = 8;
+/** Projects or accounts named in one request. */
+export const MAX_ASSIGNMENTS = 1_000;
 
 /* --- Imports -------------------------------------------------------------------------------------------------- */
 

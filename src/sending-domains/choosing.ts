@@ -1,0 +1,191 @@
+/** Which mailbox a message goes out from, and why: one pure function over what is known of all of them. */
+import { AppError, invalid } from '../errors.ts';
+import { NO_MAILBOX_RETRY_AFTER_S } from '../limits.ts';
+import { secondsToUtcMidnight, toIso } from '../platform/clock.ts';
+import type { Candidate } from './store.ts';
+
+export type Purpose = 'transactional' | 'marketing';
+
+export interface ChoiceRequest {
+  /** The domain asked for; null leaves it open. */
+  domain: string | null;
+  purpose: Purpose;
+  /** UTC day whose quota the message uses. */
+  day: string;
+  now_ms: number;
+  /** The mailbox that has a place for this message already: it keeps it as long as it is as good as any other. */
+  reserved_mailbox_id?: number | null;
+  /** Mailboxes that have just failed to connect: they are left out, and so is every one that rests. */
+  failed?: ReadonlySet<number>;
+  /** Only these mailboxes, by address; absent or empty means any. */
+  only?: readonly string[];
+}
+
+export interface ChosenMailbox {
+  mailbox_id: number;
+  /** Grows with every change of the mailbox's settings. */
+  revision: number;
+  address: string;
+  domain: string;
+  /** In plain words: why this one, and why not the others. */
+  explanation: string;
+}
+
+export type Choice = ({ ok: true } & ChosenMailbox) | { ok: false; error: AppError; explanation: string };
+
+interface Weighed {
+  candidate: Candidate & { mailbox_id: number; address: string; revision: number };
+  is_resting: boolean;
+  /** Null: it can take this message. */
+  obstacle: string | null;
+  /** Its quota is the only obstacle. */
+  is_full: boolean;
+}
+
+/**
+ * No domain asked for: the default first, then every other active verified one with a mailbox that has capacity. A
+ * mailbox that rests after failures is taken only where none does not. Within a domain the mailbox with most capacity
+ * left is taken.
+ */
+export function choose(candidates: readonly Candidate[], request: ChoiceRequest): Choice {
+  if (request.domain !== null) {
+    const refusal = refuseDomain(candidates, request.domain);
+    if (refusal) return refuse(refusal);
+  }
+  const weighed = candidates.flatMap((candidate) => weigh(candidate, request) ?? []);
+  const fit = weighed.filter((one) => one.obstacle === null);
+  const awake = fit.filter((one) => !one.is_resting);
+  const pool = awake.length > 0 ? awake : fit;
+  const domain = pool[0]?.candidate.domain;
+  const [best] = pool
+    .filter((one) => one.candidate.domain === domain)
+    .sort((a, b) => compare(a, b, request.reserved_mailbox_id ?? null));
+  if (!best) return refuse(explainNone(weighed, request), explainOthers(weighed, candidates, null));
+  const { mailbox_id, revision, address, domain: name } = best.candidate;
+  return {
+    ok: true,
+    mailbox_id,
+    revision,
+    address,
+    domain: name,
+    explanation: `${explainBest(best, request)} ${explainOthers(weighed, candidates, best)}`.trim(),
+  };
+}
+
+function refuse(error: AppError, others = ''): Choice {
+  return { ok: false, error, explanation: `${error.message} ${others}`.trim() };
+}
+
+function refuseDomain(candidates: readonly Candidate[], domain: string): AppError | null {
+  const known = candidates.find((candidate) => candidate.domain === domain);
+  if (!known) return invalid({ domain: ['is not a sending domain of this server'] });
+  if (!known.is_active) return invalid({ domain: ['is not active at present'] });
+  return known.is_verified ? null : invalid({ domain: ['is not verified yet'] });
+}
+
+/** What speaks against a mailbox, or null where the request does not concern it at all. */
+function weigh(candidate: Candidate, request: ChoiceRequest): Weighed | null {
+  const { mailbox_id, address, revision, daily_limit } = candidate;
+  if (mailbox_id === null || address === null || revision === null) return null;
+  if (request.domain !== null && candidate.domain !== request.domain) return null;
+  const known = { ...candidate, mailbox_id, address, revision };
+  const unfit = explainUnfit(known, request);
+  const has_place = mailbox_id === (request.reserved_mailbox_id ?? null);
+  const is_used_up = daily_limit !== null && candidate.used - (has_place ? 1 : 0) >= daily_limit;
+  return {
+    candidate: known,
+    is_resting: isResting(candidate, request.now_ms),
+    is_full: unfit === null && is_used_up,
+    obstacle: unfit ?? (is_used_up ? `its ${daily_limit} messages of ${request.day} are used up` : null),
+  };
+}
+
+/** What speaks against a mailbox apart from its quota. */
+function explainUnfit(mailbox: Weighed['candidate'], request: ChoiceRequest): string | null {
+  if (!mailbox.is_active) return 'its domain is not active';
+  if (!mailbox.is_verified) return 'its domain is not verified';
+  if (mailbox.status !== 'active') return 'paused';
+  const serves = request.purpose === 'marketing' ? mailbox.for_marketing : mailbox.for_transactional;
+  if (!serves) return `not for ${request.purpose} mail`;
+  if (request.only && request.only.length > 0 && !request.only.includes(mailbox.address))
+    return 'not among the mailboxes chosen in the settings';
+  if (request.failed?.has(mailbox.mailbox_id)) return 'it has just failed to connect';
+  return request.failed && isResting(mailbox, request.now_ms) ? restOf(mailbox) : null;
+}
+
+function isResting(candidate: Candidate, now_ms: number): boolean {
+  return (candidate.resting_until ?? 0) > now_ms;
+}
+
+function restOf(candidate: Candidate): string {
+  return `resting until ${toIso(candidate.resting_until)} after ${candidate.failures} failures to connect`;
+}
+
+/** The reserved one first; then by what is left of the day's quota, and by what was used where there is no quota. */
+function compare(a: Weighed, b: Weighed, reserved: number | null): number {
+  const is_reserved = (one: Weighed): number => Number(one.candidate.mailbox_id === reserved);
+  const left = (one: Weighed): number =>
+    one.candidate.daily_limit === null
+      ? Number.MAX_SAFE_INTEGER
+      : one.candidate.daily_limit - one.candidate.used;
+  const rest = (one: Weighed): number => (one.is_resting ? (one.candidate.resting_until ?? 0) : 0);
+  return (
+    rest(a) - rest(b) ||
+    is_reserved(b) - is_reserved(a) ||
+    left(b) - left(a) ||
+    a.candidate.used - b.candidate.used ||
+    a.candidate.mailbox_id - b.candidate.mailbox_id
+  );
+}
+
+function explainBest(best: Weighed, request: ChoiceRequest): string {
+  const { address, domain, is_default, daily_limit, used } = best.candidate;
+  const asked = request.domain !== null ? 'was asked for' : is_default ? 'is the default' : null;
+  const reason = asked
+    ? `its domain ${domain} ${asked}`
+    : `no domain was asked for and ${domain} is the first that can take it`;
+  const quota = daily_limit === null ? '' : `; ${used} of ${daily_limit} messages of ${request.day} counted`;
+  const rest = best.is_resting ? `; it is ${restOf(best.candidate)}, but no other one is awake` : '';
+  return `${address}: ${reason}${quota}${rest}.`;
+}
+
+function explainOthers(
+  weighed: readonly Weighed[],
+  candidates: readonly Candidate[],
+  best: Weighed | null,
+): string {
+  const others = weighed
+    .filter((one) => one !== best)
+    .map((one) => `${one.candidate.address} (${one.obstacle ?? explainSecond(one, best)})`);
+  const empty = candidates
+    .filter((candidate) => candidate.mailbox_id === null)
+    .map((candidate) => `${candidate.domain} (no mailbox)`);
+  const all = best && others.length === 0 ? [] : [...others, ...(best ? [] : empty)];
+  return all.length === 0 ? '' : `Not ${all.join(', ')}.`;
+}
+
+function explainSecond(one: Weighed, best: Weighed | null): string {
+  if (one.is_resting) return restOf(one.candidate);
+  return one.candidate.domain === best?.candidate.domain ? 'less capacity left' : 'its domain comes later';
+}
+
+function explainNone(weighed: readonly Weighed[], request: ChoiceRequest): AppError {
+  const is_full = weighed.some((one) => one.is_full);
+  const midnight_s = secondsToUtcMidnight(request.now_ms);
+  if (request.domain !== null) {
+    const why = is_full ? 'its mailboxes have used up their messages of the day' : 'it has no usable mailbox';
+    return new AppError('unavailable', `The requested domain is without capacity: ${why}.`, {
+      retry_after_s: is_full ? midnight_s : NO_MAILBOX_RETRY_AFTER_S,
+    });
+  }
+  if (is_full) {
+    return new AppError(
+      'rate_limited',
+      'Every sending domain has used up its messages of the day (UTC). Try again after midnight UTC.',
+      { retry_after_s: midnight_s },
+    );
+  }
+  return new AppError('unavailable', 'This server has no usable mailbox to send from.', {
+    retry_after_s: NO_MAILBOX_RETRY_AFTER_S,
+  });
+}

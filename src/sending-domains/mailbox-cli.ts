@@ -1,0 +1,152 @@
+/** `satchel mailbox`: the addresses that mail goes out from, each with its relay. */
+import { invalid } from '../errors.ts';
+import {
+  type Cli,
+  type CliResult,
+  EXIT,
+  formatFields,
+  formatTable,
+  listOption,
+  numberOption,
+  readSecret,
+  textOption,
+  wholeNumber,
+} from '../platform/cli.ts';
+import { parseAddress } from '../platform/email-address.ts';
+import type { MailboxRecord } from './mailboxes.ts';
+import { hasPassword, parseRelay, type Relay } from './relay.ts';
+import type { SendingDomains } from './service.ts';
+
+interface Needs {
+  sending_domains: SendingDomains;
+}
+
+type Noun = ReturnType<Cli<unknown>['noun']>;
+
+export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
+  const mailbox = cli.noun('mailbox', 'addresses that mail goes out from, each with its relay');
+  registerAdd(cli, mailbox);
+  cli.verb(mailbox, 'list', 'every mailbox, with what it sent today and how its relay is').action(
+    cli.action(async ({ services }) => {
+      const mailboxes = services.sending_domains.mailboxes.list();
+      return { json: mailboxes, text: formatMailboxes(mailboxes) };
+    }),
+  );
+  registerTest(cli, mailbox);
+  cli
+    .verb(mailbox, 'pause <address>', 'send nothing through it until it is resumed')
+    .action(
+      cli.action(async ({ services, actor }, _options, address = '') =>
+        shown(await services.sending_domains.mailboxes.setStatus(address, 'paused', actor)),
+      ),
+    );
+  cli
+    .verb(mailbox, 'resume <address>', 'use it again; this also ends the rest after failures')
+    .action(
+      cli.action(async ({ services, actor }, _options, address = '') =>
+        shown(await services.sending_domains.mailboxes.setStatus(address, 'active', actor)),
+      ),
+    );
+  cli.verb(mailbox, 'remove <address>', 'remove it; mails that wait for it go out from another one').action(
+    cli.action(async ({ services, actor }, _options, address = '') => {
+      await services.sending_domains.mailboxes.remove(address, actor);
+      return { json: { address, removed: true }, text: `${address} is removed.` };
+    }),
+  );
+}
+
+function registerAdd<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
+  cli
+    .verb(mailbox, 'add <address>', 'add a mailbox of a sending domain')
+    .option('--smtp <relay>', 'smtp[s]://user:password@host:port, or -, @file, env:NAME that hold it')
+    .option('--capture', 'keep what is sent instead of delivering it (satchel email captured)')
+    .option('--daily-limit <n>', 'messages a UTC day (no limit unless given)', wholeNumber(1))
+    .option('--for <purposes>', 'transactional, marketing or both (transactional)')
+    .option('--return-path <address>', 'envelope sender, where bounces go (the address itself)')
+    .action(
+      cli.action(async ({ services, actor }, options, address = '') => {
+        const purposes = readPurposes(listOption(options, 'for'));
+        const relay = await readRelay(cli, textOption(options, 'smtp'), options.capture === true);
+        const added = await services.sending_domains.mailboxes.add(
+          {
+            address,
+            relay,
+            daily_limit: numberOption(options, 'dailyLimit') ?? null,
+            return_path: readReturnPath(textOption(options, 'returnPath')),
+            ...purposes,
+          },
+          actor,
+        );
+        return shown(added);
+      }),
+    );
+}
+
+function registerTest<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
+  cli
+    .verb(mailbox, 'test <address>', 'send one message through it and print what its relay says')
+    .requiredOption('--to <address>', 'who gets the message')
+    .action(
+      cli.action(async ({ services }, options, address = '') => {
+        const test = await services.sending_domains.mailboxes.test(address, textOption(options, 'to') ?? '');
+        return {
+          json: test,
+          text: `${test.outcome}: ${test.response}`,
+          exit: test.outcome === 'refused' ? EXIT.refused : EXIT.done,
+        };
+      }),
+    );
+}
+
+function readPurposes(purposes: readonly string[]): { for_transactional: boolean; for_marketing: boolean } {
+  if (purposes.some((purpose) => purpose !== 'transactional' && purpose !== 'marketing'))
+    throw invalid({ for: ['must name transactional, marketing or both'] });
+  const is_default = purposes.length === 0;
+  return {
+    for_transactional: is_default || purposes.includes('transactional'),
+    for_marketing: purposes.includes('marketing'),
+  };
+}
+
+async function readRelay<S>(
+  cli: Cli<S>,
+  smtp: string | undefined,
+  is_capturing: boolean,
+): Promise<Relay | null> {
+  if ((smtp === undefined) !== is_capturing)
+    throw invalid({ smtp: ['or --capture is needed, one of the two'] });
+  if (smtp === undefined) return null;
+  // An address of a relay without a password is no secret.
+  const is_plain = /^smtps?:/i.test(smtp) && !hasPassword(smtp);
+  return parseRelay(is_plain ? smtp : await readSecret(cli.host, smtp, "the relay's password"));
+}
+
+function readReturnPath(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const parsed = parseAddress(text);
+  if (!parsed) throw invalid({ 'return-path': ['must be an email address'] });
+  return parsed.address;
+}
+
+function shown(mailbox: MailboxRecord): CliResult {
+  return {
+    json: mailbox,
+    text: formatFields({ ...mailbox, for: mailbox.for.join(', '), relay: mailbox.relay ?? 'captures mail' }),
+  };
+}
+
+function formatMailboxes(mailboxes: readonly MailboxRecord[]): string {
+  return formatTable(
+    ['mailbox', 'relay', 'for', 'today', 'limit', 'state', 'last error'],
+    mailboxes.map((mailbox) => [
+      mailbox.address,
+      mailbox.relay ?? 'captures mail',
+      mailbox.for.join(', '),
+      mailbox.used_today,
+      mailbox.daily_limit,
+      mailbox.resting_until ? `resting until ${mailbox.resting_until}` : mailbox.state,
+      mailbox.last_error,
+    ]),
+    'No mailbox yet. Add one: satchel mailbox add hello@example.com --smtp -',
+  );
+}

@@ -1,0 +1,151 @@
+/** SQL of sending domains, mailboxes and their daily usage. */
+import { and, asc, desc, eq, sql } from 'drizzle-orm';
+import { statement, type Tx } from '../platform/database.ts';
+import { type DomainRow, type MailboxRow, mailboxes, mailboxUsage, sendingDomains } from './tables.ts';
+
+export function insertDomain(tx: Tx, domain: Omit<DomainRow, 'id'>): DomainRow {
+  return tx.insert(sendingDomains).values(domain).returning().get();
+}
+
+export function findDomain(tx: Tx, name: string): DomainRow | undefined {
+  return tx.select().from(sendingDomains).where(eq(sendingDomains.name, name)).get();
+}
+
+export function findDomainById(tx: Tx, id: number): DomainRow | undefined {
+  return tx.select().from(sendingDomains).where(eq(sendingDomains.id, id)).get();
+}
+
+/** The default first, then by name. */
+export function listDomains(tx: Tx): DomainRow[] {
+  return tx
+    .select()
+    .from(sendingDomains)
+    .orderBy(desc(sendingDomains.is_default), asc(sendingDomains.name))
+    .all();
+}
+
+export function updateDomain(tx: Tx, id: number, changes: Partial<Omit<DomainRow, 'id'>>): void {
+  tx.update(sendingDomains).set(changes).where(eq(sendingDomains.id, id)).run();
+}
+
+/** Makes one domain the default; whichever was it before is it no longer. */
+export function setDefaultDomain(tx: Tx, id: number): void {
+  tx.update(sendingDomains).set({ is_default: false }).where(eq(sendingDomains.is_default, true)).run();
+  tx.update(sendingDomains).set({ is_default: true }).where(eq(sendingDomains.id, id)).run();
+}
+
+export function deleteDomain(tx: Tx, id: number): void {
+  tx.delete(sendingDomains).where(eq(sendingDomains.id, id)).run();
+}
+
+export function insertMailbox(tx: Tx, mailbox: Omit<MailboxRow, 'id'>): MailboxRow {
+  return tx.insert(mailboxes).values(mailbox).returning().get();
+}
+
+export function findMailbox(tx: Tx, address: string): MailboxRow | undefined {
+  return tx.select().from(mailboxes).where(eq(mailboxes.address, address)).get();
+}
+
+const mailboxById = statement((tx) =>
+  tx
+    .select()
+    .from(mailboxes)
+    .where(eq(mailboxes.id, sql.placeholder('id')))
+    .prepare(),
+);
+
+export function findMailboxById(tx: Tx, id: number): MailboxRow | undefined {
+  return mailboxById(tx).get({ id });
+}
+
+export function listMailboxesOf(tx: Tx, domain_id: number): MailboxRow[] {
+  return tx
+    .select()
+    .from(mailboxes)
+    .where(eq(mailboxes.domain_id, domain_id))
+    .orderBy(asc(mailboxes.address))
+    .all();
+}
+
+export function updateMailbox(tx: Tx, id: number, changes: Partial<Omit<MailboxRow, 'id'>>): void {
+  tx.update(mailboxes).set(changes).where(eq(mailboxes.id, id)).run();
+}
+
+export function deleteMailbox(tx: Tx, id: number): void {
+  tx.delete(mailboxes).where(eq(mailboxes.id, id)).run();
+}
+
+export function readUsage(tx: Tx, mailbox_id: number, day: string): number {
+  return (
+    tx
+      .select({ n: mailboxUsage.n })
+      .from(mailboxUsage)
+      .where(and(eq(mailboxUsage.mailbox_id, mailbox_id), eq(mailboxUsage.day, day)))
+      .get()?.n ?? 0
+  );
+}
+
+/** A mailbox with its domain and what it has taken on one day: what the choice is made from. */
+export interface Candidate {
+  domain_id: number;
+  domain: string;
+  is_default: number;
+  is_active: number;
+  is_verified: number;
+  /** Null for a domain without any mailbox; then the fields below are null too. */
+  mailbox_id: number | null;
+  address: string | null;
+  revision: number | null;
+  status: string | null;
+  for_transactional: number | null;
+  for_marketing: number | null;
+  daily_limit: number | null;
+  failures: number | null;
+  resting_until: number | null;
+  used: number;
+}
+
+/** Raw SQL: this runs twice for every email, and mapping rows would cost more than finding them. */
+const candidates = statement((tx) =>
+  tx.$client.query<Candidate, [string]>(`
+    SELECT d.id AS domain_id, d.name AS domain, d.is_default, d.is_active,
+      d.is_trusted OR d.verified_at IS NOT NULL AS is_verified,
+      m.id AS mailbox_id, m.address, m.revision, m.status, m.for_transactional, m.for_marketing, m.daily_limit,
+      m.failures, m.resting_until, coalesce(u.n, 0) AS used
+    FROM sending_domains d
+    LEFT JOIN mailboxes m ON m.domain_id = d.id
+    LEFT JOIN mailbox_usage u ON u.mailbox_id = m.id AND u.day = ?
+    ORDER BY d.is_default DESC, d.id, m.id`),
+);
+
+/** Every mailbox and every domain without one, the default domain's first. */
+export function listCandidates(tx: Tx, day: string): Candidate[] {
+  return candidates(tx).all(day);
+}
+
+const addUsage = statement((tx) =>
+  tx.$client.query<unknown, [number, string]>(
+    'INSERT INTO mailbox_usage (mailbox_id, day, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1',
+  ),
+);
+
+/** Counts one more message for a mailbox on a day. */
+export function takeUsage(tx: Tx, mailbox_id: number, day: string): void {
+  addUsage(tx).run(mailbox_id, day);
+}
+
+const takeUsageBack = statement((tx) =>
+  tx.$client.query<unknown, [number, string]>(
+    'UPDATE mailbox_usage SET n = max(0, n - 1) WHERE mailbox_id = ? AND day = ?',
+  ),
+);
+
+/** Gives one message's place back. A mailbox that is gone has no usage either. */
+export function releaseUsage(tx: Tx, mailbox_id: number, day: string): void {
+  takeUsageBack(tx).run(mailbox_id, day);
+}
+
+/** Forgets counts of days before `day`; nothing asks for them again. */
+export function deleteUsageBefore(tx: Tx, day: string): void {
+  tx.delete(mailboxUsage).where(sql`${mailboxUsage.day} < ${day}`).run();
+}
