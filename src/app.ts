@@ -1,6 +1,10 @@
 /** All wiring, in one visible list: the platform's parts, the capabilities on them, their routes, tasks and cron entries. */
+import { auditRoutes } from './audit/routes.ts';
+import { Audit } from './audit/service.ts';
 import type { Config } from './config.ts';
 import { docsRoutes } from './docs/routes.ts';
+import { keyRoutes } from './keys/routes.ts';
+import { Keys } from './keys/service.ts';
 import { STOP_MAILER_DEADLINE_MS } from './limits.ts';
 import { createClientIpReader } from './platform/client-ip.ts';
 import type { Clock } from './platform/clock.ts';
@@ -14,8 +18,12 @@ import type { Logger } from './platform/logger.ts';
 import { RateLimiter } from './platform/rate-limit.ts';
 import { watchWakeFile } from './platform/wake-file.ts';
 import { createJobEngine, type JobEngine } from './platform/worker.ts';
+import { projectRoutes } from './projects/routes.ts';
+import { forgetDataKey, type ProjectCascade, Projects } from './projects/service.ts';
 import { statusRoutes } from './status/routes.ts';
 import { Status } from './status/service.ts';
+import { tokenRoutes } from './tokens/routes.ts';
+import { Tokens } from './tokens/service.ts';
 
 /** What an app stands on; the caller opens it and closes it after the app has stopped. */
 export interface AppDeps {
@@ -31,17 +39,39 @@ export type Services = ReturnType<typeof createServices>;
 
 /** The capabilities on their platform. Starts nothing: the command line uses them too, beside a running server. */
 export function createServices(config: Config, deps: AppDeps) {
-  const { clock, database, logger } = deps;
+  const { clock, database, logger, key_ring } = deps;
   const resolver = deps.resolver ?? createResolver({ servers: config.dns_servers });
   const limiter = new RateLimiter(clock);
   const idempotency = new Idempotency(database, clock);
+  const cascades: ProjectCascade[] = [forgetDataKey(key_ring)];
+  const projects = new Projects({ database, clock, cascades });
+  const keys = new Keys({ database, clock, projects, key_ring });
+  const tokens = new Tokens({ database, clock, projects });
+  const audit = new Audit({ database });
   const status = new Status({ database, clock, data_dir: config.data_dir });
-  return { config, clock, database, logger, resolver, limiter, idempotency, status };
+  return {
+    config,
+    clock,
+    database,
+    logger,
+    resolver,
+    limiter,
+    idempotency,
+    projects,
+    keys,
+    tokens,
+    audit,
+    status,
+  };
 }
 
 /** Every route of Satchel. */
 export function createRoutes(services: Services): Route[] {
   const routes: Route[] = [
+    ...projectRoutes(services),
+    ...keyRoutes(services),
+    ...tokenRoutes(services.tokens),
+    ...auditRoutes(services),
     ...statusRoutes(services.status, services.config),
     ...docsRoutes(() => routes, services.config),
   ];

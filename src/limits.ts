@@ -99,6 +99,14 @@ export const MAX_FILENAME_BYTES = 255;
 export const SWEEP_BATCH = 500;
 /** Signatures of the formats people upload stand in the first 4 KiB. */
 export const SNIFF_BYTES = 4_100;
+/** RFC 2046 5.1.1. */
+export const MAX_BOUNDARY_CHARS = 70;
+/** Parts of an upload form: the file and four fields have room for what a form adds by itself, such as a token. */
+export const MAX_FORM_PARTS = 32;
+/** A plain field of an upload form holds a word or a date. */
+export const MAX_FORM_FIELD_BYTES = 16 * 1024;
+/** What an upload's body may have besides the file: its other fields, headers and boundaries. */
+export const MAX_FORM_OVERHEAD_BYTES = 1024 * 1024;
 /** Bytes of an upload collected before one write; larger pieces gained nothing when measured and cost memory. */
 export const BLOB_WRITE_BYTES = 512 * 1024;
 /** A write up to this size goes straight into the page cache, which is quicker than a trip to the thread pool. */

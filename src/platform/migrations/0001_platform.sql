@@ -80,8 +80,17 @@ CREATE TRIGGER jobs_count_update AFTER UPDATE OF status ON jobs WHEN OLD.status 
   INSERT INTO row_counts VALUES ('jobs', NEW.project_id, NEW.type || ':' || NEW.status, 1)
     ON CONFLICT DO UPDATE SET n = n + 1;
 END;
+-- Projects belong to no project: their own count stands under 0, which is no project's id.
+CREATE TRIGGER projects_count_insert AFTER INSERT ON projects BEGIN
+  INSERT INTO row_counts VALUES ('projects', 0, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER projects_count_update AFTER UPDATE OF status ON projects WHEN OLD.status <> NEW.status BEGIN
+  UPDATE row_counts SET n = n - 1 WHERE list = 'projects' AND project_id = 0 AND facet = OLD.status;
+  INSERT INTO row_counts VALUES ('projects', 0, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
 CREATE TRIGGER projects_count_delete AFTER DELETE ON projects BEGIN
   DELETE FROM row_counts WHERE project_id = OLD.id;
+  UPDATE row_counts SET n = n - 1 WHERE list = 'projects' AND project_id = 0 AND facet = OLD.status;
 END;
 
 -- Append-only: who did what to what, when, from where. Rows outlive what they speak of, so nothing is referenced.
@@ -98,6 +107,9 @@ CREATE TABLE audit_events (
   project_public_id TEXT,
   metadata TEXT NOT NULL DEFAULT '{}'
 ) STRICT;
+CREATE TRIGGER audit_count_insert AFTER INSERT ON audit_events WHEN NEW.project_id IS NOT NULL BEGIN
+  INSERT INTO row_counts VALUES ('audit', NEW.project_id, NEW.event, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
 CREATE INDEX audit_by_project ON audit_events (project_id, id);
 CREATE INDEX audit_by_event ON audit_events (event, id);
 CREATE INDEX audit_by_actor ON audit_events (actor_name, id);

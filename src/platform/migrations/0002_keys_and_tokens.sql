@@ -22,6 +22,12 @@ CREATE TABLE api_keys (
   updated_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX api_keys_by_project ON api_keys (project_id, id);
+CREATE TRIGGER api_keys_count_insert AFTER INSERT ON api_keys BEGIN
+  INSERT INTO row_counts VALUES ('api_keys', NEW.project_id, '', 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER api_keys_count_delete AFTER DELETE ON api_keys BEGIN
+  UPDATE row_counts SET n = n - 1 WHERE list = 'api_keys' AND project_id = OLD.project_id AND facet = '';
+END;
 
 CREATE TABLE key_origins (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -61,6 +67,7 @@ CREATE TABLE access_tokens (
   expires_at INTEGER,
   revoked_at INTEGER,
   last_used_at INTEGER,
+  last_used_ip TEXT,
   created_at INTEGER NOT NULL
 ) STRICT;
 

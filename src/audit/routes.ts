@@ -1,0 +1,55 @@
+/** The audit trail of a project on the management plane. */
+import { MAX_NAME_CHARS } from '../limits.ts';
+import { managementRoute, type Route } from '../platform/http.ts';
+import { pageQuery } from '../platform/pagination.ts';
+import { dateTime, nullable, t, text } from '../platform/schema.ts';
+import type { Projects } from '../projects/service.ts';
+import type { Audit } from './service.ts';
+
+const word = () => t.Optional(text({ min: 1, max: MAX_NAME_CHARS }));
+
+const auditQuery = t.Object({
+  event: word(),
+  actor: word(),
+  since: t.Optional(dateTime()),
+  until: t.Optional(dateTime()),
+  ...pageQuery,
+});
+
+const auditRecord = t.Object({
+  id: t.String(),
+  at: t.String({ format: 'date-time' }),
+  event: t.String(),
+  target: nullable(t.String()),
+  actor_kind: t.String(),
+  actor_id: nullable(t.String()),
+  actor_name: t.String(),
+  ip: nullable(t.String()),
+  project_id: nullable(t.String()),
+  metadata: t.Record(t.String(), t.Unknown()),
+});
+
+export function auditRoutes(services: { audit: Audit; projects: Projects }): Route[] {
+  const { audit, projects } = services;
+  return [
+    managementRoute({
+      method: 'GET',
+      path: '/projects/:project/audit',
+      tag: 'Audit',
+      summary: 'Who did what in a project',
+      description:
+        'Newest first. `since` is inclusive, `until` is not; `actor` is the name of a token or shell user.',
+      query: auditQuery,
+      response: t.Array(auditRecord),
+      load: ({ ctx, caller }) => projects.requireFor(caller, ctx.params.project ?? ''),
+      handle: ({ resource, query }) => {
+        const { since, until, ...rest } = query;
+        return audit.list(resource, {
+          ...rest,
+          ...(since === undefined ? {} : { since_ms: Date.parse(since) }),
+          ...(until === undefined ? {} : { until_ms: Date.parse(until) }),
+        });
+      },
+    }),
+  ];
+}

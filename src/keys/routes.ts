@@ -1,0 +1,130 @@
+/** The management plane's endpoints of API keys. Those of origins are in origin-routes.ts. */
+
+import type { TokenCaller } from '../platform/auth.ts';
+import { managementRoute, type RequestContext, type Route } from '../platform/http.ts';
+import { pageQuery } from '../platform/pagination.ts';
+import { t } from '../platform/schema.ts';
+import type { ProjectRow, Projects } from '../projects/service.ts';
+import { tokenActor } from '../tokens/service.ts';
+import { originRoutes } from './origin-routes.ts';
+import {
+  createKeyBody,
+  deletedKey,
+  keyRecord,
+  keyWithPlaintext,
+  lookupAnswer,
+  lookupBody,
+  plaintextKey,
+  updateKeyBody,
+} from './schemas.ts';
+import type { KeyRow, Keys } from './service.ts';
+
+interface Named {
+  ctx: RequestContext;
+  caller: TokenCaller;
+}
+
+const KEYS = '/projects/:project/api-keys';
+const KEY = `${KEYS}/:apiKey`;
+
+export function keyRoutes(services: { keys: Keys; projects: Projects }): Route[] {
+  const { keys, projects } = services;
+  const project = ({ ctx, caller }: Named): ProjectRow =>
+    projects.requireFor(caller, ctx.params.project ?? '');
+  const key = (named: Named): KeyRow => keys.get(project(named), named.ctx.params.apiKey ?? '');
+  return [
+    ...collectionRoutes(keys, project),
+    ...singleKeyRoutes(keys, key),
+    ...originRoutes(keys.origins, key),
+    managementRoute({
+      method: 'POST',
+      path: '/api-keys/lookup',
+      tag: 'API keys',
+      summary: 'Which key a plaintext key is',
+      body: lookupBody,
+      response: lookupAnswer,
+      handle: ({ caller, body }) => keys.lookup(caller, body.api_key),
+    }),
+  ];
+}
+
+function collectionRoutes(keys: Keys, project: (named: Named) => ProjectRow): Route[] {
+  return [
+    managementRoute({
+      method: 'GET',
+      path: KEYS,
+      tag: 'API keys',
+      summary: 'List the keys of a project',
+      query: t.Object(pageQuery),
+      response: t.Array(keyRecord),
+      load: project,
+      handle: ({ resource, query }) => keys.list(resource, query),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: KEYS,
+      tag: 'API keys',
+      summary: 'Make a key',
+      description: '`plaintext_key` is the key itself. Flags that are left out are false.',
+      status: 201,
+      body: createKeyBody,
+      response: keyWithPlaintext,
+      load: project,
+      handle: ({ caller, ctx, resource, body }) => keys.create(tokenActor(caller, ctx.ip), resource, body),
+    }),
+  ];
+}
+
+function singleKeyRoutes(keys: Keys, key: (named: Named) => KeyRow): Route[] {
+  return [
+    managementRoute({
+      method: 'GET',
+      path: KEY,
+      tag: 'API keys',
+      summary: 'Read a key',
+      response: keyRecord,
+      load: key,
+      handle: ({ resource }) => keys.present(resource),
+    }),
+    managementRoute({
+      method: 'PATCH',
+      path: KEY,
+      tag: 'API keys',
+      summary: 'Change a key',
+      description: 'Only what is sent changes; `permissions` is replaced as a whole. null clears a limit.',
+      body: updateKeyBody,
+      response: keyRecord,
+      load: key,
+      handle: ({ caller, ctx, resource, body }) => keys.update(tokenActor(caller, ctx.ip), resource, body),
+    }),
+    managementRoute({
+      method: 'DELETE',
+      path: KEY,
+      tag: 'API keys',
+      summary: 'Delete a key',
+      response: deletedKey,
+      load: key,
+      handle: ({ caller, ctx, resource }) => keys.remove(tokenActor(caller, ctx.ip), resource),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: `${KEY}/rotate`,
+      tag: 'API keys',
+      summary: 'Give a key a new secret',
+      description: 'The old secret stops at once.',
+      response: keyWithPlaintext,
+      load: key,
+      handle: ({ caller, ctx, resource }) => keys.rotate(tokenActor(caller, ctx.ip), resource),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: `${KEY}/reveal`,
+      tag: 'API keys',
+      summary: 'Show the secret of a key',
+      description: 'Recorded in the audit trail. 409 PLAINTEXT_UNAVAILABLE where no readable copy is kept.',
+      response: plaintextKey,
+      load: key,
+      handle: ({ caller, ctx, resource }) => keys.reveal(tokenActor(caller, ctx.ip), resource),
+    }),
+  ];
+}

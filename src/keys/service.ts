@@ -1,0 +1,422 @@
+/** API keys: who a key's bearer is, making, changing, rotating, revealing and deleting keys, and looking one up. */
+import { conflict, forbidden, invalid, notFound } from '../errors.ts';
+import {
+  DEFAULT_KEY_RATE_PER_MINUTE,
+  MAX_APP_ID_CHARS,
+  MAX_LIST_ENTRIES,
+  MAX_NAME_CHARS,
+} from '../limits.ts';
+import { recordAudit } from '../platform/audit.ts';
+import {
+  type Actor,
+  type KeyCaller,
+  type KeyCredentials,
+  keyRefused,
+  mayAccessProject,
+  type Permission,
+  type TokenCaller,
+} from '../platform/auth.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database, Tx } from '../platform/database.ts';
+import { type KeyRing, projectScope } from '../platform/key-ring.ts';
+import { type Page, type PageQuery, paginate } from '../platform/pagination.ts';
+import { createToken, hashToken, parseToken, sameHash } from '../platform/tokens.ts';
+import type { ProjectRecord, ProjectRow, ProjectState, Projects } from '../projects/service.ts';
+import { OriginRules } from './origin-rules.ts';
+import { listRulesOfKey } from './origin-store.ts';
+import { matchRequest, type OriginDecision, type RequestOrigin } from './origins.ts';
+import type { KeyChanges, KeyRecord, KeyWithPlaintext, NewKeyInput, OriginRecord } from './schemas.ts';
+import * as store from './store.ts';
+import type { KeyRow } from './tables.ts';
+
+export type { OriginRules } from './origin-rules.ts';
+export type { OriginType, RequestOrigin } from './origins.ts';
+export type { KeyRow, OriginRow } from './tables.ts';
+
+/** What a project's own record shows of its keys. */
+export type AbbreviatedKey = Pick<KeyRecord, 'id' | 'name' | 'key_prefix' | 'restricted' | 'is_active'>;
+
+/** As an origin's decision, or that the key answers nobody. */
+export type KeyDecision =
+  | OriginDecision
+  | { accepted: false; code: 'KEY_INACTIVE' | 'PROJECT_INACTIVE'; message: string; why: string };
+
+export interface KeysDeps {
+  database: Database;
+  clock: Clock;
+  projects: Projects;
+  key_ring: Pick<KeyRing, 'seal' | 'openText'>;
+}
+
+export class Keys {
+  /** The rules of restricted keys, and the global ones. */
+  readonly origins: OriginRules;
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #projects: Projects;
+  readonly #key_ring: KeysDeps['key_ring'];
+
+  constructor(deps: KeysDeps) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#projects = deps.projects;
+    this.#key_ring = deps.key_ring;
+    this.origins = new OriginRules(deps);
+  }
+
+  /* --- The data plane -------------------------------------------------------------------------------------------- */
+
+  /**
+   * Who bears a key: two indexed reads, one more for a restricted key. Nothing is remembered between requests, so that a
+   * change holds from the next one. Throws AppError `unauthenticated`, then `forbidden` for where it comes from.
+   */
+  authenticate(credentials: KeyCredentials): KeyCaller {
+    const { api_key, app_id, android_package } = credentials;
+    if (!api_key) throw keyRefused('missing');
+    const key = this.#findBySecret(api_key);
+    const project = key?.is_active ? this.#projects.stateOf(key.project_id) : null;
+    if (!key || project?.status !== 'active') throw keyRefused('invalid');
+    if (key.restricted) {
+      const decision = this.#decide(key, {
+        origin: credentials.origin,
+        app_id,
+        android_package,
+        cert: credentials.android_cert,
+      });
+      if (!decision.accepted) throw forbidden(decision.message);
+    }
+    return {
+      key_id: key.id,
+      key_name: key.name,
+      project_id: key.project_id,
+      project_public_id: project.public_id,
+      is_test: key.is_test,
+      is_restricted: key.restricted,
+      permissions: permissionsOf(key),
+      rate_limit_per_minute: key.rate_limit_per_minute ?? DEFAULT_KEY_RATE_PER_MINUTE,
+      email_daily_limit: key.email_daily_limit,
+      // It goes into logs of mail; an unrestricted key may send anything here.
+      app_id: (app_id || android_package || null)?.slice(0, MAX_APP_ID_CHARS) ?? null,
+    };
+  }
+
+  #findBySecret(secret: string): KeyRow | null {
+    const kind = parseToken(secret)?.kind;
+    if (kind !== 'live' && kind !== 'test') return null;
+    const hash = hashToken(secret);
+    const key = store.findKeyByHash(this.#database.read, hash);
+    return key && sameHash(key.key_hash, hash) ? key : null;
+  }
+
+  #decide(key: KeyRow, request: RequestOrigin): OriginDecision {
+    const { restricted, allow_no_origin } = key;
+    const rules = listRulesOfKey(this.#database.read, key.id);
+    return matchRequest(request, { restricted, allow_no_origin, ...rules });
+  }
+
+  /** Whether a request from there would be accepted with this key, and which rule says so or why none does. */
+  why(key: KeyRow, request: RequestOrigin): KeyDecision {
+    const message = 'The API key is not valid, or no longer active.';
+    if (!key.is_active) {
+      const why = `The key is deactivated: every request gets 401. Turn it on with: satchel key activate ${key.id}`;
+      return { accepted: false, code: 'KEY_INACTIVE', message, why };
+    }
+    if (this.#projects.stateOf(key.project_id)?.status !== 'active') {
+      return {
+        accepted: false,
+        code: 'PROJECT_INACTIVE',
+        message,
+        why: 'The project is inactive: its keys get 401.',
+      };
+    }
+    return this.#decide(key, request);
+  }
+
+  /* --- Reading --------------------------------------------------------------------------------------------------- */
+
+  /** A key by its numeric id, whatever its project: for the shell. Throws AppError `not_found`. */
+  require(ref: string): KeyRow {
+    const key = /^\d{1,15}$/.test(ref) ? store.findKey(this.#database.read, Number(ref)) : null;
+    if (!key) throw notFound('API key');
+    return key;
+  }
+
+  /** A key of a project by its numeric id. Throws AppError `not_found`, for another project's key too. */
+  get(project: ProjectRow, ref: string): KeyRow {
+    const key = this.require(ref);
+    if (key.project_id !== project.id) throw notFound('API key');
+    return key;
+  }
+
+  /** One page of a project's keys, newest first. */
+  list(project: ProjectRow, query: PageQuery): Page<KeyRecord> {
+    const { read } = this.#database;
+    return paginate(query, {
+      total: store.countKeys(read, project.id),
+      fetch: (limit, offset) => store.listKeys(read, project.id, { limit, offset }),
+    }).map((key) => this.present(key));
+  }
+
+  /** Every key of a project, newest first. */
+  listAll(project: ProjectRow): KeyRecord[] {
+    const rows = store.listKeys(this.#database.read, project.id, { limit: -1, offset: 0 });
+    return rows.map((key) => this.present(key));
+  }
+
+  /** Every key of a project as the project's own record shows it, newest first. */
+  abbreviate(project: ProjectRow): AbbreviatedKey[] {
+    return store
+      .listKeys(this.#database.read, project.id, { limit: -1, offset: 0 })
+      .map(({ id, name, key_prefix, restricted, is_active }) => ({
+        id,
+        name,
+        key_prefix,
+        restricted,
+        is_active,
+      }));
+  }
+
+  /** The safe representation: what it shows is named here one by one, so that a new column stays hidden. */
+  present(key: KeyRow): KeyRecord {
+    return {
+      id: key.id,
+      name: key.name,
+      key_prefix: key.key_prefix,
+      can_read: key.can_read,
+      can_write: key.can_write,
+      can_send_emails: key.can_send_emails,
+      can_manage_email_marketing: key.can_manage_email_marketing,
+      restricted: key.restricted,
+      allow_no_origin: key.allow_no_origin,
+      email_daily_limit: key.email_daily_limit,
+      rate_limit_per_minute: key.rate_limit_per_minute,
+      permissions: key.permissions,
+      is_test: key.is_test,
+      is_active: key.is_active,
+      origins_count: this.origins.count(key),
+    };
+  }
+
+  /** What a plaintext key is. Throws AppError `not_found` for an unknown one and for one out of the token's scope. */
+  lookup(
+    caller: TokenCaller,
+    secret: string,
+  ): { project: ProjectRecord; api_key: KeyRecord; origins: OriginRecord[] } {
+    const key = this.#findBySecret(secret);
+    const project = key && this.#projects.find(String(key.project_id));
+    if (!key || !project || !mayAccessProject(caller, project.id)) throw notFound('API key');
+    return {
+      project: this.#projects.present(project),
+      api_key: this.present(key),
+      origins: this.origins.list(key),
+    };
+  }
+
+  /* --- Changing -------------------------------------------------------------------------------------------------- */
+
+  /**
+   * Makes a key and returns it with its secret. With `retain` false no copy is kept, and the key can never be revealed.
+   * Throws AppError `invalid`, `not_found` when the project is gone.
+   */
+  create(
+    actor: Actor,
+    project: ProjectRow,
+    input: NewKeyInput,
+    options: { retain: boolean } = { retain: true },
+  ): Promise<KeyWithPlaintext> {
+    const permissions = checkPermissions(input.permissions ?? {});
+    const secret = createToken(input.is_test ? 'test' : 'live');
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const state = this.#stateIn(tx, project.id);
+      const key = store.insertKey(tx, {
+        project_id: project.id,
+        name: input.name,
+        key_prefix: secret.prefix_shown,
+        key_hash: secret.hash,
+        sealed_key: options.retain ? this.#seal(tx, state, secret) : null,
+        can_read: input.can_read ?? false,
+        can_write: input.can_write ?? false,
+        can_send_emails: input.can_send_emails ?? false,
+        can_manage_email_marketing: input.can_manage_email_marketing ?? false,
+        restricted: input.restricted ?? false,
+        allow_no_origin: input.allow_no_origin ?? false,
+        email_daily_limit: input.email_daily_limit ?? null,
+        rate_limit_per_minute: input.rate_limit_per_minute ?? null,
+        permissions,
+        is_test: input.is_test ?? false,
+        is_active: true,
+        created_at: now,
+        updated_at: now,
+      });
+      const metadata = { name: key.name, key_prefix: key.key_prefix };
+      this.#audit(tx, actor, { event: 'api_key.created', key, project: state, metadata });
+      return { ...this.present(key), plaintext_key: secret.plaintext };
+    });
+  }
+
+  /**
+   * Changes the fields that are given; null clears a limit. Throws AppError `invalid`, `not_found` when the key is gone.
+   */
+  async update(actor: Actor, key: KeyRow, changes: KeyChanges): Promise<KeyRecord> {
+    const values = columnsOf(changes);
+    if (Object.keys(changes).length === 0) return this.present(key);
+    const now = this.#clock.now();
+    const changed = await this.#database.write((tx) => {
+      const changed = store.updateKey(tx, key.id, { ...values, updated_at: now });
+      if (!changed) throw notFound('API key');
+      const project = this.#stateIn(tx, changed.project_id);
+      this.#audit(tx, actor, { event: 'api_key.updated', key: changed, project, metadata: { changes } });
+      return changed;
+    });
+    return this.present(changed);
+  }
+
+  /**
+   * Gives a key a new secret and returns it; the old one stops at once. A key whose secret is not retained stays so.
+   * Throws AppError `not_found` when the key is gone.
+   */
+  rotate(actor: Actor, key: KeyRow): Promise<KeyWithPlaintext> {
+    const secret = createToken(key.is_test ? 'test' : 'live');
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const project = this.#stateIn(tx, key.project_id);
+      const old = store.findKey(tx, key.id);
+      if (!old) throw notFound('API key');
+      const changed = store.updateKey(tx, key.id, {
+        key_prefix: secret.prefix_shown,
+        key_hash: secret.hash,
+        sealed_key: old.sealed_key === null ? null : this.#seal(tx, project, secret),
+        updated_at: now,
+      });
+      if (!changed) throw notFound('API key');
+      const metadata = { old_key_prefix: old.key_prefix, key_prefix: changed.key_prefix };
+      this.#audit(tx, actor, { event: 'api_key.rotated', key: changed, project, metadata });
+      return { ...this.present(changed), plaintext_key: secret.plaintext };
+    });
+  }
+
+  /**
+   * The secret of a key. That it was revealed is on record before it leaves. Throws AppError `conflict`
+   * PLAINTEXT_UNAVAILABLE when no copy was kept or the copy does not decrypt, `not_found` when the key is gone.
+   */
+  reveal(actor: Actor, key: KeyRow): Promise<{ plaintext_key: string }> {
+    return this.#database.write((tx) => {
+      const current = store.findKey(tx, key.id);
+      if (!current) throw notFound('API key');
+      if (current.sealed_key === null) throw plaintextUnavailable('not_retained');
+      const plaintext_key = this.#key_ring.openText(tx, current.sealed_key, sealContext(current.key_hash));
+      if (plaintext_key === null) throw plaintextUnavailable('undecryptable');
+      const project = this.#stateIn(tx, current.project_id);
+      const metadata = { name: current.name, key_prefix: current.key_prefix };
+      this.#audit(tx, actor, { event: 'api_key.revealed', key: current, project, metadata });
+      return { plaintext_key };
+    });
+  }
+
+  /** Deletes a key and its origins. Throws AppError `not_found` when it is gone already. */
+  remove(actor: Actor, key: KeyRow): Promise<{ deleted: true; cascade: { origins: number } }> {
+    return this.#database.write((tx) => {
+      const current = store.findKey(tx, key.id);
+      if (!current) throw notFound('API key');
+      const cascade = { origins: this.origins.count(current, tx) };
+      const project = this.#stateIn(tx, current.project_id);
+      const metadata = { name: current.name, key_prefix: current.key_prefix, cascade };
+      this.#audit(tx, actor, { event: 'api_key.deleted', key: current, project, metadata });
+      store.deleteKey(tx, current);
+      return { deleted: true as const, cascade };
+    });
+  }
+
+  #stateIn(tx: Tx, project_id: number): ProjectState {
+    const state = this.#projects.stateOf(project_id, tx);
+    if (!state) throw notFound('Project');
+    return state;
+  }
+
+  #seal(tx: Tx, project: ProjectState, secret: { plaintext: string; hash: string }): string {
+    return this.#key_ring.seal(
+      tx,
+      projectScope(project.public_id),
+      sealContext(secret.hash),
+      secret.plaintext,
+    );
+  }
+
+  #audit(
+    tx: Tx,
+    actor: Actor,
+    of: { event: string; key: KeyRow; project: ProjectState; metadata: Record<string, unknown> },
+  ): void {
+    const { event, key, project, metadata } = of;
+    recordAudit(tx, actor, { event, target: `api_key:${key.id}`, project, metadata }, this.#clock.now());
+  }
+}
+
+/** Bound to the hash, the copy opens only beside the very secret it is of. */
+function sealContext(key_hash: string): string[] {
+  return ['api_key', key_hash];
+}
+
+function plaintextUnavailable(reason: 'not_retained' | 'undecryptable'): Error {
+  const why =
+    reason === 'not_retained'
+      ? 'No copy of this key was kept when it was made.'
+      : 'The stored copy of this key does not decrypt.';
+  return conflict(`${why} Rotate the key to get a new one.`, {
+    code: 'PLAINTEXT_UNAVAILABLE',
+    details: { reason },
+  });
+}
+
+function permissionsOf(key: KeyRow): Set<Permission> {
+  const permissions = new Set<Permission>();
+  if (key.can_read) permissions.add('read');
+  if (key.can_write) permissions.add('write');
+  if (key.can_send_emails) permissions.add('email');
+  if (key.can_manage_email_marketing) permissions.add('email_marketing');
+  if (key.permissions.email_template === true) permissions.add('email_template');
+  if (key.permissions.captcha === true) permissions.add('captcha');
+  return permissions;
+}
+
+/** They are read with every request of the key, so there can't be heaps of them. */
+function checkPermissions(permissions: Record<string, boolean>): Record<string, boolean> {
+  const names = Object.keys(permissions);
+  if (names.length > MAX_LIST_ENTRIES) {
+    throw invalid({ permissions: [`must have at most ${MAX_LIST_ENTRIES} entries (got ${names.length})`] });
+  }
+  if (names.some((name) => name.length > MAX_NAME_CHARS)) {
+    throw invalid({ permissions: [`every name must have at most ${MAX_NAME_CHARS} characters`] });
+  }
+  return permissions;
+}
+
+/** The columns that a change sets. Throws AppError `invalid` for null where a key must have a value. */
+function columnsOf(changes: KeyChanges): Partial<store.NewKey> {
+  const { email_daily_limit, rate_limit_per_minute, permissions, name, ...flags } = changes;
+  const missing = Object.entries({ name, ...flags }).filter(([, value]) => value === null);
+  if (missing.length > 0) {
+    throw invalid(Object.fromEntries(missing.map(([field]) => [field, ['must not be null']])));
+  }
+  const columns: Partial<store.NewKey> = {};
+  for (const flag of CHANGEABLE_FLAGS) {
+    const value = flags[flag];
+    if (typeof value === 'boolean') columns[flag] = value;
+  }
+  if (typeof name === 'string') columns.name = name;
+  if (email_daily_limit !== undefined) columns.email_daily_limit = email_daily_limit;
+  if (rate_limit_per_minute !== undefined) columns.rate_limit_per_minute = rate_limit_per_minute;
+  if (permissions !== undefined) columns.permissions = checkPermissions(permissions ?? {});
+  return columns;
+}
+
+const CHANGEABLE_FLAGS = [
+  'can_read',
+  'can_write',
+  'can_send_emails',
+  'can_manage_email_marketing',
+  'restricted',
+  'allow_no_origin',
+  'is_active',
+] as const;

@@ -1,0 +1,81 @@
+/** Shapes of projects, for the API and the command line alike. */
+import {
+  MAX_APP_ID_CHARS,
+  MAX_LIST_ENTRIES,
+  MAX_NAME_CHARS,
+  MAX_NOTES_CHARS,
+  MAX_URL_CHARS,
+} from '../limits.ts';
+import { nullable, oneOf, type Static, t, text, webUrl } from '../platform/schema.ts';
+
+export const projectStatus = oneOf(['active', 'inactive']);
+
+const name = text({ min: 1, max: MAX_NAME_CHARS });
+const slug = text({
+  min: 1,
+  max: MAX_NAME_CHARS,
+  description: 'Lowercase letters, digits and hyphens; neither digits only nor shaped like a ULID.',
+});
+const words = t.Array(text({ min: 1, max: MAX_NAME_CHARS }), { maxItems: MAX_LIST_ENTRIES });
+
+const optional = {
+  notes: t.Optional(nullable(text({ max: MAX_NOTES_CHARS }))),
+  description: t.Optional(nullable(text({ max: MAX_NOTES_CHARS }))),
+  app_identifier: t.Optional(nullable(text({ max: MAX_APP_ID_CHARS, description: 'Reverse-DNS app id.' }))),
+  primary_url: t.Optional(nullable(webUrl(MAX_URL_CHARS))),
+  repo_url: t.Optional(nullable(webUrl(MAX_URL_CHARS))),
+  repo_is_public: t.Optional(nullable(t.Boolean())),
+  platforms: t.Optional(nullable(words)),
+  tech_stack: t.Optional(nullable(words)),
+};
+
+export const createProjectBody = t.Object({
+  name,
+  slug: t.Optional(slug),
+  status: t.Optional(projectStatus),
+  ...optional,
+});
+export type NewProjectInput = Static<typeof createProjectBody>;
+
+/** What must have a value takes null here only to be refused by name: left out, null would be ignored in silence. */
+export const updateProjectBody = t.Object({
+  name: t.Optional(nullable(name)),
+  slug: t.Optional(nullable(slug)),
+  status: t.Optional(nullable(projectStatus)),
+  ...optional,
+  database_project_id: t.Optional(nullable(t.Union([t.Integer({ minimum: 1 }), text({ min: 1, max: 26 })]))),
+});
+export type ProjectChanges = Static<typeof updateProjectBody>;
+
+/** What a project looks like to clients. */
+export const projectShape = {
+  id: t.Integer(),
+  public_id: t.String(),
+  name: t.String(),
+  slug: t.String(),
+  status: projectStatus,
+  notes: nullable(t.String()),
+  description: nullable(t.String()),
+  app_identifier: nullable(t.String()),
+  primary_url: nullable(t.String()),
+  repo_url: nullable(t.String()),
+  repo_is_public: nullable(t.Boolean()),
+  platforms: t.Array(t.String()),
+  tech_stack: t.Array(t.String()),
+  database_project_id: nullable(t.Integer()),
+  created_at: t.String({ format: 'date-time' }),
+};
+export const projectRecord = t.Object(projectShape);
+export type ProjectRecord = Static<typeof projectRecord>;
+
+const cascadeCounts = t.Object({
+  api_keys: t.Integer(),
+  stored_objects: t.Integer(),
+  vault_credentials: t.Integer(),
+  vault_files: t.Integer(),
+  links: t.Integer(),
+  vault_reveals: t.Integer(),
+});
+export type CascadeCounts = Static<typeof cascadeCounts>;
+
+export const deletedProject = t.Object({ deleted: t.Boolean(), cascade: cascadeCounts });

@@ -1,0 +1,303 @@
+/** Projects: finding them in every way they are named, creating, changing and deleting them, and scoping tokens to them. */
+import { conflict, invalid, notFound } from '../errors.ts';
+import { recordAudit } from '../platform/audit.ts';
+import { type Actor, mayAccessProject, requireCapabilities, type TokenCaller } from '../platform/auth.ts';
+import { type Clock, toIso } from '../platform/clock.ts';
+import type { Database, Tx } from '../platform/database.ts';
+import { isUlid, newId } from '../platform/ids.ts';
+import { type KeyRing, projectScope } from '../platform/key-ring.ts';
+import { type Page, type PageQuery, paginate } from '../platform/pagination.ts';
+import { readRowCount } from '../platform/row-counts.ts';
+import type { CascadeCounts, NewProjectInput, ProjectChanges, ProjectRecord } from './schemas.ts';
+import { checkSlug, generateSlug } from './slugs.ts';
+import type { ProjectState } from './store.ts';
+import * as store from './store.ts';
+import type { ProjectRow } from './tables.ts';
+
+export {
+  type CascadeCounts,
+  type NewProjectInput,
+  type ProjectChanges,
+  type ProjectRecord,
+  projectRecord,
+} from './schemas.ts';
+export type { ProjectState } from './store.ts';
+export type { ProjectRow } from './tables.ts';
+
+/** How another capability takes part in the deletion of a project. */
+export interface ProjectCascade {
+  /** How many of its things go with the project; counts of one name are added up. */
+  count(tx: Tx, project: ProjectRow): Partial<CascadeCounts>;
+  /** Deletes what no foreign key does. What it returns is handed to `afterCommit`. */
+  remove?(tx: Tx, project: ProjectRow): unknown;
+  /** Removes files and the like once the deletion is on disk. It reports its own failures: the project is gone. */
+  afterCommit?(project: ProjectRow, state: unknown): void | Promise<void>;
+}
+
+/** How a project is tied to a database project; the providers capability knows. */
+export interface DatabaseLinks {
+  /** Numeric id of the database project that `ref` names, if the caller (null: the shell) may see it. */
+  visibleIdFor(caller: TokenCaller | null, ref: string): number | null;
+  link(tx: Tx, project_id: number, database_project_id: number | null): void;
+  linkedId(read: Tx, project_id: number): number | null;
+}
+
+export interface ProjectsDeps {
+  database: Database;
+  clock: Clock;
+  cascades?: readonly ProjectCascade[];
+  databaseLinks?: DatabaseLinks;
+}
+
+export interface ProjectQuery extends PageQuery {
+  q?: string;
+  status?: 'active' | 'inactive';
+}
+
+export class Projects {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #cascades: readonly ProjectCascade[];
+  readonly #database_links: DatabaseLinks | null;
+
+  constructor(deps: ProjectsDeps) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#cascades = deps.cascades ?? [];
+    this.#database_links = deps.databaseLinks ?? null;
+  }
+
+  /** The project with this numeric id, ULID or slug, or null. */
+  find(ref: string): ProjectRow | null {
+    return findIn(this.#database.read, ref);
+  }
+
+  /** The little of a project that every request with an API key asks for; one indexed read. Null when it is gone. */
+  stateOf(id: number, read: Tx = this.#database.read): ProjectState | null {
+    return store.findProjectState(read, id);
+  }
+
+  /** As `find`. Throws AppError `not_found`. */
+  require(ref: string): ProjectRow {
+    const project = this.find(ref);
+    if (!project) throw notFound('Project');
+    return project;
+  }
+
+  /** As `require`; a project out of the token's scope is not found either. */
+  requireFor(caller: TokenCaller, ref: string): ProjectRow {
+    const project = this.find(ref);
+    if (!project || !mayAccessProject(caller, project.id)) throw notFound('Project');
+    return project;
+  }
+
+  /** One page of the projects the caller may see, newest first. */
+  list(caller: TokenCaller, query: ProjectQuery): Page<ProjectRow> {
+    const { q, status } = query;
+    const filter = {
+      ...(q === undefined ? {} : { q }),
+      ...(status === undefined ? {} : { status }),
+      ...(caller.all_projects ? {} : { project_ids: caller.project_ids }),
+    };
+    const { read } = this.#database;
+    return paginate(query, {
+      total: store.countProjects(read, filter),
+      fetch: (limit, offset) => store.listProjects(read, filter, { limit, offset }),
+    });
+  }
+
+  /** Every project that matches, newest first: for the command line. */
+  listAll(filter: { q?: string; status?: 'active' | 'inactive' }): ProjectRow[] {
+    return store.listProjects(this.#database.read, filter, { limit: -1, offset: 0 });
+  }
+
+  /** What clients see of a project. */
+  present(project: ProjectRow): ProjectRecord {
+    const { updated_at, created_at, ...fields } = project;
+    const database_project_id = this.#database_links?.linkedId(this.#database.read, project.id) ?? null;
+    return { ...fields, database_project_id, created_at: toIso(created_at) };
+  }
+
+  countApiKeys(project: ProjectRow): number {
+    return readRowCount(this.#database.read, { list: 'api_keys', project_id: project.id });
+  }
+
+  /**
+   * Creates a project. Without a slug one is made from the name; a token that is scoped to projects is scoped to this
+   * one too. Throws AppError `invalid` for a slug that could be an id, `conflict` SLUG_ALREADY_EXISTS for one in use.
+   */
+  create(actor: Actor, input: NewProjectInput, caller: TokenCaller | null = null): Promise<ProjectRow> {
+    const wanted = input.slug === undefined ? null : checkSlug(input.slug);
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      if (wanted !== null) refuseTakenSlug(tx, wanted, null);
+      const slug = wanted ?? generateSlug(input.name, (each) => store.findProjectBySlug(tx, each) !== null);
+      const project = store.insertProject(tx, {
+        public_id: newId(now),
+        name: input.name,
+        slug,
+        status: input.status ?? 'active',
+        notes: input.notes ?? null,
+        description: input.description ?? null,
+        app_identifier: input.app_identifier ?? null,
+        primary_url: input.primary_url ?? null,
+        repo_url: input.repo_url ?? null,
+        repo_is_public: input.repo_is_public ?? null,
+        platforms: input.platforms ?? [],
+        tech_stack: input.tech_stack ?? [],
+        created_at: now,
+        updated_at: now,
+      });
+      if (caller && !caller.all_projects) store.insertScope(tx, caller.token_id, project.id);
+      const metadata = { name: project.name, slug };
+      this.#audit(tx, actor, { event: 'project.created', project, metadata }, now);
+      return project;
+    });
+  }
+
+  /**
+   * Changes the fields that are given; null clears an optional one. `caller` is null for the shell.
+   * Throws AppError `invalid`, `conflict` SLUG_ALREADY_EXISTS, `forbidden` when a database project is to be linked
+   * without can_manage_database, `not_found` when the project is gone.
+   */
+  async update(
+    actor: Actor,
+    project: ProjectRow,
+    changes: ProjectChanges,
+    caller: TokenCaller | null = null,
+  ): Promise<ProjectRow> {
+    const { database_project_id, ...rest } = changes;
+    const link =
+      database_project_id === undefined ? undefined : this.#resolveLink(caller, database_project_id);
+    const values = columnsOf(rest);
+    const fields = Object.keys(changes);
+    if (fields.length === 0) return project;
+    const now = this.#clock.now();
+    return await this.#database.write((tx) => {
+      if (values.slug !== undefined) refuseTakenSlug(tx, values.slug, project.id);
+      const changed = store.updateProject(tx, project.id, { ...values, updated_at: now });
+      if (!changed) throw notFound('Project');
+      if (link !== undefined) this.#database_links?.link(tx, project.id, link);
+      this.#audit(tx, actor, { event: 'project.updated', project: changed, metadata: { fields } }, now);
+      return changed;
+    });
+  }
+
+  #resolveLink(caller: TokenCaller | null, ref: number | string | null): number | null {
+    if (caller) requireCapabilities(caller, ['can_manage_database']);
+    if (ref === null) return null;
+    const id = this.#database_links?.visibleIdFor(caller, String(ref)) ?? null;
+    if (id === null) {
+      throw invalid({ database_project_id: ['must name a database project that this token can see'] });
+    }
+    return id;
+  }
+
+  /**
+   * Deletes a project and everything in it in one transaction; files follow after the commit. The audit event is
+   * written first and tells how much of what went with it. Throws AppError `not_found`.
+   */
+  async remove(actor: Actor, ref: string): Promise<{ deleted: true; cascade: CascadeCounts }> {
+    const now = this.#clock.now();
+    const { project, cascade, states } = await this.#database.write((tx) => {
+      const project = findIn(tx, ref);
+      if (!project) throw notFound('Project');
+      const cascade = this.#countCascade(tx, project);
+      const metadata = { name: project.name, slug: project.slug, cascade };
+      this.#audit(tx, actor, { event: 'public_api.project.deleted', project, metadata }, now);
+      const states = this.#cascades.map((each) => each.remove?.(tx, project));
+      store.deleteProject(tx, project.id);
+      return { project, cascade, states };
+    });
+    // The deletion stands, whatever becomes of the files: the sweep takes what is left of them.
+    await Promise.allSettled(
+      this.#cascades.map(async (each, index) => each.afterCommit?.(project, states[index])),
+    );
+    return { deleted: true, cascade };
+  }
+
+  #countCascade(tx: Tx, project: ProjectRow): CascadeCounts {
+    const counts: CascadeCounts = {
+      api_keys: readRowCount(tx, { list: 'api_keys', project_id: project.id }),
+      stored_objects: 0,
+      vault_credentials: 0,
+      vault_files: 0,
+      links: 0,
+      vault_reveals: 0,
+    };
+    for (const cascade of this.#cascades) {
+      const own = cascade.count(tx, project);
+      counts.api_keys += own.api_keys ?? 0;
+      counts.stored_objects += own.stored_objects ?? 0;
+      counts.vault_credentials += own.vault_credentials ?? 0;
+      counts.vault_files += own.vault_files ?? 0;
+      counts.links += own.links ?? 0;
+      counts.vault_reveals += own.vault_reveals ?? 0;
+    }
+    return counts;
+  }
+
+  /** Numeric ids of the projects that a token is scoped to; one indexed read, made for every request of such a token. */
+  scopeIdsOf(token_id: number): number[] {
+    return store.listScopeIds(this.#database.read, token_id);
+  }
+
+  /** The projects that a token is scoped to, by name. */
+  scopeOf(token_id: number): ProjectRow[] {
+    return store.listScope(this.#database.read, token_id);
+  }
+
+  /** Scopes a token to one more project, within the transaction that makes the token. */
+  attachToken(tx: Tx, token_id: number, project: ProjectRow): void {
+    store.insertScope(tx, token_id, project.id);
+  }
+
+  #audit(
+    tx: Tx,
+    actor: Actor,
+    entry: { event: string; project: ProjectRow; metadata: Record<string, unknown> },
+    now_ms: number,
+  ): void {
+    recordAudit(tx, actor, { ...entry, target: `project:${entry.project.id}` }, now_ms);
+  }
+}
+
+/** Drops the data key of a deleted project: whatever copy of its secrets is left opens no more. */
+export function forgetDataKey(key_ring: KeyRing): ProjectCascade {
+  return {
+    count: () => ({}),
+    remove: (tx, project) => key_ring.forgetScope(tx, projectScope(project.public_id)),
+  };
+}
+
+function findIn(read: Tx, ref: string): ProjectRow | null {
+  if (/^\d+$/.test(ref)) return ref.length <= 15 ? store.findProjectById(read, Number(ref)) : null;
+  if (isUlid(ref)) return store.findProjectByPublicId(read, ref.toUpperCase());
+  return store.findProjectBySlug(read, ref);
+}
+
+function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): void {
+  const holder = store.findProjectBySlug(tx, slug);
+  if (!holder || holder.id === own_id) return;
+  throw conflict('Another project has this slug. Choose another one, or leave it out to get a free one.', {
+    code: 'SLUG_ALREADY_EXISTS',
+    errors: { slug: ['is already taken by another project'] },
+  });
+}
+
+/** The columns that a change sets. Throws AppError `invalid` for null where a project must have a value. */
+function columnsOf(changes: Omit<ProjectChanges, 'database_project_id'>): Partial<store.NewProject> {
+  const { name, slug, status, platforms, tech_stack, ...nullable } = changes;
+  const missing = Object.entries({ name, slug, status }).filter(([, value]) => value === null);
+  if (missing.length > 0) {
+    throw invalid(Object.fromEntries(missing.map(([field]) => [field, ['must not be null']])));
+  }
+  return {
+    ...nullable,
+    ...(name ? { name } : {}),
+    ...(slug ? { slug: checkSlug(slug) } : {}),
+    ...(status ? { status } : {}),
+    ...(platforms === undefined ? {} : { platforms: platforms ?? [] }),
+    ...(tech_stack === undefined ? {} : { tech_stack: tech_stack ?? [] }),
+  };
+}

@@ -1,0 +1,30 @@
+/** Drizzle definitions: projects, and which access tokens are scoped to them. */
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+export const projects = sqliteTable('projects', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  public_id: text().notNull(),
+  name: text().notNull(),
+  slug: text().notNull(),
+  status: text().$type<'active' | 'inactive'>().notNull(),
+  notes: text(),
+  description: text(),
+  app_identifier: text(),
+  primary_url: text(),
+  repo_url: text(),
+  repo_is_public: integer({ mode: 'boolean' }),
+  platforms: text({ mode: 'json' }).$type<string[]>().notNull(),
+  tech_stack: text({ mode: 'json' }).$type<string[]>().notNull(),
+  created_at: integer().notNull(),
+  updated_at: integer().notNull(),
+});
+export type ProjectRow = typeof projects.$inferSelect;
+
+export const accessTokenProjects = sqliteTable(
+  'access_token_projects',
+  {
+    token_id: integer().notNull(),
+    project_id: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.token_id, table.project_id] })],
+);

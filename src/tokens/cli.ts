@@ -1,0 +1,118 @@
+/** `satchel token`: access tokens of the management plane are made, listed and revoked here. */
+import { InvalidArgumentError } from 'commander';
+import { AppError } from '../errors.ts';
+import { DEFAULT_TOKEN_DAYS } from '../limits.ts';
+import { CAPABILITIES, type Capability } from '../platform/auth.ts';
+import {
+  type Cli,
+  type CliResult,
+  collect,
+  formatTable,
+  listOption,
+  numberOption,
+  textOption,
+  wholeNumber,
+} from '../platform/cli.ts';
+import { parse } from '../platform/schema.ts';
+import { newToken } from './schemas.ts';
+import type { TokenRecord, Tokens } from './service.ts';
+
+const SHORT_NAMES = CAPABILITIES.map((capability) => capability.replace(/^can_/, ''));
+
+/** Registers `satchel token create | list | revoke`. */
+export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
+  const token = cli.noun('token', 'access tokens of the management plane');
+  cli
+    .verb(token, 'create', 'make a token; it is shown once')
+    .requiredOption('--name <name>', 'what or who it is for')
+    .option('--all-projects', 'for every project, later ones too')
+    .option('--project <ref>', 'for this project (numeric id, ULID or slug); may be repeated', collect)
+    .option('--can <capabilities>', `comma-separated: ${SHORT_NAMES.join(', ')}, or all`, readCapabilities)
+    .option('--expires-in-days <n>', `days it lives (default: ${DEFAULT_TOKEN_DAYS})`, wholeNumber(1))
+    .addHelpText(
+      'after',
+      `
+Without --can a token manages projects, keys and origins, and nothing else.
+
+Examples:
+  satchel token create --name laptop --all-projects --can all
+  satchel token create --name ci --project shop --can read_vault,reveal_vault --expires-in-days 30`,
+    )
+    .action(cli.action(({ services, actor }, options) => createToken(services.tokens, actor, options)));
+  cli.verb(token, 'list', 'all tokens, newest first').action(
+    cli.action(async ({ services }) => {
+      const tokens = services.tokens.list();
+      return { json: tokens, text: tokenTable(tokens) };
+    }),
+  );
+  cli
+    .verb(token, 'revoke <id>', 'end a token at once')
+    .addHelpText('after', '\nExample:\n  satchel token revoke 3')
+    .action(
+      cli.action(async ({ services, actor }, _options, id = '') => {
+        if (!/^\d{1,15}$/.test(id)) {
+          throw new AppError('invalid', 'A token is named by its numeric id; satchel token list shows it.');
+        }
+        const revoked = await services.tokens.revoke(actor, Number(id));
+        return { json: revoked, text: `Token ${revoked.id} (${revoked.name}) is revoked.` };
+      }),
+    );
+}
+
+function readCapabilities(value: string, previous: Capability[] | undefined): Capability[] {
+  const words = value.split(',').map((word) => word.trim().replace(/^can_/, ''));
+  const chosen = words.flatMap((word) => {
+    if (word === 'all') return [...CAPABILITIES];
+    const capability = CAPABILITIES.find((each) => each === `can_${word}`);
+    if (!capability) throw new InvalidArgumentError(`It takes ${SHORT_NAMES.join(', ')}, or all.`);
+    return [capability];
+  });
+  return [...new Set([...(previous ?? []), ...chosen])];
+}
+
+async function createToken(
+  tokens: Tokens,
+  actor: Parameters<Tokens['create']>[0],
+  options: Record<string, unknown>,
+): Promise<CliResult> {
+  const projects = listOption(options, 'project');
+  const all_projects = options.allProjects === true;
+  if (all_projects === projects.length > 0) {
+    throw new AppError(
+      'invalid',
+      'Say what the token is for: either --all-projects, or --project REF once or more often.',
+    );
+  }
+  const input = parse(newToken, {
+    name: textOption(options, 'name'),
+    all_projects,
+    projects,
+    capabilities: options.can ?? [],
+    expires_in_days: numberOption(options, 'expiresInDays'),
+  });
+  const { token, record } = await tokens.create(actor, input);
+  const { id, name, token_prefix, expires_at } = record;
+  return {
+    json: { id, name, token, token_prefix, expires_at },
+    text: `${token}\n\nToken ${id} (${name}) expires ${expires_at}. This is the only time it is shown.`,
+  };
+}
+
+function tokenTable(tokens: readonly TokenRecord[]): string {
+  return formatTable(
+    ['id', 'name', 'token', 'projects', 'can', 'expires', 'last used', 'revoked'],
+    tokens.map((token) => [
+      token.id,
+      token.name,
+      `${token.token_prefix}...`,
+      token.projects ? token.projects.map((project) => project.slug).join(',') : 'all',
+      CAPABILITIES.filter((capability) => token[capability])
+        .map((capability) => capability.replace(/^can_/, ''))
+        .join(','),
+      token.expires_at,
+      token.last_used_at,
+      token.revoked_at,
+    ]),
+    'There are no tokens. Make one with: satchel token create --name NAME --all-projects',
+  );
+}

@@ -1,0 +1,212 @@
+/** Access tokens of the management plane: who a bearer is, making tokens, listing and revoking them. */
+import { AppError, invalid, notFound } from '../errors.ts';
+import { DEFAULT_TOKEN_DAYS, TOKEN_LAST_USED_GRANULARITY_MS } from '../limits.ts';
+import { recordAudit } from '../platform/audit.ts';
+import { type Actor, CAPABILITIES, type Capability, type TokenCaller } from '../platform/auth.ts';
+import { type Clock, DAY_MS, toIso } from '../platform/clock.ts';
+import type { Database } from '../platform/database.ts';
+import { createToken, hashToken, parseToken, sameHash } from '../platform/tokens.ts';
+import type { ProjectRow, Projects } from '../projects/service.ts';
+import type { NewTokenInput, TokenIntrospection } from './schemas.ts';
+import * as store from './store.ts';
+import type { TokenRow } from './tables.ts';
+
+/** What an admin sees of a token. */
+export interface TokenRecord extends TokenIntrospection {
+  id: number;
+  last_used_ip: string | null;
+  revoked_at: string | null;
+  created_at: string;
+}
+
+/** The bearer of a token, as the audit trail names it. */
+export function tokenActor(caller: TokenCaller, ip: string | null): Actor {
+  return { kind: 'token', id: String(caller.token_id), name: caller.name, ip };
+}
+
+export class Tokens {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #projects: Projects;
+  /** When each token's last use was last written down. */
+  readonly #touched_at = new Map<number, number>();
+
+  constructor(deps: { database: Database; clock: Clock; projects: Projects }) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#projects = deps.projects;
+  }
+
+  /**
+   * Who bears the token of an Authorization header. Notes its use at most once a minute, without holding up the answer.
+   * Throws AppError `unauthenticated` with one of the contract's five codes.
+   */
+  authenticate(authorization: string | null, ip: string | null): TokenCaller {
+    const bearer = /^bearer(?:\s+(.*))?$/i.exec(authorization?.trim() ?? '')?.[1];
+    if (!bearer) {
+      throw refuse(
+        'MISSING_ACCESS_TOKEN',
+        'Send your access token in the header: Authorization: Bearer <token>.',
+      );
+    }
+    if (parseToken(bearer)?.kind !== 'management') {
+      throw refuse(
+        'INVALID_ACCESS_TOKEN_FORMAT',
+        'This is no access token: one starts with satm_ and ends with a checksum, which may show that it was cut or mistyped.',
+      );
+    }
+    const hash = hashToken(bearer);
+    const token = store.findTokenByHash(this.#database.read, hash);
+    if (!token || !sameHash(token.token_hash, hash)) {
+      throw refuse('INVALID_ACCESS_TOKEN', 'The access token is not known here.');
+    }
+    if (token.revoked_at !== null) throw refuse('TOKEN_REVOKED', 'The access token was revoked.');
+    const now = this.#clock.now();
+    if (token.expires_at !== null && token.expires_at <= now) {
+      throw refuse(
+        'TOKEN_EXPIRED',
+        'The access token has expired. Make a new one with: satchel token create',
+      );
+    }
+    this.#touch(token, ip, now);
+    return {
+      token_id: token.id,
+      name: token.name,
+      all_projects: token.all_projects,
+      project_ids: token.all_projects ? [] : this.#projects.scopeIdsOf(token.id),
+      capabilities: new Set(capabilitiesOf(token)),
+    };
+  }
+
+  #touch(token: TokenRow, ip: string | null, now: number): void {
+    const last = Math.max(token.last_used_at ?? 0, this.#touched_at.get(token.id) ?? 0);
+    if (last <= now && now - last < TOKEN_LAST_USED_GRANULARITY_MS) return;
+    this.#touched_at.set(token.id, now);
+    const before_ms = now - TOKEN_LAST_USED_GRANULARITY_MS;
+    // Nobody waits for this note; on a full disk it is lost, and reading must go on.
+    this.#database
+      .write((tx) => store.touchToken(tx, { id: token.id, ip, now_ms: now, before_ms }))
+      .catch(() => {});
+  }
+
+  /**
+   * Makes a token and returns it with its secret, which is not kept. Throws AppError `invalid` unless it is either for
+   * all projects or for at least one, `not_found` for a project that does not exist.
+   */
+  async create(actor: Actor, input: NewTokenInput): Promise<{ token: string; record: TokenRecord }> {
+    if (input.all_projects === input.projects.length > 0) {
+      throw invalid({ projects: ['name at least one project, or all projects, but not both'] });
+    }
+    const projects = input.projects.map((ref) => this.#projects.require(ref));
+    const now = this.#clock.now();
+    const secret = createToken('management');
+    const row = await this.#database.write((tx) => {
+      const row = store.insertToken(tx, {
+        name: input.name,
+        token_prefix: secret.prefix_shown,
+        token_hash: secret.hash,
+        all_projects: input.all_projects,
+        ...flagsOf(input.capabilities),
+        expires_at: now + (input.expires_in_days ?? DEFAULT_TOKEN_DAYS) * DAY_MS,
+        created_at: now,
+      });
+      for (const project of projects) this.#projects.attachToken(tx, row.id, project);
+      const metadata = {
+        name: row.name,
+        token_prefix: row.token_prefix,
+        all_projects: row.all_projects,
+        projects: projects.map((project) => project.public_id),
+        capabilities: capabilitiesOf(row),
+        expires_at: toIso(row.expires_at),
+      };
+      recordAudit(tx, actor, { event: 'token.created', target: targetOf(row), project: null, metadata }, now);
+      return row;
+    });
+    return { token: secret.plaintext, record: this.#record(row) };
+  }
+
+  /** Every token, newest first. */
+  list(): TokenRecord[] {
+    return store.listTokens(this.#database.read).map((row) => this.#record(row));
+  }
+
+  /** Ends a token at once; one that was revoked before stays as it is. Throws AppError `not_found`. */
+  async revoke(actor: Actor, id: number): Promise<TokenRecord> {
+    const now = this.#clock.now();
+    const row = await this.#database.write((tx) => {
+      const revoked = store.revokeToken(tx, id, now);
+      if (revoked) {
+        const metadata = { name: revoked.name, token_prefix: revoked.token_prefix };
+        const entry = { event: 'token.revoked', target: targetOf(revoked), project: null, metadata };
+        recordAudit(tx, actor, entry, now);
+        return revoked;
+      }
+      const token = store.findToken(tx, id);
+      if (!token) throw notFound('Access token');
+      return token;
+    });
+    return this.#record(row);
+  }
+
+  /** What a token may know of itself. Throws AppError `unauthenticated` when it is gone by now. */
+  introspect(caller: TokenCaller): TokenIntrospection {
+    const row = store.findToken(this.#database.read, caller.token_id);
+    if (!row) throw refuse('INVALID_ACCESS_TOKEN', 'The access token is not known here.');
+    return this.#introspection(row);
+  }
+
+  #introspection(row: TokenRow): TokenIntrospection {
+    return {
+      name: row.name,
+      token_prefix: row.token_prefix,
+      all_projects: row.all_projects,
+      expires_at: toIso(row.expires_at),
+      last_used_at: toIso(row.last_used_at),
+      can_manage_database: row.can_manage_database,
+      can_read_vault: row.can_read_vault,
+      can_reveal_vault: row.can_reveal_vault,
+      can_write_vault: row.can_write_vault,
+      can_read_database_tokens: row.can_read_database_tokens,
+      can_read_ai_accounts: row.can_read_ai_accounts,
+      ...(row.all_projects ? {} : { projects: this.#projects.scopeOf(row.id).map(abbreviate) }),
+    };
+  }
+
+  #record(row: TokenRow): TokenRecord {
+    return {
+      id: row.id,
+      ...this.#introspection(row),
+      last_used_ip: row.last_used_ip,
+      revoked_at: toIso(row.revoked_at),
+      created_at: toIso(row.created_at),
+    };
+  }
+}
+
+function refuse(code: string, message: string): AppError {
+  return new AppError('unauthenticated', message, { code });
+}
+
+function targetOf(token: TokenRow): string {
+  return `token:${token.id}`;
+}
+
+function abbreviate(project: ProjectRow) {
+  const { id, public_id, name, slug } = project;
+  return { id, public_id, name, slug };
+}
+
+function capabilitiesOf(token: TokenRow): Capability[] {
+  return CAPABILITIES.filter((capability) => token[capability]);
+}
+
+function flagsOf(capabilities: readonly Capability[]): Record<Capability, boolean> {
+  return {
+    can_manage_database: capabilities.includes('can_manage_database'),
+    can_read_vault: capabilities.includes('can_read_vault'),
+    can_reveal_vault: capabilities.includes('can_reveal_vault'),
+    can_write_vault: capabilities.includes('can_write_vault'),
+    can_read_database_tokens: capabilities.includes('can_read_database_tokens'),
+    can_read_ai_accounts: capabilities.includes('can_read_ai_accounts'),
+  };
+}

@@ -1,0 +1,58 @@
+/** The SQL of access tokens. */
+import { and, desc, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
+import { statement, type Tx } from '../platform/database.ts';
+import { accessTokens, type TokenRow } from './tables.ts';
+
+const byHash = statement((tx) =>
+  tx
+    .select()
+    .from(accessTokens)
+    .where(eq(accessTokens.token_hash, sql.placeholder('hash')))
+    .prepare(),
+);
+
+export function findTokenByHash(read: Tx, hash: string): TokenRow | null {
+  return byHash(read).get({ hash }) ?? null;
+}
+
+export function findToken(read: Tx, id: number): TokenRow | null {
+  return read.select().from(accessTokens).where(eq(accessTokens.id, id)).get() ?? null;
+}
+
+/** Every token, newest first: they are made by hand, so there are few. */
+export function listTokens(read: Tx): TokenRow[] {
+  return read.select().from(accessTokens).orderBy(desc(accessTokens.id)).all();
+}
+
+export function insertToken(tx: Tx, token: typeof accessTokens.$inferInsert): TokenRow {
+  return tx.insert(accessTokens).values(token).returning().get();
+}
+
+/** The row once it is revoked, or null when there is none that was not. */
+export function revokeToken(tx: Tx, id: number, now_ms: number): TokenRow | null {
+  return (
+    tx
+      .update(accessTokens)
+      .set({ revoked_at: now_ms })
+      .where(and(eq(accessTokens.id, id), isNull(accessTokens.revoked_at)))
+      .returning()
+      .get() ?? null
+  );
+}
+
+/** Notes a use, unless one was noted since `before_ms`; one from after `now_ms` is a clock's that was set back. */
+export function touchToken(
+  tx: Tx,
+  use: { id: number; ip: string | null; now_ms: number; before_ms: number },
+): void {
+  const { last_used_at } = accessTokens;
+  tx.update(accessTokens)
+    .set({ last_used_at: use.now_ms, last_used_ip: use.ip })
+    .where(
+      and(
+        eq(accessTokens.id, use.id),
+        or(isNull(last_used_at), lte(last_used_at, use.before_ms), gt(last_used_at, use.now_ms)),
+      ),
+    )
+    .run();
+}

@@ -1,0 +1,24 @@
+/** Drizzle definition of access tokens. Which projects one is scoped to is the projects capability's. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+const capability = () => integer({ mode: 'boolean' }).notNull();
+
+export const accessTokens = sqliteTable('access_tokens', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  name: text().notNull(),
+  token_prefix: text().notNull(),
+  token_hash: text().notNull(),
+  all_projects: integer({ mode: 'boolean' }).notNull(),
+  can_manage_database: capability(),
+  can_read_vault: capability(),
+  can_reveal_vault: capability(),
+  can_write_vault: capability(),
+  can_read_database_tokens: capability(),
+  can_read_ai_accounts: capability(),
+  expires_at: integer(),
+  revoked_at: integer(),
+  last_used_at: integer(),
+  last_used_ip: text(),
+  created_at: integer().notNull(),
+});
+export type TokenRow = typeof accessTokens.$inferSelect;
