@@ -1,0 +1,260 @@
+/** Email: accepting, draining the queue to a local sink, and what a backlog does to everybody else. */
+import { resolve } from 'node:path';
+import {
+  compare,
+  latencies,
+  load,
+  makeKey,
+  median,
+  ms,
+  percentile,
+  type Row,
+  rate,
+  row,
+  type Satchel,
+  scratchDir,
+  spawnListening,
+  startSatchel,
+} from './harness.ts';
+
+const ACCEPTED = 3_000;
+const DRAINED = 5_000;
+const BACKLOG = 50_000;
+const RESETS = 10;
+const HTML = '<p>Hello there, your order 1234567 is on its way.</p>'.repeat(10);
+const TEXT = 'Hello there, your order 1234567 is on its way.\n'.repeat(10);
+
+interface SinkState {
+  count: number;
+  first_ms: number;
+  last_ms: number;
+  marked: Record<string, number>;
+}
+
+interface Sink {
+  port: string;
+  state(): Promise<SinkState>;
+  reset(): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+async function startSink(): Promise<Sink> {
+  const child = Bun.spawn(['bun', resolve(import.meta.dir, 'sink.ts')], { stdout: 'pipe' });
+  const reader = child.stdout.getReader();
+  const { value } = await reader.read();
+  const [, url = '', port = ''] = /(\S+) smtp (\d+)/.exec(new TextDecoder().decode(value)) ?? [];
+  return {
+    port,
+    state: async () => (await (await fetch(url)).json()) as SinkState,
+    reset: () => fetch(url, { method: 'DELETE' }),
+    async stop() {
+      child.kill('SIGKILL');
+      await child.exited;
+    },
+  };
+}
+
+export async function measureEmails(): Promise<Row[]> {
+  return [...(await measureAcceptance()), ...(await measureDrain()), ...(await measureBacklog())];
+}
+
+async function addMailbox(satchel: Satchel, port: number | string): Promise<void> {
+  await satchel.cli('domain', 'add', 'bench.example.com', '--default', '--trust');
+  await satchel.cli('mailbox', 'add', 'shop@bench.example.com', '--smtp', `smtp://127.0.0.1:${port}`);
+}
+
+function send(satchel: Satchel, key: string, body: Record<string, unknown>): Promise<Response> {
+  return fetch(`${satchel.url}/api/v1/emails/send`, {
+    method: 'POST',
+    headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+const orderMail = (n: number) => ({
+  to: `user${n}@example.org`,
+  subject: `Order ${n}`,
+  body_html: HTML,
+  body_text: TEXT,
+});
+
+/** The relay takes connections and says nothing, so that what is measured is accepting alone. */
+async function measureAcceptance(): Promise<Row[]> {
+  const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  const satchel = await startSatchel();
+  const key = await makeKey(satchel);
+  await addMailbox(satchel, silent.port);
+  const template = {
+    name: 'Order',
+    category: 'transactional',
+    subject: 'Order {{ n }}',
+    body_html: HTML.replace('1234567', '{{ n }}'),
+    body_text: TEXT.replace('1234567', '{{ n }}'),
+  };
+  const made = await fetch(`${satchel.url}/api/v1/emails/templates`, {
+    method: 'POST',
+    headers: { 'X-API-Key': key },
+    body: JSON.stringify(template),
+  });
+  if (made.status !== 201) throw new Error(`the template was not made: ${await made.text()}`);
+  const baseline = await spawnListening([
+    'bun',
+    resolve(import.meta.dir, 'baseline.ts'),
+    'insert',
+    scratchDir(),
+  ]);
+  const raw = () => load(ACCEPTED, 202, (n) => send(satchel, key, orderMail(n)));
+  const bare = () =>
+    load(ACCEPTED, 202, (n) => fetch(baseline.url, { method: 'POST', body: JSON.stringify(orderMail(n)) }));
+  const templated = () =>
+    load(ACCEPTED, 202, (n) =>
+      send(satchel, key, { to: `user${n}@example.org`, template: 'order', variables: { n } }),
+    );
+  await load(500, 202, (n) => send(satchel, key, orderMail(n)));
+  const speed = await compare(raw, bare);
+  const templates = await compare(templated, raw);
+  await Promise.all([satchel.stop(), baseline.stop()]);
+  silent.stop(true);
+  return [
+    row('POST /emails/send 202, 32 at once, durable', {
+      ours: rate(speed.ours),
+      baseline: rate(speed.baseline),
+      ratio: speed.ours / speed.baseline,
+      at_least: 1,
+    }),
+    row('template sends against raw ones', {
+      ours: rate(templates.ours),
+      baseline: rate(templates.baseline),
+      ratio: templates.ours / templates.baseline,
+      at_least: 0.8,
+    }),
+  ];
+}
+
+/** Accepts `count` mails that are all due at one moment, and returns that moment. */
+async function scheduleMails(satchel: Satchel, key: string, count: number, in_ms: number): Promise<number> {
+  const due = Date.now() + in_ms;
+  const scheduled_at = new Date(due).toISOString();
+  await load(count, 201, (n) => send(satchel, key, { ...orderMail(n), scheduled_at }));
+  if (Date.now() > due) throw new Error('accepting took longer than the mails were to wait');
+  return due;
+}
+
+async function waitFor(sink: Sink, count: number): Promise<SinkState> {
+  for (;;) {
+    const state = await sink.state();
+    if (state.count >= count) return state;
+    await Bun.sleep(100);
+  }
+}
+
+async function measureDrain(): Promise<Row[]> {
+  const sink = await startSink();
+  const satchel = await startSatchel();
+  const key = await makeKey(satchel);
+  await addMailbox(satchel, sink.port);
+  const list = () => fetch(`${satchel.url}/api/v1/objects`, { headers: { 'X-API-Key': key } });
+  await latencies(300, list);
+  const idle = percentile(await latencies(500, list, 2), 0.99);
+  const during: number[] = [];
+  const speedOf = (state: SinkState): number => DRAINED / ((state.last_ms - state.first_ms) / 1000);
+  const ours = async (): Promise<number> => {
+    await sink.reset();
+    const due = await scheduleMails(satchel, key, DRAINED, 5_000);
+    await Bun.sleep(Math.max(0, due - Date.now()));
+    const watched: number[] = [];
+    let state = await sink.state();
+    while (state.count < DRAINED) {
+      watched.push(...(await latencies(20, list, 2)));
+      state = await sink.state();
+    }
+    during.push(percentile(watched, 0.99));
+    return speedOf(state);
+  };
+  const bare = (dkim: string[]) => async (): Promise<number> => {
+    await sink.reset();
+    const child = Bun.spawn([
+      'bun',
+      resolve(import.meta.dir, 'pool.ts'),
+      sink.port,
+      String(DRAINED),
+      ...dkim,
+    ]);
+    await child.exited;
+    return speedOf(await waitFor(sink, DRAINED));
+  };
+  const plain = await compare(ours, bare([]));
+  const signed = await compare(ours, bare(['dkim']));
+  await Promise.all([satchel.stop(), sink.stop()]);
+  const p99 = median(during);
+  return [
+    row('queue to a local sink, 5,000 mails with DKIM, against a bare nodemailer pool without', {
+      ours: rate(plain.ours),
+      baseline: rate(plain.baseline),
+      ratio: plain.ours / plain.baseline,
+      at_least: 0.9,
+    }),
+    row('the same against a bare nodemailer pool with DKIM', {
+      ours: rate(signed.ours),
+      baseline: rate(signed.baseline),
+      ratio: signed.ours / signed.baseline,
+      at_least: 2,
+    }),
+    row('p99 of a list during that drain against idle', {
+      ours: ms(p99),
+      baseline: ms(idle),
+      ratio: p99 / idle,
+      at_most: 3,
+    }),
+  ];
+}
+
+/** A backlog of one project, and password resets of another in the middle of it. */
+async function measureBacklog(): Promise<Row[]> {
+  const sink = await startSink();
+  const satchel = await startSatchel();
+  const key = await makeKey(satchel, 'bulk');
+  const other = await makeKey(satchel, 'other');
+  await addMailbox(satchel, sink.port);
+  const list = () => fetch(`${satchel.url}/api/v1/objects`, { headers: { 'X-API-Key': other } });
+  await latencies(300, list);
+  const idle = percentile(await latencies(500, list, 2), 0.99);
+  const due = await scheduleMails(satchel, key, BACKLOG, 45_000);
+  await Bun.sleep(Math.max(0, due - Date.now()) + 500);
+  const sent = new Map<string, number>();
+  const watched: number[] = [];
+  for (let n = 0; n < RESETS; n += 1) {
+    const mark = `mark-${n}`;
+    sent.set(mark, Date.now());
+    await (
+      await send(satchel, other, {
+        to: 'someone@example.org',
+        subject: mark,
+        body_text: 'Reset your password.',
+      })
+    ).arrayBuffer();
+    watched.push(...(await latencies(50, list, 2)));
+  }
+  await Bun.sleep(1_500);
+  const state = await sink.state();
+  const delays = [...sent].map(([mark, at]) => (state.marked[mark] ?? Number.POSITIVE_INFINITY) - at);
+  const backlog_left = BACKLOG - state.count;
+  await Promise.all([satchel.stop(), sink.stop()]);
+  if (backlog_left <= 0) throw new Error('the backlog was gone before the password resets were through');
+  const slowest = Math.max(...delays);
+  const p99 = percentile(watched, 0.99);
+  return [
+    row('slowest password reset behind 50,000 mails of another project, against 1 s', {
+      ours: ms(slowest),
+      baseline: '1000 ms',
+      ratio: slowest / 1000,
+      at_most: 1,
+    }),
+    row('p99 of a list meanwhile against idle', {
+      ours: ms(p99),
+      baseline: ms(idle),
+      ratio: p99 / idle,
+      at_most: 3,
+    }),
+  ];
+}

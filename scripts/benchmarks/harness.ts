@@ -1,0 +1,201 @@
+/** What every benchmark uses: a compiled Satchel on a scratch directory, baselines in processes of their own, a load, medians. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Subprocess } from 'bun';
+
+export const BINARY = resolve(import.meta.dir, '../../dist/satchel');
+const REPEATS = 3;
+const CONCURRENCY = 32;
+
+/** One row of the report: `ratio` is ours over the baseline in the direction that `target` speaks of. */
+export interface Row {
+  work: string;
+  ours: string;
+  baseline: string;
+  ratio: number | null;
+  target: string;
+  is_met: boolean | null;
+}
+
+export function row(
+  work: string,
+  parts: { ours: string; baseline: string; ratio: number; at_least?: number; at_most?: number },
+): Row {
+  const { ours, baseline, ratio, at_least, at_most } = parts;
+  const is_met = at_least !== undefined ? ratio >= at_least : at_most !== undefined ? ratio <= at_most : null;
+  const target = at_least !== undefined ? `>= ${at_least}` : at_most !== undefined ? `<= ${at_most}` : '-';
+  return { work, ours, baseline, ratio, target, is_met };
+}
+
+export function reported(work: string, ours: string, target = '-', is_met: boolean | null = null): Row {
+  return { work, ours, baseline: '-', ratio: null, target, is_met };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** Medians of both, measured in turn, so that a machine that gets slower gets slower for both. */
+export async function compare(
+  ours: () => Promise<number>,
+  baseline: () => Promise<number>,
+): Promise<{ ours: number; baseline: number }> {
+  const measured = { ours: [] as number[], baseline: [] as number[] };
+  for (let n = 0; n < REPEATS; n += 1) {
+    measured.baseline.push(await baseline());
+    measured.ours.push(await ours());
+  }
+  return { ours: median(measured.ours), baseline: median(measured.baseline) };
+}
+
+const scratch: string[] = [];
+const processes = new Set<Subprocess>();
+
+export function scratchDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'satchel-bench-'));
+  scratch.push(dir);
+  return dir;
+}
+
+export async function cleanUp(): Promise<void> {
+  for (const child of processes) child.kill('SIGKILL');
+  await Promise.all([...processes].map((child) => child.exited));
+  for (const dir of scratch) rmSync(dir, { recursive: true, force: true });
+}
+
+/** A process that says where it listens in its first line of output. */
+export async function spawnListening(
+  command: string[],
+  env: Record<string, string> = {},
+): Promise<{ url: string; child: Subprocess; stop(): Promise<void> }> {
+  const child = Bun.spawn(command, {
+    stdout: 'pipe',
+    stderr: 'ignore',
+    env: { PATH: process.env.PATH ?? '', ...env },
+  });
+  processes.add(child);
+  const reader = child.stdout.getReader();
+  let text = '';
+  while (!text.includes('\n')) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error(`${command.join(' ')} ended before it listened: ${text}`);
+    text += new TextDecoder().decode(value);
+  }
+  reader.releaseLock();
+  const url = /(?:http|smtp):\/\/\S+/.exec(text)?.[0] ?? '';
+  return {
+    url,
+    child,
+    async stop() {
+      child.kill('SIGTERM');
+      await child.exited;
+      processes.delete(child);
+    },
+  };
+}
+
+export interface Satchel {
+  url: string;
+  data_dir: string;
+  pid: number;
+  /** Runs a command of the executable on the same directory and returns its JSON. */
+  cli(...args: string[]): Promise<Record<string, unknown>>;
+  stop(): Promise<void>;
+}
+
+export async function startSatchel(
+  env: Record<string, string> = {},
+  data_dir = scratchDir(),
+): Promise<Satchel> {
+  const all = { SATCHEL_DATA_DIR: data_dir, SATCHEL_LOG_LEVEL: 'warn', ...env };
+  const { url, child, stop } = await spawnListening([BINARY, 'serve', '--port', '0'], all);
+  return { url, data_dir, pid: child.pid, cli: (...args) => runCli(data_dir, args), stop };
+}
+
+export async function runCli(data_dir: string, args: string[]): Promise<Record<string, unknown>> {
+  const child = Bun.spawn([BINARY, ...args, '--json', '--data-dir', data_dir], {
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (code !== 0) throw new Error(`satchel ${args.join(' ')} failed: ${err}`);
+  return JSON.parse(out) as Record<string, unknown>;
+}
+
+/** A project with a key that may do what the benchmarks need, without a rate that would get in the way. */
+export async function makeKey(satchel: Pick<Satchel, 'cli'>, slug = 'bench'): Promise<string> {
+  await satchel.cli('project', 'create', '--name', slug, '--slug', slug);
+  const key = await satchel.cli(
+    'key',
+    'create',
+    '--project',
+    slug,
+    '--name',
+    'k',
+    '--can',
+    'read,write,email,email_template',
+    '--rate-limit',
+    '100000000',
+  );
+  return String(key.plaintext_key);
+}
+
+/** Runs `total` requests, `concurrency` at a time, and returns how many a second were answered with `status`. */
+export async function load(
+  total: number,
+  status: number,
+  request: (n: number) => Promise<Response>,
+  concurrency = CONCURRENCY,
+): Promise<number> {
+  let next = 0;
+  const started = performance.now();
+  const worker = async (): Promise<void> => {
+    while (next < total) {
+      const n = next++;
+      const response = await request(n);
+      if (response.status !== status)
+        throw new Error(`expected ${status}, got ${response.status}: ${await response.text()}`);
+      await response.arrayBuffer();
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  return total / ((performance.now() - started) / 1000);
+}
+
+/** Milliseconds that each of `count` requests took, one after the other, `pause_ms` apart. */
+export async function latencies(
+  count: number,
+  request: () => Promise<Response>,
+  pause_ms = 0,
+): Promise<number[]> {
+  const taken: number[] = [];
+  for (let n = 0; n < count; n += 1) {
+    const started = performance.now();
+    const response = await request();
+    await response.arrayBuffer();
+    if (!response.ok) throw new Error(`list answered ${response.status}`);
+    taken.push(performance.now() - started);
+    if (pause_ms > 0) await Bun.sleep(pause_ms);
+  }
+  return taken;
+}
+
+/** A line of /proc/PID/status in MiB, such as VmHWM (peak) or VmRSS (now). */
+export function memoryMib(pid: number, line: 'VmHWM' | 'VmRSS'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`${line}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024;
+}
+
+export const rate = (value: number): string => `${Math.round(value)}/s`;
+export const ms = (value: number): string => `${value.toFixed(value < 10 ? 2 : 0)} ms`;

@@ -1,0 +1,183 @@
+/** Uploads and downloads: one large file, many small ones, a public object, a cold start. */
+import { randomBytes } from 'node:crypto';
+import { closeSync, copyFileSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import {
+  BINARY,
+  compare,
+  load,
+  makeKey,
+  median,
+  memoryMib,
+  ms,
+  type Row,
+  rate,
+  reported,
+  row,
+  type Satchel,
+  scratchDir,
+  spawnListening,
+  startSatchel,
+} from './harness.ts';
+
+const LARGE_BYTES = 200 * 1024 * 1024;
+const LARGE_PEAK_MIB = 120;
+const SMALL_UPLOADS = 2_000;
+const DOWNLOADS = 8_000;
+const BASELINE = resolve(import.meta.dir, 'baseline.ts');
+
+export async function measureUploads(): Promise<Row[]> {
+  return [
+    ...(await measureLargeUpload()),
+    await measureSmallUploads(),
+    await measureDownloads(),
+    ...(await measureStart()),
+  ];
+}
+
+async function measureLargeUpload(): Promise<Row[]> {
+  const dir = scratchDir();
+  const source = join(dir, 'large');
+  writeFileSync(source, randomBytes(LARGE_BYTES));
+  const satchel = await startSatchel({ SATCHEL_MAX_UPLOAD_BYTES: String(LARGE_BYTES) });
+  const key = await makeKey(satchel);
+  const upload = async (): Promise<number> => {
+    const started = performance.now();
+    const curl = Bun.spawn(
+      [
+        'curl',
+        '-sS',
+        '-o',
+        '/dev/null',
+        '-w',
+        '%{http_code}',
+        '-H',
+        `X-API-Key: ${key}`,
+        '-F',
+        `file=@${source}`,
+        `${satchel.url}/api/v1/objects`,
+      ],
+      { stdout: 'pipe' },
+    );
+    const status = await new Response(curl.stdout).text();
+    if (status !== '201') throw new Error(`the large upload answered ${status}`);
+    return performance.now() - started;
+  };
+  const copy = async (): Promise<number> => {
+    const target = join(dir, 'copy');
+    rmSync(target, { force: true });
+    const started = performance.now();
+    copyFileSync(source, target);
+    const file = openSync(target, 'r+');
+    fsyncSync(file);
+    closeSync(file);
+    return performance.now() - started;
+  };
+  const taken = await compare(upload, copy);
+  const peak = memoryMib(satchel.pid, 'VmHWM');
+  await satchel.stop();
+  return [
+    row('upload of 200 MB against cp + fsync', {
+      ours: ms(taken.ours),
+      baseline: ms(taken.baseline),
+      ratio: taken.ours / taken.baseline,
+      at_most: 1.6,
+    }),
+    reported(
+      'peak memory of the server meanwhile',
+      `${peak.toFixed(0)} MiB`,
+      `<= ${LARGE_PEAK_MIB} MiB`,
+      peak <= LARGE_PEAK_MIB,
+    ),
+  ];
+}
+
+async function measureSmallUploads(): Promise<Row> {
+  const bytes = randomBytes(10_240);
+  const satchel = await startSatchel({ SATCHEL_UPLOADS_PER_MINUTE: '1000000' });
+  const key = await makeKey(satchel);
+  const baseline = await spawnListening(['bun', BASELINE, 'upload', scratchDir()]);
+  const ours = () =>
+    load(SMALL_UPLOADS, 201, () => {
+      const form = new FormData();
+      form.set('file', new Blob([bytes], { type: 'application/x-bench' }), 'a.bin');
+      return fetch(`${satchel.url}/api/v1/objects`, {
+        method: 'POST',
+        headers: { 'X-API-Key': key },
+        body: form,
+      });
+    });
+  const bare = () => load(SMALL_UPLOADS, 201, () => fetch(baseline.url, { method: 'POST', body: bytes }));
+  const speed = await compare(ours, bare);
+  await Promise.all([satchel.stop(), baseline.stop()]);
+  return row('10 KB uploads, 32 at once, durable', {
+    ours: rate(speed.ours),
+    baseline: rate(speed.baseline),
+    ratio: speed.ours / speed.baseline,
+    at_least: 1,
+  });
+}
+
+async function measureDownloads(): Promise<Row> {
+  const bytes = randomBytes(100 * 1024);
+  const satchel = await startSatchel();
+  const url = await uploadPublic(satchel, bytes);
+  const dir = scratchDir();
+  writeFileSync(join(dir, 'object'), bytes);
+  const baseline = await spawnListening(['bun', BASELINE, 'file', dir]);
+  const speed = await compare(
+    () => load(DOWNLOADS, 200, () => fetch(url)),
+    () => load(DOWNLOADS, 200, () => fetch(baseline.url)),
+  );
+  await Promise.all([satchel.stop(), baseline.stop()]);
+  return row('GET of a public 100 KB object', {
+    ours: rate(speed.ours),
+    baseline: rate(speed.baseline),
+    ratio: speed.ours / speed.baseline,
+    at_least: 0.8,
+  });
+}
+
+async function uploadPublic(satchel: Satchel, bytes: Uint8Array): Promise<string> {
+  const key = await makeKey(satchel);
+  const form = new FormData();
+  form.set('file', new Blob([bytes], { type: 'application/x-bench' }), 'a.bin');
+  form.set('visibility', 'public');
+  const response = await fetch(`${satchel.url}/api/v1/objects`, {
+    method: 'POST',
+    headers: { 'X-API-Key': key },
+    body: form,
+  });
+  const { public_id } = (await response.json()) as { public_id: string };
+  return `${satchel.url}/api/v1/objects/${public_id}`;
+}
+
+async function measureStart(): Promise<Row[]> {
+  const data_dir = scratchDir();
+  await (await startSatchel({}, data_dir)).stop();
+  const starts: number[] = [];
+  let idle = 0;
+  for (let n = 0; n < 5; n += 1) {
+    const started = performance.now();
+    const child = Bun.spawn([BINARY, 'serve', '--port', '18420'], {
+      stdout: 'ignore',
+      stderr: 'ignore',
+      env: { SATCHEL_DATA_DIR: data_dir },
+    });
+    for (;;) {
+      const health = await fetch('http://127.0.0.1:18420/api/health').catch(() => null);
+      if (health?.ok) break;
+      await Bun.sleep(1);
+    }
+    starts.push(performance.now() - started);
+    await Bun.sleep(1_000);
+    idle = memoryMib(child.pid, 'VmRSS');
+    child.kill('SIGTERM');
+    await child.exited;
+  }
+  const start = median(starts);
+  return [
+    reported('cold start to the first health answer', ms(start), 'aim at 80 ms', start <= 80),
+    reported('idle memory', `${idle.toFixed(0)} MiB`, 'aim at 80 MiB', idle <= 80),
+  ];
+}
