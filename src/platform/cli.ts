@@ -33,6 +33,8 @@ export interface CliHost<S> {
   open(config: Config): Promise<{ services: S; close(): Promise<void> }>;
   /** The value of an environment variable that an argument named with `env:`. */
   environment(name: string): string | undefined;
+  /** The umask Satchel was started with; a command that it runs gets it back. */
+  readonly umask?: number;
 }
 
 type Options = Record<string, unknown>;
@@ -73,7 +75,7 @@ export class Cli<S> {
       const command = raw.at(-1);
       if (!(command instanceof Command)) throw new Error('commander passes the command last');
       const options: Options = command.optsWithGlobals();
-      const args = command.processedArgs.filter((arg): arg is string => typeof arg === 'string');
+      const args = command.processedArgs.flat().filter((arg): arg is string => typeof arg === 'string');
       const config = this.host.loadConfig({ data_dir: textOption(options, 'dataDir') });
       const { services, close } = await this.host.open(config);
       try {

@@ -6,6 +6,7 @@ import platform from './migrations/0001_platform.sql' with { type: 'text' };
 import keys_and_tokens from './migrations/0002_keys_and_tokens.sql' with { type: 'text' };
 import objects from './migrations/0003_objects.sql' with { type: 'text' };
 import mail from './migrations/0004_mail.sql' with { type: 'text' };
+import vault_and_providers from './migrations/0005_vault_and_providers.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -19,6 +20,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, name: 'keys_and_tokens', sql: keys_and_tokens },
   { version: 3, name: 'objects', sql: objects },
   { version: 4, name: 'mail', sql: mail },
+  { version: 5, name: 'vault_and_providers', sql: vault_and_providers },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

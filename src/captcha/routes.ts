@@ -1,0 +1,39 @@
+/** The captcha endpoint of the data plane. */
+import { CAPTCHA_RATE_PER_MINUTE } from '../limits.ts';
+import { dataRoute, type Route } from '../platform/http.ts';
+import type { RateLimiter } from '../platform/rate-limit.ts';
+import { parse } from '../platform/schema.ts';
+import { captchaResult, captchaToken, verifyBody } from './schemas.ts';
+import type { Captcha } from './service.ts';
+
+export function captchaRoutes(captcha: Captcha, limiter: RateLimiter): Route[] {
+  return [
+    dataRoute({
+      method: 'POST',
+      path: '/captcha/verify',
+      needs: ['captcha', 'read'],
+      tag: 'Captcha',
+      summary: "Verify a visitor's captcha token",
+      description:
+        'Branch on `success` for the verdict and on the HTTP status for whether there is one: 409 means that no readable ' +
+        'secret is stored in the vault, 502 that the provider gave no answer. At most ' +
+        `${CAPTCHA_RATE_PER_MINUTE} requests a minute for each key.`,
+      body: verifyBody,
+      response: captchaResult,
+      // Before the body is judged: a refused body counts too.
+      load: ({ caller }) => {
+        limiter.take(
+          `captcha:${caller.key_id}`,
+          CAPTCHA_RATE_PER_MINUTE,
+          'Captcha verifications of this API key',
+        );
+      },
+      handle({ caller, body }) {
+        const { token } = parse(captchaToken, { token: body.token ?? body.response });
+        const { remoteip, idempotency_key, action } = body;
+        const project = { id: caller.project_id, public_id: caller.project_public_id };
+        return captcha.verify(project, { token, remoteip, idempotency_key, action });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,120 @@
+/** Captcha verification: a visitor's token is checked at the provider with the secret in the project's vault. */
+import type { Config } from '../config.ts';
+import { AppError, type ErrorKind } from '../errors.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Vault, VaultOwner } from '../vault/service.ts';
+import { askProvider, ProviderFailure, type ProviderVerdict } from './provider.ts';
+import type { CaptchaResult } from './schemas.ts';
+
+export type { CaptchaResult } from './schemas.ts';
+
+export interface CaptchaQuestion {
+  token: string;
+  remoteip?: string | undefined;
+  idempotency_key?: string | undefined;
+  /** Instead of the vault's expected_action. */
+  action?: string | undefined;
+}
+
+/** Ours, not the provider's: the token was made for another action. */
+const ACTION_MISMATCH = 'service-action-mismatch';
+
+export interface CaptchaDeps {
+  vault: Vault;
+  config: Pick<Config, 'captcha_verify_url' | 'captcha_timeout_ms'>;
+  logger: Logger;
+}
+
+export class Captcha {
+  readonly #vault: Vault;
+  readonly #config: CaptchaDeps['config'];
+  readonly #logger: Logger;
+
+  constructor(deps: CaptchaDeps) {
+    this.#vault = deps.vault;
+    this.#config = deps.config;
+    this.#logger = deps.logger;
+  }
+
+  /** Whether a captcha secret is stored for the project, readable or not. */
+  isConfigured(project: VaultOwner): boolean {
+    const { values, undecryptable } = this.#vault.readSecretFor(project, 'captcha');
+    return values.secret_key !== undefined || undecryptable.includes('secret_key');
+  }
+
+  /**
+   * The verdict on a visitor's token; a visitor who failed is a verdict too. Changes nothing. Throws AppError `conflict`
+   * with status `not_configured` or `unreadable` in its details, and `upstream_failed` when the provider gives no verdict.
+   */
+  async verify(project: VaultOwner, question: CaptchaQuestion): Promise<CaptchaResult> {
+    const { secret, expected_action } = this.#readSettings(project, question.action);
+    const { token, remoteip, idempotency_key } = question;
+    const at = { url: this.#config.captcha_verify_url, timeout_ms: this.#config.captcha_timeout_ms };
+    try {
+      const verdict = await askProvider(at, { secret, token, remoteip, idempotency_key });
+      return judge(verdict, expected_action);
+    } catch (error) {
+      if (!(error instanceof ProviderFailure)) throw error;
+      this.#logger.warn('captcha provider failed', { project: project.public_id, reason: error.message });
+      throw refusal(
+        'upstream_failed',
+        'The captcha provider could not be reached or gave no answer. Try again.',
+      );
+    }
+  }
+
+  #readSettings(
+    project: VaultOwner,
+    action: string | undefined,
+  ): { secret: string; expected_action: string | null } {
+    const { values, undecryptable } = this.#vault.readSecretFor(project, 'captcha');
+    // An expected action that cannot be read must not pass for none: that would let other actions' tokens in.
+    const is_unreadable =
+      undecryptable.includes('secret_key') ||
+      (action === undefined && undecryptable.includes('expected_action'));
+    if (is_unreadable) {
+      throw refusal(
+        'unreadable',
+        "The captcha settings in the project's vault do not decrypt: store them again.",
+      );
+    }
+    if (values.secret_key === undefined) {
+      throw refusal(
+        'not_configured',
+        "The project's vault holds no captcha secret. An admin stores it as secret_key of the vault service captcha.",
+      );
+    }
+    return { secret: values.secret_key, expected_action: action ?? values.expected_action ?? null };
+  }
+}
+
+/** A visitor passes when the provider says so and the token was made for the expected action. */
+function judge(verdict: ProviderVerdict, expected_action: string | null): CaptchaResult {
+  // A provider that refuses a token often echoes no action; that says nothing of the action it was made for.
+  const is_mismatch =
+    expected_action !== null &&
+    verdict.action !== expected_action &&
+    (verdict.success || verdict.action !== null);
+  return {
+    success: verdict.success && !is_mismatch,
+    status: 'verified',
+    error_codes: is_mismatch ? [...verdict.error_codes, ACTION_MISMATCH] : verdict.error_codes,
+    hostname: verdict.hostname,
+    challenge_ts: verdict.challenge_ts,
+    action: verdict.action,
+    cdata: verdict.cdata,
+  };
+}
+
+const KIND_OF_REFUSAL = {
+  not_configured: 'conflict',
+  unreadable: 'conflict',
+  upstream_failed: 'upstream_failed',
+} as const satisfies Partial<Record<CaptchaResult['status'], ErrorKind>>;
+
+/** No verdict: the body has the fields of a result all the same, so that clients read one shape. */
+function refusal(status: keyof typeof KIND_OF_REFUSAL, message: string): AppError {
+  return new AppError(KIND_OF_REFUSAL[status], message, {
+    details: { status, error_codes: [], hostname: null, challenge_ts: null, action: null, cdata: null },
+  });
+}

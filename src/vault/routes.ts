@@ -1,0 +1,191 @@
+/** The vault's endpoints on the management plane: registry, metadata, changes, reveals, files. */
+import { createHash } from 'node:crypto';
+import { create as contentDisposition } from 'content-disposition';
+import type { TokenCaller } from '../platform/auth.ts';
+import { managementRoute, type RequestContext, type Route } from '../platform/http.ts';
+import { pageQuery } from '../platform/pagination.ts';
+import { oneOf, t } from '../platform/schema.ts';
+import type { ProjectRow, Projects } from '../projects/service.ts';
+import { tokenActor } from '../tokens/service.ts';
+import { requireVaultFile, requireVaultService, VAULT_SERVICES, type VaultService } from './registry.ts';
+import {
+  registryEntry,
+  removedService,
+  revealedVault,
+  serviceMetadata,
+  setServiceBody,
+  vaultProject,
+} from './schemas.ts';
+import type { Vault } from './service.ts';
+
+interface Input {
+  ctx: RequestContext;
+  caller: TokenCaller;
+}
+
+export function vaultRoutes(vault: Vault, projects: Projects): Route[] {
+  const project = ({ ctx, caller }: Input): ProjectRow =>
+    projects.requireFor(caller, ctx.params.project ?? '');
+  const projectAndService = (input: Input): { project: ProjectRow; service: VaultService } => ({
+    project: project(input),
+    service: requireVaultService(input.ctx.params.service ?? ''),
+  });
+  return [
+    ...registryRoutes(vault, projects),
+    ...serviceRoutes(vault, project, projectAndService),
+    ...revealRoutes(vault, project, projectAndService),
+  ];
+}
+
+function registryRoutes(vault: Vault, projects: Projects): Route[] {
+  return [
+    managementRoute({
+      method: 'GET',
+      path: '/vault/services',
+      tag: 'Vault',
+      summary: 'The services a vault knows, with their fields',
+      description: 'A plain array.',
+      response: t.Array(registryEntry),
+      handle: () => VAULT_SERVICES,
+    }),
+    managementRoute({
+      method: 'GET',
+      path: '/vault/projects',
+      needs: ['can_read_vault'],
+      tag: 'Vault',
+      summary: 'Every visible project, and what its vault holds',
+      query: t.Object({
+        q: t.Optional(t.String({ description: 'Substring of name or slug.' })),
+        status: t.Optional(oneOf(['active', 'inactive'])),
+        ...pageQuery,
+      }),
+      response: t.Array(vaultProject),
+      handle: ({ caller, query }) =>
+        projects.list(caller, query).map((each) => ({
+          id: each.id,
+          public_id: each.public_id,
+          name: each.name,
+          slug: each.slug,
+          status: each.status,
+          ...vault.summarize(each),
+        })),
+    }),
+  ];
+}
+
+function serviceRoutes(
+  vault: Vault,
+  project: (input: Input) => ProjectRow,
+  projectAndService: (input: Input) => { project: ProjectRow; service: VaultService },
+): Route[] {
+  return [
+    managementRoute({
+      method: 'GET',
+      path: '/projects/:project/vault',
+      needs: ['can_read_vault'],
+      tag: 'Vault',
+      summary: 'What a vault holds: plain values, and presence flags for the rest',
+      description: 'A plain array with one entry a service.',
+      response: t.Array(serviceMetadata),
+      load: project,
+      handle: ({ resource }) => vault.describe(resource),
+    }),
+    managementRoute({
+      method: 'GET',
+      path: '/projects/:project/vault/:service',
+      needs: ['can_read_vault'],
+      tag: 'Vault',
+      summary: 'What a vault holds of one service',
+      response: serviceMetadata,
+      load: projectAndService,
+      handle: ({ resource }) => vault.describeService(resource.project, resource.service),
+    }),
+    managementRoute({
+      method: 'PUT',
+      path: '/projects/:project/vault/:service',
+      needs: ['can_write_vault'],
+      tag: 'Vault',
+      summary: 'Store fields of a service',
+      description: 'Changes only the fields sent; null removes one. Answers the metadata.',
+      body: setServiceBody,
+      response: serviceMetadata,
+      load: projectAndService,
+      handle: ({ ctx, caller, body, resource }) =>
+        vault.set(tokenActor(caller, ctx.ip), resource.project, resource.service, body.values),
+    }),
+    managementRoute({
+      method: 'DELETE',
+      path: '/projects/:project/vault/:service',
+      needs: ['can_write_vault'],
+      tag: 'Vault',
+      summary: 'Remove everything stored of a service',
+      response: removedService,
+      load: projectAndService,
+      handle: ({ ctx, caller, resource }) =>
+        vault.remove(tokenActor(caller, ctx.ip), resource.project, resource.service),
+    }),
+  ];
+}
+
+function revealRoutes(
+  vault: Vault,
+  project: (input: Input) => ProjectRow,
+  projectAndService: (input: Input) => { project: ProjectRow; service: VaultService },
+): Route[] {
+  return [
+    managementRoute({
+      method: 'POST',
+      path: '/projects/:project/vault/reveal',
+      needs: ['can_reveal_vault'],
+      tag: 'Vault',
+      summary: 'Every credential of a project, with env blocks',
+      description: 'Recorded before it answers. What does not decrypt is listed in `undecryptable`.',
+      response: revealedVault,
+      load: project,
+      handle: ({ ctx, caller, resource }) =>
+        vault.reveal(tokenActor(caller, ctx.ip), resource, { how: 'reveal' }),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: '/projects/:project/vault/:service/reveal',
+      needs: ['can_reveal_vault'],
+      tag: 'Vault',
+      summary: 'Every credential of one service, with env blocks',
+      description: 'Recorded before it answers.',
+      response: revealedVault,
+      load: projectAndService,
+      handle: ({ ctx, caller, resource }) =>
+        vault.reveal(tokenActor(caller, ctx.ip), resource.project, {
+          how: 'reveal',
+          service: resource.service,
+        }),
+    }),
+    managementRoute({
+      method: 'GET',
+      path: '/projects/:project/vault-files/:file',
+      needs: ['can_reveal_vault'],
+      tag: 'Vault',
+      summary: 'A stored configuration file, as it is',
+      description: '`{file}` is `<service>.<field>`. Recorded before it answers.',
+      load(input) {
+        const owner = project(input);
+        const file = requireVaultFile(input.ctx.params.file ?? '');
+        vault.requireStoredFile(owner, file);
+        return { owner, file };
+      },
+      async handle({ ctx, caller, resource }) {
+        const { owner, file } = resource;
+        const { filename, bytes } = await vault.revealFile(tokenActor(caller, ctx.ip), owner, file);
+        return new Response(bytes, {
+          headers: {
+            'Content-Type': 'application/octet-stream',
+            'Content-Disposition': contentDisposition(filename),
+            'Content-Length': String(bytes.length),
+            'X-Checksum-Sha256': createHash('sha256').update(bytes).digest('hex'),
+            'Cache-Control': 'private, no-store',
+          },
+        });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,313 @@
+/**
+ * The vault: credentials and configuration files of a project. Everything is stored sealed, bound to its place; secrets
+ * leave only by a reveal, and a reveal is on record before it answers.
+ */
+import { AppError, notFound } from '../errors.ts';
+import { recordAudit } from '../platform/audit.ts';
+import type { Actor } from '../platform/auth.ts';
+import { type Clock, toIso } from '../platform/clock.ts';
+import { type Database, sqliteErrorOf, type Tx } from '../platform/database.ts';
+import { type KeyRing, projectScope } from '../platform/key-ring.ts';
+import type { ProjectCascade } from '../projects/service.ts';
+import {
+  describeService,
+  envEntriesOf,
+  type OpenedField,
+  presentReveal,
+  textOf,
+  undecryptableOf,
+} from './opened-fields.ts';
+import {
+  captchaTestSecret,
+  requireVaultService,
+  VAULT_SERVICES,
+  type VaultField,
+  type VaultService,
+} from './registry.ts';
+import type { RemovedService, RevealedVault, ServiceMetadata, VaultSummary } from './schemas.ts';
+import * as store from './store.ts';
+import type { RevealHow, VaultValueRow } from './tables.ts';
+import { readChanges, type VaultFile } from './values.ts';
+
+/** The project whose vault it is. */
+export interface VaultOwner {
+  readonly id: number;
+  readonly public_id: string;
+}
+
+/** The stored fields of one service: those that decrypt, and the names of those that do not. */
+export interface OpenedService {
+  values: Record<string, string>;
+  undecryptable: string[];
+}
+
+interface RevealScope {
+  how: RevealHow;
+  service?: VaultService;
+  field?: VaultField;
+}
+
+export interface VaultDeps {
+  database: Database;
+  clock: Clock;
+  key_ring: KeyRing;
+}
+
+export class Vault {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #key_ring: KeyRing;
+
+  constructor(deps: VaultDeps) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#key_ring = deps.key_ring;
+  }
+
+  /** Every service of the registry with what is stored of it; secrets by their presence alone. */
+  describe(owner: VaultOwner): ServiceMetadata[] {
+    const { read } = this.#database;
+    const stored = this.#open(owner, store.listValues(read, owner.id), (field) => !field.secret);
+    const changes = store.listChanges(read, owner.id);
+    return VAULT_SERVICES.map((service) => describeService(service, stored, changes));
+  }
+
+  /** As `describe`, for one service. */
+  describeService(owner: VaultOwner, service: VaultService): ServiceMetadata {
+    const { read } = this.#database;
+    const rows = store.listValues(read, owner.id, service.service);
+    const stored = this.#open(owner, rows, (field) => !field.secret);
+    return describeService(service, stored, store.listChanges(read, owner.id));
+  }
+
+  /** What a project's vault holds, in numbers. */
+  summarize(owner: VaultOwner): VaultSummary {
+    const rows = store.summarizeValues(this.#database.read, owner.id);
+    const updated = rows.map((row) => row.updated_at ?? 0);
+    return {
+      present: Object.fromEntries(
+        VAULT_SERVICES.map(({ service }) => [service, rows.some((row) => row.service === service)]),
+      ),
+      credentials_count: rows.reduce((sum, row) => sum + row.values, 0),
+      files_count: rows.reduce((sum, row) => sum + row.files, 0),
+      updated_at: updated.length > 0 ? toIso(Math.max(...updated)) : null,
+    };
+  }
+
+  /**
+   * Stores the fields that are given, removes those that are null, and leaves the others alone; all of it or nothing.
+   * Throws AppError `invalid` for an unknown field or a value that does not fit, `not_found` when the project is gone.
+   */
+  async set(
+    actor: Actor,
+    owner: VaultOwner,
+    service: VaultService,
+    values: Readonly<Record<string, unknown>>,
+  ): Promise<ServiceMetadata> {
+    const changes = readChanges(service, values);
+    if (changes.length > 0) {
+      const now = this.#clock.now();
+      await this.#database
+        .write((tx) => {
+          store.touchService(tx, { project_id: owner.id, service: service.service, updated_at: now });
+          for (const { field, content } of changes)
+            this.#putField(tx, { owner, service, field }, content, now);
+          const set = changes.filter((each) => each.content !== null).map((each) => each.field.field);
+          const removed = changes.filter((each) => each.content === null).map((each) => each.field.field);
+          const metadata = { service: service.service, set, removed };
+          this.#audit(tx, actor, { event: 'vault.updated', owner, metadata }, now);
+        })
+        .catch(explainMissingProject);
+    }
+    return this.describeService(owner, service);
+  }
+
+  #putField(
+    tx: Tx,
+    at: { owner: VaultOwner; service: VaultService; field: VaultField },
+    content: string | VaultFile | null,
+    now_ms: number,
+  ): void {
+    const place = { project_id: at.owner.id, service: at.service.service, field: at.field.field };
+    if (content === null) {
+      store.deleteValue(tx, place);
+      return;
+    }
+    const is_text = typeof content === 'string';
+    store.putValue(tx, {
+      ...place,
+      sealed: this.#key_ring.seal(
+        tx,
+        projectScope(at.owner.public_id),
+        contextOf(at.owner, place),
+        is_text ? content : content.bytes,
+      ),
+      filename: is_text ? null : content.filename,
+      created_at: now_ms,
+      updated_at: now_ms,
+    });
+  }
+
+  /** Removes everything that is stored of a service, and tells how much that was. */
+  remove(actor: Actor, owner: VaultOwner, service: VaultService): Promise<RemovedService> {
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const rows = store.listValues(tx, owner.id, service.service);
+      store.deleteService(tx, owner.id, service.service);
+      const vault_files = rows.filter((row) => row.filename !== null).length;
+      const cascade = { vault_credentials: rows.length - vault_files, vault_files };
+      const metadata = { service: service.service, cascade };
+      this.#audit(tx, actor, { event: 'vault.deleted', owner, metadata }, now);
+      return { deleted: true, cascade };
+    });
+  }
+
+  /**
+   * Everything that a project, or one service of it, has stored, in clear text, with env blocks. The reveal is on record,
+   * on disk, before anything is decrypted. What does not decrypt is listed and left out.
+   */
+  async reveal(
+    actor: Actor,
+    owner: VaultOwner,
+    scope: { how: RevealHow; service?: VaultService },
+  ): Promise<RevealedVault> {
+    return presentReveal(await this.#reveal(actor, owner, scope), scope.service ?? null);
+  }
+
+  /** As `reveal`, as the variables that a server's process gets. */
+  async revealVariables(
+    actor: Actor,
+    owner: VaultOwner,
+  ): Promise<{ variables: Record<string, string>; undecryptable: RevealedVault['undecryptable'] }> {
+    const opened = await this.#reveal(actor, owner, { how: 'run' });
+    const variables = Object.fromEntries(envEntriesOf(opened).map(({ env_key, value }) => [env_key, value]));
+    return { variables, undecryptable: undecryptableOf(opened) };
+  }
+
+  /**
+   * A stored file, on record before it leaves. Throws AppError `not_found` where none is stored, `conflict`
+   * PLAINTEXT_UNAVAILABLE when it does not decrypt.
+   */
+  async revealFile(
+    actor: Actor,
+    owner: VaultOwner,
+    file: { service: VaultService; field: VaultField },
+  ): Promise<VaultFile> {
+    const opened = await this.#reveal(actor, owner, { how: 'file', ...file });
+    const stored = opened.find((each) => each.field === file.field);
+    if (!stored) throw notFound('Vault file');
+    if (!stored.bytes) {
+      throw new AppError(
+        'conflict',
+        'The stored file does not decrypt: it, or its key, is damaged. Store it again.',
+        { code: 'PLAINTEXT_UNAVAILABLE', details: { reason: 'undecryptable' } },
+      );
+    }
+    return { filename: stored.filename ?? file.field.field, bytes: stored.bytes };
+  }
+
+  /** Throws AppError `not_found` where this file is not stored. */
+  requireStoredFile(owner: VaultOwner, file: { service: VaultService; field: VaultField }): void {
+    const place = { project_id: owner.id, service: file.service.service, field: file.field.field };
+    if (!store.findValue(this.#database.read, place)) throw notFound('Vault file');
+  }
+
+  /**
+   * What Satchel itself needs of a service in order to act for the project, such as the captcha secret. Leaves no trail:
+   * the values must never leave the server.
+   */
+  readSecretFor(owner: VaultOwner, service: string): OpenedService {
+    const { read } = this.#database;
+    const known = requireVaultService(service);
+    const opened = this.#open(owner, store.listValues(read, owner.id, known.service), ({ file }) => !file);
+    const values: Record<string, string> = {};
+    for (const { field, bytes } of opened) if (bytes) values[field.field] = textOf(bytes);
+    return { values, undecryptable: undecryptableOf(opened).map((each) => each.field) };
+  }
+
+  /** What an operator should know of these projects' vaults: captcha secrets that providers publish for tests. */
+  warnings(owners: readonly (VaultOwner & { readonly slug: string })[]): string[] {
+    const by_id = new Map(owners.map((owner) => [owner.id, owner]));
+    const rows = store.listValuesOf(this.#database.read, 'captcha', 'secret_key');
+    return rows.flatMap((row) => {
+      const owner = by_id.get(row.project_id);
+      const [opened] = owner ? this.#open(owner, [row], () => true) : [];
+      if (!owner || !opened) return [];
+      if (!opened.bytes)
+        return [`The captcha secret of project ${owner.slug} does not decrypt: store it again.`];
+      const test_secret = captchaTestSecret(textOf(opened.bytes));
+      return test_secret === null
+        ? []
+        : [`The captcha secret of project ${owner.slug} is ${test_secret}: it protects nothing.`];
+    });
+  }
+
+  async #reveal(actor: Actor, owner: VaultOwner, scope: RevealScope): Promise<OpenedField[]> {
+    const now = this.#clock.now();
+    const service = scope.service?.service ?? null;
+    const field = scope.field?.field ?? null;
+    await this.#database
+      .write((tx) => {
+        store.insertReveal(tx, {
+          project_id: owner.id,
+          at: now,
+          actor_kind: actor.kind,
+          actor_id: actor.id,
+          actor_name: actor.name,
+          ip: actor.ip,
+          how: scope.how,
+          service,
+          field,
+        });
+        const metadata = { how: scope.how, service, field };
+        this.#audit(tx, actor, { event: 'vault.revealed', owner, metadata }, now);
+      })
+      .catch(explainMissingProject);
+    const rows = store.listValues(this.#database.read, owner.id, scope.service?.service);
+    const wanted = scope.field;
+    return this.#open(owner, wanted ? rows.filter((row) => row.field === wanted.field) : rows, () => true);
+  }
+
+  /** Rows in the registry's order, decrypted where `is_needed`. A row that no registry entry knows is passed over. */
+  #open(
+    owner: VaultOwner,
+    rows: readonly VaultValueRow[],
+    is_needed: (field: VaultField) => boolean,
+  ): OpenedField[] {
+    const { read } = this.#database;
+    return VAULT_SERVICES.flatMap((service) =>
+      service.fields.flatMap((field) => {
+        const row = rows.find((each) => each.service === service.service && each.field === field.field);
+        if (!row) return [];
+        const opened = is_needed(field) ? this.#key_ring.open(read, row.sealed, contextOf(owner, row)) : null;
+        return [{ service, field, bytes: opened?.ok ? opened.bytes : null, filename: row.filename }];
+      }),
+    );
+  }
+
+  #audit(
+    tx: Tx,
+    actor: Actor,
+    entry: { event: string; owner: VaultOwner; metadata: Record<string, unknown> },
+    now_ms: number,
+  ): void {
+    const { event, owner, metadata } = entry;
+    recordAudit(tx, actor, { event, target: `project:${owner.id}`, project: owner, metadata }, now_ms);
+  }
+}
+
+/** What binds a sealed value to its place. */
+function contextOf(owner: VaultOwner, at: { service: string; field: string }): string[] {
+  return ['vault', owner.public_id, at.service, at.field];
+}
+
+/** The project may have been deleted since it was looked up. */
+function explainMissingProject(error: unknown): never {
+  const code = sqliteErrorOf(error)?.code;
+  throw code === 'SQLITE_CONSTRAINT_FOREIGNKEY' ? notFound('Project') : error;
+}
+
+/** The vault's part in the deletion of a project; its rows go by foreign key. */
+export const vaultCascade: ProjectCascade = {
+  count: (tx, project) => store.countForCascade(tx, project.id),
+};
