@@ -53,8 +53,7 @@ export class Cli<S> {
 
   /** A noun: `satchel project`. Without a verb it prints its help. */
   noun(name: string, description: string, parent: Command = this.program): Command {
-    const command = parent.command(name).description(description).exitOverride().helpCommand(false);
-    return command.action(() => command.help({ error: true }));
+    return parent.command(name).description(description).exitOverride().helpCommand(false);
   }
 
   /** A verb of a noun, with the options every verb takes. `signature` is commander's: `show <ref>`. */

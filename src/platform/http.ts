@@ -127,7 +127,8 @@ interface SpecBase<C, Q extends TSchema, B extends TSchema, R> {
   query?: Q;
   body?: B;
   response?: TSchema;
-  consumes?: string;
+  /** Shape of a multipart form that the handler reads by itself; for the documentation. */
+  form?: TSchema;
   /** Finds the resource the path names, or throws 404: that comes before validation. */
   load?(input: { ctx: RequestContext; caller: C }): R;
   handle(input: Inputs<C, Q, B, R>): unknown;
@@ -142,16 +143,16 @@ export interface ManagementRouteSpec<Q extends TSchema, B extends TSchema, R>
   needs?: readonly Capability[];
 }
 
-function docsOf(spec: RouteDocs): RouteDocs {
-  const { summary, tag, description, query, body, response, consumes } = spec;
+function docsOf(spec: RouteDocs & { form?: TSchema }): RouteDocs {
+  const { summary, tag, description, query, body, response, form } = spec;
   return {
     summary,
     tag,
     ...(description ? { description } : {}),
     ...(query ? { query } : {}),
     ...(body ? { body } : {}),
+    ...(form ? { body: form, consumes: 'multipart/form-data' } : {}),
     ...(response ? { response } : {}),
-    ...(consumes ? { consumes } : {}),
   };
 }
 
