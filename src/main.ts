@@ -1,13 +1,17 @@
 /** The executable: the root of the command line. Each capability registers its own verbs. */
 import { Command } from 'commander';
 import { createServices, type Services } from './app.ts';
+import { registerAuditCommands } from './audit/cli.ts';
 import { loadConfig, processEnvironment } from './config.ts';
+import { registerKeyCommands } from './keys/cli.ts';
 import { Cli, type CliHost, formatFields, textOption } from './platform/cli.ts';
 import { systemClock } from './platform/clock.ts';
 import { openDataDirectory } from './platform/data-directory.ts';
 import { silentLogger } from './platform/logger.ts';
 import { touchWakeFile } from './platform/wake-file.ts';
+import { registerProjectCommands } from './projects/cli.ts';
 import { serve } from './serve.ts';
+import { registerTokenCommands } from './tokens/cli.ts';
 import { BACKEND_VERSION, VERSION } from './version.ts';
 
 const host: CliHost<Services> = {
@@ -41,6 +45,10 @@ Examples:
     );
   const cli = new Cli(program, host);
   registerServe(cli);
+  registerTokenCommands(cli);
+  registerProjectCommands(cli);
+  registerKeyCommands(cli);
+  registerAuditCommands(cli);
   registerVersion(cli);
   return cli;
 }

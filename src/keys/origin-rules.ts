@@ -1,5 +1,5 @@
 /** The origins of keys and the global ones: adding, changing and removing them, and asking which key accepts what. */
-import { conflict, type FieldErrors, invalid, notFound } from '../errors.ts';
+import { AppError, conflict, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { recordAudit } from '../platform/audit.ts';
 import type { Actor } from '../platform/auth.ts';
 import { type Clock, toIso } from '../platform/clock.ts';
@@ -140,7 +140,8 @@ export class OriginRules {
     const now = this.#clock.now();
     return this.#database.write((tx) => {
       const row = store.deleteGlobalOrigin(tx, id);
-      if (!row) throw notFound('Global origin');
+      if (!row)
+        throw new AppError('not_found', 'Global origin not found. Numeric ids are in: satchel origin list');
       const origin = presentGlobalOrigin(row);
       const target = `global_origin:${row.id}`;
       recordAudit(

@@ -1,5 +1,5 @@
 /** API keys: who a key's bearer is, making, changing, rotating, revealing and deleting keys, and looking one up. */
-import { conflict, forbidden, invalid, notFound } from '../errors.ts';
+import { AppError, conflict, forbidden, invalid, notFound } from '../errors.ts';
 import {
   DEFAULT_KEY_RATE_PER_MINUTE,
   MAX_APP_ID_CHARS,
@@ -134,18 +134,27 @@ export class Keys {
 
   /* --- Reading --------------------------------------------------------------------------------------------------- */
 
-  /** A key by its numeric id, whatever its project: for the shell. Throws AppError `not_found`. */
+  /** A key by its numeric id, whatever its project: for the shell. Throws AppError that says how to find the right id. */
   require(ref: string): KeyRow {
-    const key = /^\d{1,15}$/.test(ref) ? store.findKey(this.#database.read, Number(ref)) : null;
-    if (!key) throw notFound('API key');
+    const key = this.#find(ref);
+    if (!key) {
+      throw new AppError(
+        'not_found',
+        'API key not found. Numeric ids are in: satchel key list --project REF',
+      );
+    }
     return key;
   }
 
   /** A key of a project by its numeric id. Throws AppError `not_found`, for another project's key too. */
   get(project: ProjectRow, ref: string): KeyRow {
-    const key = this.require(ref);
-    if (key.project_id !== project.id) throw notFound('API key');
+    const key = this.#find(ref);
+    if (key?.project_id !== project.id) throw notFound('API key');
     return key;
+  }
+
+  #find(ref: string): KeyRow | null {
+    return /^\d{1,15}$/.test(ref) ? store.findKey(this.#database.read, Number(ref)) : null;
   }
 
   /** One page of a project's keys, newest first. */

@@ -1,5 +1,5 @@
 /** Projects: finding them in every way they are named, creating, changing and deleting them, and scoping tokens to them. */
-import { conflict, invalid, notFound } from '../errors.ts';
+import { AppError, conflict, invalid, notFound } from '../errors.ts';
 import { recordAudit } from '../platform/audit.ts';
 import { type Actor, mayAccessProject, requireCapabilities, type TokenCaller } from '../platform/auth.ts';
 import { type Clock, toIso } from '../platform/clock.ts';
@@ -77,14 +77,14 @@ export class Projects {
     return store.findProjectState(read, id);
   }
 
-  /** As `find`. Throws AppError `not_found`. */
+  /** As `find`, for the shell. Throws AppError `not_found` that says how to find the right name. */
   require(ref: string): ProjectRow {
     const project = this.find(ref);
-    if (!project) throw notFound('Project');
+    if (!project) throw new AppError('not_found', 'Project not found. Those there are: satchel project list');
     return project;
   }
 
-  /** As `require`; a project out of the token's scope is not found either. */
+  /** As `find`, for a token: a project out of its scope is not found either. Throws AppError `not_found`. */
   requireFor(caller: TokenCaller, ref: string): ProjectRow {
     const project = this.find(ref);
     if (!project || !mayAccessProject(caller, project.id)) throw notFound('Project');

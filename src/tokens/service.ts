@@ -1,5 +1,5 @@
 /** Access tokens of the management plane: who a bearer is, making tokens, listing and revoking them. */
-import { AppError, invalid, notFound } from '../errors.ts';
+import { AppError, invalid } from '../errors.ts';
 import { DEFAULT_TOKEN_DAYS, TOKEN_LAST_USED_GRANULARITY_MS } from '../limits.ts';
 import { recordAudit } from '../platform/audit.ts';
 import { type Actor, CAPABILITIES, type Capability, type TokenCaller } from '../platform/auth.ts';
@@ -142,7 +142,8 @@ export class Tokens {
         return revoked;
       }
       const token = store.findToken(tx, id);
-      if (!token) throw notFound('Access token');
+      if (!token)
+        throw new AppError('not_found', 'Access token not found. Numeric ids are in: satchel token list');
       return token;
     });
     return this.#record(row);
