@@ -61,7 +61,8 @@ function registerServe(cli: Cli<Services>): void {
     .option('--host <host>', 'address to listen on (SATCHEL_HOST, else 127.0.0.1)')
     .option('--port <port>', 'port to listen on (SATCHEL_PORT, else 8420)')
     .option('--public-url <url>', 'what links in answers and mails start with (SATCHEL_PUBLIC_URL)')
-    .action(async (options: Record<string, unknown>) => {
+    .action(async (_: unknown, command: Command) => {
+      const options: Record<string, unknown> = command.optsWithGlobals();
       const flag = (name: string): string | undefined => textOption(options, name);
       const config = host.loadConfig({
         data_dir: flag('dataDir'),
@@ -78,7 +79,8 @@ function registerVersion(cli: Cli<Services>): void {
     .command('version')
     .description('which Satchel this is')
     .option('--json', 'print exactly one JSON document on stdout')
-    .action((options: Record<string, unknown>) => {
+    .action((_: unknown, command: Command) => {
+      const options: Record<string, unknown> = command.optsWithGlobals();
       const version = { version: VERSION, backend_version: BACKEND_VERSION };
       cli.print(options.json === true ? JSON.stringify(version) : formatFields(version));
     });

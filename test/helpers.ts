@@ -2,6 +2,7 @@
 import { afterAll } from 'bun:test';
 import { type App, createApp, type Services } from '../src/app.ts';
 import { type Config, type Environment, loadConfig } from '../src/config.ts';
+import type { NewKeyInput } from '../src/keys/schemas.ts';
 import type { Actor } from '../src/platform/auth.ts';
 import { type DataDirectory, openDataDirectory } from '../src/platform/data-directory.ts';
 import { createLogger } from '../src/platform/logger.ts';
@@ -123,4 +124,21 @@ function parseObject(text: string): Record<string, unknown> {
   } catch {
     return {};
   }
+}
+
+/** A project, and keys of it, made the way the command line makes them. */
+export async function makeProject(app: TestApp, slug = 'shop') {
+  const project = await app.services.projects.create(actor, { name: slug, slug });
+  return {
+    id: project.id,
+    public_id: project.public_id,
+    slug,
+    /** The plaintext of a new key with these fields. */
+    async key(
+      fields: Omit<Partial<NewKeyInput>, 'name'> = { can_read: true, can_write: true },
+    ): Promise<string> {
+      const { plaintext_key } = await app.services.keys.create(actor, project, { name: 'k', ...fields });
+      return plaintext_key;
+    },
+  };
 }

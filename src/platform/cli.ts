@@ -48,6 +48,10 @@ export class Cli<S> {
   constructor(program: Command, host: CliHost<S>) {
     this.program = program;
     this.host = host;
+    // Here too, so that both may stand before the noun; a verb's own wins nothing over it, as only one of them is given.
+    program
+      .option('--data-dir <dir>', 'the data directory (SATCHEL_DATA_DIR, else ./data)')
+      .option('--json', 'print exactly one JSON document on stdout');
     program.exitOverride().showHelpAfterError('(add --help for what this command takes)').helpCommand(false);
   }
 

@@ -1,0 +1,231 @@
+/** Objects over HTTP: upload, list, download, delete. */
+import { statSync } from 'node:fs';
+import { notFound } from '../errors.ts';
+import type { KeyCaller, Permission } from '../platform/auth.ts';
+import type { BlobStore } from '../platform/blobs.ts';
+import type { Clock } from '../platform/clock.ts';
+import { dataRoute, openRoute, Reply, type RequestContext, type Route } from '../platform/http.ts';
+import { hashRequest, type Idempotency, idempotencyKeyOf } from '../platform/idempotency.ts';
+import type { Logger } from '../platform/logger.ts';
+import { contentSecurityPolicyFor, dispositionFor } from '../platform/media-types.ts';
+import { readMultipart } from '../platform/multipart.ts';
+import { pageQuery } from '../platform/pagination.ts';
+import { evaluateRequest } from '../platform/ranges.ts';
+import type { RateLimiter } from '../platform/rate-limit.ts';
+import { dateTime, nullable, oneOf, t, ulid } from '../platform/schema.ts';
+import { bytesMissing, type ObjectRow, type Objects } from './service.ts';
+
+const StoredObject = t.Object({
+  public_id: ulid(),
+  project_id: ulid(),
+  visibility: oneOf(['public', 'private']),
+  mime_type: t.String(),
+  size_bytes: t.Integer(),
+  url: t.String({ format: 'uri' }),
+  expires_at: nullable(dateTime()),
+});
+
+const UploadForm = t.Object({
+  file: t.String({ format: 'binary' }),
+  visibility: t.Optional(oneOf(['public', 'private'])),
+  expires_in_days: t.Optional(t.Integer({ minimum: 1, maximum: 3650 })),
+  expires_at: t.Optional(dateTime()),
+});
+
+const ListItem = t.Object({
+  public_id: ulid(),
+  original_filename: t.String(),
+  mime_type: t.String(),
+  size_bytes: t.Integer(),
+  visibility: oneOf(['public', 'private']),
+  url: t.String({ format: 'uri' }),
+  created_at: dateTime(),
+});
+
+/** A year, the longest that RFC 9111 caches honour; an object's bytes never change. */
+const MAX_AGE_S = 31_536_000;
+
+export interface ObjectRoutesDeps {
+  objects: Objects;
+  blobs: BlobStore;
+  limiter: RateLimiter;
+  idempotency: Idempotency;
+  clock: Clock;
+  logger: Logger;
+  max_upload_bytes: number;
+  uploads_per_minute: number;
+}
+
+export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
+  const { objects } = deps;
+  return [
+    dataRoute({
+      method: 'POST',
+      path: '/objects',
+      tag: 'Objects',
+      summary: 'Upload a file',
+      description:
+        'An `Idempotency-Key` makes a repeated upload of the same file answer the first one again.',
+      needs: ['write'],
+      status: 201,
+      form: UploadForm,
+      response: StoredObject,
+      handle: ({ ctx, caller }) => upload(deps, ctx, caller),
+    }),
+    dataRoute({
+      method: 'GET',
+      path: '/objects',
+      tag: 'Objects',
+      summary: 'List the files of the project, newest first',
+      needs: ['read'],
+      query: t.Object({ ...pageQuery, visibility: t.Optional(oneOf(['public', 'private'])) }),
+      response: t.Array(ListItem),
+      handle: ({ caller, query }) => objects.list(caller.project_id, query),
+    }),
+    openRoute({
+      plane: 'data',
+      method: 'GET',
+      path: '/objects/:public_id',
+      tag: 'Objects',
+      summary: 'Download a file',
+      description:
+        'Public files need no key; private ones a `read` key of their project. `?download=1` forces a download.',
+      handle: ({ ctx, acceptKey }) => download(deps, ctx, acceptKey),
+    }),
+    dataRoute({
+      method: 'DELETE',
+      path: '/objects/:public_id',
+      tag: 'Objects',
+      summary: 'Delete a file',
+      needs: ['write'],
+      response: t.Object({ success: t.Boolean(), message: t.String() }),
+      handle: async ({ ctx, caller }) => {
+        await objects.remove(caller.project_id, idOf(ctx));
+        return { success: true, message: 'Object deleted.' };
+      },
+    }),
+  ];
+}
+
+function idOf(ctx: RequestContext): string {
+  return (ctx.params.public_id ?? '').toUpperCase();
+}
+
+function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: KeyCaller): Promise<Reply> {
+  deps.limiter.take(`upload:${caller.key_id}`, deps.uploads_per_minute, 'Uploads of this API key');
+  const request = { api_key_id: caller.key_id, key: idempotencyKeyOf(ctx.request.headers) };
+  return deps.idempotency.run(request, async (claim) => {
+    ctx.keepOpen();
+    const { fields, file } = await readMultipart(ctx.request, {
+      max_file_bytes: deps.max_upload_bytes,
+      blobs: deps.blobs,
+    });
+    let answer: ReturnType<typeof claim>;
+    try {
+      const sorted = Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1));
+      answer = claim(
+        hashRequest(
+          'POST',
+          '/objects',
+          file.sha256,
+          file.filename,
+          file.mime_type ?? '',
+          JSON.stringify(sorted),
+        ),
+      );
+    } catch (error) {
+      await file.upload.abort();
+      throw error;
+    }
+    if (answer.kept) {
+      await file.upload.abort();
+      return new Reply(answer.kept.status, answer.kept.value, { 'Idempotent-Replayed': 'true' });
+    }
+    const project = { id: caller.project_id, public_id: caller.project_public_id };
+    return new Reply(
+      201,
+      await deps.objects.create(project, { ...file, fields, declared_type: file.mime_type }, answer.keep),
+    );
+  });
+}
+
+/**
+ * Public objects ignore any key. For the rest an absent key is 401 on a private object and 404 on one that is not
+ * there; a key is judged before the object is looked for, so that a foreign and a missing one answer the same.
+ */
+async function download(
+  deps: ObjectRoutesDeps,
+  ctx: RequestContext,
+  acceptKey: (needs: readonly Permission[]) => KeyCaller,
+): Promise<Response> {
+  const row = await deps.objects.find(idOf(ctx));
+  if (row?.visibility !== 'public') {
+    if (!row && !ctx.request.headers.has('x-api-key')) throw notFound('Object');
+    const caller = acceptKey(['read']);
+    if (!row || row.project_id !== caller.project_id) throw notFound('Object');
+  }
+  return serveObject(deps, ctx, row);
+}
+
+function serveObject(deps: ObjectRoutesDeps, ctx: RequestContext, row: ObjectRow): Response {
+  const path = deps.objects.pathOf(row.public_id);
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (!stat) throw bytesMissing(deps.logger, row.public_id);
+  const { method, headers: asked } = ctx.request;
+  const etag = `"${row.sha256}"`;
+  const verdict = evaluateRequest({
+    method,
+    headers: asked,
+    etag,
+    last_modified_ms: row.created_at,
+    size_bytes: row.size_bytes,
+  });
+  const headers = objectHeaders(deps.clock.now(), row, etag, ctx.url.searchParams.get('download') === '1');
+  if (verdict.status === 304) return new Response(null, { status: 304, headers });
+  if (verdict.status === 412) {
+    return Response.json(
+      { success: false, message: 'A precondition of the request does not hold.' },
+      { status: 412 },
+    );
+  }
+  if (verdict.status === 416) {
+    return new Response(null, {
+      status: 416,
+      headers: { 'Content-Range': `bytes */${row.size_bytes}`, 'Accept-Ranges': 'bytes' },
+    });
+  }
+  const { start, end } = verdict;
+  if (verdict.status === 206) headers['Content-Range'] = `bytes ${start}-${end - 1}/${row.size_bytes}`;
+  if (method === 'HEAD') headers['Content-Length'] = String(end - start);
+  // A large file takes longer than an idle time-out allows when its reader is slow.
+  ctx.keepOpen();
+  const file = Bun.file(path);
+  const body = method === 'HEAD' ? null : verdict.status === 206 ? file.slice(start, end) : file;
+  return new Response(body, { status: verdict.status, headers });
+}
+
+function objectHeaders(
+  now_ms: number,
+  row: ObjectRow,
+  etag: string,
+  download: boolean,
+): Record<string, string> {
+  const left_s = row.expires_at === null ? MAX_AGE_S : Math.floor((row.expires_at - now_ms) / 1000);
+  return {
+    'Content-Type': row.mime_type,
+    'Content-Disposition': dispositionFor({
+      mime_type: row.mime_type,
+      filename: row.original_filename,
+      download,
+    }),
+    'Content-Security-Policy': contentSecurityPolicyFor(row.mime_type),
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control':
+      row.visibility === 'public'
+        ? `public, max-age=${Math.max(0, Math.min(left_s, MAX_AGE_S))}`
+        : 'private, no-store',
+    ETag: etag,
+    'Last-Modified': new Date(row.created_at).toUTCString(),
+    'Accept-Ranges': 'bytes',
+  };
+}

@@ -1,0 +1,300 @@
+/** Stored objects: creating, finding, deleting and expiring them, and keeping rows and bytes in step. */
+import { type AppError, invalid, notFound } from '../errors.ts';
+import { MAX_EXPIRES_IN_DAYS, MIN_EXPIRES_IN_DAYS, SWEEP_BATCH } from '../limits.ts';
+import type { BlobStore, BlobUpload } from '../platform/blobs.ts';
+import { type Clock, DAY_MS, toIso } from '../platform/clock.ts';
+import type { Database, Tx } from '../platform/database.ts';
+import type { KeepAnswer } from '../platform/idempotency.ts';
+import { newId } from '../platform/ids.ts';
+import type { Logger } from '../platform/logger.ts';
+import { chooseMediaType, isAllowedMediaType, sniffMediaType } from '../platform/media-types.ts';
+import { type Page, type PageQuery, paginate } from '../platform/pagination.ts';
+import { parseDateTime } from '../platform/schema.ts';
+import {
+  countObjects,
+  deleteExpiredObjects,
+  deleteObject,
+  findObject,
+  findObjectsOfProject,
+  insertObject,
+  listKnownIds,
+  listObjects,
+  listProjectObjectIds,
+} from './store.ts';
+import type { ObjectRow, Visibility } from './tables.ts';
+
+export type { ObjectRow } from './tables.ts';
+
+/** What a client sent, with the bytes already on disk but not yet an object. */
+export interface UploadedFile {
+  fields: Readonly<Record<string, string>>;
+  filename: string;
+  declared_type: string | null;
+  size_bytes: number;
+  sha256: string;
+  head: Uint8Array;
+  upload: BlobUpload;
+}
+
+/** The upload response of the contract. */
+export interface StoredObject {
+  public_id: string;
+  project_id: string;
+  visibility: Visibility;
+  mime_type: string;
+  size_bytes: number;
+  url: string;
+  expires_at: string | null;
+}
+
+export interface ObjectListItem {
+  public_id: string;
+  original_filename: string;
+  mime_type: string;
+  size_bytes: number;
+  visibility: Visibility;
+  url: string;
+  created_at: string;
+}
+
+/** Bytes that must stay though their object is gone: those of mails that wait to be sent. */
+export interface Pins {
+  isPinned(tx: Tx, public_id: string): boolean;
+}
+
+export interface ObjectsDeps {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  blobs: BlobStore;
+  pins: Pins;
+  public_url: string;
+  allowed_mime_types: readonly string[];
+}
+
+export class Objects {
+  readonly #deps: ObjectsDeps;
+
+  constructor(deps: ObjectsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Makes an object of an uploaded file: bytes first, then the row, so that no row is ever without its bytes. `keep`
+   * records the answer for an Idempotency-Key in the same transaction. Throws AppError `invalid` for bad fields or a
+   * type that is not allowed; then nothing stays behind.
+   */
+  async create(
+    project: { id: number; public_id: string },
+    file: UploadedFile,
+    keep: KeepAnswer,
+  ): Promise<StoredObject> {
+    const { clock, database, blobs } = this.#deps;
+    try {
+      const now = clock.now();
+      const fields = readUploadFields(file.fields, now);
+      const mime_type = await this.#chooseType(file);
+      const row = {
+        public_id: newId(now),
+        project_id: project.id,
+        original_filename: file.filename,
+        mime_type,
+        size_bytes: file.size_bytes,
+        sha256: file.sha256,
+        visibility: fields.visibility,
+        expires_at: fields.expires_at,
+        created_at: now,
+      };
+      await file.upload.commit(row.public_id);
+      const stored = this.#toStored(row, project.public_id);
+      try {
+        await database.write((tx) => {
+          insertObject(tx, row);
+          keep(tx, { status: 201, value: stored });
+        });
+      } catch (error) {
+        await blobs.remove(row.public_id);
+        throw error;
+      }
+      return stored;
+    } catch (error) {
+      await file.upload.abort();
+      throw error;
+    }
+  }
+
+  async #chooseType(file: UploadedFile): Promise<string> {
+    const sniffed = await sniffMediaType(file.head);
+    const mime_type = chooseMediaType({ declared: file.declared_type, sniffed, filename: file.filename });
+    const allowed = this.#deps.allowed_mime_types;
+    if (!isAllowedMediaType({ mime_type, sniffed }, allowed)) {
+      throw invalid({
+        file: [`must be of an allowed type, by its label and by its content: ${allowed.join(', ')}`],
+      });
+    }
+    return mime_type;
+  }
+
+  /** A page of the project's unexpired objects, newest first. */
+  list(project_id: number, query: PageQuery & { visibility?: Visibility | undefined }): Page<ObjectListItem> {
+    const { read } = this.#deps.database;
+    const now_ms = this.#deps.clock.now();
+    const filter = { project_id, visibility: query.visibility };
+    const { total, expired } = countObjects(read, filter, now_ms);
+    return paginate(query, {
+      total,
+      fetch: (limit, offset) =>
+        listObjects(read, filter, { limit, offset, now_ms, has_expired: expired > 0 }),
+    }).map((row) => this.#toListItem(row));
+  }
+
+  /** The object, or null when there is none or it has expired; an expired one is deleted on the way. */
+  async find(public_id: string): Promise<ObjectRow | null> {
+    const row = findObject(this.#deps.database.read, public_id);
+    if (!row) return null;
+    if (row.expires_at === null || row.expires_at > this.#deps.clock.now()) return row;
+    await this.#remove([public_id]);
+    return null;
+  }
+
+  /** Deletes an object of the project, row first. Throws 404; missing bytes are no failure. */
+  async remove(project_id: number, public_id: string): Promise<void> {
+    const row = await this.find(public_id);
+    if (!row || row.project_id !== project_id) throw notFound('Object');
+    await this.#remove([public_id]);
+  }
+
+  /** The project's objects among these ids, in the order asked for; what is missing, foreign or expired is left out. */
+  findMany(tx: Tx, project_id: number, public_ids: readonly string[]): ObjectRow[] {
+    if (public_ids.length === 0) return [];
+    const rows = findObjectsOfProject(tx, project_id, public_ids, this.#deps.clock.now());
+    return public_ids.flatMap((public_id) => rows.find((row) => row.public_id === public_id) ?? []);
+  }
+
+  /** Where the bytes of an object are. */
+  pathOf(public_id: string): string {
+    return this.#deps.blobs.path(public_id);
+  }
+
+  /** Removes bytes that were kept for a waiting mail after their object had been deleted. */
+  async releaseBytes(public_ids: readonly string[]): Promise<void> {
+    const { read } = this.#deps.database;
+    const known = new Set(public_ids.length > 0 ? listKnownIds(read, public_ids) : []);
+    for (const public_id of public_ids) {
+      if (!known.has(public_id) && !this.#deps.pins.isPinned(read, public_id))
+        await this.#deps.blobs.remove(public_id);
+    }
+  }
+
+  /** Deletes all expired objects, a batch a transaction, and returns how many there were. */
+  async sweepExpired(): Promise<number> {
+    let removed = 0;
+    for (;;) {
+      const { unpinned, count } = await this.#deps.database.write((tx) => {
+        const ids = deleteExpiredObjects(tx, this.#deps.clock.now(), SWEEP_BATCH);
+        return { count: ids.length, unpinned: this.#unpinned(tx, ids) };
+      });
+      for (const public_id of unpinned) await this.#deps.blobs.remove(public_id);
+      removed += count;
+      if (count < SWEEP_BATCH) return removed;
+    }
+  }
+
+  /** Removes partial uploads and bytes without a row, which a crash may leave. */
+  sweepOrphans(): ReturnType<BlobStore['sweep']> {
+    const { read } = this.#deps.database;
+    return this.#deps.blobs.sweep((ids) => {
+      const kept = new Set(listKnownIds(read, ids));
+      for (const id of ids) if (!kept.has(id) && this.#deps.pins.isPinned(read, id)) kept.add(id);
+      return kept;
+    });
+  }
+
+  /** How objects take part in the deletion of their project: rows in its transaction, bytes after the commit. */
+  projectCascade() {
+    return {
+      count: (tx: Tx, project: { id: number }) => ({
+        stored_objects: listProjectObjectIds(tx, project.id).length,
+      }),
+      remove: (tx: Tx, project: { id: number }): string[] => listProjectObjectIds(tx, project.id),
+      afterCommit: async (_project: { id: number }, public_ids: unknown): Promise<void> => {
+        if (!Array.isArray(public_ids)) return;
+        for (const id of public_ids) if (typeof id === 'string') await this.#deps.blobs.remove(id);
+      },
+    };
+  }
+
+  async #remove(public_ids: readonly string[]): Promise<void> {
+    const unpinned = await this.#deps.database.write((tx) => {
+      for (const public_id of public_ids) deleteObject(tx, public_id);
+      return this.#unpinned(tx, public_ids);
+    });
+    for (const public_id of unpinned) await this.#deps.blobs.remove(public_id);
+  }
+
+  #unpinned(tx: Tx, public_ids: readonly string[]): string[] {
+    return public_ids.filter((public_id) => !this.#deps.pins.isPinned(tx, public_id));
+  }
+
+  #urlOf(public_id: string): string {
+    return `${this.#deps.public_url}/api/v1/objects/${public_id}`;
+  }
+
+  #toStored(row: Omit<ObjectRow, 'id'>, project_public_id: string): StoredObject {
+    return {
+      public_id: row.public_id,
+      project_id: project_public_id,
+      visibility: row.visibility,
+      mime_type: row.mime_type,
+      size_bytes: row.size_bytes,
+      url: this.#urlOf(row.public_id),
+      expires_at: toIso(row.expires_at),
+    };
+  }
+
+  #toListItem(row: ObjectRow): ObjectListItem {
+    return {
+      public_id: row.public_id,
+      original_filename: row.original_filename,
+      mime_type: row.mime_type,
+      size_bytes: row.size_bytes,
+      visibility: row.visibility,
+      url: this.#urlOf(row.public_id),
+      created_at: toIso(row.created_at),
+    };
+  }
+}
+
+/** The fields beside the file. A field left blank, as forms send it, counts as omitted. */
+export function readUploadFields(
+  fields: Readonly<Record<string, string>>,
+  now_ms: number,
+): { visibility: Visibility; expires_at: number | null } {
+  const errors: Record<string, string[]> = {};
+  const given = (name: string): string | null =>
+    Object.hasOwn(fields, name) ? fields[name]?.trim() || null : null;
+  const visibility = given('visibility') ?? 'private';
+  if (visibility !== 'public' && visibility !== 'private')
+    errors.visibility = ['must be one of: public, private'];
+  const days = given('expires_in_days');
+  const day_count = days !== null && /^\d{1,6}$/.test(days) ? Number(days) : Number.NaN;
+  if (days !== null && !(day_count >= MIN_EXPIRES_IN_DAYS && day_count <= MAX_EXPIRES_IN_DAYS)) {
+    errors.expires_in_days = [`must be a whole number from ${MIN_EXPIRES_IN_DAYS} to ${MAX_EXPIRES_IN_DAYS}`];
+  }
+  const at = given('expires_at');
+  const at_ms = at === null ? null : parseDateTime(at);
+  if (at !== null && at_ms === null)
+    errors.expires_at = ['must be an ISO 8601 date-time, such as 2030-01-31T09:00:00Z'];
+  else if (at_ms !== null && at_ms <= now_ms) errors.expires_at = ['must be in the future'];
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+  return {
+    visibility: visibility === 'public' ? 'public' : 'private',
+    expires_at: at_ms ?? (days === null ? null : now_ms + day_count * DAY_MS),
+  };
+}
+
+/** The failure of a download whose bytes are not there though its row is. */
+export function bytesMissing(logger: Logger, public_id: string): AppError {
+  logger.error('stored file missing', { public_id });
+  return notFound('Object');
+}

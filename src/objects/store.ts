@@ -1,0 +1,165 @@
+/** SQL of stored objects. */
+import { and, count, desc, eq, gt, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
+import { statement, type Tx } from '../platform/database.ts';
+import { readRowCount } from '../platform/row-counts.ts';
+import { type NewObject, type ObjectRow, objects, type Visibility } from './tables.ts';
+
+const VISIBILITIES: readonly Visibility[] = ['public', 'private'];
+
+const insertStatement = statement((tx) =>
+  tx
+    .insert(objects)
+    .values({
+      public_id: sql.placeholder('public_id'),
+      project_id: sql.placeholder('project_id'),
+      original_filename: sql.placeholder('original_filename'),
+      mime_type: sql.placeholder('mime_type'),
+      size_bytes: sql.placeholder('size_bytes'),
+      sha256: sql.placeholder('sha256'),
+      visibility: sql.placeholder('visibility'),
+      expires_at: sql.placeholder('expires_at'),
+      created_at: sql.placeholder('created_at'),
+    })
+    .prepare(),
+);
+
+export function insertObject(tx: Tx, object: NewObject): void {
+  insertStatement(tx).run({ ...object });
+}
+
+const byPublicId = statement((tx) =>
+  tx
+    .select()
+    .from(objects)
+    .where(eq(objects.public_id, sql.placeholder('public_id')))
+    .prepare(),
+);
+
+export function findObject(tx: Tx, public_id: string): ObjectRow | undefined {
+  return byPublicId(tx).get({ public_id });
+}
+
+/** Those of the given objects that belong to the project and have not expired. */
+export function findObjectsOfProject(
+  tx: Tx,
+  project_id: number,
+  public_ids: readonly string[],
+  now_ms: number,
+): ObjectRow[] {
+  return tx
+    .select()
+    .from(objects)
+    .where(
+      and(inArray(objects.public_id, [...public_ids]), eq(objects.project_id, project_id), unexpired(now_ms)),
+    )
+    .all();
+}
+
+/** Which of the given ids have a row. */
+export function listKnownIds(tx: Tx, public_ids: readonly string[]): string[] {
+  return tx
+    .select({ public_id: objects.public_id })
+    .from(objects)
+    .where(inArray(objects.public_id, [...public_ids]))
+    .all()
+    .map((row) => row.public_id);
+}
+
+function unexpired(now_ms: number): SQL | undefined {
+  return or(isNull(objects.expires_at), gt(objects.expires_at, now_ms));
+}
+
+export interface ObjectFilter {
+  project_id: number;
+  visibility?: Visibility | undefined;
+}
+
+const expiredStatement = statement((tx) =>
+  tx
+    .select({ n: count() })
+    .from(objects)
+    .where(
+      and(
+        eq(objects.project_id, sql.placeholder('project_id')),
+        eq(objects.visibility, sql.placeholder('visibility')),
+        lte(objects.expires_at, sql.placeholder('now_ms')),
+      ),
+    )
+    .prepare(),
+);
+
+/**
+ * How many objects a list shows, and how many expired ones the sweeper has yet to remove. Both come from counters and a
+ * partial index, so they cost the same for any number of objects.
+ */
+export function countObjects(
+  tx: Tx,
+  filter: ObjectFilter,
+  now_ms: number,
+): { total: number; expired: number } {
+  const visibilities = filter.visibility ? [filter.visibility] : VISIBILITIES;
+  let stored = 0;
+  let expired = 0;
+  for (const visibility of visibilities) {
+    stored += readRowCount(tx, { list: 'objects', project_id: filter.project_id, facet: visibility });
+    expired += expiredStatement(tx).get({ project_id: filter.project_id, visibility, now_ms })?.n ?? 0;
+  }
+  return { total: stored - expired, expired };
+}
+
+/**
+ * A page of unexpired objects, newest first. Where none has expired, `has_expired` false spares every skipped row a look
+ * into the table.
+ */
+export function listObjects(
+  tx: Tx,
+  filter: ObjectFilter,
+  page: { limit: number; offset: number; now_ms: number; has_expired: boolean },
+): ObjectRow[] {
+  return tx
+    .select()
+    .from(objects)
+    .where(
+      and(
+        eq(objects.project_id, filter.project_id),
+        filter.visibility ? eq(objects.visibility, filter.visibility) : undefined,
+        page.has_expired ? unexpired(page.now_ms) : undefined,
+      ),
+    )
+    .orderBy(desc(objects.id))
+    .limit(page.limit)
+    .offset(page.offset)
+    .all();
+}
+
+/** Deletes the row; true if it was there. */
+export function deleteObject(tx: Tx, public_id: string): boolean {
+  return (
+    tx.delete(objects).where(eq(objects.public_id, public_id)).returning({ id: objects.id }).all().length > 0
+  );
+}
+
+/** Deletes up to `limit` expired rows and returns their ids. */
+export function deleteExpiredObjects(tx: Tx, now_ms: number, limit: number): string[] {
+  const expired = tx
+    .select({ id: objects.id })
+    .from(objects)
+    .where(lte(objects.expires_at, now_ms))
+    .limit(limit);
+  return tx
+    .delete(objects)
+    .where(inArray(objects.id, expired))
+    .returning({ public_id: objects.public_id })
+    .all()
+    .map((row) => row.public_id);
+}
+
+/** Ids of all objects of a project. */
+export function listProjectObjectIds(tx: Tx, project_id: number): string[] {
+  return tx
+    .select({ public_id: objects.public_id })
+    .from(objects)
+    .where(eq(objects.project_id, project_id))
+    .all()
+    .map((row) => row.public_id);
+}

@@ -1,0 +1,146 @@
+/** The compiled executable, as its users run it: commands, a server, kills. Everything started is ended after the file. */
+import { afterAll } from 'bun:test';
+import { join } from 'node:path';
+import { isPlainObject } from '../../src/platform/schema.ts';
+
+export const BINARY = join(import.meta.dir, '../../dist/satchel');
+
+export interface Outcome {
+  exit: number;
+  stdout: string;
+  stderr: string;
+  /** stdout as a JSON object; empty where it is none. */
+  json: Record<string, unknown>;
+}
+
+/** An environment without the settings of whoever runs the tests. */
+function cleanEnvironment(env: Record<string, string>): Record<string, string> {
+  return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '/tmp', ...env };
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isPlainObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Runs a command to its end. */
+export async function satchel(
+  args: string[],
+  options: { env?: Record<string, string>; stdin?: string; cwd?: string } = {},
+): Promise<Outcome> {
+  const child = Bun.spawn([BINARY, ...args], {
+    stdin: new Blob([options.stdin ?? '']),
+    stdout: 'pipe',
+    stderr: 'pipe',
+    env: cleanEnvironment(options.env ?? {}),
+    ...(options.cwd ? { cwd: options.cwd } : {}),
+  });
+  const [stdout, stderr, exit] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { exit, stdout, stderr, json: parseObject(stdout) };
+}
+
+export interface Server {
+  url: string;
+  pid: number;
+  stderr(): string;
+  /** Ends it with a signal and resolves with its exit status. */
+  end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number>;
+  signal(signal: 'SIGTERM'): void;
+  exited: Promise<number>;
+}
+
+const servers = new Set<Server>();
+afterAll(async () => {
+  for (const server of servers) await server.end('SIGKILL');
+});
+
+/** Starts a server on a port of the system's choice; throws with what it printed when it ends before it listens. */
+export async function startServer(
+  data_dir: string,
+  env: Record<string, string> = {},
+  wrap: string[] = [],
+): Promise<Server> {
+  const child = Bun.spawn([...wrap, BINARY, 'serve', '--port', '0', '--data-dir', data_dir], {
+    stdout: 'pipe',
+    stderr: 'pipe',
+    env: cleanEnvironment(env),
+  });
+  let stderr = '';
+  void (async () => {
+    for await (const chunk of child.stderr) stderr += new TextDecoder().decode(chunk);
+  })();
+  let stdout = '';
+  let url = '';
+  for await (const chunk of child.stdout) {
+    stdout += new TextDecoder().decode(chunk);
+    url = /^satchel listening on (http:\S+)$/m.exec(stdout)?.[1] ?? '';
+    if (url !== '') break;
+  }
+  if (url === '') throw new Error(`the server ended with ${await child.exited}: ${stderr}`);
+  const server: Server = {
+    url,
+    pid: child.pid,
+    stderr: () => stderr,
+    exited: child.exited,
+    signal: (signal) => child.kill(signal),
+    async end(signal) {
+      servers.delete(server);
+      child.kill(signal);
+      return child.exited;
+    },
+  };
+  servers.add(server);
+  return server;
+}
+
+/** A project with a key, made by the command line beside the running server or without one. */
+export async function makeKey(data_dir: string, can = 'read,write,email'): Promise<string> {
+  await satchel(['project', 'create', '--name', 'Shop', '--slug', 'shop', '--data-dir', data_dir]);
+  const key = await satchel([
+    'key',
+    'create',
+    '--project',
+    'shop',
+    '--name',
+    'web',
+    '--can',
+    can,
+    '--rate-limit',
+    '1000000',
+    '--data-dir',
+    data_dir,
+    '--json',
+  ]);
+  if (key.exit !== 0) throw new Error(key.stderr);
+  return String(key.json.plaintext_key);
+}
+
+/** Uploads bytes as a public object and returns the answer, or null when the server went away. */
+export async function upload(
+  url: string,
+  key: string,
+  bytes: string,
+): Promise<{ status: number; public_id: string } | null> {
+  const form = new FormData();
+  form.set('file', new Blob([bytes], { type: 'application/x-test' }), 'a.bin');
+  form.set('visibility', 'public');
+  try {
+    const response = await fetch(`${url}/api/v1/objects`, {
+      method: 'POST',
+      headers: { 'X-API-Key': key },
+      body: form,
+    });
+    const body = parseObject(await response.text());
+    return { status: response.status, public_id: String(body.public_id) };
+  } catch {
+    return null;
+  }
+}
