@@ -241,3 +241,26 @@ export const MAX_ASSIGNMENTS = 1_000;
 
 /** Contract, Limits: background CSV imports. */
 export const DEFAULT_IMPORT_ROWS_PER_MINUTE = 500;
+
+/* --- Backups and doctor --------------------------------------------------------------------------------------- */
+
+/** One read and one write of a backup; larger ones gained nothing when measured. */
+export const BACKUP_BUFFER_BYTES = 1024 * 1024;
+/** A backup waits for the disk each time this much is written: a commit of the server never waits behind more. */
+export const BACKUP_PACE_BYTES = 16 * 1024 * 1024;
+/** Headers of entries have some 100 bytes; a longer one is damage. */
+export const MAX_BACKUP_HEADER_BYTES = 64 * 1024;
+/** The first line, with room for a format of six digits. */
+export const MAX_BACKUP_LINE_BYTES = 32;
+/** Files that a restore flushes at once: enough to keep a disk busy, few enough to stay below every limit of open files. */
+export const RESTORE_FLUSHES = 32;
+/** The lowest priority of a process (setpriority(2)): a backup takes what the server leaves. */
+export const BACKUP_NICENESS = 19;
+/** Below this `doctor` warns: room for some hundred uploads of the default limit, so that there is time to act. */
+export const LOW_DISK_BYTES = 1024 ** 3;
+/** Clocks of one machine are corrected in steps of less than this; rows from further ahead mean that it is wrong. */
+export const CLOCK_TOLERANCE_MS = 60_000;
+/** `doctor` counts mails that failed within this time. */
+export const DOCTOR_FAILURES_MS = 24 * 3_600_000;
+/** Ids that a finding lists before it only counts. */
+export const FINDING_EXAMPLES = 3;
