@@ -23,10 +23,20 @@ import {
 } from './queue.ts';
 import type { JobRow } from './tables.ts';
 
-/** How one attempt ended. `apply` runs in the transaction that records it. */
+/**
+ * How one attempt ended. `apply` runs in the transaction that records it; `afterCommit` once that is on disk, for what
+ * is no row, such as files.
+ */
 export type TaskOutcome =
-  | (JobEnd & { apply?: (tx: Tx) => void })
-  | { status: 'retry'; error: string; run_at: number; apply?: (tx: Tx) => void };
+  | (JobEnd & { apply?: (tx: Tx) => void; afterCommit?: () => void })
+  | {
+      status: 'retry';
+      error: string;
+      run_at: number;
+      apply?: (tx: Tx) => void;
+      /** The attempt was cut off by the stop of this process, so that it came to nothing. */
+      is_cut_off?: boolean;
+    };
 
 /** What `begin` decides within the claim: run with this, wait without an attempt being counted, or be over already. */
 export type Beginning<Started> =
@@ -291,7 +301,7 @@ class Engine implements JobEngine {
   /** Records an outcome, waiting out a full disk: what was done to the outside world must not be done again. */
   async #record(job: JobRow, outcome: TaskOutcome): Promise<void> {
     // A stop cuts attempts off; they are put back at the next start, as after a crash, and cost nothing.
-    if (this.#is_stopping && outcome.status === 'retry') return;
+    if (this.#is_stopping && outcome.status === 'retry' && outcome.is_cut_off) return;
     for (;;) {
       try {
         await this.#database.write((tx) => {
@@ -300,6 +310,7 @@ class Engine implements JobEngine {
             postponeJob(tx, job.id, { run_at: outcome.run_at, error: outcome.error });
           else finishJob(tx, job.id, outcome, this.#clock.now());
         });
+        if (outcome.status !== 'retry') outcome.afterCommit?.();
         return;
       } catch (error) {
         if (!this.#database.isFailing() || this.#is_stopping) throw error;

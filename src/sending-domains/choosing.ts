@@ -76,7 +76,8 @@ function refuse(error: AppError, others = ''): Choice {
   return { ok: false, error, explanation: `${error.message} ${others}`.trim() };
 }
 
-function refuseDomain(candidates: readonly Candidate[], domain: string): AppError | null {
+/** Why nothing can be sent from a domain, or null when something can, capacity apart. */
+export function refuseDomain(candidates: readonly Candidate[], domain: string): AppError | null {
   const known = candidates.find((candidate) => candidate.domain === domain);
   if (!known) return invalid({ domain: ['is not a sending domain of this server'] });
   if (!known.is_active) return invalid({ domain: ['is not active at present'] });

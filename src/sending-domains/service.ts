@@ -9,7 +9,7 @@ import { generateDkimKey } from '../platform/dkim.ts';
 import type { Resolver } from '../platform/dns.ts';
 import { canonicalDomain, parseAddress } from '../platform/email-address.ts';
 import { PLATFORM_SCOPE } from '../platform/key-ring.ts';
-import { type Choice, type ChoiceRequest, choose } from './choosing.ts';
+import { type Choice, type ChoiceRequest, choose, refuseDomain } from './choosing.ts';
 import {
   checkDmarc,
   checkRecords,
@@ -167,6 +167,14 @@ export class SendingDomains {
   /** The mailbox for a message, as things stand in this transaction. */
   choose(tx: Tx, request: ChoiceRequest): Choice {
     return choose(store.listCandidates(tx, request.day), request);
+  }
+
+  /** Throws AppError `invalid` under `domain` unless it is known, active and verified. */
+  checkDomain(name: string): void {
+    const { database, clock } = this.#deps;
+    const candidates = store.listCandidates(database.read, utcDay(clock.now()));
+    const refusal = refuseDomain(candidates, canonicalDomain(name) ?? '');
+    if (refusal) throw refusal;
   }
 
   /** Counts one message for a mailbox on a day. */

@@ -1,0 +1,284 @@
+/** Accepting an email: everything is checked and rendered, counted against the quotas and stored in one transaction. */
+import { AppError, type FieldErrors, invalid } from '../errors.ts';
+import {
+  EMAIL_MAX_ATTEMPTS,
+  MAX_ATTACHMENTS,
+  MAX_ATTACHMENTS_BYTES,
+  MAX_COPIES,
+  MAX_DISPLAY_NAME_CHARS,
+  MAX_SUBJECT_CHARS,
+} from '../limits.ts';
+import { secondsToUtcMidnight, utcDay } from '../platform/clock.ts';
+import type { Tx } from '../platform/database.ts';
+import { canonicalDomain, parseAddress } from '../platform/email-address.ts';
+import { newId } from '../platform/ids.ts';
+import { type NewJob, PRIORITY } from '../platform/queue.ts';
+import { countCodePoints } from '../platform/schema.ts';
+import type { Purpose, SendingDomains } from '../sending-domains/service.ts';
+import { insertEmail, takeKeyUsage } from './hot-store.ts';
+import { releaseKeyUsage } from './store.ts';
+import type { AttachmentRecord, EmailSource } from './tables.ts';
+
+/** The type of the jobs that are emails. */
+export const EMAIL_SEND = 'email.send';
+
+/** An email before it is accepted. Its content is rendered: what is accepted is what is sent. */
+export interface NewEmail {
+  project_id: number;
+  /** Whose daily limit it counts towards. */
+  api_key_id: number | null;
+  is_test: boolean;
+  source: EmailSource;
+  to: string;
+  to_name: string | null;
+  cc: readonly string[];
+  bcc: readonly string[];
+  reply_to: string | null;
+  from_name: string | null;
+  subject: string;
+  body_html: string | null;
+  body_text: string | null;
+  /** Slug of the template that the content was made from. */
+  template: string | null;
+  /** The sending domain asked for; null leaves it open. */
+  domain: string | null;
+  /** Public ids of objects of the same project. */
+  attachments: readonly string[];
+  /** Further headers, such as List-Unsubscribe. */
+  headers?: Readonly<Record<string, string>>;
+  /** Only these mailboxes, by address; any unless given. */
+  mailboxes?: readonly string[];
+  /** When it is due, in epoch milliseconds; at once when null. */
+  scheduled_at: number | null;
+  /** Where the request came from, recorded when it named its app. */
+  client: { app_id: string; ip: string | null; user_agent: string | null } | null;
+}
+
+/** What became of an accepted email so far. */
+export interface Accepted {
+  id: string;
+  job_id: string;
+  status: 'queued' | 'scheduled';
+  from_email: string;
+  domain: string;
+  scheduled_at: number | null;
+}
+
+/** An object, as far as an attachment needs it. */
+export interface AttachableObject {
+  public_id: string;
+  original_filename: string;
+  mime_type: string;
+  size_bytes: number;
+}
+
+/** What emails ask of the objects capability. */
+export interface AttachmentSource {
+  /** The project's own, unexpired objects among these. */
+  findMany(tx: Tx, project_id: number, public_ids: readonly string[]): AttachableObject[];
+  /** Where the bytes of an object are. */
+  pathOf(public_id: string): string;
+  /** Called after the pins of these objects were lifted: bytes without an object can go. */
+  releaseBytes(public_ids: readonly string[]): Promise<void>;
+}
+
+export interface AcceptanceDeps {
+  sending_domains: SendingDomains;
+  objects: AttachmentSource;
+  max_body_bytes: number;
+  enqueue(tx: Tx, job: NewJob): string;
+}
+
+/** What a mailbox must be for, by where the mail comes from. */
+export function purposeOf(source: EmailSource): Purpose {
+  return source === 'sequence' || source === 'test' ? 'marketing' : 'transactional';
+}
+
+/**
+ * Accepts an email within the transaction: chooses its mailbox, counts it, pins its attachments, stores it and queues
+ * its job. Throws AppError before it has changed anything: `invalid` by field, `rate_limited` when the quotas of all
+ * mailboxes or of the key are used up, `unavailable` when no mailbox can take it.
+ * `max_attempts` is 1 for a mail that is sent while the client waits.
+ */
+export function acceptEmail(
+  tx: Tx,
+  email: NewEmail,
+  options: { deps: AcceptanceDeps; now_ms: number; max_attempts?: number },
+): Accepted {
+  const { deps, now_ms } = options;
+  const domain = checkEmail(email, { max_body_bytes: deps.max_body_bytes, now_ms });
+  const attachments = findAttachments(tx, email, deps.objects);
+  const quota_day = utcDay(email.scheduled_at ?? now_ms);
+  const choice = deps.sending_domains.choose(tx, {
+    domain,
+    purpose: purposeOf(email.source),
+    day: quota_day,
+    now_ms,
+    ...(email.mailboxes ? { only: email.mailboxes } : {}),
+  });
+  if (!choice.ok) throw choice.error;
+  if (email.api_key_id !== null) countForKey(tx, email.api_key_id, quota_day, now_ms);
+  deps.sending_domains.reserve(tx, choice.mailbox_id, quota_day);
+  const id = newId(now_ms);
+  const status = email.scheduled_at === null ? 'queued' : 'scheduled';
+  const job_id = deps.enqueue(tx, {
+    project_id: email.project_id,
+    type: EMAIL_SEND,
+    priority: priorityOf(email),
+    resource: domain ?? '*',
+    payload: { email_id: id },
+    max_attempts: options.max_attempts ?? EMAIL_MAX_ATTEMPTS,
+    ...(email.scheduled_at === null ? {} : { run_at: email.scheduled_at }),
+  });
+  insertEmail(tx, {
+    id,
+    project_id: email.project_id,
+    job_id,
+    api_key_id: email.api_key_id,
+    source: email.source,
+    is_test: email.is_test,
+    status,
+    requested_domain: domain,
+    mailbox_id: choice.mailbox_id,
+    quota_day,
+    from_email: choice.address,
+    from_name: email.from_name || null,
+    domain: choice.domain,
+    to_email: email.to,
+    to_name: email.to_name || null,
+    cc: email.cc,
+    bcc: email.bcc,
+    reply_to: email.reply_to,
+    subject: email.subject,
+    template: email.template,
+    attachments,
+    headers: email.headers ?? {},
+    // It stays with the mail through every attempt, so that a receiver can tell a second copy from a second mail.
+    message_id: `<${id.toLowerCase()}@${choice.domain}>`,
+    app_id: email.client?.app_id ?? null,
+    ip: email.client?.ip ?? null,
+    user_agent: email.client?.user_agent ?? null,
+    created_at: now_ms,
+    scheduled_at: email.scheduled_at,
+    queued_at: email.scheduled_at === null ? now_ms : null,
+    body_html: email.body_html || null,
+    body_text: email.body_text || null,
+  });
+  return {
+    id,
+    job_id,
+    status,
+    from_email: choice.address,
+    domain: choice.domain,
+    scheduled_at: email.scheduled_at,
+  };
+}
+
+/** Transactional mail goes before scheduled, scheduled before marketing. */
+function priorityOf(email: Pick<NewEmail, 'source' | 'scheduled_at'>): number {
+  if (email.source === 'sequence') return PRIORITY.marketing;
+  return email.source === 'schedule' || email.scheduled_at !== null
+    ? PRIORITY.scheduled
+    : PRIORITY.transactional;
+}
+
+/** Checks all that needs no look at the database, and returns the asked domain in its canonical form. */
+function checkEmail(email: NewEmail, rules: { max_body_bytes: number; now_ms: number }): string | null {
+  const errors: FieldErrors = {};
+  const refuse = (field: string, message: string): void => {
+    errors[field] = [...(errors[field] ?? []), message];
+  };
+  checkHeaderFields(email, refuse);
+  checkBodies(email, rules.max_body_bytes, refuse);
+  checkCopies(email, refuse);
+  if (email.attachments.length > MAX_ATTACHMENTS)
+    refuse('attachments', `must have at most ${MAX_ATTACHMENTS} entries (got ${email.attachments.length})`);
+  if (email.scheduled_at !== null && email.scheduled_at <= rules.now_ms)
+    refuse('scheduled_at', 'must be in the future; without a zone it is UTC');
+  const domain = email.domain === null ? null : canonicalDomain(email.domain);
+  if (email.domain !== null && domain === null) refuse('domain', 'is not a sending domain of this server');
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+  return domain;
+}
+
+type Refuse = (field: string, message: string) => void;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
+const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
+
+/** Nothing of a client's may begin a header line of its own. */
+function checkHeaderFields(email: NewEmail, refuse: Refuse): void {
+  const fields = {
+    subject: email.subject,
+    to_name: email.to_name ?? '',
+    from_name: email.from_name ?? '',
+  };
+  for (const [field, value] of Object.entries(fields)) {
+    if (CONTROL.test(value)) refuse(field, 'must have no line breaks or other control characters');
+  }
+  for (const field of ['to_name', 'from_name'] as const) {
+    const length = countCodePoints(fields[field]);
+    if (length > MAX_DISPLAY_NAME_CHARS)
+      refuse(field, `must have at most ${MAX_DISPLAY_NAME_CHARS} characters (got ${length})`);
+  }
+  const length = countCodePoints(email.subject);
+  if (email.subject.trim() === '') refuse('subject', 'is required unless a template is named');
+  else if (length > MAX_SUBJECT_CHARS)
+    refuse('subject', `must have at most ${MAX_SUBJECT_CHARS} characters (got ${length})`);
+}
+
+function checkBodies(email: NewEmail, max_bytes: number, refuse: Refuse): void {
+  if (!email.body_html && !email.body_text)
+    refuse('body_html', 'or body_text is required unless a template is named');
+  for (const field of ['body_html', 'body_text'] as const) {
+    const body = email[field] ?? '';
+    // A code unit is at least one byte and at most three, so most bodies need no counting.
+    const bytes = body.length * 3 <= max_bytes ? 0 : Buffer.byteLength(body);
+    if (bytes > max_bytes) refuse(field, `must have at most ${max_bytes} bytes (got ${bytes})`);
+  }
+}
+
+function checkCopies(email: NewEmail, refuse: Refuse): void {
+  for (const field of ['cc', 'bcc'] as const) {
+    if (email[field].length > MAX_COPIES)
+      refuse(field, `must have at most ${MAX_COPIES} entries (got ${email[field].length})`);
+    if (email[field].some((address) => !parseAddress(address))) refuse(field, 'must hold email addresses');
+  }
+  for (const field of ['to', 'reply_to'] as const) {
+    const address = email[field];
+    if (address !== null && !parseAddress(address)) refuse(field, 'must be an email address');
+  }
+}
+
+/** Looked up within the transaction that pins them, so that no deletion comes between. */
+function findAttachments(tx: Tx, email: NewEmail, objects: AttachmentSource): AttachmentRecord[] {
+  const ids = [...new Set(email.attachments)];
+  if (ids.length === 0) return [];
+  const found = objects.findMany(tx, email.project_id, ids);
+  if (found.length < ids.length) {
+    throw invalid({ attachments: ['must be ids of stored objects of this project that have not expired'] });
+  }
+  const bytes = found.reduce((sum, object) => sum + object.size_bytes, 0);
+  if (bytes > MAX_ATTACHMENTS_BYTES) {
+    throw invalid({
+      attachments: [`must have at most ${MAX_ATTACHMENTS_BYTES} bytes in all (got ${bytes})`],
+    });
+  }
+  return found.map((object) => ({
+    public_id: object.public_id,
+    filename: object.original_filename,
+    mime_type: object.mime_type,
+    size_bytes: object.size_bytes,
+  }));
+}
+
+function countForKey(tx: Tx, api_key_id: number, day: string, now_ms: number): void {
+  const count = takeKeyUsage(tx, api_key_id, day);
+  if (!count || count.email_daily_limit === null || count.n <= count.email_daily_limit) return;
+  releaseKeyUsage(tx, api_key_id, day);
+  throw new AppError(
+    'rate_limited',
+    `This API key has used up its ${count.email_daily_limit} messages of the day (UTC).`,
+    { retry_after_s: secondsToUtcMidnight(now_ms) },
+  );
+}

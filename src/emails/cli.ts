@@ -1,0 +1,93 @@
+/** `satchel email`: why an email was or was not sent, what was captured, and queueing failed ones again. */
+import { invalid } from '../errors.ts';
+import { CAPTURED_LIST_ROWS } from '../limits.ts';
+import { type Cli, EXIT, formatTable, textOption } from '../platform/cli.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/clock.ts';
+import { parseDateTime } from '../platform/schema.ts';
+import type { Emails } from './service.ts';
+
+interface Needs {
+  emails: Emails;
+  clock: Clock;
+}
+
+type Noun = ReturnType<Cli<unknown>['noun']>;
+
+export function registerEmailCommands<S extends Needs>(cli: Cli<S>): void {
+  const email = cli.noun('email', 'why an email was or was not sent, what was captured, trying again');
+  cli.verb(email, 'why <id>', 'what happened to an email, and what comes next').action(
+    cli.action(async ({ services }, _options, id = '') => {
+      const { email: record, story } = services.emails.explain(id);
+      return { json: { ...record, story }, text: story.join('\n') };
+    }),
+  );
+  registerCaptured(cli, email);
+  registerRetry(cli, email);
+}
+
+function registerCaptured<S extends Needs>(cli: Cli<S>, email: Noun): void {
+  cli
+    .verb(
+      email,
+      'captured [id]',
+      'what capturing mailboxes and test keys hold; with an id the message itself',
+    )
+    .action(
+      cli.action(async ({ services }, _options, id) => {
+        if (id !== undefined) {
+          const message = services.emails.readCaptured(id);
+          return { json: message, text: message.raw };
+        }
+        const messages = services.emails.listCaptured(CAPTURED_LIST_ROWS);
+        return {
+          json: messages,
+          text: formatTable(
+            ['email', 'captured', 'from', 'to', 'subject'],
+            messages.map((one) => [one.email_id, one.captured_at, one.from, one.to.join(', '), one.subject]),
+            'Nothing was captured yet.',
+          ),
+        };
+      }),
+    );
+}
+
+function registerRetry<S extends Needs>(cli: Cli<S>, email: Noun): void {
+  cli
+    .verb(email, 'retry [ids...]', 'queue failed or bounced emails again')
+    .option('--failed', 'all that failed since --since')
+    .option('--since <time>', 'such as 2030-01-31T09:00:00Z, 90m, 6h or 2d')
+    .action(
+      cli.action(async ({ services }, options, ...ids) => {
+        const is_bulk = options.failed === true;
+        const since = textOption(options, 'since');
+        if (is_bulk === ids.length > 0 || is_bulk !== (since !== undefined))
+          throw invalid({ _: ['Name the emails, or give --failed together with --since.'] });
+        const chosen =
+          since === undefined ? ids : services.emails.listFailed(sinceOf(since, services.clock.now()));
+        const results = await services.emails.retry(chosen);
+        const queued = results.flatMap((result) => ('job_id' in result ? [result] : []));
+        const refused = results.flatMap((result) => ('refusal' in result ? [result] : []));
+        return {
+          json: { queued, refused },
+          text: [
+            ...queued.map((one) => `${one.id} is queued again`),
+            ...refused.map((one) => `${one.id} is not queued: ${one.refusal}`),
+            `${queued.length} queued, ${refused.length} not`,
+          ].join('\n'),
+          exit: refused.length > 0 ? EXIT.refused : EXIT.done,
+        };
+      }),
+    );
+}
+
+const UNITS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
+
+/** A moment, or how long ago it was. */
+function sinceOf(text: string, now_ms: number): number {
+  const ago = /^(\d{1,6})([mhd])$/.exec(text);
+  if (ago) return now_ms - Number(ago[1]) * (UNITS[ago[2] ?? ''] ?? 0);
+  const at = parseDateTime(text);
+  if (at === null)
+    throw invalid({ since: ['must be a time such as 2030-01-31T09:00:00Z, or 90m, 6h, 2d ago'] });
+  return at;
+}

@@ -1,0 +1,72 @@
+/** Queueing failed emails again, as an operator asks for it. */
+import { EMAIL_MAX_ATTEMPTS } from '../limits.ts';
+import { utcDay } from '../platform/clock.ts';
+import type { Tx } from '../platform/database.ts';
+import { PRIORITY } from '../platform/queue.ts';
+import { type AcceptanceDeps, EMAIL_SEND, purposeOf } from './acceptance.ts';
+import { findEmail, hasBody, insertPins, updateEmail } from './store.ts';
+import type { EmailRow } from './tables.ts';
+
+export type RetryResult = { id: string; job_id: string } | { id: string; refusal: string };
+
+/**
+ * Gives a failed or bounced email a new job with all its attempts, and today's quota where its own day is over. Only
+ * recipients that no relay has taken are addressed. A refusal changes nothing.
+ */
+export function retryEmail(
+  tx: Tx,
+  id: string,
+  options: { deps: Pick<AcceptanceDeps, 'sending_domains' | 'objects' | 'enqueue'>; now_ms: number },
+): RetryResult {
+  const { deps, now_ms } = options;
+  const email = findEmail(tx, id);
+  if (!email) return { id, refusal: 'there is no such email' };
+  if (email.status !== 'failed' && email.status !== 'bounced')
+    return { id, refusal: `it is ${email.status}; only failed and bounced emails can be tried again` };
+  if (!hasBody(tx, id)) return { id, refusal: 'its content is no longer kept' };
+  const attachments = email.attachments.map((attachment) => attachment.public_id);
+  const found = deps.objects.findMany(tx, email.project_id, attachments);
+  if (found.length < attachments.length) return { id, refusal: 'an attachment has been deleted meanwhile' };
+  const place = takePlace(tx, email, options);
+  if ('refusal' in place) return { id, refusal: place.refusal };
+  insertPins(tx, id, attachments);
+  const job_id = deps.enqueue(tx, {
+    project_id: email.project_id,
+    type: EMAIL_SEND,
+    priority: email.source === 'sequence' ? PRIORITY.marketing : PRIORITY.transactional,
+    resource: email.requested_domain ?? '*',
+    payload: { email_id: id },
+    max_attempts: EMAIL_MAX_ATTEMPTS,
+  });
+  updateEmail(tx, id, {
+    ...place,
+    job_id,
+    status: 'queued',
+    queued_at: now_ms,
+    refused: [],
+    error: null,
+    bounce_type: null,
+    failed_at: null,
+    bounced_at: null,
+  });
+  return { id, job_id };
+}
+
+/** The place it has in its day's quota stays its own; on another day it needs a new one. */
+function takePlace(
+  tx: Tx,
+  email: EmailRow,
+  { deps, now_ms }: { deps: Pick<AcceptanceDeps, 'sending_domains'>; now_ms: number },
+): { mailbox_id?: number; quota_day?: string } | { refusal: string } {
+  const day = utcDay(now_ms);
+  if (email.quota_day === day) return {};
+  const choice = deps.sending_domains.choose(tx, {
+    domain: email.requested_domain,
+    purpose: purposeOf(email.source),
+    day,
+    now_ms,
+  });
+  if (!choice.ok) return { refusal: choice.error.message };
+  deps.sending_domains.reserve(tx, choice.mailbox_id, day);
+  return { mailbox_id: choice.mailbox_id, quota_day: day };
+}

@@ -1,0 +1,71 @@
+/** Endpoints of emails: sending, the log, and cancelling what is scheduled. */
+import { dataRoute, Reply, type Route } from '../platform/http.ts';
+import { hashRequest, idempotencyKeyOf } from '../platform/idempotency.ts';
+import { emailListQuery, emailRecord, sendBody, sendResult } from './schemas.ts';
+import type { Emails } from './service.ts';
+
+const TAG = 'Emails';
+
+export function emailRoutes(emails: Emails): Route[] {
+  return [
+    dataRoute({
+      method: 'POST',
+      path: '/emails/send',
+      needs: ['email'],
+      status: 202,
+      tag: TAG,
+      summary: 'Send one email',
+      description:
+        'Raw, or from a template. Queued (202) unless `queue` is false or `scheduled_at` is given (201). ' +
+        'With an Idempotency-Key the same request is answered once more instead of sent once more.',
+      body: sendBody,
+      response: sendResult,
+      async handle({ ctx, caller, body, raw }) {
+        const answer = await emails.send(caller, body, {
+          idempotency_key: idempotencyKeyOf(ctx.request.headers),
+          hash: () => hashRequest('POST', '/emails/send', raw),
+          ip: ctx.ip,
+          user_agent: ctx.user_agent,
+        });
+        return new Reply(answer.status, answer.value);
+      },
+    }),
+    dataRoute({
+      method: 'GET',
+      path: '/emails',
+      needs: ['read'],
+      tag: TAG,
+      summary: 'The email log, newest first',
+      query: emailListQuery,
+      response: emailRecord,
+      handle: ({ caller, query }) => emails.list(projectOf(caller), query),
+    }),
+    dataRoute({
+      method: 'GET',
+      path: '/emails/:id',
+      needs: ['read'],
+      tag: TAG,
+      summary: 'The delivery record of one email',
+      response: emailRecord,
+      load: ({ ctx, caller }) => emails.get(projectOf(caller), ctx.params.id ?? ''),
+      handle: ({ resource }) => resource,
+    }),
+    dataRoute({
+      method: 'DELETE',
+      path: '/emails/:id/schedule',
+      needs: ['email'],
+      tag: TAG,
+      summary: 'Cancel a scheduled email',
+      description: 'Answers its log. 409 when it is not scheduled any more.',
+      response: emailRecord,
+      handle: ({ ctx, caller }) => emails.cancel(projectOf(caller), ctx.params.id ?? ''),
+    }),
+  ];
+}
+
+function projectOf(caller: { project_id: number; project_public_id: string }): {
+  id: number;
+  public_id: string;
+} {
+  return { id: caller.project_id, public_id: caller.project_public_id };
+}

@@ -1,0 +1,232 @@
+/** SQL of the email log beyond what every email passes through (`hot-store.ts`): lists, stories, captures, sweeps. */
+import { and, asc, count, desc, eq, gte, inArray, isNull, lt, type SQL, sql } from 'drizzle-orm';
+import { encodeTime } from 'ulid';
+import { statement, type Tx } from '../platform/database.ts';
+import { type JobRow, jobs } from '../platform/tables.ts';
+import {
+  type AttemptRow,
+  attachmentPins,
+  capturedMessages,
+  type EmailRow,
+  type EmailStatus,
+  emailAttempts,
+  emailBodies,
+  emails,
+  keyUsage,
+} from './tables.ts';
+
+export function findEmail(tx: Tx, id: string): EmailRow | undefined {
+  return tx.select().from(emails).where(eq(emails.id, id)).get();
+}
+
+export interface EmailFilter {
+  project_id: number;
+  status?: EmailStatus | undefined;
+  to?: string | undefined;
+  template?: string | undefined;
+  /** Accepted at or after, and before. */
+  from_ms?: number | undefined;
+  until_ms?: number | undefined;
+}
+
+/** Ids begin with the moment of acceptance, so that the index on them answers questions of time too. */
+function firstIdOf(ms: number): string {
+  return encodeTime(ms, 10);
+}
+
+function conditionOf(filter: EmailFilter): SQL | undefined {
+  return and(
+    eq(emails.project_id, filter.project_id),
+    filter.status === undefined ? undefined : eq(emails.status, filter.status),
+    filter.to === undefined ? undefined : eq(emails.to_email, filter.to),
+    filter.template === undefined ? undefined : eq(emails.template, filter.template),
+    filter.from_ms === undefined ? undefined : gte(emails.id, firstIdOf(filter.from_ms)),
+    filter.until_ms === undefined ? undefined : lt(emails.id, firstIdOf(filter.until_ms)),
+  );
+}
+
+export function countEmails(tx: Tx, filter: EmailFilter): number {
+  return tx.select({ n: count() }).from(emails).where(conditionOf(filter)).get()?.n ?? 0;
+}
+
+/** Newest first. */
+export function listEmails(tx: Tx, filter: EmailFilter, limit: number, offset: number): EmailRow[] {
+  return tx
+    .select()
+    .from(emails)
+    .where(conditionOf(filter))
+    .orderBy(desc(emails.id))
+    .limit(limit)
+    .offset(offset)
+    .all();
+}
+
+export function listAttempts(tx: Tx, email_id: string): AttemptRow[] {
+  return tx
+    .select()
+    .from(emailAttempts)
+    .where(eq(emailAttempts.email_id, email_id))
+    .orderBy(asc(emailAttempts.id))
+    .all();
+}
+
+/** Marks attempts that never ended. */
+export function interruptAttempts(tx: Tx, email_id: string, now_ms: number): void {
+  tx.update(emailAttempts)
+    .set({ outcome: 'interrupted', finished_at: now_ms })
+    .where(and(eq(emailAttempts.email_id, email_id), isNull(emailAttempts.finished_at)))
+    .run();
+}
+
+export function updateEmail(tx: Tx, id: string, changes: Partial<EmailRow>): void {
+  tx.update(emails).set(changes).where(eq(emails.id, id)).run();
+}
+
+export function hasBody(tx: Tx, email_id: string): boolean {
+  const found = tx
+    .select({ id: emailBodies.email_id })
+    .from(emailBodies)
+    .where(eq(emailBodies.email_id, email_id));
+  return found.get() !== undefined;
+}
+
+export function releaseKeyUsage(tx: Tx, api_key_id: number, day: string): void {
+  tx.update(keyUsage)
+    .set({ n: sql`max(0, ${keyUsage.n} - 1)` })
+    .where(and(eq(keyUsage.api_key_id, api_key_id), eq(keyUsage.day, day)))
+    .run();
+}
+
+/** Emails that failed at or after a moment, oldest first. */
+export function listFailedIds(tx: Tx, since_ms: number): string[] {
+  return tx
+    .select({ id: emails.id })
+    .from(emails)
+    .where(and(sql`${emails.status} = 'failed'`, gte(emails.failed_at, since_ms)))
+    .orderBy(asc(emails.failed_at), asc(emails.id))
+    .all()
+    .map((row) => row.id);
+}
+
+/* --- Pins ------------------------------------------------------------------------------------------------------- */
+
+const pinOf = statement((tx) =>
+  tx
+    .select({ email_id: attachmentPins.email_id })
+    .from(attachmentPins)
+    .where(eq(attachmentPins.object_public_id, sql.placeholder('public_id')))
+    .limit(1)
+    .prepare(),
+);
+
+export function isPinned(tx: Tx, object_public_id: string): boolean {
+  return pinOf(tx).get({ public_id: object_public_id }) !== undefined;
+}
+
+export function insertPins(tx: Tx, email_id: string, object_public_ids: readonly string[]): void {
+  if (object_public_ids.length === 0) return;
+  tx.insert(attachmentPins)
+    .values(object_public_ids.map((object_public_id) => ({ email_id, object_public_id })))
+    .onConflictDoNothing()
+    .run();
+}
+
+export function deletePins(tx: Tx, email_id: string): void {
+  tx.delete(attachmentPins).where(eq(attachmentPins.email_id, email_id)).run();
+}
+
+/* --- Captures --------------------------------------------------------------------------------------------------- */
+
+export type NewCapture = Omit<typeof capturedMessages.$inferInsert, 'id'>;
+export type CapturedRow = typeof capturedMessages.$inferSelect;
+
+export function insertCaptured(tx: Tx, message: NewCapture): void {
+  tx.insert(capturedMessages).values(message).run();
+}
+
+/** Newest first. */
+export function listCaptured(
+  tx: Tx,
+  limit: number,
+): { message: Omit<CapturedRow, 'raw'>; email: EmailRow }[] {
+  const { raw: _raw, ...columns } = {
+    id: capturedMessages.id,
+    email_id: capturedMessages.email_id,
+    mailbox: capturedMessages.mailbox,
+    envelope: capturedMessages.envelope,
+    captured_at: capturedMessages.captured_at,
+    raw: undefined,
+  };
+  return tx
+    .select({ message: columns, email: emails })
+    .from(capturedMessages)
+    .innerJoin(emails, eq(emails.id, capturedMessages.email_id))
+    .orderBy(desc(capturedMessages.id))
+    .limit(limit)
+    .all();
+}
+
+/** What was captured of one email, newest first. */
+export function listCapturedOf(tx: Tx, email_id: string): CapturedRow[] {
+  return tx
+    .select()
+    .from(capturedMessages)
+    .where(eq(capturedMessages.email_id, email_id))
+    .orderBy(desc(capturedMessages.id))
+    .all();
+}
+
+/* --- Sweeps ----------------------------------------------------------------------------------------------------- */
+
+const ENDED: EmailStatus[] = [
+  'sent',
+  'delivered',
+  'bounced',
+  'complained',
+  'suppressed',
+  'failed',
+  'canceled',
+];
+const ended_at = sql<number>`max(${emails.created_at}, coalesce(${emails.sent_at}, 0), coalesce(${emails.failed_at}, 0), coalesce(${emails.bounced_at}, 0), coalesce(${emails.scheduled_at}, 0))`;
+
+/** Forgets what ended emails held, up to `limit` of those that ended before a moment; returns how many. */
+export function deleteOldBodies(tx: Tx, before_ms: number, limit: number): number {
+  const old = tx
+    .select({ id: emails.id })
+    .from(emailBodies)
+    .innerJoin(emails, eq(emails.id, emailBodies.email_id))
+    .where(
+      and(
+        lt(emailBodies.email_id, firstIdOf(before_ms)),
+        inArray(emails.status, ENDED),
+        lt(ended_at, before_ms),
+      ),
+    )
+    .limit(limit)
+    .all()
+    .map((row) => row.id);
+  if (old.length === 0) return 0;
+  tx.delete(capturedMessages).where(inArray(capturedMessages.email_id, old)).run();
+  tx.delete(emailBodies).where(inArray(emailBodies.email_id, old)).run();
+  return old.length;
+}
+
+/** Deletes log rows whose body is gone, up to `limit` of those accepted before a moment; returns how many. */
+export function deleteOldEmails(tx: Tx, before_ms: number, limit: number): number {
+  const old = tx
+    .select({ id: emails.id })
+    .from(emails)
+    .where(and(lt(emails.id, firstIdOf(before_ms)), inArray(emails.status, ENDED), lt(ended_at, before_ms)))
+    .limit(limit);
+  return tx.delete(emails).where(inArray(emails.id, old)).returning({ id: emails.id }).all().length;
+}
+
+export function deleteKeyUsageBefore(tx: Tx, day: string): void {
+  tx.delete(keyUsage).where(lt(keyUsage.day, day)).run();
+}
+
+/* --- Jobs ------------------------------------------------------------------------------------------------------- */
+
+export function findJob(tx: Tx, id: string): JobRow | undefined {
+  return tx.select().from(jobs).where(eq(jobs.id, id)).get();
+}

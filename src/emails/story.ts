@@ -1,0 +1,110 @@
+/** `satchel email why`: what happened to an email, and what comes next, in plain words. */
+import { toIso } from '../platform/clock.ts';
+import type { JobRow } from '../platform/tables.ts';
+import type { AttemptRow, EmailRow } from './tables.ts';
+
+export interface StoryFacts {
+  email: EmailRow;
+  attempts: readonly AttemptRow[];
+  job: JobRow | null;
+  /** Name of the key it was accepted with, where it still exists. */
+  key: string | null;
+  project: string | null;
+  has_body: boolean;
+}
+
+/** One sentence a line, in the order of time. */
+export function tellStory(facts: StoryFacts): string[] {
+  const { email, attempts } = facts;
+  return [
+    tellAcceptance(facts),
+    ...(email.scheduled_at === null ? [] : [`It was to be sent at ${toIso(email.scheduled_at)}.`]),
+    ...attempts.flatMap(tellAttempt),
+    ...tellRecipients(email),
+    tellState(facts),
+    ...tellNext(facts),
+  ];
+}
+
+function tellAcceptance({ email, key, project }: StoryFacts): string {
+  const origins = {
+    api: 'by an API request',
+    schedule: 'for a run of a schedule',
+    sequence: 'for a step of a sequence',
+    confirmation: 'to confirm a sign-up',
+    test: 'as a test of a sequence step',
+  };
+  const by_key =
+    email.api_key_id === null
+      ? ''
+      : key === null
+        ? ` with API key ${email.api_key_id}, which is gone`
+        : ` with the API key ${key} (${email.api_key_id})`;
+  const app = email.app_id === null ? '' : `, from the app ${email.app_id}`;
+  const domain =
+    email.requested_domain === null ? 'no domain was asked for' : `${email.requested_domain} was asked for`;
+  const test = email.is_test ? ' It is a test: it is captured, not sent.' : '';
+  const where = project === null ? '' : ` in project ${project}`;
+  return `Accepted ${toIso(email.created_at)} ${origins[email.source]}${by_key}${where}${app}; ${domain}.${test}`;
+}
+
+function tellAttempt(attempt: AttemptRow): string[] {
+  const words = {
+    sent: 'was taken',
+    captured: 'was captured',
+    refused: 'was refused',
+    deferred: 'was deferred',
+    unreachable: 'could not reach its relay',
+    interrupted: 'was cut off by a crash or a stop',
+  };
+  const end =
+    attempt.outcome === null
+      ? 'is under way.'
+      : `${words[attempt.outcome]}${attempt.smtp_response ? `: ${attempt.smtp_response}` : '.'}`;
+  return [
+    `Attempt ${attempt.attempt}, ${toIso(attempt.started_at)}, from ${attempt.mailbox} ${end}`,
+    `  Chosen: ${attempt.choice}`,
+  ];
+}
+
+function tellRecipients(email: EmailRow): string[] {
+  const all = [email.to_email, ...email.cc, ...email.bcc];
+  if (all.length === 1 || (email.taken.length === 0 && email.refused.length === 0)) return [];
+  const refused = email.refused.map((recipient) => `${recipient.address} (${recipient.response})`);
+  return [
+    `Taken for: ${email.taken.join(', ') || 'nobody'}.`,
+    ...(refused.length > 0 ? [`Refused for: ${refused.join(', ')}.`] : []),
+  ];
+}
+
+function tellState({ email }: StoryFacts): string {
+  const since =
+    email.complained_at ??
+    email.delivered_at ??
+    email.bounced_at ??
+    email.failed_at ??
+    email.sent_at ??
+    email.queued_at ??
+    null;
+  const reason = email.error === null ? '' : ` ${email.error.replace(/\.?$/, '.')}`;
+  return `Its status is ${email.status}${since === null ? '' : ` since ${toIso(since)}`}.${reason}`;
+}
+
+function tellNext({ email, job, has_body }: StoryFacts): string[] {
+  if (job?.status === 'pending') {
+    const tries = job.attempts - job.interruptions;
+    const when = job.run_at === 0 ? 'as soon as the server gets to it' : `at ${toIso(job.run_at)}`;
+    const what =
+      tries === 0 ? 'The first attempt comes' : `Attempt ${tries + 1} of ${job.max_attempts} comes`;
+    return [`Next: ${what} ${when}.`];
+  }
+  if (job?.status === 'processing') return ['Next: an attempt is under way.'];
+  if (email.status === 'failed' || email.status === 'bounced') {
+    return [
+      has_body
+        ? `Next: nothing by itself. To try again: satchel email retry ${email.id}`
+        : 'Next: nothing. Its content is no longer kept, so it cannot be tried again.',
+    ];
+  }
+  return ['Next: nothing; this is its end.'];
+}

@@ -1,0 +1,131 @@
+/** Drizzle definitions of the email log, what was sent, every attempt at it, and what was captured. */
+import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+export type EmailSource = 'api' | 'schedule' | 'sequence' | 'confirmation' | 'test';
+
+export const EMAIL_STATUSES = [
+  'scheduled',
+  'queued',
+  'sending',
+  'sent',
+  'delivered',
+  'bounced',
+  'complained',
+  'suppressed',
+  'failed',
+  'canceled',
+] as const;
+export type EmailStatus = (typeof EMAIL_STATUSES)[number];
+
+/** An attachment as it was at acceptance; its object may be gone by now. */
+export interface AttachmentRecord {
+  public_id: string;
+  filename: string;
+  mime_type: string;
+  size_bytes: number;
+}
+
+/** A recipient that a relay would not take, with its words. */
+export interface RefusedRecord {
+  address: string;
+  smtp_code: number | null;
+  response: string;
+}
+
+export const emails = sqliteTable('emails', {
+  id: text().primaryKey(),
+  project_id: integer().notNull(),
+  job_id: text(),
+  api_key_id: integer(),
+  source: text().$type<EmailSource>().notNull(),
+  is_test: integer({ mode: 'boolean' }).notNull(),
+  status: text().$type<EmailStatus>().notNull(),
+  requested_domain: text(),
+  mailbox_id: integer(),
+  quota_day: text(),
+  from_email: text().notNull(),
+  from_name: text(),
+  domain: text().notNull(),
+  to_email: text().notNull(),
+  to_name: text(),
+  cc: text({ mode: 'json' }).$type<string[]>().notNull(),
+  bcc: text({ mode: 'json' }).$type<string[]>().notNull(),
+  reply_to: text(),
+  subject: text().notNull(),
+  template: text(),
+  attachments: text({ mode: 'json' }).$type<AttachmentRecord[]>().notNull(),
+  headers: text({ mode: 'json' }).$type<Record<string, string>>().notNull(),
+  message_id: text().notNull(),
+  taken: text({ mode: 'json' }).$type<string[]>().notNull(),
+  refused: text({ mode: 'json' }).$type<RefusedRecord[]>().notNull(),
+  attempts: integer().notNull(),
+  smtp_code: integer(),
+  smtp_response: text(),
+  bounce_type: text().$type<'permanent' | 'transient'>(),
+  error: text(),
+  app_id: text(),
+  ip: text(),
+  user_agent: text(),
+  created_at: integer().notNull(),
+  scheduled_at: integer(),
+  queued_at: integer(),
+  sent_at: integer(),
+  delivered_at: integer(),
+  opened_at: integer(),
+  clicked_at: integer(),
+  bounced_at: integer(),
+  complained_at: integer(),
+  failed_at: integer(),
+});
+export type EmailRow = typeof emails.$inferSelect;
+
+export const emailBodies = sqliteTable('email_bodies', {
+  email_id: text().primaryKey(),
+  body_html: text(),
+  body_text: text(),
+});
+
+/** `captured` is a message that was kept instead of delivered; `interrupted` one that a crash or a stop cut off. */
+export type AttemptOutcome = 'sent' | 'captured' | 'refused' | 'deferred' | 'unreachable' | 'interrupted';
+
+export const emailAttempts = sqliteTable('email_attempts', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  email_id: text().notNull(),
+  attempt: integer().notNull(),
+  mailbox: text().notNull(),
+  choice: text().notNull(),
+  started_at: integer().notNull(),
+  finished_at: integer(),
+  outcome: text().$type<AttemptOutcome>(),
+  smtp_code: integer(),
+  smtp_response: text(),
+});
+export type AttemptRow = typeof emailAttempts.$inferSelect;
+
+export const capturedMessages = sqliteTable('captured_messages', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  email_id: text().notNull(),
+  mailbox: text().notNull(),
+  envelope: text({ mode: 'json' }).$type<{ from: string; to: string[] }>().notNull(),
+  raw: blob({ mode: 'buffer' }).notNull(),
+  captured_at: integer().notNull(),
+});
+
+export const attachmentPins = sqliteTable(
+  'attachment_pins',
+  {
+    email_id: text().notNull(),
+    object_public_id: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.object_public_id, table.email_id] })],
+);
+
+export const keyUsage = sqliteTable(
+  'key_usage',
+  {
+    api_key_id: integer().notNull(),
+    day: text().notNull(),
+    n: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.api_key_id, table.day] })],
+);

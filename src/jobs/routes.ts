@@ -1,0 +1,51 @@
+/** Endpoints for polling jobs. */
+import { MAX_NAME_CHARS } from '../limits.ts';
+import { dataRoute, type Route } from '../platform/http.ts';
+import { pageQuery } from '../platform/pagination.ts';
+import { dateTime, nullable, oneOf, t, text, ulid } from '../platform/schema.ts';
+import type { Jobs } from './service.ts';
+
+const STATUSES = ['pending', 'processing', 'completed', 'failed'] as const;
+
+const job = t.Object({
+  id: ulid(),
+  type: t.String(),
+  status: oneOf(STATUSES),
+  attempts: t.Integer(),
+  result: nullable(t.Record(t.String(), t.Unknown())),
+  error: nullable(t.String()),
+  queued_at: dateTime(),
+  started_at: nullable(dateTime()),
+  finished_at: nullable(dateTime()),
+});
+
+export function jobRoutes(jobs: Jobs): Route[] {
+  return [
+    dataRoute({
+      method: 'GET',
+      path: '/jobs',
+      needs: ['read'],
+      family: 'wrapped',
+      tag: 'Jobs',
+      summary: 'Jobs of the project, newest first',
+      query: t.Object({
+        ...pageQuery,
+        status: t.Optional(oneOf(STATUSES)),
+        type: t.Optional(text({ min: 1, max: MAX_NAME_CHARS, description: 'Such as email.send.' })),
+      }),
+      response: job,
+      handle: ({ caller, query }) => jobs.list(caller.project_id, query),
+    }),
+    dataRoute({
+      method: 'GET',
+      path: '/jobs/:job_id',
+      needs: ['read'],
+      family: 'wrapped',
+      tag: 'Jobs',
+      summary: 'One job',
+      response: job,
+      load: ({ ctx, caller }) => jobs.get(caller.project_id, ctx.params.job_id ?? ''),
+      handle: ({ resource }) => resource,
+    }),
+  ];
+}
