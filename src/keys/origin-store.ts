@@ -2,8 +2,12 @@
 import { and, count, desc, eq, sql } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/sqlite-core';
 import { statement, type Tx } from '../platform/database.ts';
-import type { OriginRule, OriginType } from './origins.ts';
 import { type GlobalOriginRow, globalOrigins, keyOrigins, type OriginRow } from './tables.ts';
+
+export type StoredRule = Pick<
+  OriginRow,
+  'id' | 'type' | 'value' | 'sha256_fingerprints' | 'sha1_fingerprints'
+>;
 
 const rulesOfKey = statement((tx) =>
   unionAll(
@@ -33,7 +37,7 @@ const rulesOfKey = statement((tx) =>
 );
 
 /** The rules that a restricted key goes by, its own and the global ones, in one read. */
-export function listRulesOfKey(read: Tx, api_key_id: number): { own: OriginRule[]; global: OriginRule[] } {
+export function listRulesOfKey(read: Tx, api_key_id: number): { own: StoredRule[]; global: StoredRule[] } {
   const rules = rulesOfKey(read).all({ api_key_id });
   return {
     own: rules.filter((rule) => !rule.is_global),
@@ -42,7 +46,7 @@ export function listRulesOfKey(read: Tx, api_key_id: number): { own: OriginRule[
 }
 
 export interface OriginValues {
-  type: OriginType;
+  type: OriginRow['type'];
   value: string;
   sha256_fingerprints: string[];
   sha1_fingerprints: string[];
@@ -84,7 +88,7 @@ export function findOrigin(read: Tx, of: { api_key_id: number; id: number }): Or
 
 export function findOriginByValue(
   read: Tx,
-  of: { api_key_id: number; type: OriginType; value: string },
+  of: { api_key_id: number; type: OriginRow['type']; value: string },
 ): OriginRow | null {
   const { api_key_id, type, value } = of;
   return (
@@ -129,7 +133,11 @@ export function listGlobalOrigins(read: Tx): GlobalOriginRow[] {
     .all();
 }
 
-export function findGlobalOriginByValue(read: Tx, type: OriginType, value: string): GlobalOriginRow | null {
+export function findGlobalOriginByValue(
+  read: Tx,
+  type: OriginRow['type'],
+  value: string,
+): GlobalOriginRow | null {
   return (
     read
       .select()

@@ -1,9 +1,11 @@
 /** Drizzle definitions: API keys, the origins they accept, and the origins that every restricted key accepts. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
+type OriginType = 'domain' | 'android' | 'ios';
+
 const flag = () => integer({ mode: 'boolean' }).notNull();
 const fingerprints = () => text({ mode: 'json' }).$type<string[]>().notNull();
-const originType = () => text().$type<'domain' | 'android' | 'ios'>().notNull();
+const originType = () => text().$type<OriginType>().notNull();
 
 export const apiKeys = sqliteTable('api_keys', {
   id: integer().primaryKey({ autoIncrement: true }),
