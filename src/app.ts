@@ -1,29 +1,55 @@
 /** All wiring, in one visible list: the platform's parts, the capabilities on them, their routes, tasks and cron entries. */
+
 import { auditRoutes } from './audit/routes.ts';
 import { Audit } from './audit/service.ts';
+import { captchaRoutes } from './captcha/routes.ts';
+import { Captcha } from './captcha/service.ts';
 import type { Config } from './config.ts';
 import { docsRoutes } from './docs/routes.ts';
+import { emailRoutes } from './emails/routes.ts';
+import { Emails } from './emails/service.ts';
+import { createEmailTask, emailCronEntries } from './emails/tasks.ts';
+import { messageOf } from './errors.ts';
+import { jobRoutes } from './jobs/routes.ts';
+import { Jobs } from './jobs/service.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { Keys } from './keys/service.ts';
 import { STOP_MAILER_DEADLINE_MS } from './limits.ts';
+import { objectRoutes } from './objects/routes.ts';
+import { Objects } from './objects/service.ts';
+import { createBlobStore } from './platform/blobs.ts';
 import { createClientIpReader } from './platform/client-ip.ts';
 import type { Clock } from './platform/clock.ts';
-import type { Database } from './platform/database.ts';
+import type { Database, Tx } from './platform/database.ts';
 import { createResolver, type Resolver } from './platform/dns.ts';
 import type { Route } from './platform/http.ts';
 import { createHttpServer, type HttpServer } from './platform/http-server.ts';
 import { Idempotency } from './platform/idempotency.ts';
 import type { KeyRing } from './platform/key-ring.ts';
 import type { Logger } from './platform/logger.ts';
+import { createMailer } from './platform/mailer.ts';
+import type { NewJob } from './platform/queue.ts';
 import { RateLimiter } from './platform/rate-limit.ts';
+import { type CronEntry, createScheduler, type Scheduler } from './platform/scheduler.ts';
 import { watchWakeFile } from './platform/wake-file.ts';
 import { createJobEngine, type JobEngine } from './platform/worker.ts';
 import { projectRoutes } from './projects/routes.ts';
 import { forgetDataKey, type ProjectCascade, Projects } from './projects/service.ts';
+import { aiProviderRoutes } from './providers/ai-routes.ts';
+import { databaseProviderRoutes } from './providers/database-routes.ts';
+import { createDatabaseLinks, Providers, providersCascade } from './providers/service.ts';
+import { scheduleRoutes } from './schedules/routes.ts';
+import { Schedules } from './schedules/service.ts';
+import { createScheduleTask, scheduleCronEntry } from './schedules/tasks.ts';
+import { SendingDomains } from './sending-domains/service.ts';
 import { statusRoutes } from './status/routes.ts';
 import { Status } from './status/service.ts';
+import { templateRoutes } from './templates/routes.ts';
+import { Templates } from './templates/service.ts';
 import { tokenRoutes } from './tokens/routes.ts';
 import { Tokens } from './tokens/service.ts';
+import { vaultRoutes } from './vault/routes.ts';
+import { Vault, vaultCascade } from './vault/service.ts';
 
 /** What an app stands on; the caller opens it and closes it after the app has stopped. */
 export interface AppDeps {
@@ -43,11 +69,49 @@ export function createServices(config: Config, deps: AppDeps) {
   const resolver = deps.resolver ?? createResolver({ servers: config.dns_servers });
   const limiter = new RateLimiter(clock);
   const idempotency = new Idempotency(database, clock);
-  const cascades: ProjectCascade[] = [forgetDataKey(key_ring)];
-  const projects = new Projects({ database, clock, cascades });
+  const cascades: ProjectCascade[] = [forgetDataKey(key_ring), vaultCascade, providersCascade];
+  const projects = new Projects({ database, clock, cascades, databaseLinks: createDatabaseLinks(database) });
   const keys = new Keys({ database, clock, projects, key_ring });
   const tokens = new Tokens({ database, clock, projects });
   const audit = new Audit({ database });
+  const vault = new Vault({ database, clock, key_ring });
+  const providers = new Providers({ database, clock, key_ring, projects });
+  const captcha = new Captcha({ vault, config, logger });
+  const mailer = createMailer({
+    onCrash: (message) => logger.error('the mailer thread ended', { error: message }),
+  });
+  const sending_domains = new SendingDomains({ database, clock, key_ring, mailer, resolver });
+  const blobs = createBlobStore(config.data_dir);
+  const objects: Objects = new Objects({
+    database,
+    clock,
+    logger,
+    blobs,
+    pins: { isPinned: (tx, public_id) => emails.isPinned(tx, public_id) },
+    public_url: config.public_url,
+    allowed_mime_types: config.allowed_mime_types,
+  });
+  cascades.push(objects.projectCascade());
+  const templates = new Templates({ database, clock, max_body_bytes: config.max_email_body_bytes });
+  const enqueue = (tx: Tx, job: NewJob): string => engine.enqueue(tx, job);
+  const names = {
+    keyOf: (id: number) => keys.nameOf(id),
+    projectOf: (id: number) => projects.stateOf(id),
+  };
+  const emails: Emails = new Emails({
+    ...{ config, database, clock, logger, mailer, idempotency, sending_domains, objects, templates, names },
+    enqueue,
+  });
+  const schedules = new Schedules({
+    ...{ database, clock, logger, templates, emails, projects, sending_domains, enqueue },
+    max_body_bytes: config.max_email_body_bytes,
+  });
+  const jobs = new Jobs({ database });
+  // Made here and started by the app: a command enqueues through it, and the running server does the work.
+  const engine = createJobEngine({
+    ...{ database, clock, logger },
+    tasks: [createEmailTask(emails), createScheduleTask(schedules)],
+  });
   const status = new Status({ database, clock, data_dir: config.data_dir });
   return {
     config,
@@ -61,6 +125,18 @@ export function createServices(config: Config, deps: AppDeps) {
     keys,
     tokens,
     audit,
+    vault,
+    providers,
+    captcha,
+    mailer,
+    sending_domains,
+    blobs,
+    objects,
+    templates,
+    emails,
+    schedules,
+    jobs,
+    engine,
     status,
   };
 }
@@ -72,19 +148,45 @@ export function createRoutes(services: Services): Route[] {
     ...keyRoutes(services),
     ...tokenRoutes(services.tokens),
     ...auditRoutes(services),
+    ...vaultRoutes(services.vault, services.projects),
+    ...databaseProviderRoutes(services.providers),
+    ...aiProviderRoutes(services.providers, services.projects),
+    ...captchaRoutes(services.captcha, services.limiter),
+    ...objectRoutes(services),
+    ...emailRoutes(services.emails),
+    ...templateRoutes(services.templates),
+    ...scheduleRoutes(services.schedules, services.config),
+    ...jobRoutes(services.jobs),
     ...statusRoutes(services.status, services.config),
     ...docsRoutes(() => routes, services.config),
   ];
   return routes;
 }
 
+/** What is done by the clock: the schedules of apps, and tidying up at a quiet hour (UTC). */
+function createCronEntries(services: Services): CronEntry[] {
+  const { objects, jobs, idempotency, schedules, emails } = services;
+  return [
+    scheduleCronEntry(schedules),
+    ...emailCronEntries(emails),
+    { name: 'expired objects', expression: '11 3 * * *', at_start: true, run: () => objects.sweepExpired() },
+    { name: 'orphaned bytes', expression: '21 3 * * *', run: () => objects.sweepOrphans() },
+    { name: 'job retention', expression: '31 3 * * *', at_start: true, run: () => jobs.sweep() },
+    { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
+  ];
+}
+
 export interface App {
   services: Services;
+  routes: readonly Route[];
   engine: JobEngine;
+  scheduler: Scheduler;
   /** Answers a request without a listener. */
   handle(request: Request): Promise<Response>;
   /** Starts background work and the listener; resolves with the port. */
   start(): Promise<number>;
+  /** Resolves when what a crash may have left in the file system is gone. */
+  whenSwept(): Promise<unknown>;
   /** Lets requests and mails in flight finish, within their deadlines. */
   stop(): Promise<void>;
 }
@@ -92,30 +194,43 @@ export interface App {
 export function createApp(config: Config, deps: AppDeps): App {
   const services = createServices(config, deps);
   const routes = createRoutes(services);
-  const engine = createJobEngine({ ...deps, tasks: [] });
+  const { engine, mailer, objects } = services;
+  const { clock, logger } = deps;
+  const scheduler = createScheduler({ entries: createCronEntries(services), clock, logger });
   const http: HttpServer = createHttpServer(routes, {
     config,
-    clock: deps.clock,
-    logger: deps.logger,
+    clock,
+    logger,
     limiter: services.limiter,
     authenticateKey: (credentials) => services.keys.authenticate(credentials),
     authenticateToken: (authorization, ip) => services.tokens.authenticate(authorization, ip),
     clientIp: createClientIpReader(config.trusted_proxies),
   });
   let wake_file: { close(): void } | null = null;
+  let swept: Promise<unknown> = Promise.resolve();
   return {
     services,
+    routes,
     engine,
+    scheduler,
     handle: (request) => http.handle(request),
     async start() {
       await engine.start();
-      wake_file = watchWakeFile(config.data_dir, deps.clock.now(), () => engine.wake());
+      wake_file = watchWakeFile(config.data_dir, clock.now(), () => engine.wake());
+      scheduler.start();
+      swept = objects
+        .sweepOrphans()
+        .catch((error: unknown) => logger.error('sweeping failed', { error: messageOf(error) }));
       return http.listen();
     },
+    whenSwept: () => swept,
     async stop() {
       wake_file?.close();
-      await http.stop();
-      await engine.stop(STOP_MAILER_DEADLINE_MS);
+      // No new attempts from here on; those under way go on while the last requests are answered.
+      const is_drained = engine.stop(STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS);
+      await Promise.all([http.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS)]);
+      await mailer.stop(STOP_MAILER_DEADLINE_MS);
+      await is_drained;
     },
   };
 }

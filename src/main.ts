@@ -12,7 +12,11 @@ import { touchWakeFile } from './platform/wake-file.ts';
 import { registerProjectCommands } from './projects/cli.ts';
 import { serve } from './serve.ts';
 import { registerTokenCommands } from './tokens/cli.ts';
+import { registerVaultCommands } from './vault/cli.ts';
 import { BACKEND_VERSION, VERSION } from './version.ts';
+
+// What this process makes is its user's alone: the database, its journals, objects, keys and backups.
+const umask = process.umask(0o077);
 
 const host: CliHost<Services> = {
   loadConfig: (flags) => loadConfig(processEnvironment(), flags, process.stderr.isTTY),
@@ -20,15 +24,18 @@ const host: CliHost<Services> = {
     const clock = systemClock;
     const directory = await openDataDirectory(config, { clock });
     const { database, key_ring } = directory;
+    const services = createServices(config, { clock, logger: silentLogger, database, key_ring });
     return {
-      services: createServices(config, { clock, logger: silentLogger, database, key_ring }),
+      services,
       async close() {
+        await services.mailer.stop(0);
         if (database.hasWritten()) touchWakeFile(config.data_dir, clock.now());
         await directory.close();
       },
     };
   },
   environment: (name) => processEnvironment()[name],
+  umask,
 };
 
 function createCli(): Cli<Services> {
@@ -49,6 +56,7 @@ Examples:
   registerProjectCommands(cli);
   registerKeyCommands(cli);
   registerAuditCommands(cli);
+  registerVaultCommands(cli);
   registerVersion(cli);
   return cli;
 }
@@ -86,6 +94,4 @@ function registerVersion(cli: Cli<Services>): void {
     });
 }
 
-// What this process makes is its user's alone: the database, its journals, objects, keys and backups.
-process.umask(0o077);
 process.exit(await createCli().main(process.argv.slice(2)));

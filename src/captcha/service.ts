@@ -68,20 +68,19 @@ export class Captcha {
     action: string | undefined,
   ): { secret: string; expected_action: string | null } {
     const { values, undecryptable } = this.#vault.readSecretFor(project, 'captcha');
-    // An expected action that cannot be read must not pass for none: that would let other actions' tokens in.
-    const is_unreadable =
-      undecryptable.includes('secret_key') ||
-      (action === undefined && undecryptable.includes('expected_action'));
-    if (is_unreadable) {
-      throw refusal(
-        'unreadable',
-        "The captcha settings in the project's vault do not decrypt: store them again.",
-      );
-    }
-    if (values.secret_key === undefined) {
+    const is_stored = values.secret_key !== undefined || undecryptable.includes('secret_key');
+    if (!is_stored) {
       throw refusal(
         'not_configured',
         "The project's vault holds no captcha secret. An admin stores it as secret_key of the vault service captcha.",
+      );
+    }
+    // An expected action that cannot be read must not pass for none: that would let other actions' tokens in.
+    const is_action_lost = action === undefined && undecryptable.includes('expected_action');
+    if (values.secret_key === undefined || is_action_lost) {
+      throw refusal(
+        'unreadable',
+        "The captcha settings in the project's vault do not decrypt: store them again.",
       );
     }
     return { secret: values.secret_key, expected_action: action ?? values.expected_action ?? null };

@@ -36,9 +36,7 @@ export function registerVaultCommands(cli: Cli<Services>): void {
       .requiredOption('--project <ref>', 'numeric id, ULID or slug of the project');
   cli
     .verb(noun, 'services', 'every service a vault knows, with its fields')
-    .action((options: Record<string, unknown>) =>
-      cli.print(options.json === true ? JSON.stringify(VAULT_SERVICES, null, 2) : registryTable()),
-    );
+    .action(cli.plainAction(async () => ({ json: VAULT_SERVICES, text: registryTable() })));
   verb('show [service]', 'what is stored; secrets are masked').action(
     cli.action(async ({ services }, options, name) => {
       const project = projectOf(services, options);
