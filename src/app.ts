@@ -7,14 +7,15 @@ import { Captcha } from './captcha/service.ts';
 import type { Config } from './config.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { emailRoutes } from './emails/routes.ts';
-import { Emails } from './emails/service.ts';
+import { AttachmentPins, Emails } from './emails/service.ts';
 import { createEmailTask, emailCronEntries } from './emails/tasks.ts';
 import { messageOf } from './errors.ts';
 import { jobRoutes } from './jobs/routes.ts';
 import { Jobs } from './jobs/service.ts';
+import { jobCronEntries } from './jobs/tasks.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { Keys } from './keys/service.ts';
-import { STOP_MAILER_DEADLINE_MS } from './limits.ts';
+import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from './limits.ts';
 import { objectRoutes } from './objects/routes.ts';
 import { Objects } from './objects/service.ts';
 import { createBlobStore } from './platform/blobs.ts';
@@ -87,7 +88,7 @@ export function createServices(config: Config, deps: AppDeps) {
     clock,
     logger,
     blobs,
-    pins: { isPinned: (tx, public_id) => emails.isPinned(tx, public_id) },
+    pins: new AttachmentPins(),
     public_url: config.public_url,
     allowed_mime_types: config.allowed_mime_types,
   });
@@ -96,7 +97,7 @@ export function createServices(config: Config, deps: AppDeps) {
   const enqueue = (tx: Tx, job: NewJob): string => engine.enqueue(tx, job);
   const names = {
     keyOf: (id: number) => keys.nameOf(id),
-    projectOf: (id: number) => projects.stateOf(id),
+    projectOf: (id: number) => projects.find(String(id)),
   };
   const emails: Emails = new Emails({
     ...{ config, database, clock, logger, mailer, idempotency, sending_domains, objects, templates, names },
@@ -106,7 +107,7 @@ export function createServices(config: Config, deps: AppDeps) {
     ...{ database, clock, logger, templates, emails, projects, sending_domains, enqueue },
     max_body_bytes: config.max_email_body_bytes,
   });
-  const jobs = new Jobs({ database });
+  const jobs = new Jobs({ database, clock });
   // Made here and started by the app: a command enqueues through it, and the running server does the work.
   const engine = createJobEngine({
     ...{ database, clock, logger },
@@ -169,9 +170,9 @@ function createCronEntries(services: Services): CronEntry[] {
   return [
     scheduleCronEntry(schedules),
     ...emailCronEntries(emails),
+    ...jobCronEntries(jobs),
     { name: 'expired objects', expression: '11 3 * * *', at_start: true, run: () => objects.sweepExpired() },
     { name: 'orphaned bytes', expression: '21 3 * * *', run: () => objects.sweepOrphans() },
-    { name: 'job retention', expression: '31 3 * * *', at_start: true, run: () => jobs.sweep() },
     { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
   ];
 }

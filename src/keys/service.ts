@@ -153,6 +153,11 @@ export class Keys {
     return key;
   }
 
+  /** The name of a key, or null when it is gone. */
+  nameOf(id: number): string | null {
+    return store.findKey(this.#database.read, id)?.name ?? null;
+  }
+
   #find(ref: string): KeyRow | null {
     return /^\d{1,15}$/.test(ref) ? store.findKey(this.#database.read, Number(ref)) : null;
   }

@@ -1,5 +1,6 @@
 /** Objects over HTTP: upload, list, download, delete. */
 import { statSync } from 'node:fs';
+import type { Config } from '../config.ts';
 import { notFound } from '../errors.ts';
 import type { KeyCaller, Permission } from '../platform/auth.ts';
 import type { BlobStore } from '../platform/blobs.ts';
@@ -52,8 +53,7 @@ export interface ObjectRoutesDeps {
   idempotency: Idempotency;
   clock: Clock;
   logger: Logger;
-  max_upload_bytes: number;
-  uploads_per_minute: number;
+  config: Pick<Config, 'max_upload_bytes' | 'uploads_per_minute'>;
 }
 
 export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
@@ -112,12 +112,12 @@ function idOf(ctx: RequestContext): string {
 }
 
 function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: KeyCaller): Promise<Reply> {
-  deps.limiter.take(`upload:${caller.key_id}`, deps.uploads_per_minute, 'Uploads of this API key');
+  deps.limiter.take(`upload:${caller.key_id}`, deps.config.uploads_per_minute, 'Uploads of this API key');
   const request = { api_key_id: caller.key_id, key: idempotencyKeyOf(ctx.request.headers) };
   return deps.idempotency.run(request, async (claim) => {
     ctx.keepOpen();
     const { fields, file } = await readMultipart(ctx.request, {
-      max_file_bytes: deps.max_upload_bytes,
+      max_file_bytes: deps.config.max_upload_bytes,
       blobs: deps.blobs,
     });
     let answer: ReturnType<typeof claim>;
