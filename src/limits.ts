@@ -132,6 +132,8 @@ export const MAX_DISPLAY_NAME_CHARS = 255;
 export const MAX_COPIES = 10;
 export const MAX_ATTACHMENTS = 5;
 export const MAX_SCHEDULE_RECIPIENTS = 50;
+/** A list of all sixty minutes has 169 characters; no expression that means something is longer than this. */
+export const MAX_CRON_CHARS = 500;
 export const MAX_DESCRIPTION_CHARS = 2_000;
 /** Declared variables of one template: more than any mail reads, few enough to list them all in a message. */
 export const MAX_TEMPLATE_VARIABLES = 100;
