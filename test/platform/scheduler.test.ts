@@ -91,7 +91,10 @@ describe('the scheduler', () => {
   test('logs an entry that fails and runs it again at its next tick', async () => {
     const clock = new TestClock();
     let lines = '';
-    const logger = createLogger({ level: 'warn', format: 'json', clock, write: (text) => (lines += text) });
+    const write = (text: string) => {
+      lines += text;
+    };
+    const logger = createLogger({ level: 'warn', format: 'json', clock, write });
     let begun = 0;
     const run = async () => {
       begun += 1;
@@ -124,7 +127,10 @@ describe('the scheduler', () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     let has_ended = false;
     const { clock, scheduler } = setUp('* * * * *', {
-      run: () => promise.then(() => void (has_ended = true)),
+      run: async () => {
+        await promise;
+        has_ended = true;
+      },
     });
     clock.advance(MINUTE_MS);
     void scheduler.tick();
