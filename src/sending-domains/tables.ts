@@ -50,5 +50,5 @@ export const mailboxUsage = sqliteTable(
     day: text().notNull(),
     n: integer().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.mailbox_id, table.day] })],
+  (table) => [primaryKey({ columns: [table.day, table.mailbox_id] })],
 );

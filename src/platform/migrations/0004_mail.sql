@@ -45,7 +45,7 @@ CREATE TABLE mailbox_usage (
   mailbox_id INTEGER NOT NULL REFERENCES mailboxes (id) ON DELETE CASCADE,
   day TEXT NOT NULL,
   n INTEGER NOT NULL,
-  PRIMARY KEY (mailbox_id, day)
+  PRIMARY KEY (day, mailbox_id)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE key_usage (
   api_key_id INTEGER NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
@@ -162,8 +162,7 @@ CREATE INDEX emails_by_project ON emails (project_id, id);
 CREATE INDEX emails_by_status ON emails (project_id, status, id);
 CREATE INDEX emails_by_recipient ON emails (project_id, to_email, id);
 CREATE INDEX emails_by_template ON emails (project_id, template, id) WHERE template IS NOT NULL;
-CREATE INDEX emails_failed ON emails (failed_at) WHERE status IN ('failed', 'bounced');
-CREATE INDEX emails_by_job ON emails (job_id);
+CREATE INDEX emails_failed ON emails (failed_at) WHERE status = 'failed';
 CREATE TRIGGER emails_count_insert AFTER INSERT ON emails BEGIN
   INSERT INTO row_counts VALUES ('emails', NEW.project_id, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
