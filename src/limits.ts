@@ -99,6 +99,8 @@ export const MAX_FILENAME_BYTES = 255;
 export const SWEEP_BATCH = 500;
 /** Signatures of the formats people upload stand in the first 4 KiB. */
 export const SNIFF_BYTES = 4_100;
+/** RFC 6838 4.2 allows 127 characters to a type and to a subtype; parameters may fill the rest. */
+export const MAX_MEDIA_TYPE_CHARS = 255;
 /** RFC 2046 5.1.1. */
 export const MAX_BOUNDARY_CHARS = 70;
 /** Parts of an upload form: the file and four fields have room for what a form adds by itself, such as a token. */
@@ -135,6 +137,10 @@ export const MAX_SCHEDULE_RECIPIENTS = 50;
 /** A list of all sixty minutes has 169 characters; no expression that means something is longer than this. */
 export const MAX_CRON_CHARS = 500;
 export const MAX_DESCRIPTION_CHARS = 2_000;
+/** A placeholder's name, dots included: the header of a CSV column may be long, but what is longer is no name. */
+export const MAX_PLACEHOLDER_CHARS = 255;
+/** Rendering stops here at the latest: a short template can repeat one long value 100,000 times. The largest body that can be set. */
+export const MAX_RENDERED_CHARS = 25 * 1024 * 1024;
 /** Declared variables of one template: more than any mail reads, few enough to list them all in a message. */
 export const MAX_TEMPLATE_VARIABLES = 100;
 /** Compiled templates in memory: the hot ones of a team fit many times over. */
