@@ -1,0 +1,224 @@
+/** Endpoints of saved templates. */
+import {
+  MAX_DESCRIPTION_CHARS,
+  MAX_NAME_CHARS,
+  MAX_SUBJECT_CHARS,
+  MAX_TEMPLATE_VARIABLES,
+} from '../limits.ts';
+import { type KeyCaller, requirePermissions } from '../platform/auth.ts';
+import { dataRoute, type RequestContext, type Route } from '../platform/http.ts';
+import { nullable, oneOf, t, text } from '../platform/schema.ts';
+import { TEMPLATE_CATEGORIES, TEMPLATE_LAYOUTS, type Templates } from './service.ts';
+
+const variables = t.Array(
+  t.Object({
+    name: text({ min: 1, max: MAX_NAME_CHARS, description: 'As in its placeholder: `{{ name }}`.' }),
+    description: t.Optional(nullable(text({ max: MAX_DESCRIPTION_CHARS }))),
+    required: t.Optional(
+      nullable(t.Boolean({ description: 'Default false: without a value the placeholder is empty.' })),
+    ),
+  }),
+  { maxItems: MAX_TEMPLATE_VARIABLES },
+);
+
+const name = text({ min: 1, max: MAX_NAME_CHARS });
+const category = oneOf(TEMPLATE_CATEGORIES);
+const subject = text({ min: 1, max: MAX_SUBJECT_CHARS, description: 'May hold placeholders.' });
+
+const optional_fields = {
+  body_html: t.Optional(nullable(t.String({ description: 'This or body_text, or both.' }))),
+  body_text: t.Optional(nullable(t.String())),
+  description: t.Optional(nullable(text({ max: MAX_DESCRIPTION_CHARS }))),
+  variables: t.Optional(nullable(variables)),
+  is_active: t.Optional(nullable(t.Boolean({ description: 'Default true.' }))),
+  is_marketing: t.Optional(
+    nullable(t.Boolean({ description: 'Default false. True needs `can_manage_email_marketing`.' })),
+  ),
+  layout: t.Optional(
+    nullable({
+      ...oneOf(TEMPLATE_LAYOUTS),
+      description:
+        '`marketing` wraps a marketing template in the branded layout with footer, postal address and unsubscribe ' +
+        'line. It has no effect on the sends of a template that is not marketing.',
+    }),
+  ),
+};
+
+const creation = t.Object({
+  name,
+  slug: t.Optional(
+    nullable(
+      text({
+        min: 1,
+        max: MAX_NAME_CHARS,
+        description:
+          'Letters, digits, dashes and underscores. Made from the name unless given; never changes.',
+      }),
+    ),
+  ),
+  category,
+  subject,
+  ...optional_fields,
+});
+
+// Null is taken here only to be refused with a message: of these three a template always has one.
+const changes = t.Object({
+  name: t.Optional(nullable(name)),
+  category: t.Optional(nullable(category)),
+  subject: t.Optional(nullable(subject)),
+  ...optional_fields,
+});
+
+const summary = t.Object({
+  id: t.String(),
+  slug: t.String(),
+  name: t.String(),
+  category,
+  subject: t.String(),
+  description: nullable(t.String()),
+  variables: t.Array(
+    t.Object({ name: t.String(), description: nullable(t.String()), required: t.Boolean() }),
+  ),
+  is_active: t.Boolean(),
+  is_marketing: t.Boolean(),
+  layout: nullable(t.String()),
+  created_at: t.String(),
+  updated_at: t.String(),
+});
+const record = t.Object({
+  ...summary.properties,
+  body_html: nullable(t.String()),
+  body_text: nullable(t.String()),
+});
+const preview = t.Object({
+  subject: t.String(),
+  body_html: nullable(t.String()),
+  body_text: nullable(t.String()),
+  missing: t.Array(t.String(), { description: 'Placeholders and required variables without a value.' }),
+  invalid: t.Array(t.String(), { description: 'Placeholders whose value is an object or an array.' }),
+});
+
+const TAG = 'Email templates';
+
+interface Target {
+  ctx: RequestContext;
+  caller: KeyCaller;
+}
+
+/** The template that the path names, or 404. */
+function loader(templates: Templates) {
+  return ({ ctx, caller }: Target) => templates.get(caller.project_id, ctx.params.slug ?? '');
+}
+
+export function templateRoutes(templates: Templates): Route[] {
+  return [...readingRoutes(templates), ...changingRoutes(templates)];
+}
+
+function readingRoutes(templates: Templates): Route[] {
+  const load = loader(templates);
+  return [
+    dataRoute({
+      method: 'GET',
+      path: '/emails/templates',
+      needs: ['read'],
+      tag: TAG,
+      summary: 'List templates',
+      description: 'All of the project, newest first, without their bodies; and the valid categories.',
+      response: t.Object({
+        success: t.Boolean(),
+        data: t.Array(summary),
+        categories: t.Array(t.String()),
+      }),
+      handle: ({ caller }) => ({
+        success: true,
+        data: templates.list(caller.project_id),
+        categories: TEMPLATE_CATEGORIES,
+      }),
+    }),
+    dataRoute({
+      method: 'GET',
+      path: '/emails/templates/:slug',
+      needs: ['read'],
+      tag: TAG,
+      summary: 'One template with its bodies',
+      response: record,
+      handle: load,
+    }),
+    dataRoute({
+      method: 'POST',
+      path: '/emails/templates/:slug/preview',
+      needs: ['read'],
+      tag: TAG,
+      summary: 'Render a template without sending it',
+      description:
+        'What a send with these variables would hold, inactive and marketing templates too (the latter without their ' +
+        'layout). `missing` and `invalid` name what a send would be refused for; in its place stands the placeholder itself.',
+      body: t.Object({ variables: t.Optional(t.Record(t.String(), t.Unknown())) }),
+      response: preview,
+      load,
+      handle: ({ caller, body, resource }) =>
+        templates.preview(caller.project_id, resource.slug, body.variables ?? {}),
+    }),
+  ];
+}
+
+function changingRoutes(templates: Templates): Route[] {
+  const load = loader(templates);
+  // A marketing template is changed and deleted only by those who may make one.
+  const loadForChange = (target: Target) => {
+    const template = load(target);
+    if (template.is_marketing) requirePermissions(target.caller, ['email_marketing']);
+    return template;
+  };
+  const requireForMarketing = (caller: KeyCaller, is_marketing: boolean | null | undefined): void => {
+    if (is_marketing === true) requirePermissions(caller, ['email_marketing']);
+  };
+  return [
+    dataRoute({
+      method: 'POST',
+      path: '/emails/templates',
+      needs: ['write', 'email_template'],
+      tag: TAG,
+      summary: 'Create a template',
+      description: 'A marketing template (`is_marketing`) also needs `can_manage_email_marketing`.',
+      status: 201,
+      body: creation,
+      response: record,
+      handle: ({ caller, body }) => {
+        requireForMarketing(caller, body.is_marketing);
+        return templates.create(caller.project_id, body);
+      },
+    }),
+    dataRoute({
+      method: 'PATCH',
+      path: '/emails/templates/:slug',
+      needs: ['write', 'email_template'],
+      tag: TAG,
+      summary: 'Change a template',
+      description:
+        'Only what is sent changes; null clears an optional field, and one of the bodies must remain. A slug in the ' +
+        'body is ignored: it never changes. A marketing template also needs `can_manage_email_marketing`.',
+      body: changes,
+      response: record,
+      load: loadForChange,
+      handle: ({ caller, body, resource }) => {
+        requireForMarketing(caller, body.is_marketing);
+        return templates.update(caller.project_id, resource.slug, body);
+      },
+    }),
+    dataRoute({
+      method: 'DELETE',
+      path: '/emails/templates/:slug',
+      needs: ['write', 'email_template'],
+      tag: TAG,
+      summary: 'Delete a template',
+      description: 'Its slug is free again. Mails that were accepted are sent all the same.',
+      response: t.Object({ success: t.Boolean(), message: t.String() }),
+      load: loadForChange,
+      handle: async ({ caller, resource }) => {
+        await templates.remove(caller.project_id, resource.slug);
+        return { success: true, message: 'Template deleted.' };
+      },
+    }),
+  ];
+}
