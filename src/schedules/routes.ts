@@ -1,0 +1,221 @@
+/** Endpoints of recurring email schedules. */
+import type { Config } from '../config.ts';
+import {
+  MAX_COPIES,
+  MAX_CRON_CHARS,
+  MAX_DESCRIPTION_CHARS,
+  MAX_DISPLAY_NAME_CHARS,
+  MAX_DNS_NAME_CHARS,
+  MAX_NAME_CHARS,
+  MAX_SCHEDULE_RECIPIENTS,
+  MAX_SUBJECT_CHARS,
+} from '../limits.ts';
+import type { KeyCaller } from '../platform/auth.ts';
+import { dataRoute, PLANE_PREFIX, type RequestContext, type Route } from '../platform/http.ts';
+import { pageQuery } from '../platform/pagination.ts';
+import { emailAddress, nullable, oneOf, t, text } from '../platform/schema.ts';
+import type { Schedules } from './service.ts';
+
+/** The longest name of the IANA time zone database has 32 characters. */
+const MAX_TIMEZONE_CHARS = 64;
+
+const name = text({ min: 1, max: MAX_NAME_CHARS });
+const recipients = t.Array(
+  t.Object({
+    email: emailAddress(),
+    name: t.Optional(nullable(text({ max: MAX_DISPLAY_NAME_CHARS }))),
+  }),
+  {
+    minItems: 1,
+    maxItems: MAX_SCHEDULE_RECIPIENTS,
+    description: 'Each gets a mail of its own at every run.',
+  },
+);
+const cron_expression = text({
+  min: 1,
+  max: MAX_CRON_CHARS,
+  description: 'Five fields, or `@hourly`, `@daily`, `@weekly`, `@monthly`.',
+});
+const copies = t.Array(emailAddress(), {
+  maxItems: MAX_COPIES,
+  description: 'Copied on every mail of a run.',
+});
+
+const optional_fields = {
+  timezone: t.Optional(
+    nullable(
+      text({
+        min: 1,
+        max: MAX_TIMEZONE_CHARS,
+        description: 'IANA name of the zone the cron is in; default UTC.',
+      }),
+    ),
+  ),
+  template: t.Optional(
+    nullable(text({ min: 1, max: MAX_NAME_CHARS, description: 'Slug; wins over raw content.' })),
+  ),
+  variables: t.Optional(nullable(t.Record(t.String(), t.Unknown()))),
+  subject: t.Optional(
+    nullable(text({ min: 1, max: MAX_SUBJECT_CHARS, description: 'Required without a template.' })),
+  ),
+  body_html: t.Optional(
+    nullable(t.String({ description: 'This or body_text is required without a template.' })),
+  ),
+  body_text: t.Optional(nullable(t.String())),
+  cc: t.Optional(nullable(copies)),
+  bcc: t.Optional(nullable(copies)),
+  reply_to: t.Optional(nullable(emailAddress())),
+  from_name: t.Optional(nullable(text({ max: MAX_DISPLAY_NAME_CHARS }))),
+  domain: t.Optional(
+    nullable(text({ min: 1, max: MAX_DNS_NAME_CHARS, description: 'A verified sending domain.' })),
+  ),
+  description: t.Optional(nullable(text({ max: MAX_DESCRIPTION_CHARS }))),
+  missed_runs: t.Optional(
+    nullable({
+      ...oneOf(['skip', 'run_once']),
+      description: 'What follows a downtime of more than five minutes. Default `skip`.',
+    }),
+  ),
+  is_active: t.Optional(nullable(t.Boolean({ description: 'Default true; false pauses.' }))),
+};
+
+const creation = t.Object({ name, recipients, cron_expression, ...optional_fields });
+
+// Null is taken here only to be refused with a message: these three a schedule always has.
+const changes = t.Object({
+  name: t.Optional(nullable(name)),
+  recipients: t.Optional(nullable(recipients)),
+  cron_expression: t.Optional(nullable(cron_expression)),
+  ...optional_fields,
+});
+
+const text_or_null = nullable(t.String());
+const record = t.Object({
+  id: t.String(),
+  public_id: t.String({ description: 'The same as id.' }),
+  name: t.String(),
+  recipients: t.Array(t.Object({ email: t.String(), name: text_or_null })),
+  cron_expression: t.String(),
+  timezone: t.String(),
+  template: text_or_null,
+  variables: t.Record(t.String(), t.Unknown()),
+  subject: text_or_null,
+  body_html: text_or_null,
+  body_text: text_or_null,
+  cc: t.Array(t.String()),
+  bcc: t.Array(t.String()),
+  reply_to: text_or_null,
+  from_name: text_or_null,
+  domain: text_or_null,
+  description: text_or_null,
+  missed_runs: t.String(),
+  is_active: t.Boolean(),
+  next_run_at: text_or_null,
+  last_run_at: text_or_null,
+  last_status: nullable(oneOf(['queued', 'completed', 'failed', 'skipped'])),
+  created_at: t.String(),
+  updated_at: t.String(),
+});
+
+const TAG = 'Email schedules';
+
+interface Target {
+  ctx: RequestContext;
+  caller: KeyCaller;
+}
+
+/** The schedule that the path names, or 404. */
+function loader(schedules: Schedules) {
+  return ({ ctx, caller }: Target) => schedules.get(caller.project_id, ctx.params.id ?? '');
+}
+
+export function scheduleRoutes(schedules: Schedules, config: Config): Route[] {
+  const load = loader(schedules);
+  return [
+    dataRoute({
+      method: 'GET',
+      path: '/email-schedules',
+      needs: ['read'],
+      tag: TAG,
+      summary: 'List schedules',
+      query: t.Object(pageQuery),
+      response: t.Array(record),
+      handle: ({ caller, query }) => schedules.list(caller.project_id, query),
+    }),
+    dataRoute({
+      method: 'POST',
+      path: '/email-schedules',
+      needs: ['write'],
+      tag: TAG,
+      summary: 'Create a schedule',
+      description:
+        'Runs follow the `is_test` of the key that creates it. The template and its variables are checked at once, ' +
+        'and again at each run.',
+      status: 201,
+      body: creation,
+      response: record,
+      handle: ({ caller, body }) => schedules.create(caller, body),
+    }),
+    dataRoute({
+      method: 'GET',
+      path: '/email-schedules/:id',
+      needs: ['read'],
+      tag: TAG,
+      summary: 'One schedule',
+      response: record,
+      handle: load,
+    }),
+    dataRoute({
+      method: 'PATCH',
+      path: '/email-schedules/:id',
+      needs: ['write'],
+      tag: TAG,
+      summary: 'Change, pause or resume a schedule',
+      description:
+        'Only what is sent changes; null clears an optional field. `is_active` false pauses; true resumes, with the ' +
+        'next run counted from now.',
+      body: changes,
+      response: record,
+      load,
+      handle: ({ caller, body, resource }) => schedules.update(caller.project_id, resource.id, body),
+    }),
+    dataRoute({
+      method: 'DELETE',
+      path: '/email-schedules/:id',
+      needs: ['write'],
+      tag: TAG,
+      summary: 'Delete a schedule',
+      description: 'Mails of its runs that were accepted are sent all the same.',
+      response: t.Object({ success: t.Boolean(), message: t.String() }),
+      load,
+      handle: async ({ caller, resource }) => {
+        await schedules.remove(caller.project_id, resource.id);
+        return { success: true, message: 'Schedule deleted.' };
+      },
+    }),
+    runRoute(schedules, config),
+  ];
+}
+
+function runRoute(schedules: Schedules, config: Config): Route {
+  return dataRoute({
+    method: 'POST',
+    path: '/email-schedules/:id/run',
+    needs: ['write'],
+    tag: TAG,
+    summary: 'Run a schedule now',
+    description:
+      'Off its cadence: `next_run_at` stays, and a paused schedule runs too. Follows the `is_test` of the calling key.',
+    status: 202,
+    response: t.Object({ message: t.String(), job_id: t.String(), status_url: t.String() }),
+    load: loader(schedules),
+    handle: async ({ caller, resource }) => {
+      const job_id = await schedules.runNow(caller, resource.id);
+      return {
+        message: 'The run is queued. The job tells how it ends.',
+        job_id,
+        status_url: `${config.public_url}${PLANE_PREFIX.data}/jobs/${job_id}`,
+      };
+    },
+  });
+}

@@ -1,0 +1,257 @@
+/** Recurring email schedules: what may be saved, when each runs next, and putting its runs into the queue. */
+import { invalid, notFound } from '../errors.ts';
+import { SCHEDULE_CLAIM_BATCH, SCHEDULE_GRACE_MS } from '../limits.ts';
+import type { KeyCaller } from '../platform/auth.ts';
+import { toIso } from '../platform/clock.ts';
+import { type Cron, parseCron } from '../platform/cron.ts';
+import type { Tx } from '../platform/database.ts';
+import { isUlid, newId } from '../platform/ids.ts';
+import type { LogFields, Logger } from '../platform/logger.ts';
+import { type Page, type PageQuery, paginate } from '../platform/pagination.ts';
+import { type NewJob, PRIORITY } from '../platform/queue.ts';
+import type { Projects } from '../projects/service.ts';
+import { checkSchedule, type ScheduleChanges, type ScheduleFields } from './fields.ts';
+import { type RunPayload, ScheduleRuns, type ScheduleRunsDeps } from './runs.ts';
+import {
+  countSchedules,
+  type DueSchedule,
+  deleteSchedule,
+  findSchedule,
+  insertSchedule,
+  listDueSchedules,
+  listSchedules,
+  updateSchedule,
+} from './store.ts';
+import type { LastStatus, MissedRuns, Recipient, ScheduleRow } from './tables.ts';
+
+/** The type of the jobs that are runs. */
+export const SCHEDULE_RUN = 'schedule.run';
+
+export interface ScheduleRecord {
+  id: string;
+  public_id: string;
+  name: string;
+  recipients: Recipient[];
+  cron_expression: string;
+  timezone: string;
+  template: string | null;
+  variables: Record<string, unknown>;
+  subject: string | null;
+  body_html: string | null;
+  body_text: string | null;
+  cc: string[];
+  bcc: string[];
+  reply_to: string | null;
+  from_name: string | null;
+  domain: string | null;
+  description: string | null;
+  missed_runs: MissedRuns;
+  is_active: boolean;
+  next_run_at: string | null;
+  last_run_at: string | null;
+  last_status: LastStatus | null;
+  created_at: string;
+  updated_at: string;
+}
+
+function toRecord(row: ScheduleRow): ScheduleRecord {
+  const { project_id: _project, api_key_id: _key, is_test: _test, ...shown } = row;
+  return {
+    ...shown,
+    public_id: row.id,
+    next_run_at: toIso(row.next_run_at),
+    last_run_at: toIso(row.last_run_at),
+    created_at: toIso(row.created_at),
+    updated_at: toIso(row.updated_at),
+  };
+}
+
+export interface SchedulesDeps extends ScheduleRunsDeps {
+  logger: Logger;
+  /** Of each body. */
+  max_body_bytes: number;
+  projects: Pick<Projects, 'stateOf'>;
+  enqueue(tx: Tx, job: NewJob): string;
+}
+
+export class Schedules {
+  readonly runs: ScheduleRuns;
+  readonly #deps: SchedulesDeps;
+
+  constructor(deps: SchedulesDeps) {
+    this.#deps = deps;
+    this.runs = new ScheduleRuns(deps);
+  }
+
+  /** Newest first. */
+  list(project_id: number, query: PageQuery): Page<ScheduleRecord> {
+    const { read } = this.#deps.database;
+    return paginate(query, {
+      total: countSchedules(read, project_id),
+      fetch: (limit, offset) => listSchedules(read, project_id, limit, offset).map(toRecord),
+    });
+  }
+
+  /** Throws AppError `not_found`. */
+  get(project_id: number, id: string): ScheduleRecord {
+    return toRecord(this.#find(this.#deps.database.read, project_id, id));
+  }
+
+  /** Saves a schedule whose runs follow the caller's is_test. Throws AppError `invalid` by field. */
+  async create(
+    caller: KeyCaller,
+    input: ScheduleChanges & {
+      name: string;
+      recipients: { email: string; name?: string | null }[];
+      cron_expression: string;
+    },
+  ): Promise<ScheduleRecord> {
+    const { fields, cron } = checkSchedule(null, input, this.#deps);
+    this.#checkContent(caller.project_id, fields, input);
+    const row = await this.#deps.database.write((tx) => {
+      const now = this.#deps.clock.now();
+      const schedule: ScheduleRow = {
+        ...fields,
+        id: newId(now),
+        project_id: caller.project_id,
+        api_key_id: caller.key_id,
+        is_test: caller.is_test,
+        next_run_at: fields.is_active ? nextRun(cron, now) : null,
+        last_run_at: null,
+        last_status: null,
+        created_at: now,
+        updated_at: now,
+      };
+      insertSchedule(tx, schedule);
+      return schedule;
+    });
+    return toRecord(row);
+  }
+
+  /**
+   * Changes what is given; null clears an optional field. A schedule that resumes, or runs at other times now, has its
+   * next run counted from now. Throws AppError `not_found`, and `invalid` by field.
+   */
+  async update(project_id: number, id: string, changes: ScheduleChanges): Promise<ScheduleRecord> {
+    const row = await this.#deps.database.write((tx) => {
+      const current = this.#find(tx, project_id, id);
+      const { fields, cron } = checkSchedule(current, changes, this.#deps);
+      this.#checkContent(project_id, fields, changes);
+      const now = this.#deps.clock.now();
+      const keeps_time =
+        current.is_active &&
+        current.next_run_at !== null &&
+        fields.cron_expression === current.cron_expression &&
+        fields.timezone === current.timezone;
+      const next_run_at = keeps_time ? current.next_run_at : nextRun(cron, now);
+      const changed = { ...fields, next_run_at: fields.is_active ? next_run_at : null, updated_at: now };
+      updateSchedule(tx, current.id, changed);
+      return { ...current, ...changed };
+    });
+    return toRecord(row);
+  }
+
+  /** Deletes a schedule; a run that waits in the queue then fails. Throws AppError `not_found`. */
+  remove(project_id: number, id: string): Promise<void> {
+    return this.#deps.database.write((tx) => deleteSchedule(tx, this.#find(tx, project_id, id).id));
+  }
+
+  /**
+   * Queues a run off the cadence, of a paused schedule too, and returns the id of its job; it follows the caller's
+   * is_test. `next_run_at` stays. Throws AppError `not_found`.
+   */
+  runNow(caller: KeyCaller, id: string): Promise<string> {
+    return this.#deps.database.write((tx) => {
+      const schedule = this.#find(tx, caller.project_id, id);
+      const now = this.#deps.clock.now();
+      updateSchedule(tx, schedule.id, { last_run_at: now, last_status: 'queued' });
+      return this.#enqueueRun(tx, caller.project_id, {
+        schedule_id: schedule.id,
+        api_key_id: caller.key_id,
+        is_test: caller.is_test,
+        due_at: null,
+      });
+    });
+  }
+
+  /**
+   * Queues a run of every schedule that is due, and moves each to its next time in the same commit: a tick is run once,
+   * whatever happens afterwards. What a longer downtime made late is left out or run once, as the schedule says; the
+   * schedules of an inactive project are left out.
+   */
+  async queueDueRuns(): Promise<void> {
+    for (;;) {
+      const { claimed, remarks } = await this.#deps.database.write((tx) => {
+        const now = this.#deps.clock.now();
+        const due = listDueSchedules(tx, now, SCHEDULE_CLAIM_BATCH);
+        return { claimed: due.length, remarks: due.flatMap((one) => this.#claim(tx, one, now) ?? []) };
+      });
+      for (const { message, fields } of remarks) this.#deps.logger.warn(message, fields);
+      if (claimed < SCHEDULE_CLAIM_BATCH) return;
+    }
+  }
+
+  #claim(tx: Tx, due: DueSchedule, now: number): { message: string; fields: LogFields } | null {
+    const fields = { schedule_id: due.id, due_at: toIso(due.next_run_at) };
+    const cron = parseCron(due.cron_expression, due.timezone);
+    if (!cron.ok) {
+      // It was valid when it was saved: the time zone is gone from this machine's data.
+      updateSchedule(tx, due.id, { next_run_at: null, last_status: 'failed' });
+      return { message: 'a schedule has no next run any more', fields: { ...fields, error: cron.message } };
+    }
+    // Never before the tick that is claimed here, wherever the clock has gone.
+    const next_run_at = cron.next(Math.max(now, due.next_run_at));
+    // Where the first missed tick is old the latest may still be recent: that one is run, not missed.
+    const grace_from = now - SCHEDULE_GRACE_MS;
+    const is_in_time =
+      due.next_run_at >= grace_from || (cron.next(grace_from - 1) ?? Number.POSITIVE_INFINITY) <= now;
+    if (this.#deps.projects.stateOf(due.project_id, tx)?.status !== 'active') {
+      updateSchedule(tx, due.id, { next_run_at, last_status: 'skipped' });
+      return { message: 'a run of a schedule is skipped: its project is inactive', fields };
+    }
+    if (!is_in_time && due.missed_runs === 'skip') {
+      updateSchedule(tx, due.id, { next_run_at, last_status: 'skipped' });
+      return { message: 'a missed run of a schedule is skipped', fields };
+    }
+    updateSchedule(tx, due.id, { next_run_at, last_run_at: now, last_status: 'queued' });
+    this.#enqueueRun(tx, due.project_id, {
+      schedule_id: due.id,
+      api_key_id: due.api_key_id,
+      is_test: due.is_test,
+      due_at: due.next_run_at,
+    });
+    return is_in_time ? null : { message: 'a missed run of a schedule is made up for', fields };
+  }
+
+  #enqueueRun(tx: Tx, project_id: number, payload: RunPayload): string {
+    return this.#deps.enqueue(tx, {
+      project_id,
+      type: SCHEDULE_RUN,
+      priority: PRIORITY.scheduled,
+      payload: { ...payload },
+      max_attempts: 1,
+    });
+  }
+
+  #find(tx: Tx, project_id: number, id: string): ScheduleRow {
+    const row = isUlid(id) ? findSchedule(tx, project_id, id.toUpperCase()) : undefined;
+    if (!row) throw notFound('Schedule');
+    return row;
+  }
+
+  /** Looks at what was sent only: a schedule whose template is gone can still be paused or renamed. */
+  #checkContent(project_id: number, fields: ScheduleFields, sent: ScheduleChanges): void {
+    if (sent.domain !== undefined && fields.domain !== null) this.#deps.emails.checkDomain(fields.domain);
+    const is_touched = sent.template !== undefined || sent.variables !== undefined;
+    if (is_touched && fields.template !== null) {
+      this.#deps.templates.renderForSend(project_id, fields.template, fields.variables);
+    }
+  }
+}
+
+/** Throws AppError `invalid` for an expression that never comes due. */
+function nextRun(cron: Cron, now_ms: number): number {
+  const next = cron.next(now_ms);
+  if (next === null) throw invalid({ cron_expression: ['never comes due: no such date exists'] });
+  return next;
+}

@@ -1,0 +1,72 @@
+/** SQL of recurring email schedules and of the progress of their runs. */
+import { and, desc, eq, lte, sql } from 'drizzle-orm';
+import type { Tx } from '../platform/database.ts';
+import { readRowCount } from '../platform/row-counts.ts';
+import { jobs } from '../platform/tables.ts';
+import { emailSchedules, type ScheduleRow } from './tables.ts';
+
+export function insertSchedule(tx: Tx, schedule: ScheduleRow): void {
+  tx.insert(emailSchedules).values(schedule).run();
+}
+
+export function findSchedule(tx: Tx, project_id: number, id: string): ScheduleRow | undefined {
+  return tx
+    .select()
+    .from(emailSchedules)
+    .where(and(eq(emailSchedules.id, id), eq(emailSchedules.project_id, project_id)))
+    .get();
+}
+
+export function countSchedules(tx: Tx, project_id: number): number {
+  return readRowCount(tx, { list: 'email_schedules', project_id });
+}
+
+/** Newest first. */
+export function listSchedules(tx: Tx, project_id: number, limit: number, offset: number): ScheduleRow[] {
+  return tx
+    .select()
+    .from(emailSchedules)
+    .where(eq(emailSchedules.project_id, project_id))
+    .orderBy(desc(emailSchedules.id))
+    .limit(limit)
+    .offset(offset)
+    .all();
+}
+
+export function updateSchedule(tx: Tx, id: string, changes: Partial<ScheduleRow>): void {
+  tx.update(emailSchedules).set(changes).where(eq(emailSchedules.id, id)).run();
+}
+
+export function deleteSchedule(tx: Tx, id: string): void {
+  tx.delete(emailSchedules).where(eq(emailSchedules.id, id)).run();
+}
+
+export type DueSchedule = Pick<
+  ScheduleRow,
+  'id' | 'project_id' | 'api_key_id' | 'is_test' | 'cron_expression' | 'timezone' | 'missed_runs'
+> & { next_run_at: number };
+
+/** Schedules whose next run is due, the longest waiting first, without what only a run needs. */
+export function listDueSchedules(tx: Tx, now_ms: number, limit: number): DueSchedule[] {
+  return tx
+    .select({
+      id: emailSchedules.id,
+      project_id: emailSchedules.project_id,
+      api_key_id: emailSchedules.api_key_id,
+      is_test: emailSchedules.is_test,
+      cron_expression: emailSchedules.cron_expression,
+      timezone: emailSchedules.timezone,
+      missed_runs: emailSchedules.missed_runs,
+      next_run_at: sql<number>`${emailSchedules.next_run_at}`,
+    })
+    .from(emailSchedules)
+    .where(lte(emailSchedules.next_run_at, now_ms))
+    .orderBy(emailSchedules.next_run_at)
+    .limit(limit)
+    .all();
+}
+
+/** Notes in a job how far its run has come, in the transaction that took it there. */
+export function saveRunPayload(tx: Tx, job_id: string, payload: Record<string, unknown>): void {
+  tx.update(jobs).set({ payload }).where(eq(jobs.id, job_id)).run();
+}
