@@ -4,6 +4,7 @@ import { createServices, type Services } from './app.ts';
 import { registerAuditCommands } from './audit/cli.ts';
 import { loadConfig, processEnvironment } from './config.ts';
 import { registerKeyCommands } from './keys/cli.ts';
+import { registerOperationCommands } from './operations/cli.ts';
 import { Cli, type CliHost, formatFields, textOption } from './platform/cli.ts';
 import { systemClock } from './platform/clock.ts';
 import { openDataDirectory } from './platform/data-directory.ts';
@@ -57,6 +58,13 @@ Examples:
   registerKeyCommands(cli);
   registerAuditCommands(cli);
   registerVaultCommands(cli);
+  registerOperationCommands(cli, {
+    clock: systemClock,
+    createServices(config, on) {
+      const services = createServices(config, { clock: systemClock, logger: silentLogger, ...on });
+      return { ...services, close: () => services.mailer.stop(0) };
+    },
+  });
   registerVersion(cli);
   return cli;
 }

@@ -177,6 +177,18 @@ export class Keys {
     return rows.map((key) => this.present(key));
   }
 
+  /** Ids of the project's keys whose retained copy does not decrypt; nothing leaves, so nothing is put on record. */
+  listUndecryptable(project: ProjectRow): number[] {
+    const { read } = this.#database;
+    return store
+      .listKeys(read, project.id, { limit: -1, offset: 0 })
+      .filter(
+        ({ sealed_key, key_hash }) =>
+          sealed_key !== null && this.#key_ring.openText(read, sealed_key, sealContext(key_hash)) === null,
+      )
+      .map(({ id }) => id);
+  }
+
   /** Every key of a project as the project's own record shows it, newest first. */
   abbreviate(project: ProjectRow): AbbreviatedKey[] {
     return store

@@ -17,14 +17,18 @@ export interface CliResult {
   exit?: number;
 }
 
-/** What a verb works with. Opened for it, closed after it. */
-export interface CliSession<S> {
+/** What every verb works with. */
+export interface CliContext {
   readonly config: Config;
-  readonly services: S;
   /** The shell user, for the audit trail. */
   readonly actor: Actor;
   /** A remark for the person at the terminal, on stderr. */
   note(message: string): void;
+}
+
+/** What a verb of a capability works with. Opened for it, closed after it. */
+export interface CliSession<S> extends CliContext {
+  readonly services: S;
 }
 
 export interface CliHost<S> {
@@ -74,21 +78,29 @@ export class Cli<S> {
   action(
     run: (session: CliSession<S>, options: Options, ...args: string[]) => Promise<CliResult>,
   ): (...raw: unknown[]) => Promise<void> {
+    return this.plainAction(async (context, options, ...args) => {
+      const { services, close } = await this.host.open(context.config);
+      try {
+        return await run({ ...context, services }, options, ...args);
+      } finally {
+        await close();
+      }
+    });
+  }
+
+  /** As `action`, for a verb that opens the data directory in its own way, or not at all. */
+  plainAction(
+    run: (context: CliContext, options: Options, ...args: string[]) => Promise<CliResult>,
+  ): (...raw: unknown[]) => Promise<void> {
     return async (...raw) => {
       const command = raw.at(-1);
       if (!(command instanceof Command)) throw new Error('commander passes the command last');
       const options: Options = command.optsWithGlobals();
       const args = command.processedArgs.flat().filter((arg): arg is string => typeof arg === 'string');
       const config = this.host.loadConfig({ data_dir: textOption(options, 'dataDir') });
-      const { services, close } = await this.host.open(config);
-      try {
-        const session = { config, services, actor: shellActor(), note };
-        const result = await run(session, options, ...args);
-        writeOut(options.json === true ? JSON.stringify(result.json, null, 2) : result.text);
-        this.#exit = result.exit ?? EXIT.done;
-      } finally {
-        await close();
-      }
+      const result = await run({ config, actor: shellActor(), note }, options, ...args);
+      writeOut(options.json === true ? JSON.stringify(result.json, null, 2) : result.text);
+      this.#exit = result.exit ?? EXIT.done;
     };
   }
 

@@ -225,6 +225,12 @@ export class Vault {
     return { values, undecryptable: undecryptableOf(opened).map((each) => each.field) };
   }
 
+  /** The stored fields that do not decrypt, files too; nothing leaves, so nothing is put on record. */
+  listUndecryptable(owner: VaultOwner): { service: string; field: string }[] {
+    const rows = store.listValues(this.#database.read, owner.id);
+    return undecryptableOf(this.#open(owner, rows, () => true));
+  }
+
   /** What an operator should know of these projects' vaults: captcha secrets that providers publish for tests. */
   warnings(owners: readonly (VaultOwner & { readonly slug: string })[]): string[] {
     const by_id = new Map(owners.map((owner) => [owner.id, owner]));
