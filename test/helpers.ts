@@ -36,6 +36,8 @@ export interface TestApp {
   config: Config;
   clock: TestClock;
   data_dir: string;
+  /** Where it listens, for what only a real connection shows. */
+  url: string;
   /** Everything logged so far. */
   logs(): string;
   /** Calls a path such as `/api/v1/objects`. */
@@ -81,13 +83,14 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     database: directory.database,
     key_ring: directory.key_ring,
   });
-  await app.start();
+  const port = await app.start();
   const test_app: TestApp = {
     app,
     services: app.services,
     config,
     clock,
     data_dir,
+    url: `http://127.0.0.1:${port}`,
     logs: () => logged,
     call: (method, path, call = {}) => answerOf(app, method, path, call),
     async stop() {
@@ -141,4 +144,22 @@ export async function makeProject(app: TestApp, slug = 'shop') {
       return plaintext_key;
     },
   };
+}
+
+/** A trusted default domain with a mailbox that captures, so that the app can send. */
+export async function addCapturingMailbox(app: TestApp, address = 'shop@mail.example.com'): Promise<void> {
+  const { sending_domains } = app.services;
+  const name = address.split('@')[1] ?? '';
+  await sending_domains.add({ name, is_default: true, is_trusted: true }, actor);
+  await sending_domains.mailboxes.add(
+    {
+      address,
+      relay: null,
+      daily_limit: null,
+      for_transactional: true,
+      for_marketing: false,
+      return_path: null,
+    },
+    actor,
+  );
 }

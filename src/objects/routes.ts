@@ -11,7 +11,7 @@ import type { Logger } from '../platform/logger.ts';
 import { contentSecurityPolicyFor, dispositionFor } from '../platform/media-types.ts';
 import { readMultipart } from '../platform/multipart.ts';
 import { pageQuery } from '../platform/pagination.ts';
-import { evaluateRequest } from '../platform/ranges.ts';
+import { etagOf, evaluateRequest } from '../platform/ranges.ts';
 import type { RateLimiter } from '../platform/rate-limit.ts';
 import { dateTime, nullable, oneOf, t, ulid } from '../platform/schema.ts';
 import { bytesMissing, type ObjectRow, type Objects } from './service.ts';
@@ -172,7 +172,7 @@ function serveObject(deps: ObjectRoutesDeps, ctx: RequestContext, row: ObjectRow
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) throw bytesMissing(deps.logger, row.public_id);
   const { method, headers: asked } = ctx.request;
-  const etag = `"${row.sha256}"`;
+  const etag = etagOf(row.sha256);
   const verdict = evaluateRequest({
     method,
     headers: asked,
@@ -196,12 +196,14 @@ function serveObject(deps: ObjectRoutesDeps, ctx: RequestContext, row: ObjectRow
   }
   const { start, end } = verdict;
   if (verdict.status === 206) headers['Content-Range'] = `bytes ${start}-${end - 1}/${row.size_bytes}`;
-  if (method === 'HEAD') headers['Content-Length'] = String(end - start);
   // A large file takes longer than an idle time-out allows when its reader is slow.
   ctx.keepOpen();
   const file = Bun.file(path);
-  const body = method === 'HEAD' ? null : verdict.status === 206 ? file.slice(start, end) : file;
-  return new Response(body, { status: verdict.status, headers });
+  // A HEAD gets the body too: the server leaves it out, and takes Content-Length from it.
+  return new Response(verdict.status === 206 ? file.slice(start, end) : file, {
+    status: verdict.status,
+    headers,
+  });
 }
 
 function objectHeaders(

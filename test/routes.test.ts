@@ -1,0 +1,251 @@
+/** Every route, walked: which answer without a credential, and what each plane refuses whatever the route. */
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
+import { CAPABILITIES, type Capability } from '../src/platform/auth.ts';
+import { PLANE_PREFIX, type Route } from '../src/platform/http.ts';
+import { actor, addCapturingMailbox, makeProject, startTestApp, type TestApp } from './helpers.ts';
+
+let app: TestApp;
+let owner: Awaited<ReturnType<typeof makeProject>>;
+let stranger: Awaited<ReturnType<typeof makeProject>>;
+let all_token = '';
+let bare_token = '';
+let foreign_token = '';
+let owner_key = '';
+let foreign_key = '';
+let powerless_key = '';
+/** What a path parameter is filled with: things that exist, of the owner. */
+let existing: Record<string, string> = {};
+
+const PERMISSIONS = {
+  can_read: true,
+  can_write: true,
+  can_send_emails: true,
+  can_manage_email_marketing: true,
+  permissions: { email_template: true, captcha: true },
+};
+const ABSENT_ULID = '01ARZ3NDEKTSV4RRFFQ69G5FAV';
+
+async function makeToken(input: {
+  all: boolean;
+  can: readonly Capability[];
+  projects?: string[];
+}): Promise<string> {
+  const created = await app.services.tokens.create(actor, {
+    name: 't',
+    all_projects: input.all,
+    projects: input.projects ?? [],
+    capabilities: [...input.can],
+    expires_in_days: 1,
+  });
+  return created.token;
+}
+
+beforeAll(async () => {
+  app = await startTestApp();
+  owner = await makeProject(app, 'owner');
+  stranger = await makeProject(app, 'stranger');
+  owner_key = await owner.key(PERMISSIONS);
+  foreign_key = await stranger.key(PERMISSIONS);
+  powerless_key = await owner.key({});
+  all_token = await makeToken({ all: true, can: CAPABILITIES });
+  bare_token = await makeToken({ all: true, can: [] });
+  foreign_token = await makeToken({ all: false, can: CAPABILITIES, projects: ['stranger'] });
+  existing = await makeThings();
+});
+
+/** One of each thing that a path can name, all the owner's. */
+async function makeThings(): Promise<Record<string, string>> {
+  const form = new FormData();
+  form.set('file', new Blob(['secret']), 'a.txt');
+  const object = await app.call('POST', '/api/v1/objects', { key: owner_key, body: form });
+  const template = await app.call('POST', '/api/v1/emails/templates', {
+    key: owner_key,
+    body: { name: 'Hello', category: 'transactional', subject: 's', body_text: 'b' },
+  });
+  await addCapturingMailbox(app);
+  const email = await app.call('POST', '/api/v1/emails/send', {
+    key: owner_key,
+    body: { to: 'ann@example.org', subject: 's', body_text: 'b', scheduled_at: '2031-01-01T00:00:00Z' },
+  });
+  const schedule = await app.call('POST', '/api/v1/email-schedules', {
+    key: owner_key,
+    body: {
+      name: 'daily',
+      recipients: [{ email: 'ann@example.org' }],
+      cron_expression: '@daily',
+      subject: 's',
+      body_text: 'b',
+    },
+  });
+  const origin = await app.call('POST', '/api/public/v1/projects/owner/api-keys/1/origins', {
+    token: all_token,
+    body: { type: 'domain', value: 'https://app.example.com' },
+  });
+  const account = await app.call('POST', '/api/public/v1/ai-accounts', {
+    token: all_token,
+    body: { name: 'ai', provider: 'openai', api_key: 'sk-canary' },
+  });
+  const idOf = (answer: { body: Record<string, unknown> }): string => {
+    const { data } = answer.body;
+    return String(typeof data === 'object' && data !== null && 'id' in data ? data.id : '');
+  };
+  for (const answer of [object, template, email, schedule, origin, account])
+    expect(answer.status).toBeLessThan(300);
+  return {
+    public_id: String(object.body.public_id),
+    slug: 'hello',
+    id: String(email.body.id),
+    job_id: String(email.body.job_id),
+    schedule: String(schedule.body.id),
+    project: 'owner',
+    apiKey: '1',
+    origin: idOf(origin),
+    account: idOf(account),
+    service: 'captcha',
+  };
+}
+
+function pathOf(route: Route, values: Record<string, string>): string {
+  const path = route.path.replace(/:(\w+)/g, (_, name: string) => {
+    if (name === 'id' && route.path.startsWith('/email-schedules')) return values.schedule ?? ABSENT_ULID;
+    if (name === 'id' && route.path.startsWith('/jobs')) return values.job_id ?? ABSENT_ULID;
+    return values[name] ?? ABSENT_ULID;
+  });
+  return `${PLANE_PREFIX[route.plane]}${path}`;
+}
+
+const of = (plane: Route['plane']): Route[] => app.app.routes.filter((route) => route.plane === plane);
+const rowsOf = (table: string): unknown =>
+  app.services.database.read.values(sql.raw(`SELECT count(*) FROM ${table}`))[0]?.[0];
+const snapshot = (): unknown[] =>
+  [
+    'projects',
+    'api_keys',
+    'key_origins',
+    'objects',
+    'emails',
+    'jobs',
+    'email_templates',
+    'email_schedules',
+  ].map(rowsOf);
+
+describe('without a credential', () => {
+  test('exactly these routes answer', () => {
+    const open = app.app.routes
+      .filter((route) => route.needs === null)
+      .map((route) => `${route.method} ${PLANE_PREFIX[route.plane]}${route.path}`)
+      .toSorted();
+    expect(open).toEqual([
+      'GET /',
+      'GET /api/health',
+      'GET /api/v1/objects/:public_id',
+      'GET /api/version',
+      'GET /docs',
+      'GET /docs/openapi.json',
+      'GET /docs/start.js',
+      'GET /docs/swagger-ui.css',
+      'GET /docs/swagger-ui.js',
+    ]);
+  });
+
+  test('every other route is 401, and changes nothing', async () => {
+    const before = snapshot();
+    for (const route of app.app.routes) {
+      if (route.needs === null) continue;
+      const answer = await app.call(route.method, pathOf(route, existing));
+      expect([route.method, route.path, answer.status]).toEqual([route.method, route.path, 401]);
+      if (route.plane === 'management')
+        expect(answer.body).toMatchObject({ error: { code: 'MISSING_ACCESS_TOKEN' } });
+      else expect(answer.body).toMatchObject({ success: false, message: expect.any(String) });
+    }
+    expect(snapshot()).toEqual(before);
+  });
+});
+
+describe('the data plane', () => {
+  test('a wrong key is 401 and a key without any permission is 403 on every route', async () => {
+    const before = snapshot();
+    for (const route of of('data')) {
+      if (route.needs === null) continue;
+      const wrong = await app.call(route.method, pathOf(route, existing), {
+        key: `${owner_key.slice(0, -1)}x`,
+      });
+      expect([route.method, route.path, wrong.status]).toEqual([route.method, route.path, 401]);
+      if (route.needs.length === 0) continue;
+      const powerless = await app.call(route.method, pathOf(route, existing), { key: powerless_key });
+      expect([route.method, route.path, powerless.status]).toEqual([route.method, route.path, 403]);
+    }
+    expect(snapshot()).toEqual(before);
+  });
+
+  test('another project’s things and things that do not exist answer the very same 404', async () => {
+    const before = snapshot();
+    let walked = 0;
+    for (const route of of('data')) {
+      if (!route.path.includes(':')) continue;
+      const options = { key: foreign_key, ...(route.method === 'GET' ? {} : { body: {} }) };
+      const foreign = await app.call(route.method, pathOf(route, existing), options);
+      const absent = await app.call(route.method, pathOf(route, { slug: 'absent' }), options);
+      expect([route.method, route.path, foreign.status]).toEqual([route.method, route.path, 404]);
+      expect([foreign.status, foreign.text]).toEqual([absent.status, absent.text]);
+      walked += 1;
+    }
+    expect(walked).toBeGreaterThan(10);
+    expect(snapshot()).toEqual(before);
+  });
+});
+
+describe('the management plane', () => {
+  test('a malformed or unknown token is 401 with its code on every route', async () => {
+    const unknown = `${foreign_token.slice(0, 10)}`;
+    for (const route of of('management')) {
+      const malformed = await app.call(route.method, pathOf(route, existing), { token: unknown });
+      expect([route.path, malformed.status, malformed.body]).toMatchObject([
+        route.path,
+        401,
+        { error: { code: 'INVALID_ACCESS_TOKEN_FORMAT' } },
+      ]);
+    }
+  });
+
+  test('each capability a route needs is named where it is missing', async () => {
+    const before = snapshot();
+    for (const route of of('management')) {
+      const [needed] = route.needs ?? [];
+      if (needed === undefined) continue;
+      const answer = await app.call(route.method, pathOf(route, existing), {
+        token: bare_token,
+        ...(route.method === 'GET' ? {} : { body: {} }),
+      });
+      expect([route.method, route.path, answer.status, answer.body]).toMatchObject([
+        route.method,
+        route.path,
+        403,
+        { error: { code: 'TOKEN_PERMISSION_DENIED', details: { required_scope: needed } } },
+      ]);
+    }
+    expect(snapshot()).toEqual(before);
+  });
+
+  test('another project’s token gets 404 for everything of this project, as for what does not exist', async () => {
+    const before = snapshot();
+    let walked = 0;
+    for (const route of of('management')) {
+      if (!route.path.includes(':project')) continue;
+      const options = { token: foreign_token, ...(route.method === 'GET' ? {} : { body: {} }) };
+      const foreign = await app.call(route.method, pathOf(route, existing), options);
+      const absent = await app.call(route.method, pathOf(route, { ...existing, project: 'absent' }), options);
+      expect([route.method, route.path, foreign.status, foreign.body]).toMatchObject([
+        route.method,
+        route.path,
+        404,
+        { error: { code: 'NOT_FOUND' } },
+      ]);
+      expect(foreign.text).toBe(absent.text);
+      walked += 1;
+    }
+    expect(walked).toBeGreaterThan(15);
+    expect(snapshot()).toEqual(before);
+  });
+});
