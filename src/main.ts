@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { createServices, type Services } from './app.ts';
 import { registerAuditCommands } from './audit/cli.ts';
 import { loadConfig, processEnvironment } from './config.ts';
+import { registerEmailCommands } from './emails/cli.ts';
 import { registerKeyCommands } from './keys/cli.ts';
 import { registerOperationCommands } from './operations/cli.ts';
 import { Cli, type CliHost, formatFields, textOption } from './platform/cli.ts';
@@ -11,6 +12,8 @@ import { openDataDirectory } from './platform/data-directory.ts';
 import { silentLogger } from './platform/logger.ts';
 import { touchWakeFile } from './platform/wake-file.ts';
 import { registerProjectCommands } from './projects/cli.ts';
+import { registerDomainCommands } from './sending-domains/cli.ts';
+import { registerMailboxCommands } from './sending-domains/mailbox-cli.ts';
 import { serve } from './serve.ts';
 import { registerTokenCommands } from './tokens/cli.ts';
 import { registerVaultCommands } from './vault/cli.ts';
@@ -58,6 +61,9 @@ Examples:
   registerKeyCommands(cli);
   registerAuditCommands(cli);
   registerVaultCommands(cli);
+  registerDomainCommands(cli);
+  registerMailboxCommands(cli);
+  registerEmailCommands(cli);
   registerOperationCommands(cli, {
     clock: systemClock,
     createServices(config, on) {

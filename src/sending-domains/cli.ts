@@ -20,7 +20,7 @@ export function registerDomainCommands<S extends Needs>(cli: Cli<S>): void {
     .verb(domain, 'verify <name>', 'look the DNS records up and say which are found, missing or wrong')
     .action(
       cli.action(async ({ services, actor }, _options, name = '') => {
-        const check = await services.sending_domains.verify(name, actor);
+        const check = await services.sending_domains.verify(actor, name);
         return {
           json: check,
           text: `${formatChecks(check.records)}\n\n${explainState(check)}`,
@@ -38,10 +38,11 @@ function registerAdd<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>['no
     .option('--trust', 'use it without looking its DNS records up')
     .action(
       cli.action(async ({ services, actor }, options, name = '') => {
-        const added = await services.sending_domains.add(
-          { name, is_default: options.default === true, is_trusted: options.trust === true },
-          actor,
-        );
+        const added = await services.sending_domains.add(actor, {
+          name,
+          is_default: options.default === true,
+          is_trusted: options.trust === true,
+        });
         const next = added.is_trusted
           ? 'It is trusted, so it can be used at once; receivers still look for these records.'
           : `When they are published: satchel domain verify ${added.name}`;
@@ -58,26 +59,26 @@ function registerChanges<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>
     .verb(domain, 'default <name>', 'send from it where a mail names no domain')
     .action(
       cli.action(async ({ services, actor }, _options, name = '') =>
-        shown(await services.sending_domains.makeDefault(name, actor)),
+        shown(await services.sending_domains.makeDefault(actor, name)),
       ),
     );
   cli
     .verb(domain, 'activate <name>', 'take it into use again')
     .action(
       cli.action(async ({ services, actor }, _options, name = '') =>
-        shown(await services.sending_domains.setActive(name, true, actor)),
+        shown(await services.sending_domains.setActive(actor, name, true)),
       ),
     );
   cli
     .verb(domain, 'deactivate <name>', 'send nothing from it until it is activated')
     .action(
       cli.action(async ({ services, actor }, _options, name = '') =>
-        shown(await services.sending_domains.setActive(name, false, actor)),
+        shown(await services.sending_domains.setActive(actor, name, false)),
       ),
     );
   cli.verb(domain, 'remove <name>', 'remove it with its mailboxes and its DKIM key').action(
     cli.action(async ({ services, actor }, _options, name = '') => {
-      const removed = await services.sending_domains.remove(name, actor);
+      const removed = await services.sending_domains.remove(actor, name);
       const mailboxes = removed.removed_mailboxes === 1 ? 'mailbox' : 'mailboxes';
       return {
         json: removed,
@@ -99,7 +100,7 @@ function formatDomains(domains: readonly DomainRecord[]): string {
       domain.name,
       domain.is_default,
       domain.is_active,
-      domain.is_trusted && domain.verified_at === null ? 'trusted' : domain.is_verified,
+      domain.is_trusted && !domain.is_verified ? 'trusted' : domain.is_verified,
       domain.mailboxes,
     ]),
     'No sending domain yet. Add one: satchel domain add example.com',
@@ -129,7 +130,7 @@ function formatChecks(records: readonly RecordCheck[]): string {
 }
 
 function explainState(check: DomainRecord): string {
-  if (check.verified_at !== null) return `${check.name} is verified.`;
+  if (check.is_verified) return `${check.name} is verified.`;
   return check.is_trusted
     ? `${check.name} is not verified, but trusted, so it is used all the same.`
     : `${check.name} is not verified: ownership, SPF and DKIM must all be found. DMARC is needed for marketing only.`;

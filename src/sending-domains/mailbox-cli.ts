@@ -37,19 +37,19 @@ export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
     .verb(mailbox, 'pause <address>', 'send nothing through it until it is resumed')
     .action(
       cli.action(async ({ services, actor }, _options, address = '') =>
-        shown(await services.sending_domains.mailboxes.setStatus(address, 'paused', actor)),
+        shown(await services.sending_domains.mailboxes.setStatus(actor, address, 'paused')),
       ),
     );
   cli
     .verb(mailbox, 'resume <address>', 'use it again; this also ends the rest after failures')
     .action(
       cli.action(async ({ services, actor }, _options, address = '') =>
-        shown(await services.sending_domains.mailboxes.setStatus(address, 'active', actor)),
+        shown(await services.sending_domains.mailboxes.setStatus(actor, address, 'active')),
       ),
     );
   cli.verb(mailbox, 'remove <address>', 'remove it; mails that wait for it go out from another one').action(
     cli.action(async ({ services, actor }, _options, address = '') => {
-      await services.sending_domains.mailboxes.remove(address, actor);
+      await services.sending_domains.mailboxes.remove(actor, address);
       return { json: { address, removed: true }, text: `${address} is removed.` };
     }),
   );
@@ -67,16 +67,13 @@ function registerAdd<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
       cli.action(async ({ services, actor }, options, address = '') => {
         const purposes = readPurposes(listOption(options, 'for'));
         const relay = await readRelay(cli, textOption(options, 'smtp'), options.capture === true);
-        const added = await services.sending_domains.mailboxes.add(
-          {
-            address,
-            relay,
-            daily_limit: numberOption(options, 'dailyLimit') ?? null,
-            return_path: readReturnPath(textOption(options, 'returnPath')),
-            ...purposes,
-          },
-          actor,
-        );
+        const added = await services.sending_domains.mailboxes.add(actor, {
+          address,
+          relay,
+          daily_limit: numberOption(options, 'dailyLimit') ?? null,
+          return_path: readReturnPath(textOption(options, 'returnPath')),
+          ...purposes,
+        });
         return shown(added);
       }),
     );

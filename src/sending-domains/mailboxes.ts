@@ -19,10 +19,13 @@ export interface NewMailbox {
   address: string;
   /** Null: what is sent is captured. */
   relay: Relay | null;
-  daily_limit: number | null;
-  for_transactional: boolean;
-  for_marketing: boolean;
-  return_path: string | null;
+  /** Messages a UTC day; no limit unless given. */
+  daily_limit?: number | null;
+  /** True unless given. */
+  for_transactional?: boolean;
+  for_marketing?: boolean;
+  /** Envelope sender; the address itself unless given. */
+  return_path?: string | null;
 }
 
 export interface MailboxRecord {
@@ -90,10 +93,11 @@ export class Mailboxes {
    * Adds a mailbox of a domain that is known. Throws AppError `invalid` for an address that is none or whose domain
    * was not added, `conflict` when the address has a mailbox already.
    */
-  async add(input: NewMailbox, actor: Actor): Promise<MailboxRecord> {
+  async add(actor: Actor, input: NewMailbox): Promise<MailboxRecord> {
     const parsed = parseAddress(input.address);
     if (!parsed) throw invalid({ address: ['must be an email address, such as hello@example.com'] });
-    if (!input.for_transactional && !input.for_marketing)
+    const { for_transactional = true, for_marketing = false } = input;
+    if (!for_transactional && !for_marketing)
       throw invalid({ for: ['must name transactional, marketing or both'] });
     const now = this.#clock.now();
     return this.#database.write((tx) => {
@@ -105,10 +109,10 @@ export class Mailboxes {
         ...this.#relayColumns(tx, parsed.address, input.relay),
         domain_id: domain.id,
         address: parsed.address,
-        return_path: input.return_path,
-        daily_limit: input.daily_limit,
-        for_transactional: input.for_transactional,
-        for_marketing: input.for_marketing,
+        return_path: input.return_path ?? null,
+        daily_limit: input.daily_limit ?? null,
+        for_transactional,
+        for_marketing,
         status: 'active',
         failures: 0,
         resting_until: null,
@@ -159,7 +163,7 @@ export class Mailboxes {
   }
 
   /** Takes a mailbox out of use, or back into it; resuming also ends its rest. Throws AppError `not_found`. */
-  async setStatus(address: string, status: 'active' | 'paused', actor: Actor): Promise<MailboxRecord> {
+  async setStatus(actor: Actor, address: string, status: 'active' | 'paused'): Promise<MailboxRecord> {
     const { id } = this.require(address);
     const now = this.#clock.now();
     return this.#database.write((tx) => {
@@ -175,7 +179,7 @@ export class Mailboxes {
   }
 
   /** Removes a mailbox; mails that wait for it go out from another one. Throws AppError `not_found`. */
-  async remove(address: string, actor: Actor): Promise<void> {
+  async remove(actor: Actor, address: string): Promise<void> {
     const { id, address: name } = this.require(address);
     await this.#database.write((tx) => {
       store.deleteMailbox(tx, id);

@@ -31,8 +31,9 @@ export interface DomainRecord {
   name: string;
   is_default: boolean;
   is_active: boolean;
-  /** The operator vouches for it: it counts as verified without any look-up. */
+  /** The operator vouches for it: it is used like a verified one, without any look-up. */
   is_trusted: boolean;
+  /** Its records were looked up and fit. */
   is_verified: boolean;
   verified_at: string | null;
   dkim_selector: string;
@@ -79,8 +80,8 @@ export class SendingDomains {
    * Throws AppError `invalid` for a name that is none, `conflict` for one that is known.
    */
   async add(
-    input: { name: string; is_default: boolean; is_trusted: boolean },
     actor: Actor,
+    input: { name: string; is_default?: boolean; is_trusted?: boolean },
   ): Promise<DomainRecord & { records: DnsRecord[] }> {
     const name = canonicalDomain(input.name);
     if (name === null) throw invalid({ name: ['must be a domain, such as example.com'] });
@@ -94,7 +95,7 @@ export class SendingDomains {
         name,
         is_default: false,
         is_active: true,
-        is_trusted: input.is_trusted,
+        is_trusted: input.is_trusted ?? false,
         verified_at: null,
         ownership_token: randomBytes(16).toString('hex'),
         dkim_selector: 'satchel',
@@ -118,7 +119,7 @@ export class SendingDomains {
    * Looks the domain's records up. It is verified when ownership, SPF and DKIM fit, and no longer when one of them is
    * found to be missing or wrong; an unanswered look-up changes nothing. Throws AppError `not_found`.
    */
-  async verify(name: string, actor: Actor): Promise<DomainCheck> {
+  async verify(actor: Actor, name: string): Promise<DomainCheck> {
     const { database, resolver, clock } = this.#deps;
     const domain = this.#require(name);
     const relays = store
@@ -141,20 +142,20 @@ export class SendingDomains {
   }
 
   /** Makes a domain the default. Throws AppError `not_found`. */
-  makeDefault(name: string, actor: Actor): Promise<DomainRecord> {
-    return this.#change(name, actor, 'sending_domain.made_default', (tx, domain) =>
+  makeDefault(actor: Actor, name: string): Promise<DomainRecord> {
+    return this.#change(actor, name, 'sending_domain.made_default', (tx, domain) =>
       store.setDefaultDomain(tx, domain.id),
     );
   }
 
   /** Takes a domain into use or out of it. Throws AppError `not_found`. */
-  setActive(name: string, is_active: boolean, actor: Actor): Promise<DomainRecord> {
+  setActive(actor: Actor, name: string, is_active: boolean): Promise<DomainRecord> {
     const event = is_active ? 'sending_domain.activated' : 'sending_domain.deactivated';
-    return this.#change(name, actor, event, (tx, domain) => store.updateDomain(tx, domain.id, { is_active }));
+    return this.#change(actor, name, event, (tx, domain) => store.updateDomain(tx, domain.id, { is_active }));
   }
 
   /** Removes a domain with its mailboxes and its DKIM key; returns how many mailboxes went. Throws AppError `not_found`. */
-  async remove(name: string, actor: Actor): Promise<{ name: string; removed_mailboxes: number }> {
+  async remove(actor: Actor, name: string): Promise<{ name: string; removed_mailboxes: number }> {
     const domain = this.#require(name);
     return this.#deps.database.write((tx) => {
       const removed_mailboxes = store.listMailboxesOf(tx, domain.id).length;
@@ -225,8 +226,8 @@ export class SendingDomains {
   }
 
   #change(
-    name: string,
     actor: Actor,
+    name: string,
     event: string,
     change: (tx: Tx, domain: DomainRow) => void,
   ): Promise<DomainRecord> {
@@ -245,7 +246,7 @@ export class SendingDomains {
       is_default: domain.is_default,
       is_active: domain.is_active,
       is_trusted: domain.is_trusted,
-      is_verified: domain.is_trusted || domain.verified_at !== null,
+      is_verified: domain.verified_at !== null,
       verified_at: toIso(domain.verified_at),
       dkim_selector: domain.dkim_selector,
       mailboxes: store.listMailboxesOf(read, domain.id).length,
