@@ -8,6 +8,7 @@ import { dataRoute } from '../../src/platform/http.ts';
 import { createHttpServer, type HttpServer } from '../../src/platform/http-server.ts';
 import { t } from '../../src/platform/schema.ts';
 import type { ProjectRow } from '../../src/projects/service.ts';
+import { run } from '../command.ts';
 import { actor, startTestApp, type TestApp } from '../helpers.ts';
 
 let app: TestApp;
@@ -145,13 +146,9 @@ describe('what is no valid key is 401', () => {
   test('a change made by another process holds from the next request on', async () => {
     const { id, key } = await makeKey({ can_read: true });
     expect(statusOf(key)).toBe(200);
-    const command = Bun.spawnSync({
-      cmd: [process.execPath, 'src/main.ts', 'key', 'deactivate', String(id), '--data-dir', app.data_dir],
-      stderr: 'pipe',
-    });
-    expect(command.stderr.toString()).toBe('');
+    expect(await run(app.data_dir, 'key', 'deactivate', String(id))).toMatchObject({ exit: 0, stderr: '' });
     expect(statusOf(key)).toBe(401);
-  });
+  }, 60_000);
 });
 
 describe('a restricted key', () => {

@@ -246,6 +246,7 @@ describe('changing a key', () => {
     ['is_active', { is_active: 'no' }],
     ['email_daily_limit', { email_daily_limit: 'many' }],
     ['permissions', { permissions: { captcha: null } }],
+    ['permissions', { permissions: { ['x'.repeat(256)]: true } }],
   ])('refuses a bad %s: %j', async (field, body) => {
     const before = stage.snapshot();
     const answer = await call('PATCH', KEY, stage.all, body);

@@ -249,6 +249,14 @@ describe('listing', () => {
     }
   });
 
+  test('q ignores the case of ASCII letters in names and slugs', async () => {
+    await call('POST', '/projects', stage.all, { name: 'CORNER Shop', slug: 'x-y' });
+    for (const q of ['corner', 'CoRnEr S', 'X-Y']) {
+      const found = listOf(await call('GET', `/projects?q=${encodeURIComponent(q)}`, stage.all));
+      expect(found.map((each) => each.slug)).toEqual(['x-y']);
+    }
+  });
+
   test('totals follow status changes and deletions', async () => {
     const total = async (query: string) => (await call('GET', `/projects${query}`, stage.all)).body.meta;
     await call('PATCH', '/projects/mine', stage.all, { status: 'inactive' });

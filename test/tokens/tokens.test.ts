@@ -167,6 +167,16 @@ describe('the last use', () => {
     }
   });
 
+  test('costs no write while it is noted already', async () => {
+    const { database } = stage.app.services;
+    await introspect({ Authorization: `Bearer ${stage.all}` });
+    await settle();
+    const before = database.dataVersion();
+    await introspect({ Authorization: `Bearer ${stage.all}` });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(database.dataVersion()).toBe(before);
+  });
+
   test('does not change what a refused token shows', async () => {
     const { token, record } = await make();
     await stage.app.services.tokens.revoke(actor, record.id);
