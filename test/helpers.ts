@@ -150,16 +150,13 @@ export async function makeProject(app: TestApp, slug = 'shop') {
 export async function addCapturingMailbox(app: TestApp, address = 'shop@mail.example.com'): Promise<void> {
   const { sending_domains } = app.services;
   const name = address.split('@')[1] ?? '';
-  await sending_domains.add({ name, is_default: true, is_trusted: true }, actor);
-  await sending_domains.mailboxes.add(
-    {
-      address,
-      relay: null,
-      daily_limit: null,
-      for_transactional: true,
-      for_marketing: false,
-      return_path: null,
-    },
-    actor,
-  );
+  await sending_domains.add(actor, { name, is_default: true, is_trusted: true });
+  await sending_domains.mailboxes.add(actor, {
+    address,
+    relay: null,
+    daily_limit: null,
+    for_transactional: true,
+    for_marketing: false,
+    return_path: null,
+  });
 }

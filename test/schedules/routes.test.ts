@@ -14,9 +14,9 @@ const TEMPLATE = {
 
 beforeAll(async () => {
   app = await startScheduleApp();
-  await app.services.sending_domains.add({ name: 'new.test', is_default: false, is_trusted: false }, actor);
-  await app.services.sending_domains.add({ name: 'off.test', is_default: false, is_trusted: true }, actor);
-  await app.services.sending_domains.setActive('off.test', false, actor);
+  await app.services.sending_domains.add(actor, { name: 'new.test', is_default: false, is_trusted: false });
+  await app.services.sending_domains.add(actor, { name: 'off.test', is_default: false, is_trusted: true });
+  await app.services.sending_domains.setActive(actor, 'off.test', false);
   const { templates } = app.services;
   await templates.create(app.project_id, TEMPLATE);
   await templates.create(app.project_id, { ...TEMPLATE, slug: 'off', is_active: false });

@@ -33,7 +33,7 @@ export async function startScheduleApp(options: TestAppOptions = {}): Promise<Sc
   const { projects, sending_domains } = app.services;
   await projects.create(actor, { name: 'One', slug: 'one' });
   await projects.create(actor, { name: 'Two', slug: 'two' });
-  await sending_domains.add({ name: 'mail.test', is_default: true, is_trusted: true }, actor);
+  await sending_domains.add(actor, { name: 'mail.test', is_default: true, is_trusted: true });
   await addMailbox(app, 'hello@mail.test', null);
   const editor = { can_read: true, can_write: true, permissions: { email_template: true } };
   const keys = {
@@ -47,15 +47,12 @@ export async function startScheduleApp(options: TestAppOptions = {}): Promise<Sc
 }
 
 export async function addMailbox(app: TestApp, address: string, daily_limit: number | null): Promise<void> {
-  await app.services.sending_domains.mailboxes.add(
-    {
-      address,
-      relay: null,
-      daily_limit,
-      for_transactional: true,
-      for_marketing: false,
-      return_path: null,
-    },
-    actor,
-  );
+  await app.services.sending_domains.mailboxes.add(actor, {
+    address,
+    relay: null,
+    daily_limit,
+    for_transactional: true,
+    for_marketing: false,
+    return_path: null,
+  });
 }
