@@ -68,8 +68,7 @@ const verify = (body: unknown, with_key: string | undefined = key): Promise<Answ
 
 const damage = (field: string): Promise<unknown> =>
   app.services.database.write(
-    (tx) =>
-      tx.run(sql.raw(`UPDATE vault_values SET sealed = 'v1.1.AAAA' WHERE field = '${field}'`)) && undefined,
+    (tx) => void tx.run(sql.raw(`UPDATE vault_values SET sealed = 'v1.1.AAAA' WHERE field = '${field}'`)),
   );
 
 const WITHOUT_VERDICT = { error_codes: [], hostname: null, challenge_ts: null, action: null, cdata: null };

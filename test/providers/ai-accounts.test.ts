@@ -30,7 +30,7 @@ beforeAll(async () => {
 const rowsOf = (table: string): unknown[] =>
   stage.app.services.database.read.all(sql.raw(`SELECT * FROM ${table}`));
 const run = (statement: string): Promise<unknown> =>
-  stage.app.services.database.write((tx) => tx.run(sql.raw(statement)) && undefined);
+  stage.app.services.database.write((tx) => void tx.run(sql.raw(statement)));
 const make = async (fields: Record<string, unknown> = {}, token = all): Promise<Record<string, unknown>> => {
   const body = { name: 'Account', provider: 'openai', api_key: KEY, ...fields };
   const answer = await stage.call('POST', '/ai-accounts', token, body);

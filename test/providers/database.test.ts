@@ -28,7 +28,7 @@ beforeAll(async () => {
 const rowsOf = (table: string): unknown[] =>
   stage.app.services.database.read.all(sql.raw(`SELECT * FROM ${table}`));
 const run = (statement: string): Promise<unknown> =>
-  stage.app.services.database.write((tx) => tx.run(sql.raw(statement)) && undefined);
+  stage.app.services.database.write((tx) => void tx.run(sql.raw(statement)));
 const make = async (path: string, body: unknown, token = all): Promise<Record<string, unknown>> => {
   const answer = await stage.call('POST', path, token, body);
   expect([path, answer.status]).toEqual([path, 201]);

@@ -25,7 +25,7 @@ const put = async (project: string, service: string, values: unknown): Promise<v
 const revealVault = (project: string): Promise<Answer> =>
   stage.call('POST', `/projects/${project}/vault/reveal`, token);
 const run = (statement: string): Promise<unknown> =>
-  stage.app.services.database.write((tx) => tx.run(sql.raw(statement)) && undefined);
+  stage.app.services.database.write((tx) => void tx.run(sql.raw(statement)));
 const reveals = (): unknown[] =>
   stage.app.services.database.read.all(sql.raw('SELECT how, service, field, actor_name FROM vault_reveals'));
 const envOf = (answer: Answer): Record<string, unknown> => {
