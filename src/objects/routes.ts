@@ -11,7 +11,7 @@ import type { Logger } from '../platform/logger.ts';
 import { contentSecurityPolicyFor, dispositionFor } from '../platform/media-types.ts';
 import { readMultipart } from '../platform/multipart.ts';
 import { pageQuery } from '../platform/pagination.ts';
-import { etagOf, evaluateRequest } from '../platform/ranges.ts';
+import { evaluateRequest } from '../platform/ranges.ts';
 import type { RateLimiter } from '../platform/rate-limit.ts';
 import { dateTime, nullable, oneOf, t, ulid } from '../platform/schema.ts';
 import { bytesMissing, type ObjectRow, type Objects } from './service.ts';
@@ -172,7 +172,7 @@ function serveObject(deps: ObjectRoutesDeps, ctx: RequestContext, row: ObjectRow
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) throw bytesMissing(deps.logger, row.public_id);
   const { method, headers: asked } = ctx.request;
-  const etag = etagOf(row.sha256);
+  const etag = `"${row.sha256}"`;
   const verdict = evaluateRequest({
     method,
     headers: asked,
