@@ -142,6 +142,9 @@ describe('ciphertext that was tampered with', () => {
   test('moved to another field, service or project is listed as undecryptable, and the rest still comes', async () => {
     await put('other', 'sentry', { auth_token: 'sentry-token', dsn: 'https://k@sentry.test/1', org: 'acme' });
     await put('other', 'smtp', { host: 'smtp.test', password: 'smtp-password' });
+    await put('mine', 'smtp', { password: 'password-of-mine' });
+    await put('other', 'stripe', { secret_key: 'stripe-key' });
+    await put('other', 'revenuecat', { secret_key: 'revenuecat-key' });
     const sealed = (project: number, service: string, field: string): string =>
       `(SELECT sealed FROM vault_values WHERE project_id = ${project} AND service = '${service}' AND field = '${field}')`;
     const replace = (service: string, field: string, by: string): Promise<unknown> =>
@@ -149,18 +152,26 @@ describe('ciphertext that was tampered with', () => {
         `UPDATE vault_values SET sealed = ${by} WHERE project_id = ${stage.other.id} AND service = '${service}' AND field = '${field}'`,
       );
     await replace('sentry', 'auth_token', sealed(stage.other.id, 'sentry', 'dsn'));
-    await replace('smtp', 'password', sealed(stage.mine.id, 'captcha', 'secret_key'));
+    await replace('smtp', 'password', sealed(stage.mine.id, 'smtp', 'password'));
+    await replace('stripe', 'secret_key', sealed(stage.other.id, 'revenuecat', 'secret_key'));
     await replace('sentry', 'org', `substr(sealed, 1, length(sealed) - 4) || 'AAAA'`);
     const answer = await revealVault('other');
     expect(dataOf(answer)).toMatchObject({
-      services: { sentry: { dsn: 'https://k@sentry.test/1' }, smtp: { host: 'smtp.test' } },
+      services: {
+        sentry: { dsn: 'https://k@sentry.test/1' },
+        smtp: { host: 'smtp.test' },
+        revenuecat: { secret_key: 'revenuecat-key' },
+        stripe: {},
+      },
       undecryptable: [
+        { service: 'stripe', field: 'secret_key' },
         { service: 'sentry', field: 'auth_token' },
         { service: 'sentry', field: 'org' },
         { service: 'smtp', field: 'password' },
       ],
     });
     expect(parse(String(envOf(answer).server))).toEqual({
+      REVENUECAT_SECRET_KEY: 'revenuecat-key',
       SENTRY_DSN: 'https://k@sentry.test/1',
       SMTP_HOST: 'smtp.test',
     });
