@@ -136,6 +136,8 @@ export const MAX_ATTACHMENTS = 5;
 export const MAX_SCHEDULE_RECIPIENTS = 50;
 /** A list of all sixty minutes has 169 characters; no expression that means something is longer than this. */
 export const MAX_CRON_CHARS = 500;
+/** The longest name of the IANA time zone database has 32 characters. */
+export const MAX_TIMEZONE_CHARS = 64;
 export const MAX_DESCRIPTION_CHARS = 2_000;
 /** A placeholder's name, dots included: the header of a CSV column may be long, but what is longer is no name. */
 export const MAX_PLACEHOLDER_CHARS = 255;

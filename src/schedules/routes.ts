@@ -9,15 +9,13 @@ import {
   MAX_NAME_CHARS,
   MAX_SCHEDULE_RECIPIENTS,
   MAX_SUBJECT_CHARS,
+  MAX_TIMEZONE_CHARS,
 } from '../limits.ts';
 import type { KeyCaller } from '../platform/auth.ts';
 import { dataRoute, PLANE_PREFIX, type RequestContext, type Route } from '../platform/http.ts';
 import { pageQuery } from '../platform/pagination.ts';
 import { emailAddress, nullable, oneOf, t, text } from '../platform/schema.ts';
 import type { Schedules } from './service.ts';
-
-/** The longest name of the IANA time zone database has 32 characters. */
-const MAX_TIMEZONE_CHARS = 64;
 
 const name = text({ min: 1, max: MAX_NAME_CHARS });
 const recipients = t.Array(

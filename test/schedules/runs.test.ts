@@ -179,6 +179,14 @@ describe('run now', () => {
 });
 
 describe('a tick', () => {
+  test('is found by the look at the clock that the server takes each minute', async () => {
+    await create();
+    app.clock.at_ms = Date.parse('2030-01-21T09:00:00Z');
+    await app.app.scheduler.tick();
+    await app.app.engine.whenIdle();
+    expect(addressesOf(app)).toEqual(['ann@example.com', 'ben@example.com']);
+  });
+
   test('is run once, however often and from wherever it is looked at', async () => {
     await create();
     app.clock.at_ms = Date.parse('2030-01-21T09:00:10Z');
