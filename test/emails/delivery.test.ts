@@ -1,0 +1,381 @@
+/** Delivery against relays that take, refuse, defer, hang up or are not there; and what the log says of it. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { actor } from '../helpers.ts';
+import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
+import { addDomain, addMailbox, RELAY_DOWN_PORT, rows, type Sender, startSender } from './setup.ts';
+
+let sink: SmtpSink;
+let sender: Sender;
+
+beforeEach(async () => {
+  sink = await startSmtpSink();
+  sender = await startSender();
+  await addDomain(sender.app, 'mail.example.com', sink);
+});
+afterEach(async () => {
+  await sender.app.stop();
+  await sink.stop();
+});
+
+const ADA = 'ada@example.org';
+const BOB = 'bob@example.org';
+
+async function sendAndSettle(
+  fields: Record<string, unknown> = {},
+): Promise<{ id: unknown; job_id: unknown }> {
+  const { status, body } = await sender.send(fields);
+  expect(status).toBe(202);
+  await sender.settle();
+  return { id: body.id, job_id: body.job_id };
+}
+
+describe('retries', () => {
+  test('a deferred mail is tried three times, after exactly 15 and 60 seconds, and then fails', async () => {
+    sink.behavior.rcpt = { [ADA]: { code: 450, message: '4.2.1 Busy' } };
+    const { id, job_id } = await sendAndSettle();
+    expect(await sender.log(id)).toMatchObject({
+      status: 'queued',
+      attempts: 1,
+      smtp_code: 450,
+      failed_at: null,
+    });
+    expect(await sender.job(job_id)).toMatchObject({ status: 'pending', attempts: 1 });
+    await sender.pass(14_999);
+    expect(await sender.job(job_id)).toMatchObject({ attempts: 1 });
+    await sender.pass(1);
+    expect(await sender.job(job_id)).toMatchObject({ status: 'pending', attempts: 2 });
+    await sender.pass(59_999);
+    expect(await sender.job(job_id)).toMatchObject({ attempts: 2 });
+    await sender.pass(1);
+    expect(await sender.job(job_id)).toMatchObject({
+      status: 'failed',
+      attempts: 3,
+      result: { email_id: id },
+      error: expect.stringContaining('Gave up after 3 attempts'),
+    });
+    expect(await sender.log(id)).toMatchObject({
+      status: 'failed',
+      attempts: 3,
+      smtp_code: 450,
+      smtp_response: expect.stringContaining('4.2.1 Busy'),
+      bounce_type: 'transient',
+      failed_at: new Date(sender.app.clock.now()).toISOString(),
+      bounced_at: null,
+      sent_at: null,
+    });
+  });
+
+  test('a relay that comes back in time gets the mail once, under the same Message-ID', async () => {
+    sink.behavior.data = { code: 451, message: '4.3.0 Try later' };
+    const { id } = await sendAndSettle();
+    delete sink.behavior.data;
+    await sender.pass(15_000);
+    const log = await sender.log(id);
+    expect(log).toMatchObject({
+      status: 'sent',
+      attempts: 2,
+      error: null,
+      smtp_code: 250,
+      bounce_type: null,
+    });
+    expect(sink.mails.length).toBe(1);
+    expect(sink.mails[0]?.raw.toString()).toContain(`Message-ID: ${log.message_id}`);
+  });
+
+  test('a relay that is not there is connection trouble: three attempts, then failed', async () => {
+    const { id, job_id } = await sendAndSettle({ domain: await domainWithout() });
+    await sender.pass(15_000);
+    await sender.pass(60_000);
+    expect(await sender.job(job_id)).toMatchObject({ status: 'failed', attempts: 3 });
+    expect(await sender.log(id)).toMatchObject({ status: 'failed', smtp_code: null, bounce_type: null });
+  });
+
+  test('a connection that is lost after the content is tried again', async () => {
+    sink.behavior.drop_after_data = true;
+    const { id } = await sendAndSettle();
+    expect(await sender.log(id)).toMatchObject({ status: 'queued', attempts: 1 });
+    sink.behavior.drop_after_data = false;
+    await sender.pass(15_000);
+    expect(await sender.log(id)).toMatchObject({ status: 'sent', attempts: 2 });
+  });
+
+  async function domainWithout(): Promise<string> {
+    await addDomain(sender.app, 'down.example.com', RELAY_DOWN_PORT);
+    return 'down.example.com';
+  }
+});
+
+describe('a 5xx ends it at once', () => {
+  test('at RCPT the mail is bounced, permanently', async () => {
+    sink.behavior.rcpt = { [ADA]: { code: 550, message: '5.1.1 No such user' } };
+    const { id, job_id } = await sendAndSettle();
+    expect(await sender.log(id)).toMatchObject({
+      status: 'bounced',
+      bounce_type: 'permanent',
+      attempts: 1,
+      smtp_code: 550,
+      smtp_response: expect.stringContaining('5.1.1 No such user'),
+      refused: [{ address: ADA, smtp_code: 550, response: expect.stringContaining('No such user') }],
+      bounced_at: new Date(sender.app.clock.now()).toISOString(),
+      failed_at: null,
+      sent_at: null,
+    });
+    expect(await sender.job(job_id)).toMatchObject({ status: 'failed', result: { email_id: id } });
+  });
+
+  for (const stage of ['mail', 'data'] as const) {
+    test(`at ${stage} the mail has failed, and nothing is said of its recipient`, async () => {
+      sink.behavior[stage] = { code: 554, message: '5.7.1 Policy' };
+      const { id } = await sendAndSettle();
+      expect(await sender.log(id)).toMatchObject({
+        status: 'failed',
+        bounce_type: null,
+        smtp_code: 554,
+        attempts: 1,
+      });
+    });
+  }
+
+  test('a hard bounce is told to whoever listens, with its address; a refused message is not', async () => {
+    const heard: unknown[] = [];
+    sender.app.services.emails.listen((_tx, event) => heard.push([event.kind, event.address]));
+    sink.behavior.rcpt = { [ADA]: { code: 550, message: '5.1.1 No such user' } };
+    await sendAndSettle();
+    sink.behavior.rcpt = {};
+    await sendAndSettle();
+    sink.behavior.data = { code: 554, message: '5.7.1 Policy' };
+    await sendAndSettle();
+    expect(heard).toEqual([
+      ['bounced', ADA],
+      ['sent', ADA],
+      ['failed', ADA],
+    ]);
+  });
+});
+
+describe('several recipients', () => {
+  test('some refused, others taken: the mail is sent and the refusal recorded', async () => {
+    sink.behavior.rcpt = { [BOB]: { code: 550, message: '5.1.1 No Bob' } };
+    const { id, job_id } = await sendAndSettle({ cc: [BOB] });
+    expect(await sender.log(id)).toMatchObject({
+      status: 'sent',
+      refused: [{ address: BOB, smtp_code: 550 }],
+      error: expect.stringContaining('No Bob'),
+    });
+    expect(await sender.job(job_id)).toMatchObject({ status: 'completed' });
+    await sender.pass(600_000);
+    expect(sink.mails.length).toBe(1);
+  });
+
+  test('some deferred, others taken: it is sent at once, and a retry addresses only those not taken', async () => {
+    sink.behavior.rcpt = { [BOB]: { code: 450, message: '4.2.0 Later' } };
+    const { id, job_id } = await sendAndSettle({ bcc: [BOB] });
+    const first_sent_at = new Date(sender.app.clock.now()).toISOString();
+    expect(await sender.log(id)).toMatchObject({ status: 'sent', sent_at: first_sent_at });
+    expect(await sender.job(job_id)).toMatchObject({ status: 'pending' });
+    sink.behavior.rcpt = {};
+    await sender.pass(15_000);
+    expect(sink.mails.map((mail) => mail.envelope.to)).toEqual([[ADA], [BOB]]);
+    expect(await sender.log(id)).toMatchObject({
+      status: 'sent',
+      sent_at: first_sent_at,
+      refused: [],
+      attempts: 2,
+    });
+    expect(await sender.job(job_id)).toMatchObject({ status: 'completed', attempts: 2 });
+  });
+
+  test('who stays deferred is recorded as refused in the end, and the mail stays sent', async () => {
+    sink.behavior.rcpt = { [BOB]: { code: 450, message: '4.2.0 Later' } };
+    const { id, job_id } = await sendAndSettle({ cc: [BOB] });
+    await sender.pass(15_000);
+    await sender.pass(60_000);
+    expect(await sender.log(id)).toMatchObject({
+      status: 'sent',
+      refused: [{ address: BOB, smtp_code: 450 }],
+    });
+    expect(await sender.job(job_id)).toMatchObject({ status: 'completed', attempts: 3 });
+    expect(sink.mails.length).toBe(1);
+  });
+
+  test('the same address in to and cc gets one copy', async () => {
+    await sendAndSettle({ cc: [ADA, BOB], bcc: [BOB] });
+    expect(sink.mails[0]?.envelope.to).toEqual([ADA, BOB]);
+  });
+});
+
+describe('a synchronous send', () => {
+  test('that is refused for good is 422 with email_id and job_id, and logged', async () => {
+    sink.behavior.rcpt = { [ADA]: { code: 550, message: '5.1.1 No such user' } };
+    const { status, body } = await sender.send({ queue: false });
+    expect(status).toBe(422);
+    expect(body).toMatchObject({ success: false, errors: { to: [expect.any(String)] } });
+    expect(await sender.log(body.email_id)).toMatchObject({ status: 'bounced', attempts: 1 });
+    expect(await sender.job(body.job_id)).toMatchObject({
+      status: 'failed',
+      attempts: 1,
+      result: { email_id: body.email_id },
+    });
+  });
+
+  test('that is deferred is 503 after one attempt, and never tried again', async () => {
+    sink.behavior.data = { code: 451, message: '4.3.0 Try later' };
+    const { status, body, headers } = await sender.send({ queue: false });
+    expect(status).toBe(503);
+    expect(headers.get('retry-after')).not.toBeNull();
+    expect(await sender.log(body.email_id)).toMatchObject({ status: 'failed', smtp_code: 451 });
+    delete sink.behavior.data;
+    await sender.pass(600_000);
+    expect(sink.mails.length).toBe(0);
+    expect(await sender.job(body.job_id)).toMatchObject({ status: 'failed', attempts: 1 });
+  });
+
+  test('with a relay that is not there is 503', async () => {
+    await addDomain(sender.app, 'down.example.com', RELAY_DOWN_PORT);
+    const { status, body } = await sender.send({ queue: false, domain: 'down.example.com' });
+    expect(status).toBe(503);
+    expect(await sender.log(body.email_id)).toMatchObject({ status: 'failed' });
+  });
+});
+
+describe('a mailbox that does not connect', () => {
+  test('is passed over within the attempt where the domain was left open', async () => {
+    await addDomain(sender.app, 'down.example.com', RELAY_DOWN_PORT, { is_default: true });
+    const { status, body } = await sender.send({ queue: false });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ from_email: 'hello@mail.example.com', domain: 'mail.example.com' });
+    expect(await sender.log(body.id)).toMatchObject({ attempts: 1, from_email: 'hello@mail.example.com' });
+    expect(rows(sender.app, 'SELECT attempt, mailbox, outcome FROM email_attempts ORDER BY id')).toEqual([
+      { attempt: 1, mailbox: 'hello@down.example.com', outcome: 'unreachable' },
+      { attempt: 1, mailbox: 'hello@mail.example.com', outcome: 'sent' },
+    ]);
+    const usage =
+      'SELECT m.address, u.n FROM mailbox_usage u JOIN mailboxes m ON m.id = u.mailbox_id ORDER BY 1';
+    expect(rows(sender.app, usage)).toEqual([
+      { address: 'hello@down.example.com', n: 0 },
+      { address: 'hello@mail.example.com', n: 1 },
+    ]);
+  });
+
+  test('rests for longer and longer, is shown so, and is tried again', async () => {
+    await addDomain(sender.app, 'down.example.com', RELAY_DOWN_PORT, { is_default: true });
+    const { mailboxes } = sender.app.services.sending_domains;
+    const state = () => mailboxes.list().find((mailbox) => mailbox.address === 'hello@down.example.com');
+    const attempt = async (): Promise<void> => {
+      sender.app.clock.advance(1);
+      await sender.send({ queue: false });
+    };
+    const restOf = (): number => Date.parse(state()?.resting_until ?? '') - sender.app.clock.now();
+    await attempt();
+    await attempt();
+    expect(state()).toMatchObject({ state: 'active', failures: 2, last_error: expect.any(String) });
+    await attempt();
+    expect(state()).toMatchObject({ state: 'resting', failures: 3 });
+    expect(restOf()).toBe(30_000);
+    await attempt();
+    expect(state()).toMatchObject({ failures: 3 });
+    sender.app.clock.advance(30_000);
+    await attempt();
+    expect(state()).toMatchObject({ state: 'resting', failures: 4 });
+    expect(restOf()).toBe(60_000);
+    await mailboxes.setStatus(actor, 'hello@down.example.com', 'active');
+    expect(state()).toMatchObject({ state: 'active', failures: 0, resting_until: null });
+  });
+
+  test('is used all the same when no other one is awake, so that a mail has its attempts', async () => {
+    await addDomain(sender.app, 'down.example.com', RELAY_DOWN_PORT);
+    for (let n = 0; n < 4; n++) {
+      sender.app.clock.advance(1);
+      await sender.send({ queue: false, domain: 'down.example.com' });
+    }
+    const { job_id } = await sendAndSettle({ domain: 'down.example.com' });
+    expect(await sender.job(job_id)).toMatchObject({ status: 'pending', attempts: 1 });
+  });
+
+  test('that is another one of the same domain takes over too', async () => {
+    await addDomain(sender.app, 'two.example.com', RELAY_DOWN_PORT);
+    await addMailbox(sender.app, 'zulu@two.example.com', sink);
+    const { body } = await sender.send({ queue: false, domain: 'two.example.com' });
+    expect(body).toMatchObject({ from_email: 'zulu@two.example.com' });
+  });
+});
+
+describe('the mailbox is chosen when the mail is due', () => {
+  test('one that was removed meanwhile is replaced, and the quota moves along', async () => {
+    const { body } = await sender.send({ scheduled_at: '2030-01-15T13:00:00Z' });
+    await addDomain(sender.app, 'new.example.com', sink);
+    await sender.app.services.sending_domains.mailboxes.remove(actor, 'hello@mail.example.com');
+    await sender.pass(3_600_000);
+    const log = await sender.log(body.id);
+    expect(log).toMatchObject({
+      status: 'sent',
+      from_email: 'hello@new.example.com',
+      domain: 'new.example.com',
+    });
+    expect(log.message_id).toContain('@mail.example.com');
+    expect(rows(sender.app, 'SELECT n FROM mailbox_usage')).toEqual([{ n: 1 }]);
+  });
+
+  test('with none left each attempt says so, and the mail fails in the end', async () => {
+    const { body } = await sender.send({ scheduled_at: '2030-01-15T13:00:00Z' });
+    await sender.app.services.sending_domains.mailboxes.setStatus(actor, 'hello@mail.example.com', 'paused');
+    await sender.pass(3_600_000);
+    await sender.pass(15_000);
+    expect(await sender.log(body.id)).toMatchObject({ status: 'queued', attempts: 2 });
+    await sender.pass(60_000);
+    expect(await sender.log(body.id)).toMatchObject({
+      status: 'failed',
+      attempts: 3,
+      error: expect.stringContaining('no usable mailbox'),
+    });
+  });
+});
+
+describe('captured mail', () => {
+  test('of a test key is stored as it would have been sent, and no relay sees it', async () => {
+    const key = await sender.project.key({ can_send_emails: true, is_test: true });
+    const answer = await sender.app.call('POST', '/api/v1/emails/send', {
+      key,
+      body: { to: ADA, subject: 'Hello', body_text: 'Hi Ada', bcc: [BOB] },
+    });
+    await sender.settle();
+    expect(sink.mails.length).toBe(0);
+    expect(await sender.log(answer.body.id)).toMatchObject({ status: 'sent' });
+    const message = sender.app.services.emails.readCaptured(String(answer.body.id));
+    expect(message).toMatchObject({ from: 'hello@mail.example.com', to: [ADA, BOB], subject: 'Hello' });
+    expect(message.raw).toContain('Hi Ada');
+    expect(message.raw).toContain('DKIM-Signature:');
+  });
+
+  test('to the simulator acts its outcomes out', async () => {
+    await addDomain(sender.app, 'capture.example.com', null);
+    const to = async (local: string, fields = {}) =>
+      sender.send({ to: `${local}@simulator.satchel.test`, domain: 'capture.example.com', ...fields });
+    const bounced = await to('bounce');
+    const complained = await to('complaint');
+    const deferred = await to('defer');
+    await sender.settle();
+    expect(await sender.log(bounced.body.id)).toMatchObject({ status: 'bounced', bounce_type: 'permanent' });
+    expect(await sender.log(complained.body.id)).toMatchObject({
+      status: 'complained',
+      sent_at: expect.any(String),
+      complained_at: expect.any(String),
+    });
+    expect(await sender.log(deferred.body.id)).toMatchObject({ status: 'queued', attempts: 1 });
+    await sender.pass(15_000);
+    await sender.pass(60_000);
+    expect(await sender.log(deferred.body.id)).toMatchObject({ status: 'failed', attempts: 3 });
+    expect((await to('bounce', { queue: false })).status).toBe(422);
+    expect((await to('defer', { queue: false })).status).toBe(503);
+  });
+});
+
+test('a relay that hangs holds up no mail of another domain', async () => {
+  const hanging = await startSmtpSink({ hang: 'greeting' });
+  await addDomain(sender.app, 'hang.example.com', hanging);
+  for (let n = 0; n < 60; n++) await sender.send({ domain: 'hang.example.com' });
+  await sender.send({ domain: 'mail.example.com' });
+  const [mail] = await sink.waitForMails(1);
+  expect(mail?.envelope.from).toBe('hello@mail.example.com');
+  await hanging.stop();
+});
