@@ -61,21 +61,31 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
   return {
     handle,
     listen() {
-      server = Bun.serve({
-        hostname: deps.config.host,
-        port: deps.config.port,
-        idleTimeout: IDLE_TIMEOUT_S,
-        maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
-        development: false,
-        fetch: handle,
-        error: (error) => {
-          deps.logger.error('response failed', { error: messageOf(error), stack: error.stack });
-          return Response.json(
-            { success: false, message: 'Something went wrong on the server.' },
-            { status: 500 },
-          );
-        },
-      });
+      try {
+        server = Bun.serve({
+          hostname: deps.config.host,
+          // A second server on a taken port must fail at its start instead of sharing the port's requests.
+          reusePort: false,
+          port: deps.config.port,
+          idleTimeout: IDLE_TIMEOUT_S,
+          maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
+          development: false,
+          fetch: handle,
+          error: (error) => {
+            deps.logger.error('response failed', { error: messageOf(error), stack: error.stack });
+            return Response.json(
+              { success: false, message: 'Something went wrong on the server.' },
+              { status: 500 },
+            );
+          },
+        });
+      } catch (error) {
+        const { host, port } = deps.config;
+        throw new AppError(
+          'conflict',
+          `Cannot listen on ${host} port ${port}: ${messageOf(error)} Choose another with SATCHEL_HOST and SATCHEL_PORT, or --host and --port.`,
+        );
+      }
       return server.port ?? deps.config.port;
     },
     async stop() {
