@@ -1,0 +1,115 @@
+/** `satchel domain`, `mailbox` and `email` as an operator uses them, beside a running server. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isPlainObject } from '../../src/platform/schema.ts';
+import { run, runJson, runRecord } from '../command.ts';
+import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
+import { type Sender, startSender } from './setup.ts';
+
+let sink: SmtpSink;
+let sender: Sender;
+let dir = '';
+
+beforeAll(async () => {
+  sink = await startSmtpSink({ users: { user: 'p:w' }, offers_plain_auth: true });
+  sender = await startSender();
+  dir = sender.app.data_dir;
+});
+afterAll(() => sink.stop());
+
+test('a domain and mailboxes are added, and the running server sends with them at once', async () => {
+  const added = await runRecord(dir, 'domain', 'add', 'mail.example.com', '--trust');
+  expect(added).toMatchObject({ name: 'mail.example.com', is_default: true, is_trusted: true });
+  const file = join(dir, 'relay');
+  writeFileSync(file, `smtp://user:p%3Aw@127.0.0.1:${sink.port}\n`);
+  const ran = await run(
+    dir,
+    'mailbox',
+    'add',
+    'hi@mail.example.com',
+    '--smtp',
+    `@${file}`,
+    '--daily-limit',
+    '100',
+  );
+  expect([ran.exit, ran.stderr]).toEqual([0, '']);
+  expect(ran.stdout).toContain(`smtp://user:***@127.0.0.1:${sink.port}`);
+  expect(await runJson(dir, 'mailbox', 'list')).toMatchObject([
+    { address: 'hi@mail.example.com', daily_limit: 100 },
+  ]);
+  expect((await sender.send({ queue: false })).status).toBe(201);
+  expect(sink.mails[0]?.user).toBe('user');
+  await run(dir, 'mailbox', 'pause', 'hi@mail.example.com');
+  expect((await sender.send()).status).toBe(503);
+  await run(dir, 'mailbox', 'resume', 'hi@mail.example.com');
+  expect((await sender.send({ queue: false })).status).toBe(201);
+});
+
+test('a password in a plain argument draws a warning, an address without one does not', async () => {
+  const add = (address: string, relay: string) => run(dir, 'mailbox', 'add', address, '--smtp', relay);
+  expect((await add('b@mail.example.com', 'smtp://user:secret@localhost:25')).stderr).toContain('warning');
+  expect((await add('c@mail.example.com', 'smtp://localhost:25')).stderr).toBe('');
+  for (const address of ['b@mail.example.com', 'c@mail.example.com'])
+    await run(dir, 'mailbox', 'remove', address);
+});
+
+test('wrong usage is 2, a refusal is 1', async () => {
+  expect((await run(dir, 'mailbox', 'add')).exit).toBe(2);
+  expect(
+    (await run(dir, 'mailbox', 'add', 'd@mail.example.com', '--capture', '--daily-limit', '0')).exit,
+  ).toBe(2);
+  expect((await run(dir, 'mailbox', 'add', 'd@mail.example.com')).exit).toBe(1);
+  expect((await run(dir, 'mailbox', 'add', 'd@elsewhere.example', '--capture')).exit).toBe(1);
+  expect((await run(dir, 'mailbox', 'test', 'gone@mail.example.com', '--to', 'a@example.org')).exit).toBe(1);
+  expect((await run(dir, 'domain', 'verify', 'mail.example.com')).exit).toBe(1);
+  expect((await run(dir, 'email', 'why', 'nonsense')).exit).toBe(1);
+  expect((await run(dir, 'email', 'retry')).exit).toBe(1);
+});
+
+describe('email', () => {
+  test('why tells who accepted it, what each attempt said, and what comes next', async () => {
+    sink.behavior.rcpt = { 'ada@example.org': { code: 450, message: '4.2.1 Busy' } };
+    const { body } = await sender.send();
+    await sender.settle();
+    const why = await runRecord(dir, 'email', 'why', String(body.id));
+    expect(why).toMatchObject({ id: body.id, status: 'queued' });
+    const story = Array.isArray(why.story) ? why.story.join('\n') : '';
+    expect(story).toContain('with the API key k');
+    expect(story).toContain('hi@mail.example.com: its domain mail.example.com is the default');
+    expect(story).toContain('was deferred: 450 4.2.1 Busy');
+    expect(story).toContain('Next: Attempt 2 of 3 comes at 2030-01-15T12:00:15.000Z');
+    await sender.pass(15_000);
+    await sender.pass(60_000);
+  });
+
+  test('retry --failed --since queues failed ones again, and the running server sends them', async () => {
+    sink.behavior.rcpt = {};
+    const before = sink.mails.length;
+    const since = '2030-01-15T00:00:00Z';
+    const result = await runRecord(dir, 'email', 'retry', '--failed', '--since', since);
+    const [queued, ...more] = Array.isArray(result.queued) ? result.queued : [];
+    const id = isPlainObject(queued) ? queued.id : null;
+    expect([more, result.refused]).toEqual([[], []]);
+    await sink.waitForMails(before + 1);
+    await sender.settle();
+    expect(await sender.log(id)).toMatchObject({ status: 'sent', attempts: 4, error: null, failed_at: null });
+    const again = await run(dir, 'email', 'retry', String(id));
+    expect([again.exit, again.stdout]).toEqual([1, expect.stringContaining('it is sent')]);
+  });
+
+  test('captured lists what was kept, and prints one message', async () => {
+    await run(dir, 'domain', 'add', 'capture.example.com', '--trust');
+    await run(dir, 'mailbox', 'add', 'cap@capture.example.com', '--capture');
+    const { body } = await sender.send({ domain: 'capture.example.com', queue: false });
+    const list = await runJson(dir, 'email', 'captured');
+    expect(list).toMatchObject([
+      { email_id: body.id, from: 'cap@capture.example.com', to: ['ada@example.org'], subject: 'Hello' },
+    ]);
+    expect(await runRecord(dir, 'email', 'captured', String(body.id))).toMatchObject({
+      raw: expect.stringContaining('Hi Ada'),
+    });
+    const text = await run(dir, 'email', 'captured', String(body.id));
+    expect(text.stdout).toContain('Subject: Hello');
+  });
+});

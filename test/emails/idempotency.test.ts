@@ -1,0 +1,74 @@
+/** Idempotency-Key on POST /emails/send: one email for one key, however often and however concurrently it is sent. */
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { addDomain, rows, type Sender, senderOf, startSender } from './setup.ts';
+
+let sender: Sender;
+
+beforeAll(async () => {
+  sender = await startSender();
+  await addDomain(sender.app, 'mail.example.com', null);
+});
+
+function countEmails(): unknown {
+  return rows(sender.app, 'SELECT count(*) AS n FROM emails')[0];
+}
+
+describe('the same key and body', () => {
+  test('sent many times at once is one email with one answer', async () => {
+    const headers = { 'Idempotency-Key': 'order-1' };
+    const answers = await Promise.all(Array.from({ length: 12 }, () => sender.send({}, headers)));
+    expect(new Set(answers.map((answer) => `${answer.status} ${answer.text}`)).size).toBe(1);
+    expect(answers[0]?.status).toBe(202);
+    expect(countEmails()).toEqual({ n: 1 });
+  });
+
+  test('answers a synchronous send once more, and sends it once', async () => {
+    const headers = { 'Idempotency-Key': 'order-2' };
+    const send = () => sender.send({ queue: false }, headers);
+    const [first, second] = await Promise.all([send(), send()]);
+    expect(first.status).toBe(201);
+    expect(second.text).toBe(first.text);
+    expect((await send()).text).toBe(first.text);
+    expect(countEmails()).toEqual({ n: 2 });
+  });
+
+  test('answers the same a day later no more', async () => {
+    const headers = { 'Idempotency-Key': 'order-3' };
+    const first = await sender.send({}, headers);
+    sender.app.clock.advance(24 * 3_600_000 - 1);
+    expect((await sender.send({}, headers)).body.id).toBe(first.body.id);
+    sender.app.clock.advance(1);
+    expect((await sender.send({}, headers)).body.id).not.toBe(first.body.id);
+  });
+});
+
+test('another body under the same key is 409', async () => {
+  const headers = { 'Idempotency-Key': 'order-4' };
+  expect((await sender.send({}, headers)).status).toBe(202);
+  expect((await sender.send({ subject: 'Other' }, headers)).status).toBe(409);
+});
+
+test('the same key of another API key is another request', async () => {
+  const headers = { 'Idempotency-Key': 'order-5' };
+  const key = await sender.project.key({ can_send_emails: true });
+  const first = await sender.send({}, headers);
+  const second = await senderOf(sender.app, sender.project, key).send({}, headers);
+  expect(second.status).toBe(202);
+  expect(second.body.id).not.toBe(first.body.id);
+});
+
+test('a refusal is not kept: neither a 422 nor a send that failed while the client waited', async () => {
+  const headers = { 'Idempotency-Key': 'order-6' };
+  expect((await sender.send({ domain: 'unknown.example' }, headers)).status).toBe(422);
+  const bounce = { queue: false, to: 'defer@simulator.satchel.test' };
+  const first = await sender.send(bounce, headers);
+  const second = await sender.send(bounce, headers);
+  expect([first.status, second.status]).toEqual([503, 503]);
+  expect(second.body.email_id).not.toBe(first.body.email_id);
+  expect((await sender.send({}, headers)).status).toBe(202);
+});
+
+test('a key of more than 255 characters is 422', async () => {
+  expect((await sender.send({}, { 'Idempotency-Key': 'k'.repeat(256) })).status).toBe(422);
+  expect((await sender.send({}, { 'Idempotency-Key': 'k'.repeat(255) })).status).toBe(202);
+});

@@ -1,0 +1,160 @@
+/** Daily limits of mailboxes and keys: atomic, by UTC day, kept across restarts; and which mailbox a mail gets. */
+import { describe, expect, test } from 'bun:test';
+import { actor, startTestApp } from '../helpers.ts';
+import { TestClock } from '../temp.ts';
+import { addDomain, addMailbox, rows, type Sender, senderOf, startSender } from './setup.ts';
+
+async function statuses(
+  sender: Sender,
+  count: number,
+  fields: Record<string, unknown> = {},
+): Promise<number[]> {
+  const answers = await Promise.all(Array.from({ length: count }, () => sender.send(fields)));
+  return answers.map((answer) => answer.status).sort();
+}
+
+const HALF_DAY_S = 12 * 3_600;
+
+describe('a mailbox with a daily limit', () => {
+  test('takes exactly that many of many sends at once; the rest get 429 until midnight UTC', async () => {
+    const sender = await startSender();
+    await addDomain(sender.app, 'mail.example.com', null, { daily_limit: 5 });
+    expect(await statuses(sender, 20)).toEqual([...Array(5).fill(202), ...Array(15).fill(429)]);
+    const answer = await sender.send();
+    expect(answer.headers.get('retry-after')).toBe(String(HALF_DAY_S));
+    sender.app.clock.advance(HALF_DAY_S * 1_000);
+    expect((await sender.send()).status).toBe(202);
+  });
+
+  test('counts messages, not copies', async () => {
+    const sender = await startSender();
+    await addDomain(sender.app, 'mail.example.com', null, { daily_limit: 2 });
+    const copies = { cc: ['b@example.org', 'c@example.org'], bcc: ['d@example.org'] };
+    expect(await statuses(sender, 3, copies)).toEqual([202, 202, 429]);
+  });
+
+  test('counts a synchronous send, and no retry', async () => {
+    const sender = await startSender();
+    await addDomain(sender.app, 'mail.example.com', null, { daily_limit: 2 });
+    await sender.send({ to: 'defer@simulator.satchel.test' });
+    await sender.settle();
+    await sender.pass(15_000);
+    expect((await sender.send({ queue: false })).status).toBe(201);
+    expect((await sender.send({ queue: false })).status).toBe(429);
+  });
+
+  test('is a 503 where its domain was asked for', async () => {
+    const sender = await startSender();
+    await addDomain(sender.app, 'mail.example.com', null, { daily_limit: 1 });
+    await addDomain(sender.app, 'other.example.com', null);
+    const fields = { domain: 'Mail.Example.COM' };
+    expect((await sender.send(fields)).body).toMatchObject({ domain: 'mail.example.com' });
+    const answer = await sender.send(fields);
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toBe(String(HALF_DAY_S));
+  });
+
+  test('leaves what no longer fits to the next domain, while no domain is asked for', async () => {
+    const sender = await startSender();
+    await addDomain(sender.app, 'second.example.com', null, { daily_limit: 1 });
+    await addDomain(sender.app, 'first.example.com', null, { daily_limit: 1, is_default: true });
+    const domains = [await sender.send(), await sender.send()].map((answer) => answer.body.domain);
+    expect(domains).toEqual(['first.example.com', 'second.example.com']);
+    expect((await sender.send()).status).toBe(429);
+  });
+
+  test('still has its count after a restart', async () => {
+    const clock = new TestClock();
+    const sender = await startSender({ clock });
+    await addDomain(sender.app, 'mail.example.com', null, { daily_limit: 2 });
+    await statuses(sender, 2);
+    await sender.app.stop();
+    const app = await startTestApp({ clock, data_dir: sender.app.data_dir });
+    expect((await senderOf(app, sender.project, sender.key).send()).status).toBe(429);
+  });
+
+  test('gives a scheduled mail a place on its due day, and the place of a canceled one to the next', async () => {
+    const sender = await startSender();
+    await addDomain(sender.app, 'mail.example.com', null, { daily_limit: 1 });
+    const tomorrow = { scheduled_at: '2030-01-16T09:00:00Z' };
+    const first = await sender.send(tomorrow);
+    expect(first.status).toBe(201);
+    expect((await sender.send(tomorrow)).status).toBe(429);
+    expect((await sender.send()).status).toBe(202);
+    await sender.app.call('DELETE', `/api/v1/emails/${first.body.id}/schedule`, { key: sender.key });
+    expect((await sender.send(tomorrow)).status).toBe(201);
+    sender.app.clock.advance(20 * 3_600_000);
+    expect((await sender.send()).status).toBe(429);
+  });
+
+  test('sends spread over the mailboxes of a domain by what each has left', async () => {
+    const sender = await startSender();
+    await addDomain(sender.app, 'mail.example.com', null, { daily_limit: 2 });
+    await addMailbox(sender.app, 'second@mail.example.com', null, { daily_limit: 4 });
+    const from = [];
+    for (let n = 0; n < 6; n++) from.push((await sender.send()).body.from_email);
+    expect(from.filter((address) => address === 'second@mail.example.com').length).toBe(4);
+    expect(from.slice(0, 2)).toEqual(['second@mail.example.com', 'second@mail.example.com']);
+    expect((await sender.send()).status).toBe(429);
+  });
+});
+
+describe("a key's email_daily_limit", () => {
+  async function limited(limit: number): Promise<Sender> {
+    const sender = await startSender();
+    await addDomain(sender.app, 'mail.example.com', null);
+    const key = await sender.project.key({ can_read: true, can_send_emails: true, email_daily_limit: limit });
+    return senderOf(sender.app, sender.project, key);
+  }
+
+  test('is kept by many sends at once, and refuses with 429 until midnight UTC', async () => {
+    const sender = await limited(3);
+    expect(await statuses(sender, 10)).toEqual([202, 202, 202, ...Array(7).fill(429)]);
+    const answer = await sender.send();
+    expect(answer.headers.get('retry-after')).toBe(String(HALF_DAY_S));
+    expect(rows(sender.app, 'SELECT n FROM mailbox_usage')).toEqual([{ n: 3 }]);
+    sender.app.clock.advance(HALF_DAY_S * 1_000);
+    expect((await sender.send()).status).toBe(202);
+  });
+
+  test('of zero refuses every send', async () => {
+    expect((await (await limited(0)).send()).status).toBe(429);
+  });
+
+  test('does not count what was refused', async () => {
+    const sender = await limited(1);
+    expect((await sender.send({ domain: 'unknown.example' })).status).toBe(422);
+    expect((await sender.send({ to: 'nobody' })).status).toBe(422);
+    expect((await sender.send()).status).toBe(202);
+  });
+});
+
+describe('a domain that was asked for', () => {
+  test('must be active and verified, or trusted', async () => {
+    const sender = await startSender();
+    await addDomain(sender.app, 'mail.example.com', null);
+    const { sending_domains } = sender.app.services;
+    await sending_domains.add(actor, { name: 'unverified.example.com' });
+    await addMailbox(sender.app, 'a@unverified.example.com', null);
+    const status = async () => (await sender.send({ domain: 'mail.example.com' })).status;
+    expect(await status()).toBe(202);
+    await sending_domains.setActive(actor, 'mail.example.com', false);
+    expect(await status()).toBe(422);
+    expect((await sender.send({ domain: 'unverified.example.com' })).status).toBe(422);
+    // Nothing else is usable either, so a mail that leaves the domain open has nowhere to go.
+    expect((await sender.send()).status).toBe(503);
+    await sending_domains.setActive(actor, 'mail.example.com', true);
+    expect(await status()).toBe(202);
+  });
+
+  test('without a mailbox that is not paused is 503', async () => {
+    const sender = await startSender();
+    const address = await addDomain(sender.app, 'mail.example.com', null);
+    const { mailboxes } = sender.app.services.sending_domains;
+    await mailboxes.setStatus(actor, address, 'paused');
+    expect((await sender.send({ domain: 'mail.example.com' })).status).toBe(503);
+    expect((await sender.send()).status).toBe(503);
+    await mailboxes.setStatus(actor, address, 'active');
+    expect((await sender.send({ domain: 'mail.example.com' })).status).toBe(202);
+  });
+});

@@ -1,0 +1,101 @@
+/** GET /jobs and /jobs/{id}: fields, filters, totals, tenants, retention. */
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { JOB_RETENTION_MS } from '../../src/limits.ts';
+import { addDomain, type Sender, startSender } from '../emails/setup.ts';
+import { makeProject } from '../helpers.ts';
+
+let sender: Sender;
+
+beforeAll(async () => {
+  sender = await startSender();
+  await addDomain(sender.app, 'mail.example.com', null);
+});
+
+async function ids(query: string): Promise<unknown[]> {
+  const { status, body } = await sender.get(`/jobs${query}`);
+  expect(status).toBe(200);
+  const data = Array.isArray(body.data) ? body.data : [];
+  expect(body.meta).toMatchObject({ total: data.length });
+  return data.map((job: { id: unknown }) => job.id);
+}
+
+describe('jobs', () => {
+  test('are listed newest first, by status and by type, with totals that fit', async () => {
+    const done = await sender.send();
+    await sender.settle();
+    const failed = await sender.send({ to: 'bounce@simulator.satchel.test' });
+    await sender.settle();
+    const waiting = await sender.send({ scheduled_at: '2031-01-01T00:00:00Z' });
+    expect(await ids('')).toEqual([waiting.body.job_id, failed.body.job_id, done.body.job_id]);
+    expect(await ids('?status=completed')).toEqual([done.body.job_id]);
+    expect(await ids('?status=failed&type=email.send')).toEqual([failed.body.job_id]);
+    expect(await ids('?status=pending')).toEqual([waiting.body.job_id]);
+    expect(await ids('?status=processing')).toEqual([]);
+    expect(await ids('?type=schedule.run')).toEqual([]);
+    expect(await ids('?type=email')).toEqual([]);
+    const { body } = await sender.get('/jobs?per_page=1&page=2');
+    expect(body).toMatchObject({
+      success: true,
+      message: expect.stringContaining('page=3'),
+      data: [{ id: failed.body.job_id }],
+      meta: { total: 3, last_page: 3, current_page: 2, per_page: 1 },
+    });
+  });
+
+  test('have exactly the fields of the contract', async () => {
+    const { body } = await sender.send();
+    await sender.settle();
+    const answer = await sender.get(`/jobs/${body.job_id}`);
+    const at = new Date(sender.app.clock.now()).toISOString();
+    expect(answer.body).toEqual({
+      success: true,
+      data: {
+        id: body.job_id,
+        type: 'email.send',
+        status: 'completed',
+        attempts: 1,
+        result: { email_id: body.id },
+        error: null,
+        queued_at: at,
+        started_at: at,
+        finished_at: at,
+      },
+    });
+    expect((await sender.get(`/jobs/${String(body.job_id).toLowerCase()}`)).status).toBe(200);
+  });
+
+  test('refuse an unknown status, a page below one, no key and a key that may not read', async () => {
+    expect((await sender.get('/jobs?status=lost')).status).toBe(422);
+    expect((await sender.get('/jobs?page=0')).status).toBe(422);
+    expect((await sender.app.call('GET', '/api/v1/jobs')).status).toBe(401);
+    const key = await sender.project.key({ can_write: true, can_send_emails: true });
+    expect((await sender.app.call('GET', '/api/v1/jobs', { key })).status).toBe(403);
+    expect((await sender.app.call('GET', '/api/v1/jobs/x', { key })).status).toBe(403);
+  });
+
+  test('of another project are not there, and are no different from those that never were', async () => {
+    const { body } = await sender.send();
+    const stranger = await (await makeProject(sender.app, 'stranger')).key({ can_read: true });
+    const foreign = await sender.app.call('GET', `/api/v1/jobs/${body.job_id}`, { key: stranger });
+    const missing = await sender.app.call('GET', '/api/v1/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV', {
+      key: stranger,
+    });
+    expect([foreign.status, foreign.body]).toEqual([404, missing.body]);
+    expect((await sender.get('/jobs/nonsense')).status).toBe(404);
+    const list = await sender.app.call('GET', '/api/v1/jobs', { key: stranger });
+    expect(list.body).toMatchObject({ data: [], meta: { total: 0, last_page: 1 } });
+  });
+
+  test('that finished long ago are swept, waiting ones never', async () => {
+    const { body } = await sender.send({ scheduled_at: '2035-01-01T00:00:00Z' });
+    await sender.settle();
+    sender.app.clock.advance(JOB_RETENTION_MS + 1);
+    const recent = await sender.send();
+    await sender.settle();
+    expect(await sender.app.services.jobs.sweep()).toBeGreaterThan(0);
+    const left = await ids('');
+    expect(left).toContain(body.job_id);
+    expect(left).toContain(recent.body.job_id);
+    expect(await ids('?status=completed')).toEqual([recent.body.job_id]);
+  });
+});

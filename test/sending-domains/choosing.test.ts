@@ -1,0 +1,121 @@
+/** Which mailbox a message goes out from, and what is said about it. */
+import { describe, expect, test } from 'bun:test';
+import { type ChoiceRequest, choose } from '../../src/sending-domains/choosing.ts';
+import type { Candidate } from '../../src/sending-domains/store.ts';
+
+const NOW = Date.parse('2030-01-15T18:00:00Z');
+const REQUEST: ChoiceRequest = { domain: null, purpose: 'transactional', day: '2030-01-15', now_ms: NOW };
+
+let ids = 0;
+function mailbox(address: string, fields: Partial<Candidate> = {}): Candidate {
+  ids += 1;
+  return {
+    domain_id: ids,
+    domain: address.split('@')[1] ?? '',
+    is_default: 0,
+    is_active: 1,
+    is_verified: 1,
+    mailbox_id: ids,
+    address,
+    revision: 1,
+    status: 'active',
+    for_transactional: 1,
+    for_marketing: 0,
+    daily_limit: null,
+    failures: 0,
+    resting_until: null,
+    used: 0,
+    ...fields,
+  };
+}
+
+function chosen(candidates: Candidate[], request: Partial<ChoiceRequest> = {}): string | null {
+  const choice = choose(candidates, { ...REQUEST, ...request });
+  return choice.ok ? choice.address : choice.error.kind;
+}
+
+describe('with no domain asked for', () => {
+  test('the first in the list, which is the default, is taken', () => {
+    expect(chosen([mailbox('a@one.test', { is_default: 1 }), mailbox('b@two.test')])).toBe('a@one.test');
+  });
+
+  const OBSTACLES: [string, Partial<Candidate>, string][] = [
+    ['inactive domain', { is_active: 0 }, 'not active'],
+    ['unverified domain', { is_verified: 0 }, 'not verified'],
+    ['paused', { status: 'paused' }, 'paused'],
+    ['marketing only', { for_transactional: 0, for_marketing: 1 }, 'not for transactional'],
+    ['used up', { daily_limit: 3, used: 3 }, 'used up'],
+    ['resting', { failures: 4, resting_until: NOW + 1 }, 'resting until 2030-01-15T18:00:00.001Z'],
+  ];
+  for (const [name, fields, reason] of OBSTACLES) {
+    test(`a mailbox that is ${name} is passed over, and the explanation says why`, () => {
+      const choice = choose([mailbox('a@one.test', fields), mailbox('b@two.test')], REQUEST);
+      expect(choice).toMatchObject({ ok: true, address: 'b@two.test' });
+      expect(choice.explanation).toContain('a@one.test');
+      expect(choice.explanation).toContain(reason);
+    });
+  }
+
+  test('one that rests is taken when no other is left', () => {
+    const resting = { failures: 4, resting_until: NOW + 1 };
+    expect(chosen([mailbox('a@one.test', resting), mailbox('b@two.test', { status: 'paused' })])).toBe(
+      'a@one.test',
+    );
+  });
+
+  test('after a failure neither the failed one nor one that rests is taken', () => {
+    const candidates = [
+      mailbox('a@one.test'),
+      mailbox('b@two.test', { failures: 3, resting_until: NOW + 1 }),
+    ];
+    expect(chosen(candidates, { failed: new Set([candidates[0]?.mailbox_id ?? 0]) })).toBe('unavailable');
+  });
+
+  test('all used up is 429 until midnight; none usable at all is 503', () => {
+    const full = choose([mailbox('a@one.test', { daily_limit: 1, used: 1 })], REQUEST);
+    expect(full).toMatchObject({ ok: false, error: { kind: 'rate_limited', retry_after_s: 6 * 3_600 } });
+    expect(chosen([mailbox('a@one.test', { status: 'paused' })])).toBe('unavailable');
+    expect(chosen([])).toBe('unavailable');
+  });
+});
+
+describe('with a domain asked for', () => {
+  test('unknown, inactive and unverified are refused under its field', () => {
+    const candidates = [
+      mailbox('a@off.test', { is_active: 0 }),
+      mailbox('b@new.test', { is_verified: 0 }),
+      mailbox('c@good.test'),
+    ];
+    for (const domain of ['gone.test', 'off.test', 'new.test']) {
+      const choice = choose(candidates, { ...REQUEST, domain });
+      expect(choice).toMatchObject({
+        ok: false,
+        error: { kind: 'invalid', errors: { domain: [expect.any(String)] } },
+      });
+    }
+    expect(chosen(candidates, { domain: 'good.test' })).toBe('c@good.test');
+  });
+
+  test('no other domain steps in', () => {
+    const candidates = [mailbox('a@one.test', { daily_limit: 1, used: 1 }), mailbox('b@two.test')];
+    expect(chosen(candidates, { domain: 'one.test' })).toBe('unavailable');
+  });
+});
+
+describe('among the mailboxes of a domain', () => {
+  const pair = (left: Partial<Candidate>, right: Partial<Candidate>) => [
+    mailbox('a@one.test', { domain_id: 1, ...left }),
+    mailbox('b@one.test', { domain_id: 1, ...right }),
+  ];
+
+  test('the one with most of its quota left is taken, and without quotas the one that sent least', () => {
+    expect(chosen(pair({ daily_limit: 10, used: 8 }, { daily_limit: 5, used: 1 }))).toBe('b@one.test');
+    expect(chosen(pair({ used: 8 }, { used: 1 }))).toBe('b@one.test');
+  });
+
+  test('the one that has a place for the mail keeps it, though it is full but for that', () => {
+    const candidates = pair({ daily_limit: 1, used: 1 }, { daily_limit: 9 });
+    const reserved_mailbox_id = candidates[0]?.mailbox_id ?? null;
+    expect(chosen(candidates, { reserved_mailbox_id })).toBe('a@one.test');
+  });
+});

@@ -1,0 +1,177 @@
+/** Sending domains: adding, verifying against a real DNS server, choosing the default, and the mailbox check of marketing. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { DomainCheck } from '../../src/sending-domains/service.ts';
+import { type DnsServer, startDnsServer } from '../dns-server.ts';
+import { actor, startTestApp, type TestApp } from '../helpers.ts';
+
+let dns: DnsServer;
+let app: TestApp;
+
+beforeAll(async () => {
+  dns = await startDnsServer();
+  app = await startTestApp({ env: { SATCHEL_DNS_SERVERS: dns.address } });
+});
+afterAll(() => dns.stop());
+
+function domains() {
+  return app.services.sending_domains;
+}
+
+let count = 0;
+/** A new domain with the records to publish, by purpose. */
+async function add(): Promise<{ name: string; publish: Record<string, { name: string; value: string }> }> {
+  const name = `d${++count}.example.com`;
+  const { records } = await domains().add(actor, { name });
+  return { name, publish: Object.fromEntries(records.map((record) => [record.purpose, record])) };
+}
+
+function publishAll(publish: Record<string, { name: string; value: string }>): void {
+  for (const { name, value } of Object.values(publish)) dns.set(name, { txt: [value] });
+}
+
+function statusesOf(check: DomainCheck): Record<string, string> {
+  return Object.fromEntries(check.records.map((record) => [record.purpose, record.status]));
+}
+
+describe('adding', () => {
+  test('prints the four records, and the first domain becomes the default', async () => {
+    const fresh = await startTestApp();
+    const { sending_domains } = fresh.services;
+    const added = await sending_domains.add(actor, { name: 'Mail.Example.COM' });
+    expect(added).toMatchObject({ name: 'mail.example.com', is_default: true, is_verified: false });
+    expect(added.records.map((record) => [record.purpose, record.name])).toEqual([
+      ['ownership', '_satchel.mail.example.com'],
+      ['spf', 'mail.example.com'],
+      ['dkim', 'satchel._domainkey.mail.example.com'],
+      ['dmarc', '_dmarc.mail.example.com'],
+    ]);
+    const second = await sending_domains.add(actor, { name: 'two.example.com' });
+    expect(second.is_default).toBe(false);
+    await sending_domains.makeDefault(actor, 'two.example.com');
+    expect(sending_domains.list().map((domain) => [domain.name, domain.is_default])).toEqual([
+      ['two.example.com', true],
+      ['mail.example.com', false],
+    ]);
+  });
+
+  test('refuses what is no domain, and one that is known', async () => {
+    const { name } = await add();
+    await expect(domains().add(actor, { name })).rejects.toMatchObject({ kind: 'conflict' });
+    await expect(domains().add(actor, { name: 'not a domain' })).rejects.toMatchObject({ kind: 'invalid' });
+  });
+
+  test('leaves no private key in clear text in the database', async () => {
+    await add();
+    const text = JSON.stringify(
+      app.services.database.read.$client.query('SELECT * FROM sending_domains').all(),
+    );
+    expect(text).not.toContain('PRIVATE KEY');
+  });
+});
+
+describe('verifying', () => {
+  test('finds what is published, a DKIM key of several chunks too, and makes the domain usable', async () => {
+    const { name, publish } = await add();
+    publishAll(publish);
+    const check = await domains().verify(actor, name);
+    expect(statusesOf(check)).toEqual({ ownership: 'found', spf: 'found', dkim: 'found', dmarc: 'found' });
+    expect(check.is_verified).toBe(true);
+    expect(() => domains().checkDomain(name)).not.toThrow();
+  });
+
+  test('asks for ownership, SPF and DKIM, but not for DMARC', async () => {
+    for (const purpose of ['ownership', 'spf', 'dkim', 'dmarc']) {
+      const { name, publish } = await add();
+      publishAll(publish);
+      dns.set(publish[purpose]?.name ?? '', null);
+      const check = await domains().verify(actor, name);
+      expect(statusesOf(check)[purpose]).toBe('missing');
+      expect(check.is_verified).toBe(purpose === 'dmarc');
+    }
+  });
+
+  test('says what is wrong with a record that is there', async () => {
+    const { name, publish } = await add();
+    publishAll(publish);
+    const other = (await add()).publish;
+    const WRONG: [string, string[]][] = [
+      ['ownership', ['satchel-verification=0000']],
+      ['spf', ['v=spf1 a ~all', 'v=spf1 mx ~all']],
+      ['spf', ['v=spf1 +all']],
+      ['spf', ['v=spf1 -all']],
+      ['dkim', [other.dkim?.value ?? '']],
+      ['dkim', ['v=DKIM1; k=rsa; p=']],
+      ['dmarc', ['v=DMARC1; rua=mailto:a@example.com']],
+      ['dmarc', ['v=DMARC1; p=none', 'v=DMARC1; p=reject']],
+    ];
+    for (const [purpose, txt] of WRONG) {
+      dns.set(publish[purpose]?.name ?? '', { txt });
+      const check = await domains().verify(actor, name);
+      const record = check.records.find((one) => one.purpose === purpose);
+      expect([purpose, txt, record?.status]).toEqual([purpose, txt, 'wrong']);
+      expect(record?.problem).not.toBeNull();
+      publishAll(publish);
+    }
+  });
+
+  test('tells an unanswered question from a missing record, and takes nothing away for it', async () => {
+    const { name, publish } = await add();
+    publishAll(publish);
+    expect((await domains().verify(actor, name)).is_verified).toBe(true);
+    dns.set(publish.dkim?.name ?? '', { fault: 'servfail' });
+    const check = await domains().verify(actor, name);
+    expect(statusesOf(check).dkim).toBe('unknown');
+    expect(check.is_verified).toBe(true);
+    dns.set(publish.dkim?.name ?? '', null);
+    expect((await domains().verify(actor, name)).is_verified).toBe(false);
+    expect(() => domains().checkDomain(name)).toThrow();
+  });
+
+  test('is not needed for a trusted domain', async () => {
+    await domains().add(actor, { name: 'trusted.example.com', is_trusted: true });
+    expect(() => domains().checkDomain('trusted.example.com')).not.toThrow();
+    expect((await domains().verify(actor, 'trusted.example.com')).is_verified).toBe(false);
+    expect(() => domains().checkDomain('trusted.example.com')).not.toThrow();
+  });
+});
+
+test('a mailbox check gives SPF, DKIM and DMARC with what was found and what is wrong', async () => {
+  const { name, publish } = await add();
+  publishAll(publish);
+  dns.set(`_dmarc.${name}`, null);
+  dns.set('_dmarc.example.com', { txt: ['v=DMARC1; p=reject'] });
+  dns.set(publish.spf?.name ?? '', { txt: ['v=spf1 +all'] });
+  const check = await domains().checkMailboxDns(`news@${name}`);
+  expect(check).toEqual({
+    address: `news@${name}`,
+    spf: { ok: false, record: 'v=spf1 +all', problem: expect.stringContaining('everybody') },
+    dkim: { ok: true, record: publish.dkim?.value ?? '', problem: null },
+    dmarc: { ok: true, record: 'v=DMARC1; p=reject', problem: null },
+  });
+  dns.set('_dmarc.example.com', null);
+});
+
+test('a removed domain takes its mailboxes along', async () => {
+  const { name } = await add();
+  await domains().mailboxes.add(actor, { address: `a@${name}`, relay: null });
+  expect(await domains().remove(actor, name)).toEqual({ name, removed_mailboxes: 1 });
+  expect(
+    domains()
+      .mailboxes.list()
+      .some((mailbox) => mailbox.domain === name),
+  ).toBe(false);
+  await expect(domains().remove(actor, name)).rejects.toMatchObject({ kind: 'not_found' });
+});
+
+test('what is changed is in the audit trail, with who did it', async () => {
+  const { name } = await add();
+  await domains().setActive(actor, name, false);
+  const [event] = app.services.database.read.$client
+    .query('SELECT event, target, actor_name FROM audit_events ORDER BY id DESC LIMIT 1')
+    .all();
+  expect(event).toEqual({
+    event: 'sending_domain.deactivated',
+    target: `sending_domain:${name}`,
+    actor_name: 'tester',
+  });
+});
