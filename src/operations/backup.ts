@@ -10,11 +10,10 @@
 import { closeSync, existsSync, fstatSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, conflict, messageOf } from '../errors.ts';
-import { flushFolder } from '../platform/blob-upload.ts';
 import { type Clock, toIso } from '../platform/clock.ts';
-import { databasePathOf } from '../platform/data-directory.ts';
 import { VERSION } from '../version.ts';
 import { BackupWriter } from './backup-format.ts';
+import { blobPathOf, flushFolder, requireDatabase } from './layout.ts';
 import { withScratch, yieldToOthers } from './scratch.ts';
 import { connect, dropBlobs, listNamedBlobs, type NamedBlob, readMetaValue } from './store.ts';
 
@@ -29,21 +28,6 @@ export interface BackupResult {
   master_key_id: string | null;
   /** Objects whose bytes were missing or damaged on the disk already: they are not in the backup. */
   left_out: string[];
-}
-
-/** Where the bytes of an object are, as `platform/blobs.ts` lays them out. */
-export function blobPathOf(data_dir: string, public_id: string): string {
-  return join(data_dir, 'objects', public_id.slice(-2), public_id);
-}
-
-/** The database of a directory. Throws AppError `not_found` when there is none. */
-export function requireDatabase(data_dir: string): string {
-  const path = databasePathOf(data_dir);
-  if (existsSync(path)) return path;
-  throw new AppError(
-    'not_found',
-    `There is no database in ${data_dir}. Name the data directory with --data-dir or SATCHEL_DATA_DIR.`,
-  );
 }
 
 /**

@@ -19,9 +19,10 @@ import { lockDirectory } from '../platform/directory-lock.ts';
 import type { Finding } from '../platform/findings.ts';
 import { listPendingMigrations, type Migration } from '../platform/migrate.ts';
 import { touchWakeFile } from '../platform/wake-file.ts';
-import { backUp, requireDatabase } from './backup.ts';
+import { backUp } from './backup.ts';
 import { completionScript, SHELLS } from './completion.ts';
 import { type DoctorDeps, examine, worstOf } from './doctor.ts';
+import { requireDatabase } from './layout.ts';
 import { restoreBackup, type VerifyResult, verifyBackup } from './restore.ts';
 import { type CheckedServices, createServiceChecks } from './service-checks.ts';
 

@@ -17,11 +17,10 @@ import { KeyRing } from '../platform/key-ring.ts';
 import { masterKeySourceOf, warnOfKeyFileMode } from '../platform/master-key.ts';
 import { listPendingMigrations, MIGRATIONS } from '../platform/migrate.ts';
 import { dataKeyIdOf, type MasterKey, unwrapDataKey } from '../platform/secrets.ts';
-import { blobPathOf } from './backup.ts';
 import { checkDisk, checkLeftovers, checkModes, isOpenToOthers } from './directory-checks.ts';
+import { blobPathOf, listBlobFiles } from './layout.ts';
 import { judgeMasterKey } from './master-key-fit.ts';
 import { openReadOnly } from './read-only-database.ts';
-import { listBlobFiles } from './restore.ts';
 import {
   connect,
   countFailedEmails,

@@ -19,12 +19,11 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import { AppError, conflict, messageOf } from '../errors.ts';
-import { flushFolder } from '../platform/blob-upload.ts';
 import { type Clock, toIso } from '../platform/clock.ts';
 import { databasePathOf } from '../platform/data-directory.ts';
 import { lockDirectory } from '../platform/directory-lock.ts';
-import { blobPathOf } from './backup.ts';
 import { type About, BackupReader } from './backup-format.ts';
+import { blobPathOf, flushFolder, listBlobFiles } from './layout.ts';
 import { judgeMasterKey } from './master-key-fit.ts';
 import { withScratch, yieldToOthers } from './scratch.ts';
 import { connect } from './store.ts';
@@ -262,8 +261,9 @@ function keepOldData(data_dir: string, scratch: string, now: string): string {
     mkdirSync(join(old, 'objects', folder), { recursive: true, mode: 0o700 });
     linkOrCopy(join(data_dir, 'objects', folder, id), join(old, 'objects', folder, id));
   }
-  const replaced = join(data_dir, `${REPLACED}${now.replaceAll(/[-:]|\.\d+/g, '')}`);
-  if (existsSync(replaced)) throw conflict(`${replaced} exists already. Wait a second and restore again.`);
+  const stamp = now.replaceAll(/[-:]|\.\d+/g, '');
+  let replaced = join(data_dir, `${REPLACED}${stamp}`);
+  for (let n = 2; existsSync(replaced); n += 1) replaced = join(data_dir, `${REPLACED}${stamp}-${n}`);
   renameSync(old, replaced);
   return replaced;
 }
@@ -289,16 +289,6 @@ function settleDatabase(path: string): void {
       );
     }
     if (!code.startsWith('SQLITE_')) throw error;
-  }
-}
-
-/** Every file below `objects/` that stands in a folder for bytes. */
-export function* listBlobFiles(data_dir: string): Generator<{ folder: string; id: string }> {
-  const root = join(data_dir, 'objects');
-  if (!existsSync(root)) return;
-  for (const folder of readdirSync(root)) {
-    if (!/^[0-9A-HJKMNP-TV-Z]{2}$/.test(folder)) continue;
-    for (const id of readdirSync(join(root, folder))) yield { folder, id };
   }
 }
 

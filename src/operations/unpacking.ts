@@ -6,8 +6,8 @@ import { AppError } from '../errors.ts';
 import { BACKUP_BUFFER_BYTES, FINDING_EXAMPLES, RESTORE_FLUSHES } from '../limits.ts';
 import { databasePathOf } from '../platform/data-directory.ts';
 import { listPendingMigrations } from '../platform/migrate.ts';
-import { blobPathOf } from './backup.ts';
 import type { BackupReader, Entry } from './backup-format.ts';
+import { blobPathOf } from './layout.ts';
 import { connect, countWaitingEmails, listDefects, listNamedBlobs, readCount } from './store.ts';
 
 /** What a restored directory holds. */

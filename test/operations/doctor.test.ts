@@ -1,0 +1,278 @@
+/** `satchel doctor` finds each thing that can be wrong, names its remedy, and changes nothing itself. */
+import { afterAll, expect, test } from 'bun:test';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { worstOf } from '../../src/operations/doctor.ts';
+import { lockDirectory } from '../../src/platform/directory-lock.ts';
+import { isPlainObject } from '../../src/platform/schema.ts';
+import { startDnsServer } from '../dns-server.ts';
+import { actor, makeProject, startTestApp, type TestApp } from '../helpers.ts';
+import { makeTempDir, TestClock } from '../temp.ts';
+import { blobPath, dumpRows, modeOf, namesIn, runWith, sql, upload } from './deployment.ts';
+
+const dns = await startDnsServer();
+afterAll(() => dns.stop());
+
+interface Report {
+  exit: number;
+  status: unknown;
+  /** `check: message -> remedy` of those that are not ok. */
+  bad: string[];
+  ok: string[];
+}
+
+async function doctor(data_dir: string): Promise<Report> {
+  const settings = { SATCHEL_DATA_DIR: data_dir, SATCHEL_DNS_SERVERS: dns.address };
+  const { exit, stdout, stderr } = await runWith(settings, 'doctor', '--json');
+  const report: unknown = JSON.parse(stdout || JSON.stringify(stderr));
+  if (!isPlainObject(report) || !Array.isArray(report.findings)) throw new Error(stdout + stderr);
+  const bad: string[] = [];
+  const ok: string[] = [];
+  for (const { check, status, message, remedy } of report.findings) {
+    if (status === 'ok') ok.push(`${check}: ${message}`);
+    else bad.push(`${status} ${check}: ${message} -> ${remedy}`);
+  }
+  return { exit, status: report.status, bad, ok };
+}
+
+// The executable sets it before all else, so the files of these deployments are as its own.
+const umask = process.umask(0o077);
+afterAll(() => {
+  process.umask(umask);
+});
+
+async function startShop(): Promise<{ app: TestApp; key: string; data_dir: string }> {
+  // The clock of the tests stands in the year 2030 by default, and the command looks at the real one.
+  const app = await startTestApp({ clock: new TestClock(new Date().toISOString()) });
+  const key = await (await makeProject(app)).key();
+  return { app, key, data_dir: app.data_dir };
+}
+
+test('a healthy deployment has nothing but ok, with its server running or not, and is left as it was', async () => {
+  const { app, key, data_dir } = await startShop();
+  await upload(app, key, 'x');
+  const before = [dumpRows(data_dir), namesIn(data_dir)];
+  const idle = await doctor(data_dir);
+  expect([idle.exit, idle.status, idle.bad]).toEqual([0, 'ok', []]);
+  expect(idle.ok).toContain('server: It does not run.');
+  expect(idle.ok).toContain('objects: 1 are stored, each with its bytes.');
+  expect([dumpRows(data_dir), namesIn(data_dir)]).toEqual(before);
+  const lock = lockDirectory(data_dir, process.pid);
+  const served = await doctor(data_dir);
+  lock.release();
+  expect(served.ok).toContain(`server: It runs, as process ${process.pid}.`);
+});
+
+test('a place without a deployment is called that, and nothing is made there', async () => {
+  const missing = join(makeTempDir(), 'missing');
+  expect((await doctor(missing)).bad).toEqual([
+    expect.stringContaining('problem data directory: There is no directory'),
+  ]);
+  expect(existsSync(missing)).toBe(false);
+  const empty = makeTempDir();
+  const report = await doctor(empty);
+  expect([report.exit, report.bad, namesIn(empty)]).toEqual([
+    1,
+    [expect.stringContaining('holds no database')],
+    [],
+  ]);
+});
+
+test('files that others may read are found, and not silently mended', async () => {
+  const { app, key, data_dir } = await startShop();
+  const id = await upload(app, key, 'x');
+  for (const path of [join(data_dir, 'satchel.db'), join(data_dir, 'master.key'), blobPath(data_dir, id)])
+    chmodSync(path, 0o644);
+  chmodSync(data_dir, 0o755);
+  const { exit, bad } = await doctor(data_dir);
+  expect(exit).toBe(1);
+  expect(bad).toContainEqual(
+    expect.stringMatching(/^problem file modes: .*satchel\.db.* -> chmod -R go-rwx /),
+  );
+  expect(bad).toContainEqual(expect.stringMatching(/^problem master key: .*mode 0644.* -> chmod 600 /));
+  expect(bad).toContainEqual(expect.stringMatching(/^problem objects: .*bytes of 1 objects/));
+  expect([modeOf(data_dir), modeOf(join(data_dir, 'satchel.db'))]).toEqual(['755', '644']);
+});
+
+test('objects without bytes, or with bytes of another size, are named; files without a row are counted', async () => {
+  const { app, key, data_dir } = await startShop();
+  const [lost, cut] = [await upload(app, key, 'lost'), await upload(app, key, 'cut')];
+  rmSync(blobPath(data_dir, lost));
+  writeFileSync(blobPath(data_dir, cut), 'c');
+  mkdirSync(join(data_dir, 'objects', 'ZZ'), { recursive: true, mode: 0o700 });
+  writeFileSync(join(data_dir, 'objects', 'ZZ', '01ARZ3NDEKTSV4RRFFQ69G5FZZ'), 'x', { mode: 0o600 });
+  const { bad, ok } = await doctor(data_dir);
+  expect(bad).toEqual([
+    expect.stringContaining(`problem objects: The object ${lost} has lost its bytes.`),
+    expect.stringContaining(`problem objects: The object ${cut} has bytes of another size`),
+  ]);
+  expect(ok).toContainEqual(expect.stringContaining('1 files belong to no row'));
+});
+
+test('what does not decrypt is named one by one: copies of keys, vault values, data keys', async () => {
+  const { app, data_dir } = await startShop();
+  const project = app.services.projects.require('shop');
+  const vault = app.services.vault;
+  const { requireVaultService } = await import('../../src/vault/registry.ts');
+  await vault.set(actor, project, requireVaultService('stripe'), { secret_key: 'sk', webhook_secret: 'wh' });
+  sql(
+    data_dir,
+    "UPDATE vault_values SET sealed = (SELECT sealed_key FROM api_keys) WHERE field = 'secret_key'",
+  );
+  sql(data_dir, "UPDATE api_keys SET sealed_key = sealed_key || 'AAAA'");
+  const { exit, bad } = await doctor(data_dir);
+  expect(exit).toBe(1);
+  expect(bad).toEqual([
+    expect.stringContaining(
+      'The copy of API key 1 of project shop does not decrypt. -> satchel key rotate 1',
+    ),
+    expect.stringContaining(
+      'The vault value stripe.secret_key of project shop does not decrypt. -> satchel vault set --project shop stripe secret_key=-',
+    ),
+  ]);
+  sql(data_dir, "UPDATE data_keys SET wrapped = 'w1.0000000000000000.AAAA'");
+  const worse = (await doctor(data_dir)).bad;
+  expect(worse).toContainEqual(
+    expect.stringContaining(`problem data keys: The data key of project:${project.public_id} does not open`),
+  );
+  expect(worse).toContainEqual(expect.stringContaining('2 values of vault_values.sealed'));
+});
+
+test('a master key that does not fit is told apart from one that is missing', async () => {
+  const { app, data_dir } = await startShop();
+  await app.stop();
+  const key = join(data_dir, 'master.key');
+  copyFileSync(key, join(data_dir, 'kept'));
+  writeFileSync(key, Buffer.alloc(32).toString('base64'), { mode: 0o600 });
+  expect((await doctor(data_dir)).bad).toEqual([
+    expect.stringMatching(/^problem master key: .* gives the key .* is needed\./),
+  ]);
+  rmSync(key);
+  expect((await doctor(data_dir)).bad).toEqual([
+    expect.stringMatching(/^problem master key: .* is missing; the key [0-9a-f]{16} is needed\./),
+  ]);
+  expect(existsSync(key)).toBe(false);
+});
+
+test('pending migrations are a warning, a newer database and a broken one are problems', async () => {
+  const { app, data_dir } = await startShop();
+  await app.stop();
+  sql(data_dir, "INSERT INTO schema_migrations VALUES (999, 'later', 'x', 1)");
+  expect((await doctor(data_dir)).bad).toEqual([
+    expect.stringContaining('problem schema: The database was written by a newer Satchel'),
+  ]);
+  sql(data_dir, 'DELETE FROM schema_migrations WHERE version >= 5');
+  expect((await doctor(data_dir)).bad).toEqual([
+    expect.stringMatching(/^warning schema: Migrations are pending: 5 .* -> satchel migrate$/),
+  ]);
+  expect(dumpRows(data_dir).schema_migrations).toHaveLength(4);
+  const broken = makeTempDir();
+  writeFileSync(join(broken, 'satchel.db'), 'x'.repeat(5000), { mode: 0o600 });
+  expect((await doctor(broken)).bad).toContainEqual(
+    expect.stringMatching(/^problem schema: .*not a database/),
+  );
+});
+
+test('a clock that went back is found', async () => {
+  const { app, key, data_dir } = await startShop();
+  app.clock.advance(3_600_000);
+  await upload(app, key, 'from the future');
+  expect((await doctor(data_dir)).bad).toEqual([expect.stringMatching(/^problem clock: .* -> timedatectl/)]);
+});
+
+test('mail that failed, relays that rest, limits that are used up and domains without records are warned of', async () => {
+  const { app, data_dir } = await startShop();
+  const { sending_domains } = app.services;
+  for (const [name, is_trusted] of [
+    ['shop.test', true],
+    ['new.test', false],
+  ] as const) {
+    await sending_domains.add(actor, { name, is_default: false, is_trusted });
+  }
+  const mailbox = {
+    relay: null,
+    daily_limit: 1,
+    for_transactional: true,
+    for_marketing: false,
+    return_path: null,
+  };
+  for (const name of ['a', 'b', 'c'])
+    await sending_domains.mailboxes.add(actor, { ...mailbox, address: `${name}@shop.test` });
+  sql(
+    data_dir,
+    "UPDATE mailboxes SET failures = 4, resting_until = ?, last_error = 'refused' WHERE address = 'a@shop.test'",
+    Date.now() + 60_000,
+  );
+  const { utcDay } = await import('../../src/platform/clock.ts');
+  sql(
+    data_dir,
+    "INSERT INTO mailbox_usage SELECT id, ?, 1 FROM mailboxes WHERE address = 'b@shop.test'",
+    utcDay(Date.now()),
+  );
+  sql(
+    data_dir,
+    `INSERT INTO emails (id, project_id, source, status, from_email, domain, to_email, subject, message_id, created_at, failed_at)
+     VALUES ('1', 1, 'api', 'failed', 'a', 'b', 'c', 's', 'm', 1, ?)`,
+    Date.now() - 1000,
+  );
+  const { exit, bad, ok } = await doctor(data_dir);
+  expect(exit).toBe(1);
+  expect(bad).toContainEqual(
+    expect.stringMatching(
+      /^problem mailboxes: a@shop\.test could not be used 4 times.*refused -> satchel mailbox test/,
+    ),
+  );
+  expect(bad).toContainEqual(
+    expect.stringMatching(/^warning mailboxes: b@shop\.test has used its 1 messages/),
+  );
+  expect(ok).toContainEqual(expect.stringContaining('c@shop.test works'));
+  expect(bad).toContainEqual(
+    expect.stringMatching(
+      /^problem sending domains: new\.test is not verified.* -> satchel domain verify new\.test$/,
+    ),
+  );
+  for (const record of ['SPF', 'DKIM', 'DMARC']) {
+    expect(bad).toContainEqual(
+      expect.stringContaining(`warning sending domains: shop.test, ${record}: There is no such`),
+    );
+  }
+  expect(bad).toContainEqual(
+    expect.stringMatching(/^warning failed emails: 1 failed .* -> satchel email retry --failed --since 20/),
+  );
+}, 30_000);
+
+test('a domain whose records are in place is ok', async () => {
+  const { app, data_dir } = await startShop();
+  const { records } = await app.services.sending_domains.add(actor, { name: 'mail.test', is_trusted: true });
+  for (const { name, value } of records) dns.set(name, { txt: [value] });
+  const { bad, ok } = await doctor(data_dir);
+  expect(bad).toEqual([]);
+  expect(ok).toContain('sending domains: mail.test: SPF, DKIM and DMARC are in place.');
+});
+
+test('a captcha secret that passes everybody is warned of', async () => {
+  const { app, data_dir } = await startShop();
+  const { requireVaultService } = await import('../../src/vault/registry.ts');
+  const project = app.services.projects.require('shop');
+  await app.services.vault.set(actor, project, requireVaultService('captcha'), {
+    secret_key: '1x0000000000000000000000000000000AA',
+  });
+  expect((await doctor(data_dir)).bad).toEqual([expect.stringMatching(/^warning captcha: .*shop/)]);
+});
+
+test('the worst finding is the status', () => {
+  const finding = { check: 'x', message: '', remedy: null };
+  expect(worstOf([{ ...finding, status: 'ok' }])).toBe('ok');
+  expect(
+    worstOf([
+      { ...finding, status: 'ok' },
+      { ...finding, status: 'warning' },
+    ]),
+  ).toBe('warning');
+  expect(
+    worstOf([
+      { ...finding, status: 'problem' },
+      { ...finding, status: 'warning' },
+    ]),
+  ).toBe('problem');
+});
