@@ -29,7 +29,10 @@ export interface EmailFilter {
   until_ms?: number | undefined;
 }
 
-/** Ids begin with the moment of acceptance, so that the index on them answers questions of time too. */
+/**
+ * The least id of a moment. Ids never go back, so after a clock was set back they are ahead of it: an email that was
+ * accepted at or after a moment has an id from there on, but not the other way round.
+ */
 function firstIdOf(ms: number): string {
   return encodeTime(ms, 10);
 }
@@ -41,7 +44,8 @@ function conditionOf(filter: EmailFilter): SQL | undefined {
     filter.to === undefined ? undefined : eq(emails.to_email, filter.to),
     filter.template === undefined ? undefined : eq(emails.template, filter.template),
     filter.from_ms === undefined ? undefined : gte(emails.id, firstIdOf(filter.from_ms)),
-    filter.until_ms === undefined ? undefined : lt(emails.id, firstIdOf(filter.until_ms)),
+    filter.from_ms === undefined ? undefined : gte(emails.created_at, filter.from_ms),
+    filter.until_ms === undefined ? undefined : lt(emails.created_at, filter.until_ms),
   );
 }
 
