@@ -11,7 +11,7 @@ import {
 } from '../limits.ts';
 
 const flushData: (fd: number) => Promise<void> = promisify(fdatasync);
-export const flush: (fd: number) => Promise<void> = promisify(fsync);
+const flush: (fd: number) => Promise<void> = promisify(fsync);
 
 export interface BlobUpload {
   /** Bytes taken so far. */
@@ -37,8 +37,10 @@ export interface BlobUpload {
 /** What an upload needs of the store it belongs to. */
 export interface UploadPlace {
   temp_path: string;
-  /** The folder that is going to hold the id, existing and durable itself, and the path of the file there. */
-  prepareHome(id: string): Promise<{ folder: string; path: string }>;
+  /** Where the id is going to be; its folder exists. */
+  prepareHome(id: string): string;
+  /** Makes the names durable that lead to the id. */
+  flushHome(id: string): Promise<void>;
   /** Called once, when the upload has committed or is gone; the id is null when it is gone. */
   onEnd(id: string | null): void;
 }
@@ -128,19 +130,22 @@ export class FileUpload implements BlobUpload {
     this.#state = 'committing';
     let path: string | null = null;
     try {
-      const home = await this.#place.prepareHome(id);
+      const home = this.#place.prepareHome(id);
+      // The bytes get their name before they are flushed: a small upload at once, a large one by renaming. Nothing
+      // looks for it until commit has resolved, a sweep leaves it alone until then, and the file system's journal
+      // carries bytes and name in one go rather than in two.
+      const is_small = this.#fd === null;
+      if (is_small) this.#fd = openSync(home, 'wx', 0o600);
+      if (is_small) path = home;
       await this.#writing;
       this.#startWrite();
       await this.#writing;
       await this.#syncing;
-      const fd = this.#open();
-      path = home.path;
-      // The name is given before the flush. Nothing looks for it until commit has resolved, a sweep leaves it alone
-      // until then, and the file system's journal carries bytes and name in one go rather than in two.
-      renameSync(this.#place.temp_path, path);
-      await flush(fd);
+      if (!is_small) renameSync(this.#place.temp_path, home);
+      path = home;
+      await flush(this.#open());
       this.#close();
-      await flushFolder(home.folder);
+      await this.#place.flushHome(id);
     } catch (error) {
       await this.#discard(path);
       throw diskErrorOf(error);

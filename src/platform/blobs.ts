@@ -3,11 +3,11 @@
  * which are random and so fill the folders evenly. Partial uploads are in `objects/tmp/`, on the same file system.
  */
 import { mkdirSync, readdirSync } from 'node:fs';
-import { readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isNativeError } from 'node:util/types';
 import { BLOB_SETTLE_MS, BLOB_SWEEP_BATCH } from '../limits.ts';
-import { type BlobUpload, diskErrorOf, FileUpload, flushFolder } from './blob-upload.ts';
+import { type BlobUpload, FileUpload, flushFolder } from './blob-upload.ts';
 import { monotonicMs, systemClock } from './clock.ts';
 import { isUlid } from './ids.ts';
 
@@ -17,6 +17,11 @@ export type { BlobUpload };
 export type KeepIds = (ids: string[]) => ReadonlySet<string>;
 
 export interface BlobStore {
+  /**
+   * Makes all folders ahead of the uploads that need them, in the background of a server's start: making one in the
+   * middle of an upload costs that upload more than its bytes. Nothing depends on it having been called.
+   */
+  makeFolders(): Promise<void>;
   /** Starts an upload. It touches the disk only when there is something to write; end it with `commit` or `abort`. */
   openUpload(): BlobUpload;
   /** Where the bytes of an id are, or would be. */
@@ -35,6 +40,9 @@ export interface BlobStore {
   sweep(keepIds: KeepIds, options?: { older_than_ms?: number }): Promise<number>;
 }
 
+/** Crockford's base 32, which ULIDs are written in. */
+const DIGITS = [...'0123456789ABCDEFGHJKMNPQRSTVWXYZ'];
+const FOLDER_NAMES = DIGITS.flatMap((first) => DIGITS.map((second) => first + second));
 const FOLDER_NAME = /^[0-9A-HJKMNP-TV-Z]{2}$/;
 const TEMP_FOLDER = 'tmp';
 
@@ -51,6 +59,8 @@ class FileBlobStore implements BlobStore {
   readonly #uploading = new Set<string>();
   /** Ids being committed (null), or committed at that monotonic time, whose rows no sweep has seen yet. */
   readonly #unsettled = new Map<string, number | null>();
+  /** Folders being flushed, and the flush after that which others wait for. */
+  readonly #flushes = new Map<string, { running: Promise<void>; next: Promise<void> | null }>();
   #upload_count = 0;
 
   constructor(root: string) {
@@ -61,6 +71,14 @@ class FileBlobStore implements BlobStore {
     }
   }
 
+  async makeFolders(): Promise<void> {
+    const missing = FOLDER_NAMES.filter((name) => !this.#folders.has(name));
+    if (missing.length === 0) return;
+    for (const name of missing) await mkdir(join(this.#root, name), { mode: 0o700, recursive: true });
+    await this.#flushFolder(this.#root);
+    for (const name of missing) this.#folders.set(name, Promise.resolve());
+  }
+
   openUpload(): BlobUpload {
     this.#upload_count += 1;
     // Crash leftovers of an earlier process may still be there: the random part keeps the names apart.
@@ -69,11 +87,16 @@ class FileBlobStore implements BlobStore {
     let prepared_id: string | null = null;
     return new FileUpload({
       temp_path: join(this.#root, TEMP_FOLDER, name),
-      prepareHome: async (id) => {
+      prepareHome: (id) => {
         const path = this.path(id);
         prepared_id = id;
         this.#unsettled.set(id, null);
-        return { folder: await this.#prepareFolder(id.slice(-2)), path };
+        this.#makeFolder(id.slice(-2));
+        return path;
+      },
+      flushHome: async (id) => {
+        await this.#flushFolder(join(this.#root, id.slice(-2)));
+        await this.#folders.get(id.slice(-2));
       },
       onEnd: (id) => {
         this.#uploading.delete(name);
@@ -93,7 +116,7 @@ class FileBlobStore implements BlobStore {
     try {
       return { size_bytes: (await stat(this.path(id))).size };
     } catch (error) {
-      if (isMissing(error)) return null;
+      if (hasCode(error, 'ENOENT')) return null;
       throw error;
     }
   }
@@ -168,27 +191,38 @@ class FileBlobStore implements BlobStore {
     }
   }
 
-  async #prepareFolder(name: string): Promise<string> {
-    const folder = join(this.#root, name);
-    let durable = this.#folders.get(name);
-    if (durable === undefined) {
-      try {
-        mkdirSync(folder, { mode: 0o700 });
-      } catch (error) {
-        if (!isNativeError(error) || !('code' in error) || error.code !== 'EEXIST') throw diskErrorOf(error);
-      }
-      durable = flushFolder(this.#root);
-      this.#folders.set(name, durable);
-      // The next upload into this folder tries the flush again.
-      durable.catch(() => this.#folders.delete(name));
+  #makeFolder(name: string): void {
+    if (this.#folders.has(name)) return;
+    try {
+      mkdirSync(join(this.#root, name), { mode: 0o700 });
+    } catch (error) {
+      if (!hasCode(error, 'EEXIST')) throw error;
     }
-    await durable;
-    return folder;
+    const durable = this.#flushFolder(this.#root);
+    this.#folders.set(name, durable);
+    // The next upload into this folder tries the flush again.
+    durable.catch(() => this.#folders.delete(name));
+  }
+
+  /** Makes the names in a folder durable. Who asks while a flush is under way shares the next one with the others. */
+  #flushFolder(path: string): Promise<void> {
+    const flushes = this.#flushes.get(path);
+    if (flushes === undefined) {
+      const running = flushFolder(path).finally(() => this.#flushes.delete(path));
+      this.#flushes.set(path, { running, next: null });
+      return running;
+    }
+    // Names given after a flush has begun may not be in it.
+    flushes.next ??= flushes.running.then(
+      () => this.#flushFolder(path),
+      () => this.#flushFolder(path),
+    );
+    return flushes.next;
   }
 }
 
-function isMissing(error: unknown): boolean {
-  return isNativeError(error) && 'code' in error && error.code === 'ENOENT';
+function hasCode(error: unknown, code: string): boolean {
+  return isNativeError(error) && 'code' in error && error.code === code;
 }
 
 /** Deletes a file that was last changed before the moment; says whether it did. */
@@ -198,7 +232,7 @@ async function removeOld(path: string, changed_before_ms: number): Promise<boole
     await rm(path);
     return true;
   } catch (error) {
-    if (isMissing(error)) return false;
+    if (hasCode(error, 'ENOENT')) return false;
     throw error;
   }
 }
