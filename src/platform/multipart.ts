@@ -129,7 +129,10 @@ class FormReader {
 
   constructor(boundary: string, options: MultipartOptions) {
     this.#options = options;
-    this.#parser = new Dicer({ boundary });
+    // A part never asks the parser to pause: one that ends in the very chunk that filled its buffer would never ask it to
+    // go on. The client is slowed down between chunks instead, and a chunk is all that is ever held.
+    const parser_options: Dicer.Config & { partHwm: number } = { boundary, partHwm: Number.MAX_SAFE_INTEGER };
+    this.#parser = new Dicer(parser_options);
     this.#parser.on('part', (part) => this.#onPart(part));
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#parsed = promise;

@@ -136,6 +136,23 @@ describe('upload', () => {
     expect([rowCount(), filesOnDisk().length]).toEqual(before);
   });
 
+  test('takes files of every size over a real connection, in however many pieces they arrive', async () => {
+    const bytes = crypto.getRandomValues(new Uint8Array(65_536));
+    for (const size of [1, 16_383, 65_000, 65_535, 65_536, 66_000, 70_000, 90_000, 99_999]) {
+      const file = new Blob([bytes, bytes]).slice(0, size);
+      const response = await fetch(`${app.url}/api/v1/objects`, {
+        method: 'POST',
+        headers: { 'X-API-Key': key },
+        body: form({ visibility: 'public' }, file),
+        signal: AbortSignal.timeout(5_000),
+      });
+      expect([size, response.status]).toEqual([size, 201]);
+      const { public_id } = (await response.json()) as { public_id: string };
+      const back = await fetch(`${app.url}/api/v1/objects/${public_id}`);
+      expect(Bun.hash(await back.arrayBuffer())).toBe(Bun.hash(await file.arrayBuffer()));
+    }
+  });
+
   test('without boundary, cut off, or not multipart at all is 422', async () => {
     const headers = { 'Content-Type': 'multipart/form-data; boundary=b' };
     const part = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nhello';
