@@ -17,11 +17,21 @@ export async function serve(config: Config): Promise<number> {
     beforeOpening: () => lockDirectory(config.data_dir, process.pid),
   });
   for (const warning of directory.warnings) logger.warn(warning);
-  if (directory.migrated.length > 0) logger.info('database migrated', { migrations: directory.migrated.join(', ') });
-  const app = createApp(config, { clock, logger, database: directory.database, key_ring: directory.key_ring });
+  if (directory.migrated.length > 0)
+    logger.info('database migrated', { migrations: directory.migrated.join(', ') });
+  const app = createApp(config, {
+    clock,
+    logger,
+    database: directory.database,
+    key_ring: directory.key_ring,
+  });
   const stopped = untilSignal();
-  process.on('uncaughtException', (error) => logger.error('uncaught exception', { error: messageOf(error), stack: error.stack }));
-  process.on('unhandledRejection', (reason) => logger.error('unhandled rejection', { error: messageOf(reason) }));
+  process.on('uncaughtException', (error) =>
+    logger.error('uncaught exception', { error: messageOf(error), stack: error.stack }),
+  );
+  process.on('unhandledRejection', (reason) =>
+    logger.error('unhandled rejection', { error: messageOf(reason) }),
+  );
   const port = await app.start();
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   writeOut(`satchel listening on http://${host}:${port}`);
