@@ -60,6 +60,8 @@ export const OTHER_PROCESS_CHECK_MS = 250;
 
 /** The CLI's transactions are short; waiting longer means something is wrong. */
 export const BUSY_TIMEOUT_MS = 5_000;
+/** 16 MiB of WAL. A checkpoint copies and syncs while every write waits, and SQLite's own 1,000 pages have it do so four times as often. */
+export const WAL_CHECKPOINT_PAGES = 4_000;
 /** Below this many free bytes health says `degraded`: SQLite's WAL needs some to commit at all. */
 export const MIN_FREE_DISK_BYTES = 8 * 1024 * 1024;
 

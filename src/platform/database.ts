@@ -1,9 +1,9 @@
 /** The database: opening it with the right settings, reading, and `write()`, the only way to change rows. */
-import { SQLiteError, Database as Sqlite } from 'bun:sqlite';
+import { SQLiteError, Database as Sqlite, type Statement } from 'bun:sqlite';
 import { chmodSync } from 'node:fs';
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../errors.ts';
-import { BUSY_TIMEOUT_MS } from '../limits.ts';
+import { BUSY_TIMEOUT_MS, WAL_CHECKPOINT_PAGES } from '../limits.ts';
 
 /** A connection to query: in a `write()` it sees that transaction, `Database.read` sees what is committed. */
 export type Tx = BunSQLiteDatabase<Record<string, never>> & { $client: Sqlite };
@@ -48,6 +48,7 @@ function openConnection(path: string, options: { create: boolean; query_only: bo
   sqlite.run('PRAGMA synchronous = FULL');
   sqlite.run('PRAGMA foreign_keys = ON');
   sqlite.run('PRAGMA temp_store = MEMORY');
+  sqlite.run(`PRAGMA wal_autocheckpoint = ${WAL_CHECKPOINT_PAGES}`);
   // A WAL that one burst made large is cut back at the next checkpoint instead of keeping the disk space.
   sqlite.run(`PRAGMA journal_size_limit = ${64 * 1024 * 1024}`);
   if (options.query_only) sqlite.run('PRAGMA query_only = ON');
@@ -111,6 +112,8 @@ class GroupCommitDatabase implements Database {
   readonly #tx: Tx;
   readonly #writer: Sqlite;
   readonly #reader: Sqlite;
+  /** Prepared once: run thousands of times a second, their parsing would show. */
+  readonly #steps: Record<'begin' | 'commit' | 'save' | 'release' | 'undo', Statement>;
   #queue: QueuedChange[] = [];
   #is_scheduled = false;
   #is_failing = false;
@@ -121,6 +124,13 @@ class GroupCommitDatabase implements Database {
     this.#writer = writer;
     this.#reader = reader;
     this.#tx = drizzle({ client: writer });
+    this.#steps = {
+      begin: writer.query('BEGIN IMMEDIATE'),
+      commit: writer.query('COMMIT'),
+      save: writer.query('SAVEPOINT change'),
+      release: writer.query('RELEASE change'),
+      undo: writer.query('ROLLBACK TO change'),
+    };
     this.read = drizzle({ client: reader });
   }
 
@@ -174,13 +184,13 @@ class GroupCommitDatabase implements Database {
     const done: QueuedChange[] = [];
     const refused: { change: QueuedChange; error: unknown }[] = [];
     try {
-      this.#writer.run('BEGIN IMMEDIATE');
+      this.#steps.begin.run();
       for (const change of group) {
         const error = this.#runInSavepoint(change);
         if (error === null) done.push(change);
         else refused.push({ change, error: error.reason });
       }
-      this.#writer.run('COMMIT');
+      this.#steps.commit.run();
       this.#has_written = true;
       this.#is_failing = false;
     } catch (error) {
@@ -196,19 +206,19 @@ class GroupCommitDatabase implements Database {
 
   /** Null when the change stands, else why it was undone. Throws when SQLite gave up the whole transaction. */
   #runInSavepoint(change: QueuedChange): { reason: unknown } | null {
-    this.#writer.run('SAVEPOINT change');
+    this.#steps.save.run();
     try {
       const value = change.run(this.#tx);
       if (value instanceof Promise) {
         value.catch(() => {});
         throw new Error('write() got an asynchronous change');
       }
-      this.#writer.run('RELEASE change');
+      this.#steps.release.run();
       return null;
     } catch (error) {
       if (!this.#writer.inTransaction || isDiskFailure(error)) throw error;
-      this.#writer.run('ROLLBACK TO change');
-      this.#writer.run('RELEASE change');
+      this.#steps.undo.run();
+      this.#steps.release.run();
       return { reason: error };
     }
   }

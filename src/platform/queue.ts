@@ -2,7 +2,7 @@
  * The job queue's SQL. A job is a row, a task the function that runs it (`worker.ts`). States: pending, processing,
  * completed, failed. Jobs compete within a lane; within one, urgent ones go first and projects take turns.
  */
-import { and, eq, lt, lte, sql } from 'drizzle-orm';
+import { and, eq, lt, sql } from 'drizzle-orm';
 import { statement, type Tx } from './database.ts';
 import { newId } from './ids.ts';
 import { type JobRow, jobs } from './tables.ts';
@@ -25,41 +25,34 @@ export interface NewJob {
   run_at?: number;
 }
 
+/** What a job competes in: its type by itself, or one resource of its type. */
+export function laneOf(job: Pick<NewJob, 'type' | 'resource'>): string {
+  return job.resource === undefined ? job.type : `${job.type}:${job.resource}`;
+}
+
 /** Adds a pending job within the transaction of the change it belongs to, and returns its id. */
 export function insertJob(tx: Tx, job: NewJob, now_ms: number): string {
   const id = newId(now_ms);
-  insertStatement(tx).run({
+  insertStatement(tx).run(
     id,
-    project_id: job.project_id,
-    type: job.type,
-    priority: job.priority,
-    lane: job.resource === undefined ? job.type : `${job.type}:${job.resource}`,
-    run_at: job.run_at ?? AT_ONCE,
-    max_attempts: job.max_attempts,
-    payload: job.payload,
-    queued_at: now_ms,
-  });
+    job.project_id,
+    job.type,
+    job.priority,
+    laneOf(job),
+    job.run_at ?? AT_ONCE,
+    job.max_attempts,
+    JSON.stringify(job.payload),
+    now_ms,
+  );
   return id;
 }
 
+// Raw SQL here and below, where every job passes: drizzle's mapping costs more than SQLite's work.
 const insertStatement = statement((tx) =>
-  tx
-    .insert(jobs)
-    .values({
-      id: sql.placeholder('id'),
-      project_id: sql.placeholder('project_id'),
-      type: sql.placeholder('type'),
-      status: 'pending',
-      priority: sql.placeholder('priority'),
-      lane: sql.placeholder('lane'),
-      run_at: sql.placeholder('run_at'),
-      attempts: 0,
-      max_attempts: sql.placeholder('max_attempts'),
-      interruptions: 0,
-      payload: sql.placeholder('payload'),
-      queued_at: sql.placeholder('queued_at'),
-    })
-    .prepare(),
+  tx.$client.query<unknown, (string | number)[]>(`
+    INSERT INTO jobs (id, project_id, type, status, priority, lane, run_at, attempts, max_attempts, interruptions,
+      payload, queued_at)
+    VALUES (?, ?, ?, 'pending', ?, ?, ?, 0, ?, 0, ?, ?)`),
 );
 
 /** Pending jobs of one priority, lane and project, known by the one that is due first. */
@@ -70,90 +63,77 @@ export interface PendingGroup {
   first_run_at: number;
 }
 
-const nextGroup = statement((tx) =>
-  tx
-    .select({
-      priority: jobs.priority,
-      lane: jobs.lane,
-      project_id: jobs.project_id,
-      first_run_at: jobs.run_at,
-    })
-    .from(jobs)
-    .where(
-      and(
-        // A literal, so that SQLite sees that the partial index holds every row asked for.
-        sql`${jobs.status} = 'pending'`,
-        sql`(${jobs.priority}, ${jobs.lane}, ${jobs.project_id}) > (${sql.placeholder('priority')}, ${sql.placeholder('lane')}, ${sql.placeholder('project_id')})`,
-      ),
-    )
-    .orderBy(jobs.priority, jobs.lane, jobs.project_id, jobs.run_at)
-    .limit(1)
-    .prepare(),
+/** The status is a literal, so that SQLite sees that the partial index holds every row asked for. */
+const GROUPS = `SELECT priority, lane, project_id, run_at AS first_run_at FROM jobs WHERE status = 'pending'`;
+const GROUP_ORDER = 'ORDER BY priority, lane, project_id, run_at LIMIT 1';
+
+// Three statements: for (priority, lane, project_id) > (?, ?, ?) SQLite would step over every job of the group before.
+const nextProject = statement((tx) =>
+  tx.$client.query<PendingGroup, [number, string, number]>(
+    `${GROUPS} AND priority = ? AND lane = ? AND project_id > ? ${GROUP_ORDER}`,
+  ),
 );
+const nextLane = statement((tx) =>
+  tx.$client.query<PendingGroup, [number, string]>(`${GROUPS} AND priority = ? AND lane > ? ${GROUP_ORDER}`),
+);
+const nextPriority = statement((tx) =>
+  tx.$client.query<PendingGroup, [number]>(`${GROUPS} AND priority > ? ${GROUP_ORDER}`),
+);
+
+function groupAfter(tx: Tx, { priority, lane, project_id }: PendingGroup): PendingGroup | null {
+  return (
+    nextProject(tx).get(priority, lane, project_id) ??
+    nextLane(tx).get(priority, lane) ??
+    nextPriority(tx).get(priority)
+  );
+}
 
 /** Every group that has pending jobs, most urgent first: one index seek a group, however many jobs wait in it. */
 export function listPendingGroups(tx: Tx): PendingGroup[] {
   const groups: PendingGroup[] = [];
-  let after = { priority: Number.MIN_SAFE_INTEGER, lane: '', project_id: 0 };
-  for (;;) {
-    const group = nextGroup(tx).get(after);
-    if (!group) return groups;
+  let group = nextPriority(tx).get(Number.MIN_SAFE_INTEGER);
+  while (group) {
     groups.push(group);
-    after = group;
+    group = groupAfter(tx, group);
   }
+  return groups;
 }
 
+type RawJob = Omit<JobRow, 'payload' | 'result'> & { payload: string; result: string | null };
+
 const dueOfGroup = statement((tx) =>
-  tx
-    .select()
-    .from(jobs)
-    .where(
-      and(
-        sql`${jobs.status} = 'pending'`,
-        eq(jobs.priority, sql.placeholder('priority')),
-        eq(jobs.lane, sql.placeholder('lane')),
-        eq(jobs.project_id, sql.placeholder('project_id')),
-        lte(jobs.run_at, sql.placeholder('now_ms')),
-      ),
-    )
-    .orderBy(jobs.run_at, jobs.id)
-    .limit(sql.placeholder('limit'))
-    .prepare(),
+  tx.$client.query<RawJob, [number, string, number, number, number]>(`
+    SELECT * FROM jobs
+    WHERE status = 'pending' AND priority = ? AND lane = ? AND project_id = ? AND run_at <= ?
+    ORDER BY run_at, id LIMIT ?`),
 );
 
 /** Up to `limit` due jobs of a group, oldest first. */
 export function listDueJobs(tx: Tx, group: PendingGroup, now_ms: number, limit: number): JobRow[] {
-  return dueOfGroup(tx).all({ ...group, now_ms, limit });
+  return dueOfGroup(tx)
+    .all(group.priority, group.lane, group.project_id, now_ms, limit)
+    .map((row) => ({
+      ...row,
+      payload: JSON.parse(row.payload),
+      result: row.result === null ? null : JSON.parse(row.result),
+    }));
 }
 
 const startStatement = statement((tx) =>
-  tx
-    .update(jobs)
-    .set({
-      status: 'processing',
-      attempts: sql`${jobs.attempts} + 1`,
-      started_at: sql`${sql.placeholder('now_ms')}`,
-    })
-    .where(eq(jobs.id, sql.placeholder('id')))
-    .prepare(),
+  tx.$client.query<unknown, [number, string]>(
+    "UPDATE jobs SET status = 'processing', attempts = attempts + 1, started_at = ? WHERE id = ?",
+  ),
 );
 
 /** Marks a job as begun: the attempt is on record before anything happens. */
 export function startJob(tx: Tx, id: string, now_ms: number): void {
-  startStatement(tx).run({ id, now_ms });
+  startStatement(tx).run(now_ms, id);
 }
 
 const finishStatement = statement((tx) =>
-  tx
-    .update(jobs)
-    .set({
-      status: sql`${sql.placeholder('status')}`,
-      result: sql`${sql.placeholder('result')}`,
-      error: sql`${sql.placeholder('error')}`,
-      finished_at: sql`${sql.placeholder('now_ms')}`,
-    })
-    .where(eq(jobs.id, sql.placeholder('id')))
-    .prepare(),
+  tx.$client.query<unknown, (string | number | null)[]>(
+    'UPDATE jobs SET status = ?, result = ?, error = ?, finished_at = ? WHERE id = ?',
+  ),
 );
 
 export interface JobEnd {
@@ -164,13 +144,8 @@ export interface JobEnd {
 
 /** Ends a job. */
 export function finishJob(tx: Tx, id: string, end: JobEnd, now_ms: number): void {
-  finishStatement(tx).run({
-    id,
-    status: end.status,
-    result: end.result === null ? null : JSON.stringify(end.result),
-    error: end.error,
-    now_ms,
-  });
+  const result = end.result === null ? null : JSON.stringify(end.result);
+  finishStatement(tx).run(end.status, result, end.error, now_ms, id);
 }
 
 /** Puts a job back to wait until `run_at`, remembering why. */

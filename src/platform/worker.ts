@@ -8,9 +8,11 @@ import { type Clock, monotonicMs } from './clock.ts';
 import type { Database, Tx } from './database.ts';
 import type { Logger } from './logger.ts';
 import {
+  AT_ONCE,
   finishJob,
   insertJob,
   type JobEnd,
+  laneOf,
   listDueJobs,
   listInterruptedJobs,
   listPendingGroups,
@@ -103,6 +105,8 @@ class Engine implements JobEngine {
   #wake_again = false;
   #has_wake_planned = false;
   #timer: ReturnType<typeof setTimeout> | null = null;
+  /** When the next claim comes by itself. */
+  #planned_at = Number.POSITIVE_INFINITY;
   #idle_waiters: (() => void)[] = [];
   #clock_offset_ms = 0;
 
@@ -115,8 +119,16 @@ class Engine implements JobEngine {
 
   enqueue(tx: Tx, job: NewJob): string {
     const id = insertJob(tx, job, this.#clock.now());
-    this.wake();
+    if (!this.#isForeseen(job)) this.wake();
     return id;
+  }
+
+  /** Whether a claim that could take the job follows anyhow: at its time, or when its full lane gets room. */
+  #isForeseen(job: NewJob): boolean {
+    if (this.#is_claiming) return false;
+    if ((job.run_at ?? AT_ONCE) >= this.#planned_at) return true;
+    const lane = laneOf(job);
+    return (this.#running_by_lane.get(lane) ?? 0) >= this.#laneLimit(lane);
   }
 
   async start(): Promise<void> {
@@ -326,6 +338,7 @@ class Engine implements JobEngine {
       Math.max((next_run_at ?? Number.POSITIVE_INFINITY) - this.#clock.now(), 1),
       JOB_MAX_SLEEP_MS,
     );
+    this.#planned_at = this.#clock.now() + sleep_ms;
     this.#timer = setTimeout(() => void this.#claim(), sleep_ms);
   }
 
