@@ -283,31 +283,37 @@ function checkDataKeys(sqlite: Sqlite, master: MasterKey): Finding[] {
     .query<{ id: number; scope: string; wrapped: string }, []>('SELECT id, scope, wrapped FROM data_keys')
     .all();
   const opened = new Set(rows.filter((row) => unwrapDataKey(master, row)).map(({ id }) => id));
-  const findings: Finding[] = rows
-    .filter(({ id }) => !opened.has(id))
-    .map(({ scope }) => ({
-      check,
-      status: 'problem',
-      message: `The data key of ${scope} does not open: what it seals can't be decrypted.`,
-      remedy: 'satchel restore FILE --yes, or store its secrets again',
-    }));
+  const needed = new Set<number | null>();
+  const lost_values: Finding[] = [];
   for (const { table, column } of listSealedColumns(sqlite)) {
     let lost = 0;
     for (const sealed of listSealedValues(sqlite, { table, column })) {
       const id = dataKeyIdOf(sealed);
+      needed.add(id);
       if (id === null || !opened.has(id)) lost += 1;
     }
     if (lost === 0) continue;
     const message = `${lost} values of ${table}.${column} are sealed under no data key that opens.`;
-    findings.push({
+    lost_values.push({
       check,
       status: 'problem',
       message,
       remedy: 'satchel restore FILE --yes, or store them again',
     });
   }
+  // One that seals nothing any more was replaced when its secrets were stored again.
+  const lost_keys = rows.filter(({ id }) => !opened.has(id) && needed.has(id));
+  const findings: Finding[] = [
+    ...lost_keys.map(({ scope }) => ({
+      check,
+      status: 'problem' as const,
+      message: `The data key of ${scope} does not open: what it seals can't be decrypted.`,
+      remedy: 'satchel restore FILE --yes, or store its secrets again',
+    })),
+    ...lost_values,
+  ];
   if (findings.length > 0) return findings;
-  return [{ check, status: 'ok', message: `All ${rows.length} open under the master key.`, remedy: null }];
+  return [{ check, status: 'ok', message: `All ${opened.size} open under the master key.`, remedy: null }];
 }
 
 async function checkServices(config: Config, deps: DoctorDeps, key: MasterKey): Promise<Finding[]> {

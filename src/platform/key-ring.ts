@@ -2,7 +2,7 @@
  * The key ring: data keys in the database, wrapped by the master key that the database is bound to. It seals and opens
  * for every capability, refuses a master key that does not fit, and changes the master key.
  */
-import { eq, sql } from 'drizzle-orm';
+import { eq, like, or, sql } from 'drizzle-orm';
 import { AppError, conflict, invalid } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import { type Database, statement, type Tx } from './database.ts';
@@ -30,6 +30,7 @@ import {
   masterKeyIdOf,
   type Opened,
   openValue,
+  retiredScope,
   sealValue,
   unwrapDataKey,
   wrapDataKey,
@@ -216,16 +217,20 @@ export class KeyRing {
   }
 
   /**
-   * Encrypts a value for its place (see `sealValue`), making the scope's data key within this transaction if it has
-   * none. Throws AppError `unavailable` when the master key was changed and the new one is not at hand.
+   * Encrypts a value for its place (see `sealValue`), making the scope's data key within this transaction if it has none
+   * that opens: storing a secret again, or rotating a key, is the remedy for a damaged one. Throws AppError `unavailable` when the master key was changed and the new one is not at hand.
    */
   seal(tx: Tx, scope: string, context: readonly string[], plaintext: string | Uint8Array): string {
     const row = findByScope(tx).get({ scope });
-    const key = row ? this.#unwrap(tx, row) : this.#makeDataKey(tx, scope);
-    if (!key) {
-      throw new AppError('internal', `The data key of ${scope} does not open under the master key.`);
+    const present = row ? this.#unwrap(tx, row) : null;
+    if (row && !present) {
+      // Kept, as its bytes may be had again from a backup; what it sealed names it by its id.
+      tx.update(dataKeys)
+        .set({ scope: retiredScope(row) })
+        .where(eq(dataKeys.id, row.id))
+        .run();
     }
-    return sealValue(key, plaintext, context);
+    return sealValue(present ?? this.#makeDataKey(tx, scope), plaintext, context);
   }
 
   /**
@@ -247,9 +252,13 @@ export class KeyRing {
 
   /** Drops a scope's data key, for a project that is deleted: copies of its secrets that are left open no more. */
   forgetScope(tx: Tx, scope: string): void {
-    const row = findByScope(tx).get({ scope });
-    if (row) this.#data_keys.delete(row.id);
-    tx.delete(dataKeys).where(eq(dataKeys.scope, scope)).run();
+    const retired = like(dataKeys.scope, `${retiredScope({ scope, id: '' })}%`);
+    const dropped = tx
+      .delete(dataKeys)
+      .where(or(eq(dataKeys.scope, scope), retired))
+      .returning({ id: dataKeys.id })
+      .all();
+    for (const { id } of dropped) this.#data_keys.delete(id);
   }
 
   #findDataKey(read: Tx, id: number): DataKey | null {

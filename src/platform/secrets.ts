@@ -66,7 +66,7 @@ export function openValue(key: DataKey, sealed: string, context: readonly string
 
 /** Encrypts a data key, bound to its id and scope, under the master key it then names: `w1.<master_key_id>.<base64url>`. */
 export function wrapDataKey(master: MasterKey, key: DataKey, scope: string): string {
-  return `w1.${master.id}.${encrypt(master.bytes, key.bytes, ['data_key', String(key.id), scope])}`;
+  return `w1.${master.id}.${encrypt(master.bytes, key.bytes, dataKeyBinding(key.id, scope))}`;
 }
 
 /** The id of the master key that a wrapped data key needs, or null for a text that is none. */
@@ -81,8 +81,20 @@ export function unwrapDataKey(
 ): DataKey | null {
   if (masterKeyIdOf(row.wrapped) !== master.id) return null;
   const payload = row.wrapped.slice(row.wrapped.lastIndexOf('.') + 1);
-  const opened = decrypt(master.bytes, payload, ['data_key', String(row.id), row.scope]);
+  const opened = decrypt(master.bytes, payload, dataKeyBinding(row.id, row.scope));
   return opened.ok && opened.bytes.length === KEY_BYTES ? { id: row.id, bytes: opened.bytes } : null;
+}
+
+const RETIRED = '#retired-';
+
+/** What the scope of a data key becomes when another one takes its place; it stays bound to the plain one. */
+export function retiredScope(row: { id: number | ''; scope: string }): string {
+  return `${row.scope}${RETIRED}${row.id}`;
+}
+
+function dataKeyBinding(id: number, scope: string): string[] {
+  const [plain = ''] = scope.split(RETIRED);
+  return ['data_key', String(id), plain];
 }
 
 /** JSON keeps the parts apart: ['a', 'bc'] and ['ab', 'c'] bind differently. */

@@ -136,6 +136,15 @@ test('what does not decrypt is named one by one: copies of keys, vault values, d
     expect.stringContaining(`problem data keys: The data key of project:${project.public_id} does not open`),
   );
   expect(worse).toContainEqual(expect.stringContaining('2 values of vault_values.sealed'));
+
+  await app.stop();
+  const { services, stop } = await startTestApp({ data_dir });
+  await services.keys.rotate(actor, services.keys.require('1'));
+  const secrets = { secret_key: 'sk', webhook_secret: 'wh' };
+  await services.vault.set(actor, project, requireVaultService('stripe'), secrets);
+  expect((await doctor(data_dir)).bad.filter((line) => line.includes(project.public_id))).toEqual([]);
+  expect(services.vault.listUndecryptable(project)).toEqual([]);
+  await stop();
 });
 
 test('a master key that does not fit is told apart from one that is missing', async () => {
