@@ -129,6 +129,11 @@ interface SpecBase<C, Q extends TSchema, B extends TSchema, R> {
   response?: TSchema;
   /** Shape of a multipart form that the handler reads by itself; for the documentation. */
   form?: TSchema;
+  /**
+   * Throws the 403 that only some bodies meet; it comes before 404 and 422. `sent` is the body as it came, empty where it
+   * is no JSON object.
+   */
+  authorize?(input: { caller: C; sent: Readonly<Record<string, unknown>> }): void;
   /** Finds the resource the path names, or throws 404: that comes before validation. */
   load?(input: { ctx: RequestContext; caller: C }): R;
   handle(input: Inputs<C, Q, B, R>): unknown;
@@ -168,7 +173,7 @@ export function dataRoute<Q extends TSchema, B extends TSchema, R>(spec: DataRou
     docs: docsOf(spec),
     async run(ctx, deps, trace) {
       const caller = acceptKey(ctx, deps, trace, spec.needs);
-      return runHandler(spec, ctx, deps, caller);
+      return runHandler(spec, ctx, deps, caller, () => {});
     },
   };
 }
@@ -190,8 +195,10 @@ export function managementRoute<Q extends TSchema, B extends TSchema, R>(
       const caller = deps.authenticateToken(ctx.request.headers.get('authorization'), ctx.ip);
       trace.caller = `token:${caller.token_id}`;
       requireCapabilities(caller, needs);
-      trace.rate = deps.limiter.take(trace.caller, TOKEN_RATE_PER_MINUTE, 'Requests of this access token');
-      return runHandler(spec, ctx, deps, caller);
+      const rate_of = trace.caller;
+      return runHandler(spec, ctx, deps, caller, () => {
+        trace.rate = deps.limiter.take(rate_of, TOKEN_RATE_PER_MINUTE, 'Requests of this access token');
+      });
     },
   };
 }
@@ -253,12 +260,19 @@ async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   ctx: RequestContext,
   deps: HttpDeps,
   caller: C,
+  takeRate: () => void,
 ): Promise<unknown> {
+  if (!spec.authorize) takeRate();
   // The body is read before the resource is looked up, so that no row is held across an await; it is judged after.
   const max_bytes = Math.max(MIN_JSON_BODY_BYTES, 4 * deps.config.max_email_body_bytes);
   const raw = spec.body
     ? await readBody(ctx.request, max_bytes).catch((error: unknown) => ({ error }))
     : new Uint8Array(0);
+  if (spec.authorize) {
+    spec.authorize({ caller, sent: 'error' in raw ? {} : readLeniently(raw) });
+    // Only now, as a refused request uses none of the rate up.
+    takeRate();
+  }
   const resource = spec.load?.({ ctx, caller });
   if ('error' in raw) throw raw.error;
   const body = spec.body ? parse(spec.body, parseJsonObject(raw)) : undefined;
@@ -267,6 +281,15 @@ async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
     : undefined;
   // Absent schemas have the type of an absent input; TypeScript cannot tie the two together.
   return spec.handle({ ctx, caller, query, body, raw, resource } as Inputs<C, Q, B, R>);
+}
+
+/** The body before it is judged: what is wrong with it is said later, by the validation. */
+function readLeniently(raw: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    return parseJsonObject(raw);
+  } catch {
+    return {};
+  }
 }
 
 /** Runs a route and turns what comes out of it, failures too, into a response. Never throws. */

@@ -1,7 +1,7 @@
 /** The management plane's endpoints of projects. */
 import type { Keys } from '../keys/service.ts';
 import { MAX_NAME_CHARS } from '../limits.ts';
-import type { TokenCaller } from '../platform/auth.ts';
+import { requireCapabilities, type TokenCaller } from '../platform/auth.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http.ts';
 import { pageQuery } from '../platform/pagination.ts';
 import { t, text } from '../platform/schema.ts';
@@ -90,6 +90,9 @@ export function projectRoutes(services: { projects: Projects; keys: Keys }): Rou
       description: `${NAMED_BY} Only what is sent changes; null clears. \`database_project_id\` needs \`can_manage_database\`.`,
       body: updateProjectBody,
       response: single,
+      authorize: ({ caller, sent }) => {
+        if (Object.hasOwn(sent, 'database_project_id')) requireCapabilities(caller, ['can_manage_database']);
+      },
       load,
       handle: async ({ caller, ctx, resource, body }) =>
         present(await projects.update(tokenActor(caller, ctx.ip), resource, body, caller)),

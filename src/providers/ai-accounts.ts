@@ -87,6 +87,11 @@ export class AiAccounts {
     return projectsOfNewRecord(caller);
   }
 
+  /** Throws AppError `forbidden` where the standing rule is asked for by a token that may not set it. */
+  requireRuleSetter(caller: TokenCaller, wants_all_projects: boolean): void {
+    refuseStandingRule(caller, wants_all_projects);
+  }
+
   present(account: AiAccountRow): AiAccountRecord {
     return present(account);
   }

@@ -50,6 +50,7 @@ function accountRoutes(accounts: AiAccounts): Route[] {
       description: 'From a scoped token it is assigned to the projects of that token.',
       body: createAiAccountBody,
       response: aiAccount,
+      authorize: ({ caller, sent }) => accounts.requireRuleSetter(caller, sent.all_projects === true),
       load: ({ caller }) => accounts.ownersOfNew(caller),
       handle: ({ ctx, caller, body, resource }) =>
         accounts.create(tokenActor(caller, ctx.ip), caller, resource, body),
@@ -73,6 +74,7 @@ function accountRoutes(accounts: AiAccounts): Route[] {
       description: '`all_projects` is a standing rule: the account then serves later projects too.',
       body: updateAiAccountBody,
       response: aiAccount,
+      authorize: ({ caller, sent }) => accounts.requireRuleSetter(caller, sent.all_projects === true),
       load: ({ ctx, caller }) => accounts.requireForChange(caller, ctx.params.account ?? ''),
       handle: ({ ctx, caller, body, resource }) =>
         accounts.update(tokenActor(caller, ctx.ip), caller, resource, body),

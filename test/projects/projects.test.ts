@@ -357,8 +357,9 @@ describe('changing', () => {
     ['platforms', { platforms: {} }],
     ['database_project_id', { database_project_id: true }],
   ])('refuses a bad %s: %j', async (field, body) => {
+    const token = await stage.makeToken({ capabilities: ['can_manage_database'] });
     const before = stage.snapshot();
-    const answer = await call('PATCH', '/projects/mine', stage.all, { ...body });
+    const answer = await call('PATCH', '/projects/mine', token, { ...body });
     expect(answer.status).toBe(422);
     expect(invalidFieldsOf(answer)).toEqual([field]);
     expect(stage.snapshot()).toBe(before);
@@ -373,6 +374,24 @@ describe('changing', () => {
       expect(detailsOf(answer)).toEqual({ required_scope: 'can_manage_database' });
     }
     expect(stage.snapshot()).toBe(before);
+  });
+
+  test('the 403 of linking a database project comes before 404 and 422, and uses none of the rate up', async () => {
+    for (const [path, token] of [
+      ['/projects/mine', stage.all],
+      ['/projects/nowhere', stage.all],
+      ['/projects/other', stage.scoped],
+    ] as const) {
+      const answer = await call('PATCH', path, token, { name: 5, database_project_id: 1 });
+      expect({ path, status: answer.status, code: codeOf(answer) }).toEqual({
+        path,
+        status: 403,
+        code: 'TOKEN_PERMISSION_DENIED',
+      });
+      expect(answer.headers.get('ratelimit-remaining')).toBeNull();
+    }
+    expect((await call('GET', '/token', stage.all)).headers.get('ratelimit-remaining')).toBe('5999');
+    expect((await call('PATCH', '/projects/mine', stage.all, { name: 5 })).status).toBe(422);
   });
 
   test('a database project that the token cannot see is 422', async () => {

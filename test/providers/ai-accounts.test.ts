@@ -302,6 +302,8 @@ describe('a scoped token', () => {
     const before = rowsOf('ai_accounts').length;
     const body = { name: 'a', provider: 'ollama', all_projects: true };
     expect(await statusOf('POST', '/ai-accounts', scoped, body)).toEqual([403, 'FORBIDDEN']);
+    // That comes before 422.
+    expect(await statusOf('POST', '/ai-accounts', scoped, { ...body, name: 5 })).toEqual([403, 'FORBIDDEN']);
     expect(rowsOf('ai_accounts').length).toBe(before);
     const own = await make({}, scoped);
     expect(await statusOf('PATCH', `/ai-accounts/${own.id}`, scoped, { all_projects: true })).toEqual([
