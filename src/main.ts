@@ -1,4 +1,5 @@
 /** The executable: the root of the command line. Each capability registers its own verbs. */
+import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { createServices, type Services } from './app.ts';
 import { registerAuditCommands } from './audit/cli.ts';
@@ -6,9 +7,9 @@ import { loadConfig, processEnvironment } from './config.ts';
 import { registerEmailCommands } from './emails/cli.ts';
 import { registerKeyCommands } from './keys/cli.ts';
 import { registerOperationCommands } from './operations/cli.ts';
-import { Cli, type CliHost, formatFields, textOption } from './platform/cli.ts';
+import { Cli, type CliHost, formatFields, note, textOption } from './platform/cli.ts';
 import { systemClock } from './platform/clock.ts';
-import { openDataDirectory } from './platform/data-directory.ts';
+import { databasePathOf, openDataDirectory } from './platform/data-directory.ts';
 import { silentLogger } from './platform/logger.ts';
 import { touchWakeFile } from './platform/wake-file.ts';
 import { registerProjectCommands } from './projects/cli.ts';
@@ -26,7 +27,11 @@ const host: CliHost<Services> = {
   loadConfig: (flags) => loadConfig(processEnvironment(), flags, process.stderr.isTTY),
   async open(config) {
     const clock = systemClock;
+    const is_new = !existsSync(databasePathOf(config.data_dir));
     const directory = await openDataDirectory(config, { clock });
+    // A mistyped or forgotten --data-dir would otherwise look like an installation that lost everything.
+    if (is_new)
+      note(`satchel: ${config.data_dir} held no data; an empty database and a master key were made there`);
     const { database, key_ring } = directory;
     const services = createServices(config, { clock, logger: silentLogger, database, key_ring });
     return {
@@ -83,6 +88,15 @@ function registerServe(cli: Cli<Services>): void {
     .option('--host <host>', 'address to listen on (SATCHEL_HOST, else 127.0.0.1)')
     .option('--port <port>', 'port to listen on (SATCHEL_PORT, else 8420)')
     .option('--public-url <url>', 'what links in answers and mails start with (SATCHEL_PUBLIC_URL)')
+    .addHelpText(
+      'after',
+      `
+All other settings are environment variables; the README lists them.
+
+Examples:
+  satchel serve
+  satchel serve --data-dir /var/lib/satchel --port 8080 --public-url https://files.example.com`,
+    )
     .action(async (_: unknown, command: Command) => {
       const options: Record<string, unknown> = command.optsWithGlobals();
       const flag = (name: string): string | undefined => textOption(options, name);
@@ -101,6 +115,7 @@ function registerVersion(cli: Cli<Services>): void {
     .command('version')
     .description('which Satchel this is')
     .option('--json', 'print exactly one JSON document on stdout')
+    .addHelpText('after', '\nExample:\n  satchel version --json')
     .action((_: unknown, command: Command) => {
       const options: Record<string, unknown> = command.optsWithGlobals();
       const version = { version: VERSION, backend_version: BACKEND_VERSION };
@@ -108,4 +123,6 @@ function registerVersion(cli: Cli<Services>): void {
     });
 }
 
-process.exit(await createCli().main(process.argv.slice(2)));
+void createCli()
+  .main(process.argv.slice(2))
+  .then((code) => process.exit(code));
