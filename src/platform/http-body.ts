@@ -22,6 +22,7 @@ export async function readBody(
 ): Promise<Uint8Array> {
   const announced = Number(request.headers.get('content-length') ?? 0);
   if (announced > max_bytes) throw tooLarge(max_bytes);
+  if (announced > 0) return readAnnounced(request, deadline_ms);
   if (!request.body) return EMPTY;
   const reader = request.body.getReader();
   let is_late = false;
@@ -35,8 +36,7 @@ export async function readBody(
     for (;;) {
       const { done, value } = await reader.read();
       // A cancelled reader ends just like a complete one.
-      if (is_late)
-        throw invalid({ _: [`The body was not complete within ${Math.round(deadline_ms / 1000)} s.`] });
+      if (is_late) throw tooSlow(deadline_ms);
       if (done) break;
       size += value.byteLength;
       if (size > max_bytes) throw tooLarge(max_bytes);
@@ -46,10 +46,33 @@ export async function readBody(
     return chunks.length === 1 && only ? only : Buffer.concat(chunks);
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw invalid({ _: ['The body was cut off before its end.'] }, { cause: error });
+    throw cutOff(error);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * A body whose length is known to be allowed: the server takes no more than was announced, and reading it at once costs
+ * a fraction of a stream.
+ */
+async function readAnnounced(request: Request, deadline_ms: number): Promise<Uint8Array> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(tooSlow(deadline_ms)), deadline_ms);
+  const body = request.bytes().catch((error: unknown) => Promise.reject(cutOff(error)));
+  try {
+    return await Promise.race([body, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function tooSlow(deadline_ms: number): AppError {
+  return invalid({ _: [`The body was not complete within ${Math.round(deadline_ms / 1000)} s.`] });
+}
+
+function cutOff(cause: unknown): AppError {
+  return invalid({ _: ['The body was cut off before its end.'] }, { cause });
 }
 
 function tooLarge(max_bytes: number): AppError {
