@@ -21,6 +21,8 @@ export function emailRoutes(emails: Emails): Route[] {
       body: sendBody,
       response: sendResult,
       async handle({ ctx, caller, body, raw }) {
+        // A relay may take longer over its answer than a connection may be idle.
+        if (body.queue === false) ctx.keepOpen();
         const answer = await emails.send(caller, body, {
           idempotency_key: idempotencyKeyOf(ctx.request.headers),
           hash: () => hashRequest('POST', '/emails/send', raw),
