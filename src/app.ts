@@ -221,6 +221,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       scheduler.start();
       swept = objects
         .sweepOrphans()
+        .then(() => services.blobs.makeFolders())
         .catch((error: unknown) => logger.error('sweeping failed', { error: messageOf(error) }));
       return http.listen();
     },

@@ -1,8 +1,9 @@
 /** Objects over HTTP: upload, list, download, delete. */
-import { statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import { notFound } from '../errors.ts';
 import type { KeyCaller, Permission } from '../platform/auth.ts';
+import { BlobCache } from '../platform/blob-cache.ts';
 import type { BlobStore } from '../platform/blobs.ts';
 import type { Clock } from '../platform/clock.ts';
 import { dataRoute, openRoute, Reply, type RequestContext, type Route } from '../platform/http.ts';
@@ -58,6 +59,7 @@ export interface ObjectRoutesDeps {
 
 export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
   const { objects } = deps;
+  const cache = new BlobCache(deps.blobs);
   return [
     dataRoute({
       method: 'POST',
@@ -90,7 +92,7 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       summary: 'Download a file',
       description:
         'Public files need no key; private ones a `read` key of their project. `?download=1` forces a download.',
-      handle: ({ ctx, acceptKey }) => download(deps, ctx, acceptKey),
+      handle: ({ ctx, acceptKey }) => download({ ...deps, cache }, ctx, acceptKey),
     }),
     dataRoute({
       method: 'DELETE',
@@ -154,7 +156,7 @@ function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: KeyCaller):
  * there; a key is judged before the object is looked for, so that a foreign and a missing one answer the same.
  */
 async function download(
-  deps: ObjectRoutesDeps,
+  deps: DownloadDeps,
   ctx: RequestContext,
   acceptKey: (needs: readonly Permission[]) => KeyCaller,
 ): Promise<Response> {
@@ -167,10 +169,13 @@ async function download(
   return serveObject(deps, ctx, row);
 }
 
-function serveObject(deps: ObjectRoutesDeps, ctx: RequestContext, row: ObjectRow): Response {
-  const path = deps.objects.pathOf(row.public_id);
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (!stat) throw bytesMissing(deps.logger, row.public_id);
+type DownloadDeps = ObjectRoutesDeps & { cache: BlobCache };
+
+async function serveObject(deps: DownloadDeps, ctx: RequestContext, row: ObjectRow): Promise<Response> {
+  const cached = await deps.cache.get(row.public_id, row.size_bytes);
+  if (!cached && !existsSync(deps.objects.pathOf(row.public_id))) {
+    throw bytesMissing(deps.logger, row.public_id);
+  }
   const { method, headers: asked } = ctx.request;
   const etag = `"${row.sha256}"`;
   const verdict = evaluateRequest({
@@ -198,7 +203,7 @@ function serveObject(deps: ObjectRoutesDeps, ctx: RequestContext, row: ObjectRow
   if (verdict.status === 206) headers['Content-Range'] = `bytes ${start}-${end - 1}/${row.size_bytes}`;
   // A large file takes longer than an idle time-out allows when its reader is slow.
   ctx.keepOpen();
-  const file = Bun.file(path);
+  const file = cached ?? deps.blobs.read(row.public_id);
   // A HEAD gets the body too: the server leaves it out, and takes Content-Length from it.
   return new Response(verdict.status === 206 ? file.slice(start, end) : file, {
     status: verdict.status,

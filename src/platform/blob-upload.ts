@@ -1,5 +1,16 @@
 /** One upload on its way to the disk: counted, hashed, written in large pieces, made durable, then given its name. */
-import { closeSync, fdatasync, fsync, openSync, renameSync, rmSync, write, writeSync, writev } from 'node:fs';
+import {
+  closeSync,
+  fdatasync,
+  fsync,
+  open,
+  openSync,
+  renameSync,
+  rmSync,
+  write,
+  writeSync,
+  writev,
+} from 'node:fs';
 import { promisify } from 'node:util';
 import { AppError } from '../errors.ts';
 import {
@@ -11,6 +22,7 @@ import {
 } from '../limits.ts';
 
 const flushData: (fd: number) => Promise<void> = promisify(fdatasync);
+const openFile: (path: string, flags: string, mode: number) => Promise<number> = promisify(open);
 const flush: (fd: number) => Promise<void> = promisify(fsync);
 
 export interface BlobUpload {
@@ -135,7 +147,8 @@ export class FileUpload implements BlobUpload {
       // looks for it until commit has resolved, a sweep leaves it alone until then, and the file system's journal
       // carries bytes and name in one go rather than in two.
       const is_small = this.#fd === null;
-      if (is_small) this.#fd = openSync(home, 'wx', 0o600);
+      // A new name may wait for the file system's journal, which flushes of other uploads keep busy: not on this thread.
+      if (is_small) this.#fd = await openFile(home, 'wx', 0o600);
       if (is_small) path = home;
       await this.#writing;
       this.#startWrite();

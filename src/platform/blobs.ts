@@ -74,7 +74,11 @@ class FileBlobStore implements BlobStore {
   async makeFolders(): Promise<void> {
     const missing = FOLDER_NAMES.filter((name) => !this.#folders.has(name));
     if (missing.length === 0) return;
-    for (const name of missing) await mkdir(join(this.#root, name), { mode: 0o700, recursive: true });
+    for (const name of missing) {
+      await mkdir(join(this.#root, name), { mode: 0o700 }).catch((error: unknown) => {
+        if (!hasCode(error, 'EEXIST')) throw error; // An upload needed it meanwhile.
+      });
+    }
     await this.#flushFolder(this.#root);
     for (const name of missing) this.#folders.set(name, Promise.resolve());
   }

@@ -35,9 +35,11 @@ const MAX_REQUEST_BODY_BYTES = 2 ** 50;
 
 export function createHttpServer(routes: readonly Route[], deps: HttpDeps): HttpServer {
   let server: BunServer | null = null;
+  const originals = new WeakMap<Request, Request>();
 
   const contextOf = (request: Request, params: Record<string, string>): RequestContext => {
-    const peer = server?.requestIP(request)?.address ?? null;
+    const original = originals.get(request) ?? request;
+    const peer = server?.requestIP(original)?.address ?? null;
     return {
       request,
       url: new URL(request.url),
@@ -45,15 +47,19 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
       request_id: requestIdOf(request, deps.clock.now()),
       ip: deps.clientIp(peer, request.headers.get('x-forwarded-for')),
       user_agent: request.headers.get('user-agent'),
-      keepOpen: () => server?.timeout(request, 0),
+      keepOpen: () => server?.timeout(original, 0),
     };
   };
 
   const app = mountRoutes(routes, deps, contextOf);
 
-  const handle = async (request: Request): Promise<Response> => {
+  const handle = async (received: Request): Promise<Response> => {
+    const request = withUsableUrl(received);
+    if (request !== received) originals.set(request, received);
     if (isPreflight(request) && new URL(request.url).pathname.startsWith(`${PLANE_PREFIX.data}/`)) {
-      return preflightResponse(request);
+      const response = preflightResponse(request);
+      response.headers.set('X-Request-Id', requestIdOf(request, deps.clock.now()));
+      return response;
     }
     return app.handle(request);
   };
@@ -105,7 +111,7 @@ function mountRoutes(
   deps: HttpDeps,
   contextOf: (request: Request, params: Record<string, string>) => RequestContext,
 ): { handle(request: Request): Promise<Response> } {
-  const app = new Elysia({ normalize: false, precompile: false });
+  const app = new Elysia({ normalize: false, precompile: false, handler: { standardHostname: false } });
   for (const route of routes) {
     const path = `${PLANE_PREFIX[route.plane]}${route.path}`;
     const run = (context: { request: Request; params: Record<string, string> }): Promise<Response> =>
@@ -131,6 +137,16 @@ function mountRoutes(
     return response;
   });
   return app;
+}
+
+/**
+ * Without a Host (HTTP/1.0), or with one that is no host name, a request's URL is no URL, which everything after this
+ * needs. Nothing depends on the name a client used: links start with the public URL.
+ */
+function withUsableUrl(request: Request): Request {
+  if (URL.canParse(request.url)) return request;
+  const path = request.url.replace(/^[a-z]+:\/\/[^/?]*/i, '');
+  return new Request(`http://localhost${path.startsWith('/') ? path : '/'}`, request);
 }
 
 function planeOf(path: string): Plane {
