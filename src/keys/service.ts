@@ -31,10 +31,8 @@ import type { KeyRow } from './tables.ts';
 
 export type { OriginRules } from './origin-rules.ts';
 export type { OriginType, RequestOrigin } from './origins.ts';
+export type { AbbreviatedKey } from './store.ts';
 export type { KeyRow, OriginRow } from './tables.ts';
-
-/** What a project's own record shows of its keys. */
-export type AbbreviatedKey = Pick<KeyRecord, 'id' | 'name' | 'key_prefix' | 'restricted' | 'is_active'>;
 
 /** As an origin's decision, or that the key answers nobody. */
 export type KeyDecision =
@@ -190,16 +188,8 @@ export class Keys {
   }
 
   /** Every key of a project as the project's own record shows it, newest first. */
-  abbreviate(project: ProjectRow): AbbreviatedKey[] {
-    return store
-      .listKeys(this.#database.read, project.id, { limit: -1, offset: 0 })
-      .map(({ id, name, key_prefix, restricted, is_active }) => ({
-        id,
-        name,
-        key_prefix,
-        restricted,
-        is_active,
-      }));
+  abbreviate(project: ProjectRow): store.AbbreviatedKey[] {
+    return store.listAbbreviated(this.#database.read, project.id);
   }
 
   /** The safe representation: what it shows is named here one by one, so that a new column stays hidden. */

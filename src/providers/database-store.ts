@@ -1,6 +1,6 @@
 /** The SQL of database accounts, database projects, and the links of the latter to projects. */
 import { and, count, desc, eq, type SQL, sql } from 'drizzle-orm';
-import type { Tx } from '../platform/database.ts';
+import { statement, type Tx } from '../platform/database.ts';
 import {
   type DatabaseAccountRow,
   type DatabaseProjectRow,
@@ -139,15 +139,22 @@ export function listLinkedIds(read: Tx, database_project_id: number): number[] {
     .map((row) => row.id);
 }
 
-/** The database project that a project shows, or null. */
-export function findShownId(read: Tx, project_id: number): number | null {
-  const { database_project_id, is_shown } = databaseProjectLinks;
-  const row = read
-    .select({ id: database_project_id })
+const shownAt = statement((tx) =>
+  tx
+    .select({ id: databaseProjectLinks.database_project_id })
     .from(databaseProjectLinks)
-    .where(and(eq(databaseProjectLinks.project_id, project_id), eq(is_shown, true)))
-    .get();
-  return row?.id ?? null;
+    .where(
+      and(
+        eq(databaseProjectLinks.project_id, sql.placeholder('project_id')),
+        eq(databaseProjectLinks.is_shown, true),
+      ),
+    )
+    .prepare(),
+);
+
+/** The database project that a project shows, or null; asked for every project that is read. */
+export function findShownId(read: Tx, project_id: number): number | null {
+  return shownAt(read).get({ project_id })?.id ?? null;
 }
 
 /** Gives a database project to a project, and shows it there if nothing else is shown. */

@@ -15,8 +15,16 @@ export function findTokenByHash(read: Tx, hash: string): TokenRow | null {
   return byHash(read).get({ hash }) ?? null;
 }
 
+const byId = statement((tx) =>
+  tx
+    .select()
+    .from(accessTokens)
+    .where(eq(accessTokens.id, sql.placeholder('id')))
+    .prepare(),
+);
+
 export function findToken(read: Tx, id: number): TokenRow | null {
-  return read.select().from(accessTokens).where(eq(accessTokens.id, id)).get() ?? null;
+  return byId(read).get({ id }) ?? null;
 }
 
 /** Every token, newest first: they are made by hand, so there are few. */
