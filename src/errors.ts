@@ -63,9 +63,9 @@ export function invalid(errors: FieldErrors, options: Omit<AppErrorOptions, 'err
   return new AppError('invalid', message, { ...options, errors });
 }
 
-/** 404 for what is missing and for what belongs to another tenant alike. */
-export function notFound(noun: string): AppError {
-  return new AppError('not_found', `${noun} not found.`);
+/** 404 for what is missing and for what belongs to another tenant alike. `lister` is the command that shows those there are. */
+export function notFound(noun: string, lister?: string): AppError {
+  return new AppError('not_found', `${noun} not found.${lister ? ` Those there are: ${lister}` : ''}`);
 }
 
 export function conflict(message: string, options: AppErrorOptions = {}): AppError {

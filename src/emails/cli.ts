@@ -1,7 +1,6 @@
 /** `satchel email`: why an email was or was not sent, what was captured, and queueing failed ones again. */
-import { invalid } from '../errors.ts';
 import { CAPTURED_LIST_ROWS } from '../limits.ts';
-import { type Cli, EXIT, formatTable, textOption } from '../platform/cli.ts';
+import { type Cli, EXIT, formatTable, textOption, UsageError } from '../platform/cli.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/clock.ts';
 import { parseDateTime } from '../platform/schema.ts';
 import type { Emails } from './service.ts';
@@ -15,12 +14,15 @@ type Noun = ReturnType<Cli<unknown>['noun']>;
 
 export function registerEmailCommands<S extends Needs>(cli: Cli<S>): void {
   const email = cli.noun('email', 'why an email was or was not sent, what was captured, trying again');
-  cli.verb(email, 'why <id>', 'what happened to an email, and what comes next').action(
-    cli.action(async ({ services }, _options, id = '') => {
-      const { email: record, story } = services.emails.explain(id);
-      return { json: { ...record, story }, text: story.join('\n') };
-    }),
-  );
+  cli
+    .verb(email, 'why <id>', 'what happened to an email, and what comes next')
+    .addHelpText('after', '\nExample:\n  satchel email why 01J00000000000000000000000')
+    .action(
+      cli.action(async ({ services }, _options, id = '') => {
+        const { email: record, story } = services.emails.explain(id);
+        return { json: { ...record, story }, text: story.join('\n') };
+      }),
+    );
   registerCaptured(cli, email);
   registerRetry(cli, email);
 }
@@ -31,6 +33,13 @@ function registerCaptured<S extends Needs>(cli: Cli<S>, email: Noun): void {
       email,
       'captured [id]',
       'what capturing mailboxes and test keys hold; with an id the message itself',
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  satchel email captured
+  satchel email captured 01J00000000000000000000000 > message.eml`,
     )
     .action(
       cli.action(async ({ services }, _options, id) => {
@@ -56,12 +65,19 @@ function registerRetry<S extends Needs>(cli: Cli<S>, email: Noun): void {
     .verb(email, 'retry [ids...]', 'queue failed or bounced emails again')
     .option('--failed', 'all that failed since --since')
     .option('--since <time>', 'such as 2030-01-31T09:00:00Z, 90m, 6h or 2d')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  satchel email retry 01J00000000000000000000000
+  satchel email retry --failed --since 6h`,
+    )
     .action(
       cli.action(async ({ services }, options, ...ids) => {
         const is_bulk = options.failed === true;
         const since = textOption(options, 'since');
         if (is_bulk === ids.length > 0 || is_bulk !== (since !== undefined))
-          throw invalid({ _: ['Name the emails, or give --failed together with --since.'] });
+          throw new UsageError('Name the emails, or give --failed together with --since.');
         const chosen =
           since === undefined ? ids : services.emails.listFailed(sinceOf(since, services.clock.now()));
         const results = await services.emails.retry(chosen);
@@ -88,6 +104,6 @@ function sinceOf(text: string, now_ms: number): number {
   if (ago) return now_ms - Number(ago[1]) * (UNITS[ago[2] ?? ''] ?? 0);
   const at = parseDateTime(text);
   if (at === null)
-    throw invalid({ since: ['must be a time such as 2030-01-31T09:00:00Z, or 90m, 6h, 2d ago'] });
+    throw new UsageError('--since takes a time such as 2030-01-31T09:00:00Z, or how long ago: 90m, 6h, 2d.');
   return at;
 }

@@ -344,7 +344,7 @@ export class Emails {
   explain(id: string): { email: EmailRecord; story: string[] } {
     const { read } = this.#deps.database;
     const email = store.findEmail(read, id.toUpperCase());
-    if (!email) throw notFound('Email');
+    if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
     const project = this.#deps.names.projectOf(email.project_id);
     const story = tellStory({
       email,
@@ -375,7 +375,7 @@ export class Emails {
     const { read } = this.#deps.database;
     const email = store.findEmail(read, id.toUpperCase());
     const [message] = email ? store.listCapturedOf(read, email.id) : [];
-    if (!email || !message) throw notFound('Captured message');
+    if (!email || !message) throw notFound('Captured message', 'satchel email captured');
     return {
       email_id: email.id,
       project_id: this.#deps.names.projectOf(email.project_id)?.public_id ?? null,

@@ -129,7 +129,7 @@ function registerList(cli: Cli<Services>, key: Command): void {
           one.name,
           `${one.key_prefix}...`,
           abilitiesOf(one).join(','),
-          one.restricted ? `${one.origins_count} origins` : 'no',
+          one.restricted ? `to ${one.origins_count} of its own` : 'no',
           one.is_test,
           one.is_active,
         ]);
@@ -219,9 +219,11 @@ function registerSwitches(cli: Cli<Services>, key: Command): void {
   };
   cli
     .verb(key, 'activate <id>', 'accept a key again')
+    .addHelpText('after', '\nExample:\n  satchel key activate 12')
     .action(cli.action(({ services, actor }, _options, id = '') => change(services.keys, actor, id, true)));
   cli
     .verb(key, 'deactivate <id>', 'refuse a key from now on; it can be activated again')
+    .addHelpText('after', '\nExample:\n  satchel key deactivate 12')
     .action(cli.action(({ services, actor }, _options, id = '') => change(services.keys, actor, id, false)));
   cli
     .verb(key, 'delete <id>', 'delete a key and its origins')

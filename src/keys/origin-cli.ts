@@ -1,5 +1,5 @@
 /** `satchel key origin` and `satchel origin`: the origins of one key, and those that every restricted key accepts. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { AppError } from '../errors.ts';
 import { type Cell, type Cli, collect, formatTable, listOption, textOption } from '../platform/cli.ts';
 import { parse } from '../platform/schema.ts';
@@ -17,7 +17,11 @@ export function registerOriginCommands(cli: Cli<Services>, key_noun: Command): v
 
 function withOriginOptions(command: Command): Command {
   return command
-    .requiredOption('--type <type>', 'domain, android or ios')
+    .addOption(
+      new Option('--type <type>', 'what it names')
+        .choices(['domain', 'android', 'ios'])
+        .makeOptionMandatory(),
+    )
     .requiredOption('--value <value>', 'a host or origin, an Android package or an iOS bundle id')
     .option('--sha256 <fingerprint>', 'android: accept only apps signed with this; may be repeated', collect)
     .option('--sha1 <fingerprint>', 'android: as --sha256, with SHA-1', collect);
@@ -57,13 +61,16 @@ Examples:
         };
       }),
     );
-  cli.verb(noun, 'list <key>', 'the origins of a key, newest first').action(
-    cli.action(async ({ services }, _options, id = '') => {
-      const origins = services.keys.origins.list(services.keys.require(id));
-      const empty = 'The key has no origins of its own.';
-      return { json: origins, text: formatTable(ORIGIN_TITLES, origins.map(originCells), empty) };
-    }),
-  );
+  cli
+    .verb(noun, 'list <key>', 'the origins of a key, newest first')
+    .addHelpText('after', '\nExample:\n  satchel key origin list 12')
+    .action(
+      cli.action(async ({ services }, _options, id = '') => {
+        const origins = services.keys.origins.list(services.keys.require(id));
+        const empty = 'The key has no origins of its own.';
+        return { json: origins, text: formatTable(ORIGIN_TITLES, origins.map(originCells), empty) };
+      }),
+    );
   cli
     .verb(noun, 'remove <key> <origin>', 'allow an origin no longer')
     .addHelpText('after', '\nExample:\n  satchel key origin remove 12 3')
@@ -99,16 +106,19 @@ function registerGlobalOrigins(cli: Cli<Services>, noun: Command): void {
         return { json: origin, text };
       }),
     );
-  cli.verb(noun, 'list', 'the global origins, newest first').action(
-    cli.action(async ({ services }) => {
-      const origins = services.keys.origins.listGlobal();
-      const rows = origins.map((origin) => [...originCells(origin), origin.note]);
-      return {
-        json: origins,
-        text: formatTable([...ORIGIN_TITLES, 'note'], rows, 'There are no global origins.'),
-      };
-    }),
-  );
+  cli
+    .verb(noun, 'list', 'the global origins, newest first')
+    .addHelpText('after', '\nExample:\n  satchel origin list')
+    .action(
+      cli.action(async ({ services }) => {
+        const origins = services.keys.origins.listGlobal();
+        const rows = origins.map((origin) => [...originCells(origin), origin.note]);
+        return {
+          json: origins,
+          text: formatTable([...ORIGIN_TITLES, 'note'], rows, 'There are no global origins.'),
+        };
+      }),
+    );
   cli
     .verb(noun, 'remove <id>', 'allow a global origin no longer')
     .addHelpText('after', '\nExample:\n  satchel origin remove 3')

@@ -1,5 +1,5 @@
 /** `satchel backup`, `restore`, `verify`, `master-key`, `doctor`, `migrate` and `completion`: what keeps a deployment well. */
-import { Argument } from 'commander';
+import { Argument, type Command } from 'commander';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { recordAudit } from '../platform/audit.ts';
@@ -288,10 +288,12 @@ Examples:
   satchel completion zsh > "\${fpath[1]}/_satchel"
   satchel completion fish > ~/.config/fish/completions/satchel.fish`,
     )
-    .action((name: string) => {
+    .action((name: string, _: unknown, command: Command) => {
       const shell = SHELLS.find((each) => each === name);
       if (!shell) throw new AppError('invalid', `The shells are ${SHELLS.join(', ')}.`);
-      cli.print(completionScript(cli.program, shell));
+      const script = completionScript(cli.program, shell);
+      const options: Record<string, unknown> = command.optsWithGlobals();
+      cli.print(options.json === true ? JSON.stringify({ shell, script }) : script);
     });
 }
 

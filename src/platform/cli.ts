@@ -43,6 +43,9 @@ export interface CliHost<S> {
 
 type Options = Record<string, unknown>;
 
+/** The command was not given as it is written; ends with `EXIT.usage`. For what commander itself cannot check. */
+export class UsageError extends Error {}
+
 /** Builds the verbs of one executable. `S` is what its verbs may use. */
 export class Cli<S> {
   readonly program: Command;
@@ -123,6 +126,10 @@ export class Cli<S> {
       if (error instanceof CommanderError) {
         return error.exitCode === 0 ? EXIT.done : EXIT.usage;
       }
+      if (error instanceof UsageError) {
+        note(`error: ${error.message}\n(add --help for what this command takes)`);
+        return EXIT.usage;
+      }
       note(`satchel: ${describeFailure(error)}`);
       return EXIT.refused;
     }
@@ -133,9 +140,14 @@ export class Cli<S> {
 function describeFailure(error: unknown): string {
   if (!(error instanceof AppError) || !error.errors) return messageOf(error);
   const lines = Object.entries(error.errors).flatMap(([field, messages]) =>
-    messages.map((message) => (field === '_' ? message : `${field} ${message}`)),
+    messages.map((message) => (field === '_' ? message : joinField(field, message))),
   );
   return lines.length > 0 ? lines.join('\n         ') : error.message;
+}
+
+/** A message either goes on after the field's name or is a sentence of its own. */
+function joinField(field: string, message: string): string {
+  return /^[a-z]/.test(message) ? `${field} ${message}` : `${field}: ${message}`;
 }
 
 /** A line on stderr. */
@@ -164,7 +176,18 @@ function write(descriptor: number, text: string): void {
 
 export function shellActor(): Actor {
   const { username, uid } = userInfo();
-  return { kind: 'shell', id: String(uid), name: username, ip: null };
+  return { kind: 'shell', id: String(uid), name: accountName(uid) ?? username, ip: null };
+}
+
+/** The account's name by its number: `userInfo` takes USER's word, which cron leaves out and anybody may set. */
+function accountName(uid: number): string | null {
+  try {
+    const accounts = readFileSync('/etc/passwd', 'utf8').split('\n');
+    const fields = accounts.map((line) => line.split(':')).find((each) => each[2] === String(uid));
+    return fields?.[0] || null;
+  } catch {
+    return null; // Not every system has the file, and a directory service's accounts are not in it.
+  }
 }
 
 /* --- Reading options ------------------------------------------------------------------------------------------ */

@@ -55,6 +55,7 @@ export function registerProjectCommands(cli: Cli<Services>): void {
 function registerReading(cli: Cli<Services>, project: ReturnType<Cli<Services>['noun']>): void {
   cli
     .verb(project, 'list', 'all projects, newest first')
+    .addHelpText('after', '\nExample:\n  satchel project list')
     .option('--search <text>', 'only those with this in the name or slug')
     .option('--status <status>', 'only those that are active, or inactive')
     .action(

@@ -10,14 +10,18 @@ interface Needs {
 export function registerDomainCommands<S extends Needs>(cli: Cli<S>): void {
   const domain = cli.noun('domain', 'domains that mail goes out from, and the DNS records they need');
   registerAdd(cli, domain);
-  cli.verb(domain, 'list', 'every sending domain').action(
-    cli.action(async ({ services }) => {
-      const domains = services.sending_domains.list();
-      return { json: domains, text: formatDomains(domains) };
-    }),
-  );
+  cli
+    .verb(domain, 'list', 'every sending domain')
+    .addHelpText('after', '\nExample:\n  satchel domain list')
+    .action(
+      cli.action(async ({ services }) => {
+        const domains = services.sending_domains.list();
+        return { json: domains, text: formatDomains(domains) };
+      }),
+    );
   cli
     .verb(domain, 'verify <name>', 'look the DNS records up and say which are found, missing or wrong')
+    .addHelpText('after', '\nExample:\n  satchel domain verify mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, name = '') => {
         const check = await services.sending_domains.verify(actor, name);
@@ -34,6 +38,7 @@ export function registerDomainCommands<S extends Needs>(cli: Cli<S>): void {
 function registerAdd<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>['noun']>): void {
   cli
     .verb(domain, 'add <name>', 'add a domain: makes its DKIM key and prints the DNS records to publish')
+    .addHelpText('after', '\nExample:\n  satchel domain add mail.example.com')
     .option('--default', 'send from it where a mail names no domain (the first domain is the default anyway)')
     .option('--trust', 'use it without looking its DNS records up')
     .action(
@@ -57,6 +62,7 @@ function registerAdd<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>['no
 function registerChanges<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>['noun']>): void {
   cli
     .verb(domain, 'default <name>', 'send from it where a mail names no domain')
+    .addHelpText('after', '\nExample:\n  satchel domain default mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, name = '') =>
         shown(await services.sending_domains.makeDefault(actor, name)),
@@ -64,6 +70,7 @@ function registerChanges<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>
     );
   cli
     .verb(domain, 'activate <name>', 'take it into use again')
+    .addHelpText('after', '\nExample:\n  satchel domain activate mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, name = '') =>
         shown(await services.sending_domains.setActive(actor, name, true)),
@@ -71,21 +78,25 @@ function registerChanges<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>
     );
   cli
     .verb(domain, 'deactivate <name>', 'send nothing from it until it is activated')
+    .addHelpText('after', '\nExample:\n  satchel domain deactivate mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, name = '') =>
         shown(await services.sending_domains.setActive(actor, name, false)),
       ),
     );
-  cli.verb(domain, 'remove <name>', 'remove it with its mailboxes and its DKIM key').action(
-    cli.action(async ({ services, actor }, _options, name = '') => {
-      const removed = await services.sending_domains.remove(actor, name);
-      const mailboxes = removed.removed_mailboxes === 1 ? 'mailbox' : 'mailboxes';
-      return {
-        json: removed,
-        text: `${removed.name} and its ${removed.removed_mailboxes} ${mailboxes} are removed.`,
-      };
-    }),
-  );
+  cli
+    .verb(domain, 'remove <name>', 'remove it with its mailboxes and its DKIM key')
+    .addHelpText('after', '\nExample:\n  satchel domain remove mail.example.com')
+    .action(
+      cli.action(async ({ services, actor }, _options, name = '') => {
+        const removed = await services.sending_domains.remove(actor, name);
+        const mailboxes = removed.removed_mailboxes === 1 ? 'mailbox' : 'mailboxes';
+        return {
+          json: removed,
+          text: `${removed.name} and its ${removed.removed_mailboxes} ${mailboxes} are removed.`,
+        };
+      }),
+    );
 }
 
 function shown(domain: DomainRecord): CliResult {

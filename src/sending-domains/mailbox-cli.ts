@@ -1,5 +1,4 @@
 /** `satchel mailbox`: the addresses that mail goes out from, each with its relay. */
-import { invalid } from '../errors.ts';
 import {
   type Cli,
   type CliResult,
@@ -10,6 +9,7 @@ import {
   numberOption,
   readSecret,
   textOption,
+  UsageError,
   wholeNumber,
 } from '../platform/cli.ts';
 import { parseAddress } from '../platform/email-address.ts';
@@ -26,15 +26,19 @@ type Noun = ReturnType<Cli<unknown>['noun']>;
 export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
   const mailbox = cli.noun('mailbox', 'addresses that mail goes out from, each with its relay');
   registerAdd(cli, mailbox);
-  cli.verb(mailbox, 'list', 'every mailbox, with what it sent today and how its relay is').action(
-    cli.action(async ({ services }) => {
-      const mailboxes = services.sending_domains.mailboxes.list();
-      return { json: mailboxes, text: formatMailboxes(mailboxes) };
-    }),
-  );
+  cli
+    .verb(mailbox, 'list', 'every mailbox, with what it sent today and how its relay is')
+    .addHelpText('after', '\nExample:\n  satchel mailbox list')
+    .action(
+      cli.action(async ({ services }) => {
+        const mailboxes = services.sending_domains.mailboxes.list();
+        return { json: mailboxes, text: formatMailboxes(mailboxes) };
+      }),
+    );
   registerTest(cli, mailbox);
   cli
     .verb(mailbox, 'pause <address>', 'send nothing through it until it is resumed')
+    .addHelpText('after', '\nExample:\n  satchel mailbox pause shop@mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, address = '') =>
         shown(await services.sending_domains.mailboxes.setStatus(actor, address, 'paused')),
@@ -42,17 +46,21 @@ export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
     );
   cli
     .verb(mailbox, 'resume <address>', 'use it again; this also ends the rest after failures')
+    .addHelpText('after', '\nExample:\n  satchel mailbox resume shop@mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, address = '') =>
         shown(await services.sending_domains.mailboxes.setStatus(actor, address, 'active')),
       ),
     );
-  cli.verb(mailbox, 'remove <address>', 'remove it; mails that wait for it go out from another one').action(
-    cli.action(async ({ services, actor }, _options, address = '') => {
-      await services.sending_domains.mailboxes.remove(actor, address);
-      return { json: { address, removed: true }, text: `${address} is removed.` };
-    }),
-  );
+  cli
+    .verb(mailbox, 'remove <address>', 'remove it; mails that wait for it go out from another one')
+    .addHelpText('after', '\nExample:\n  satchel mailbox remove shop@mail.example.com')
+    .action(
+      cli.action(async ({ services, actor }, _options, address = '') => {
+        await services.sending_domains.mailboxes.remove(actor, address);
+        return { json: { address, removed: true }, text: `${address} is removed.` };
+      }),
+    );
 }
 
 function registerAdd<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
@@ -63,6 +71,14 @@ function registerAdd<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
     .option('--daily-limit <n>', 'messages a UTC day (no limit unless given)', wholeNumber(1))
     .option('--for <purposes>', 'transactional, marketing or both (transactional)')
     .option('--return-path <address>', 'envelope sender, where bounces go (the address itself)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  satchel mailbox add shop@mail.example.com --capture
+  satchel mailbox add shop@mail.example.com --smtp @relay-url.txt --daily-limit 2000
+  satchel mailbox add shop@mail.example.com --smtp env:RELAY_URL`,
+    )
     .action(
       cli.action(async ({ services, actor }, options, address = '') => {
         const purposes = readPurposes(listOption(options, 'for'));
@@ -82,6 +98,7 @@ function registerAdd<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
 function registerTest<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
   cli
     .verb(mailbox, 'test <address>', 'send one message through it and print what its relay says')
+    .addHelpText('after', '\nExample:\n  satchel mailbox test shop@mail.example.com --to me@example.org')
     .requiredOption('--to <address>', 'who gets the message')
     .action(
       cli.action(async ({ services }, options, address = '') => {
@@ -97,7 +114,7 @@ function registerTest<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
 
 function readPurposes(purposes: readonly string[]): { for_transactional: boolean; for_marketing: boolean } {
   if (purposes.some((purpose) => purpose !== 'transactional' && purpose !== 'marketing'))
-    throw invalid({ for: ['must name transactional, marketing or both'] });
+    throw new UsageError('--for takes transactional, marketing or both, separated by a comma.');
   const is_default = purposes.length === 0;
   return {
     for_transactional: is_default || purposes.includes('transactional'),
@@ -111,7 +128,7 @@ async function readRelay<S>(
   is_capturing: boolean,
 ): Promise<Relay | null> {
   if ((smtp === undefined) !== is_capturing)
-    throw invalid({ smtp: ['or --capture is needed, one of the two'] });
+    throw new UsageError('Give either --smtp with a relay or --capture.');
   if (smtp === undefined) return null;
   // An address of a relay without a password is no secret.
   const is_plain = /^smtps?:/i.test(smtp) && !hasPassword(smtp);
@@ -121,7 +138,7 @@ async function readRelay<S>(
 function readReturnPath(text: string | undefined): string | null {
   if (text === undefined) return null;
   const parsed = parseAddress(text);
-  if (!parsed) throw invalid({ 'return-path': ['must be an email address'] });
+  if (!parsed) throw new UsageError('--return-path takes an email address.');
   return parsed.address;
 }
 

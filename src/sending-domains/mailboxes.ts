@@ -102,9 +102,12 @@ export class Mailboxes {
     const now = this.#clock.now();
     return this.#database.write((tx) => {
       const domain = store.findDomain(tx, parsed.domain);
-      if (!domain) throw invalid({ address: ['has a domain that was not added: satchel domain add'] });
+      if (!domain)
+        throw invalid({
+          address: ['has a domain that was not added; add it first: satchel domain add NAME'],
+        });
       if (store.findMailbox(tx, parsed.address))
-        throw conflict('There is a mailbox of this address already.');
+        throw conflict('There is a mailbox of this address already. See: satchel mailbox list');
       const mailbox = store.insertMailbox(tx, {
         ...this.#relayColumns(tx, parsed.address, input.relay),
         domain_id: domain.id,
@@ -158,7 +161,7 @@ export class Mailboxes {
   /** Throws AppError `not_found`. */
   require(address: string): MailboxRow {
     const mailbox = store.findMailbox(this.#database.read, parseAddress(address)?.address ?? address);
-    if (!mailbox) throw notFound('Mailbox');
+    if (!mailbox) throw notFound('Mailbox', 'satchel mailbox list');
     return mailbox;
   }
 
@@ -171,7 +174,7 @@ export class Mailboxes {
       store.updateMailbox(tx, id, { status, ...rested });
       const mailbox = store.findMailboxById(tx, id);
       const domain = mailbox && store.findDomainById(tx, mailbox.domain_id);
-      if (!mailbox || !domain) throw notFound('Mailbox');
+      if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
       const event = status === 'active' ? 'mailbox.resumed' : 'mailbox.paused';
       this.#audit(tx, actor, event, mailbox.address, now);
       return this.#recordOf(tx, mailbox, domain.name, now);
@@ -222,7 +225,7 @@ export class Mailboxes {
     const read = this.#database.read;
     const mailbox = store.findMailboxById(read, chosen.mailbox_id);
     const domain = mailbox && store.findDomainById(read, mailbox.domain_id);
-    if (!mailbox || !domain) throw notFound('Mailbox');
+    if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
     const outlet: Outlet = {
       kind: mailbox.kind,
       address: mailbox.address,

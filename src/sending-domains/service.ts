@@ -89,7 +89,8 @@ export class SendingDomains {
     const key = await generateDkimKey();
     const now = clock.now();
     return database.write((tx) => {
-      if (store.findDomain(tx, name)) throw conflict('This domain was added already.');
+      if (store.findDomain(tx, name))
+        throw conflict('This domain was added already. See: satchel domain list');
       const has_default = store.listDomains(tx).some((domain) => domain.is_default);
       const domain = store.insertDomain(tx, {
         name,
@@ -215,13 +216,13 @@ export class SendingDomains {
 
   #require(name: string): DomainRow {
     const domain = store.findDomain(this.#deps.database.read, canonicalDomain(name) ?? name);
-    if (!domain) throw notFound('Sending domain');
+    if (!domain) throw notFound('Sending domain', 'satchel domain list');
     return domain;
   }
 
   #reload(tx: Tx, id: number): DomainRow {
     const domain = store.findDomainById(tx, id);
-    if (!domain) throw notFound('Sending domain');
+    if (!domain) throw notFound('Sending domain', 'satchel domain list');
     return domain;
   }
 
@@ -233,7 +234,7 @@ export class SendingDomains {
   ): Promise<DomainRecord> {
     return this.#deps.database.write((tx) => {
       const domain = store.findDomain(tx, canonicalDomain(name) ?? name);
-      if (!domain) throw notFound('Sending domain');
+      if (!domain) throw notFound('Sending domain', 'satchel domain list');
       change(tx, domain);
       this.#audit(tx, actor, event, domain.name);
       return this.#recordOf(tx, this.#reload(tx, domain.id));

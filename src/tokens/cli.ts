@@ -11,6 +11,7 @@ import {
   listOption,
   numberOption,
   textOption,
+  UsageError,
   wholeNumber,
 } from '../platform/cli.ts';
 import { parse } from '../platform/schema.ts';
@@ -39,12 +40,15 @@ Examples:
   satchel token create --name ci --project shop --can read_vault,reveal_vault --expires-in-days 30`,
     )
     .action(cli.action(({ services, actor }, options) => createToken(services.tokens, actor, options)));
-  cli.verb(token, 'list', 'all tokens, newest first').action(
-    cli.action(async ({ services }) => {
-      const tokens = services.tokens.list();
-      return { json: tokens, text: tokenTable(tokens) };
-    }),
-  );
+  cli
+    .verb(token, 'list', 'all tokens, newest first')
+    .addHelpText('after', '\nExample:\n  satchel token list')
+    .action(
+      cli.action(async ({ services }) => {
+        const tokens = services.tokens.list();
+        return { json: tokens, text: tokenTable(tokens) };
+      }),
+    );
   cli
     .verb(token, 'revoke <id>', 'end a token at once')
     .addHelpText('after', '\nExample:\n  satchel token revoke 3')
@@ -78,8 +82,7 @@ async function createToken(
   const projects = listOption(options, 'project');
   const all_projects = options.allProjects === true;
   if (all_projects === projects.length > 0) {
-    throw new AppError(
-      'invalid',
+    throw new UsageError(
       'Say what the token is for: either --all-projects, or --project REF once or more often.',
     );
   }

@@ -1,7 +1,6 @@
 /** `satchel vault`: what a project's vault holds, changing it, revealing it, and running a command with it. */
 import { basename } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
-import { AppError } from '../errors.ts';
 import {
   type Cli,
   type CliSession,
@@ -12,6 +11,7 @@ import {
   readSecret,
   readSecretBytes,
   textOption,
+  UsageError,
 } from '../platform/cli.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
 import { ENV_TARGETS } from './env-blocks.ts';
@@ -36,18 +36,21 @@ export function registerVaultCommands(cli: Cli<Services>): void {
       .requiredOption('--project <ref>', 'numeric id, ULID or slug of the project');
   cli
     .verb(noun, 'services', 'every service a vault knows, with its fields')
+    .addHelpText('after', '\nExample:\n  satchel vault services')
     .action(cli.plainAction(async () => ({ json: VAULT_SERVICES, text: registryTable() })));
-  verb('show [service]', 'what is stored; secrets are masked').action(
-    cli.action(async ({ services }, options, name) => {
-      const project = projectOf(services, options);
-      if (name !== undefined) {
-        const metadata = services.vault.describeService(project, requireVaultService(name));
-        return { json: metadata, text: metadataTable([metadata]) };
-      }
-      const metadata = services.vault.describe(project);
-      return { json: metadata, text: metadataTable(metadata) };
-    }),
-  );
+  verb('show [service]', 'what is stored; secrets are masked')
+    .addHelpText('after', '\nExample:\n  satchel vault show --project shop stripe')
+    .action(
+      cli.action(async ({ services }, options, name) => {
+        const project = projectOf(services, options);
+        if (name !== undefined) {
+          const metadata = services.vault.describeService(project, requireVaultService(name));
+          return { json: metadata, text: metadataTable([metadata]) };
+        }
+        const metadata = services.vault.describe(project);
+        return { json: metadata, text: metadataTable(metadata) };
+      }),
+    );
   registerChanges(cli, verb);
   registerReveals(cli, verb);
   registerRun(cli, verb);
@@ -77,7 +80,7 @@ Examples:
         const service = requireVaultService(name);
         const removed = listOption(options, 'unset');
         if (pairs.length + removed.length === 0) {
-          throw new AppError('invalid', 'Name what to store as field=value, or what to remove with --unset.');
+          throw new UsageError('Name what to store as field=value, or what to remove with --unset.');
         }
         const values: Record<string, unknown> = {};
         for (const field of removed) values[field] = null;
@@ -90,29 +93,33 @@ Examples:
         return { json: metadata, text: metadataTable([metadata]) };
       }),
     );
-  verb('delete <service>', 'remove everything stored of a service').action(
-    cli.action(async ({ services, actor }, options, name = '') => {
-      const service = requireVaultService(name);
-      const removed = await services.vault.remove(actor, projectOf(services, options), service);
-      const { vault_credentials, vault_files } = removed.cascade;
-      return {
-        json: removed,
-        text: `Removed of ${service.service}: ${vault_credentials} values, ${vault_files} files.`,
-      };
-    }),
-  );
+  verb('delete <service>', 'remove everything stored of a service')
+    .addHelpText('after', '\nExample:\n  satchel vault delete --project shop stripe')
+    .action(
+      cli.action(async ({ services, actor }, options, name = '') => {
+        const service = requireVaultService(name);
+        const removed = await services.vault.remove(actor, projectOf(services, options), service);
+        const { vault_credentials, vault_files } = removed.cascade;
+        return {
+          json: removed,
+          text: `Removed of ${service.service}: ${vault_credentials} values, ${vault_files} files.`,
+        };
+      }),
+    );
 }
 
 function registerReveals(cli: Cli<Services>, verb: Verb): void {
-  verb('reveal [service]', 'print what is stored in clear text; the audit trail records it').action(
-    cli.action(async ({ services, actor }, options, name) => {
-      const scope = name === undefined ? {} : { service: requireVaultService(name) };
-      const project = projectOf(services, options);
-      const revealed = await services.vault.reveal(actor, project, { how: 'reveal', ...scope });
-      warnOfUndecryptable(revealed.undecryptable);
-      return { json: revealed, text: revealedTable(revealed) };
-    }),
-  );
+  verb('reveal [service]', 'print what is stored in clear text; the audit trail records it')
+    .addHelpText('after', '\nExample:\n  satchel vault reveal --project shop stripe')
+    .action(
+      cli.action(async ({ services, actor }, options, name) => {
+        const scope = name === undefined ? {} : { service: requireVaultService(name) };
+        const project = projectOf(services, options);
+        const revealed = await services.vault.reveal(actor, project, { how: 'reveal', ...scope });
+        warnOfUndecryptable(revealed.undecryptable);
+        return { json: revealed, text: revealedTable(revealed) };
+      }),
+    );
   verb('env', 'print a .env file with real values; the audit trail records it')
     .addOption(
       new Option('--target <target>', 'for whom: client targets hold client-safe fields only')
@@ -144,7 +151,7 @@ function registerRun(cli: Cli<Services>, verb: Verb): void {
       let variables: Record<string, string> = {};
       const reveal = cli.action(async ({ services, actor }, options, ...words) => {
         if (options.json === true) {
-          throw new AppError('invalid', 'What is printed is what the command prints: leave --json out.');
+          throw new UsageError('What is printed is what the command prints: leave --json out.');
         }
         command = words;
         const revealed = await services.vault.revealVariables(actor, projectOf(services, options));
@@ -179,7 +186,7 @@ async function readValue(
   const what = `${service.service}.${name}`;
   const is_reference = argument === '-' || argument.startsWith('@') || argument.startsWith('env:');
   if (field?.file) {
-    if (!is_reference) throw new AppError('invalid', `${what} is a file: give ${name}=@path or ${name}=-`);
+    if (!is_reference) throw new UsageError(`${what} is a file: give ${name}=@path or ${name}=-`);
     const bytes = await readSecretBytes(cli.host, argument, what);
     const filename = argument.startsWith('@') ? basename(argument.slice(1)) : name;
     return { filename, content_base64: Buffer.from(bytes).toString('base64') };

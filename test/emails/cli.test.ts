@@ -59,12 +59,23 @@ test('wrong usage is 2, a refusal is 1', async () => {
   expect(
     (await run(dir, 'mailbox', 'add', 'd@mail.example.com', '--capture', '--daily-limit', '0')).exit,
   ).toBe(2);
-  expect((await run(dir, 'mailbox', 'add', 'd@mail.example.com')).exit).toBe(1);
+  expect((await run(dir, 'mailbox', 'add', 'd@mail.example.com')).exit).toBe(2);
+  const both = ['mailbox', 'add', 'd@mail.example.com', '--capture'];
+  expect((await run(dir, ...both, '--for', 'everything')).exit).toBe(2);
+  expect((await run(dir, ...both, '--return-path', 'nowhere')).exit).toBe(2);
   expect((await run(dir, 'mailbox', 'add', 'd@elsewhere.example', '--capture')).exit).toBe(1);
   expect((await run(dir, 'mailbox', 'test', 'gone@mail.example.com', '--to', 'a@example.org')).exit).toBe(1);
   expect((await run(dir, 'domain', 'verify', 'mail.example.com')).exit).toBe(1);
   expect((await run(dir, 'email', 'why', 'nonsense')).exit).toBe(1);
-  expect((await run(dir, 'email', 'retry')).exit).toBe(1);
+  expect((await run(dir, 'email', 'retry')).exit).toBe(2);
+  expect((await run(dir, 'email', 'retry', '--failed', '--since', 'yesterday')).exit).toBe(2);
+});
+
+test('a domain or mailbox that is not there is refused with the command that lists them', async () => {
+  expect((await run(dir, 'domain', 'verify', 'gone.example.com')).stderr).toContain('satchel domain list');
+  expect((await run(dir, 'mailbox', 'pause', 'gone@mail.example.com')).stderr).toContain(
+    'satchel mailbox list',
+  );
 });
 
 describe('email', () => {

@@ -167,7 +167,7 @@ test.each([
   [1, ['key', 'create', '--project', 'nowhere', '--name', 'k']],
   [1, ['key', 'rotate', '99']],
   [1, ['key', 'rotate', 'web']],
-  [1, ['key', 'origin', 'add', '1', '--type', 'web', '--value', 'a.example.com']],
+  [2, ['key', 'origin', 'add', '1', '--type', 'web', '--value', 'a.example.com']],
   [1, ['key', 'origin', 'add', '1', '--type', 'domain', '--value', 'http://a.example.com']],
   [1, ['key', 'origin', 'remove', '1', '9']],
   [1, ['origin', 'remove', '9']],

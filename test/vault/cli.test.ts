@@ -102,9 +102,9 @@ describe('set', () => {
     ['an unknown service', ['nonsense', 'a=b'], 1, 'The services are: captcha'],
     ['an unknown field', ['captcha', 'nonsense=b'], 1, 'its fields are: site_key'],
     ['a widget mode that is none', ['captcha', 'widget_mode=b'], 1, 'non-interactive'],
-    ['a file as text', ['google_play', 'service_account={}'], 1, 'give service_account=@path'],
+    ['a file as text', ['google_play', 'service_account={}'], 2, 'give service_account=@path'],
     ['a file that is not there', ['google_play', 'service_account=@nowhere'], 1, 'could not be read'],
-    ['nothing to store', ['captcha'], 1, 'field=value'],
+    ['nothing to store', ['captcha'], 2, 'field=value'],
     ['an argument without a value', ['captcha', 'site_key'], 2, 'field=value'],
   ] as const) {
     test(`refuses ${what} with exit ${status}`, async () => {
@@ -186,7 +186,7 @@ describe('run', () => {
       1,
       'satchel: The command could not be started: no-such-command-here\n',
     ]);
-    expect((await vault('run', ['--json', '--', 'true'])).status).toBe(1);
+    expect((await vault('run', ['--json', '--', 'true'])).status).toBe(2);
     expect((await vault('run', [])).status).toBe(2);
   });
 });

@@ -1,0 +1,114 @@
+/** The frame of the command line: what every verb has, and what the first use of a directory says. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import type { Services } from '../../src/app.ts';
+import { registerAuditCommands } from '../../src/audit/cli.ts';
+import { registerEmailCommands } from '../../src/emails/cli.ts';
+import { registerKeyCommands } from '../../src/keys/cli.ts';
+import { registerOperationCommands } from '../../src/operations/cli.ts';
+import { Cli } from '../../src/platform/cli.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { registerProjectCommands } from '../../src/projects/cli.ts';
+import { registerDomainCommands } from '../../src/sending-domains/cli.ts';
+import { registerMailboxCommands } from '../../src/sending-domains/mailbox-cli.ts';
+import { registerTokenCommands } from '../../src/tokens/cli.ts';
+import { registerVaultCommands } from '../../src/vault/cli.ts';
+import { run, runJson, runRecord } from '../command.ts';
+import { makeTempDir } from '../temp.ts';
+
+// Every step starts a process, and a busy machine takes its time for that.
+setDefaultTimeout(60_000);
+
+/** Help is asked for only: nothing is ever opened. */
+function unused(): never {
+  throw new Error('Help opens no data directory.');
+}
+
+function allVerbs(): Command[] {
+  const cli = new Cli<Services>(new Command('satchel'), {
+    loadConfig: unused,
+    open: unused,
+    environment: () => undefined,
+  });
+  registerTokenCommands(cli);
+  registerProjectCommands(cli);
+  registerKeyCommands(cli);
+  registerAuditCommands(cli);
+  registerVaultCommands(cli);
+  registerDomainCommands(cli);
+  registerMailboxCommands(cli);
+  registerEmailCommands(cli);
+  registerOperationCommands(cli, { clock: systemClock, createServices: unused });
+  const leaves = (command: Command): Command[] =>
+    command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+  return leaves(cli.program);
+}
+
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+}
+
+test("every verb's help ends with an example of that very verb", () => {
+  const lacking = allVerbs().filter((command) => {
+    let help = '';
+    command.configureOutput({ writeOut: (text) => (help += text) });
+    command.outputHelp();
+    const examples = help.split(/^Examples?:$/m)[1] ?? '';
+    return !examples.includes(`  ${pathOf(command)}`);
+  });
+  expect(lacking.map(pathOf)).toEqual([]);
+});
+
+test('a verb on a directory without data says that it made an empty database there, once', async () => {
+  const dir = join(makeTempDir(), 'mistyped');
+  expect((await run(dir, 'project', 'list')).stderr).toContain(`${dir} held no data`);
+  expect((await run(dir, 'project', 'list')).stderr).toBe('');
+});
+
+test('--json and --data-dir may stand before the noun', async () => {
+  const dir = makeTempDir();
+  const { stdout } = await run('/nonexistent', '--json', '--data-dir', dir, 'project', 'list');
+  expect(JSON.parse(stdout)).toEqual([]);
+});
+
+test('--json makes one document of the completion script too', async () => {
+  const script = await runRecord(makeTempDir(), 'completion', 'bash');
+  expect(script).toMatchObject({ shell: 'bash', script: expect.stringContaining('complete') });
+});
+
+test('what commander cannot check is wrong usage all the same, with a hint', async () => {
+  const dir = makeTempDir();
+  await runRecord(dir, 'project', 'create', '--name', 'Shop');
+  for (const args of [
+    ['token', 'create', '--name', 'ci'],
+    ['origin', 'add', '--type', 'phone', '--value', 'com.example.app'],
+    ['vault', 'set', '--project', 'shop', 'stripe'],
+  ]) {
+    const { exit, stdout, stderr } = await run(dir, ...args);
+    expect({ args, exit, stdout }).toEqual({ args, exit: 2, stdout: '' });
+    expect(stderr).toContain('--help');
+  }
+});
+
+test("a refused field's message reads as a sentence", async () => {
+  const { exit, stderr } = await run(
+    makeTempDir(),
+    ...['origin', 'add', '--type', 'domain', '--value', 'http://shop.example.com'],
+  );
+  expect(exit).toBe(1);
+  expect(stderr).toContain('value: A public host needs https.');
+});
+
+test('the audit trail names the account that ran a verb, not what USER says', async () => {
+  const dir = makeTempDir();
+  await run(dir, 'project', 'create', '--name', 'Shop');
+  const events = await runJson(dir, 'audit', 'list');
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((each) => each.split(':')[2] === String(userInfo().uid));
+  if (line === undefined) return;
+  expect(JSON.stringify(events)).toContain(`"${line.split(':')[0]}"`);
+});
