@@ -1,0 +1,300 @@
+/** Mail through the compiled executable and a real relay: each way to send, retries, giving up, restarts. */
+import { describe, expect, test } from 'bun:test';
+import { dkimVerify } from 'mailauth/lib/dkim/verify';
+import PostalMime from 'postal-mime';
+import { isPlainObject } from '../../src/platform/schema.ts';
+import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
+import { makeTempDir } from '../temp.ts';
+import { makeKey, type Outcome, type Server, satchel, startServer, upload } from './binary.ts';
+
+const TIMEOUT_MS = 60_000;
+const DOMAIN = 'mail.example.com';
+const RETRIES = { SATCHEL_EMAIL_RETRY_DELAYS: '1,1' };
+const MAIL = { to: 'ann@example.org', subject: 'Hello', body_text: 'Hi Ann' };
+const LATER = { code: 451, message: '4.3.0 come back later' };
+
+type Json = Record<string, unknown>;
+
+interface Answer {
+  status: number;
+  retry_after: string | null;
+  body: Json;
+}
+
+/** A served data directory with a domain, its mailbox at a relay and a key. */
+class Post {
+  readonly dir = makeTempDir();
+  key = '';
+  #server: Server | null = null;
+  #dns: { name: string; value: string } | null = null;
+
+  private constructor(readonly sink: SmtpSink) {}
+
+  static async open(can = 'read,write,email,email_template'): Promise<Post> {
+    const post = new Post(await startSmtpSink());
+    await post.start();
+    post.key = await makeKey(post.dir, can);
+    const added = await post.run('domain', 'add', DOMAIN, '--trust', '--json');
+    const records: unknown[] = Array.isArray(added.json.records) ? added.json.records : [];
+    const dkim = records.filter(isPlainObject).find((record) => record.purpose === 'dkim');
+    post.#dns = { name: String(dkim?.name), value: String(dkim?.value) };
+    await post.run('mailbox', 'add', `shop@${DOMAIN}`, '--smtp', `smtp://127.0.0.1:${post.sink.port}`);
+    return post;
+  }
+
+  async start(): Promise<void> {
+    this.#server = await startServer(this.dir, RETRIES);
+  }
+
+  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number> {
+    return this.server.end(signal);
+  }
+
+  async close(): Promise<void> {
+    expect(await this.end('SIGTERM')).toBe(0);
+    await this.sink.stop();
+  }
+
+  get server(): Server {
+    if (!this.#server) throw new Error('the server was not started');
+    return this.#server;
+  }
+
+  /** A command that must succeed. */
+  async run(...args: string[]): Promise<Outcome> {
+    const outcome = await satchel([...args, '--data-dir', this.dir]);
+    if (outcome.exit !== 0) throw new Error(`${args.join(' ')}: ${outcome.stderr}${outcome.stdout}`);
+    return outcome;
+  }
+
+  async call(method: string, path: string, body?: Json, key = this.key): Promise<Answer> {
+    const response = await fetch(`${this.server.url}/api/v1${path}`, {
+      method,
+      headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const parsed: unknown = await response.json();
+    return {
+      status: response.status,
+      retry_after: response.headers.get('Retry-After'),
+      body: isPlainObject(parsed) ? parsed : {},
+    };
+  }
+
+  send(changes: Json, key = this.key): Promise<Answer> {
+    return this.call('POST', '/emails/send', { ...MAIL, ...changes }, key);
+  }
+
+  async log(id: unknown, key = this.key): Promise<Json> {
+    return (await this.call('GET', `/emails/${id}`, undefined, key)).body;
+  }
+
+  /** The job once it is over. */
+  async jobOf(id: unknown, key = this.key): Promise<Json> {
+    for (;;) {
+      const { data } = (await this.call('GET', `/jobs/${id}`, undefined, key)).body;
+      if (isPlainObject(data) && (data.status === 'completed' || data.status === 'failed')) return data;
+      await Bun.sleep(30);
+    }
+  }
+
+  /** The last mail that the relay took of this subject, read and checked as a receiver does it. */
+  async received(
+    subject: string,
+  ): Promise<{ mail: Awaited<ReturnType<typeof PostalMime.parse>>; dkim: string }> {
+    for (;;) {
+      for (const { raw } of this.sink.mails) {
+        const mail = await PostalMime.parse(raw);
+        if (mail.subject === subject) return { mail, dkim: await this.dkimOf(raw) };
+      }
+      await Bun.sleep(30);
+    }
+  }
+
+  async dkimOf(raw: Buffer): Promise<string> {
+    const { results } = await dkimVerify(raw, {
+      resolver: async (name: string) => (name === this.#dns?.name ? [[this.#dns.value]] : []),
+    });
+    return results.map((result) => `${result.status.result} ${result.signingDomain}`).join();
+  }
+}
+
+describe('each way to send arrives, signed, and is on record', () => {
+  test(
+    'queued, at once, from a template, by a schedule, with an attachment, and captured',
+    async () => {
+      const post = await Post.open();
+      const passed = `pass ${DOMAIN}`;
+
+      const queued = await post.send({ subject: 'Queued', bcc: ['secret@example.org'] });
+      expect([queued.status, queued.body.status, queued.body.sent_at]).toEqual([202, 'queued', null]);
+      expect(await post.jobOf(queued.body.job_id)).toMatchObject({
+        ...{ type: 'email.send', status: 'completed', attempts: 1, error: null },
+        result: { email_id: queued.body.id },
+      });
+      const first = await post.received('Queued');
+      expect([first.dkim, first.mail.from?.address, first.mail.bcc]).toEqual([
+        ...[passed, `shop@${DOMAIN}`],
+        undefined,
+      ]);
+      expect(post.sink.mails[0]?.envelope.to).toEqual(['ann@example.org', 'secret@example.org']);
+      expect(post.sink.mails[0]?.raw.toString()).not.toContain('secret@');
+
+      const at_once = await post.send({ subject: 'At once', queue: false });
+      expect([at_once.status, at_once.body.status]).toEqual([201, 'sent']);
+      expect(await post.log(at_once.body.id)).toMatchObject({
+        status: 'sent',
+        sent_at: at_once.body.sent_at,
+      });
+
+      const template = { name: 'Welcome', category: 'welcome', subject: 'Welcome {{ name }}' };
+      const variables = [{ name: 'name', required: true }];
+      const body_html = '<p>Dear <b>{{ name }}</b></p><ul><li>one</li></ul>';
+      await post.call('POST', '/emails/templates', { ...template, body_html, variables });
+      const file = await upload(post.server.url, post.key, 'the bytes');
+      const rendered = await post.send({
+        ...{ template: 'welcome', variables: { name: '<Jörg>' }, queue: false },
+        attachments: [file?.public_id],
+      });
+      expect(rendered.status).toBe(201);
+      const third = await post.received('Welcome <Jörg>');
+      expect([third.dkim, third.mail.html?.trim()]).toEqual([
+        passed,
+        '<p>Dear <b>&lt;Jörg&gt;</b></p><ul><li>one</li></ul>',
+      ]);
+      // A mail of HTML alone gets a text part for those who read text.
+      expect(third.mail.text).toContain('Dear <Jörg>');
+      expect(third.mail.attachments.map(({ filename }) => filename)).toEqual(['a.bin']);
+      expect((await post.send({ template: 'welcome', variables: {} })).status).toBe(422);
+
+      const schedule = await post.call('POST', '/email-schedules', {
+        ...{ name: 'Report', cron_expression: '@monthly', subject: 'Report', body_text: 'All well' },
+        recipients: [{ email: 'ann@example.org', name: 'Ann' }, { email: 'bob@example.org' }],
+      });
+      const run = await post.call('POST', `/email-schedules/${schedule.body.id}/run`);
+      expect([schedule.status, run.status]).toEqual([201, 202]);
+      expect(await post.jobOf(run.body.job_id)).toMatchObject({ type: 'schedule.run', status: 'completed' });
+      await post.sink.waitForMails(5);
+      expect(
+        post.sink.mails
+          .slice(3)
+          .flatMap(({ envelope }) => envelope.to)
+          .sort(),
+      ).toEqual(['ann@example.org', 'bob@example.org']);
+
+      const test_key = await post.run(
+        ...[
+          'key',
+          'create',
+          '--project',
+          'shop',
+          '--name',
+          'test',
+          '--can',
+          'read,email',
+          '--test',
+          '--json',
+        ],
+      );
+      const captured = await post.send(
+        { subject: 'Kept', queue: false },
+        String(test_key.json.plaintext_key),
+      );
+      expect(captured.status).toBe(201);
+      const kept = await satchel([
+        'email',
+        'captured',
+        String(captured.body.id),
+        '--json',
+        '--data-dir',
+        post.dir,
+      ]);
+      expect(await post.dkimOf(Buffer.from(String(kept.json.raw)))).toBe(passed);
+      expect(post.sink.mails).toHaveLength(5);
+      await post.close();
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('a relay in trouble', () => {
+  test(
+    'a mail is sent by a later attempt, under its one Message-ID, once the relay is back',
+    async () => {
+      const post = await Post.open();
+      post.sink.behavior.data = LATER;
+      const { body } = await post.send({});
+      while ((await post.log(body.id)).attempts === 0 || (await post.log(body.id)).status !== 'queued')
+        await Bun.sleep(20);
+      const why = await post.run('email', 'why', String(body.id));
+      expect(why.stdout).toContain('451 4.3.0 come back later');
+      expect(why.stdout).toMatch(/^Next: Attempt 2 of 3 comes at /m);
+      delete post.sink.behavior.data;
+      const job = await post.jobOf(body.job_id);
+      expect([job.status, job.attempts]).toEqual(['completed', 2]);
+      const log = await post.log(body.id);
+      expect([log.status, log.attempts, log.error]).toEqual(['sent', 2, null]);
+      expect((await PostalMime.parse(post.sink.mails[0]?.raw ?? '')).messageId).toBe(String(log.message_id));
+      await post.close();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'three attempts, then it has failed; doctor counts it and retry --failed sends it after all',
+    async () => {
+      const post = await Post.open();
+      post.sink.behavior.greeting = { code: 421, message: '4.3.2 closed' };
+      const at_once = await post.send({ queue: false });
+      expect([at_once.status, at_once.retry_after]).toEqual([503, '30']);
+      expect(await post.jobOf(at_once.body.job_id)).toMatchObject({ status: 'failed', attempts: 1 });
+      const { body } = await post.send({ subject: 'In vain' });
+      const job = await post.jobOf(body.job_id);
+      expect([job.status, job.attempts, job.result]).toEqual(['failed', 3, { email_id: body.id }]);
+      expect(job.error).toContain('Gave up after 3 attempts');
+      expect(await post.log(body.id)).toMatchObject({ status: 'failed', attempts: 3, sent_at: null });
+      expect((await satchel(['doctor', '--data-dir', post.dir])).stdout).toContain('2 failed');
+      delete post.sink.behavior.greeting;
+      const retried = await post.run('email', 'retry', '--failed', '--since', '1h', '--json');
+      expect(retried.json.refused).toEqual([]);
+      expect(retried.json.queued).toHaveLength(2);
+      expect((await post.received('In vain')).dkim).toBe(`pass ${DOMAIN}`);
+      while ((await post.log(body.id)).status !== 'sent') await Bun.sleep(20);
+      expect(await post.log(body.id)).toMatchObject({ attempts: 4, error: null, failed_at: null });
+      await post.close();
+    },
+    TIMEOUT_MS,
+  );
+});
+
+test(
+  'what waits at a restart or a kill goes out afterwards, once, and the quotas outlive it',
+  async () => {
+    const post = await Post.open();
+    await post.run('domain', 'add', 'small.example', '--trust');
+    await post.run('mailbox', 'add', 'a@small.example', '--capture', '--daily-limit', '1');
+    expect((await post.send({ domain: 'small.example' })).status).toBe(202);
+    post.sink.behavior.data = LATER;
+    const due = new Date(Date.now() + 1_500).toISOString();
+    const waiting = [
+      await post.send({ subject: 'first' }),
+      await post.send({ subject: 'second' }),
+      await post.send({ subject: 'scheduled', scheduled_at: due }),
+    ];
+    expect(waiting.map(({ status }) => status)).toEqual([202, 202, 201]);
+    while ((await post.log(waiting[1]?.body.id)).attempts === 0) await Bun.sleep(20);
+    expect(await post.end('SIGTERM')).toBe(0);
+    await post.start();
+    await post.end('SIGKILL');
+    delete post.sink.behavior.data;
+    await post.start();
+    for (const { body } of waiting)
+      expect(await post.jobOf(body.job_id)).toMatchObject({ status: 'completed' });
+    const subjects = post.sink.mails.map(({ raw }) => /^Subject: (.*)\r$/m.exec(raw.toString())?.[1]);
+    expect(subjects.sort()).toEqual(['first', 'scheduled', 'second']);
+    const refused = await post.send({ domain: 'small.example' });
+    expect([refused.status, Number(refused.retry_after) > 0]).toEqual([503, true]);
+    await post.close();
+  },
+  TIMEOUT_MS,
+);
