@@ -25,13 +25,18 @@ export async function runCommand(
 ): Promise<number> {
   const inherited = Object.entries(processEnvironment()).filter(([name]) => !OWN_SECRETS.includes(name));
   if (umask !== undefined) process.umask(umask);
-  const child = start(command, { ...Object.fromEntries(inherited), ...variables });
+  let child: Bun.Subprocess | null = null;
+  const early: (typeof FORWARDED)[number][] = [];
   const forward = (signal: (typeof FORWARDED)[number]): void => {
     if (process.stdin.isTTY && OF_THE_TERMINAL.includes(signal)) return;
-    child.kill(signal);
+    if (child) child.kill(signal);
+    else early.push(signal);
   };
+  // Before the program starts: a signal that comes as soon as it runs would end us alone and leave it behind.
   for (const signal of FORWARDED) process.on(signal, forward);
   try {
+    child = start(command, { ...Object.fromEntries(inherited), ...variables });
+    for (const signal of early) child.kill(signal);
     await child.exited;
   } finally {
     for (const signal of FORWARDED) process.off(signal, forward);
