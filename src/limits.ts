@@ -22,6 +22,9 @@ export const JSON_BODY_DEADLINE_MS = 30_000;
 export const UPLOAD_IDLE_TIMEOUT_MS = 30_000;
 /** 10 MB at 12 KB/s, the slowest mobile link that still works, takes about 15 minutes. */
 export const UPLOAD_DEADLINE_MS = 15 * 60_000;
+/** An upload's body up to this size is read in one piece; one at 1 KB/s is still in time. */
+export const SMALL_UPLOAD_BODY_BYTES = 64 * 1024;
+export const SMALL_UPLOAD_DEADLINE_MS = 2 * 60_000;
 /** Decision: Idempotency-Key has up to 255 characters and is kept 24 h. */
 export const MAX_IDEMPOTENCY_KEY_CHARS = 255;
 export const IDEMPOTENCY_RETENTION_MS = 24 * 3_600_000;
@@ -49,6 +52,10 @@ export const EMAIL_MAX_ATTEMPTS = 3;
 export const JOB_CLAIM_BATCH = 100;
 /** How many jobs of one lane (a sending domain, say) run at once; a hanging relay can hold no more than these. */
 export const LANE_CONCURRENCY = 40;
+/** From this many running jobs on, ends and claims are gathered; below, each is written at once. */
+export const JOB_GATHER_FROM = 8;
+/** How long they are gathered: well below what handing over a mail takes, and some ten mails on a busy server. */
+export const JOB_GATHER_MS = 4;
 /** Finished jobs are kept this long for clients that poll late. */
 export const JOB_RETENTION_MS = 30 * 86_400_000;
 /** setTimeout overflows past 2^31 ms; a longer sleep is cut into pieces of at most this, which also notices a clock that jumped. */
@@ -62,6 +69,8 @@ export const OTHER_PROCESS_CHECK_MS = 250;
 export const BUSY_TIMEOUT_MS = 5_000;
 /** 16 MiB of WAL. A checkpoint copies and syncs while every write waits, and SQLite's own 1,000 pages have it do so four times as often. */
 export const WAL_CHECKPOINT_PAGES = 4_000;
+/** Retry-After while the disk is full or failing: somebody has to make room. */
+export const DISK_RETRY_AFTER_S = 30;
 /** Below this many free bytes health says `degraded`: SQLite's WAL needs some to commit at all. */
 export const MIN_FREE_DISK_BYTES = 8 * 1024 * 1024;
 

@@ -18,6 +18,7 @@ import {
   BLOB_KEPT_CHUNK_BYTES,
   BLOB_SYNC_EVERY_BYTES,
   BLOB_WRITE_BYTES,
+  DISK_RETRY_AFTER_S,
   SNIFF_BYTES,
 } from '../limits.ts';
 
@@ -64,16 +65,14 @@ export function diskErrorOf(error: unknown): unknown {
     return new AppError(
       'unavailable',
       "The file was not stored: the server's disk is full. Try again later.",
-      {
-        cause: error,
-      },
+      { retry_after_s: DISK_RETRY_AFTER_S, cause: error },
     );
   }
   if (code === 'EIO' || code === 'EROFS') {
     return new AppError(
       'unavailable',
       "The file was not stored: the server's disk is failing or full. Try again later.",
-      { cause: error },
+      { retry_after_s: DISK_RETRY_AFTER_S, cause: error },
     );
   }
   return error;

@@ -5,6 +5,7 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import type { Config, ConfigFlags } from '../config.ts';
 import { AppError, messageOf } from '../errors.ts';
 import type { Actor } from './auth.ts';
+import { sqliteErrorOf } from './database.ts';
 
 /** Decision: 0 done, 1 refused, 2 wrong usage. */
 export const EXIT = { done: 0, refused: 1, usage: 2 } as const;
@@ -138,6 +139,8 @@ export class Cli<S> {
 
 /** The message of a failure with every field's own, for a person at a terminal. */
 function describeFailure(error: unknown): string {
+  if (/^SQLITE_(FULL|IOERR)/.test(sqliteErrorOf(error)?.code ?? ''))
+    return `The disk is full or failing (${messageOf(error)}). Make room on it and try again.`;
   if (!(error instanceof AppError) || !error.errors) return messageOf(error);
   const lines = Object.entries(error.errors).flatMap(([field, messages]) =>
     messages.map((message) => (field === '_' ? message : joinField(field, message))),

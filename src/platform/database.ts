@@ -3,7 +3,7 @@ import { SQLiteError, Database as Sqlite, type Statement } from 'bun:sqlite';
 import { chmodSync } from 'node:fs';
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../errors.ts';
-import { BUSY_TIMEOUT_MS, WAL_CHECKPOINT_PAGES } from '../limits.ts';
+import { BUSY_TIMEOUT_MS, DISK_RETRY_AFTER_S, WAL_CHECKPOINT_PAGES } from '../limits.ts';
 
 /** A connection to query: in a `write()` it sees that transaction, `Database.read` sees what is committed. */
 export type Tx = BunSQLiteDatabase<Record<string, never>> & { $client: Sqlite };
@@ -85,7 +85,7 @@ function explain(error: unknown): unknown {
       'unavailable',
       'The disk of the server is full or failing: nothing was stored. Try again later.',
       {
-        retry_after_s: 30,
+        retry_after_s: DISK_RETRY_AFTER_S,
         cause: error,
       },
     );

@@ -30,9 +30,9 @@ function parseObject(text: string): Record<string, unknown> {
 /** Runs a command to its end. */
 export async function satchel(
   args: string[],
-  options: { env?: Record<string, string>; stdin?: string; cwd?: string } = {},
+  options: { env?: Record<string, string>; stdin?: string; cwd?: string; wrap?: string[] } = {},
 ): Promise<Outcome> {
-  const child = Bun.spawn([BINARY, ...args], {
+  const child = Bun.spawn([...(options.wrap ?? []), BINARY, ...args], {
     stdin: new Blob([options.stdin ?? '']),
     stdout: 'pipe',
     stderr: 'pipe',
@@ -102,9 +102,13 @@ export async function startServer(
 }
 
 /** A project with a key, made by the command line beside the running server or without one. */
-export async function makeKey(data_dir: string, can = 'read,write,email'): Promise<string> {
-  await satchel(['project', 'create', '--name', 'Shop', '--slug', 'shop', '--data-dir', data_dir]);
-  const key = await satchel([
+export async function makeKey(
+  data_dir: string,
+  can = 'read,write,email',
+  wrap: string[] = [],
+): Promise<string> {
+  await satchel(['project', 'create', '--name', 'Shop', '--slug', 'shop', '--data-dir', data_dir], { wrap });
+  const arguments_of_key = [
     'key',
     'create',
     '--project',
@@ -118,7 +122,8 @@ export async function makeKey(data_dir: string, can = 'read,write,email'): Promi
     '--data-dir',
     data_dir,
     '--json',
-  ]);
+  ];
+  const key = await satchel(arguments_of_key, { wrap });
   if (key.exit !== 0) throw new Error(key.stderr);
   return String(key.json.plaintext_key);
 }

@@ -1,0 +1,276 @@
+/** A full disk, on a small file system of its own: what is refused, what goes on, and that it heals by itself. */
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import { cpSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startSmtpSink } from '../smtp-sink.ts';
+import { makeTempDir } from '../temp.ts';
+import { makeKey, type Server, satchel, startServer } from './binary.ts';
+
+const TIMEOUT_MS = 60_000;
+const DISK_MIB = 32;
+
+/** Mounting needs root and a mount namespace of one's own; without them these tests are skipped, and say so. */
+const canMount =
+  Bun.spawnSync(['unshare', '-m', 'sh', '-c', `mount -t tmpfs -o size=1m none ${makeTempDir()}`]).exitCode ===
+  0;
+if (!canMount)
+  process.stderr.write('full-disk: skipped, since no file system can be mounted here (needs root)\n');
+
+interface SmallDisk {
+  server: Server;
+  /** Where others see the data directory. */
+  dir: string;
+  /** Runs a command on it. */
+  command(...args: string[]): Promise<unknown>;
+  key: string;
+}
+
+/** A server whose data directory is a file system of `DISK_MIB`, which ends with it. */
+async function startOnSmallDisk(env: Record<string, string>): Promise<SmallDisk> {
+  const mount_point = makeTempDir();
+  const script = `mount -t tmpfs -o size=${DISK_MIB}m none ${mount_point} && exec "$0" "$@"`;
+  const server = await startServer(join(mount_point, 'data'), env, ['unshare', '-m', 'sh', '-c', script]);
+  // Others see it through the process that has it mounted.
+  const dir = `/proc/${server.pid}/root${mount_point}/data`;
+  const inside = join(mount_point, 'data');
+  const wrap = ['nsenter', '-m', '-t', String(server.pid)];
+  return {
+    server,
+    dir,
+    command: async (...args) =>
+      expect((await satchel([...args, '--data-dir', inside], { wrap })).exit).toBe(0),
+    key: await makeKey(inside, 'read,write,email', wrap),
+  };
+}
+
+function fillDisk(dir: string): void {
+  const { bavail, bsize } = statfsSync(dir);
+  // In pieces: the last one may be cut short, and that is all right.
+  try {
+    writeFileSync(join(dir, '..', 'ballast'), Buffer.alloc(bavail * bsize, 'x'));
+    writeFileSync(join(dir, '..', 'ballast-end'), Buffer.alloc(1024 * 1024, 'x'));
+  } catch {}
+}
+
+function freeDisk(dir: string): void {
+  rmSync(join(dir, '..', 'ballast'), { force: true });
+  rmSync(join(dir, '..', 'ballast-end'), { force: true });
+}
+
+interface Answer {
+  status: number;
+  retry_after: number;
+  body: Record<string, unknown>;
+}
+
+async function call(url: string, init: RequestInit): Promise<Answer> {
+  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(15_000) });
+  const body: unknown = await response.json();
+  return {
+    status: response.status,
+    retry_after: Number(response.headers.get('retry-after')),
+    body: typeof body === 'object' && body !== null ? { ...body } : {},
+  };
+}
+
+function uploadBytes(server: Server, key: string, bytes: Uint8Array<ArrayBuffer>): Promise<Answer> {
+  const form = new FormData();
+  form.set('file', new Blob([bytes], { type: 'application/x-test' }), 'a.bin');
+  form.set('visibility', 'public');
+  return call(`${server.url}/api/v1/objects`, { method: 'POST', headers: { 'X-API-Key': key }, body: form });
+}
+
+function send(
+  server: Server,
+  key: string,
+  subject: string,
+  more: Record<string, unknown> = {},
+): Promise<Answer> {
+  const body = JSON.stringify({ to: 'ann@example.org', subject, body_text: 'x'.repeat(20_000), ...more });
+  return call(`${server.url}/api/v1/emails/send`, { method: 'POST', headers: { 'X-API-Key': key }, body });
+}
+
+const health = async (server: Server): Promise<[number, unknown, unknown]> => {
+  const { status, body } = await call(`${server.url}/api/health`, {});
+  return [status, body.status, body.database];
+};
+
+async function addMailbox(command: SmallDisk['command'], port: number): Promise<void> {
+  await command('domain', 'add', 'mail.example.com', '--trust');
+  await command('mailbox', 'add', 'shop@mail.example.com', '--smtp', `smtp://127.0.0.1:${port}`);
+}
+
+function expectUnavailable(answer: Answer): void {
+  expect([answer.status, answer.body.success, answer.body.message]).toEqual([
+    503,
+    false,
+    expect.stringContaining('disk'),
+  ]);
+  expect(answer.retry_after).toBeGreaterThan(0);
+}
+
+/** Names of the files of objects, partial uploads included. */
+function storedFiles(dir: string): string[] {
+  return readdirSync(join(dir, 'objects'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name)
+    .sort();
+}
+
+function storedRows(dir: string): unknown[] {
+  const copy = makeTempDir();
+  for (const file of ['satchel.db', 'satchel.db-wal']) cpSync(join(dir, file), join(copy, file));
+  const db = new Database(join(copy, 'satchel.db'));
+  try {
+    return db
+      .query('SELECT public_id FROM objects ORDER BY public_id')
+      .values()
+      .map(([id]) => id);
+  } finally {
+    db.close();
+  }
+}
+
+describe.skipIf(!canMount)('a full disk', () => {
+  test(
+    'refuses uploads and sends, goes on reading, keeps all that was acknowledged, and heals by itself',
+    async () => {
+      const sink = await startSmtpSink();
+      const { server, dir, key, command } = await startOnSmallDisk({ SATCHEL_UPLOADS_PER_MINUTE: '1000000' });
+      await addMailbox(command, sink.port);
+      const stored = new Map<string, Buffer>();
+      // Uploads until one is refused: of a size that fails in the middle of its bytes.
+      let refused: Answer | null = null;
+      for (let n = 0; n < 100 && !refused; n += 1) {
+        const bytes = randomBytes(1_500_000);
+        const answer = await uploadBytes(server, key, bytes);
+        if (answer.status === 201) stored.set(String(answer.body.public_id), bytes);
+        else refused = answer;
+      }
+      expect(stored.size).toBeGreaterThan(5);
+      if (refused) expectUnavailable(refused);
+      fillDisk(dir);
+      for (const size of [0, 10, 100_000, 3_000_000]) {
+        const answer = await uploadBytes(server, key, randomBytes(size));
+        if (answer.status !== 201) expectUnavailable(answer);
+        else stored.set(String(answer.body.public_id), Buffer.alloc(0));
+      }
+      const accepted: string[] = [];
+      let sending: Answer | null = null;
+      for (let n = 0; n < 300 && !sending; n += 1) {
+        const answer = await send(server, key, `mail-${n}`);
+        if (answer.status === 202) accepted.push(`mail-${n}`);
+        else sending = answer;
+      }
+      if (!sending) throw new Error('no send was refused');
+      expectUnavailable(sending);
+      expectUnavailable(await send(server, key, 'sync', { queue: false }));
+      expect(await health(server)).toEqual([200, 'degraded', 'ok']);
+      // Reads go on.
+      for (const [id, bytes] of stored) {
+        const response = await fetch(`${server.url}/api/v1/objects/${id}`);
+        const got = Buffer.from(await response.arrayBuffer());
+        expect([id, response.status, bytes.length === 0 || got.equals(bytes)]).toEqual([id, 200, true]);
+      }
+      const list = await call(`${server.url}/api/v1/objects`, { headers: { 'X-API-Key': key } });
+      expect(list.status).toBe(200);
+      expect(storedFiles(dir)).toEqual([...stored.keys()].sort());
+      freeDisk(dir);
+      const [first = ''] = stored.keys();
+      const deleted = await call(`${server.url}/api/v1/objects/${first}`, {
+        method: 'DELETE',
+        headers: { 'X-API-Key': key },
+      });
+      expect(deleted.status).toBe(200);
+      stored.delete(first);
+      for (const id of [...stored.keys()].slice(0, 6)) {
+        await call(`${server.url}/api/v1/objects/${id}`, { method: 'DELETE', headers: { 'X-API-Key': key } });
+        stored.delete(id);
+      }
+      expect(await health(server)).toEqual([200, 'ok', 'ok']);
+      const healed = await uploadBytes(server, key, randomBytes(200_000));
+      expect(healed.status).toBe(201);
+      stored.set(String(healed.body.public_id), Buffer.alloc(0));
+      expect((await send(server, key, 'healed')).status).toBe(202);
+      accepted.push('healed');
+      // Every mail that was accepted goes out, those accepted while the disk was full too.
+      const subjects = () =>
+        new Set(sink.mails.map((mail) => /^Subject: (\S+)/m.exec(mail.raw.toString())?.[1] ?? ''));
+      const give_up_ms = performance.now() + 25_000;
+      while (accepted.some((subject) => !subjects().has(subject)) && performance.now() < give_up_ms) {
+        await Bun.sleep(50);
+      }
+      expect(accepted.filter((subject) => !subjects().has(subject))).toEqual([]);
+      expect(storedRows(dir)).toEqual([...stored.keys()].sort());
+      expect(storedFiles(dir)).toEqual([...stored.keys()].sort());
+      expect(await server.end('SIGTERM')).toBe(0);
+      await sink.stop();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'while mails are on their way loses none of them and does not spin',
+    async () => {
+      const sink = await startSmtpSink({ hang: 'data' });
+      const { server, dir, key, command } = await startOnSmallDisk({ SATCHEL_EMAIL_RETRY_DELAYS: '1,1' });
+      await addMailbox(command, sink.port);
+      for (let n = 0; n < 5; n += 1) expect((await send(server, key, `held-${n}`)).status).toBe(202);
+      const give_up_ms = performance.now() + 10_000;
+      while (sink.unanswered.length < 5 && performance.now() < give_up_ms) await Bun.sleep(20);
+      expect(sink.unanswered.length).toBe(5);
+      fillDisk(dir);
+      for (let n = 0; n < 200; n += 1) if ((await send(server, key, `filler-${n}`)).status === 503) break;
+      // The relay takes them now: their outcome cannot be stored before there is room.
+      delete sink.behavior.hang;
+      for (const answer of sink.unanswered.splice(0)) answer();
+      const cpu_before = cpuTicks(server.pid);
+      await Bun.sleep(1_500);
+      expect(cpuTicks(server.pid) - cpu_before).toBeLessThan(120); // Of 150 that one busy core would have.
+      expect((await health(server))[0]).toBe(200);
+      freeDisk(dir);
+      const statuses = async (): Promise<Set<unknown>> => {
+        const jobs = await call(`${server.url}/api/v1/jobs?per_page=50`, { headers: { 'X-API-Key': key } });
+        const data = Array.isArray(jobs.body.data) ? jobs.body.data : [];
+        return new Set(data.map((job: { status?: unknown }) => job.status));
+      };
+      const deadline_ms = performance.now() + 20_000;
+      let now = await statuses();
+      while (!(now.size === 1 && now.has('completed')) && performance.now() < deadline_ms) {
+        await Bun.sleep(100);
+        now = await statuses();
+      }
+      expect([...now]).toEqual(['completed']);
+      expect(await server.end('SIGTERM')).toBe(0);
+      await sink.stop();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'at the start ends the start with a message that says so, and with room it starts',
+    async () => {
+      const data = join(makeTempDir(), 'data');
+      const first = await startServer(data);
+      await first.end('SIGTERM');
+      const small = makeTempDir();
+      // The directory as it was, on a disk that is full but for one page.
+      const script = `mount -t tmpfs -o size=${DISK_MIB}m none ${small} && cp -a ${data} ${small}/data && dd if=/dev/zero of=${small}/ballast bs=4k 2>/dev/null; "$0" "$@"; echo "exit $?" >&2; rm ${small}/ballast; timeout 2 "$0" "$@"`;
+      const outcome = await satchel(['serve', '--port', '0', '--data-dir', join(small, 'data')], {
+        wrap: ['unshare', '-m', 'sh', '-c', script],
+      });
+      expect(outcome.stderr).toMatch(/disk.* full/);
+      expect(outcome.stderr).toContain('exit 1');
+      expect(outcome.stdout).toContain('satchel listening');
+    },
+    TIMEOUT_MS,
+  );
+});
+
+/** Time that a process has spent on the processor, in hundredths of a second. */
+function cpuTicks(pid: number): number {
+  const fields = (readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1] ?? '').split(' ');
+  return Number(fields[11]) + Number(fields[12]);
+}
