@@ -139,6 +139,7 @@ export function listLinkedIds(read: Tx, database_project_id: number): number[] {
     .map((row) => row.id);
 }
 
+// A literal: with a parameter SQLite plans the statement anew at each use, as the partial index depends on its value.
 const shownAt = statement((tx) =>
   tx
     .select({ id: databaseProjectLinks.database_project_id })
@@ -146,7 +147,7 @@ const shownAt = statement((tx) =>
     .where(
       and(
         eq(databaseProjectLinks.project_id, sql.placeholder('project_id')),
-        eq(databaseProjectLinks.is_shown, true),
+        sql`${databaseProjectLinks.is_shown} = 1`,
       ),
     )
     .prepare(),
