@@ -10,17 +10,21 @@ import {
   percentile,
   type Row,
   rate,
+  request,
   row,
   type Satchel,
   scratchDir,
   spawnListening,
   startSatchel,
+  within,
 } from './harness.ts';
 
 const ACCEPTED = 3_000;
 const DRAINED = 5_000;
 const BACKLOG = 50_000;
 const RESETS = 10;
+/** A drain that has not ended by then has stalled. */
+const DRAIN_LIMIT_MS = 90_000;
 const HTML = '<p>Hello there, your order 1234567 is on its way.</p>'.repeat(10);
 const TEXT = 'Hello there, your order 1234567 is on its way.\n'.repeat(10);
 
@@ -45,8 +49,8 @@ async function startSink(): Promise<Sink> {
   const [, url = '', port = ''] = /(\S+) smtp (\d+)/.exec(new TextDecoder().decode(value)) ?? [];
   return {
     port,
-    state: async () => (await (await fetch(url)).json()) as SinkState,
-    reset: () => fetch(url, { method: 'DELETE' }),
+    state: async () => (await (await request(url)).json()) as SinkState,
+    reset: () => request(url, { method: 'DELETE' }),
     async stop() {
       child.kill('SIGKILL');
       await child.exited;
@@ -64,7 +68,7 @@ async function addMailbox(satchel: Satchel, port: number | string): Promise<void
 }
 
 function send(satchel: Satchel, key: string, body: Record<string, unknown>): Promise<Response> {
-  return fetch(`${satchel.url}/api/v1/emails/send`, {
+  return request(`${satchel.url}/api/v1/emails/send`, {
     method: 'POST',
     headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
@@ -91,7 +95,7 @@ async function measureAcceptance(): Promise<Row[]> {
     body_html: HTML.replace('1234567', '{{ n }}'),
     body_text: TEXT.replace('1234567', '{{ n }}'),
   };
-  const made = await fetch(`${satchel.url}/api/v1/emails/templates`, {
+  const made = await request(`${satchel.url}/api/v1/emails/templates`, {
     method: 'POST',
     headers: { 'X-API-Key': key },
     body: JSON.stringify(template),
@@ -105,7 +109,7 @@ async function measureAcceptance(): Promise<Row[]> {
   ]);
   const raw = () => load(ACCEPTED, 202, (n) => send(satchel, key, orderMail(n)));
   const bare = () =>
-    load(ACCEPTED, 202, (n) => fetch(baseline.url, { method: 'POST', body: JSON.stringify(orderMail(n)) }));
+    load(ACCEPTED, 202, (n) => request(baseline.url, { method: 'POST', body: JSON.stringify(orderMail(n)) }));
   const templated = () =>
     load(ACCEPTED, 202, (n) =>
       send(satchel, key, { to: `user${n}@example.org`, template: 'order', variables: { n } }),
@@ -141,9 +145,11 @@ async function scheduleMails(satchel: Satchel, key: string, count: number, in_ms
 }
 
 async function waitFor(sink: Sink, count: number): Promise<SinkState> {
+  const give_up_at = Date.now() + DRAIN_LIMIT_MS;
   for (;;) {
     const state = await sink.state();
     if (state.count >= count) return state;
+    if (Date.now() > give_up_at) throw new Error(`the sink got ${state.count} of ${count} mails and no more`);
     await Bun.sleep(100);
   }
 }
@@ -153,7 +159,7 @@ async function measureDrain(): Promise<Row[]> {
   const satchel = await startSatchel();
   const key = await makeKey(satchel);
   await addMailbox(satchel, sink.port);
-  const list = () => fetch(`${satchel.url}/api/v1/objects`, { headers: { 'X-API-Key': key } });
+  const list = () => request(`${satchel.url}/api/v1/objects`, { headers: { 'X-API-Key': key } });
   await latencies(300, list);
   const idle = percentile(await latencies(500, list, 2), 0.99);
   const during: number[] = [];
@@ -164,7 +170,9 @@ async function measureDrain(): Promise<Row[]> {
     await Bun.sleep(Math.max(0, due - Date.now()));
     const watched: number[] = [];
     let state = await sink.state();
+    const give_up_at = Date.now() + DRAIN_LIMIT_MS;
     while (state.count < DRAINED) {
+      if (Date.now() > give_up_at) throw new Error(`the queue stalled after ${state.count} mails`);
       watched.push(...(await latencies(20, list, 2)));
       state = await sink.state();
     }
@@ -180,7 +188,7 @@ async function measureDrain(): Promise<Row[]> {
       String(DRAINED),
       ...dkim,
     ]);
-    await child.exited;
+    await within(DRAIN_LIMIT_MS, 'the bare pool', child.exited);
     return speedOf(await waitFor(sink, DRAINED));
   };
   const plain = await compare(ours, bare([]));
@@ -216,7 +224,7 @@ async function measureBacklog(): Promise<Row[]> {
   const key = await makeKey(satchel, 'bulk');
   const other = await makeKey(satchel, 'other');
   await addMailbox(satchel, sink.port);
-  const list = () => fetch(`${satchel.url}/api/v1/objects`, { headers: { 'X-API-Key': other } });
+  const list = () => request(`${satchel.url}/api/v1/objects`, { headers: { 'X-API-Key': other } });
   await latencies(300, list);
   const idle = percentile(await latencies(500, list, 2), 0.99);
   const due = await scheduleMails(satchel, key, BACKLOG, 45_000);

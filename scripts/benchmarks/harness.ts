@@ -7,6 +7,12 @@ import type { Subprocess } from 'bun';
 export const BINARY = resolve(import.meta.dir, '../../dist/satchel');
 const REPEATS = 3;
 const CONCURRENCY = 32;
+/** A request that takes this long hangs: the benchmark must say so instead of waiting with it. */
+const REQUEST_LIMIT_MS = 20_000;
+/** Satchel lets mails in hand finish before it ends. */
+const STOP_LIMIT_MS = 60_000;
+/** What a group may take in all. */
+const GROUP_LIMIT_MS = 15 * 60_000;
 
 /** One row of the report: `ratio` is ours over the baseline in the direction that `target` speaks of. */
 export interface Row {
@@ -84,7 +90,11 @@ export async function spawnListening(
   const reader = child.stdout.getReader();
   let text = '';
   while (!text.includes('\n')) {
-    const { done, value } = await reader.read();
+    const { done, value } = await within(
+      REQUEST_LIMIT_MS,
+      `the start of ${command.join(' ')}`,
+      reader.read(),
+    );
     if (done) throw new Error(`${command.join(' ')} ended before it listened: ${text}`);
     text += new TextDecoder().decode(value);
   }
@@ -95,7 +105,7 @@ export async function spawnListening(
     child,
     async stop() {
       child.kill('SIGTERM');
-      await child.exited;
+      await within(STOP_LIMIT_MS, `the end of ${command.join(' ')}`, child.exited);
       processes.delete(child);
     },
   };
@@ -151,11 +161,33 @@ export async function makeKey(satchel: Pick<Satchel, 'cli'>, slug = 'bench'): Pr
   return String(key.plaintext_key);
 }
 
+/** As fetch, but never waits longer than a request may take. */
+export function request(url: string, init: RequestInit = {}): Promise<Response> {
+  return fetch(url, { ...init, signal: AbortSignal.timeout(REQUEST_LIMIT_MS) });
+}
+
+/** `work`, or an error once it has taken longer than `limit_ms`. */
+export async function within<T>(limit_ms: number, what: string, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const give_up = () => reject(new Error(`${what} took longer than ${limit_ms / 1000} s`));
+  const timer = setTimeout(give_up, limit_ms);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A group's rows, or an error when it takes longer than any group should. */
+export function limitGroup<T>(name: string, work: Promise<T>): Promise<T> {
+  return within(GROUP_LIMIT_MS, `the group ${name}`, work);
+}
+
 /** Runs `total` requests, `concurrency` at a time, and returns how many a second were answered with `status`. */
 export async function load(
   total: number,
   status: number,
-  request: (n: number) => Promise<Response>,
+  ask: (n: number) => Promise<Response>,
   concurrency = CONCURRENCY,
 ): Promise<number> {
   let next = 0;
@@ -163,7 +195,7 @@ export async function load(
   const worker = async (): Promise<void> => {
     while (next < total) {
       const n = next++;
-      const response = await request(n);
+      const response = await within(REQUEST_LIMIT_MS, 'a request', ask(n));
       if (response.status !== status)
         throw new Error(`expected ${status}, got ${response.status}: ${await response.text()}`);
       await response.arrayBuffer();
@@ -176,13 +208,13 @@ export async function load(
 /** Milliseconds that each of `count` requests took, one after the other, `pause_ms` apart. */
 export async function latencies(
   count: number,
-  request: () => Promise<Response>,
+  ask: () => Promise<Response>,
   pause_ms = 0,
 ): Promise<number[]> {
   const taken: number[] = [];
   for (let n = 0; n < count; n += 1) {
     const started = performance.now();
-    const response = await request();
+    const response = await within(REQUEST_LIMIT_MS, 'a request', ask());
     await response.arrayBuffer();
     if (!response.ok) throw new Error(`list answered ${response.status}`);
     taken.push(performance.now() - started);
