@@ -172,10 +172,9 @@ async function download(
 type DownloadDeps = ObjectRoutesDeps & { cache: BlobCache };
 
 async function serveObject(deps: DownloadDeps, ctx: RequestContext, row: ObjectRow): Promise<Response> {
+  // Asked for cached bytes too: what is gone from the disk is gone, whatever memory still holds.
+  if (!existsSync(deps.objects.pathOf(row.public_id))) throw bytesMissing(deps.logger, row.public_id);
   const cached = await deps.cache.get(row.public_id, row.size_bytes);
-  if (!cached && !existsSync(deps.objects.pathOf(row.public_id))) {
-    throw bytesMissing(deps.logger, row.public_id);
-  }
   const { method, headers: asked } = ctx.request;
   const etag = `"${row.sha256}"`;
   const verdict = evaluateRequest({

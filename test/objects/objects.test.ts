@@ -419,6 +419,8 @@ describe('download', () => {
 
   test('a row whose bytes are gone is 404', async () => {
     const id = await stored({ visibility: 'public' });
+    expect((await get(id)).status).toBe(200);
+    expect((await get(id)).status).toBe(200);
     for (const file of filesOnDisk()) if (file.endsWith(id)) rmSync(file);
     expectRefused(await get(id), 404);
     expect(app.logs()).toContain('stored file missing');
