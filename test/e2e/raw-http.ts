@@ -18,6 +18,7 @@ export class RawConnection {
   #received: Buffer = Buffer.alloc(0);
   #is_over = false;
   #wake: () => void = () => {};
+  readonly #sending = new Set<() => void>();
 
   private constructor(socket: Socket) {
     this.socket = socket;
@@ -28,6 +29,7 @@ export class RawConnection {
     const end = () => {
       this.#is_over = true;
       this.#wake();
+      for (const giveUp of this.#sending) giveUp();
     };
     socket.on('end', end);
     socket.on('close', end);
@@ -52,8 +54,12 @@ export class RawConnection {
   send(bytes: string | Uint8Array): Promise<void> {
     return new Promise((resolve) => {
       if (this.socket.destroyed || !this.socket.writable) return resolve();
-      this.socket.once('close', () => resolve());
-      this.socket.write(bytes, () => resolve());
+      const done = () => {
+        this.#sending.delete(done);
+        resolve();
+      };
+      this.#sending.add(done);
+      this.socket.write(bytes, done);
     });
   }
 
