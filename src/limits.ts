@@ -121,7 +121,7 @@ export const MAX_FORM_FIELD_BYTES = 16 * 1024;
 /** What an upload's body may have besides the file: its other fields, headers and boundaries. */
 export const MAX_FORM_OVERHEAD_BYTES = 1024 * 1024;
 /** Bytes of an upload collected before one write; larger pieces gained nothing when measured and cost memory. */
-export const BLOB_WRITE_BYTES = 512 * 1024;
+export const BLOB_WRITE_BYTES = 256 * 1024;
 /** A write up to this size goes straight into the page cache, which is quicker than a trip to the thread pool. */
 export const BLOB_INLINE_WRITE_BYTES = 64 * 1024;
 /** Chunks from this size on are written from where they are; smaller ones are copied together first. */
