@@ -1,5 +1,5 @@
 /** Idempotency-Key: the first 2xx answer to a request is kept with its key and given again to the same request. */
-import { and, eq, lt, sql } from 'drizzle-orm';
+import { and, eq, gt, lt, or, sql } from 'drizzle-orm';
 import { conflict, invalid } from '../errors.ts';
 import { IDEMPOTENCY_RETENTION_MS, MAX_IDEMPOTENCY_KEY_CHARS } from '../limits.ts';
 import type { Clock } from './clock.ts';
@@ -92,7 +92,8 @@ export class Idempotency {
         ),
       )
       .get();
-    const is_valid = row !== undefined && now - row.created_at < IDEMPOTENCY_RETENTION_MS;
+    // Kept by a clock that was ahead and has been set right, an answer must not stay for longer than the retention.
+    const is_valid = row !== undefined && Math.abs(now - row.created_at) < IDEMPOTENCY_RETENTION_MS;
     if (is_valid && row.request_hash !== request.request_hash) {
       throw conflict('This Idempotency-Key was used for another request. Use a new key for a new request.');
     }
@@ -123,12 +124,18 @@ export class Idempotency {
 
   /** Forgets answers older than their retention; returns how many there were. */
   sweep(): Promise<number> {
-    const before = this.#clock.now() - IDEMPOTENCY_RETENTION_MS;
+    const now = this.#clock.now();
+    const { created_at } = idempotentAnswers;
     return this.#database.write(
       (tx) =>
         tx
           .delete(idempotentAnswers)
-          .where(lt(idempotentAnswers.created_at, before))
+          .where(
+            or(
+              lt(created_at, now - IDEMPOTENCY_RETENTION_MS),
+              gt(created_at, now + IDEMPOTENCY_RETENTION_MS),
+            ),
+          )
           .returning({ id: idempotentAnswers.api_key_id })
           .all().length,
     );

@@ -32,8 +32,7 @@ export class RateLimiter {
     const now = this.#clock.now();
     this.#sweep(now);
     let window = this.#windows.get(caller);
-    // A clock that was set back must not leave a caller waiting for a window of the old time.
-    if (!window || now >= window.ends_at_ms || window.ends_at_ms - now > RATE_WINDOW_MS) {
+    if (!window || !isCurrent(window, now)) {
       window = { ends_at_ms: now + RATE_WINDOW_MS, used: 0 };
       this.#windows.set(caller, window);
     }
@@ -51,7 +50,7 @@ export class RateLimiter {
   peek(caller: string, limit: number): RateState {
     const now = this.#clock.now();
     const window = this.#windows.get(caller);
-    if (!window || now >= window.ends_at_ms)
+    if (!window || !isCurrent(window, now))
       return { limit, remaining: limit, reset_s: RATE_WINDOW_MS / 1000 };
     return {
       limit,
@@ -64,7 +63,12 @@ export class RateLimiter {
     if (now < this.#next_sweep_ms && this.#next_sweep_ms - now <= RATE_WINDOW_MS) return;
     this.#next_sweep_ms = now + RATE_WINDOW_MS;
     for (const [caller, window] of this.#windows) {
-      if (now >= window.ends_at_ms) this.#windows.delete(caller);
+      if (!isCurrent(window, now)) this.#windows.delete(caller);
     }
   }
+}
+
+/** A clock that was set back must not leave a caller waiting for a window of the old time. */
+function isCurrent(window: Window, now: number): boolean {
+  return now < window.ends_at_ms && window.ends_at_ms - now <= RATE_WINDOW_MS;
 }
