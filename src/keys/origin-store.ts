@@ -54,13 +54,17 @@ export interface OriginValues {
 
 /* --- Origins of one key ---------------------------------------------------------------------------------------- */
 
-export function listOrigins(read: Tx, api_key_id: number): OriginRow[] {
-  return read
+const originsOfKey = statement((tx) =>
+  tx
     .select()
     .from(keyOrigins)
-    .where(eq(keyOrigins.api_key_id, api_key_id))
+    .where(eq(keyOrigins.api_key_id, sql.placeholder('api_key_id')))
     .orderBy(desc(keyOrigins.id))
-    .all();
+    .prepare(),
+);
+
+export function listOrigins(read: Tx, api_key_id: number): OriginRow[] {
+  return originsOfKey(read).all({ api_key_id });
 }
 
 const originCount = statement((tx) =>
@@ -123,14 +127,18 @@ export function deleteOrigin(tx: Tx, id: number): OriginRow | null {
 
 /* --- Global origins -------------------------------------------------------------------------------------------- */
 
-/** The active ones, newest first. */
-export function listGlobalOrigins(read: Tx): GlobalOriginRow[] {
-  return read
+const activeGlobal = statement((tx) =>
+  tx
     .select()
     .from(globalOrigins)
     .where(eq(globalOrigins.is_active, true))
     .orderBy(desc(globalOrigins.id))
-    .all();
+    .prepare(),
+);
+
+/** The active ones, newest first. */
+export function listGlobalOrigins(read: Tx): GlobalOriginRow[] {
+  return activeGlobal(read).all();
 }
 
 export function findGlobalOriginByValue(

@@ -41,8 +41,16 @@ export function findKeyByHash(read: Tx, hash: string): KeyRow | null {
   };
 }
 
+const byId = statement((tx) =>
+  tx
+    .select()
+    .from(apiKeys)
+    .where(eq(apiKeys.id, sql.placeholder('id')))
+    .prepare(),
+);
+
 export function findKey(read: Tx, id: number): KeyRow | null {
-  return read.select().from(apiKeys).where(eq(apiKeys.id, id)).get() ?? null;
+  return byId(read).get({ id }) ?? null;
 }
 
 const abbreviated = statement((tx) => {
@@ -60,16 +68,20 @@ export function listAbbreviated(read: Tx, project_id: number): AbbreviatedKey[] 
   return abbreviated(read).all({ project_id });
 }
 
-/** Keys of a project, newest first; all of them for a limit of -1. */
-export function listKeys(read: Tx, project_id: number, page: { limit: number; offset: number }): KeyRow[] {
-  return read
+const ofProject = statement((tx) =>
+  tx
     .select()
     .from(apiKeys)
-    .where(eq(apiKeys.project_id, project_id))
+    .where(eq(apiKeys.project_id, sql.placeholder('project_id')))
     .orderBy(desc(apiKeys.id))
-    .limit(page.limit)
-    .offset(page.offset)
-    .all();
+    .limit(sql.placeholder('limit'))
+    .offset(sql.placeholder('offset'))
+    .prepare(),
+);
+
+/** Keys of a project, newest first; all of them for a limit of -1. */
+export function listKeys(read: Tx, project_id: number, page: { limit: number; offset: number }): KeyRow[] {
+  return ofProject(read).all({ project_id, ...page });
 }
 
 export function countKeys(read: Tx, project_id: number): number {
