@@ -60,7 +60,8 @@ function textLine(level: LogLevel, message: string, fields: LogFields, clock: Cl
   const time = new Date(clock.now()).toISOString().slice(11, 23);
   let line = `${time} ${level.toUpperCase().padEnd(5)} ${oneLine(message)}`;
   for (const [name, value] of Object.entries(fields)) {
-    if (value !== undefined) line += ` ${name}=${typeof value === 'string' ? quoteIfNeeded(value) : value}`;
+    if (value !== undefined && value !== null)
+      line += ` ${name}=${typeof value === 'string' ? quoteIfNeeded(value) : value}`;
   }
   return line;
 }

@@ -11,6 +11,7 @@ import { registerKeyCommands } from '../../src/keys/cli.ts';
 import { registerOperationCommands } from '../../src/operations/cli.ts';
 import { Cli } from '../../src/platform/cli.ts';
 import { systemClock } from '../../src/platform/clock.ts';
+import { createLogger } from '../../src/platform/logger.ts';
 import { registerProjectCommands } from '../../src/projects/cli.ts';
 import { registerDomainCommands } from '../../src/sending-domains/cli.ts';
 import { registerMailboxCommands } from '../../src/sending-domains/mailbox-cli.ts';
@@ -111,4 +112,13 @@ test('the audit trail names the account that ran a verb, not what USER says', as
     .find((each) => each.split(':')[2] === String(userInfo().uid));
   if (line === undefined) return;
   expect(JSON.stringify(events)).toContain(`"${line.split(':')[0]}"`);
+});
+
+test('a log for people leaves out what there is nothing to say of', () => {
+  const lines: string[] = [];
+  const options = { level: 'info', format: 'text', clock: systemClock } as const;
+  const logger = createLogger({ ...options, write: (text) => lines.push(text) });
+  logger.info('request', { caller: null, status: 404 });
+  logger.flush();
+  expect(lines.join('')).toMatch(/INFO {2}request status=404\n$/);
 });
