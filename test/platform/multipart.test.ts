@@ -286,7 +286,7 @@ describe('a slow client', () => {
   });
 
   test('with a small body, which is taken in one piece, is refused at its deadline', async () => {
-    const headers = { 'content-length': '500' };
+    const headers = { ...FORM, 'content-length': '500' };
     const { _: messages } = await refusalOf(read(stalled(), { headers, deadline_ms: 20 }));
     expect(messages?.[0]).toMatch(/it was not complete within 1 s, which is the time-out/);
   });
