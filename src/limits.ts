@@ -60,15 +60,13 @@ export const JOB_GATHER_MS = 4;
 export const JOB_RETENTION_MS = 30 * 86_400_000;
 /** setTimeout overflows past 2^31 ms; a longer sleep is cut into pieces of at most this, which also notices a clock that jumped. */
 export const JOB_MAX_SLEEP_MS = 60_000;
-/** Another process (the CLI) may have enqueued work: PRAGMA data_version, a read of shared memory, is compared this often. */
-export const OTHER_PROCESS_CHECK_MS = 250;
 
 /* --- Database ------------------------------------------------------------------------------------------------- */
 
 /** The CLI's transactions are short; waiting longer means something is wrong. */
 export const BUSY_TIMEOUT_MS = 5_000;
-/** 16 MiB of WAL. A checkpoint copies and syncs while every write waits, and SQLite's own 1,000 pages have it do so four times as often. */
-export const WAL_CHECKPOINT_PAGES = 4_000;
+/** Changes run for this long before they are committed and requests get a turn; one change is never cut. */
+export const WRITE_SLICE_MS = 1.5;
 /** Retry-After while the disk is full or failing: somebody has to make room. */
 export const DISK_RETRY_AFTER_S = 30;
 /** Below this many free bytes health says `degraded`: SQLite's WAL needs some to commit at all. */
@@ -216,6 +214,9 @@ export const MAX_SMTP_RESPONSE_CHARS = 1_000;
 export const MAX_USER_AGENT_CHARS = 500;
 /** Rows that `email captured` lists. */
 export const CAPTURED_LIST_ROWS = 100;
+
+/** When threads that mail has started are told to stand back: once it works, and once its helpers do. */
+export const MAILER_PRIORITY_AFTER_MS: readonly number[] = [100, 2_000];
 
 /* --- DNS ------------------------------------------------------------------------------------------------------ */
 

@@ -3,7 +3,8 @@ import { SQLiteError, Database as Sqlite, type Statement } from 'bun:sqlite';
 import { chmodSync } from 'node:fs';
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../errors.ts';
-import { BUSY_TIMEOUT_MS, DISK_RETRY_AFTER_S, WAL_CHECKPOINT_PAGES } from '../limits.ts';
+import { BUSY_TIMEOUT_MS, DISK_RETRY_AFTER_S, WRITE_SLICE_MS } from '../limits.ts';
+import { monotonicMs } from './clock.ts';
 
 /** A connection to query: in a `write()` it sees that transaction, `Database.read` sees what is committed. */
 export type Tx = BunSQLiteDatabase<Record<string, never>> & { $client: Sqlite };
@@ -48,7 +49,6 @@ function openConnection(path: string, options: { create: boolean; query_only: bo
   sqlite.run('PRAGMA synchronous = FULL');
   sqlite.run('PRAGMA foreign_keys = ON');
   sqlite.run('PRAGMA temp_store = MEMORY');
-  sqlite.run(`PRAGMA wal_autocheckpoint = ${WAL_CHECKPOINT_PAGES}`);
   // A WAL that one burst made large is cut back at the next checkpoint instead of keeping the disk space.
   sqlite.run(`PRAGMA journal_size_limit = ${64 * 1024 * 1024}`);
   if (options.query_only) sqlite.run('PRAGMA query_only = ON');
@@ -169,23 +169,30 @@ class GroupCommitDatabase implements Database {
 
   close(): Promise<void> {
     this.#is_closed = true;
-    this.#flush();
+    while (this.#queue.length > 0) this.#flush();
     this.#reader.close();
     this.#writer.close();
     return Promise.resolve();
   }
 
-  /** One transaction for all that is queued. Nobody is told of success before the commit is on disk. */
+  /**
+   * One transaction for what is queued, up to a slice of time: the rest goes into the next, once requests that came
+   * meanwhile had their turn. Nobody is told of success before the commit is on disk.
+   */
   #flush(): void {
     this.#is_scheduled = false;
-    const group = this.#queue;
-    if (group.length === 0) return;
+    const waiting = this.#queue;
+    if (waiting.length === 0) return;
     this.#queue = [];
+    const group: QueuedChange[] = [];
     const done: QueuedChange[] = [];
     const refused: { change: QueuedChange; error: unknown }[] = [];
     try {
       this.#steps.begin.run();
-      for (const change of group) {
+      const ends_ms = monotonicMs() + WRITE_SLICE_MS;
+      for (const change of waiting) {
+        if (group.length > 0 && monotonicMs() >= ends_ms) break;
+        group.push(change);
         const error = this.#runInSavepoint(change);
         if (error === null) done.push(change);
         else refused.push({ change, error: error.reason });
@@ -197,11 +204,19 @@ class GroupCommitDatabase implements Database {
       this.#is_failing = isDiskFailure(error);
       if (this.#writer.inTransaction) this.#writer.run('ROLLBACK');
       const reason = explain(error);
-      for (const change of group) change.reject(reason);
+      for (const change of waiting) change.reject(reason);
       return;
     }
+    if (group.length < waiting.length) this.#requeue(waiting.slice(group.length));
     for (const { change, error } of refused) change.reject(explain(error));
     for (const change of done) change.resolve(undefined);
+  }
+
+  #requeue(changes: QueuedChange[]): void {
+    this.#queue = [...changes, ...this.#queue];
+    if (this.#is_scheduled) return;
+    this.#is_scheduled = true;
+    setImmediate(() => this.#flush());
   }
 
   /** Null when the change stands, else why it was undone. Throws when SQLite gave up the whole transaction. */

@@ -11,6 +11,7 @@ import type {
   SmtpRoute,
 } from './mail-types.ts';
 import { interruptedOutcome } from './smtp-outcome.ts';
+import { yieldToEventLoop } from './thread-priority.ts';
 
 export interface Mailer {
   /**
@@ -146,6 +147,7 @@ class WorkerMailer implements Mailer {
     this.#worker = worker;
     this.#outbox = [{ op: 'configure', deadlines: { ...DEADLINES, ...this.#options.deadlines } }];
     queueMicrotask(() => worker.postMessage(this.#outbox.splice(0)));
+    for (const after_ms of limits.MAILER_PRIORITY_AFTER_MS) setTimeout(yieldToEventLoop, after_ms).unref();
     return worker;
   }
 
