@@ -48,6 +48,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
       ip: deps.clientIp(peer, request.headers.get('x-forwarded-for')),
       user_agent: request.headers.get('user-agent'),
       keepOpen: () => server?.timeout(original, 0),
+      closeWhenIdle: () => server?.timeout(original, IDLE_TIMEOUT_S),
     };
   };
 

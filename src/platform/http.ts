@@ -57,6 +57,8 @@ export interface RequestContext {
   readonly user_agent: string | null;
   /** Lifts the server's idle time-out for a body or an answer that takes its time. */
   keepOpen(): void;
+  /** Puts the idle time-out back: a client that was refused must not hold its connection by saying nothing. */
+  closeWhenIdle(): void;
 }
 
 /** An answer with another status than the route's own, or with headers. */
@@ -300,6 +302,7 @@ export async function answer(route: Route, ctx: RequestContext, deps: HttpDeps):
   try {
     response = toResponse(route, await route.run(ctx, deps, trace), ctx);
   } catch (error) {
+    ctx.closeWhenIdle();
     response = failureResponse(route.family, error, ctx, deps.logger);
   }
   finishHeaders(response.headers, route.plane, ctx, trace);
