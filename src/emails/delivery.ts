@@ -372,10 +372,15 @@ export function emailIdOf(job: JobRow): string {
   return isPlainObject(payload) && typeof payload.email_id === 'string' ? payload.email_id : '';
 }
 
-/** Everybody who gets a copy, once. */
+/** Everybody who gets a copy, once: no mailbox in use tells addresses apart by their case. */
 export function recipientsOf(email: Pick<DueEmail, 'to_email' | 'cc' | 'bcc'>): string[] {
   if (email.cc.length === 0 && email.bcc.length === 0) return [email.to_email];
-  return [...new Set([email.to_email, ...email.cc, ...email.bcc])];
+  const by_address = new Map<string, string>();
+  for (const address of [email.to_email, ...email.cc, ...email.bcc]) {
+    const key = address.toLowerCase();
+    if (!by_address.has(key)) by_address.set(key, address);
+  }
+  return [...by_address.values()];
 }
 
 function over(

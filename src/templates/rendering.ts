@@ -79,6 +79,21 @@ export function renderMail(compiled: CompiledMail, variables: Variables, rules: 
   return mail;
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
+const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
+
+/** Throws AppError `invalid` for a mail that its values left without a subject or a body, or unfit for a header. */
+export function refuseUnsendable(mail: RenderedMail): void {
+  const errors: FieldErrors = {};
+  const filled = 'once its placeholders are filled in';
+  if (mail.subject.trim() === '') errors.subject = [`must not be empty ${filled}`];
+  else if (CONTROL.test(mail.subject)) errors.subject = [`must have no control characters ${filled}`];
+  if (!mail.body_html?.trim() && !mail.body_text?.trim()) {
+    errors[mail.body_html === null ? 'body_text' : 'body_html'] = [`must not be empty ${filled}`];
+  }
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+}
+
 /** As `renderMail`, but a placeholder without a fitting value stays where it is. Throws for what is too long alone. */
 export function previewMail(compiled: CompiledMail, variables: Variables, rules: RenderRules): PreviewedMail {
   const missing = new Set(missingRequired(compiled.declared, variables));

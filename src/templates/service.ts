@@ -12,6 +12,7 @@ import {
   type PreviewedMail,
   previewMail,
   type RenderedMail,
+  refuseUnsendable,
   renderMail,
 } from './rendering.ts';
 import {
@@ -180,7 +181,9 @@ export class Templates {
     const refusal = refusalOf(state);
     if (refusal !== null || !state) throw invalid({ template: [refusal ?? UNKNOWN] });
     const compiled = this.#compiled.get(state.id, state.updated_at) ?? this.#compile(project_id, slug);
-    return renderMail(compiled, variables, { max_body_bytes: this.#max_body_bytes });
+    const mail = renderMail(compiled, variables, { max_body_bytes: this.#max_body_bytes });
+    refuseUnsendable(mail);
+    return mail;
   }
 
   /**

@@ -1,5 +1,6 @@
 /** Delivery against relays that take, refuse, defer, hang up or are not there; and what the log says of it. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { recipientsOf } from '../../src/emails/delivery.ts';
 import { actor } from '../helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
 import { addDomain, addMailbox, RELAY_DOWN_PORT, rows, type Sender, startSender } from './setup.ts';
@@ -28,6 +29,11 @@ async function sendAndSettle(
   await sender.settle();
   return { id: body.id, job_id: body.job_id };
 }
+
+test('an address that stands in several fields, however its case, gets one copy', () => {
+  const mail = { to_email: 'Ann@x.example', cc: ['ann@x.example', 'bob@x.example'], bcc: ['BOB@x.example'] };
+  expect(recipientsOf(mail)).toEqual(['Ann@x.example', 'bob@x.example']);
+});
 
 describe('retries', () => {
   test('a deferred mail is tried three times, after exactly 15 and 60 seconds, and then fails', async () => {

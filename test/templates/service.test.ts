@@ -46,6 +46,19 @@ function refusalOf(call: () => unknown): unknown {
 }
 
 describe('renderForSend', () => {
+  test('refuses a mail whose values leave it without a subject or a body, or put control characters there', async () => {
+    const slug = await create({ subject: '{{ name }}', body_text: '{{ body }}' });
+    const refused = (name: string, body: string) =>
+      refusalOf(() => templates.renderForSend(1, slug, { name, body }));
+    expect(refused(' ', '')).toEqual({
+      subject: ['must not be empty once its placeholders are filled in'],
+      body_text: ['must not be empty once its placeholders are filled in'],
+    });
+    expect(refused('a\u0000b', 'x')).toEqual({
+      subject: ['must have no control characters once its placeholders are filled in'],
+    });
+  });
+
   test('fills the subject in plain text, HTML escaped, and leaves an absent body absent', async () => {
     const slug = await create({ body_html: '<b>{{ name }}</b>', body_text: null });
     expect(templates.renderForSend(1, slug, { name: '<A&B>\r\nBcc: x@example.com' })).toEqual({
