@@ -1,7 +1,7 @@
-/** The compiled executable, as its users run it: commands, a server, kills. Everything started is ended after the tests. */
+/** The compiled executable, as its users run it: commands, a server, kills. Everything started is ended after the file. */
+import { afterAll } from 'bun:test';
 import { join } from 'node:path';
 import { isPlainObject } from '../../src/platform/schema.ts';
-import { atEnd } from '../cleanup.ts';
 
 export const BINARY = join(import.meta.dir, '../../dist/satchel');
 
@@ -57,6 +57,11 @@ export interface Server {
   exited: Promise<number>;
 }
 
+const servers = new Set<Server>();
+afterAll(async () => {
+  for (const server of servers) await server.end('SIGKILL');
+});
+
 /** Starts a server on a port of the system's choice; throws with what it printed when it ends before it listens. */
 export async function startServer(
   data_dir: string,
@@ -87,11 +92,12 @@ export async function startServer(
     exited: child.exited,
     signal: (signal) => child.kill(signal),
     async end(signal) {
+      servers.delete(server);
       child.kill(signal);
       return child.exited;
     },
   };
-  atEnd(() => server.end('SIGKILL'));
+  servers.add(server);
   return server;
 }
 
