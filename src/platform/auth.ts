@@ -61,7 +61,8 @@ export interface Actor {
 export function requirePermissions(caller: KeyCaller, needed: readonly Permission[]): void {
   for (const permission of needed) {
     if (!caller.permissions.has(permission)) {
-      throw forbidden(`This API key lacks the permission '${permission}'. An admin can give it on the key.`);
+      const name = permission === 'email_marketing' ? 'can_manage_email_marketing' : permission;
+      throw forbidden(`This API key lacks the permission '${name}'. An admin can give it on the key.`);
     }
   }
 }

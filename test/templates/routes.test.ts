@@ -193,6 +193,8 @@ describe('POST /emails/templates', () => {
   test('takes a marketing template only from a key that manages marketing', async () => {
     const refused = await call('POST', '', 'full', { ...VALID, slug: 'promo', is_marketing: true });
     expect(refused.status).toBe(403);
+    // By the name that the key's own field has.
+    expect(refused.body.message).toContain("'can_manage_email_marketing'");
     expect((await call('GET', '/promo', 'read')).status).toBe(404);
     expect(
       await create({ slug: 'promo', is_marketing: true, layout: 'marketing' }, 'marketing'),
