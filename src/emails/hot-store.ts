@@ -155,7 +155,7 @@ const due = statement((tx) =>
     SELECT e.id, e.project_id, e.source, e.is_test, e.status, e.requested_domain, e.mailbox_id, e.quota_day,
       e.from_name, e.to_email, e.to_name, e.cc, e.bcc, e.reply_to, e.subject, e.attachments, e.headers, e.message_id,
       e.taken, e.refused, e.attempts, e.created_at, e.scheduled_at, b.body_html, b.body_text
-    FROM emails e LEFT JOIN email_bodies b ON b.email_id = e.id WHERE e.id = ?`),
+    FROM emails e LEFT JOIN email_bodies b ON b.email_id = e.id WHERE e.id = +?`),
 );
 
 /** What this module's own statements have written as JSON. */

@@ -13,7 +13,10 @@ export type Tx = BunSQLiteDatabase<Record<string, never>> & { $client: Sqlite };
 type AsynchronousChange = 'a change must be synchronous';
 
 export interface Database {
-  /** Committed state. Refuses changes. */
+  /**
+   * Committed state; refuses changes. All that is read in one turn of the event loop is read from one snapshot, which
+   * this connection's own commits end: taking and releasing SQLite's locks costs more than most reads.
+   */
   readonly read: Tx;
   /**
    * Runs `change` in a savepoint of the next shared transaction and resolves once the commit that carries it is on
@@ -108,12 +111,15 @@ export function openDatabase(path: string, options: { create: boolean }): Databa
 }
 
 class GroupCommitDatabase implements Database {
-  readonly read: Tx;
+  readonly #read: Tx;
   readonly #tx: Tx;
   readonly #writer: Sqlite;
   readonly #reader: Sqlite;
   /** Prepared once: run thousands of times a second, their parsing would show. */
   readonly #steps: Record<'begin' | 'commit' | 'save' | 'release' | 'undo', Statement>;
+  readonly #snapshot: Record<'begin' | 'end', Statement>;
+  #has_snapshot = false;
+  #ends_snapshot = false;
   #queue: QueuedChange[] = [];
   #is_scheduled = false;
   #is_failing = false;
@@ -131,7 +137,29 @@ class GroupCommitDatabase implements Database {
       release: writer.query('RELEASE change'),
       undo: writer.query('ROLLBACK TO change'),
     };
-    this.read = drizzle({ client: reader });
+    this.#snapshot = { begin: reader.query('BEGIN'), end: reader.query('COMMIT') };
+    this.#read = drizzle({ client: reader });
+  }
+
+  get read(): Tx {
+    if (!this.#has_snapshot && !this.#is_closed) {
+      this.#snapshot.begin.run();
+      this.#has_snapshot = true;
+      if (!this.#ends_snapshot) {
+        this.#ends_snapshot = true;
+        setImmediate(() => {
+          this.#ends_snapshot = false;
+          this.#endSnapshot();
+        });
+      }
+    }
+    return this.#read;
+  }
+
+  #endSnapshot(): void {
+    if (!this.#has_snapshot) return;
+    this.#has_snapshot = false;
+    this.#snapshot.end.run();
   }
 
   write<T>(change: (tx: Tx) => T, ..._refusal: unknown[]): Promise<T> {
@@ -155,6 +183,7 @@ class GroupCommitDatabase implements Database {
   }
 
   dataVersion(): number {
+    this.#endSnapshot();
     const value = this.#reader.query('PRAGMA data_version').values()[0]?.[0];
     return typeof value === 'number' ? value : 0;
   }
@@ -170,6 +199,7 @@ class GroupCommitDatabase implements Database {
   close(): Promise<void> {
     this.#is_closed = true;
     while (this.#queue.length > 0) this.#flush();
+    this.#endSnapshot();
     this.#reader.close();
     this.#writer.close();
     return Promise.resolve();
@@ -187,6 +217,8 @@ class GroupCommitDatabase implements Database {
     const group: QueuedChange[] = [];
     const done: QueuedChange[] = [];
     const refused: { change: QueuedChange; error: unknown }[] = [];
+    // A snapshot would keep the commit from moving the log into the database file.
+    this.#endSnapshot();
     try {
       this.#steps.begin.run();
       const ends_ms = monotonicMs() + WRITE_SLICE_MS;
@@ -200,6 +232,8 @@ class GroupCommitDatabase implements Database {
       this.#steps.commit.run();
       this.#has_written = true;
       this.#is_failing = false;
+      // What a change read outside its transaction is from before the commit.
+      this.#endSnapshot();
     } catch (error) {
       this.#is_failing = isDiskFailure(error);
       if (this.#writer.inTransaction) this.#writer.run('ROLLBACK');
@@ -241,7 +275,8 @@ class GroupCommitDatabase implements Database {
 
 /**
  * A prepared statement for each connection, built at first use: the way of the hot paths, which would else spend more
- * time on building SQL than SQLite on running it.
+ * time on building SQL than SQLite on running it. In one that sorts, joins or has `LIMIT ?`, SQLite takes `= ?` for a
+ * reason to plan it anew for each value, which costs ten times its run: there, `+?` hides the value from the planner.
  */
 export function statement<T>(build: (tx: Tx) => T): (tx: Tx) => T {
   const built = new WeakMap<Tx, T>();

@@ -70,14 +70,16 @@ const GROUP_ORDER = 'ORDER BY priority, lane, project_id, run_at LIMIT 1';
 // Three statements: for (priority, lane, project_id) > (?, ?, ?) SQLite would step over every job of the group before.
 const nextProject = statement((tx) =>
   tx.$client.query<PendingGroup, [number, string, number]>(
-    `${GROUPS} AND priority = ? AND lane = ? AND project_id > ? ${GROUP_ORDER}`,
+    `${GROUPS} AND priority = +? AND lane = +? AND project_id > +? ${GROUP_ORDER}`,
   ),
 );
 const nextLane = statement((tx) =>
-  tx.$client.query<PendingGroup, [number, string]>(`${GROUPS} AND priority = ? AND lane > ? ${GROUP_ORDER}`),
+  tx.$client.query<PendingGroup, [number, string]>(
+    `${GROUPS} AND priority = +? AND lane > +? ${GROUP_ORDER}`,
+  ),
 );
 const nextPriority = statement((tx) =>
-  tx.$client.query<PendingGroup, [number]>(`${GROUPS} AND priority > ? ${GROUP_ORDER}`),
+  tx.$client.query<PendingGroup, [number]>(`${GROUPS} AND priority > +? ${GROUP_ORDER}`),
 );
 
 function groupAfter(tx: Tx, { priority, lane, project_id }: PendingGroup): PendingGroup | null {
@@ -104,8 +106,8 @@ type RawJob = Omit<JobRow, 'payload' | 'result'> & { payload: string; result: st
 const dueOfGroup = statement((tx) =>
   tx.$client.query<RawJob, [number, string, number, number, number]>(`
     SELECT * FROM jobs
-    WHERE status = 'pending' AND priority = ? AND lane = ? AND project_id = ? AND run_at <= ?
-    ORDER BY run_at, id LIMIT ?`),
+    WHERE status = 'pending' AND priority = +? AND lane = +? AND project_id = +? AND run_at <= +?
+    ORDER BY run_at, id LIMIT +?`),
 );
 
 /** Up to `limit` due jobs of a group, oldest first. */

@@ -1,53 +1,33 @@
 /** The SQL of projects and of the scopes of access tokens. */
 import { and, asc, count, desc, eq, type SQL, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../platform/database.ts';
+import type { Tx } from '../platform/database.ts';
+import { plainSelect } from '../platform/plain-select.ts';
 import { readRowCount } from '../platform/row-counts.ts';
 import { accessTokenProjects, type ProjectRow, projects } from './tables.ts';
 
-const byId = statement((tx) =>
-  tx
-    .select()
-    .from(projects)
-    .where(eq(projects.id, sql.placeholder('ref')))
-    .prepare(),
-);
-const byPublicId = statement((tx) =>
-  tx
-    .select()
-    .from(projects)
-    .where(eq(projects.public_id, sql.placeholder('ref')))
-    .prepare(),
-);
-const bySlug = statement((tx) =>
-  tx
-    .select()
-    .from(projects)
-    .where(eq(projects.slug, sql.placeholder('ref')))
-    .prepare(),
-);
+const byId = plainSelect(projects, 'WHERE id = ?');
+const byPublicId = plainSelect(projects, 'WHERE public_id = ?');
+const bySlug = plainSelect(projects, 'WHERE slug = ?');
 
 export function findProjectById(read: Tx, id: number): ProjectRow | null {
-  return byId(read).get({ ref: id }) ?? null;
+  return byId.get(read, id);
 }
 
 export function findProjectByPublicId(read: Tx, public_id: string): ProjectRow | null {
-  return byPublicId(read).get({ ref: public_id }) ?? null;
+  return byPublicId.get(read, public_id);
 }
 
 export function findProjectBySlug(read: Tx, slug: string): ProjectRow | null {
-  return bySlug(read).get({ ref: slug }) ?? null;
+  return bySlug.get(read, slug);
 }
-
-// Raw SQL: every request with an API key asks for this, and drizzle's mapping costs more than the seek.
-const stateById = statement((tx) =>
-  tx.$client.query<ProjectState, [number]>('SELECT id, public_id, status FROM projects WHERE id = ?'),
-);
 
 export type ProjectState = Pick<ProjectRow, 'id' | 'public_id' | 'status'>;
 
+const stateById = plainSelect(projects, 'WHERE id = ?', ['id', 'public_id', 'status']);
+
 /** The little of a project that every request with an API key asks for. */
 export function findProjectState(read: Tx, id: number): ProjectState | null {
-  return stateById(read).get(id);
+  return stateById.get(read, id);
 }
 
 export interface ProjectFilter {
@@ -113,19 +93,11 @@ export function deleteProject(tx: Tx, id: number): void {
   tx.delete(projects).where(eq(projects.id, id)).run();
 }
 
-const scopeOfToken = statement((tx) =>
-  tx
-    .select({ id: accessTokenProjects.project_id })
-    .from(accessTokenProjects)
-    .where(eq(accessTokenProjects.token_id, sql.placeholder('token_id')))
-    .prepare(),
-);
+const scopeOfToken = plainSelect(accessTokenProjects, 'WHERE token_id = ?', ['project_id']);
 
 /** Numeric ids of the projects that a token is scoped to. */
 export function listScopeIds(read: Tx, token_id: number): number[] {
-  return scopeOfToken(read)
-    .all({ token_id })
-    .map((row) => row.id);
+  return scopeOfToken.all(read, token_id).map((row) => row.project_id);
 }
 
 export function insertScope(tx: Tx, token_id: number, project_id: number): void {

@@ -1,6 +1,7 @@
 /** The SQL of database accounts, database projects, and the links of the latter to projects. */
 import { and, count, desc, eq, type SQL, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../platform/database.ts';
+import type { Tx } from '../platform/database.ts';
+import { plainSelect } from '../platform/plain-select.ts';
 import {
   type DatabaseAccountRow,
   type DatabaseProjectRow,
@@ -140,22 +141,13 @@ export function listLinkedIds(read: Tx, database_project_id: number): number[] {
 }
 
 // A literal: with a parameter SQLite plans the statement anew at each use, as the partial index depends on its value.
-const shownAt = statement((tx) =>
-  tx
-    .select({ id: databaseProjectLinks.database_project_id })
-    .from(databaseProjectLinks)
-    .where(
-      and(
-        eq(databaseProjectLinks.project_id, sql.placeholder('project_id')),
-        sql`${databaseProjectLinks.is_shown} = 1`,
-      ),
-    )
-    .prepare(),
-);
+const shownAt = plainSelect(databaseProjectLinks, 'WHERE project_id = ? AND is_shown = 1', [
+  'database_project_id',
+]);
 
 /** The database project that a project shows, or null; asked for every project that is read. */
 export function findShownId(read: Tx, project_id: number): number | null {
-  return shownAt(read).get({ project_id })?.id ?? null;
+  return shownAt.get(read, project_id)?.database_project_id ?? null;
 }
 
 /** Gives a database project to a project, and shows it there if nothing else is shown. */

@@ -1,30 +1,19 @@
 /** The SQL of access tokens. */
-import { and, desc, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../platform/database.ts';
+import { and, desc, eq, gt, isNull, lte, or } from 'drizzle-orm';
+import type { Tx } from '../platform/database.ts';
+import { plainSelect } from '../platform/plain-select.ts';
 import { accessTokens, type TokenRow } from './tables.ts';
 
-const byHash = statement((tx) =>
-  tx
-    .select()
-    .from(accessTokens)
-    .where(eq(accessTokens.token_hash, sql.placeholder('hash')))
-    .prepare(),
-);
+const byHash = plainSelect(accessTokens, 'WHERE token_hash = ?');
+const byId = plainSelect(accessTokens, 'WHERE id = ?');
 
+/** The token with this hash; made for every request of the management plane, so it is one seek in a unique index. */
 export function findTokenByHash(read: Tx, hash: string): TokenRow | null {
-  return byHash(read).get({ hash }) ?? null;
+  return byHash.get(read, hash);
 }
 
-const byId = statement((tx) =>
-  tx
-    .select()
-    .from(accessTokens)
-    .where(eq(accessTokens.id, sql.placeholder('id')))
-    .prepare(),
-);
-
 export function findToken(read: Tx, id: number): TokenRow | null {
-  return byId(read).get({ id }) ?? null;
+  return byId.get(read, id);
 }
 
 /** Every token, newest first: they are made by hand, so there are few. */

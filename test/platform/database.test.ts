@@ -10,6 +10,8 @@ import { makeDatabase, makeTempDir } from '../temp.ts';
 
 const put = (tx: Tx, name: string, value = '1') => tx.insert(meta).values({ name, value }).run();
 
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
 describe('write', () => {
   test('a change is visible to readers once its promise resolves, not before', async () => {
     const { database } = makeDatabase();
@@ -115,6 +117,39 @@ describe('write', () => {
     expect(database.read.select().from(meta).all()).toHaveLength(1);
     expect(database.dataVersion()).not.toBe(before);
     await other.close();
+    await database.close();
+  });
+
+  test('one turn reads one snapshot, which ends with the turn and with an own commit', async () => {
+    const { database, path } = makeDatabase();
+    const names = () => database.read.select({ name: meta.name }).from(meta).all();
+    const other = new Sqlite(path);
+    expect(names()).toEqual([]);
+    other.run("INSERT INTO meta (name, value) VALUES ('theirs', '1')");
+    expect(names()).toEqual([]);
+    await nextTurn();
+    expect(names()).toEqual([{ name: 'theirs' }]);
+    // The change itself reads outside its transaction, from before its commit.
+    const seen = await database.write((tx) => {
+      put(tx, 'ours');
+      return names().length;
+    });
+    expect(seen).toBe(1);
+    expect(names()).toHaveLength(2);
+    other.close();
+    await database.close();
+  });
+
+  test('no snapshot is left open, so the log can be moved into the file', async () => {
+    const { database, path } = makeDatabase();
+    await database.write((tx) => put(tx, 'a'));
+    expect(database.read.select().from(meta).all()).toHaveLength(1);
+    await nextTurn();
+    const other = new Sqlite(path);
+    other.run("INSERT INTO meta (name, value) VALUES ('b', '1')");
+    const [busy] = other.query('PRAGMA wal_checkpoint(TRUNCATE)').values()[0] ?? [];
+    expect(busy).toBe(0);
+    other.close();
     await database.close();
   });
 
