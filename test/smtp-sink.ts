@@ -21,6 +21,8 @@ export interface SinkBehavior {
   hang?: 'connect' | 'greeting' | 'mail' | 'rcpt' | 'data';
   /** Close the connection after the content instead of answering. */
   drop_after_data?: boolean;
+  /** Answer the sender of any further mail over a connection with 421, and close it. */
+  max_mails_per_connection?: number;
 }
 
 export interface SinkOptions extends SinkBehavior {
@@ -157,7 +159,12 @@ function handlersOf(
       if (is_right) callback(null, { user: name });
       else callback(Object.assign(new Error('5.7.8 Authentication failed'), { responseCode: 535 }));
     },
-    onMailFrom: (_address, _session, callback) => answer('mail', sink.behavior.mail, callback),
+    onMailFrom: (_address, session, callback) => {
+      const taken = sink.mails.filter((mail) => mail.connection === session.id).length;
+      const is_used_up = taken >= (sink.behavior.max_mails_per_connection ?? Number.POSITIVE_INFINITY);
+      const refusal = is_used_up ? { code: 421, message: '4.7.0 too many mails' } : sink.behavior.mail;
+      answer('mail', refusal, callback);
+    },
     onRcptTo: (address, _session, callback) =>
       answer('rcpt', sink.behavior.rcpt?.[address.address], callback),
     onData: (stream, session, callback) => {

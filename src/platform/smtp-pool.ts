@@ -98,7 +98,8 @@ export class SmtpPool {
 
   async #send(session: SmtpSession, mail: WaitingMail, is_reused: boolean): Promise<void> {
     const outcome = await session.send(mail.envelope, mail.message);
-    if (is_reused && !mail.is_second_try && !this.#is_stopping && isStaleConnection(outcome)) {
+    const may_go_on = isUsedUp(outcome) || (!mail.is_second_try && isStaleConnection(outcome));
+    if (is_reused && !this.#is_stopping && may_go_on) {
       // The relay has closed a connection that was idle, so probably the other idle ones as well.
       for (const idle of this.#idle.splice(0)) idle.session.close();
       this.#waiting.unshift({ ...mail, is_second_try: true });
@@ -144,6 +145,15 @@ export class SmtpPool {
     this.#sweeper = null;
     this.#onEmpty();
   }
+}
+
+/**
+ * The relay takes no further mail over this connection: a 421 to the sender, which every mail of a pool shares, is about
+ * no mail in particular. So it costs none its attempt, however many connections it meets that are used up: each has just
+ * served another mail, and a fresh one's answer counts.
+ */
+function isUsedUp(outcome: DeliveryOutcome): boolean {
+  return outcome.outcome === 'refused' && outcome.stage === 'mail' && outcome.smtp_code === 421;
 }
 
 /** Lost before any of the content was asked for, and not because of what the mail is: safe to send over another connection. */

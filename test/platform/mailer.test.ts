@@ -264,6 +264,27 @@ test('a mail that meets connections closed while idle goes over a new one', asyn
   expect(sink.mails).toHaveLength(21);
 });
 
+test('a relay that takes few mails over each connection costs no mail its attempt', async () => {
+  const sink = await startSink({ max_mails_per_connection: 3 });
+  const mailer = startMailer();
+  const route = routeTo(sink);
+  const outcomes = await Promise.all(
+    Array.from({ length: 200 }, () => mailer.deliver(mailOf(), route, [ANN])),
+  );
+  expect(outcomes.map((outcome) => outcome.outcome)).toEqual(Array(200).fill('sent'));
+  expect(sink.mails).toHaveLength(200);
+});
+
+test('a relay that ends every connection over a mail is asked about that mail a few times only', async () => {
+  const sink = await startSink({ rcpt: { [EVE]: { code: 421, message: '4.3.0 go away' } } });
+  const mailer = startMailer();
+  const route = routeTo(sink);
+  await Promise.all(Array.from({ length: 20 }, () => mailer.deliver(mailOf(), route, [ANN])));
+  const outcome = await mailer.deliver(mailOf(), route, [EVE]);
+  expect(outcome).toMatchObject({ outcome: 'refused', smtp_code: 421, connection_trouble: true });
+  expect(await mailer.deliver(mailOf(), route, [ANN])).toMatchObject({ outcome: 'sent' });
+});
+
 test('idle connections are closed after a while', async () => {
   const sink = await startSink();
   const mailer = startMailer({ deadlines: { idle_ms: 50 } });
