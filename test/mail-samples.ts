@@ -33,6 +33,7 @@ export function routeTo(sink: Pick<SmtpSink, 'host' | 'port'>, changes: Partial<
     username: null,
     password: null,
     return_path: null,
+    client_name: 'shop.example',
     ...changes,
   };
 }

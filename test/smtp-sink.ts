@@ -43,6 +43,8 @@ export interface SunkMail {
   is_tls: boolean;
   is_smtputf8: boolean;
   user: string | null;
+  /** What the client called itself at EHLO. */
+  client_name: string;
   /** Mails with the same number came over the same connection. */
   connection: string;
 }
@@ -192,6 +194,7 @@ function sunk(session: SMTPServerSession, raw: Buffer): SunkMail {
     is_tls: session.secure,
     is_smtputf8: session.envelope.smtpUtf8 ?? false,
     user: typeof session.user === 'string' ? session.user : null,
+    client_name: session.hostNameAppearsAs || '',
     connection: session.id,
   };
 }

@@ -44,8 +44,10 @@ export function sentOutcome(
 /** What an error of opening a connection means: everything up to and including the log-in. */
 export function outcomeOfOpening(error: NodemailerError, stage: DeliveryStage): RefusedOutcome {
   const refusal = { response: replyOf(error), smtp_code: error.responseCode ?? null };
-  if (isTlsFailure(error)) return refusedOutcome({ ...refusal, stage: 'tls' });
-  return refusedOutcome({ ...refusal, stage });
+  if (!isTlsFailure(error)) return refusedOutcome({ ...refusal, stage });
+  const remedy = remedyOfCertificate(error);
+  const response = remedy === null ? refusal.response : `${refusal.response.replace(/\.?$/, '.')} ${remedy}`;
+  return refusedOutcome({ ...refusal, response, stage: 'tls' });
 }
 
 /** What an error of sending means. `rejected` are the recipients refused until then, `stage` is how far the session saw it get. */
@@ -114,8 +116,21 @@ function codeOf(response: string): number | null {
 
 /** Nodemailer reports some TLS failures as plain socket errors; OpenSSL's own codes tell. */
 function isTlsFailure(error: NodemailerError): boolean {
-  const codes = [error.code, error.originalCode].map((code) => code ?? '');
-  return codes.some(
+  return codesOf(error).some(
     (code) => code === 'ETLS' || /CERT|SSL|TLS|EPROTO$|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code),
   );
+}
+
+/** What an operator does about a certificate that proves nothing here; null where only the relay's owner can do something. */
+function remedyOfCertificate(error: NodemailerError): string | null {
+  const codes = codesOf(error).join(' ');
+  if (/SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(codes))
+    return "No authority that this machine trusts signed the relay's certificate. Add its authority to those of the system, or start Satchel with its PEM file in NODE_EXTRA_CA_CERTS.";
+  if (codes.includes('ALTNAME_INVALID'))
+    return "The relay's certificate is for another host: add the mailbox with a name that stands in it.";
+  return null;
+}
+
+function codesOf(error: NodemailerError): string[] {
+  return [error.code ?? '', error.originalCode ?? ''];
 }

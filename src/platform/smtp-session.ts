@@ -37,6 +37,7 @@ export async function openSession(
   const connection = new SMTPConnection({
     host: route.host,
     port: route.port,
+    name: route.client_name,
     connection: socket,
     secure: route.security === 'tls',
     secured: route.security === 'tls',
@@ -55,11 +56,18 @@ export async function openSession(
   const greeting_error = await step(connection, handshake_ms, (done) => connection.connect(done));
   if (greeting_error) return outcomeOfOpening(greeting_error, 'greeting');
   const { username, password } = route;
-  if (username !== null && connection.allowsAuth) {
+  if (username !== null) {
     if (!connection.secure && !isLoopback(route.host)) {
       connection.close();
       const response = 'The relay offers no TLS, so the password was not sent to it.';
       return refusedOutcome({ stage: 'tls', response });
+    }
+    // Mail without the log-in would be refused as a stranger's, which reads like a fault of its recipients.
+    if (!connection.allowsAuth) {
+      connection.close();
+      const response =
+        'The relay offers no log-in on this port: try another one, or add the mailbox without a user name.';
+      return refusedOutcome({ stage: 'auth', response });
     }
     const auth = { credentials: { user: username, pass: password ?? '' } };
     const error = await step(connection, deadlines.command_ms, (done) => connection.login(auth, done));

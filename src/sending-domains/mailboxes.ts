@@ -229,7 +229,10 @@ export class Mailboxes {
     const outlet: Outlet = {
       kind: mailbox.kind,
       address: mailbox.address,
-      route: this.#routeOf(read, mailbox, `mailbox:${mailbox.id}:${mailbox.revision}`),
+      route: this.#routeOf(read, mailbox, {
+        key: `mailbox:${mailbox.id}:${mailbox.revision}`,
+        client_name: domain.name,
+      }),
       dkim: {
         domain: domain.name,
         selector: domain.dkim_selector,
@@ -240,11 +243,11 @@ export class Mailboxes {
     return outlet;
   }
 
-  #routeOf(read: Tx, mailbox: MailboxRow, key: string): SmtpRoute | null {
+  #routeOf(read: Tx, mailbox: MailboxRow, named: Pick<SmtpRoute, 'key' | 'client_name'>): SmtpRoute | null {
     const { smtp_host, smtp_port, smtp_security, sealed_smtp_password } = mailbox;
     if (smtp_host === null || smtp_port === null || smtp_security === null) return null;
     return {
-      key,
+      ...named,
       host: smtp_host,
       port: smtp_port,
       security: smtp_security,

@@ -122,6 +122,50 @@ test('without TLS a password goes to no host but this machine', async () => {
   expect(sink.log_ins).toEqual(['shop']);
 });
 
+test('a mail that should be sent logged in is not sent without a log-in', async () => {
+  // What a relay then says of a recipient, such as "relay access denied", would pass for the recipient's own fault.
+  const rcpt = { [ANN]: { code: 554, message: '5.7.1 Relay access denied' } };
+  const { sink, mailer } = await start({ rcpt });
+  expect(await mailer.deliver(mailOf(), routeTo(sink, LOG_IN), [ANN])).toMatchObject({
+    outcome: 'refused',
+    stage: 'auth',
+    permanent: false,
+    connection_trouble: true,
+    response: expect.stringContaining('offers no log-in'),
+  });
+  const elsewhere = await mailer.deliver(mailOf(), routeTo(sink, { host: ELSEWHERE, ...LOG_IN }), [ANN]);
+  expect(elsewhere).toMatchObject({ stage: 'tls', connection_trouble: true });
+  expect(sink.mails).toEqual([]);
+});
+
+test('a relay is greeted with the name of the sending domain', async () => {
+  const { sink, mailer } = await start({});
+  await mailer.deliver(mailOf(), routeTo(sink, { client_name: 'mail.shop.example' }), [ANN]);
+  expect(sink.mails[0]?.client_name).toBe('mail.shop.example');
+});
+
+const REMEDIES: [string, SinkOptions, (sink: SmtpSink) => Partial<SmtpRoute>, RegExp][] = [
+  ['unknown authority', {}, () => ({}), /authority .*NODE_EXTRA_CA_CERTS/],
+  [
+    "another host's name",
+    { certificate: 'elsewhere' },
+    (sink) => ({ ca_pem: sink.ca_pem }),
+    /relay\.elsewhere\.test.*name that stands in it/,
+  ],
+];
+
+for (const tls of ['tls', 'starttls'] as const) {
+  test.each(REMEDIES)(
+    `${tls}: a refused certificate comes with its remedy (%s)`,
+    async (_case, options, changes, words) => {
+      const { sink, mailer } = await start({ tls, ...options });
+      const route = routeTo(sink, { security: tls, host: 'localhost', ...changes(sink) });
+      const outcome = await mailer.deliver(mailOf(), route, [ANN]);
+      expect(outcome).toMatchObject({ stage: 'tls', response: expect.stringMatching(words) });
+    },
+  );
+}
+
 test('names and addresses of this machine are told from others', () => {
   const here = ['localhost', 'LOCALHOST', 'mail.localhost', '127.0.0.1', '127.9.9.9', '::1'];
   expect(here.filter((host) => !isLoopback(host))).toEqual([]);
