@@ -47,7 +47,7 @@ export function judgeOutcome(outcome: DeliveryOutcome, delivery: Delivery): Verd
     taken,
     attempt_outcome: attemptOutcomeOf(outcome),
     smtp_code: outcome.smtp_code,
-    response: cut(outcome.response),
+    response: responseOf(outcome),
     is_permanent,
   };
   if (open.length > 0 && delivery.may_retry && !is_permanent) {
@@ -88,6 +88,12 @@ function refusalOf(outcome: DeliveryOutcome, address: string): RefusedRecord {
   };
 }
 
+/** For the attempt's row: an attempt that may have delivered the mail says so for good, as a later one may deliver it twice. */
+function responseOf(outcome: DeliveryOutcome): string {
+  const may_be_sent = outcome.outcome === 'refused' && outcome.may_be_sent;
+  return `${cut(outcome.response)}${may_be_sent ? ' (after the message, which the relay may have taken)' : ''}`;
+}
+
 function attemptOutcomeOf(outcome: DeliveryOutcome): AttemptOutcome {
   if (outcome.outcome === 'sent') return 'sent';
   if (outcome.stage === 'interrupted') return 'interrupted';
@@ -109,6 +115,7 @@ function subjectOf(outcome: RefusedOutcome): string {
   if (outcome.stage === 'interrupted') return 'The attempt was cut off';
   if (outcome.stage === 'compose') return 'The message could not be made';
   if (outcome.may_be_sent) return 'Contact to the relay was lost after the message, which it may have taken';
+  if (outcome.stage === 'auth' && outcome.smtp_code !== null) return 'The relay refused the log-in';
   if (outcome.connection_trouble) return 'The relay could not be used';
   const verb = outcome.permanent ? 'refused' : 'deferred';
   return `The relay ${verb} the ${outcome.stage === 'rcpt' ? 'recipient' : 'message'}`;

@@ -431,7 +431,9 @@ function refusalOf(conclusion: { verdict: Conclusion['verdict'] | null }, accept
   if (!verdict) return new AppError('internal', 'Sending failed unexpectedly.', { details });
   const code = verdict.smtp_code === null ? '' : ` with ${verdict.smtp_code}`;
   if (verdict.is_permanent || verdict.end === 'bounced') {
-    const what = verdict.end === 'bounced' ? 'recipient' : 'message';
+    const is_about_mail = verdict.attempt_outcome !== 'unreachable';
+    const judged = is_about_mail ? 'message' : 'log-in or the connection';
+    const what = verdict.end === 'bounced' ? 'recipient' : judged;
     const message = `The relay refused the ${what}${code}; its words are in the email log.`;
     const field = verdict.end === 'bounced' ? 'to' : '_';
     return new AppError('invalid', message, { details, errors: { [field]: [message] } });

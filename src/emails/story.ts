@@ -54,7 +54,7 @@ function tellAttempt(attempt: AttemptRow): string[] {
     captured: 'was captured',
     refused: 'was refused',
     deferred: 'was deferred',
-    unreachable: 'could not reach its relay',
+    unreachable: 'could not use its relay',
     interrupted: 'was cut off by a crash or a stop',
   };
   const end =

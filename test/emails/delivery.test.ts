@@ -1,6 +1,7 @@
 /** Delivery against relays that take, refuse, defer, hang up or are not there; and what the log says of it. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { recipientsOf } from '../../src/emails/delivery.ts';
+import { parseRelay } from '../../src/sending-domains/relay.ts';
 import { actor } from '../helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
 import { addDomain, addMailbox, RELAY_DOWN_PORT, rows, type Sender, startSender } from './setup.ts';
@@ -103,6 +104,10 @@ describe('retries', () => {
     sink.behavior.drop_after_data = false;
     await sender.pass(15_000);
     expect(await sender.log(id)).toMatchObject({ status: 'sent', attempts: 2 });
+    // Should somebody get it twice, its story says why.
+    const story = sender.app.services.emails.explain(String(id)).story.join('\n');
+    expect(story).toMatch(/Attempt 1.*the relay may have taken/);
+    expect(story).not.toContain('could not reach');
   });
 
   async function domainWithout(): Promise<string> {
@@ -242,6 +247,23 @@ describe('a synchronous send', () => {
     expect(status).toBe(503);
     expect(await sender.log(body.email_id)).toMatchObject({ status: 'failed' });
   });
+});
+
+test('a log-in that the relay refuses is told as that, and blamed on no message', async () => {
+  const guarded = await startSmtpSink({ users: { shop: 'right' }, offers_plain_auth: true });
+  const relay = parseRelay(`smtp://shop:wrong@127.0.0.1:${guarded.port}`);
+  const { sending_domains } = sender.app.services;
+  await sending_domains.add(actor, { name: 'guarded.example.com', is_trusted: true, is_default: false });
+  await sending_domains.mailboxes.add(actor, { address: 'hello@guarded.example.com', relay });
+  const { body } = await sender.send({ queue: false, domain: 'guarded.example.com' });
+  expect(body.message).toBe(
+    'The relay refused the log-in or the connection with 535; its words are in the email log.',
+  );
+  expect(await sender.log(body.email_id)).toMatchObject({
+    status: 'failed',
+    error: expect.stringContaining('The relay refused the log-in: 535'),
+  });
+  await guarded.stop();
 });
 
 describe('a mailbox that does not connect', () => {
