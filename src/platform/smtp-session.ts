@@ -6,6 +6,7 @@ import { domainToASCII } from 'node:url';
 import type { NodemailerError } from 'nodemailer/lib/errors.js';
 import SMTPConnection, { type SMTPConnectionEnvelope } from 'nodemailer/lib/smtp-connection';
 import { monotonicMs } from './clock.ts';
+import { isLoopback } from './loopback.ts';
 import type { ComposedMessage } from './mail-message.ts';
 import type {
   DeliveryOutcome,
@@ -74,17 +75,6 @@ export async function openSession(
     if (error) return outcomeOfOpening(error, 'auth');
   }
   return new SmtpSession(connection, deadlines);
-}
-
-/** Whether what is sent to this host stays on this machine. */
-export function isLoopback(host: string): boolean {
-  const name = host.toLowerCase();
-  return (
-    name === 'localhost' ||
-    name.endsWith('.localhost') ||
-    name === '::1' ||
-    (isIP(name) === 4 && name.startsWith('127.'))
-  );
 }
 
 function tlsOptions(route: SmtpRoute) {

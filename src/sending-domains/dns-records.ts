@@ -1,5 +1,6 @@
 /** The DNS records of a sending domain: what to publish, and judging what is found. */
 import type { Lookup, Resolver } from '../platform/dns.ts';
+import { isLoopback } from '../platform/loopback.ts';
 import type { DomainRow } from './tables.ts';
 
 export type RecordPurpose = 'ownership' | 'spf' | 'dkim' | 'dmarc';
@@ -27,7 +28,7 @@ type DomainKeys = Pick<DomainRow, 'name' | 'ownership_token' | 'dkim_selector' |
 
 /** The records to publish. `relays` are the hosts that send for the domain; SPF names them. */
 export function recordsToPublish(domain: DomainKeys, relays: readonly string[]): DnsRecord[] {
-  const senders = ['a', 'mx', ...relays.map((host) => senderOf(host))];
+  const senders = ['a', 'mx', ...relays.filter(isSeenByReceivers).map((host) => senderOf(host))];
   const spf = `v=spf1 ${[...new Set(senders)].join(' ')} ~all`;
   return [
     { purpose: 'ownership', type: 'TXT', name: `_satchel.${domain.name}`, value: ownershipValue(domain) },
@@ -49,6 +50,11 @@ export function recordsToPublish(domain: DomainKeys, relays: readonly string[]):
 
 function ownershipValue(domain: DomainKeys): string {
   return `satchel-verification=${domain.ownership_token}`;
+}
+
+/** A relay on this machine, or one with a name of the local network alone, sends from an address that only its owner knows. */
+function isSeenByReceivers(host: string): boolean {
+  return !isLoopback(host) && (host.includes('.') || host.includes(':'));
 }
 
 function senderOf(host: string): string {

@@ -1,8 +1,8 @@
 /** TLS and log-in of the mailer, against real TLS servers whose certificates are right, wrong or of an unknown authority. */
 import { afterEach, expect, test } from 'bun:test';
+import { isLoopback } from '../../src/platform/loopback.ts';
 import type { SmtpRoute } from '../../src/platform/mail-types.ts';
 import { createMailer, type Mailer } from '../../src/platform/mailer.ts';
-import { isLoopback } from '../../src/platform/smtp-session.ts';
 import { mailOf, routeTo } from '../mail-samples.ts';
 import { type SinkOptions, type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
 

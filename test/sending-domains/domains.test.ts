@@ -1,5 +1,6 @@
 /** Sending domains: adding, verifying against a real DNS server, choosing the default, and the mailbox check of marketing. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { parseRelay } from '../../src/sending-domains/relay.ts';
 import type { DomainCheck } from '../../src/sending-domains/service.ts';
 import { type DnsServer, startDnsServer } from '../dns-server.ts';
 import { actor, startTestApp, type TestApp } from '../helpers.ts';
@@ -133,6 +134,28 @@ describe('verifying', () => {
     expect((await domains().verify(actor, 'trusted.example.com')).is_verified).toBe(false);
     expect(() => domains().checkDomain('trusted.example.com')).not.toThrow();
   });
+});
+
+test('the SPF record names the relays that the world sees, not those of this machine or its network', async () => {
+  const { name } = await add();
+  const relays = [
+    'localhost',
+    '127.0.0.1',
+    '[::1]',
+    'postfix',
+    'relay.example.net',
+    '192.0.2.7',
+    '[2001:db8::7]',
+  ];
+  for (const [index, host] of relays.entries())
+    await domains().mailboxes.add(actor, {
+      address: `m${index}@${name}`,
+      relay: parseRelay(`smtp://${host}`),
+    });
+  const { records } = await domains().verify(actor, name);
+  expect(records.find((record) => record.purpose === 'spf')?.value).toBe(
+    'v=spf1 a mx a:relay.example.net ip4:192.0.2.7 ip6:2001:db8::7 ~all',
+  );
 });
 
 test('a mailbox check gives SPF, DKIM and DMARC with what was found and what is wrong', async () => {

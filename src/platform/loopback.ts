@@ -1,0 +1,13 @@
+/** Which host names and addresses mean this very machine. */
+import { isIP } from 'node:net';
+
+/** Whether what is sent to this host stays on this machine. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase();
+  return (
+    name === 'localhost' ||
+    name.endsWith('.localhost') ||
+    name === '::1' ||
+    (isIP(name) === 4 && name.startsWith('127.'))
+  );
+}
