@@ -45,7 +45,7 @@ export function sentOutcome(
 export function outcomeOfOpening(error: NodemailerError, stage: DeliveryStage): RefusedOutcome {
   const refusal = { response: replyOf(error), smtp_code: error.responseCode ?? null };
   if (!isTlsFailure(error)) return refusedOutcome({ ...refusal, stage });
-  const remedy = remedyOfCertificate(error);
+  const remedy = remedyOfTlsFailure(error);
   const response = remedy === null ? refusal.response : `${refusal.response.replace(/\.?$/, '.')} ${remedy}`;
   return refusedOutcome({ ...refusal, response, stage: 'tls' });
 }
@@ -121,13 +121,15 @@ function isTlsFailure(error: NodemailerError): boolean {
   );
 }
 
-/** What an operator does about a certificate that proves nothing here; null where only the relay's owner can do something. */
-function remedyOfCertificate(error: NodemailerError): string | null {
+/** What an operator does about it; null where only the relay's owner can do something. */
+function remedyOfTlsFailure(error: NodemailerError): string | null {
   const codes = codesOf(error).join(' ');
   if (/SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(codes))
     return "No authority that this machine trusts signed the relay's certificate. Add its authority to those of the system, or start Satchel with its PEM file in NODE_EXTRA_CA_CERTS.";
   if (codes.includes('ALTNAME_INVALID'))
     return "The relay's certificate is for another host: add the mailbox with a name that stands in it.";
+  if (codes.includes('WRONG_VERSION_NUMBER'))
+    return 'The relay does not begin with TLS on this port, which therefore wants smtp:// (STARTTLS).';
   return null;
 }
 

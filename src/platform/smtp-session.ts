@@ -55,7 +55,17 @@ export async function openSession(
   connection.on('error', () => {});
   const handshake_ms = deadlines.greeting_ms + 2 * deadlines.command_ms;
   const greeting_error = await step(connection, handshake_ms, (done) => connection.connect(done));
-  if (greeting_error) return outcomeOfOpening(greeting_error, 'greeting');
+  if (greeting_error) {
+    const refusal = outcomeOfOpening(greeting_error, 'greeting');
+    // Where both sides wait for the other, the port may be one that begins with TLS.
+    const may_be_tls = greeting_error.code === 'ETIMEDOUT' && route.security !== 'tls';
+    return may_be_tls
+      ? {
+          ...refusal,
+          response: `${refusal.response}. A port that begins with TLS, such as 465, wants smtps://.`,
+        }
+      : refusal;
+  }
   const { username, password } = route;
   if (username !== null) {
     if (!connection.secure && !isLoopback(route.host)) {

@@ -166,6 +166,25 @@ for (const tls of ['tls', 'starttls'] as const) {
   );
 }
 
+test('a scheme that is not the one of the port is told, both ways', async () => {
+  const submission = await start({ tls: 'starttls' });
+  const over_tls = routeTo(submission.sink, { security: 'tls' });
+  expect(await submission.mailer.deliver(mailOf(), over_tls, [ANN])).toMatchObject({
+    stage: 'tls',
+    response: expect.stringContaining('wants smtp://'),
+  });
+  const smtps = await startSmtpSink({ tls: 'tls' });
+  const mailer = createMailer({ deadlines: { greeting_ms: 200 } });
+  cleanups.push(
+    () => smtps.stop(),
+    () => mailer.stop(0),
+  );
+  expect(await mailer.deliver(mailOf(), routeTo(smtps), [ANN])).toMatchObject({
+    stage: 'greeting',
+    response: expect.stringContaining('wants smtps://'),
+  });
+});
+
 test('names and addresses of this machine are told from others', () => {
   const here = ['localhost', 'LOCALHOST', 'mail.localhost', '127.0.0.1', '127.9.9.9', '::1'];
   expect(here.filter((host) => !isLoopback(host))).toEqual([]);
