@@ -13,7 +13,7 @@ import {
   wholeNumber,
 } from '../platform/cli.ts';
 import { parseAddress } from '../platform/email-address.ts';
-import type { MailboxRecord } from './mailboxes.ts';
+import type { MailboxChanges, MailboxRecord } from './mailboxes.ts';
 import { hasPassword, parseRelay, type Relay } from './relay.ts';
 import type { SendingDomains } from './service.ts';
 
@@ -35,6 +35,7 @@ export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
         return { json: mailboxes, text: formatMailboxes(mailboxes) };
       }),
     );
+  registerChange(cli, mailbox);
   registerTest(cli, mailbox);
   cli
     .verb(mailbox, 'pause <address>', 'send nothing through it until it is resumed')
@@ -93,6 +94,53 @@ Examples:
         return shown(added);
       }),
     );
+}
+
+function registerChange<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
+  cli
+    .verb(
+      mailbox,
+      'change <address>',
+      'change what is given and leave the rest: a new password, another limit',
+    )
+    .option('--smtp <relay>', 'smtp[s]://user:password@host:port, or -, @file, env:NAME that hold it')
+    .option('--capture', 'keep what is sent instead of delivering it (satchel email captured)')
+    .option('--daily-limit <n>', 'messages a UTC day', wholeNumber(1))
+    .option('--no-daily-limit', 'no limit any more')
+    .option('--for <purposes>', 'transactional, marketing or both')
+    .option('--return-path <address>', 'envelope sender, where bounces go')
+    .option('--no-return-path', 'bounces go to the address itself again')
+    .addHelpText(
+      'after',
+      `
+The running server takes it up with the next mail.
+
+Examples:
+  satchel mailbox change shop@mail.example.com --smtp @relay-url.txt
+  satchel mailbox change shop@mail.example.com --no-daily-limit --for transactional,marketing`,
+    )
+    .action(
+      cli.action(async ({ services, actor }, options, address = '') => {
+        const purposes = listOption(options, 'for');
+        const smtp = textOption(options, 'smtp');
+        const is_capturing = options.capture === true;
+        const changes: MailboxChanges = {
+          ...(smtp === undefined && !is_capturing ? {} : { relay: await readRelay(cli, smtp, is_capturing) }),
+          ...whereGiven(options, 'dailyLimit', { daily_limit: numberOption(options, 'dailyLimit') ?? null }),
+          ...whereGiven(options, 'returnPath', {
+            return_path: readReturnPath(textOption(options, 'returnPath')),
+          }),
+          ...(purposes.length === 0 ? {} : readPurposes(purposes)),
+        };
+        if (Object.keys(changes).length === 0) throw new UsageError('Say what to change; add --help.');
+        return shown(await services.sending_domains.mailboxes.change(actor, address, changes));
+      }),
+    );
+}
+
+/** The change, where the option or its --no- form was given. */
+function whereGiven<T>(options: Record<string, unknown>, name: string, change: T): T | Record<string, never> {
+  return options[name] === undefined ? {} : change;
 }
 
 function registerTest<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {

@@ -28,6 +28,9 @@ export interface NewMailbox {
   return_path?: string | null;
 }
 
+/** What is absent stays as it is. */
+export type MailboxChanges = Partial<Omit<NewMailbox, 'address'>>;
+
 export interface MailboxRecord {
   address: string;
   domain: string;
@@ -130,6 +133,30 @@ export class Mailboxes {
     });
   }
 
+  /**
+   * Changes a mailbox in place: what it sent today and the mails that wait for it stay. Another relay ends its rest. Throws
+   * AppError `not_found`, `invalid` when it would be for nothing.
+   */
+  async change(actor: Actor, address: string, changes: MailboxChanges): Promise<MailboxRecord> {
+    const { id } = this.require(address);
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const before = store.findMailboxById(tx, id);
+      const domain = before && store.findDomainById(tx, before.domain_id);
+      if (!before || !domain) throw notFound('Mailbox', 'satchel mailbox list');
+      const { relay, ...plain } = changes;
+      const after = { ...before, ...plain };
+      if (!after.for_transactional && !after.for_marketing)
+        throw invalid({ for: ['must name transactional, marketing or both'] });
+      const other_relay =
+        relay === undefined ? {} : { ...this.#relayColumns(tx, before.address, relay), ...RESTED };
+      const settings = { ...plain, ...other_relay, revision: before.revision + 1 };
+      store.updateMailbox(tx, id, settings);
+      this.#audit(tx, actor, 'mailbox.changed', before.address, now);
+      return this.#recordOf(tx, { ...before, ...settings }, domain.name, now);
+    });
+  }
+
   #relayColumns(tx: Tx, address: string, relay: Relay | null) {
     const password = relay?.password ?? null;
     return {
@@ -170,7 +197,7 @@ export class Mailboxes {
     const { id } = this.require(address);
     const now = this.#clock.now();
     return this.#database.write((tx) => {
-      const rested = status === 'active' ? { failures: 0, resting_until: null, last_error: null } : {};
+      const rested = status === 'active' ? RESTED : {};
       store.updateMailbox(tx, id, { status, ...rested });
       const mailbox = store.findMailboxById(tx, id);
       const domain = mailbox && store.findDomainById(tx, mailbox.domain_id);
@@ -328,6 +355,8 @@ export class Mailboxes {
     recordAudit(tx, actor, { event, target: `mailbox:${address}`, project: null }, now_ms);
   }
 }
+
+const RESTED = { failures: 0, resting_until: null, last_error: null };
 
 /** What binds a sealed secret to its place. */
 export function dkimContext(domain: DomainRow['name']): string[] {
