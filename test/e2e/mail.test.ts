@@ -1,5 +1,7 @@
 /** Mail through the compiled executable and a real relay: each way to send, retries, giving up, restarts. */
 import { describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { dkimVerify } from 'mailauth/lib/dkim/verify';
 import PostalMime from 'postal-mime';
 import { isPlainObject } from '../../src/platform/schema.ts';
@@ -295,6 +297,26 @@ test(
     const refused = await post.send({ domain: 'small.example' });
     expect([refused.status, Number(refused.retry_after) > 0]).toEqual([503, true]);
     await post.close();
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a relay's own authority is trusted where NODE_EXTRA_CA_CERTS names it, and only there",
+  async () => {
+    const dir = makeTempDir();
+    const sink = await startSmtpSink({ tls: 'tls' });
+    const ca = join(dir, 'relay-ca.pem');
+    writeFileSync(ca, sink.ca_pem);
+    const data = ['--data-dir', join(dir, 'data')];
+    await satchel(['domain', 'add', DOMAIN, '--trust', ...data]);
+    await satchel(['mailbox', 'add', `shop@${DOMAIN}`, '--smtp', `smtps://localhost:${sink.port}`, ...data]);
+    const attempt = ['mailbox', 'test', `shop@${DOMAIN}`, '--to', MAIL.to, ...data];
+    const refused = await satchel(attempt);
+    expect([refused.exit, refused.stdout]).toEqual([1, expect.stringContaining('NODE_EXTRA_CA_CERTS')]);
+    const taken = await satchel(attempt, { env: { NODE_EXTRA_CA_CERTS: ca } });
+    expect([taken.exit, sink.mails.length]).toEqual([0, 1]);
+    await sink.stop();
   },
   TIMEOUT_MS,
 );
