@@ -118,10 +118,16 @@ export const MAX_FORM_PARTS = 32;
 export const MAX_FORM_FIELD_BYTES = 16 * 1024;
 /** What an upload's body may have besides the file: its other fields, headers and boundaries. */
 export const MAX_FORM_OVERHEAD_BYTES = 1024 * 1024;
-/** Bytes of an upload collected before one write; larger pieces gained nothing when measured and cost memory. */
+/** Bytes of an upload collected before another thread writes and hashes them: waking it costs as much as 100 KB of work. */
 export const BLOB_WRITE_BYTES = 256 * 1024;
-/** A write up to this size goes straight into the page cache, which is quicker than a trip to the thread pool. */
-export const BLOB_INLINE_WRITE_BYTES = 64 * 1024;
+/** Up to this size an upload is written and hashed at once: it holds the event loop up for less than half a millisecond. */
+export const BLOB_INLINE_BYTES = 256 * 1024;
+/** Buffers of one upload that are being written while the next one fills. */
+export const BLOB_BUFFERS_IN_FLIGHT = 3;
+/** Free buffers kept for the next uploads. */
+export const MAX_FREE_BLOB_BUFFERS = 4;
+/** That thread is ended after this long without an upload; starting it takes a few milliseconds. */
+export const BLOB_THREAD_IDLE_STOP_MS = 30_000;
 /** Chunks from this size on are written from where they are; smaller ones are copied together first. */
 export const BLOB_KEPT_CHUNK_BYTES = 4 * 1024;
 /** A large upload is flushed in the background each time this much is written, so that its end is quick. */

@@ -1,26 +1,18 @@
 /** One upload on its way to the disk: counted, hashed, written in large pieces, made durable, then given its name. */
-import {
-  closeSync,
-  fdatasync,
-  fsync,
-  open,
-  openSync,
-  renameSync,
-  rmSync,
-  write,
-  writeSync,
-  writev,
-} from 'node:fs';
+import { closeSync, fdatasync, fsync, open, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { AppError } from '../errors.ts';
 import {
-  BLOB_INLINE_WRITE_BYTES,
+  BLOB_BUFFERS_IN_FLIGHT,
+  BLOB_INLINE_BYTES,
   BLOB_KEPT_CHUNK_BYTES,
   BLOB_SYNC_EVERY_BYTES,
   BLOB_WRITE_BYTES,
   DISK_RETRY_AFTER_S,
+  MAX_FREE_BLOB_BUFFERS,
   SNIFF_BYTES,
 } from '../limits.ts';
+import type { BlobThread, HashedFile } from './blob-thread.ts';
 
 const flushData: (fd: number) => Promise<void> = promisify(fdatasync);
 const openFile: (path: string, flags: string, mode: number) => Promise<number> = promisify(open);
@@ -36,8 +28,8 @@ export interface BlobUpload {
   write(chunk: Uint8Array): Promise<void>;
   /** The first bytes, at most `SNIFF_BYTES`. */
   head(): Uint8Array;
-  /** SHA-256 in lower-case hex; nothing can be written after it. */
-  sha256(): string;
+  /** SHA-256 in lower-case hex; nothing can be written after it. Throws AppError `unavailable` as `write` does. */
+  sha256(): Promise<string>;
   /**
    * Makes the bytes durable under this id: when it resolves, a power cut loses nothing. Throws AppError `unavailable`
    * when the disk is full or failing; then, as after any other failure, no file is left.
@@ -49,6 +41,8 @@ export interface BlobUpload {
 
 /** What an upload needs of the store it belongs to. */
 export interface UploadPlace {
+  thread: BlobThread;
+  buffers: BlobBuffers;
   temp_path: string;
   /** Where the id is going to be; its folder exists. */
   prepareHome(id: string): string;
@@ -88,21 +82,39 @@ export async function flushFolder(path: string): Promise<void> {
   }
 }
 
-/** No file exists before the first buffer is full or `commit` is called: most refused uploads never touch the disk. */
+/** Buffers of `BLOB_WRITE_BYTES` that other threads can read, used again by one upload after the other. */
+export class BlobBuffers {
+  readonly #free: Uint8Array<SharedArrayBuffer>[] = [];
+
+  take(): Uint8Array<SharedArrayBuffer> {
+    return this.#free.pop() ?? new Uint8Array(new SharedArrayBuffer(BLOB_WRITE_BYTES));
+  }
+
+  giveBack(buffer: Uint8Array<SharedArrayBuffer>): void {
+    if (this.#free.length < MAX_FREE_BLOB_BUFFERS) this.#free.push(buffer);
+  }
+}
+
+/**
+ * No file exists before the first buffer is full or `commit` is called: most refused uploads never touch the disk. From
+ * then on another thread writes and hashes each full buffer while the next one fills.
+ */
 export class FileUpload implements BlobUpload {
   readonly #place: UploadPlace;
-  readonly #hasher = new Bun.CryptoHasher('sha256');
   readonly #head: Uint8Array[] = [];
   #head_bytes = 0;
   #size_bytes = 0;
-  #sha256: string | null = null;
+  #sha256: Promise<string> | null = null;
+  /** Of an upload of more than `BLOB_INLINE_BYTES`; a smaller one is hashed and written from this thread, which is quicker. */
+  #file: HashedFile | null = null;
   #fd: number | null = null;
-  /** Bytes not yet handed to the system, and the small buffer at their end that collects tiny chunks. */
+  /** Bytes not yet handed on, and the small buffer at their end that collects tiny chunks. */
   #pending: Uint8Array[] = [];
   #pending_bytes = 0;
   #tail: { bytes: Uint8Array; used: number } | null = null;
   #unsynced_bytes = 0;
-  #writing: Promise<void> = Promise.resolve();
+  /** Buffers being written and hashed, oldest first. */
+  #in_flight: Promise<void>[] = [];
   #syncing: Promise<void> = Promise.resolve();
   #state: 'open' | 'committing' | 'ended' = 'open';
 
@@ -116,14 +128,10 @@ export class FileUpload implements BlobUpload {
 
   async write(chunk: Uint8Array): Promise<void> {
     if (this.#state !== 'open' || this.#sha256 !== null) throw new Error('the upload takes no more bytes');
-    this.#hasher.update(chunk);
     this.#size_bytes += chunk.byteLength;
     this.#keepHead(chunk);
-    this.#append(chunk);
-    if (this.#pending_bytes < BLOB_WRITE_BYTES) return;
-    // One write is under way while the next buffer fills; waiting for it here is what slows the client down.
-    await this.#writing;
-    this.#startWrite();
+    this.#keep(chunk);
+    if (this.#pending_bytes >= BLOB_WRITE_BYTES) await this.#handOn(BLOB_WRITE_BYTES);
   }
 
   head(): Uint8Array {
@@ -131,8 +139,8 @@ export class FileUpload implements BlobUpload {
     return this.#head.length === 1 && only ? only : Buffer.concat(this.#head);
   }
 
-  sha256(): string {
-    this.#sha256 ??= this.#hasher.digest('hex');
+  sha256(): Promise<string> {
+    this.#sha256 ??= this.#finishHash();
     return this.#sha256;
   }
 
@@ -149,9 +157,7 @@ export class FileUpload implements BlobUpload {
       // A new name may wait for the file system's journal, which flushes of other uploads keep busy: not on this thread.
       if (is_small) this.#fd = await openFile(home, 'wx', 0o600);
       if (is_small) path = home;
-      await this.#writing;
-      this.#startWrite();
-      await this.#writing;
+      await this.#writeRest();
       await this.#syncing;
       if (!is_small) renameSync(this.#place.temp_path, home);
       path = home;
@@ -180,7 +186,7 @@ export class FileUpload implements BlobUpload {
   }
 
   /** Large chunks are kept as they are; tiny ones are copied together, or a client that sends single bytes could fill the memory. */
-  #append(chunk: Uint8Array): void {
+  #keep(chunk: Uint8Array): void {
     this.#pending_bytes += chunk.byteLength;
     if (chunk.byteLength >= BLOB_KEPT_CHUNK_BYTES) {
       this.#sealTail();
@@ -198,32 +204,71 @@ export class FileUpload implements BlobUpload {
     this.#tail = null;
   }
 
-  #startWrite(): void {
+  async #finishHash(): Promise<string> {
+    if (this.#file || this.#pending_bytes > BLOB_INLINE_BYTES) {
+      await this.#handOn(1);
+      return this.#fileOnThread().digest();
+    }
     this.#sealTail();
-    const chunks = this.#pending;
-    const size = this.#pending_bytes;
-    this.#pending = [];
-    this.#pending_bytes = 0;
-    this.#writing = this.#writeOut(chunks, size);
-    this.#writing.catch(() => {}); // Whoever awaits it next gets the error.
+    const hasher = new Bun.CryptoHasher('sha256');
+    for (const chunk of this.#pending) hasher.update(chunk);
+    return hasher.digest('hex');
   }
 
-  async #writeOut(chunks: Uint8Array[], size: number): Promise<void> {
+  /** Hands on what is pending while there is `least_bytes` of it. Waits until little enough is in flight: that slows the client down. */
+  async #handOn(least_bytes: number): Promise<void> {
+    this.#sealTail();
+    while (this.#pending_bytes >= least_bytes) {
+      const buffer = this.#place.buffers.take();
+      await this.#send(buffer, this.#fill(buffer));
+    }
+  }
+
+  /** Moves pending bytes into a buffer; returns how many. */
+  #fill(buffer: Uint8Array): number {
+    let used = 0;
+    while (used < buffer.byteLength) {
+      const chunk = this.#pending.shift();
+      if (chunk === undefined) break;
+      const piece = chunk.subarray(0, buffer.byteLength - used);
+      buffer.set(piece, used);
+      used += piece.byteLength;
+      if (piece.byteLength < chunk.byteLength) this.#pending.unshift(chunk.subarray(piece.byteLength));
+    }
+    this.#pending_bytes -= used;
+    return used;
+  }
+
+  async #send(buffer: Uint8Array<SharedArrayBuffer>, size: number): Promise<void> {
+    const written = this.#append(buffer, size);
+    written.catch(() => {}); // Whoever awaits it gets the error.
+    this.#in_flight.push(written);
+    if (this.#in_flight.length >= BLOB_BUFFERS_IN_FLIGHT) await this.#in_flight.shift();
+  }
+
+  async #append(buffer: Uint8Array<SharedArrayBuffer>, size: number): Promise<void> {
     try {
       const fd = this.#open();
-      if (size === 0) return;
-      if (size <= BLOB_INLINE_WRITE_BYTES) {
-        // Into the page cache this takes microseconds; a trip to the thread pool costs more than the copy itself.
-        for (const chunk of chunks) {
-          for (let done = 0; done < chunk.byteLength; ) done += writeSync(fd, chunk, done);
-        }
-      } else {
-        await writeAll(fd, chunks, size);
-      }
+      await this.#fileOnThread().append(fd, buffer.buffer, size);
       this.#unsynced_bytes += size;
       if (this.#unsynced_bytes >= BLOB_SYNC_EVERY_BYTES) this.#startSync(fd);
     } catch (error) {
       throw diskErrorOf(error);
+    } finally {
+      this.#place.buffers.giveBack(buffer);
+    }
+  }
+
+  /** Everything that has come is in the file once this resolves. */
+  async #writeRest(): Promise<void> {
+    if (this.#file) {
+      await this.#handOn(1);
+      await Promise.all(this.#in_flight);
+      return;
+    }
+    this.#sealTail();
+    for (const chunk of this.#pending) {
+      for (let done = 0; done < chunk.byteLength; ) done += writeSync(this.#open(), chunk, done);
     }
   }
 
@@ -232,6 +277,11 @@ export class FileUpload implements BlobUpload {
     this.#unsynced_bytes = 0;
     this.#syncing = this.#syncing.then(() => flushData(fd));
     this.#syncing.catch(() => {}); // commit awaits it.
+  }
+
+  #fileOnThread(): HashedFile {
+    this.#file ??= this.#place.thread.start();
+    return this.#file;
   }
 
   #open(): number {
@@ -246,7 +296,7 @@ export class FileUpload implements BlobUpload {
 
   async #discard(path: string | null): Promise<void> {
     // Nothing may write to a descriptor that is closed, whose number may by then be another file's.
-    await Promise.allSettled([this.#writing, this.#syncing]);
+    await Promise.allSettled([...this.#in_flight, this.#syncing]);
     this.#pending = [];
     this.#tail = null;
     const had_file = this.#fd !== null || path !== null;
@@ -261,27 +311,7 @@ export class FileUpload implements BlobUpload {
 
   #end(id: string | null): void {
     this.#state = 'ended';
+    this.#file?.forget();
     this.#place.onEnd(id);
   }
-}
-
-const writeSome = promisify(write);
-const writeSomeOf = promisify(writev);
-
-/** Writes every byte: a write may take only a part, as on a disk that is nearly full. */
-async function writeAll(fd: number, chunks: Uint8Array[], size: number): Promise<void> {
-  let left = await writeSomeOf(fd, chunks).then(bytesWritten);
-  if (left === size) return;
-  for (const chunk of chunks) {
-    let done = Math.min(left, chunk.byteLength);
-    left -= done;
-    while (done < chunk.byteLength) {
-      done += await writeSome(fd, chunk, done, chunk.byteLength - done, null).then(bytesWritten);
-    }
-  }
-}
-
-/** Bun's promisified write gives the count, Node's an object with it. */
-function bytesWritten(result: number | { bytesWritten: number }): number {
-  return typeof result === 'number' ? result : result.bytesWritten;
 }

@@ -7,7 +7,8 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isNativeError } from 'node:util/types';
 import { BLOB_SETTLE_MS, BLOB_SWEEP_BATCH } from '../limits.ts';
-import { type BlobUpload, FileUpload, flushFolder } from './blob-upload.ts';
+import { BlobThread } from './blob-thread.ts';
+import { BlobBuffers, type BlobUpload, FileUpload, flushFolder } from './blob-upload.ts';
 import { monotonicMs, systemClock } from './clock.ts';
 import { isUlid } from './ids.ts';
 
@@ -61,6 +62,8 @@ class FileBlobStore implements BlobStore {
   readonly #unsettled = new Map<string, number | null>();
   /** Folders being flushed, and the flush after that which others wait for. */
   readonly #flushes = new Map<string, { running: Promise<void>; next: Promise<void> | null }>();
+  readonly #thread = new BlobThread();
+  readonly #buffers = new BlobBuffers();
   #upload_count = 0;
 
   constructor(root: string) {
@@ -90,6 +93,8 @@ class FileBlobStore implements BlobStore {
     this.#uploading.add(name);
     let prepared_id: string | null = null;
     return new FileUpload({
+      thread: this.#thread,
+      buffers: this.#buffers,
       temp_path: join(this.#root, TEMP_FOLDER, name),
       prepareHome: (id) => {
         const path = this.path(id);

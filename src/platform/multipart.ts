@@ -198,7 +198,7 @@ class FormReader {
         filename,
         mime_type: part.content_type,
         size_bytes: upload.size_bytes,
-        sha256: upload.sha256(),
+        sha256: await upload.sha256(),
         head: upload.head(),
         upload,
       },
