@@ -1,5 +1,4 @@
 /** A whole Satchel for a test: real database, real app, a clock that the test moves, and short ways to call it. */
-import { afterAll } from 'bun:test';
 import { type App, createApp, type Services } from '../src/app.ts';
 import { type Config, type Environment, loadConfig } from '../src/config.ts';
 import type { NewKeyInput } from '../src/keys/schemas.ts';
@@ -7,6 +6,7 @@ import type { Actor } from '../src/platform/auth.ts';
 import { type DataDirectory, openDataDirectory } from '../src/platform/data-directory.ts';
 import { createLogger } from '../src/platform/logger.ts';
 import { isPlainObject } from '../src/platform/schema.ts';
+import { atEnd } from './cleanup.ts';
 import { makeTempDir, TestClock } from './temp.ts';
 
 export const actor: Actor = { kind: 'shell', id: '0', name: 'tester', ip: null };
@@ -53,11 +53,9 @@ export interface TestAppOptions {
 }
 
 const running = new Set<TestApp>();
-afterAll(async () => {
-  for (const app of running) await app.stop();
-});
+atEnd(() => Promise.all([...running].map((app) => app.stop())));
 
-/** Starts an app on a data directory of its own (or the one given, to test restarts). Stopped after the file's tests. */
+/** Starts an app on a data directory of its own (or the one given, to test restarts). Stopped after the tests. */
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const data_dir = options.data_dir ?? makeTempDir();
   const clock = options.clock ?? new TestClock();
@@ -83,6 +81,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     database: directory.database,
     key_ring: directory.key_ring,
   });
+  // Folders are made as uploads need them: a thousand for each of hundreds of apps are minutes of a busy disk.
+  app.services.blobs.makeFolders = async () => {};
   const port = await app.start();
   const test_app: TestApp = {
     app,

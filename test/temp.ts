@@ -1,22 +1,14 @@
-/** Temporary directories and databases for tests; everything is removed at the end of the file that asked. */
-import { afterAll } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** Temporary directories and databases for tests; everything is removed after the tests. */
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '../src/platform/database.ts';
 import { migrate } from '../src/platform/migrate.ts';
+import { RUN_DIR } from './cleanup.ts';
 
-/** A fresh directory, removed after the file's last test. Call it at the top level or in a test. */
+/** A fresh directory, removed after the tests. Call it at the top level or in a test. */
 export function makeTempDir(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'satchel-test-'));
-  removals.push(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
+  return mkdtempSync(join(RUN_DIR, 'dir-'));
 }
-
-const removals: (() => void)[] = [];
-afterAll(() => {
-  for (const remove of removals.splice(0)) remove();
-});
 
 /** A migrated database in a directory of its own. */
 export function makeDatabase(dir = makeTempDir()): { database: Database; path: string } {

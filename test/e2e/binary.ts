@@ -1,7 +1,7 @@
-/** The compiled executable, as its users run it: commands, a server, kills. Everything started is ended after the file. */
-import { afterAll } from 'bun:test';
+/** The compiled executable, as its users run it: commands, a server, kills. Everything started is ended after the tests. */
 import { join } from 'node:path';
 import { isPlainObject } from '../../src/platform/schema.ts';
+import { atEnd } from '../cleanup.ts';
 
 export const BINARY = join(import.meta.dir, '../../dist/satchel');
 
@@ -58,9 +58,7 @@ export interface Server {
 }
 
 const servers = new Set<Server>();
-afterAll(async () => {
-  for (const server of servers) await server.end('SIGKILL');
-});
+atEnd(() => Promise.all([...servers].map((server) => server.end('SIGKILL'))));
 
 /** Starts a server on a port of the system's choice; throws with what it printed when it ends before it listens. */
 export async function startServer(

@@ -10,18 +10,17 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { makeTempDir } from '../temp.ts';
 
 const ROOT = join(import.meta.dir, '../..');
-const SCRATCH = mkdtempSync(join(tmpdir(), 'satchel-install-'));
+const SCRATCH = makeTempDir();
 const TIMEOUT_MS = 60_000;
 const servers: number[] = [];
 
@@ -111,7 +110,6 @@ afterAll(() => {
       // It has ended by itself.
     }
   }
-  rmSync(SCRATCH, { recursive: true, force: true });
 });
 
 describe('install.sh', () => {
