@@ -14,7 +14,7 @@ import { type Clock, toIso } from '../platform/clock.ts';
 import { VERSION } from '../version.ts';
 import { BackupWriter } from './backup-format.ts';
 import { blobPathOf, flushFolder, requireDatabase } from './layout.ts';
-import { withScratch, yieldToOthers } from './scratch.ts';
+import { withScratch } from './scratch.ts';
 import { connect, dropBlobs, listNamedBlobs, type NamedBlob, readMetaValue } from './store.ts';
 
 export interface BackupResult {
@@ -44,7 +44,6 @@ export async function backUp(
   refuseExisting(file);
   if (!existsSync(dirname(file)))
     throw new AppError('invalid', `The folder ${dirname(file)} does not exist.`);
-  yieldToOthers();
   const mark = `.${basename(file)}.${process.pid}`;
   const partial = join(dirname(file), `${mark}.partial`);
   const snapshot = join(dirname(file), `${mark}.snapshot`);

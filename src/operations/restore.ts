@@ -25,7 +25,7 @@ import { lockDirectory } from '../platform/directory-lock.ts';
 import { type About, BackupReader } from './backup-format.ts';
 import { blobPathOf, flushFolder, listBlobFiles } from './layout.ts';
 import { judgeMasterKey } from './master-key-fit.ts';
-import { withScratch, yieldToOthers } from './scratch.ts';
+import { withScratch } from './scratch.ts';
 import { connect } from './store.ts';
 import { checkRestored, type RestoredCounts, unpack } from './unpacking.ts';
 
@@ -74,7 +74,6 @@ export async function verifyBackup(options: {
     ...{ file, made_by: null, created_at: null, master_key_id: null },
     findings: [],
   };
-  yieldToOthers();
   let reader: BackupReader | null = null;
   try {
     reader = new BackupReader(file);

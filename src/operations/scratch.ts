@@ -1,7 +1,6 @@
 /** Scratch places: files and folders that must not outlive the command that made them. */
 import { rmSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
-import { BACKUP_NICENESS } from '../limits.ts';
+import { constants } from 'node:os';
 
 /** Runs with these paths as scratch places, and removes them at its end: when it succeeds, fails, or is told to stop. */
 export async function withScratch<T>(paths: readonly string[], run: () => Promise<T>): Promise<T> {
@@ -20,14 +19,5 @@ export async function withScratch<T>(paths: readonly string[], run: () => Promis
   } finally {
     for (const signal of signals) process.off(signal, onSignal);
     remove();
-  }
-}
-
-/** Gives the processor to whoever else wants it. A system that refuses that costs speed only. */
-export function yieldToOthers(): void {
-  try {
-    setPriority(BACKUP_NICENESS);
-  } catch {
-    // Containers may forbid it.
   }
 }

@@ -9,6 +9,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { backUp } from '../../src/operations/backup.ts';
 import { dropBlobs } from '../../src/operations/store.ts';
@@ -16,7 +17,7 @@ import { isPlainObject } from '../../src/platform/schema.ts';
 import { run, runRecord } from '../command.ts';
 import { makeProject, startTestApp, type TestApp } from '../helpers.ts';
 import { makeTempDir, TestClock } from '../temp.ts';
-import { blobPath, dumpBlobs, dumpRows, modeOf, namesIn, sql, upload } from './deployment.ts';
+import { blobPath, dumpBlobs, dumpRows, modeOf, namesIn, runWith, sql, upload } from './deployment.ts';
 
 const UNLIMITED = {
   env: { SATCHEL_UPLOADS_PER_MINUTE: '1000000' },
@@ -254,3 +255,23 @@ function insertMail(data_dir: string, id: string, object_public_id: string): voi
     object_public_id,
   );
 }
+
+/** Preloaded into a command: tells the priority that the process has at its end. */
+const PRIORITY_PROBE = `
+  import { getPriority } from 'node:os';
+  process.on('exit', () => process.stderr.write('priority ' + getPriority() + '\\n'));`;
+
+test('a command that backs up or verifies makes way for others, and nothing else does', async () => {
+  const { app, data_dir } = await startShop();
+  const own = getPriority();
+  const dir = makeTempDir();
+  const probe = join(dir, 'probe.ts');
+  writeFileSync(probe, PRIORITY_PROBE);
+  await backUp(data_dir, { file: join(dir, 'in-process.backup'), clock: app.clock });
+  expect(getPriority()).toBe(own);
+  for (const verb of ['backup', 'verify']) {
+    const env = { SATCHEL_DATA_DIR: data_dir, BUN_OPTIONS: `--preload ${probe}` };
+    const { exit, stderr } = await runWith(env, verb, join(dir, 'a.backup'));
+    expect([verb, exit, stderr]).toEqual([verb, 0, 'priority 19\n']);
+  }
+});
