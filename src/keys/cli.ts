@@ -4,6 +4,7 @@ import type { Actor } from '../platform/auth.ts';
 import {
   type Cli,
   type CliResult,
+  EXIT,
   formatFields,
   formatTable,
   numberOption,
@@ -180,6 +181,7 @@ function registerSecrets(cli: Cli<Services>, key: Command): void {
       'after',
       `
 With neither --origin nor --app-id it tells of a request from a server, which sends neither.
+Exit status: 0 when the request is accepted, 1 when it is refused.
 
 Examples:
   satchel key why 12 --origin https://app.example.com
@@ -201,7 +203,8 @@ function explain(keys: Keys, key: KeyRow, options: Options): CliResult {
   });
   const { why } = decision;
   if (!decision.accepted) {
-    return { json: { accepted: false, code: decision.code, why, rule: null }, text: `Refused. ${why}` };
+    const json = { accepted: false, code: decision.code, why, rule: null };
+    return { json, text: `Refused. ${why}`, exit: EXIT.refused };
   }
   const { rule, scope } = decision;
   const named = rule && { id: rule.id, type: rule.type, value: rule.value, scope };

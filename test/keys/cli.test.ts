@@ -146,15 +146,26 @@ describe('key why', () => {
     const ran = await run(dir, 'key', 'why', '1', '--origin', 'https://sub.app.example.com');
     expect(ran.stdout).toStartWith('Refused.');
     expect(ran.stdout).toContain('covers no subdomains');
-    const neither = await runRecord(dir, 'key', 'why', '1');
-    expect(neither).toMatchObject({ accepted: false, code: 'ORIGIN_REQUIRED', rule: null });
+    expect(ran).toMatchObject({ exit: 1, stderr: '' });
+    const neither = await run(dir, 'key', 'why', '1', '--json');
+    expect(neither.exit).toBe(1);
+    expect(JSON.parse(neither.stdout)).toMatchObject({
+      accepted: false,
+      code: 'ORIGIN_REQUIRED',
+      rule: null,
+    });
   });
 
   test('says that the key is off before it speaks of rules', async () => {
     await run(dir, 'key', 'deactivate', '1');
-    const why = await runRecord(dir, 'key', 'why', '1', '--origin', 'https://app.example.com');
-    expect(why).toMatchObject({ accepted: false, code: 'KEY_INACTIVE', rule: null });
-    expect(String(why.why)).toContain('satchel key activate 1');
+    const off = await run(dir, 'key', 'why', '1', '--origin', 'https://app.example.com', '--json');
+    expect(off.exit).toBe(1);
+    expect(JSON.parse(off.stdout)).toMatchObject({
+      accepted: false,
+      code: 'KEY_INACTIVE',
+      why: expect.stringContaining('satchel key activate 1'),
+      rule: null,
+    });
   });
 });
 
