@@ -65,24 +65,29 @@ const KNOWN = [
 
 type Setting = (typeof KNOWN)[number];
 
+/** A value as it was given, and what to call it: its variable or its flag. */
+interface Given {
+  text: string | null;
+  name: string;
+}
+
 function bad(setting: string, expected: string): AppError {
   return new AppError('invalid', `${setting} ${expected}.`);
 }
 
 /**
  * Reads and checks the settings. Empty variables count as unset.
- * Throws AppError `invalid` whose message names the first setting that makes no sense, or an unknown SATCHEL_ variable.
+ * Throws AppError `invalid` whose message names the first setting or flag that makes no sense, or an unknown SATCHEL_ variable.
  */
 export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_terminal = false): Config {
   refuseUnknown(env);
   const get = (name: Setting): string | null => env[name]?.trim() || null;
-  const host = readHost(flags.host ?? get('SATCHEL_HOST'));
-  const port = readInteger(flags.port ?? get('SATCHEL_PORT'), {
-    name: 'SATCHEL_PORT',
-    fallback: 8420,
-    min: 0,
-    max: 65_535,
-  });
+  // A complaint names what the value came from.
+  const flagOr = (flag: string | undefined, option: string, name: Setting): Given =>
+    flag === undefined ? { text: get(name), name } : { text: flag, name: option };
+  const host = readHost(flagOr(flags.host, '--host', 'SATCHEL_HOST'));
+  const given_port = flagOr(flags.port, '--port', 'SATCHEL_PORT');
+  const port = readInteger(given_port.text, { name: given_port.name, fallback: 8420, min: 0, max: 65_535 });
   const sources = (['SATCHEL_MASTER_KEY', 'SATCHEL_MASTER_KEY_FILE', 'SATCHEL_PASSPHRASE'] as const).filter(
     (name) => get(name),
   );
@@ -91,7 +96,7 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
     data_dir: resolve(flags.data_dir ?? get('SATCHEL_DATA_DIR') ?? './data'),
     host,
     port,
-    public_url: readPublicUrl(flags.public_url ?? get('SATCHEL_PUBLIC_URL'), port),
+    public_url: readPublicUrl(flagOr(flags.public_url, '--public-url', 'SATCHEL_PUBLIC_URL'), port),
     env: get('SATCHEL_ENV') ?? 'production',
     master_key: get('SATCHEL_MASTER_KEY'),
     master_key_file: get('SATCHEL_MASTER_KEY_FILE'),
@@ -175,10 +180,10 @@ function readInteger(
   return value;
 }
 
-function readHost(text: string | null): string {
+function readHost({ text, name }: Given): string {
   const host = text ?? '127.0.0.1';
   if (isIP(host) === 0 && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(host)) {
-    throw bad('SATCHEL_HOST', 'must be an IP address or a host name, such as 127.0.0.1 or 0.0.0.0');
+    throw bad(name, 'must be an IP address or a host name, such as 127.0.0.1 or 0.0.0.0');
   }
   return host;
 }
@@ -191,11 +196,11 @@ function readUrl(text: string, name: string): URL {
   return url;
 }
 
-function readPublicUrl(text: string | null, port: number): string {
+function readPublicUrl({ text, name }: Given, port: number): string {
   if (text === null) return `http://localhost:${port}`;
-  const url = readUrl(text, 'SATCHEL_PUBLIC_URL');
+  const url = readUrl(text, name);
   if (url.search || url.hash || url.username || url.password) {
-    throw bad('SATCHEL_PUBLIC_URL', 'must have no user, query or fragment');
+    throw bad(name, 'must have no user, query or fragment');
   }
   return url.href.replace(/\/+$/, '');
 }
