@@ -309,7 +309,7 @@ function matchApp(request: RequestOrigin, rules: readonly ScopedRule[]): OriginD
     const why =
       of_app.length > 0
         ? 'Only an ios rule names this app, and X-Android-Package matches android rules only.'
-        : `None of the ${rules.length} rules, own and global, names this app; upper and lower case differ.`;
+        : `${noneOf(rules, { one: 'names', infinitive: 'name' })} this app; upper and lower case differ.`;
     return deny('APP_NOT_ALLOWED', message, { why });
   }
   const pinning = of_app.filter(({ rule }) => pinsCertificates(rule));
@@ -377,9 +377,15 @@ function describeRule({ rule, scope }: ScopedRule): string {
   return `${scope} rule ${rule.id} (${rule.value})`;
 }
 
+/** That no rule does something, in a sentence that its object ends. */
+function noneOf(rules: readonly ScopedRule[], verb: { one: string; infinitive: string }): string {
+  if (rules.length === 1) return `The only rule, own or global, does not ${verb.infinitive}`;
+  return `None of the ${rules.length} rules, own and global, ${verb.one}`;
+}
+
 /** Why no rule matches an Origin, with the rule that comes closest. */
 function explainMiss(origin: string, rules: readonly ScopedRule[]): string {
-  const none = `None of the ${rules.length} rules, own and global, matches this Origin`;
+  const none = `${noneOf(rules, { one: 'matches', infinitive: 'match' })} this Origin`;
   const { hostname } = new URL(origin);
   const domains = rules.filter(({ rule }) => rule.type === 'domain');
   const same_host = domains.find(({ rule }) => hostOf(rule).host === hostname);

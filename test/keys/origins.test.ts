@@ -538,6 +538,16 @@ describe('why', () => {
     expect(matchRequest(request(sent), key).why).toContain(why);
   });
 
+  test('one rule alone is spoken of as one', () => {
+    const with_one = restricted({ own: domainRules('https://example.com') });
+    expect(matchRequest(request({ origin: 'https://unrelated.example' }), with_one).why).toBe(
+      'The only rule, own or global, does not match this Origin.',
+    );
+    expect(matchRequest(request({ app_id: 'com.nobody.app' }), with_one).why).toStartWith(
+      'The only rule, own or global, does not name this app;',
+    );
+  });
+
   test('the message for the caller names no rule and repeats nothing that was sent', () => {
     const sent = [
       { origin: 'https://app.example.com' },
