@@ -4,11 +4,11 @@ import { Elysia } from 'elysia';
 import { AppError, messageOf } from '../errors.ts';
 import { STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
 import { monotonicMs } from './clock.ts';
-import { isPreflight, preflightResponse, setCorsHeaders } from './cors.ts';
+import { isPreflight, preflightResponse } from './cors.ts';
 import type { Family } from './envelopes.ts';
 import {
   answer,
-  failureResponse,
+  answerUnrouted,
   type HttpDeps,
   PLANE_PREFIX,
   type Plane,
@@ -130,12 +130,7 @@ function mountRoutes(
         : code === 'INTERNAL_SERVER_ERROR' || code === 'UNKNOWN'
           ? error
           : unreadable();
-    const response = failureResponse(family, thrown, ctx, deps.logger);
-    response.headers.set('X-Request-Id', ctx.request_id);
-    response.headers.set('X-Content-Type-Options', 'nosniff');
-    response.headers.set('Cache-Control', 'no-store');
-    if (plane === 'data') setCorsHeaders(response.headers, request.headers.get('origin'));
-    return response;
+    return answerUnrouted({ plane, family, thrown }, ctx, deps);
   });
   return app;
 }

@@ -310,6 +310,20 @@ export async function answer(route: Route, ctx: RequestContext, deps: HttpDeps):
   return response;
 }
 
+/** The answer to a request that no route takes: with the headers and in the log like any other. */
+export function answerUnrouted(
+  refusal: { plane: Plane; family: Family; thrown: unknown },
+  ctx: RequestContext,
+  deps: HttpDeps,
+): Response {
+  const started_ms = monotonicMs();
+  const trace: Trace = { rate: null, caller: null };
+  const response = failureResponse(refusal.family, refusal.thrown, ctx, deps.logger);
+  finishHeaders(response.headers, refusal.plane, ctx, trace);
+  logRequest(deps.logger, ctx, response.status, trace, started_ms);
+  return response;
+}
+
 function toResponse(route: Route, result: unknown, ctx: RequestContext): Response {
   if (result instanceof Response) return result;
   if (result instanceof Reply) {
@@ -322,12 +336,7 @@ function toResponse(route: Route, result: unknown, ctx: RequestContext): Respons
 }
 
 /** The response to a failure in the envelope of its plane; what is no AppError is logged with the request's id. */
-export function failureResponse(
-  family: Family,
-  thrown: unknown,
-  ctx: RequestContext,
-  logger: Logger,
-): Response {
+function failureResponse(family: Family, thrown: unknown, ctx: RequestContext, logger: Logger): Response {
   const error =
     thrown instanceof AppError ? thrown : new AppError('internal', messageOf(thrown), { cause: thrown });
   if (error.kind === 'internal') {

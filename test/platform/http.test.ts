@@ -294,7 +294,16 @@ describe('unknown routes', () => {
       const response = await fetch(url(path), { method, headers });
       expect(response.status).toBe(404);
       expect(await json(response)).toHaveProperty(key);
-      expect(response.headers.get('x-request-id')).toBeTruthy();
+      const request_id = response.headers.get('x-request-id');
+      expect(request_id).toBeTruthy();
+      deps.logger.flush();
+      const logged = lines
+        .join('')
+        .split('\n')
+        .filter((line) => line.includes(`"${request_id}"`));
+      expect(logged.map((line) => JSON.parse(line) as unknown)).toEqual([
+        expect.objectContaining({ message: 'request', method, path, status: 404, caller: null }),
+      ]);
     }
   });
 });
