@@ -174,8 +174,8 @@ export function dataRoute<Q extends TSchema, B extends TSchema, R>(spec: DataRou
     needs: spec.needs,
     docs: docsOf(spec),
     async run(ctx, deps, trace) {
-      const caller = acceptKey(ctx, deps, trace, spec.needs);
-      return runHandler(spec, ctx, deps, caller, () => {});
+      const { caller, takeRate } = acceptKey(ctx, deps, trace, spec.needs);
+      return runHandler(spec, ctx, deps, caller, takeRate);
     },
   };
 }
@@ -229,18 +229,23 @@ export function openRoute(spec: OpenRouteSpec): Route {
     needs: null,
     docs: docsOf(spec),
     async run(ctx, deps, trace) {
-      return spec.handle({ ctx, acceptKey: (needs) => acceptKey(ctx, deps, trace, needs) });
+      const acceptAndCount = (needs: readonly Permission[]): KeyCaller => {
+        const { caller, takeRate } = acceptKey(ctx, deps, trace, needs);
+        takeRate();
+        return caller;
+      };
+      return spec.handle({ ctx, acceptKey: acceptAndCount });
     },
   };
 }
 
-/** 401, origin or app 403, permission 403, and only then the key's rate: refused requests use none of it up. */
+/** 401, origin or app 403, permission 403. The key's rate is taken after them: refused requests use none of it up. */
 function acceptKey(
   ctx: RequestContext,
   deps: HttpDeps,
   trace: Trace,
   needs: readonly Permission[],
-): KeyCaller {
+): { caller: KeyCaller; takeRate: () => void } {
   const { headers } = ctx.request;
   const caller = deps.authenticateKey({
     api_key: headers.get('x-api-key'),
@@ -249,12 +254,15 @@ function acceptKey(
     android_package: headers.get('x-android-package'),
     android_cert: headers.get('x-android-cert'),
   });
-  trace.caller = `key:${caller.key_id}`;
+  const rate_of = `key:${caller.key_id}`;
+  trace.caller = rate_of;
   const limit = caller.rate_limit_per_minute;
-  trace.rate = deps.limiter.peek(trace.caller, limit);
+  trace.rate = deps.limiter.peek(rate_of, limit);
   requirePermissions(caller, needs);
-  trace.rate = deps.limiter.take(trace.caller, limit, 'Requests of this API key');
-  return caller;
+  const takeRate = (): void => {
+    trace.rate = deps.limiter.take(rate_of, limit, 'Requests of this API key');
+  };
+  return { caller, takeRate };
 }
 
 async function runHandler<C, Q extends TSchema, B extends TSchema, R>(

@@ -170,8 +170,8 @@ function changingRoutes(templates: Templates): Route[] {
     if (template.is_marketing) requirePermissions(target.caller, ['email_marketing']);
     return template;
   };
-  const requireForMarketing = (caller: KeyCaller, is_marketing: boolean | null | undefined): void => {
-    if (is_marketing === true) requirePermissions(caller, ['email_marketing']);
+  const authorize = ({ caller, sent }: { caller: KeyCaller; sent: Readonly<Record<string, unknown>> }) => {
+    if (sent.is_marketing === true) requirePermissions(caller, ['email_marketing']);
   };
   return [
     dataRoute({
@@ -184,10 +184,8 @@ function changingRoutes(templates: Templates): Route[] {
       status: 201,
       body: creation,
       response: record,
-      handle: ({ caller, body }) => {
-        requireForMarketing(caller, body.is_marketing);
-        return templates.create(caller.project_id, body);
-      },
+      authorize,
+      handle: ({ caller, body }) => templates.create(caller.project_id, body),
     }),
     dataRoute({
       method: 'PATCH',
@@ -200,11 +198,9 @@ function changingRoutes(templates: Templates): Route[] {
         'body is ignored: it never changes. A marketing template also needs `can_manage_email_marketing`.',
       body: changes,
       response: record,
+      authorize,
       load: loadForChange,
-      handle: ({ caller, body, resource }) => {
-        requireForMarketing(caller, body.is_marketing);
-        return templates.update(caller.project_id, resource.slug, body);
-      },
+      handle: ({ caller, body, resource }) => templates.update(caller.project_id, resource.slug, body),
     }),
     dataRoute({
       method: 'DELETE',

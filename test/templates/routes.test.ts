@@ -195,6 +195,10 @@ describe('POST /emails/templates', () => {
     expect(refused.status).toBe(403);
     // By the name that the key's own field has.
     expect(refused.body.message).toContain("'can_manage_email_marketing'");
+    // The permission comes before the rest of the body is judged, and a refusal uses none of the rate up.
+    const spoiled = await call('POST', '', 'full', { slug: 'promo', subject: 7, is_marketing: true });
+    const left = refused.headers.get('ratelimit-remaining');
+    expect([spoiled.status, spoiled.headers.get('ratelimit-remaining')]).toEqual([403, left]);
     expect((await call('GET', '/promo', 'read')).status).toBe(404);
     expect(
       await create({ slug: 'promo', is_marketing: true, layout: 'marketing' }, 'marketing'),
@@ -299,7 +303,8 @@ describe('PATCH /emails/templates/{slug}', () => {
 
   test('needs the marketing flag to make, change or unmake a marketing template', async () => {
     const { slug } = await create();
-    expect((await call('PATCH', `/${slug}`, 'full', { is_marketing: true })).status).toBe(403);
+    for (const fields of [{}, { name: 7 }])
+      expect((await call('PATCH', `/${slug}`, 'full', { is_marketing: true, ...fields })).status).toBe(403);
     expect((await call('PATCH', `/${slug}`, 'marketing', { is_marketing: true })).body.is_marketing).toBe(
       true,
     );
