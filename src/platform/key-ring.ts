@@ -26,6 +26,7 @@ import {
   createMasterKey,
   type DataKey,
   dataKeyIdOf,
+  isRetiredScope,
   type MasterKey,
   masterKeyIdOf,
   type Opened,
@@ -205,13 +206,14 @@ export class KeyRing {
 
   /**
    * Unwraps every data key, so that a server goes on with them when a command rotates the master key under it, and
-   * warns of those that do not open.
+   * warns of those that do not open. One that was retired for that very reason is left to `doctor`, which knows whether
+   * anything is sealed under it still.
    */
   loadDataKeys(): void {
     for (const row of this.#database.read.select().from(dataKeys).all()) {
       const key = unwrapDataKey(this.#master, row);
       if (key) this.#data_keys.set(row.id, key);
-      else
+      else if (!isRetiredScope(row.scope))
         this.#warnings.push(`The data key of ${row.scope} does not open: what it seals can't be decrypted.`);
     }
   }

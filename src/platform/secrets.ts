@@ -92,6 +92,11 @@ export function retiredScope(row: { id: number | ''; scope: string }): string {
   return `${row.scope}${RETIRED}${row.id}`;
 }
 
+/** Whether another data key has taken the place of one with this scope. */
+export function isRetiredScope(scope: string): boolean {
+  return scope.includes(RETIRED);
+}
+
 function dataKeyBinding(id: number, scope: string): string[] {
   const [plain = ''] = scope.split(RETIRED);
   return ['data_key', String(id), plain];

@@ -247,6 +247,9 @@ describe('sealing', () => {
     const fresh = await sealNow(ring, database, SHOP, 'new');
     expect(ring.openText(database.read, fresh, CONTEXT)).toBe('new');
     expect(ring.openText(database.read, old, CONTEXT)).toBeNull();
+    // Said at the start that found it; once it is replaced, doctor alone tells of what it sealed.
+    expect(ring.warnings).toHaveLength(1);
+    expect((await openRing(database, source)).warnings).toEqual([]);
 
     const id = dataKeyIdOf(old) ?? 0;
     await database.write((tx) => tx.update(dataKeys).set({ wrapped }).where(eq(dataKeys.id, id)).run());
