@@ -221,7 +221,7 @@ async function rotateMasterKey<S>(
     ];
     return {
       json: { master_key_id, old_master_key_id, rewrapped, undecryptable, next_steps: steps },
-      text: `The master key is now ${master_key_id}; ${rewrapped} data keys were wrapped anew.\n\n${steps.map((step) => `- ${step}`).join('\n')}`,
+      text: `The master key is now ${master_key_id}; data keys wrapped anew: ${rewrapped}.\n\n${steps.map((step) => `- ${step}`).join('\n')}`,
     };
   } finally {
     await close();

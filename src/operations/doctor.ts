@@ -174,7 +174,7 @@ function checkObjects(sqlite: Sqlite, data_dir: string): Finding[] {
   const remedy = 'satchel restore FILE --yes, or delete the objects';
   const findings: Finding[] = lost.map((message) => ({ check, status: 'problem', message, remedy }));
   if (open_to_others > 0) {
-    const message = `Other users of this machine may read the bytes of ${open_to_others} objects.`;
+    const message = `Objects whose bytes other users of this machine may read: ${open_to_others}.`;
     findings.push({
       check,
       status: 'problem',
@@ -186,13 +186,13 @@ function checkObjects(sqlite: Sqlite, data_dir: string): Finding[] {
     findings.push({
       check,
       status: 'ok',
-      message: `${total} are stored, each with its bytes.`,
+      message: `Stored: ${total}, each with its bytes.`,
       remedy: null,
     });
   }
   const orphans = countOrphans(sqlite, data_dir);
   if (orphans > 0) {
-    const message = `${orphans} files belong to no row: uploads under way, or what the next start sweeps up.`;
+    const message = `Files of no row: ${orphans}. They are uploads under way, or what the next start sweeps up.`;
     findings.push({ check, status: 'ok', message, remedy: null });
   }
   return findings;
@@ -293,7 +293,7 @@ function checkDataKeys(sqlite: Sqlite, master: MasterKey): Finding[] {
       if (id === null || !opened.has(id)) lost += 1;
     }
     if (lost === 0) continue;
-    const message = `${lost} values of ${table}.${column} are sealed under no data key that opens.`;
+    const message = `Values of ${table}.${column} that are sealed under no data key that opens: ${lost}.`;
     lost_values.push({
       check,
       status: 'problem',
@@ -313,7 +313,9 @@ function checkDataKeys(sqlite: Sqlite, master: MasterKey): Finding[] {
     ...lost_values,
   ];
   if (findings.length > 0) return findings;
-  return [{ check, status: 'ok', message: `All ${opened.size} open under the master key.`, remedy: null }];
+  return [
+    { check, status: 'ok', message: `Each opens under the master key, ${opened.size} in all.`, remedy: null },
+  ];
 }
 
 async function checkServices(config: Config, deps: DoctorDeps, key: MasterKey): Promise<Finding[]> {

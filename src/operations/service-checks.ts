@@ -75,7 +75,7 @@ function checkMailboxes(mailboxes: readonly MailboxRecord[]): Finding[] {
       return {
         check,
         status: mailbox.state === 'resting' ? 'problem' : 'warning',
-        message: `${address} could not be used ${failures} times in a row.${rest}${reason}`,
+        message: `${address} could not be used ${failures === 1 ? 'the last time' : `${failures} times in a row`}.${rest}${reason}`,
         remedy: `satchel mailbox test ${address} --to YOUR-ADDRESS`,
       };
     }
@@ -83,11 +83,11 @@ function checkMailboxes(mailboxes: readonly MailboxRecord[]): Finding[] {
       return {
         check,
         status: 'warning',
-        message: `${address} has used its ${daily_limit} messages of today; it goes on at midnight UTC.`,
+        message: `${address} has reached its daily limit of ${daily_limit}; it goes on at midnight UTC.`,
         remedy: 'satchel mailbox add ANOTHER-ADDRESS --smtp URL',
       };
     }
-    return { check, status: 'ok', message: `${address} works, ${used_today} messages today.`, remedy: null };
+    return { check, status: 'ok', message: `${address} works; messages today: ${used_today}.`, remedy: null };
   });
 }
 
