@@ -2,7 +2,9 @@
 import type { Keys } from '../keys/service.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Finding, HealthCheck } from '../platform/findings.ts';
+import { PLANE_PREFIX } from '../platform/http.ts';
 import type { Projects } from '../projects/service.ts';
+import type { Providers } from '../providers/service.ts';
 import type { MailboxRecord, SendingDomains } from '../sending-domains/service.ts';
 import type { Vault } from '../vault/service.ts';
 
@@ -11,6 +13,7 @@ export interface CheckedServices {
   projects: Projects;
   keys: Keys;
   vault: Vault;
+  providers: Providers;
   sending_domains: SendingDomains;
 }
 
@@ -91,7 +94,7 @@ function checkMailboxes(mailboxes: readonly MailboxRecord[]): Finding[] {
   });
 }
 
-function checkSecrets({ projects, keys, vault, sending_domains }: CheckedServices): Finding[] {
+function checkSecrets({ projects, keys, vault, providers, sending_domains }: CheckedServices): Finding[] {
   const check = 'sealed values';
   const findings: Finding[] = [];
   const add = (message: string, remedy: string): void => {
@@ -110,6 +113,12 @@ function checkSecrets({ projects, keys, vault, sending_domains }: CheckedService
         `satchel vault set --project ${project.slug} ${service} ${field}=-`,
       );
     }
+  }
+  for (const { kind, id, name, field } of providers.listUndecryptable()) {
+    add(
+      `The ${field} of the ${kind.replaceAll('_', ' ')} ${id} (${name}) does not decrypt.`,
+      `store it again: PATCH ${PLANE_PREFIX.management}/${kind.replaceAll('_', '-')}s/${id} with ${field}`,
+    );
   }
   for (const { address } of sending_domains.mailboxes.list()) {
     const { id, revision } = sending_domains.mailboxes.require(address);

@@ -11,6 +11,8 @@ import type { Scope } from './database-store.ts';
 import {
   auditRecord,
   explainMissing,
+  type LostSecret,
+  listLost,
   openSecret,
   type ProviderDeps,
   prefixOf,
@@ -22,6 +24,7 @@ import {
   scopeOf,
   sealSecret,
   undecryptable,
+  WHOLE_LIST,
 } from './records.ts';
 import {
   type AiAccountChanges,
@@ -202,6 +205,18 @@ export class AiAccounts {
     const api_key = openSecret(this.#key_ring, read, placeOf(account.public_id), sealed_api_key);
     if (api_key === null) throw undecryptable();
     return { api_key };
+  }
+
+  /** The stored keys that do not decrypt. */
+  listUndecryptable(): LostSecret[] {
+    const { read } = this.#database;
+    return store
+      .listAccounts(read, null, WHOLE_LIST)
+      .flatMap((account) =>
+        listLost(this.#key_ring, read, account, [
+          { place: placeOf(account.public_id), sealed: account.sealed_api_key },
+        ]),
+      );
   }
 }
 

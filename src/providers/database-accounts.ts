@@ -9,6 +9,8 @@ import { type Page, type PageQuery, paginate } from '../platform/pagination.ts';
 import * as store from './database-store.ts';
 import {
   auditRecord,
+  type LostSecret,
+  listLost,
   openSecret,
   type ProviderDeps,
   prefixOf,
@@ -17,6 +19,7 @@ import {
   type SecretPlace,
   sealSecret,
   undecryptable,
+  WHOLE_LIST,
 } from './records.ts';
 import type {
   DatabaseAccountChanges,
@@ -160,6 +163,18 @@ export class DatabaseAccounts {
     );
     if (access_token === null) throw undecryptable();
     return { access_token };
+  }
+
+  /** The stored tokens that do not decrypt. */
+  listUndecryptable(): LostSecret[] {
+    const { read } = this.#database;
+    return store
+      .listAccounts(read, WHOLE_LIST)
+      .flatMap((account) =>
+        listLost(this.#key_ring, read, account, [
+          { place: placeOf(account.public_id), sealed: account.sealed_access_token },
+        ]),
+      );
   }
 }
 

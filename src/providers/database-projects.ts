@@ -11,6 +11,8 @@ import * as store from './database-store.ts';
 import {
   auditRecord,
   explainMissing,
+  type LostSecret,
+  listLost,
   openSecret,
   type ProviderDeps,
   projectsOfNewRecord,
@@ -21,6 +23,7 @@ import {
   scopeOf,
   sealSecret,
   undecryptable,
+  WHOLE_LIST,
 } from './records.ts';
 import type {
   DatabaseProjectChanges,
@@ -190,6 +193,18 @@ export class DatabaseProjects {
     const lost = stored.filter((field) => secrets[field] === null);
     if (lost.length > 0 && lost.length === stored.length) throw undecryptable();
     return { ...secrets, undecryptable: lost };
+  }
+
+  /** The stored secrets that do not decrypt. */
+  listUndecryptable(): LostSecret[] {
+    const { read } = this.#database;
+    return store.listProjects(read, null, WHOLE_LIST).flatMap((project) => {
+      const secrets = SECRET_FIELDS.map((field) => ({
+        place: placeOf(project.public_id, field),
+        sealed: project[`sealed_${field}`],
+      }));
+      return listLost(this.#key_ring, read, project, secrets);
+    });
   }
 
   #resolveAccount(caller: TokenCaller, ref: Reference | null | undefined): { account_id?: number | null } {

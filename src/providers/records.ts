@@ -84,6 +84,30 @@ export function openSecret(key_ring: KeyRing, read: Tx, place: SecretPlace, seal
   return key_ring.openText(read, sealed, contextOf(place));
 }
 
+/** A stored secret that does not decrypt, and whose it is. */
+export interface LostSecret {
+  kind: SecretPlace['kind'];
+  id: number;
+  name: string;
+  field: string;
+}
+
+/** Those of a record's secrets that do not decrypt; null is none. Nothing leaves, so nothing is put on record. */
+export function listLost(
+  key_ring: KeyRing,
+  read: Tx,
+  record: { id: number; name: string },
+  secrets: readonly { place: SecretPlace; sealed: string | null }[],
+): LostSecret[] {
+  const { id, name } = record;
+  return secrets
+    .filter(({ place, sealed }) => sealed !== null && openSecret(key_ring, read, place, sealed) === null)
+    .map(({ place: { kind, field } }) => ({ kind, id, name, field }));
+}
+
+/** The page that holds a whole list: to SQLite a negative limit is none. */
+export const WHOLE_LIST = { limit: -1, offset: 0 };
+
 /** A stored secret that cannot be shown. */
 export function undecryptable(): AppError {
   return new AppError(

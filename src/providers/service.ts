@@ -7,7 +7,7 @@ import { listAccountIds } from './ai-store.ts';
 import { DatabaseAccounts } from './database-accounts.ts';
 import { DatabaseProjects } from './database-projects.ts';
 import { countLinksOfProject, findProject, findShownId, replaceShownLink } from './database-store.ts';
-import { type ProviderDeps, readRef, scopeOf } from './records.ts';
+import { type LostSecret, type ProviderDeps, readRef, scopeOf } from './records.ts';
 
 export class Providers {
   readonly database_accounts: DatabaseAccounts;
@@ -20,6 +20,13 @@ export class Providers {
     this.database_projects = new DatabaseProjects({ ...deps, accounts: this.database_accounts });
     this.ai_accounts = new AiAccounts(deps);
     this.ai_assignments = new AiAssignments({ ...deps, accounts: this.ai_accounts });
+  }
+
+  /** Every stored secret of a provider that does not decrypt; for `satchel doctor`. */
+  listUndecryptable(): LostSecret[] {
+    return [this.database_accounts, this.database_projects, this.ai_accounts].flatMap((records) =>
+      records.listUndecryptable(),
+    );
   }
 }
 

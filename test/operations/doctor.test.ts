@@ -149,6 +149,35 @@ test('what does not decrypt is named one by one: copies of keys, vault values, d
   await stop();
 });
 
+test('secrets of provider accounts that do not decrypt are named one by one', async () => {
+  const { app, data_dir } = await startShop();
+  const { token } = await app.services.tokens.create(actor, {
+    ...{ name: 't', all_projects: true, projects: [], expires_in_days: 1 },
+    capabilities: ['can_manage_database', 'can_write_vault'],
+  });
+  const url = '/api/public/v1';
+  for (const [path, body] of [
+    ['/database-accounts', { name: 'Main', access_token: 'a' }],
+    ['/database-projects', { name: 'Live', ref: 'r', secret_key: 's', db_password: 'p' }],
+    ['/ai-accounts', { name: 'Team', provider: 'openai', api_key: 'k' }],
+    ['/ai-accounts', { name: 'Sound', provider: 'openai', api_key: 'k' }],
+  ] as const)
+    expect([path, (await app.call('POST', url + path, { token, body })).status]).toEqual([path, 201]);
+  expect((await doctor(data_dir)).bad).toEqual([]);
+  sql(
+    data_dir,
+    'UPDATE database_accounts SET sealed_access_token = (SELECT sealed_api_key FROM ai_accounts)',
+  );
+  sql(data_dir, 'UPDATE database_projects SET sealed_db_password = sealed_secret_key');
+  sql(data_dir, "UPDATE ai_accounts SET sealed_api_key = sealed_api_key || 'AAAA' WHERE name = 'Team'");
+  const again = `does not decrypt. -> store it again: PATCH ${url}`;
+  expect((await doctor(data_dir)).bad).toEqual([
+    `problem sealed values: The access_token of the database account 1 (Main) ${again}/database-accounts/1 with access_token`,
+    `problem sealed values: The db_password of the database project 1 (Live) ${again}/database-projects/1 with db_password`,
+    `problem sealed values: The api_key of the ai account 1 (Team) ${again}/ai-accounts/1 with api_key`,
+  ]);
+});
+
 test('a master key that does not fit is told apart from one that is missing', async () => {
   const { app, data_dir } = await startShop();
   await app.stop();
