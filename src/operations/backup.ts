@@ -10,10 +10,12 @@
 import { closeSync, existsSync, fstatSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, conflict, messageOf } from '../errors.ts';
+import { flushFolder } from '../platform/blob-upload.ts';
+import { blobPathOf } from '../platform/blobs.ts';
 import { type Clock, toIso } from '../platform/clock.ts';
 import { VERSION } from '../version.ts';
 import { BackupWriter } from './backup-format.ts';
-import { blobPathOf, flushFolder, requireDatabase } from './layout.ts';
+import { requireDatabase } from './layout.ts';
 import { withScratch } from './scratch.ts';
 import { connect, dropBlobs, listNamedBlobs, type NamedBlob, readMetaValue } from './store.ts';
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { messageOf } from '../errors.ts';
 import { CLOCK_TOLERANCE_MS, DOCTOR_FAILURES_MS } from '../limits.ts';
+import { blobPathOf, listBlobFiles } from '../platform/blobs.ts';
 import { type Clock, toIso } from '../platform/clock.ts';
 import { databasePathOf } from '../platform/data-directory.ts';
 import type { Database } from '../platform/database.ts';
@@ -18,7 +19,6 @@ import { masterKeySourceOf, warnOfKeyFileMode } from '../platform/master-key.ts'
 import { listPendingMigrations, MIGRATIONS } from '../platform/migrate.ts';
 import { dataKeyIdOf, type MasterKey, unwrapDataKey } from '../platform/secrets.ts';
 import { checkDisk, checkLeftovers, checkModes, isOpenToOthers } from './directory-checks.ts';
-import { blobPathOf, listBlobFiles } from './layout.ts';
 import { judgeMasterKey } from './master-key-fit.ts';
 import { openReadOnly } from './read-only-database.ts';
 import {

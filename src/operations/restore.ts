@@ -19,11 +19,12 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import { AppError, conflict, messageOf } from '../errors.ts';
+import { flushFolder } from '../platform/blob-upload.ts';
+import { blobPathOf, listBlobFiles } from '../platform/blobs.ts';
 import { type Clock, toIso } from '../platform/clock.ts';
 import { databasePathOf } from '../platform/data-directory.ts';
 import { lockDirectory } from '../platform/directory-lock.ts';
 import { type About, BackupReader } from './backup-format.ts';
-import { blobPathOf, flushFolder, listBlobFiles } from './layout.ts';
 import { judgeMasterKey } from './master-key-fit.ts';
 import { withScratch } from './scratch.ts';
 import { connect } from './store.ts';
@@ -303,14 +304,15 @@ function linkOrCopy(from: string, to: string): void {
 /** The same id always has the same bytes, so a file that is there already is at most mended by this. */
 async function placeBlobs(fresh: string, data_dir: string): Promise<void> {
   const folders = new Set<string>();
-  for (const { folder, id } of listBlobFiles(fresh)) {
-    const home = join(data_dir, 'objects', folder);
-    if (!folders.has(folder)) mkdirSync(home, { recursive: true, mode: 0o700 });
+  for (const { id } of listBlobFiles(fresh)) {
+    const home = blobPathOf(data_dir, id);
+    const folder = dirname(home);
+    if (!folders.has(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
     folders.add(folder);
-    renameSync(blobPathOf(fresh, id), join(home, id));
+    renameSync(blobPathOf(fresh, id), home);
   }
-  for (const folder of folders) await flushFolder(join(data_dir, 'objects', folder));
-  if (folders.size > 0) await flushFolder(join(data_dir, 'objects'));
+  for (const folder of folders) await flushFolder(folder);
+  for (const parent of new Set([...folders].map((folder) => dirname(folder)))) await flushFolder(parent);
 }
 
 async function placeDatabase(fresh: string, data_dir: string): Promise<void> {

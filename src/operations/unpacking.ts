@@ -1,13 +1,13 @@
 /** Unpacking a backup into a scratch directory and checking that what stands there is whole: for `verify` and `restore`. */
 import { closeSync, existsSync, fsync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../errors.ts';
 import { BACKUP_BUFFER_BYTES, FINDING_EXAMPLES, RESTORE_FLUSHES } from '../limits.ts';
+import { blobPathOf } from '../platform/blobs.ts';
 import { databasePathOf } from '../platform/data-directory.ts';
 import { listPendingMigrations } from '../platform/migrate.ts';
 import type { BackupReader, Entry } from './backup-format.ts';
-import { blobPathOf } from './layout.ts';
 import { connect, countWaitingEmails, listDefects, listNamedBlobs, readCount } from './store.ts';
 
 /** What a restored directory holds. */
@@ -43,7 +43,7 @@ export async function unpack(
     }
     if (entry.kind === 'database') has_database = true;
     const path = entry.kind === 'blob' ? blobPathOf(dir, entry.id) : databasePathOf(dir);
-    if (entry.kind === 'blob') makeFolder(folders, join(dir, 'objects', entry.id.slice(-2)));
+    if (entry.kind === 'blob') makeFolder(folders, dirname(path));
     if (existsSync(path)) throw unexpected(reader, entry);
     await unpackFile(reader, path, options.durable ? flushes : null);
   }

@@ -2,7 +2,7 @@
  * The bytes of stored objects: one file for each, named by its ULID, in `objects/XX/` after the id's last two characters,
  * which are random and so fill the folders evenly. Partial uploads are in `objects/tmp/`, on the same file system.
  */
-import { mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isNativeError } from 'node:util/types';
@@ -49,10 +49,36 @@ const TEMP_FOLDER = 'tmp';
 
 /** Opens the store below `dir` (the data directory), making its folders with mode 0700 where they are missing. */
 export function createBlobStore(dir: string): BlobStore {
-  return new FileBlobStore(join(dir, 'objects'));
+  return new FileBlobStore(dir);
+}
+
+/** Where the bytes of an id are, or would be, for what works on the files without a store, which would make folders. */
+export function blobPathOf(dir: string, id: string): string {
+  // An id becomes a path here, so this is where anything that is no id must end.
+  if (!isUlid(id) || id !== id.toUpperCase()) throw new Error('a blob is named by an upper-case ULID');
+  return join(rootOf(dir), folderOf(id), id);
+}
+
+/** Every file that stands in a folder for bytes. */
+export function* listBlobFiles(dir: string): Generator<{ folder: string; id: string }> {
+  const root = rootOf(dir);
+  if (!existsSync(root)) return;
+  for (const folder of readdirSync(root)) {
+    if (!FOLDER_NAME.test(folder)) continue;
+    for (const id of readdirSync(join(root, folder))) yield { folder, id };
+  }
+}
+
+function rootOf(dir: string): string {
+  return join(dir, 'objects');
+}
+
+function folderOf(id: string): string {
+  return id.slice(-2);
 }
 
 class FileBlobStore implements BlobStore {
+  readonly #dir: string;
   readonly #root: string;
   /** Folders known to exist; the promise resolves once the folder's own name is durable. */
   readonly #folders = new Map<string, Promise<void>>();
@@ -66,7 +92,9 @@ class FileBlobStore implements BlobStore {
   readonly #buffers = new BlobBuffers();
   #upload_count = 0;
 
-  constructor(root: string) {
+  constructor(dir: string) {
+    this.#dir = dir;
+    const root = rootOf(dir);
     this.#root = root;
     mkdirSync(join(root, TEMP_FOLDER), { recursive: true, mode: 0o700 });
     for (const name of readdirSync(root)) {
@@ -100,12 +128,12 @@ class FileBlobStore implements BlobStore {
         const path = this.path(id);
         prepared_id = id;
         this.#unsettled.set(id, null);
-        this.#makeFolder(id.slice(-2));
+        this.#makeFolder(folderOf(id));
         return path;
       },
       flushHome: async (id) => {
-        await this.#flushFolder(join(this.#root, id.slice(-2)));
-        await this.#folders.get(id.slice(-2));
+        await this.#flushFolder(join(this.#root, folderOf(id)));
+        await this.#folders.get(folderOf(id));
       },
       onEnd: (id) => {
         this.#uploading.delete(name);
@@ -116,9 +144,7 @@ class FileBlobStore implements BlobStore {
   }
 
   path(id: string): string {
-    // An id becomes a path here, so this is where anything that is no id must end.
-    if (!isUlid(id) || id !== id.toUpperCase()) throw new Error('a blob is named by an upper-case ULID');
-    return join(this.#root, id.slice(-2), id);
+    return blobPathOf(this.#dir, id);
   }
 
   async stat(id: string): Promise<{ size_bytes: number } | null> {
