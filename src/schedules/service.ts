@@ -19,7 +19,9 @@ import {
   findSchedule,
   insertSchedule,
   listDueSchedules,
+  listRunsQueuedAfter,
   listSchedules,
+  listWaitingSchedules,
   updateSchedule,
 } from './store.ts';
 import type { LastStatus, MissedRuns, Recipient, ScheduleRow } from './tables.ts';
@@ -77,6 +79,8 @@ export interface SchedulesDeps extends ScheduleRunsDeps {
 export class Schedules {
   readonly runs: ScheduleRuns;
   readonly #deps: SchedulesDeps;
+  /** When the last look was. The clock may have been set back before the first one too. */
+  #looked_at = Number.POSITIVE_INFINITY;
 
   constructor(deps: SchedulesDeps) {
     this.#deps = deps;
@@ -180,6 +184,9 @@ export class Schedules {
    * schedules of an inactive project are left out.
    */
   async queueDueRuns(): Promise<void> {
+    const now = this.#deps.clock.now();
+    if (now < this.#looked_at) await this.#bringForward(now);
+    this.#looked_at = now;
     for (;;) {
       const { claimed, remarks } = await this.#deps.database.write((tx) => {
         const now = this.#deps.clock.now();
@@ -188,6 +195,36 @@ export class Schedules {
       });
       for (const { message, fields } of remarks) this.#deps.logger.warn(message, fields);
       if (claimed < SCHEDULE_CLAIM_BATCH) return;
+    }
+  }
+
+  /**
+   * Gives schedules whose next run was found under a clock that was ahead the next tick from now. A tick that a run was
+   * queued for under that clock stays run.
+   */
+  async #bringForward(now: number): Promise<void> {
+    const { database, logger } = this.#deps;
+    let after_id: string | undefined = '';
+    while (after_id !== undefined) {
+      const page = { after_id, limit: SCHEDULE_CLAIM_BATCH };
+      const { last, moved } = await database.write((tx) => {
+        const waiting = listWaitingSchedules(tx, now, page);
+        return {
+          last: waiting.at(-1)?.id,
+          moved: waiting.filter((schedule) => {
+            const next_run_at = nextUnrun(tx, schedule, now);
+            if (next_run_at === null || next_run_at >= schedule.next_run_at) return false;
+            updateSchedule(tx, schedule.id, { next_run_at });
+            return true;
+          }),
+        };
+      });
+      for (const { id, next_run_at } of moved)
+        logger.warn('a schedule runs earlier again: the clock was set back', {
+          schedule_id: id,
+          instead_of: toIso(next_run_at),
+        });
+      after_id = last;
     }
   }
 
@@ -247,6 +284,30 @@ export class Schedules {
       this.#deps.templates.renderForSend(project_id, fields.template, fields.variables);
     }
   }
+}
+
+/** The first tick from now that no run stands for. A late run stands for the tick it was due at, and for the latest one. */
+function nextUnrun(
+  tx: Tx,
+  schedule: {
+    id: string;
+    project_id: number;
+    cron_expression: string;
+    timezone: string;
+    next_run_at: number;
+  },
+  now_ms: number,
+): number | null {
+  const cron = parseCron(schedule.cron_expression, schedule.timezone);
+  let tick = cron.ok ? cron.next(now_ms) : null;
+  if (!cron.ok || tick === null || tick >= schedule.next_run_at) return tick;
+  const runs = listRunsQueuedAfter(tx, schedule, { type: SCHEDULE_RUN, after_ms: now_ms });
+  const isRun = (at: number): boolean =>
+    runs.some(
+      ({ due_at, queued_at }) => at === due_at || (at <= queued_at && at >= queued_at - SCHEDULE_GRACE_MS),
+    );
+  while (tick !== null && tick < schedule.next_run_at && isRun(tick)) tick = cron.next(tick);
+  return tick;
 }
 
 /** Throws AppError `invalid` for an expression that never comes due. */

@@ -1,5 +1,5 @@
 /** SQL of recurring email schedules and of the progress of their runs. */
-import { and, desc, eq, lte, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, lte, sql } from 'drizzle-orm';
 import type { Tx } from '../platform/database.ts';
 import { readRowCount } from '../platform/row-counts.ts';
 import { jobs } from '../platform/tables.ts';
@@ -63,6 +63,49 @@ export function listDueSchedules(tx: Tx, now_ms: number, limit: number): DueSche
     .where(lte(emailSchedules.next_run_at, now_ms))
     .orderBy(emailSchedules.next_run_at)
     .limit(limit)
+    .all();
+}
+
+/** Schedules that wait for a later time, by id. */
+export function listWaitingSchedules(
+  tx: Tx,
+  now_ms: number,
+  page: { after_id: string; limit: number },
+): (Pick<ScheduleRow, 'id' | 'project_id' | 'cron_expression' | 'timezone'> & { next_run_at: number })[] {
+  return tx
+    .select({
+      id: emailSchedules.id,
+      project_id: emailSchedules.project_id,
+      cron_expression: emailSchedules.cron_expression,
+      timezone: emailSchedules.timezone,
+      next_run_at: sql<number>`${emailSchedules.next_run_at}`,
+    })
+    .from(emailSchedules)
+    .where(and(gt(emailSchedules.id, page.after_id), gt(emailSchedules.next_run_at, now_ms)))
+    .orderBy(emailSchedules.id)
+    .limit(page.limit)
+    .all();
+}
+
+/** The runs on the cadence of a schedule that were queued when the clock said a later time than this. */
+export function listRunsQueuedAfter(
+  tx: Tx,
+  schedule: { id: string; project_id: number },
+  run: { type: string; after_ms: number },
+): { due_at: number; queued_at: number }[] {
+  const due_at = sql<number>`json_extract(${jobs.payload}, '$.due_at')`;
+  return tx
+    .select({ due_at, queued_at: jobs.queued_at })
+    .from(jobs)
+    .where(
+      and(
+        eq(jobs.project_id, schedule.project_id),
+        eq(jobs.type, run.type),
+        gt(jobs.queued_at, run.after_ms),
+        sql`json_extract(${jobs.payload}, '$.schedule_id') = ${schedule.id}`,
+        sql`${due_at} IS NOT NULL`,
+      ),
+    )
     .all();
 }
 

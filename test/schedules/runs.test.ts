@@ -280,6 +280,60 @@ describe('after a downtime', () => {
   });
 });
 
+describe('a clock that was far ahead and is set right', () => {
+  const nextOf = async (id: string): Promise<unknown> => (await read(id)).next_run_at;
+
+  test('has a schedule run at its next time again, with the server running or not', async () => {
+    const id = await create();
+    await goTo('2031-03-01T00:00:00Z');
+    expect(await nextOf(id)).toBe('2031-03-03T09:00:00.000Z');
+    await goTo('2030-01-16T00:00:00Z');
+    expect(await nextOf(id)).toBe('2030-01-21T09:00:00.000Z');
+    expect(app.logs()).toContain('the clock was set back');
+
+    const made_ahead = await create({ recipients: [{ email: 'eve@example.com' }] });
+    await goTo('2031-03-01T00:00:00Z');
+    app.clock.at_ms = Date.parse('2030-01-17T00:00:00Z');
+    await restart();
+    await goTo('2030-01-21T09:00:00Z');
+    expect(addressesOf(app)).toEqual(['ann@example.com', 'ben@example.com', 'eve@example.com']);
+    expect(await nextOf(made_ahead)).toBe('2030-01-28T09:00:00.000Z');
+  });
+
+  test('has no tick run twice', async () => {
+    const id = await create({ cron_expression: '0 * * * *', recipients: [{ email: 'ann@example.com' }] });
+    await goTo('2030-01-15T13:00:00Z');
+    expect(runsOf(app)).toHaveLength(1);
+    // Back before the tick that was run: the one after it is next, as it was.
+    await goTo('2030-01-15T12:30:00Z');
+    expect(await nextOf(id)).toBe('2030-01-15T14:00:00.000Z');
+    await goTo('2030-01-15T13:00:30Z');
+    expect(runsOf(app)).toHaveLength(1);
+    // This run is late for 14:00 and stands for 15:00 as well.
+    await goTo('2030-01-15T15:01:00Z');
+    expect(runsOf(app)).toHaveLength(2);
+    await goTo('2030-01-15T13:30:00Z');
+    expect(await nextOf(id)).toBe('2030-01-15T16:00:00.000Z');
+  });
+
+  test('has the tick that a missed run was made up for stay run', async () => {
+    const id = await create({ missed_runs: 'run_once' });
+    await goTo('2031-03-01T00:00:00Z');
+    expect(runsOf(app)).toHaveLength(1);
+    await goTo('2030-01-16T00:00:00Z');
+    expect(await nextOf(id)).toBe('2030-01-28T09:00:00.000Z');
+  });
+
+  test('finds every one of many schedules, and leaves a paused one paused', async () => {
+    const ids = await Promise.all(Array.from({ length: 150 }, () => create()));
+    const paused = await create({ is_active: false });
+    await goTo('2031-03-01T00:00:00Z');
+    await goTo('2030-01-16T00:00:00Z');
+    const nexts = new Set(await Promise.all(ids.map(nextOf)));
+    expect([...nexts, await nextOf(paused)]).toEqual(['2030-01-21T09:00:00.000Z', null]);
+  });
+});
+
 describe('capacity', () => {
   const recipients = Array.from({ length: 5 }, (_, n) => ({ email: `r${n}@example.com` }));
   const all = recipients.map(({ email }) => email);
