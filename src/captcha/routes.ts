@@ -18,6 +18,7 @@ export function captchaRoutes(captcha: Captcha, limiter: RateLimiter): Route[] {
         'Branch on `success` for the verdict and on the HTTP status for whether there is one: 409 means that no readable ' +
         'secret is stored in the vault, 502 that the provider gave no answer. At most ' +
         `${CAPTCHA_RATE_PER_MINUTE} requests a minute for each key.`,
+      also: { 502: 'The captcha provider gave no answer' },
       body: verifyBody,
       response: captchaResult,
       // Before the body is judged: a refused body counts too.

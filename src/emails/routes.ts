@@ -13,6 +13,8 @@ export function emailRoutes(emails: Emails): Route[] {
       path: '/emails/send',
       needs: ['email'],
       status: 202,
+      also: { 201: 'Sent (`queue` is false), or scheduled (`scheduled_at`)' },
+      is_idempotent: true,
       tag: TAG,
       summary: 'Send one email',
       description:

@@ -70,6 +70,7 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
         'An `Idempotency-Key` makes a repeated upload of the same file answer the first one again.',
       needs: ['write'],
       status: 201,
+      is_idempotent: true,
       form: UploadForm,
       response: StoredObject,
       handle: ({ ctx, caller }) => upload(deps, ctx, caller),
@@ -92,6 +93,12 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       summary: 'Download a file',
       description:
         'Public files need no key; private ones a `read` key of their project. `?download=1` forces a download.',
+      also: {
+        206: 'The part that `Range` asks for',
+        304: 'Not changed: `If-None-Match` or `If-Modified-Since` holds',
+        412: '`If-Match` or `If-Unmodified-Since` does not hold',
+        416: '`Range` asks for nothing that is there',
+      },
       handle: ({ ctx, acceptKey }) => download({ ...deps, cache }, ctx, acceptKey),
     }),
     dataRoute({

@@ -1,5 +1,6 @@
 /** OpenAPI: what the `/docs` pages print of a route, derived from the same schemas that check its input. */
 import { Elysia } from 'elysia';
+import { MAX_IDEMPOTENCY_KEY_CHARS } from '../limits.ts';
 import type { Family } from './envelopes.ts';
 import { PLANE_PREFIX, type Plane, type Route } from './http.ts';
 import { type TSchema, t } from './schema.ts';
@@ -16,6 +17,7 @@ const FAILURES: Record<Plane, readonly (readonly [string, string])[]> = {
     ['409', 'In conflict with what is there'],
     ['422', 'Validation failed'],
     ['429', 'Rate or quota exceeded; see Retry-After'],
+    ['500', 'Something went wrong on the server'],
     ['503', 'Not possible at the moment; see Retry-After'],
   ],
   management: [
@@ -25,6 +27,8 @@ const FAILURES: Record<Plane, readonly (readonly [string, string])[]> = {
     ['409', 'In conflict with what is there; the code says how'],
     ['422', 'Validation failed'],
     ['429', 'Rate exceeded; see Retry-After'],
+    ['500', 'Something went wrong on the server'],
+    ['503', 'Not possible at the moment; see Retry-After'],
   ],
   status: [],
   page: [],
@@ -77,6 +81,19 @@ const APP_HEADERS = [
   ['X-App-Id', 'Android package or iOS bundle id, for keys restricted to apps'],
   ['X-Android-Cert', "SHA-256 or SHA-1 of the app's signing certificate, where the key's rule pins one"],
 ].map(([name, description]) => ({ name, in: 'header', required: false, description, schema: t.String() }));
+
+const IDEMPOTENCY_HEADER = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'A name of your choice for this request. For 24 hours the same request under the same key is answered as the first ' +
+    'time instead of done again; another request under it is 409.',
+  schema: t.String({ minLength: 1, maxLength: MAX_IDEMPOTENCY_KEY_CHARS }),
+};
+
+/** These answers have no body. */
+const BODILESS = [304, 416];
 
 const field_errors = t.Record(t.String(), t.Array(t.String()));
 const dataFailure = t.Object({
@@ -145,6 +162,10 @@ function openApiDetail(route: Route): Record<string, unknown> {
   };
   for (const [status, description] of FAILURES[route.plane])
     responses[status] = { description, content: failure };
+  for (const [status, description] of Object.entries(docs.also ?? {})) {
+    const content = Number(status) < 300 ? successContent(route) : failure;
+    responses[status] = BODILESS.includes(Number(status)) ? { description } : { description, content };
+  }
   return {
     summary: docs.summary,
     tags: [docs.tag],
@@ -153,6 +174,7 @@ function openApiDetail(route: Route): Record<string, unknown> {
       ...pathParameters(route.path),
       ...queryParameters(docs.query),
       ...(route.plane === 'data' ? APP_HEADERS : []),
+      ...(docs.is_idempotent ? [IDEMPOTENCY_HEADER] : []),
     ],
     ...(docs.body
       ? {

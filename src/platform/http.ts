@@ -86,6 +86,10 @@ export interface RouteDocs {
   response?: TSchema;
   /** Media type of the request body where it is not JSON. */
   consumes?: string;
+  /** Statuses besides its own and those that any route of its plane may answer, with what they mean. */
+  also?: Readonly<Record<number, string>>;
+  /** Whether it honours the header Idempotency-Key. */
+  is_idempotent?: boolean;
 }
 
 export interface Route {
@@ -117,12 +121,10 @@ interface Inputs<C, Q extends TSchema, B extends TSchema, R> {
   resource: R;
 }
 
-interface SpecBase<C, Q extends TSchema, B extends TSchema, R> {
+interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
+  extends Pick<RouteDocs, 'summary' | 'tag' | 'description' | 'also' | 'is_idempotent'> {
   method: Method;
   path: string;
-  summary: string;
-  tag: string;
-  description?: string;
   /** Status of a success; 200 unless given. */
   status?: number;
   family?: Family;
@@ -151,7 +153,7 @@ export interface ManagementRouteSpec<Q extends TSchema, B extends TSchema, R>
 }
 
 function docsOf(spec: RouteDocs & { form?: TSchema }): RouteDocs {
-  const { summary, tag, description, query, body, response, form } = spec;
+  const { summary, tag, description, query, body, response, form, also, is_idempotent } = spec;
   return {
     summary,
     tag,
@@ -160,6 +162,8 @@ function docsOf(spec: RouteDocs & { form?: TSchema }): RouteDocs {
     ...(body ? { body } : {}),
     ...(form ? { body: form, consumes: 'multipart/form-data' } : {}),
     ...(response ? { response } : {}),
+    ...(also ? { also } : {}),
+    ...(is_idempotent ? { is_idempotent } : {}),
   };
 }
 
@@ -205,15 +209,12 @@ export function managementRoute<Q extends TSchema, B extends TSchema, R>(
   };
 }
 
-export interface OpenRouteSpec {
+export interface OpenRouteSpec
+  extends Pick<RouteDocs, 'summary' | 'tag' | 'description' | 'response' | 'also'> {
   plane: Plane;
   family?: Family;
   method: Method;
   path: string;
-  summary: string;
-  tag: string;
-  description?: string;
-  response?: TSchema;
   /** `acceptKey` authenticates where the handler finds that this request needs it. */
   handle(input: { ctx: RequestContext; acceptKey(needs: readonly Permission[]): KeyCaller }): unknown;
 }
