@@ -33,8 +33,10 @@ export interface ChosenMailbox {
 
 export type Choice = ({ ok: true } & ChosenMailbox) | { ok: false; error: AppError; explanation: string };
 
+type Mailbox = Candidate & { mailbox_id: number; address: string; revision: number };
+
 interface Weighed {
-  candidate: Candidate & { mailbox_id: number; address: string; revision: number };
+  candidate: Mailbox;
   is_resting: boolean;
   /** Null: it can take this message. */
   obstacle: string | null;
@@ -45,14 +47,15 @@ interface Weighed {
 /**
  * No domain asked for: the default first, then every other active verified one with a mailbox that has capacity. A
  * mailbox that rests after failures is taken only where none does not. Within a domain the mailbox with most capacity
- * left is taken.
+ * left is taken. One that captures stands in for no relay, as what it takes counts as sent: it is taken only where its
+ * own domain was asked for or is the default, and no mailbox of that domain has a relay.
  */
 export function choose(candidates: readonly Candidate[], request: ChoiceRequest): Choice {
   if (request.domain !== null) {
     const refusal = refuseDomain(candidates, request.domain);
     if (refusal) return refuse(refusal);
   }
-  const weighed = candidates.flatMap((candidate) => weigh(candidate, request) ?? []);
+  const weighed = candidates.flatMap((candidate) => weigh(candidate, candidates, request) ?? []);
   const fit = weighed.filter((one) => one.obstacle === null);
   const awake = fit.filter((one) => !one.is_resting);
   const pool = awake.length > 0 ? awake : fit;
@@ -85,12 +88,16 @@ export function refuseDomain(candidates: readonly Candidate[], domain: string): 
 }
 
 /** What speaks against a mailbox, or null where the request does not concern it at all. */
-function weigh(candidate: Candidate, request: ChoiceRequest): Weighed | null {
+function weigh(
+  candidate: Candidate,
+  candidates: readonly Candidate[],
+  request: ChoiceRequest,
+): Weighed | null {
   const { mailbox_id, address, revision, daily_limit } = candidate;
   if (mailbox_id === null || address === null || revision === null) return null;
   if (request.domain !== null && candidate.domain !== request.domain) return null;
   const known = { ...candidate, mailbox_id, address, revision };
-  const unfit = explainUnfit(known, request);
+  const unfit = explainUnfit(known, request) ?? explainCapture(known, candidates, request);
   const has_place = mailbox_id === (request.reserved_mailbox_id ?? null);
   const is_used_up = daily_limit !== null && candidate.used - (has_place ? 1 : 0) >= daily_limit;
   return {
@@ -102,16 +109,42 @@ function weigh(candidate: Candidate, request: ChoiceRequest): Weighed | null {
 }
 
 /** What speaks against a mailbox apart from its quota. */
-function explainUnfit(mailbox: Weighed['candidate'], request: ChoiceRequest): string | null {
+function explainUnfit(mailbox: Mailbox, request: ChoiceRequest): string | null {
   if (!mailbox.is_active) return 'its domain is not active';
   if (!mailbox.is_verified) return 'its domain is not verified';
   if (mailbox.status !== 'active') return 'paused';
-  const serves = request.purpose === 'marketing' ? mailbox.for_marketing : mailbox.for_transactional;
-  if (!serves) return `not for ${request.purpose} mail`;
-  if (request.only && request.only.length > 0 && !request.only.includes(mailbox.address))
-    return 'not among the mailboxes chosen in the settings';
+  if (!isFor(mailbox, request.purpose)) return `not for ${request.purpose} mail`;
+  if (!isAmong(mailbox, request.only)) return 'not among the mailboxes chosen in the settings';
   if (request.failed?.has(mailbox.mailbox_id)) return 'it has just failed to connect';
   return request.failed && isResting(mailbox, request.now_ms) ? restOf(mailbox) : null;
+}
+
+function isFor(candidate: Candidate, purpose: Purpose): boolean {
+  return (purpose === 'marketing' ? candidate.for_marketing : candidate.for_transactional) === 1;
+}
+
+function isAmong(candidate: Candidate, only: readonly string[] = []): boolean {
+  return only.length === 0 || (candidate.address !== null && only.includes(candidate.address));
+}
+
+/** Why a mailbox that captures must not take this: a relay's mail would seem to be sent, and nobody would get it. */
+function explainCapture(
+  mailbox: Mailbox,
+  candidates: readonly Candidate[],
+  request: ChoiceRequest,
+): string | null {
+  if (mailbox.kind !== 'capture') return null;
+  if (request.domain === null && !mailbox.is_default)
+    return 'it captures mail, and its domain was not asked for and is not the default';
+  // A paused one counts too: whoever pauses a relay wants mail to wait, not to vanish.
+  const relay = candidates.find(
+    (other) =>
+      other.domain === mailbox.domain &&
+      other.kind === 'smtp' &&
+      isFor(other, request.purpose) &&
+      isAmong(other, request.only),
+  );
+  return relay ? `it captures mail, and ${relay.address} of its domain has a relay` : null;
 }
 
 function isResting(candidate: Candidate, now_ms: number): boolean {

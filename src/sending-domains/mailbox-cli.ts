@@ -75,6 +75,9 @@ function registerAdd<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
     .addHelpText(
       'after',
       `
+A mailbox that captures stands in for no relay: it is used only where its domain is asked for or is the default,
+and no mailbox of that domain has a relay for such mail, not even a paused one.
+
 Examples:
   satchel mailbox add shop@mail.example.com --capture
   satchel mailbox add shop@mail.example.com --smtp @relay-url.txt --daily-limit 2000

@@ -1,7 +1,14 @@
 /** SQL of sending domains, mailboxes and their daily usage. */
 import { and, asc, desc, eq, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database.ts';
-import { type DomainRow, type MailboxRow, mailboxes, mailboxUsage, sendingDomains } from './tables.ts';
+import {
+  type DomainRow,
+  type MailboxKind,
+  type MailboxRow,
+  mailboxes,
+  mailboxUsage,
+  sendingDomains,
+} from './tables.ts';
 
 export function insertDomain(tx: Tx, domain: Omit<DomainRow, 'id'>): DomainRow {
   return tx.insert(sendingDomains).values(domain).returning().get();
@@ -95,6 +102,7 @@ export interface Candidate {
   /** Null for a domain without any mailbox; then the fields below are null too. */
   mailbox_id: number | null;
   address: string | null;
+  kind: MailboxKind | null;
   revision: number | null;
   status: string | null;
   for_transactional: number | null;
@@ -110,7 +118,7 @@ const candidates = statement((tx) =>
   tx.$client.query<Candidate, []>(`
     SELECT d.id AS domain_id, d.name AS domain, d.is_default, d.is_active,
       d.is_trusted OR d.verified_at IS NOT NULL AS is_verified,
-      m.id AS mailbox_id, m.address, m.revision, m.status, m.for_transactional, m.for_marketing, m.daily_limit,
+      m.id AS mailbox_id, m.address, m.kind, m.revision, m.status, m.for_transactional, m.for_marketing, m.daily_limit,
       m.failures, m.resting_until, 0 AS used
     FROM sending_domains d LEFT JOIN mailboxes m ON m.domain_id = d.id`),
 );

@@ -320,6 +320,23 @@ describe('a mailbox that does not connect', () => {
     expect(await sender.job(job_id)).toMatchObject({ status: 'pending', attempts: 1 });
   });
 
+  test('is not stood in for by one that captures: what was only captured must not count as sent', async () => {
+    await sender.app.services.sending_domains.mailboxes.remove(actor, 'hello@mail.example.com');
+    await addMailbox(sender.app, 'down@mail.example.com', RELAY_DOWN_PORT);
+    await addMailbox(sender.app, 'kept@mail.example.com', null);
+    await addDomain(sender.app, 'capture.example.com', null);
+    for (const fields of [{}, { domain: 'mail.example.com' }]) {
+      const { status, body } = await sender.send({ queue: false, ...fields });
+      expect(status).toBe(503);
+      expect(await sender.log(body.email_id)).toMatchObject({ status: 'failed' });
+    }
+    const { id } = await sendAndSettle();
+    expect(await sender.log(id)).toMatchObject({ status: 'queued', attempts: 1 });
+    expect(sender.app.services.emails.listCaptured(10)).toEqual([]);
+    const asked = await sender.send({ queue: false, domain: 'capture.example.com' });
+    expect(asked.body).toMatchObject({ status: 'sent', from_email: 'hello@capture.example.com' });
+  });
+
   test('that is another one of the same domain takes over too', async () => {
     await addDomain(sender.app, 'two.example.com', RELAY_DOWN_PORT);
     await addMailbox(sender.app, 'zulu@two.example.com', sink);

@@ -1,6 +1,7 @@
 /** Daily limits of mailboxes and keys: atomic, by UTC day, kept across restarts; and which mailbox a mail gets. */
 import { describe, expect, test } from 'bun:test';
 import { actor, startTestApp } from '../helpers.ts';
+import { startSmtpSink } from '../smtp-sink.ts';
 import { TestClock } from '../temp.ts';
 import { addDomain, addMailbox, rows, type Sender, senderOf, startSender } from './setup.ts';
 
@@ -55,12 +56,15 @@ describe('a mailbox with a daily limit', () => {
   });
 
   test('leaves what no longer fits to the next domain, while no domain is asked for', async () => {
+    const sink = await startSmtpSink();
     const sender = await startSender();
-    await addDomain(sender.app, 'second.example.com', null, { daily_limit: 1 });
-    await addDomain(sender.app, 'first.example.com', null, { daily_limit: 1, is_default: true });
+    await addDomain(sender.app, 'second.example.com', sink, { daily_limit: 1 });
+    await addDomain(sender.app, 'first.example.com', sink, { daily_limit: 1, is_default: true });
     const domains = [await sender.send(), await sender.send()].map((answer) => answer.body.domain);
     expect(domains).toEqual(['first.example.com', 'second.example.com']);
     expect((await sender.send()).status).toBe(429);
+    await sender.app.stop();
+    await sink.stop();
   });
 
   test('still has its count after a restart', async () => {

@@ -17,6 +17,7 @@ function mailbox(address: string, fields: Partial<Candidate> = {}): Candidate {
     is_verified: 1,
     mailbox_id: ids,
     address,
+    kind: 'smtp',
     revision: 1,
     status: 'active',
     for_transactional: 1,
@@ -99,6 +100,52 @@ describe('with a domain asked for', () => {
   test('no other domain steps in', () => {
     const candidates = [mailbox('a@one.test', { daily_limit: 1, used: 1 }), mailbox('b@two.test')];
     expect(chosen(candidates, { domain: 'one.test' })).toBe('unavailable');
+  });
+});
+
+describe('a mailbox that captures', () => {
+  const kept = { kind: 'capture' } as const;
+
+  test('stands in for no relay of another domain, whatever keeps that one from sending', () => {
+    const obstacles: Partial<Candidate>[] = [
+      { status: 'paused' },
+      { daily_limit: 1, used: 1 },
+      { is_active: 0 },
+      { mailbox_id: null, address: null, kind: null, revision: null },
+    ];
+    for (const fields of obstacles) {
+      const candidates = [mailbox('a@one.test', { is_default: 1, ...fields }), mailbox('b@two.test', kept)];
+      const choice = choose(candidates, REQUEST);
+      expect(choice.ok).toBe(false);
+      expect(choice.explanation).toContain('b@two.test (it captures mail, and its domain was not asked for');
+      expect(chosen(candidates, { domain: 'two.test' })).toBe('b@two.test');
+    }
+  });
+
+  test('leaves what failed at a relay, or what a resting relay can try, to relays', () => {
+    const resting = { is_default: 1, failures: 4, resting_until: NOW + 1 };
+    const candidates = [mailbox('a@one.test', resting), mailbox('b@two.test', kept)];
+    expect(chosen(candidates)).toBe('a@one.test');
+    expect(chosen(candidates, { failed: new Set([candidates[0]?.mailbox_id ?? 0]) })).toBe('unavailable');
+  });
+
+  test('takes what leaves the domain open where its own is the default', () => {
+    expect(chosen([mailbox('a@one.test', { is_default: 1, ...kept }), mailbox('b@two.test')])).toBe(
+      'a@one.test',
+    );
+  });
+
+  test('stands in for no relay of its own domain, a paused one included, unless that is for other mail', () => {
+    const beside = (fields: Partial<Candidate>) => [
+      mailbox('a@one.test', { is_default: 1, ...fields }),
+      mailbox('b@one.test', { is_default: 1, for_marketing: 1, ...kept }),
+    ];
+    for (const domain of [null, 'one.test']) {
+      expect(chosen(beside({ used: 9 }), { domain })).toBe('a@one.test');
+      expect(chosen(beside({ status: 'paused' }), { domain })).toBe('unavailable');
+      expect(chosen(beside({ for_marketing: 0 }), { domain, purpose: 'marketing' })).toBe('b@one.test');
+      expect(chosen(beside({}), { domain, only: ['b@one.test'] })).toBe('b@one.test');
+    }
   });
 });
 
