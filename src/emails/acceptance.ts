@@ -114,11 +114,12 @@ export function acceptEmail(
     purpose: purposeOf(email.source),
     day: quota_day,
     now_ms,
+    is_test: email.is_test,
     ...(email.mailboxes ? { only: email.mailboxes } : {}),
   });
   if (!choice.ok) throw choice.error;
   if (email.api_key_id !== null) countForKey(tx, email.api_key_id, quota_day, now_ms);
-  deps.sending_domains.reserve(tx, choice.mailbox_id, quota_day);
+  if (!email.is_test) deps.sending_domains.reserve(tx, choice.mailbox_id, quota_day);
   const id = newId(now_ms);
   const status = email.scheduled_at === null ? 'queued' : 'scheduled';
   const job_id = deps.enqueue(tx, {

@@ -112,6 +112,7 @@ export class Delivery {
       purpose: purposeOf(email.source),
       day: email.quota_day ?? utcDay(now_ms),
       now_ms,
+      is_test: email.is_test,
       reserved_mailbox_id: email.mailbox_id,
       ...(failed ? { failed } : {}),
     });
@@ -126,11 +127,11 @@ export class Delivery {
   ): number {
     const { sending_domains } = this.#deps;
     const quota_day = email.quota_day ?? utcDay(options.now_ms);
-    if (mailbox.mailbox_id !== email.mailbox_id) {
+    if (mailbox.mailbox_id !== email.mailbox_id && !email.is_test) {
       if (email.mailbox_id !== null) sending_domains.release(tx, email.mailbox_id, quota_day);
       sending_domains.reserve(tx, mailbox.mailbox_id, quota_day);
-      email.mailbox_id = mailbox.mailbox_id;
     }
+    email.mailbox_id = mailbox.mailbox_id;
     return startAttempt(tx, {
       email_id: email.id,
       mailbox_id: mailbox.mailbox_id,

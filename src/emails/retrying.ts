@@ -65,8 +65,9 @@ function takePlace(
     purpose: purposeOf(email.source),
     day,
     now_ms,
+    is_test: email.is_test,
   });
   if (!choice.ok) return { refusal: choice.error.message };
-  deps.sending_domains.reserve(tx, choice.mailbox_id, day);
+  if (!email.is_test) deps.sending_domains.reserve(tx, choice.mailbox_id, day);
   return { mailbox_id: choice.mailbox_id, quota_day: day };
 }

@@ -321,7 +321,8 @@ export class Emails {
         );
       }
       if (email.quota_day !== null) {
-        if (email.mailbox_id !== null) sending_domains.release(tx, email.mailbox_id, email.quota_day);
+        if (email.mailbox_id !== null && !email.is_test)
+          sending_domains.release(tx, email.mailbox_id, email.quota_day);
         if (email.api_key_id !== null) store.releaseKeyUsage(tx, email.api_key_id, email.quota_day);
       }
       store.deletePins(tx, email.id);

@@ -103,6 +103,59 @@ describe('a mailbox with a daily limit', () => {
   });
 });
 
+describe('mail of a test key', () => {
+  const USAGE = 'SELECT coalesce(sum(n), 0) AS n FROM mailbox_usage';
+
+  async function startBoth(daily_limit: number): Promise<{ sender: Sender; tester: Sender }> {
+    const sender = await startSender();
+    await addDomain(sender.app, 'mail.example.com', null, { daily_limit });
+    const permissions = { can_read: true, can_send_emails: true, is_test: true };
+    return { sender, tester: senderOf(sender.app, sender.project, await sender.project.key(permissions)) };
+  }
+
+  test('uses up nothing of a mailbox, and goes through where that is used up', async () => {
+    const { sender, tester } = await startBoth(2);
+    expect(await statuses(tester, 5)).toEqual(Array(5).fill(202));
+    expect((await tester.send({ queue: false })).status).toBe(201);
+    await tester.settle();
+    expect(rows(sender.app, USAGE)).toEqual([{ n: 0 }]);
+    expect(await statuses(sender, 3)).toEqual([202, 202, 429]);
+    expect((await tester.send({ domain: 'mail.example.com', queue: false })).status).toBe(201);
+    expect(rows(sender.app, USAGE)).toEqual([{ n: 2 }]);
+  });
+
+  test('frees no place when it is canceled, moves to another mailbox or is tried again', async () => {
+    const { sender, tester } = await startBoth(2);
+    const tomorrow = { scheduled_at: '2030-01-16T09:00:00Z' };
+    const [canceled, moved] = [await tester.send(tomorrow), await tester.send(tomorrow)];
+    expect(await statuses(sender, 2, tomorrow)).toEqual([201, 201]);
+    await sender.app.call('DELETE', `/api/v1/emails/${canceled.body.id}/schedule`, { key: tester.key });
+    expect(rows(sender.app, USAGE)).toEqual([{ n: 2 }]);
+    const refused = await tester.send({ to: 'bounce@simulator.satchel.test' });
+    await tester.settle();
+    const sink = await startSmtpSink();
+    await addDomain(sender.app, 'new.example.com', sink, { is_default: true });
+    await sender.pass(24 * 3_600_000);
+    expect(await tester.log(moved.body.id)).toMatchObject({ status: 'sent', domain: 'new.example.com' });
+    await sender.app.services.emails.retry([String(refused.body.id)]);
+    await tester.settle();
+    expect(await tester.log(refused.body.id)).toMatchObject({ attempts: 2, domain: 'new.example.com' });
+    // The two real ones, which both moved; the sink saw no other.
+    expect(rows(sender.app, USAGE)).toEqual([{ n: 2 }]);
+    expect(sink.mails.length).toBe(2);
+    await sender.app.stop();
+    await sink.stop();
+  });
+
+  test("counts towards its own key's email_daily_limit all the same", async () => {
+    const sender = await startSender();
+    await addDomain(sender.app, 'mail.example.com', null);
+    const limits = { can_send_emails: true, is_test: true, email_daily_limit: 1 };
+    const tester = senderOf(sender.app, sender.project, await sender.project.key(limits));
+    expect(await statuses(tester, 2)).toEqual([202, 429]);
+  });
+});
+
 describe("a key's email_daily_limit", () => {
   async function limited(limit: number): Promise<Sender> {
     const sender = await startSender();

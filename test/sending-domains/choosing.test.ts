@@ -4,7 +4,13 @@ import { type ChoiceRequest, choose } from '../../src/sending-domains/choosing.t
 import type { Candidate } from '../../src/sending-domains/store.ts';
 
 const NOW = Date.parse('2030-01-15T18:00:00Z');
-const REQUEST: ChoiceRequest = { domain: null, purpose: 'transactional', day: '2030-01-15', now_ms: NOW };
+const REQUEST: ChoiceRequest = {
+  domain: null,
+  purpose: 'transactional',
+  day: '2030-01-15',
+  now_ms: NOW,
+  is_test: false,
+};
 
 let ids = 0;
 function mailbox(address: string, fields: Partial<Candidate> = {}): Candidate {

@@ -96,6 +96,7 @@ describe('a mailbox', () => {
         purpose,
         day: '2030-01-15',
         now_ms: app.clock.now(),
+        is_test: false,
       });
     expect(ask('transactional')).toMatchObject({ ok: false, error: { kind: 'unavailable' } });
     expect(ask('marketing')).toMatchObject({ ok: true, address: 'news@news.example.com' });
