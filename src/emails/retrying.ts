@@ -67,7 +67,7 @@ function takePlace(
     now_ms,
     is_test: email.is_test,
   });
-  if (!choice.ok) return { refusal: choice.error.message };
+  if (!choice.ok) return { refusal: choice.explanation };
   if (!email.is_test) deps.sending_domains.reserve(tx, choice.mailbox_id, day);
   return { mailbox_id: choice.mailbox_id, quota_day: day };
 }

@@ -1,7 +1,7 @@
 /** Which mailbox a message goes out from, and why: one pure function over what is known of all of them. */
 import { AppError, invalid } from '../errors.ts';
 import { NO_MAILBOX_RETRY_AFTER_S } from '../limits.ts';
-import { secondsToUtcMidnight, toIso } from '../platform/clock.ts';
+import { secondsToUtcMidnight, toIso, utcDay } from '../platform/clock.ts';
 import type { Candidate } from './store.ts';
 
 export type Purpose = 'transactional' | 'marketing';
@@ -37,13 +37,20 @@ export type Choice = ({ ok: true } & ChosenMailbox) | { ok: false; error: AppErr
 
 type Mailbox = Candidate & { mailbox_id: number; address: string; revision: number };
 
+/** `full`: its quota is the only obstacle. `other`: it could not serve such a message anyway, or has just failed. */
+type Hindrance = 'full' | 'paused' | 'captures' | 'other';
+
+interface Obstacle {
+  hindrance: Hindrance;
+  /** In plain words, for the operator. */
+  words: string;
+}
+
 interface Weighed {
   candidate: Mailbox;
   is_resting: boolean;
   /** Null: it can take this message. */
-  obstacle: string | null;
-  /** Its quota is the only obstacle. */
-  is_full: boolean;
+  obstacle: Obstacle | null;
 }
 
 /**
@@ -95,31 +102,47 @@ function weigh(
   candidates: readonly Candidate[],
   request: ChoiceRequest,
 ): Weighed | null {
-  const { mailbox_id, address, revision, daily_limit } = candidate;
+  const { mailbox_id, address, revision } = candidate;
   if (mailbox_id === null || address === null || revision === null) return null;
   if (request.domain !== null && candidate.domain !== request.domain) return null;
   const known = { ...candidate, mailbox_id, address, revision };
-  const unfit = explainUnfit(known, request) ?? explainCapture(known, candidates, request);
-  const has_place = mailbox_id === (request.reserved_mailbox_id ?? null);
-  const is_used_up =
-    !request.is_test && daily_limit !== null && candidate.used - (has_place ? 1 : 0) >= daily_limit;
   return {
     candidate: known,
     is_resting: isResting(candidate, request.now_ms),
-    is_full: unfit === null && is_used_up,
-    obstacle: unfit ?? (is_used_up ? `its ${daily_limit} messages of ${request.day} are used up` : null),
+    obstacle: findObstacle(known, candidates, request),
   };
 }
 
-/** What speaks against a mailbox apart from its quota. */
-function explainUnfit(mailbox: Mailbox, request: ChoiceRequest): string | null {
+function findObstacle(
+  mailbox: Mailbox,
+  candidates: readonly Candidate[],
+  request: ChoiceRequest,
+): Obstacle | null {
+  const unsuited = explainUnsuited(mailbox, request);
+  if (unsuited !== null) return { hindrance: 'other', words: unsuited };
+  const capture = explainCapture(mailbox, candidates, request);
+  if (capture !== null) return { hindrance: 'captures', words: capture };
+  if (mailbox.status !== 'active') return { hindrance: 'paused', words: 'paused' };
+  if (request.failed?.has(mailbox.mailbox_id))
+    return { hindrance: 'other', words: 'it has just failed to connect' };
+  if (request.failed && isResting(mailbox, request.now_ms))
+    return { hindrance: 'other', words: restOf(mailbox) };
+  if (!isUsedUp(mailbox, request)) return null;
+  return { hindrance: 'full', words: `its ${mailbox.daily_limit} messages of ${request.day} are used up` };
+}
+
+/** Why a mailbox could not serve such a message on any day. */
+function explainUnsuited(mailbox: Mailbox, request: ChoiceRequest): string | null {
   if (!mailbox.is_active) return 'its domain is not active';
   if (!mailbox.is_verified) return 'its domain is not verified';
-  if (mailbox.status !== 'active') return 'paused';
   if (!isFor(mailbox, request.purpose)) return `not for ${request.purpose} mail`;
-  if (!isAmong(mailbox, request.only)) return 'not among the mailboxes chosen in the settings';
-  if (request.failed?.has(mailbox.mailbox_id)) return 'it has just failed to connect';
-  return request.failed && isResting(mailbox, request.now_ms) ? restOf(mailbox) : null;
+  return isAmong(mailbox, request.only) ? null : 'not among the mailboxes chosen in the settings';
+}
+
+function isUsedUp({ mailbox_id, daily_limit, used }: Mailbox, request: ChoiceRequest): boolean {
+  if (request.is_test || daily_limit === null) return false;
+  const has_place = mailbox_id === (request.reserved_mailbox_id ?? null);
+  return used - (has_place ? 1 : 0) >= daily_limit;
 }
 
 function isFor(candidate: Candidate, purpose: Purpose): boolean {
@@ -193,7 +216,7 @@ function explainOthers(
 ): string {
   const others = weighed
     .filter((one) => one !== best)
-    .map((one) => `${one.candidate.address} (${one.obstacle ?? explainSecond(one, best)})`);
+    .map((one) => `${one.candidate.address} (${one.obstacle?.words ?? explainSecond(one, best)})`);
   const empty = candidates
     .filter((candidate) => candidate.mailbox_id === null)
     .map((candidate) => `${candidate.domain} (no mailbox)`);
@@ -206,23 +229,34 @@ function explainSecond(one: Weighed, best: Weighed | null): string {
   return one.candidate.domain === best?.candidate.domain ? 'less capacity left' : 'its domain comes later';
 }
 
+/**
+ * What a client is told. It counts and does not name: other projects' addresses are none of a client's business. Those
+ * for other purposes, and of domains that are not in use, could never have served it and go unmentioned.
+ */
 function explainNone(weighed: readonly Weighed[], request: ChoiceRequest): AppError {
-  const is_full = weighed.some((one) => one.is_full);
-  const midnight_s = secondsToUtcMidnight(request.now_ms);
+  const count = (hindrance: Hindrance): number =>
+    weighed.filter((one) => one.obstacle?.hindrance === hindrance).length;
+  const [full, paused, capturing] = [count('full'), count('paused'), count('captures')];
+  const counted = [
+    ...(full > 0
+      ? [`${full} ${full === 1 ? 'has used up its' : 'have used up their'} messages of ${request.day} (UTC)`]
+      : []),
+    ...(paused > 0 ? [`${paused} ${paused === 1 ? 'is' : 'are'} paused`] : []),
+    ...(capturing > 0 ? [`${capturing} only ${capturing === 1 ? 'captures' : 'capture'} mail`] : []),
+  ].join(', ');
+  const is_today = request.day === utcDay(request.now_ms);
+  const advice = full === 0 ? '' : is_today ? ' Try again after midnight UTC.' : ' Choose another day.';
+  const retry_after_s = full > 0 ? secondsToUtcMidnight(request.now_ms) : NO_MAILBOX_RETRY_AFTER_S;
   if (request.domain !== null) {
-    const why = is_full ? 'its mailboxes have used up their messages of the day' : 'it has no usable mailbox';
-    return new AppError('unavailable', `The requested domain is without capacity: ${why}.`, {
-      retry_after_s: is_full ? midnight_s : NO_MAILBOX_RETRY_AFTER_S,
-    });
+    const why = counted === '' ? 'it has no usable mailbox' : `of its mailboxes ${counted}`;
+    const message = `The requested domain is without capacity: ${why}.${advice}`;
+    return new AppError('unavailable', message, { retry_after_s });
   }
-  if (is_full) {
-    return new AppError(
-      'rate_limited',
-      'Every sending domain has used up its messages of the day (UTC). Try again after midnight UTC.',
-      { retry_after_s: midnight_s },
-    );
+  if (full > 0) {
+    const message = `No mailbox of this server has capacity left: ${counted}.${advice}`;
+    return new AppError('rate_limited', message, { retry_after_s });
   }
-  return new AppError('unavailable', 'This server has no usable mailbox to send from.', {
-    retry_after_s: NO_MAILBOX_RETRY_AFTER_S,
-  });
+  const why = counted === '' ? '' : `: ${counted}`;
+  const message = `This server has no usable mailbox to send from${why}.`;
+  return new AppError('unavailable', message, { retry_after_s });
 }

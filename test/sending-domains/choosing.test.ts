@@ -84,6 +84,67 @@ describe('with no domain asked for', () => {
     expect(chosen([mailbox('a@one.test', { status: 'paused' })])).toBe('unavailable');
     expect(chosen([])).toBe('unavailable');
   });
+
+  describe('the refusal tells what keeps each mailbox that could serve from it, without its name', () => {
+    const full = (address: string) => mailbox(address, { daily_limit: 1, used: 1 });
+    const paused = (address: string) => mailbox(address, { status: 'paused' });
+    const kept = (address: string) => mailbox(address, { kind: 'capture' });
+    const other = (address: string) => mailbox(address, { for_transactional: 0, for_marketing: 1 });
+    const MIDNIGHT_S = 6 * 3_600;
+    const LATER = 'Try again after midnight UTC.';
+    const cases: [string, Candidate[], Partial<ChoiceRequest>, [string, number, string]][] = [
+      [
+        'all used up',
+        [full('a@one.test'), full('b@two.test'), other('c@two.test')],
+        {},
+        ['rate_limited', MIDNIGHT_S, `2 have used up their messages of 2030-01-15 (UTC). ${LATER}`],
+      ],
+      [
+        'some used up, one paused, one that captures',
+        [full('a@one.test'), paused('b@two.test'), kept('c@three.test')],
+        {},
+        [
+          'rate_limited',
+          MIDNIGHT_S,
+          `1 has used up its messages of 2030-01-15 (UTC), 1 is paused, 1 only captures mail. ${LATER}`,
+        ],
+      ],
+      ['all paused', [paused('a@one.test'), paused('b@two.test')], {}, ['unavailable', 60, '2 are paused.']],
+      [
+        'used up and paused, of a domain asked for',
+        [full('a@one.test'), paused('b@one.test'), full('c@two.test')],
+        { domain: 'one.test' },
+        [
+          'unavailable',
+          MIDNIGHT_S,
+          `without capacity: of its mailboxes 1 has used up its messages of 2030-01-15 (UTC), 1 is paused. ${LATER}`,
+        ],
+      ],
+      [
+        'paused, of a domain asked for',
+        [paused('b@one.test'), full('c@two.test')],
+        { domain: 'one.test' },
+        ['unavailable', 60, 'without capacity: of its mailboxes 1 is paused.'],
+      ],
+      [
+        'used up on a later day, where waiting for midnight is no use',
+        [full('a@one.test')],
+        { day: '2030-02-01' },
+        ['rate_limited', MIDNIGHT_S, 'of 2030-02-01 (UTC). Choose another day.'],
+      ],
+    ];
+    for (const [name, candidates, request, [kind, retry_after_s, words]] of cases) {
+      test(name, () => {
+        const choice = choose(candidates, { ...REQUEST, ...request });
+        expect(choice).toMatchObject({ ok: false, error: { kind, retry_after_s } });
+        const message = choice.ok ? '' : choice.error.message;
+        expect(message).toEndWith(words);
+        expect(message).not.toContain('@');
+        // What the operator reads names them.
+        expect(choice.explanation).toContain(candidates[0]?.address ?? '');
+      });
+    }
+  });
 });
 
 describe('with a domain asked for', () => {
