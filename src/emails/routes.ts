@@ -1,6 +1,6 @@
 /** Endpoints of emails: sending, the log, and cancelling what is scheduled. */
 import { dataRoute, Reply, type Route } from '../platform/http.ts';
-import { hashRequest, idempotencyKeyOf } from '../platform/idempotency.ts';
+import { hashRequest, idempotencyKeyOf, REPLAYED_HEADERS } from '../platform/idempotency.ts';
 import { emailListQuery, emailRecord, sendBody, sendResult } from './schemas.ts';
 import type { Emails } from './service.ts';
 
@@ -19,7 +19,8 @@ export function emailRoutes(emails: Emails): Route[] {
       summary: 'Send one email',
       description:
         'Raw, or from a template. Queued (202) unless `queue` is false or `scheduled_at` is given (201). ' +
-        'With an Idempotency-Key the same request is answered once more instead of sent once more.',
+        'With an Idempotency-Key the same request is answered once more instead of sent once more, with the header ' +
+        '`Idempotent-Replayed: true`.',
       body: sendBody,
       response: sendResult,
       async handle({ ctx, caller, body, raw }) {
@@ -31,7 +32,7 @@ export function emailRoutes(emails: Emails): Route[] {
           ip: ctx.ip,
           user_agent: ctx.user_agent,
         });
-        return new Reply(answer.status, answer.value);
+        return new Reply(answer.status, answer.value, answer.is_replayed ? REPLAYED_HEADERS : {});
       },
     }),
     dataRoute({

@@ -136,28 +136,38 @@ export class Emails {
   }
 
   /**
-   * Takes a request to send: queued, scheduled, or sent at once. Answers with what the client is told: 202 or 201.
+   * Takes a request to send: queued, scheduled, or sent at once. Answers with what the client is told: 202 or 201, and
+   * whether that was told before.
    * Throws AppError `invalid`, `rate_limited`, `unavailable`, and for a mail that was to be sent at once `unavailable`
    * or `invalid` with its email_id and job_id; `conflict` for an Idempotency-Key of another request.
    */
-  send(caller: KeyCaller, body: SendBody, request: SendRequest): Promise<KeptAnswer> {
+  send(
+    caller: KeyCaller,
+    body: SendBody,
+    request: SendRequest,
+  ): Promise<KeptAnswer & { is_replayed: boolean }> {
     const { database, idempotency } = this.#deps;
     const { idempotency_key: key } = request;
     return idempotency.run({ api_key_id: caller.key_id, key }, async (claim) => {
       const { kept, keep } = claim(key === null ? '' : request.hash());
-      if (kept) return kept;
+      if (kept) return { ...kept, is_replayed: true };
       const email = this.#emailOf(caller, body, request);
-      if (body.queue === false && email.scheduled_at === null) return this.#sendNow(email, keep);
-      return database.write((tx) => {
-        const accepted = this.accept(tx, email);
-        const answer: KeptAnswer = {
-          status: accepted.scheduled_at === null ? 202 : 201,
-          value: this.#resultOf(accepted, { status: accepted.status, sent_at: null }),
-        };
-        keep(tx, answer);
-        return answer;
-      });
+      const is_now = body.queue === false && email.scheduled_at === null;
+      const answer = is_now
+        ? await this.#sendNow(email, keep)
+        : await database.write((tx) => this.#acceptAndKeep(tx, email, keep));
+      return { ...answer, is_replayed: false };
     });
+  }
+
+  #acceptAndKeep(tx: Tx, email: NewEmail, keep: KeepAnswer): KeptAnswer {
+    const accepted = this.accept(tx, email);
+    const answer: KeptAnswer = {
+      status: accepted.scheduled_at === null ? 202 : 201,
+      value: this.#resultOf(accepted, { status: accepted.status, sent_at: null }),
+    };
+    keep(tx, answer);
+    return answer;
   }
 
   #emailOf(caller: KeyCaller, body: SendBody, request: SendRequest): NewEmail {

@@ -7,7 +7,12 @@ import { BlobCache } from '../platform/blob-cache.ts';
 import type { BlobStore } from '../platform/blobs.ts';
 import type { Clock } from '../platform/clock.ts';
 import { dataRoute, openRoute, Reply, type RequestContext, type Route } from '../platform/http.ts';
-import { hashRequest, type Idempotency, idempotencyKeyOf } from '../platform/idempotency.ts';
+import {
+  hashRequest,
+  type Idempotency,
+  idempotencyKeyOf,
+  REPLAYED_HEADERS,
+} from '../platform/idempotency.ts';
 import type { Logger } from '../platform/logger.ts';
 import { contentSecurityPolicyFor, dispositionFor } from '../platform/media-types.ts';
 import { readMultipart } from '../platform/multipart.ts';
@@ -67,7 +72,8 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       tag: 'Objects',
       summary: 'Upload a file',
       description:
-        'An `Idempotency-Key` makes a repeated upload of the same file answer the first one again.',
+        'An `Idempotency-Key` makes a repeated upload of the same file answer the first one again, with the header ' +
+        '`Idempotent-Replayed: true`.',
       needs: ['write'],
       status: 201,
       is_idempotent: true,
@@ -148,7 +154,7 @@ function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: KeyCaller):
     }
     if (answer.kept) {
       await file.upload.abort();
-      return new Reply(answer.kept.status, answer.kept.value, { 'Idempotent-Replayed': 'true' });
+      return new Reply(answer.kept.status, answer.kept.value, REPLAYED_HEADERS);
     }
     const project = { id: caller.project_id, public_id: caller.project_public_id };
     return new Reply(

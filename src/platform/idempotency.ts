@@ -13,6 +13,9 @@ export interface KeptAnswer {
   value: unknown;
 }
 
+/** What an answer that is given once more says of itself. */
+export const REPLAYED_HEADERS = { 'Idempotent-Replayed': 'true' } as const;
+
 export interface IdempotentRequest {
   api_key_id: number;
   /** The header; null runs the request without any of this. */

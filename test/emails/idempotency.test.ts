@@ -19,6 +19,9 @@ describe('the same key and body', () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => sender.send({}, headers)));
     expect(new Set(answers.map((answer) => `${answer.status} ${answer.text}`)).size).toBe(1);
     expect(answers[0]?.status).toBe(202);
+    const replayed = answers.map((answer) => answer.headers.get('idempotent-replayed'));
+    expect(replayed.filter((header) => header === null)).toHaveLength(1);
+    expect(replayed.filter((header) => header === 'true')).toHaveLength(11);
     expect(countEmails()).toEqual({ n: 1 });
   });
 
@@ -28,6 +31,8 @@ describe('the same key and body', () => {
     const [first, second] = await Promise.all([send(), send()]);
     expect(first.status).toBe(201);
     expect(second.text).toBe(first.text);
+    const replayed = [first, second].map(({ headers }) => headers.get('idempotent-replayed'));
+    expect(new Set(replayed)).toEqual(new Set([null, 'true']));
     expect((await send()).text).toBe(first.text);
     expect(countEmails()).toEqual({ n: 2 });
   });
