@@ -210,6 +210,8 @@ export const MAILBOX_REST_MAX_MS = 15 * 60_000;
 export const NO_MAILBOX_RETRY_AFTER_S = 60;
 /** What was sent is kept this long after its end, for `email retry` and `email captured`; then only the log remains. */
 export const EMAIL_BODY_RETENTION_MS = 30 * 86_400_000;
+/** `email why` tells of at most so many retries: nobody tries one mail again more often and still wonders why. */
+export const STORY_RETRIES = 100;
 /** The log itself: a year answers "did we ever write to them" without growing for ever. */
 export const EMAIL_LOG_RETENTION_MS = 365 * 86_400_000;
 /** Rows that one transaction of a sweep deletes, so that no request waits long behind it. */

@@ -63,32 +63,40 @@ Examples:
 function registerRetry<S extends Needs>(cli: Cli<S>, email: Noun): void {
   cli
     .verb(email, 'retry [ids...]', 'queue failed or bounced emails again')
-    .option('--failed', 'all that failed since --since')
+    .option('--failed', 'all that failed since --since, but for those it had better leave out')
     .option('--since <time>', 'such as 2030-01-31T09:00:00Z, 90m, 6h or 2d')
     .addHelpText(
       'after',
       `
+--failed leaves out, and names: mails sent while their client waited, which was told and may have sent them again;
+mails that their relay refused for good (5xx); and mails of test keys. Name such a one to have it queued all the same.
+
 Examples:
   satchel email retry 01J00000000000000000000000
   satchel email retry --failed --since 6h`,
     )
     .action(
-      cli.action(async ({ services }, options, ...ids) => {
+      cli.action(async ({ services, actor }, options, ...ids) => {
         const is_bulk = options.failed === true;
         const since = textOption(options, 'since');
         if (is_bulk === ids.length > 0 || is_bulk !== (since !== undefined))
           throw new UsageError('Name the emails, or give --failed together with --since.');
-        const chosen =
-          since === undefined ? ids : services.emails.listFailed(sinceOf(since, services.clock.now()));
-        const results = await services.emails.retry(chosen);
+        const { results, left_out } =
+          since === undefined
+            ? { results: await services.emails.retry(actor, ids), left_out: [] }
+            : await services.emails.retryFailed(actor, sinceOf(since, services.clock.now()));
         const queued = results.flatMap((result) => ('job_id' in result ? [result] : []));
         const refused = results.flatMap((result) => ('refusal' in result ? [result] : []));
         return {
-          json: { queued, refused },
+          json: { queued, refused, left_out },
           text: [
             ...queued.map((one) => `${one.id} is queued again`),
             ...refused.map((one) => `${one.id} is not queued: ${one.refusal}`),
-            `${queued.length} queued, ${refused.length} not`,
+            ...left_out.map((one) => `${one.id} is left out: ${one.reason}`),
+            `${queued.length} queued, ${refused.length} not${is_bulk ? `, ${left_out.length} left out` : ''}`,
+            ...(left_out.length > 0
+              ? ['To queue one that was left out all the same: satchel email retry ID']
+              : []),
           ].join('\n'),
           exit: refused.length > 0 ? EXIT.refused : EXIT.done,
         };

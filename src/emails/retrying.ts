@@ -1,24 +1,60 @@
 /** Queueing failed emails again, as an operator asks for it. */
 import { EMAIL_MAX_ATTEMPTS } from '../limits.ts';
+import { recordAudit } from '../platform/audit.ts';
+import type { Actor } from '../platform/auth.ts';
 import { utcDay } from '../platform/clock.ts';
 import type { Tx } from '../platform/database.ts';
 import { PRIORITY } from '../platform/queue.ts';
 import { type AcceptanceDeps, EMAIL_SEND, purposeOf } from './acceptance.ts';
-import { findEmail, hasBody, insertPins, updateEmail } from './store.ts';
+import { findEmail, hasBody, insertPins, listFailed, updateEmail } from './store.ts';
 import type { EmailRow } from './tables.ts';
+
+/** The event of a retry in the audit trail; its target is `email:ID`, and `attempts` those made before it. */
+export const EMAIL_RETRIED = 'email.retried';
+
+export function auditTargetOf(email_id: string): string {
+  return `email:${email_id}`;
+}
 
 export type RetryResult = { id: string; job_id: string } | { id: string; refusal: string };
 
+/** A failed email that is not queued again unless it is named. */
+export interface LeftOut {
+  id: string;
+  reason: string;
+}
+
+/**
+ * What of the emails that failed since a moment can be queued again without looking at each: not what its client was
+ * told of, who has likely sent it again, nor what its relay will refuse again, nor what was to reach nobody.
+ */
+export function sortFailed(tx: Tx, since_ms: number): { ids: string[]; left_out: LeftOut[] } {
+  const left_out: LeftOut[] = [];
+  const ids: string[] = [];
+  for (const { id, is_test, was_waited_for, refusal } of listFailed(tx, since_ms)) {
+    if (is_test) left_out.push({ id, reason: 'it is of a test key' });
+    else if (refusal !== null) left_out.push({ id, reason: `its relay refused it for good: ${refusal}` });
+    else if (was_waited_for)
+      left_out.push({ id, reason: 'its client was told at once that it failed, and may have sent it again' });
+    else ids.push(id);
+  }
+  return { ids, left_out };
+}
+
+export interface RetryDeps extends Pick<AcceptanceDeps, 'sending_domains' | 'objects' | 'enqueue'> {
+  names: { projectOf(id: number): { public_id: string } | null };
+}
+
 /**
  * Gives a failed or bounced email a new job with all its attempts, and today's quota where its own day is over. Only
- * recipients that no relay has taken are addressed. A refusal changes nothing.
+ * recipients that no relay has taken are addressed. It is put on the audit trail; a refusal changes nothing.
  */
 export function retryEmail(
   tx: Tx,
   id: string,
-  options: { deps: Pick<AcceptanceDeps, 'sending_domains' | 'objects' | 'enqueue'>; now_ms: number },
+  options: { deps: RetryDeps; actor: Actor; now_ms: number },
 ): RetryResult {
-  const { deps, now_ms } = options;
+  const { deps, actor, now_ms } = options;
   const email = findEmail(tx, id);
   if (!email) return { id, refusal: 'there is no such email' };
   if (email.status !== 'failed' && email.status !== 'bounced')
@@ -49,6 +85,14 @@ export function retryEmail(
     failed_at: null,
     bounced_at: null,
   });
+  const project = deps.names.projectOf(email.project_id);
+  const entry = {
+    event: EMAIL_RETRIED,
+    target: auditTargetOf(id),
+    project: project && { id: email.project_id, public_id: project.public_id },
+    metadata: { attempts: email.attempts, job_id },
+  };
+  recordAudit(tx, actor, entry, now_ms);
   return { id, job_id };
 }
 
@@ -56,7 +100,7 @@ export function retryEmail(
 function takePlace(
   tx: Tx,
   email: EmailRow,
-  { deps, now_ms }: { deps: Pick<AcceptanceDeps, 'sending_domains'>; now_ms: number },
+  { deps, now_ms }: { deps: Pick<RetryDeps, 'sending_domains'>; now_ms: number },
 ): { mailbox_id?: number; quota_day?: string } | { refusal: string } {
   const day = utcDay(now_ms);
   if (email.quota_day === day) return {};

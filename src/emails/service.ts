@@ -6,8 +6,10 @@ import {
   EMAIL_LOG_RETENTION_MS,
   EMAIL_SWEEP_BATCH_ROWS,
   MAX_USER_AGENT_CHARS,
+  STORY_RETRIES,
 } from '../limits.ts';
-import type { KeyCaller } from '../platform/auth.ts';
+import { listAudit } from '../platform/audit.ts';
+import type { Actor, KeyCaller } from '../platform/auth.ts';
 import { DAY_MS, SECOND_MS, toIso, utcDay } from '../platform/clock.ts';
 import type { Tx } from '../platform/database.ts';
 import { PLANE_PREFIX } from '../platform/http.ts';
@@ -26,7 +28,14 @@ import {
   type EmailListener,
 } from './delivery.ts';
 import { pageOfLog, presentEmail } from './log.ts';
-import { type RetryResult, retryEmail } from './retrying.ts';
+import {
+  auditTargetOf,
+  EMAIL_RETRIED,
+  type LeftOut,
+  type RetryResult,
+  retryEmail,
+  sortFailed,
+} from './retrying.ts';
 import type { EmailListQuery, EmailRecord, SendBody, SendResult } from './schemas.ts';
 import * as store from './store.ts';
 import { tellStory } from './story.ts';
@@ -360,6 +369,7 @@ export class Emails {
     const story = tellStory({
       email,
       attempts: store.listAttempts(read, email.id),
+      retries: listAudit(read, { event: EMAIL_RETRIED, target: auditTargetOf(email.id) }, STORY_RETRIES, 0),
       job: email.job_id === null ? null : (store.findJob(read, email.job_id) ?? null),
       key: email.api_key_id === null ? null : this.#deps.names.keyOf(email.api_key_id),
       project: project?.slug ?? null,
@@ -400,15 +410,21 @@ export class Emails {
   }
 
   /** Queues failed or bounced emails again, each by itself, and says of each what became of it. */
-  retry(ids: readonly string[]): Promise<RetryResult[]> {
-    return this.#deps.database.write((tx) =>
-      ids.map((id) => retryEmail(tx, id.toUpperCase(), { deps: this.#deps, now_ms: this.#deps.clock.now() })),
-    );
+  retry(actor: Actor, ids: readonly string[]): Promise<RetryResult[]> {
+    return this.#deps.database.write((tx) => this.#retry(tx, actor, ids));
   }
 
-  /** Ids of the emails that failed since a moment, oldest first. */
-  listFailed(since_ms: number): string[] {
-    return store.listFailedIds(this.#deps.database.read, since_ms);
+  /** Queues again what failed since a moment, oldest first, but for what had better be looked at one by one. */
+  retryFailed(actor: Actor, since_ms: number): Promise<{ results: RetryResult[]; left_out: LeftOut[] }> {
+    return this.#deps.database.write((tx) => {
+      const { ids, left_out } = sortFailed(tx, since_ms);
+      return { results: this.#retry(tx, actor, ids), left_out };
+    });
+  }
+
+  #retry(tx: Tx, actor: Actor, ids: readonly string[]): RetryResult[] {
+    const now_ms = this.#deps.clock.now();
+    return ids.map((id) => retryEmail(tx, id.toUpperCase(), { deps: this.#deps, actor, now_ms }));
   }
 
   /** Forgets contents, log rows and counts whose time is over. */

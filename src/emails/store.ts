@@ -101,15 +101,29 @@ export function releaseKeyUsage(tx: Tx, api_key_id: number, day: string): void {
     .run();
 }
 
+/** An email that failed, and what speaks against trying it again unasked. */
+export interface FailedEmail {
+  id: string;
+  is_test: 0 | 1;
+  /** It had one attempt while its client waited, and the client was told. */
+  was_waited_for: 0 | 1;
+  /** The words with which its relay refused it for good at the last attempt; null when that ended otherwise. */
+  refusal: string | null;
+}
+
+const failedSince = statement((tx) =>
+  tx.$client.query<FailedEmail, [number]>(`
+    SELECT e.id, e.is_test, coalesce(j.max_attempts = 1, 0) AS was_waited_for,
+      (SELECT a.smtp_response FROM email_attempts a
+       WHERE a.id = (SELECT max(id) FROM email_attempts WHERE email_id = e.id)
+         AND a.outcome = 'refused' AND a.smtp_code >= 500) AS refusal
+    FROM emails e LEFT JOIN jobs j ON j.id = e.job_id
+    WHERE e.status = 'failed' AND e.failed_at >= ? ORDER BY e.failed_at, e.id`),
+);
+
 /** Emails that failed at or after a moment, oldest first. */
-export function listFailedIds(tx: Tx, since_ms: number): string[] {
-  return tx
-    .select({ id: emails.id })
-    .from(emails)
-    .where(and(sql`${emails.status} = 'failed'`, gte(emails.failed_at, since_ms)))
-    .orderBy(asc(emails.failed_at), asc(emails.id))
-    .all()
-    .map((row) => row.id);
+export function listFailed(tx: Tx, since_ms: number): FailedEmail[] {
+  return failedSince(tx).all(since_ms);
 }
 
 /* --- Pins ------------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,6 @@
 /** `satchel email why`: what happened to an email, and what comes next, in plain words. */
+
+import type { AuditRow } from '../platform/audit.ts';
 import { toIso } from '../platform/clock.ts';
 import type { JobRow } from '../platform/tables.ts';
 import type { AttemptRow, EmailRow } from './tables.ts';
@@ -6,6 +8,8 @@ import type { AttemptRow, EmailRow } from './tables.ts';
 export interface StoryFacts {
   email: EmailRow;
   attempts: readonly AttemptRow[];
+  /** Events of operators who had it tried again, newest first. */
+  retries: readonly AuditRow[];
   job: JobRow | null;
   /** Name of the key it was accepted with, where it still exists. */
   key: string | null;
@@ -15,11 +19,11 @@ export interface StoryFacts {
 
 /** One sentence a line, in the order of time. */
 export function tellStory(facts: StoryFacts): string[] {
-  const { email, attempts } = facts;
+  const { email } = facts;
   return [
     tellAcceptance(facts),
     ...(email.scheduled_at === null ? [] : [`It was to be sent at ${toIso(email.scheduled_at)}.`]),
-    ...attempts.flatMap(tellAttempt),
+    ...tellAttempts(facts),
     ...tellRecipients(email),
     tellState(facts),
     ...tellNext(facts),
@@ -46,6 +50,21 @@ function tellAcceptance({ email, key, project }: StoryFacts): string {
   const test = email.is_test ? ' It is a test: it is captured, not sent.' : '';
   const where = project === null ? '' : ` in project ${project}`;
   return `Accepted ${toIso(email.created_at)} ${origins[email.source]}${by_key}${where}${app}; ${domain}.${test}`;
+}
+
+/** A retry stands before the first attempt that it led to, whatever the clocks of the two processes say. */
+function tellAttempts({ attempts, retries }: StoryFacts): string[] {
+  const told = retries.toReversed().map((retry) => ({
+    after: Number(retry.metadata.attempts),
+    line: `Queued again ${toIso(retry.at)} by ${retry.actor_name} (${retry.actor_kind}).`,
+  }));
+  const between = (from: number, to: number): string[] =>
+    told.filter(({ after }) => after >= from && after < to).map(({ line }) => line);
+  const lines = attempts.flatMap((attempt, index) => [
+    ...between(attempts[index - 1]?.attempt ?? 0, attempt.attempt),
+    ...tellAttempt(attempt),
+  ]);
+  return [...lines, ...between(attempts.at(-1)?.attempt ?? 0, Number.POSITIVE_INFINITY)];
 }
 
 function tellAttempt(attempt: AttemptRow): string[] {

@@ -24,6 +24,7 @@ import { openReadOnly } from './read-only-database.ts';
 import {
   connect,
   countFailedEmails,
+  countLeftOutEmails,
   findUnnamed,
   listDefects,
   listNamedBlobs,
@@ -231,10 +232,15 @@ function checkFailedEmails(sqlite: Sqlite, now_ms: number): Finding {
   const since_ms = now_ms - DOCTOR_FAILURES_MS;
   const count = countFailedEmails(sqlite, since_ms);
   if (count === 0) return { check, status: 'ok', message: 'None failed in the last 24 hours.', remedy: null };
+  const left_out = countLeftOutEmails(sqlite, since_ms);
+  const all_but =
+    left_out === 0
+      ? ''
+      : `, ${left_out} of them refused for good or sent while their client waited: those are queued again by name only`;
   return {
     check,
     status: 'warning',
-    message: `${count} failed in the last 24 hours. Look at one with: satchel email why ID`,
+    message: `${count} failed in the last 24 hours${all_but}. Look at one with: satchel email why ID`,
     remedy: `satchel email retry --failed --since ${toIso(since_ms)}`,
   };
 }

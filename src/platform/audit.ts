@@ -39,6 +39,8 @@ export type AuditRow = typeof auditEvents.$inferSelect;
 export interface AuditFilter {
   project_id?: number;
   event?: string;
+  /** No index holds it: to be asked together with an event. */
+  target?: string;
   actor_name?: string;
   since_ms?: number;
   until_ms?: number;
@@ -48,6 +50,7 @@ function conditionOf(filter: AuditFilter): SQL | undefined {
   return and(
     filter.project_id === undefined ? undefined : eq(auditEvents.project_id, filter.project_id),
     filter.event === undefined ? undefined : eq(auditEvents.event, filter.event),
+    filter.target === undefined ? undefined : eq(auditEvents.target, filter.target),
     filter.actor_name === undefined ? undefined : eq(auditEvents.actor_name, filter.actor_name),
     filter.since_ms === undefined ? undefined : gte(auditEvents.at, filter.since_ms),
     filter.until_ms === undefined ? undefined : lt(auditEvents.at, filter.until_ms),

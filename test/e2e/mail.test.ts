@@ -255,14 +255,19 @@ describe('a relay in trouble', () => {
       expect([job.status, job.attempts, job.result]).toEqual(['failed', 3, { email_id: body.id }]);
       expect(job.error).toContain('Gave up after 3 attempts');
       expect(await post.log(body.id)).toMatchObject({ status: 'failed', attempts: 3, sent_at: null });
-      expect((await satchel(['doctor', '--data-dir', post.dir])).stdout).toContain('2 failed');
+      expect((await satchel(['doctor', '--data-dir', post.dir])).stdout).toMatch(/2 failed .*, 1 of them /);
       delete post.sink.behavior.greeting;
       const retried = await post.run('email', 'retry', '--failed', '--since', '1h', '--json');
-      expect(retried.json.refused).toEqual([]);
-      expect(retried.json.queued).toHaveLength(2);
+      // Its client was told of the first one, and may have sent it again.
+      expect(retried.json).toMatchObject({
+        queued: [{ id: body.id }],
+        refused: [],
+        left_out: [{ id: at_once.body.email_id }],
+      });
       expect((await post.received('In vain')).dkim).toBe(`pass ${DOMAIN}`);
       while ((await post.log(body.id)).status !== 'sent') await Bun.sleep(20);
       expect(await post.log(body.id)).toMatchObject({ attempts: 4, error: null, failed_at: null });
+      expect(post.sink.mails).toHaveLength(1);
       await post.close();
     },
     TIMEOUT_MS,

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { isPlainObject } from '../../src/platform/schema.ts';
 import { run, runJson, runRecord } from '../command.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
-import { type Sender, startSender } from './setup.ts';
+import { type Sender, senderOf, startSender } from './setup.ts';
+
+/** For tests that start the command line many times. */
+const TIMEOUT_MS = 30_000;
 
 let sink: SmtpSink;
 let sender: Sender;
@@ -54,22 +57,28 @@ test('a password in a plain argument draws a warning, an address without one doe
     await run(dir, 'mailbox', 'remove', address);
 });
 
-test('wrong usage is 2, a refusal is 1', async () => {
-  expect((await run(dir, 'mailbox', 'add')).exit).toBe(2);
-  expect(
-    (await run(dir, 'mailbox', 'add', 'd@mail.example.com', '--capture', '--daily-limit', '0')).exit,
-  ).toBe(2);
-  expect((await run(dir, 'mailbox', 'add', 'd@mail.example.com')).exit).toBe(2);
-  const both = ['mailbox', 'add', 'd@mail.example.com', '--capture'];
-  expect((await run(dir, ...both, '--for', 'everything')).exit).toBe(2);
-  expect((await run(dir, ...both, '--return-path', 'nowhere')).exit).toBe(2);
-  expect((await run(dir, 'mailbox', 'add', 'd@elsewhere.example', '--capture')).exit).toBe(1);
-  expect((await run(dir, 'mailbox', 'test', 'gone@mail.example.com', '--to', 'a@example.org')).exit).toBe(1);
-  expect((await run(dir, 'domain', 'verify', 'mail.example.com')).exit).toBe(1);
-  expect((await run(dir, 'email', 'why', 'nonsense')).exit).toBe(1);
-  expect((await run(dir, 'email', 'retry')).exit).toBe(2);
-  expect((await run(dir, 'email', 'retry', '--failed', '--since', 'yesterday')).exit).toBe(2);
-});
+test(
+  'wrong usage is 2, a refusal is 1',
+  async () => {
+    expect((await run(dir, 'mailbox', 'add')).exit).toBe(2);
+    expect(
+      (await run(dir, 'mailbox', 'add', 'd@mail.example.com', '--capture', '--daily-limit', '0')).exit,
+    ).toBe(2);
+    expect((await run(dir, 'mailbox', 'add', 'd@mail.example.com')).exit).toBe(2);
+    const both = ['mailbox', 'add', 'd@mail.example.com', '--capture'];
+    expect((await run(dir, ...both, '--for', 'everything')).exit).toBe(2);
+    expect((await run(dir, ...both, '--return-path', 'nowhere')).exit).toBe(2);
+    expect((await run(dir, 'mailbox', 'add', 'd@elsewhere.example', '--capture')).exit).toBe(1);
+    expect((await run(dir, 'mailbox', 'test', 'gone@mail.example.com', '--to', 'a@example.org')).exit).toBe(
+      1,
+    );
+    expect((await run(dir, 'domain', 'verify', 'mail.example.com')).exit).toBe(1);
+    expect((await run(dir, 'email', 'why', 'nonsense')).exit).toBe(1);
+    expect((await run(dir, 'email', 'retry')).exit).toBe(2);
+    expect((await run(dir, 'email', 'retry', '--failed', '--since', 'yesterday')).exit).toBe(2);
+  },
+  TIMEOUT_MS,
+);
 
 test('a domain or mailbox that is not there is refused with the command that lists them', async () => {
   expect((await run(dir, 'domain', 'verify', 'gone.example.com')).stderr).toContain('satchel domain list');
@@ -108,6 +117,127 @@ describe('email', () => {
     const again = await run(dir, 'email', 'retry', String(id));
     expect([again.exit, again.stdout]).toEqual([1, expect.stringContaining('it is sent')]);
   });
+
+  /** Lets all three attempts that an operator's retry has given fail. */
+  async function failAgain(id: unknown): Promise<void> {
+    const attempts = Number((await sender.log(id)).attempts);
+    while ((await sender.log(id)).attempts === attempts) await Bun.sleep(5);
+    await sender.settle();
+    await sender.pass(15_000);
+    await sender.pass(60_000);
+  }
+
+  test(
+    'retry --failed leaves out what its client knows of, what was refused for good and tests',
+    async () => {
+      await sender.pass(3_600_000);
+      const since = new Date(sender.app.clock.now()).toISOString();
+      sink.behavior.data = { code: 554, message: '5.7.1 Policy' };
+      const refused = (await sender.send()).body.id;
+      await sender.settle();
+      sink.behavior.data = { code: 451, message: '4.3.0 Later' };
+      const waiting = (await sender.send()).body.id;
+      const answered = (await sender.send({ queue: false })).body.email_id;
+      const test_key = await sender.project.key({ can_read: true, can_send_emails: true, is_test: true });
+      const tester = senderOf(sender.app, sender.project, test_key);
+      const tried = (await tester.send({ to: 'defer@simulator.satchel.test' })).body.id;
+      await sender.settle();
+      await sender.pass(15_000);
+      await sender.pass(60_000);
+      for (const id of [refused, waiting, answered, tried])
+        expect(await sender.log(id)).toMatchObject({ status: 'failed' });
+
+      const bulk = await runRecord(dir, 'email', 'retry', '--failed', '--since', since);
+      expect(bulk).toEqual({
+        queued: [{ id: waiting, job_id: expect.any(String) }],
+        refused: [],
+        left_out: [
+          { id: refused, reason: 'its relay refused it for good: 554 5.7.1 Policy' },
+          { id: answered, reason: 'its client was told at once that it failed, and may have sent it again' },
+          { id: tried, reason: 'it is of a test key' },
+        ],
+      });
+      await failAgain(waiting);
+      // Failed once more, the one is queued once more; what is left out is no refusal.
+      const again = await run(dir, 'email', 'retry', '--failed', '--since', since);
+      expect(again.exit).toBe(0);
+      expect(again.stdout.trim().split('\n')).toEqual([
+        `${waiting} is queued again`,
+        `${refused} is left out: its relay refused it for good: 554 5.7.1 Policy`,
+        `${answered} is left out: its client was told at once that it failed, and may have sent it again`,
+        `${tried} is left out: it is of a test key`,
+        '1 queued, 0 not, 3 left out',
+        'To queue one that was left out all the same: satchel email retry ID',
+      ]);
+      delete sink.behavior.data;
+      const before = sink.mails.length;
+      const one_by_one = await runRecord(dir, 'email', 'retry', String(refused), String(answered));
+      expect(one_by_one).toMatchObject({
+        queued: [{ id: refused }, { id: answered }],
+        refused: [],
+        left_out: [],
+      });
+      await sink.waitForMails(before + 3);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'retry --failed takes a synchronous one that an operator has queued before',
+    async () => {
+      await sender.pass(3_600_000);
+      const since = new Date(sender.app.clock.now()).toISOString();
+      sink.behavior.data = { code: 451, message: '4.3.0 Later' };
+      const id = (await sender.send({ queue: false })).body.email_id;
+      await run(dir, 'email', 'retry', String(id));
+      await failAgain(id);
+      expect(await sender.log(id)).toMatchObject({ status: 'failed', attempts: 4 });
+      delete sink.behavior.data;
+      const bulk = await runRecord(dir, 'email', 'retry', '--failed', '--since', since);
+      expect(bulk).toMatchObject({ queued: [{ id }], refused: [], left_out: [] });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'a retry is in the audit trail, and why tells of it between the attempts',
+    async () => {
+      await sender.pass(3_600_000);
+      sink.behavior.data = { code: 554, message: '5.7.1 Policy' };
+      const { body } = await sender.send();
+      await sender.settle();
+      const retries = async () => {
+        const events = await runJson(dir, 'audit', 'list', '--event', 'email.retried');
+        return Array.isArray(events) ? events.filter((event) => event.target === `email:${body.id}`) : [];
+      };
+      expect(await retries()).toEqual([]);
+      delete sink.behavior.data;
+      const before = sink.mails.length;
+      await run(dir, 'email', 'retry', String(body.id));
+      await sink.waitForMails(before + 1);
+      await sender.settle();
+      const [retry, ...more] = await retries();
+      expect([retry, more]).toMatchObject([
+        { project_id: sender.project.public_id, actor_kind: 'shell' },
+        [],
+      ]);
+      const why = await runRecord(dir, 'email', 'why', String(body.id));
+      const story = Array.isArray(why.story) ? why.story : [];
+      expect(story.map((line) => String(line).split(/[ ,:]/)[0])).toEqual([
+        'Accepted',
+        'Attempt',
+        '',
+        'Queued',
+        'Attempt',
+        '',
+        'Its',
+        'Next',
+      ]);
+      expect(story[3]).toBe(`Queued again ${retry.at} by ${retry.actor_name} (shell).`);
+      expect(story[4]).toStartWith('Attempt 2');
+    },
+    TIMEOUT_MS,
+  );
 
   test('captured lists what was kept, and prints one message', async () => {
     await run(dir, 'domain', 'add', 'capture.example.com', '--trust');

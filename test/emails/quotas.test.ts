@@ -103,6 +103,22 @@ describe('a mailbox with a daily limit', () => {
   });
 });
 
+test('a retry on a day that is used up is refused, and names what keeps each mailbox from sending', async () => {
+  const sender = await startSender();
+  await addDomain(sender.app, 'mail.example.com', null, { daily_limit: 1 });
+  const { body } = await sender.send({ to: 'bounce@simulator.satchel.test' });
+  await sender.settle();
+  await sender.pass(24 * 3_600_000);
+  expect((await sender.send()).status).toBe(202);
+  const [result] = await sender.app.services.emails.retry(actor, [String(body.id)]);
+  expect(result).toEqual({
+    id: String(body.id),
+    refusal: expect.stringContaining(
+      'Not hello@mail.example.com (its 1 messages of 2030-01-16 are used up).',
+    ),
+  });
+});
+
 describe('mail of a test key', () => {
   const USAGE = 'SELECT coalesce(sum(n), 0) AS n FROM mailbox_usage';
 
@@ -137,7 +153,7 @@ describe('mail of a test key', () => {
     await addDomain(sender.app, 'new.example.com', sink, { is_default: true });
     await sender.pass(24 * 3_600_000);
     expect(await tester.log(moved.body.id)).toMatchObject({ status: 'sent', domain: 'new.example.com' });
-    await sender.app.services.emails.retry([String(refused.body.id)]);
+    await sender.app.services.emails.retry(actor, [String(refused.body.id)]);
     await tester.settle();
     expect(await tester.log(refused.body.id)).toMatchObject({ attempts: 2, domain: 'new.example.com' });
     // The two real ones, which both moved; the sink saw no other.
