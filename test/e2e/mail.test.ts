@@ -23,6 +23,10 @@ interface Answer {
   body: Json;
 }
 
+function textOf(content: string | ArrayBuffer | Uint8Array): string {
+  return typeof content === 'string' ? content : new TextDecoder().decode(content);
+}
+
 /** A served data directory with a domain, its mailbox at a relay and a key. */
 class Post {
   readonly dir = makeTempDir();
@@ -89,6 +93,14 @@ class Post {
 
   async log(id: unknown, key = this.key): Promise<Json> {
     return (await this.call('GET', `/emails/${id}`, undefined, key)).body;
+  }
+
+  /** How each attempt at an email ended, as its story tells it. */
+  async attemptsOf(id: unknown): Promise<string[]> {
+    const { stdout } = await this.run('email', 'why', String(id));
+    return [...stdout.matchAll(/^Attempt \d+, .* (was taken|was deferred|was cut off)/gm)].map(
+      ([, end = '']) => end,
+    );
   }
 
   /** The job once it is over. */
@@ -166,7 +178,9 @@ describe('each way to send arrives, signed, and is on record', () => {
       ]);
       // A mail of HTML alone gets a text part for those who read text.
       expect(third.mail.text).toContain('Dear <Jörg>');
-      expect(third.mail.attachments.map(({ filename }) => filename)).toEqual(['a.bin']);
+      expect(third.mail.attachments.map(({ filename, content }) => [filename, textOf(content)])).toEqual([
+        ['a.bin', 'the bytes'],
+      ]);
       expect((await post.send({ template: 'welcome', variables: {} })).status).toBe(422);
 
       const schedule = await post.call('POST', '/email-schedules', {
@@ -236,6 +250,7 @@ describe('a relay in trouble', () => {
       expect([job.status, job.attempts]).toEqual(['completed', 2]);
       const log = await post.log(body.id);
       expect([log.status, log.attempts, log.error]).toEqual(['sent', 2, null]);
+      expect(await post.attemptsOf(body.id)).toEqual(['was deferred', 'was taken']);
       expect((await PostalMime.parse(post.sink.mails[0]?.raw ?? '')).messageId).toBe(String(log.message_id));
       await post.close();
     },
@@ -281,24 +296,41 @@ test(
     await post.run('domain', 'add', 'small.example', '--trust');
     await post.run('mailbox', 'add', 'a@small.example', '--capture', '--daily-limit', '1');
     expect((await post.send({ domain: 'small.example' })).status).toBe(202);
-    post.sink.behavior.data = LATER;
-    const due = new Date(Date.now() + 1_500).toISOString();
+    // Every attempt is in the middle of its SMTP when the server ends.
+    post.sink.behavior.hang = 'rcpt';
+    const scheduled_at = (ms: number) => ({ scheduled_at: new Date(Date.now() + ms).toISOString() });
     const waiting = [
       await post.send({ subject: 'first' }),
       await post.send({ subject: 'second' }),
-      await post.send({ subject: 'scheduled', scheduled_at: due }),
+      await post.send({ subject: 'scheduled', ...scheduled_at(1_500) }),
     ];
-    expect(waiting.map(({ status }) => status)).toEqual([202, 202, 201]);
-    while ((await post.log(waiting[1]?.body.id)).attempts === 0) await Bun.sleep(20);
+    const not_yet = await post.send({ subject: 'not yet', ...scheduled_at(3_600_000) });
+    expect([...waiting, not_yet].map(({ status }) => status)).toEqual([202, 202, 201, 201]);
+    const begun = async (attempts: number): Promise<void> => {
+      for (const { body } of waiting.slice(0, 2))
+        while (Number((await post.log(body.id)).attempts) < attempts) await Bun.sleep(20);
+    };
+    await begun(1);
     expect(await post.end('SIGTERM')).toBe(0);
     await post.start();
+    await begun(2);
     await post.end('SIGKILL');
-    delete post.sink.behavior.data;
+    delete post.sink.behavior.hang;
     await post.start();
     for (const { body } of waiting)
       expect(await post.jobOf(body.job_id)).toMatchObject({ status: 'completed' });
+    for (const { body } of waiting.slice(0, 2)) {
+      expect(await post.log(body.id)).toMatchObject({ status: 'sent', attempts: 3 });
+      expect(await post.attemptsOf(body.id)).toEqual(['was cut off', 'was cut off', 'was taken']);
+    }
+    // What is out stays out: another kill repeats nothing, and what is not due yet still waits.
+    await post.end('SIGKILL');
+    await post.start();
+    const last = await post.send({ subject: 'last' });
+    expect(await post.jobOf(last.body.job_id)).toMatchObject({ status: 'completed' });
+    expect(await post.log(not_yet.body.id)).toMatchObject({ status: 'scheduled', attempts: 0 });
     const subjects = post.sink.mails.map(({ raw }) => /^Subject: (.*)\r$/m.exec(raw.toString())?.[1]);
-    expect(subjects.sort()).toEqual(['first', 'scheduled', 'second']);
+    expect(subjects.sort()).toEqual(['first', 'last', 'scheduled', 'second']);
     const refused = await post.send({ domain: 'small.example' });
     expect([refused.status, Number(refused.retry_after) > 0]).toEqual([503, true]);
     await post.close();
@@ -322,6 +354,33 @@ test(
     const taken = await satchel(attempt, { env: { NODE_EXTRA_CA_CERTS: ca } });
     expect([taken.exit, sink.mails.length]).toEqual([0, 1]);
     await sink.stop();
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'a stop waits for the answer to a mail that the relay has in full, so that it is not sent again',
+  async () => {
+    const post = await Post.open();
+    post.sink.behavior.hang = 'data';
+    const { body } = await post.send({});
+    while (post.sink.unanswered.length === 0) await Bun.sleep(10);
+    const ended = post.end('SIGTERM');
+    const isListening = () =>
+      fetch(`${post.server.url}/api/health`).then(
+        () => true,
+        () => false,
+      );
+    while (await isListening()) await Bun.sleep(10);
+    delete post.sink.behavior.hang;
+    for (const answer of post.sink.unanswered) answer();
+    expect(await ended).toBe(0);
+    await post.start();
+    expect(await post.jobOf(body.job_id)).toMatchObject({ status: 'completed', attempts: 1 });
+    expect(await post.log(body.id)).toMatchObject({ status: 'sent', attempts: 1 });
+    // The sink keeps only what it answers by itself: that would be a second copy.
+    expect(post.sink.mails).toHaveLength(0);
+    await post.close();
   },
   TIMEOUT_MS,
 );
