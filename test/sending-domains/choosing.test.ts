@@ -68,6 +68,8 @@ describe('with no domain asked for', () => {
     expect(chosen([mailbox('a@one.test', resting), mailbox('b@two.test', { status: 'paused' })])).toBe(
       'a@one.test',
     );
+    const full = mailbox('b@two.test', { daily_limit: 1, used: 1 });
+    expect(chosen([mailbox('a@one.test', resting), full])).toBe('a@one.test');
   });
 
   test('after a failure neither the failed one nor one that rests is taken', () => {
