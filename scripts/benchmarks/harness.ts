@@ -48,11 +48,19 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Medians of both, measured in turn, so that a machine that gets slower gets slower for both. */
+/**
+ * Medians of both, measured in turn, so that a machine that gets slower gets slower for both. `warm_up` has both run once
+ * before: it is for loads of many requests, where the compiler of a process that has just started would be measured.
+ */
 export async function compare(
   ours: () => Promise<number>,
   baseline: () => Promise<number>,
+  options: { warm_up: boolean } = { warm_up: false },
 ): Promise<{ ours: number; baseline: number }> {
+  if (options.warm_up) {
+    await baseline();
+    await ours();
+  }
   const measured = { ours: [] as number[], baseline: [] as number[] };
   for (let n = 0; n < REPEATS; n += 1) {
     measured.baseline.push(await baseline());

@@ -18,7 +18,7 @@ import {
   startSatchel,
 } from './harness.ts';
 
-const READS = 8_000;
+const READS = 6_000;
 const SECRETS = 10_000;
 const ROTATE_SECONDS = 10;
 const OBJECTS = 10_000;
@@ -47,12 +47,13 @@ async function measureReads(): Promise<Row> {
   }
   const speed = await compare(
     () =>
-      load(READS / 4, 200, (n) =>
+      load(READS, 200, (n) =>
         fetch(`${satchel.url}/api/public/v1/projects/bench`, {
           headers: tokens[n % tokens.length] ?? headers,
         }),
       ),
-    () => load(READS / 4, 200, () => fetch(baseline.url)),
+    () => load(READS, 200, () => fetch(baseline.url)),
+    { warm_up: true },
   );
   await Promise.all([satchel.stop(), baseline.stop()]);
   return row('management read against Bun.serve + one indexed read', {

@@ -22,7 +22,7 @@ import {
 
 const LARGE_BYTES = 200 * 1024 * 1024;
 const LARGE_PEAK_MIB = 120;
-const SMALL_UPLOADS = 2_000;
+const SMALL_UPLOADS = 4_000;
 const DOWNLOADS = 8_000;
 const BASELINE = resolve(import.meta.dir, 'baseline.ts');
 
@@ -108,7 +108,7 @@ async function measureSmallUploads(): Promise<Row> {
       });
     });
   const bare = () => load(SMALL_UPLOADS, 201, () => fetch(baseline.url, { method: 'POST', body: bytes }));
-  const speed = await compare(ours, bare);
+  const speed = await compare(ours, bare, { warm_up: true });
   await Promise.all([satchel.stop(), baseline.stop()]);
   return row('10 KB uploads, 32 at once, durable', {
     ours: rate(speed.ours),
@@ -128,6 +128,7 @@ async function measureDownloads(): Promise<Row> {
   const speed = await compare(
     () => load(DOWNLOADS, 200, () => fetch(url)),
     () => load(DOWNLOADS, 200, () => fetch(baseline.url)),
+    { warm_up: true },
   );
   await Promise.all([satchel.stop(), baseline.stop()]);
   return row('GET of a public 100 KB object', {
