@@ -41,6 +41,8 @@ async function measureLargeUpload(): Promise<Row[]> {
   writeFileSync(source, randomBytes(LARGE_BYTES));
   const satchel = await startSatchel({ SATCHEL_MAX_UPLOAD_BYTES: String(LARGE_BYTES) });
   const key = await makeKey(satchel);
+  const answer = join(dir, 'answer.json');
+  const headers = { 'X-API-Key': key };
   const upload = async (): Promise<number> => {
     const started = performance.now();
     const curl = Bun.spawn(
@@ -48,7 +50,7 @@ async function measureLargeUpload(): Promise<Row[]> {
         'curl',
         '-sS',
         '-o',
-        '/dev/null',
+        answer,
         '-w',
         '%{http_code}',
         '-H',
@@ -60,20 +62,26 @@ async function measureLargeUpload(): Promise<Row[]> {
       { stdout: 'pipe' },
     );
     const status = await new Response(curl.stdout).text();
+    const taken = performance.now() - started;
     if (status !== '201') throw new Error(`the large upload answered ${status}`);
-    return performance.now() - started;
+    const { public_id } = (await Bun.file(answer).json()) as { public_id: string };
+    await fetch(`${satchel.url}/api/v1/objects/${public_id}`, { method: 'DELETE', headers });
+    return taken;
   };
+  // Both give their pages back afterwards: on a virtual machine, memory that was never used costs several times as much
+  // to fill, and whoever comes second would have the first one's.
   const copy = async (): Promise<number> => {
     const target = join(dir, 'copy');
-    rmSync(target, { force: true });
     const started = performance.now();
     copyFileSync(source, target);
     const file = openSync(target, 'r+');
     fsyncSync(file);
     closeSync(file);
-    return performance.now() - started;
+    const taken = performance.now() - started;
+    rmSync(target);
+    return taken;
   };
-  const taken = await compare(upload, copy);
+  const taken = await compare(upload, copy, { warm_up: true });
   const peak = memoryMib(satchel.pid, 'VmHWM');
   await satchel.stop();
   return [
