@@ -20,6 +20,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database, Tx } from '../platform/database.ts';
 import { type KeyRing, projectScope } from '../platform/key-ring.ts';
 import { type Page, type PageQuery, paginate } from '../platform/pagination.ts';
+import { ReadCache } from '../platform/read-cache.ts';
 import { createToken, hashToken, parseToken, sameHash } from '../platform/tokens.ts';
 import type { ProjectRecord, ProjectRow, ProjectState, Projects } from '../projects/service.ts';
 import { OriginRules } from './origin-rules.ts';
@@ -39,6 +40,13 @@ export type KeyDecision =
   | OriginDecision
   | { accepted: false; code: 'KEY_INACTIVE' | 'PROJECT_INACTIVE'; message: string; why: string };
 
+/** A key that exists, whether or not it answers anybody. */
+interface Bearer {
+  key: KeyRow;
+  project: ProjectState;
+  permissions: ReadonlySet<Permission>;
+}
+
 export interface KeysDeps {
   database: Database;
   clock: Clock;
@@ -53,27 +61,30 @@ export class Keys {
   readonly #clock: Clock;
   readonly #projects: Projects;
   readonly #key_ring: KeysDeps['key_ring'];
+  readonly #known: ReadCache<Bearer>;
 
   constructor(deps: KeysDeps) {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#projects = deps.projects;
     this.#key_ring = deps.key_ring;
+    this.#known = new ReadCache(deps.database);
     this.origins = new OriginRules(deps);
   }
 
   /* --- The data plane -------------------------------------------------------------------------------------------- */
 
   /**
-   * Who bears a key: two indexed reads, one more for a restricted key. Nothing is remembered between requests, so that a
-   * change holds from the next one. Throws AppError `unauthenticated`, then `forbidden` for where it comes from.
+   * Who bears a key: two indexed reads, unless nothing was committed since they were made last; one more for a restricted
+   * key. So a change holds from the next request on. Throws AppError `unauthenticated`, then `forbidden` for where it comes from.
    */
   authenticate(credentials: KeyCredentials): KeyCaller {
     const { api_key, app_id, android_package } = credentials;
     if (!api_key) throw keyRefused('missing');
-    const key = this.#findBySecret(api_key);
-    const project = key?.is_active ? this.#projects.stateOf(key.project_id) : null;
-    if (!key || project?.status !== 'active') throw keyRefused('invalid');
+    const hash = hashOfKey(api_key);
+    const found = hash === null ? null : this.#known.get(hash, () => this.#findBearer(hash));
+    if (!found?.key.is_active || found.project.status !== 'active') throw keyRefused('invalid');
+    const { key, project, permissions } = found;
     if (key.restricted) {
       const decision = this.#decide(key, {
         origin: credentials.origin,
@@ -90,7 +101,7 @@ export class Keys {
       project_public_id: project.public_id,
       is_test: key.is_test,
       is_restricted: key.restricted,
-      permissions: permissionsOf(key),
+      permissions,
       rate_limit_per_minute: key.rate_limit_per_minute ?? DEFAULT_KEY_RATE_PER_MINUTE,
       email_daily_limit: key.email_daily_limit,
       // It goes into logs of mail; an unrestricted key may send anything here.
@@ -98,12 +109,15 @@ export class Keys {
     };
   }
 
-  #findBySecret(secret: string): KeyRow | null {
-    const kind = parseToken(secret)?.kind;
-    if (kind !== 'live' && kind !== 'test') return null;
-    const hash = hashToken(secret);
+  #findByHash(hash: string): KeyRow | null {
     const key = store.findKeyByHash(this.#database.read, hash);
     return key && sameHash(key.key_hash, hash) ? key : null;
+  }
+
+  #findBearer(hash: string): Bearer | null {
+    const key = this.#findByHash(hash);
+    const project = key && this.#projects.stateOf(key.project_id);
+    return project && { key, project, permissions: permissionsOf(key) };
   }
 
   #decide(key: KeyRow, request: RequestOrigin): OriginDecision {
@@ -218,7 +232,8 @@ export class Keys {
     caller: TokenCaller,
     secret: string,
   ): { project: ProjectRecord; api_key: KeyRecord; origins: OriginRecord[] } {
-    const key = this.#findBySecret(secret);
+    const hash = hashOfKey(secret);
+    const key = hash === null ? null : this.#findByHash(hash);
     const project = key && this.#projects.find(String(key.project_id));
     if (!key || !project || !mayAccessProject(caller, project.id)) throw notFound('API key');
     return {
@@ -383,6 +398,12 @@ function plaintextUnavailable(reason: 'not_retained' | 'undecryptable'): Error {
     code: 'PLAINTEXT_UNAVAILABLE',
     details: { reason },
   });
+}
+
+/** The hash by which a key is looked up; null for a text that is no key. */
+function hashOfKey(secret: string): string | null {
+  const kind = parseToken(secret)?.kind;
+  return kind === 'live' || kind === 'test' ? hashToken(secret) : null;
 }
 
 function permissionsOf(key: KeyRow): Set<Permission> {

@@ -28,7 +28,7 @@ export interface Database {
     change: (tx: Tx) => T,
     ...refusal: [T] extends [never] ? [] : T extends PromiseLike<unknown> ? [AsynchronousChange] : []
   ): Promise<T>;
-  /** Changes whenever another connection, of this process or another, has committed. */
+  /** Of what `read` shows: another number whenever this process or another has committed anything. */
   dataVersion(): number;
   /** Whether this connection has committed anything; a command then wakes the server. */
   hasWritten(): boolean;
@@ -120,6 +120,8 @@ class GroupCommitDatabase implements Database {
   readonly #snapshot: Record<'begin' | 'end', Statement>;
   #has_snapshot = false;
   #ends_snapshot = false;
+  /** Of the snapshot; null until it is asked for. */
+  #data_version: number | null = null;
   #queue: QueuedChange[] = [];
   #is_scheduled = false;
   #is_failing = false;
@@ -159,6 +161,7 @@ class GroupCommitDatabase implements Database {
   #endSnapshot(): void {
     if (!this.#has_snapshot) return;
     this.#has_snapshot = false;
+    this.#data_version = null;
     this.#snapshot.end.run();
   }
 
@@ -183,9 +186,12 @@ class GroupCommitDatabase implements Database {
   }
 
   dataVersion(): number {
-    this.#endSnapshot();
-    const value = this.#reader.query('PRAGMA data_version').values()[0]?.[0];
-    return typeof value === 'number' ? value : 0;
+    if (this.#data_version === null) {
+      // The reading connection: to that one, commits of the writing one are another's.
+      const value = this.read.$client.query('PRAGMA data_version').values()[0]?.[0];
+      this.#data_version = typeof value === 'number' ? value : 0;
+    }
+    return this.#data_version;
   }
 
   hasWritten(): boolean {

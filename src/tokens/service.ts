@@ -5,6 +5,7 @@ import { recordAudit } from '../platform/audit.ts';
 import { type Actor, CAPABILITIES, type Capability, type TokenCaller } from '../platform/auth.ts';
 import { type Clock, DAY_MS, toIso } from '../platform/clock.ts';
 import type { Database } from '../platform/database.ts';
+import { ReadCache } from '../platform/read-cache.ts';
 import { createToken, hashToken, parseToken, sameHash } from '../platform/tokens.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
 import type { NewTokenInput, TokenIntrospection } from './schemas.ts';
@@ -24,10 +25,17 @@ export function tokenActor(caller: TokenCaller, ip: string | null): Actor {
   return { kind: 'token', id: String(caller.token_id), name: caller.name, ip };
 }
 
+/** A token that exists, whether or not it is still good, and whom it lets in. */
+interface Bearer {
+  token: TokenRow;
+  caller: TokenCaller;
+}
+
 export class Tokens {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #projects: Projects;
+  readonly #known: ReadCache<Bearer>;
   /** When each token's last use was last written down. */
   readonly #touched_at = new Map<number, number>();
 
@@ -35,6 +43,7 @@ export class Tokens {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#projects = deps.projects;
+    this.#known = new ReadCache(deps.database);
   }
 
   /**
@@ -56,10 +65,11 @@ export class Tokens {
       );
     }
     const hash = hashToken(bearer);
-    const token = store.findTokenByHash(this.#database.read, hash);
-    if (!token || !sameHash(token.token_hash, hash)) {
+    const found = this.#known.get(hash, () => this.#find(hash));
+    if (!found || !sameHash(found.token.token_hash, hash)) {
       throw refuse('INVALID_ACCESS_TOKEN', 'The access token is not known here.');
     }
+    const { token, caller } = found;
     if (token.revoked_at !== null) throw refuse('TOKEN_REVOKED', 'The access token was revoked.');
     const now = this.#clock.now();
     if (token.expires_at !== null && token.expires_at <= now) {
@@ -69,13 +79,20 @@ export class Tokens {
       );
     }
     this.#touch(token, ip, now);
-    return {
+    return caller;
+  }
+
+  #find(hash: string): Bearer | null {
+    const token = store.findTokenByHash(this.#database.read, hash);
+    if (!token) return null;
+    const caller = {
       token_id: token.id,
       name: token.name,
       all_projects: token.all_projects,
       project_ids: token.all_projects ? [] : this.#projects.scopeIdsOf(token.id),
       capabilities: new Set(capabilitiesOf(token)),
     };
+    return { token, caller };
   }
 
   #touch(token: TokenRow, ip: string | null, now: number): void {
