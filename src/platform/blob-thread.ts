@@ -97,7 +97,8 @@ export class BlobThread {
       this.#options.startWorker ?? (() => new Worker(new URL('./blob.worker.ts', import.meta.url)));
     const worker = start();
     worker.onmessage = ({ data }: MessageEvent<BlobReply>) => this.#pending.shift()?.resolve(data);
-    worker.onerror = () => this.#end(worker);
+    // Only once it has closed does it write no more: until then nobody is told, so no descriptor of its is used again.
+    worker.onerror = () => worker.terminate();
     worker.addEventListener('close', () => this.#end(worker));
     this.#worker = worker;
     return worker;

@@ -90,6 +90,20 @@ describe('the thread that writes blobs', () => {
     expect(workers).toHaveLength(2);
   });
 
+  test('that breaks down is told of only when it writes no more', async () => {
+    const worker = new Worker(
+      URL.createObjectURL(new Blob(["self.onmessage = () => { throw new Error('broken'); };"])),
+    );
+    let is_closed = false;
+    worker.addEventListener('close', () => {
+      is_closed = true;
+    });
+    const file = new BlobThread({ startWorker: () => worker }).start();
+    const error = await file.append(fd, sharedOf('x'), 1).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ kind: 'unavailable' });
+    expect(is_closed).toBe(true);
+  });
+
   test('is ended once it has had nothing to do for a while, and not before', async () => {
     const { thread, workers } = makeThread(1);
     const ended = Promise.withResolvers<void>();
