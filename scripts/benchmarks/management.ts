@@ -18,7 +18,7 @@ import {
   startSatchel,
 } from './harness.ts';
 
-const READS = 6_000;
+const READS = 10_000;
 const SECRETS = 10_000;
 const ROTATE_SECONDS = 10;
 const OBJECTS = 10_000;
