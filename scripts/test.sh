@@ -28,6 +28,9 @@ finish() {
   if ((failed > 0)); then exit 1; fi
 }
 trap finish EXIT
+# A signal alone would end the script with the status of the last command, which may well be 0.
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 # The number before the word $1 in the summary that ends Bun's output: ` 12 pass`.
 count_of() {
