@@ -162,7 +162,13 @@ class GroupCommitDatabase implements Database {
     if (!this.#has_snapshot) return;
     this.#has_snapshot = false;
     this.#data_version = null;
-    this.#snapshot.end.run();
+    try {
+      this.#snapshot.end.run();
+    } catch {
+      // After a read that met a bad disk the end fails too, or SQLite has ended the snapshot already. Who read was told:
+      // the changes that wait for the snapshot's end must not suffer.
+      if (this.#reader.inTransaction) this.#reader.run('ROLLBACK');
+    }
   }
 
   write<T>(change: (tx: Tx) => T, ..._refusal: unknown[]): Promise<T> {

@@ -1,11 +1,11 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { isUniqueViolation, openDatabase, statement, type Tx } from '../../src/platform/database.ts';
 import { listPendingMigrations, MIGRATIONS, migrate } from '../../src/platform/migrate.ts';
-import { meta } from '../../src/platform/tables.ts';
+import { dataKeys, meta } from '../../src/platform/tables.ts';
 import { makeDatabase, makeTempDir } from '../temp.ts';
 
 const put = (tx: Tx, name: string, value = '1') => tx.insert(meta).values({ name, value }).run();
@@ -150,6 +150,41 @@ describe('write', () => {
     const [busy] = other.query('PRAGMA wal_checkpoint(TRUNCATE)').values()[0] ?? [];
     expect(busy).toBe(0);
     other.close();
+    await database.close();
+  });
+
+  test('a read that fails on a bad disk harms no change of the same turn, nor later reads', async () => {
+    const { database, path } = makeDatabase();
+    const value = 'x'.repeat(100_000);
+    await database.write((tx) => put(tx, 'long', value));
+    const other = new Sqlite(path);
+    other.query('PRAGMA wal_checkpoint(TRUNCATE)').all();
+    other.close();
+    // Pages that hold nothing but a part of the long value, after the number of the next such page.
+    const bytes = readFileSync(path);
+    for (let page = 0; page < bytes.length; page += 4_096) {
+      if (bytes.subarray(page + 4, page + 4_096).every((byte) => byte === 0x78))
+        bytes.fill(0xff, page, page + 4);
+    }
+    writeFileSync(path, bytes);
+
+    const long = () => database.read.select().from(meta).where(eq(meta.name, 'long')).all();
+    const add = (tx: Tx, scope: string) =>
+      tx.run(sql`INSERT INTO data_keys (scope, wrapped, created_at) VALUES (${scope}, 'w', 1)`);
+    // Queued first, so that it runs before the snapshot of the read ends by itself.
+    const change = database.write((tx) => add(tx, 'a'));
+    expect(long).toThrow('malformed');
+    await change;
+    await database.write((tx) => {
+      add(tx, 'b');
+      expect(long).toThrow('malformed');
+    });
+    expect(long).toThrow('malformed');
+    await nextTurn();
+    expect(database.read.select({ scope: dataKeys.scope }).from(dataKeys).all()).toEqual([
+      { scope: 'a' },
+      { scope: 'b' },
+    ]);
     await database.close();
   });
 
