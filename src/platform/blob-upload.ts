@@ -153,7 +153,7 @@ export class FileUpload implements BlobUpload {
       // The bytes get their name before they are flushed: a small upload at once, a large one by renaming. Nothing
       // looks for it until commit has resolved, a sweep leaves it alone until then, and the file system's journal
       // carries bytes and name in one go rather than in two.
-      const is_small = this.#fd === null;
+      const is_small = this.#file === null;
       // A new name may wait for the file system's journal, which flushes of other uploads keep busy: not on this thread.
       if (is_small) this.#fd = await openFile(home, 'wx', 0o600);
       if (is_small) path = home;
@@ -207,7 +207,9 @@ export class FileUpload implements BlobUpload {
   async #finishHash(): Promise<string> {
     if (this.#file || this.#pending_bytes > BLOB_INLINE_BYTES) {
       await this.#handOn(1);
-      return this.#fileOnThread().digest();
+      // A buffer that could not be written is not in the hash, which would then be that of other bytes.
+      const [sha256] = await Promise.all([this.#fileOnThread().digest(), ...this.#in_flight]);
+      return sha256;
     }
     this.#sealTail();
     const hasher = new Bun.CryptoHasher('sha256');
@@ -248,8 +250,10 @@ export class FileUpload implements BlobUpload {
 
   async #append(buffer: Uint8Array<SharedArrayBuffer>, size: number): Promise<void> {
     try {
+      // The thread first: once it has the upload, nobody takes what is left for a small one, though the file may not open.
+      const file = this.#fileOnThread();
       const fd = this.#open();
-      await this.#fileOnThread().append(fd, buffer.buffer, size);
+      await file.append(fd, buffer.buffer, size);
       this.#unsynced_bytes += size;
       if (this.#unsynced_bytes >= BLOB_SYNC_EVERY_BYTES) this.#startSync(fd);
     } catch (error) {

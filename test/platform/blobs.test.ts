@@ -241,6 +241,31 @@ describe('a disk that takes no more', () => {
   });
 });
 
+describe('an upload whose first bytes could not be written', () => {
+  /** As when all descriptors are in use: the file cannot be opened, and a moment later it could. */
+  async function loseFirstBytes() {
+    const upload = blobs.openUpload();
+    rmSync(join(dir, 'objects/tmp'), { recursive: true });
+    await upload.write(new Uint8Array(BLOB_WRITE_BYTES));
+    mkdirSync(join(dir, 'objects/tmp'));
+    await upload.write(new Uint8Array(1));
+    return upload;
+  }
+
+  test('is not stored without them', async () => {
+    const upload = await loseFirstBytes();
+    await expect(upload.commit(newId(NOW_MS))).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(filesIn(dir)).toEqual([]);
+  });
+
+  test('has no hash, which would be that of other bytes', async () => {
+    const upload = await loseFirstBytes();
+    await expect(upload.sha256()).rejects.toMatchObject({ code: 'ENOENT' });
+    await upload.abort();
+    expect(filesIn(dir)).toEqual([]);
+  });
+});
+
 describe('making all folders ahead', () => {
   test('makes each one, also while uploads make some themselves', async () => {
     const making = blobs.makeFolders();
