@@ -55,17 +55,24 @@ export class BlobThread {
     worker.ref();
     if (this.#idle_timer) clearTimeout(this.#idle_timer);
     this.#idle_timer = null;
+    // Until the hash is there the upload counts as open: closed twice, it would arm two timers, and the one that nobody
+    // clears would end the thread under a later upload.
+    let has_ended = false;
     return {
       append: async (fd, buffer, size_bytes) => {
         await this.#ask(worker, { op: 'append', upload, fd, buffer, size_bytes });
       },
       digest: async () => {
-        const sha256 = await this.#ask(worker, { op: 'digest', upload });
-        this.#close(worker, upload);
-        return sha256;
+        has_ended = true;
+        try {
+          return await this.#ask(worker, { op: 'digest', upload });
+        } finally {
+          this.#close(worker, upload);
+        }
       },
       forget: () => {
-        if (worker !== this.#worker || !this.#open.has(upload)) return;
+        if (worker !== this.#worker || has_ended) return;
+        has_ended = true;
         worker.postMessage({ op: 'forget', upload } satisfies BlobRequest);
         this.#close(worker, upload);
       },

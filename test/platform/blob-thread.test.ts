@@ -118,4 +118,17 @@ describe('the thread that writes blobs', () => {
     expect(await thread.start().digest()).toBe(hashOf(''));
     expect(workers).toHaveLength(2);
   });
+
+  test('is not ended under an upload by an earlier one that was given up while it ended', async () => {
+    const { thread, workers } = makeThread(1);
+    const given_up = thread.start();
+    const digest = given_up.digest();
+    given_up.forget();
+    expect(await digest).toBe(hashOf(''));
+    const next = thread.start();
+    await Bun.sleep(20);
+    await next.append(fd, sharedOf('abc'), 3);
+    expect(await next.digest()).toBe(hashOf('abc'));
+    expect(workers).toHaveLength(1);
+  });
 });
