@@ -1,5 +1,5 @@
 /** Stored objects: creating, finding, deleting and expiring them, and keeping rows and bytes in step. */
-import { type AppError, invalid, notFound } from '../errors.ts';
+import { type AppError, invalid, messageOf, notFound } from '../errors.ts';
 import { MAX_EXPIRES_IN_DAYS, MIN_EXPIRES_IN_DAYS, SWEEP_BATCH } from '../limits.ts';
 import type { BlobStore, BlobUpload } from '../platform/blobs.ts';
 import { type Clock, DAY_MS, toIso } from '../platform/clock.ts';
@@ -148,12 +148,19 @@ export class Objects {
     }).map((row) => this.#toListItem(row));
   }
 
-  /** The object, or null when there is none or it has expired; an expired one is deleted on the way. */
+  /**
+   * The object, or null when there is none or it has expired; an expired one is deleted on the way. It is gone for its
+   * readers also where that fails, as on a full disk: the next one tries again, and the sweeper does.
+   */
   async find(public_id: string): Promise<ObjectRow | null> {
     const row = findObject(this.#deps.database.read, public_id);
     if (!row) return null;
     if (row.expires_at === null || row.expires_at > this.#deps.clock.now()) return row;
-    await this.#remove([public_id]);
+    try {
+      await this.#remove([public_id]);
+    } catch (error) {
+      this.#deps.logger.warn('expired object not deleted', { public_id, error: messageOf(error) });
+    }
     return null;
   }
 

@@ -330,6 +330,24 @@ describe('download', () => {
       expectRefused(await get(id), 404);
   });
 
+  test('what has expired is 404 also while it cannot be deleted, and goes as soon as it can', async () => {
+    const id = await stored({ visibility: 'public', expires_in_days: '1' });
+    const path = app.services.blobs.path(id);
+    const run = (statement: string) => app.services.database.write((tx) => tx.run(sql.raw(statement)));
+    app.clock.advance(DAY_MS);
+    await run("CREATE TEMP TRIGGER stuck BEFORE DELETE ON objects BEGIN SELECT RAISE(ABORT, 'stuck'); END");
+    try {
+      expectRefused(await get(id), 404);
+      expectRefused(await get(id, { key }), 404);
+      expectRefused(await app.call('DELETE', `/api/v1/objects/${id}`, { key }), 404);
+      expect(existsSync(path)).toBe(true);
+    } finally {
+      await run('DROP TRIGGER stuck');
+    }
+    expectRefused(await get(id), 404);
+    expect(existsSync(path)).toBe(false);
+  });
+
   test('headers: type, name, validators, nosniff, sandbox, caching', async () => {
     const sha = createHash('sha256').update('hello').digest('hex');
     const open = await get(await stored({ visibility: 'public' }, undefined, 'naïve.txt'));
