@@ -206,10 +206,13 @@ async function serveObject(deps: DownloadDeps, ctx: RequestContext, row: ObjectR
     );
   }
   if (verdict.status === 416) {
-    return new Response(null, {
-      status: 416,
-      headers: { 'Content-Range': `bytes */${row.size_bytes}`, 'Accept-Ranges': 'bytes' },
-    });
+    return Response.json(
+      { success: false, message: `The range asks for none of the ${row.size_bytes} bytes that are there.` },
+      {
+        status: 416,
+        headers: { 'Content-Range': `bytes */${row.size_bytes}`, 'Accept-Ranges': 'bytes' },
+      },
+    );
   }
   const { start, end } = verdict;
   if (verdict.status === 206) headers['Content-Range'] = `bytes ${start}-${end - 1}/${row.size_bytes}`;

@@ -92,8 +92,8 @@ const IDEMPOTENCY_HEADER = {
   schema: t.String({ minLength: 1, maxLength: MAX_IDEMPOTENCY_KEY_CHARS }),
 };
 
-/** These answers have no body. */
-const BODILESS = [304, 416];
+/** This answer has no body. */
+const BODILESS = [304];
 
 const field_errors = t.Record(t.String(), t.Array(t.String()));
 const dataFailure = t.Object({

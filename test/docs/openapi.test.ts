@@ -15,7 +15,7 @@ import {
 } from '../helpers.ts';
 
 /** Statuses whose answers have no body. */
-const BODILESS = new Set(['304', '416']);
+const BODILESS = new Set(['304']);
 
 let app: TestApp;
 let key = '';
