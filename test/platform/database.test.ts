@@ -188,6 +188,51 @@ describe('write', () => {
     await database.close();
   });
 
+  test('while another process writes, a turn sees whole transactions, own changes at once and theirs by the next turn', async () => {
+    const { database, path } = makeDatabase();
+    await database.write((tx) => ['left', 'right', 'own'].map((name) => put(tx, name, '0')));
+    const numberOf = (tx: Tx, name: string) =>
+      Number(tx.select({ value: meta.value }).from(meta).where(eq(meta.name, name)).get()?.value);
+    const script = `
+      const { Database } = await import('bun:sqlite');
+      const db = new Database(process.argv[1]);
+      db.run('PRAGMA busy_timeout = 60000');
+      for (let n = 1; n <= 400; n += 1) {
+        db.transaction(() => {
+          db.run("UPDATE meta SET value = ? WHERE name = 'left'", [n]);
+          db.run("UPDATE meta SET value = ? WHERE name = 'right'", [n]);
+        }).immediate();
+      }`;
+    const other = Bun.spawn([process.execPath, '-e', script, path], { stderr: 'inherit' });
+    let theirs = 0;
+    let version = database.dataVersion();
+    for (let own = 1; other.exitCode === null || theirs < 400; own += 1) {
+      const left = numberOf(database.read, 'left');
+      await null; // Still the same turn.
+      expect(numberOf(database.read, 'right')).toBe(left);
+      expect(left).toBeGreaterThanOrEqual(theirs);
+      if (left > theirs) expect(database.dataVersion()).not.toBe(version);
+      version = database.dataVersion();
+      theirs = left;
+      const [seen, read] = await database.write((tx) => {
+        tx.update(meta)
+          .set({ value: String(own) })
+          .where(eq(meta.name, 'own'))
+          .run();
+        return [numberOf(tx, 'left'), numberOf(database.read, 'own')];
+      });
+      expect(read).toBe(own - 1);
+      expect(numberOf(database.read, 'own')).toBe(own);
+      expect(numberOf(database.read, 'left')).toBeGreaterThanOrEqual(Number(seen));
+      await nextTurn();
+    }
+    expect(other.exitCode).toBe(0);
+    const checker = new Sqlite(path);
+    expect(checker.query('PRAGMA wal_checkpoint(TRUNCATE)').values()[0]?.[0]).toBe(0);
+    checker.close();
+    await database.close();
+  }, 60_000);
+
   test('a prepared statement belongs to its connection', async () => {
     const { database } = makeDatabase();
     const names = statement((tx) => tx.select({ name: meta.name }).from(meta).prepare());
