@@ -164,7 +164,7 @@ export function parseDateTime(value: string): number | null {
 function checkNumber(schema: TSchema, input: unknown, path: string, walk: Walk): unknown {
   const whole = schema[Kind] === 'Integer';
   const value =
-    walk.coerce && typeof input === 'string' && /^-?\d{1,15}$/.test(input) ? Number(input) : input;
+    walk.coerce && typeof input === 'string' && /^-?\d+$/.test(input) ? nearestExact(Number(input)) : input;
   const { minimum, maximum } = schema;
   const range =
     minimum !== undefined && maximum !== undefined
@@ -178,6 +178,11 @@ function checkNumber(schema: TSchema, input: unknown, path: string, walk: Walk):
   if ((minimum !== undefined && value < minimum) || (maximum !== undefined && value > maximum))
     return fail(walk, path, wanted);
   return value;
+}
+
+/** A whole number that is too large to be exact is still one, for the bounds of its field to judge. */
+function nearestExact(value: number): number {
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(value, Number.MAX_SAFE_INTEGER));
 }
 
 function checkBoolean(input: unknown, path: string, walk: Walk): unknown {

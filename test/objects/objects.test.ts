@@ -268,7 +268,12 @@ describe('list', () => {
     expect(await page('per_page=2&page=2')).toMatchObject({
       meta: { total: 3, count: 1, from: 3, to: 3, has_more: false, prev_page: 1 },
     });
-    expect(await page('per_page=100')).toMatchObject({ meta: { per_page: 50 } });
+    for (const large of ['100', '9'.repeat(30)])
+      expect(await page(`per_page=${large}`)).toMatchObject({ meta: { per_page: 50 } });
+    expect(await page(`page=${Number.MAX_SAFE_INTEGER}`)).toMatchObject({
+      data: [],
+      meta: { current_page: Number.MAX_SAFE_INTEGER, from: null, to: null, remaining_items: 0, prev_page: 1 },
+    });
     expect(await page('page=9')).toMatchObject({
       data: [],
       meta: { from: null, to: null, remaining_items: 0, prev_page: 1 },

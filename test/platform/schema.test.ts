@@ -91,6 +91,12 @@ describe('parse', () => {
         'page: must be a whole number of at least 1',
       );
     }
+    // A whole number too large to be exact is one all the same: a list clamps it, and never refuses it.
+    const large = { page: '9007199254740991', all: 'true' };
+    expect(parse(query, large, { coerce: true })).toEqual({ page: Number.MAX_SAFE_INTEGER, all: true });
+    for (const page of ['9007199254740993', '9'.repeat(400)])
+      expect(parse(query, { page }, { coerce: true })).toEqual({ page: Number.MAX_SAFE_INTEGER });
+    expect(() => parse(query, { page: `-${'9'.repeat(400)}` }, { coerce: true })).toThrow('page: must be');
   });
 
   test('a record keeps its own names but those of the prototype', () => {
