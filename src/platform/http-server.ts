@@ -5,7 +5,7 @@ import { AppError, messageOf } from '../errors.ts';
 import { STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
 import { monotonicMs } from './clock.ts';
 import { isPreflight, preflightResponse } from './cors.ts';
-import type { Family } from './envelopes.ts';
+import { type Family, failureBody } from './envelopes.ts';
 import {
   answer,
   answerUnrouted,
@@ -16,6 +16,7 @@ import {
   type Route,
   requestIdOf,
 } from './http.ts';
+import { newId } from './ids.ts';
 
 type BunServer = Server<undefined>;
 
@@ -79,11 +80,14 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
           development: false,
           fetch: handle,
           error: (error) => {
-            deps.logger.error('response failed', { error: messageOf(error), stack: error.stack });
-            return Response.json(
-              { success: false, message: 'Something went wrong on the server.' },
-              { status: 500 },
-            );
+            // A body that could not be opened, such as a file's; which request asked for it is not told here.
+            const request_id = newId(deps.clock.now());
+            const { message, stack } = error;
+            deps.logger.error('response failed', { request_id, error: message, stack });
+            return Response.json(failureBody('core', new AppError('internal', message)), {
+              status: 500,
+              headers: { 'X-Request-Id': request_id },
+            });
           },
         });
       } catch (error) {

@@ -1,7 +1,7 @@
 /** Objects over HTTP: every status, permission and limit of the four endpoints, and what must not change. */
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { DAY_MS } from '../../src/platform/clock.ts';
@@ -439,6 +439,18 @@ describe('download', () => {
     expect([head?.status, head?.headers.get('content-length'), await head?.text()]).toEqual([200, '5', '']);
     const refused = await fetch(`${app.url}/api/v1/objects/${await stored()}`, { method: 'HEAD' });
     expect([refused.status, await refused.text()]).toEqual([401, '']);
+  });
+
+  test('bytes that cannot be read are 500, with the id under which the log says why', async () => {
+    const id = await stored({ visibility: 'public' });
+    rmSync(app.services.blobs.path(id));
+    mkdirSync(app.services.blobs.path(id));
+    const answer = await fetch(`${app.url}/api/v1/objects/${id}`);
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toMatchObject({ success: false, message: expect.any(String) });
+    const request_id = answer.headers.get('x-request-id') ?? '';
+    expect(request_id).toMatch(/^[0-9A-Z]{26}$/);
+    expect(app.logs()).toMatch(new RegExp(`"message":"response failed","request_id":"${request_id}"`));
   });
 
   test('a row whose bytes are gone is 404', async () => {
