@@ -79,7 +79,12 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       is_idempotent: true,
       form: UploadForm,
       response: StoredObject,
-      handle: ({ ctx, caller }) => upload(deps, ctx, caller),
+      handle: async ({ ctx, caller }) => {
+        const reply = await upload(deps, ctx, caller);
+        // The time-out that reading the body had lifted; after a failure the pipeline puts it back.
+        ctx.closeWhenIdle();
+        return reply;
+      },
     }),
     dataRoute({
       method: 'GET',

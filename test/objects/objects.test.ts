@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { DAY_MS } from '../../src/platform/clock.ts';
+import { answer, type RequestContext } from '../../src/platform/http.ts';
 import { type Answer, type CallOptions, makeProject, startTestApp, type TestApp } from '../helpers.ts';
 
 let app: TestApp;
@@ -232,6 +233,32 @@ describe('the media type', () => {
     expectRefused(await send('%PDF-1.7 ...', 'image/png'), 422, 'file');
     await strict.stop();
   });
+});
+
+test('an upload may take its time; once it is answered, its connection may not idle for ever', async () => {
+  const route = app.app.routes.find(({ method, path }) => method === 'POST' && path === '/objects');
+  if (!route) throw new Error('there is no route for uploads');
+  const url = new URL('/api/v1/objects', app.url);
+  const answerTo = async (body: FormData) => {
+    const timeouts: string[] = [];
+    const ctx: RequestContext = {
+      request: new Request(url.href, { method: 'POST', headers: { 'X-API-Key': key }, body }),
+      ...{ url, params: {}, request_id: 'x', ip: null, user_agent: null },
+      keepOpen: () => timeouts.push('none'),
+      closeWhenIdle: () => timeouts.push('usual'),
+    };
+    const { status } = await answer(route, ctx, {
+      ...app.services,
+      authenticateKey: (credentials) => app.services.keys.authenticate(credentials),
+      authenticateToken: () => {
+        throw new Error('an upload asks for no token');
+      },
+      clientIp: () => null,
+    });
+    return [status, ...timeouts];
+  };
+  expect(await answerTo(form())).toEqual([201, 'none', 'usual']);
+  expect(await answerTo(form({}, null))).toEqual([422, 'none', 'usual']);
 });
 
 describe('list', () => {
