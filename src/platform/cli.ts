@@ -4,6 +4,7 @@ import { userInfo } from 'node:os';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import type { Config, ConfigFlags } from '../config.ts';
 import { AppError, messageOf } from '../errors.ts';
+import { accountName } from './account-names.ts';
 import type { Actor } from './auth.ts';
 import { sqliteErrorOf } from './database.ts';
 
@@ -60,6 +61,7 @@ export class Cli<S> {
     program
       .option('--data-dir <dir>', 'the data directory (SATCHEL_DATA_DIR, else ./data)')
       .option('--json', 'print exactly one JSON document on stdout');
+    program.configureOutput({ outputError: (text, write) => write(withoutValues(text)) });
     program.exitOverride().showHelpAfterError('(add --help for what this command takes)').helpCommand(false);
   }
 
@@ -137,6 +139,14 @@ export class Cli<S> {
   }
 }
 
+/**
+ * A complaint of commander's without what was typed where something else was expected: that may be a secret without its
+ * option, and what commands print on stderr is kept in many a log.
+ */
+function withoutValues(text: string): string {
+  return text.replace(/( but got \d+): [^]*$/, '$1.\n').replace(/(unknown option '[^'=\n]*)=[^\n]*/, "$1'");
+}
+
 /** The message of a failure with every field's own, for a person at a terminal. */
 function describeFailure(error: unknown): string {
   if (/^SQLITE_(FULL|IOERR)/.test(sqliteErrorOf(error)?.code ?? ''))
@@ -177,19 +187,26 @@ function write(descriptor: number, text: string): void {
   }
 }
 
-export function shellActor(): Actor {
-  const { username, uid } = userInfo();
-  return { kind: 'shell', id: String(uid), name: accountName(uid) ?? username, ip: null };
+/** Who runs this process. `username` and `uid` are what the system says; they are given for tests. */
+export function shellActor(
+  username: () => string = () => userInfo().username,
+  uid: number | undefined = process.getuid?.(),
+): Actor {
+  const name = uid === undefined ? null : accountName(uid);
+  return {
+    kind: 'shell',
+    id: uid === undefined ? null : String(uid),
+    name: name ?? nameOf(username, uid),
+    ip: null,
+  };
 }
 
-/** The account's name by its number: `userInfo` takes USER's word, which cron leaves out and anybody may set. */
-function accountName(uid: number): string | null {
+/** The system has no name for a user without an account, which a container may well be run as. */
+function nameOf(username: () => string, uid: number | undefined): string {
   try {
-    const accounts = readFileSync('/etc/passwd', 'utf8').split('\n');
-    const fields = accounts.map((line) => line.split(':')).find((each) => each[2] === String(uid));
-    return fields?.[0] || null;
+    return username();
   } catch {
-    return null; // Not every system has the file, and a directory service's accounts are not in it.
+    return String(uid ?? 'unknown');
   }
 }
 

@@ -1,6 +1,6 @@
 /** `satchel vault`: what a project's vault holds, changing it, revealing it, and running a command with it. */
 import { basename } from 'node:path';
-import { InvalidArgumentError, Option } from 'commander';
+import { Option } from 'commander';
 import {
   type Cli,
   type CliSession,
@@ -169,9 +169,12 @@ function projectOf(services: CliSession<Services>['services'], options: Record<s
   return services.projects.require(textOption(options, 'project') ?? '');
 }
 
-/** Commander's parser of one `field=value`. Wrong usage otherwise. */
+/** Commander's parser of one `field=value`. Wrong usage otherwise, without what was given: it may be the secret. */
 function readPair(value: string, previous: string[] | undefined): string[] {
-  if (!/^[a-z0-9_]+=/.test(value)) throw new InvalidArgumentError('It must have the form field=value.');
+  if (!/^[a-z0-9_]+=/.test(value))
+    throw new UsageError(
+      'What to store must have the form field=value, with the name of a field in lower case.',
+    );
   return [...(previous ?? []), value];
 }
 

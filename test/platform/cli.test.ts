@@ -9,7 +9,7 @@ import { registerAuditCommands } from '../../src/audit/cli.ts';
 import { registerEmailCommands } from '../../src/emails/cli.ts';
 import { registerKeyCommands } from '../../src/keys/cli.ts';
 import { registerOperationCommands } from '../../src/operations/cli.ts';
-import { Cli } from '../../src/platform/cli.ts';
+import { Cli, shellActor } from '../../src/platform/cli.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createLogger } from '../../src/platform/logger.ts';
 import { registerProjectCommands } from '../../src/projects/cli.ts';
@@ -94,6 +94,22 @@ test('what commander cannot check is wrong usage all the same, with a hint', asy
   }
 });
 
+test('a complaint about the usage repeats nothing that may be a secret in the wrong place', async () => {
+  const dir = makeTempDir();
+  await runRecord(dir, 'project', 'create', '--name', 'Shop');
+  for (const args of [
+    ['vault', 'set', '--project', 'shop', 'stripe', 'SECRET_KEY=sekret'],
+    ['vault', 'set', '--project', 'shop', 'stripe', 'sekret'],
+    ['mailbox', 'add', 'a@shop.test', 'smtps://user:sekret@relay.test'],
+    ['mailbox', 'add', 'a@shop.test', '--smpt=smtps://user:sekret@relay.test'],
+  ]) {
+    const { exit, stdout, stderr } = await run(dir, ...args);
+    expect({ args, exit, stdout }).toEqual({ args, exit: 2, stdout: '' });
+    expect(stderr).toStartWith('error: ');
+    expect(stderr).not.toContain('sekret');
+  }
+});
+
 test("a refused field's message reads as a sentence", async () => {
   const { exit, stderr } = await run(
     makeTempDir(),
@@ -112,6 +128,13 @@ test('the audit trail names the account that ran a verb, not what USER says', as
     .find((each) => each.split(':')[2] === String(userInfo().uid));
   if (line === undefined) return;
   expect(JSON.stringify(events)).toContain(`"${line.split(':')[0]}"`);
+});
+
+test('a user without an account, as in a container, is named by number', () => {
+  const actor = shellActor(() => {
+    throw new Error('ENOENT: no such file or directory, uv_os_homedir');
+  }, 4_294_967_000);
+  expect(actor).toMatchObject({ kind: 'shell', id: '4294967000', name: '4294967000' });
 });
 
 test('a log for people leaves out what there is nothing to say of', () => {
