@@ -1,5 +1,4 @@
 /** The executable: the root of the command line. Each capability registers its own verbs. */
-import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { createServices, type Services } from './app.ts';
 import { registerAuditCommands } from './audit/cli.ts';
@@ -9,7 +8,7 @@ import { registerKeyCommands } from './keys/cli.ts';
 import { registerOperationCommands } from './operations/cli.ts';
 import { Cli, type CliHost, formatFields, note, textOption } from './platform/cli.ts';
 import { systemClock } from './platform/clock.ts';
-import { databasePathOf, openDataDirectory } from './platform/data-directory.ts';
+import { hasDatabase, openDataDirectory } from './platform/data-directory.ts';
 import { silentLogger } from './platform/logger.ts';
 import { touchWakeFile } from './platform/wake-file.ts';
 import { registerProjectCommands } from './projects/cli.ts';
@@ -27,7 +26,7 @@ const host: CliHost<Services> = {
   loadConfig: (flags) => loadConfig(processEnvironment(), flags, process.stderr.isTTY),
   async open(config) {
     const clock = systemClock;
-    const is_new = !existsSync(databasePathOf(config.data_dir));
+    const is_new = !hasDatabase(config.data_dir);
     const directory = await openDataDirectory(config, { clock });
     // A mistyped or forgotten --data-dir would otherwise look like an installation that lost everything.
     if (is_new)

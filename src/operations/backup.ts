@@ -13,9 +13,9 @@ import { AppError, conflict, messageOf } from '../errors.ts';
 import { flushFolder } from '../platform/blob-upload.ts';
 import { blobPathOf } from '../platform/blobs.ts';
 import { type Clock, toIso } from '../platform/clock.ts';
+import { requireDatabase } from '../platform/data-directory.ts';
 import { VERSION } from '../version.ts';
 import { BackupWriter } from './backup-format.ts';
-import { requireDatabase } from './layout.ts';
 import { withScratch } from './scratch.ts';
 import { connect, dropBlobs, listNamedBlobs, type NamedBlob, readMetaValue } from './store.ts';
 

@@ -16,7 +16,7 @@ import {
   textOption,
 } from '../platform/cli.ts';
 import type { Clock } from '../platform/clock.ts';
-import { databasePathOf, openDataDirectory } from '../platform/data-directory.ts';
+import { databasePathOf, openDataDirectory, requireDatabase } from '../platform/data-directory.ts';
 import { lockDirectory } from '../platform/directory-lock.ts';
 import type { Finding } from '../platform/findings.ts';
 import { listPendingMigrations, type Migration } from '../platform/migrate.ts';
@@ -24,7 +24,6 @@ import { touchWakeFile } from '../platform/wake-file.ts';
 import { backUp } from './backup.ts';
 import { completionScript, SHELLS } from './completion.ts';
 import { type DoctorDeps, examine, worstOf } from './doctor.ts';
-import { requireDatabase } from './layout.ts';
 import { restoreBackup, type VerifyResult, verifyBackup } from './restore.ts';
 import { type CheckedServices, createServiceChecks } from './service-checks.ts';
 

@@ -10,7 +10,7 @@ import { messageOf } from '../errors.ts';
 import { CLOCK_TOLERANCE_MS, DOCTOR_FAILURES_MS } from '../limits.ts';
 import { blobPathOf, listBlobFiles } from '../platform/blobs.ts';
 import { type Clock, toIso } from '../platform/clock.ts';
-import { databasePathOf } from '../platform/data-directory.ts';
+import { databasePathOf, hasDatabase } from '../platform/data-directory.ts';
 import type { Database } from '../platform/database.ts';
 import { isServed, serverProcessOf } from '../platform/directory-lock.ts';
 import type { Finding, FindingStatus, HealthCheck } from '../platform/findings.ts';
@@ -48,7 +48,10 @@ export interface DoctorDeps {
 export async function examine(config: Config, deps: DoctorDeps): Promise<Finding[]> {
   const { data_dir } = config;
   const path = databasePathOf(data_dir);
-  if (!existsSync(path)) return [nothingThere(data_dir)];
+  const nothing = await guard('data directory', () =>
+    hasDatabase(data_dir) ? [] : [nothingThere(data_dir)],
+  );
+  if (nothing.length > 0) return nothing;
   const is_served = existsSync(join(data_dir, 'server.lock')) && isServed(data_dir);
   const findings = [
     describeServer(data_dir, is_served),

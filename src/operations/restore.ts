@@ -6,7 +6,6 @@
  * start sweeps up. What was there before is kept: linked, not copied, into a folder that is a data directory of its own.
  */
 import {
-  chmodSync,
   copyFileSync,
   existsSync,
   linkSync,
@@ -22,7 +21,7 @@ import { AppError, conflict, messageOf } from '../errors.ts';
 import { flushFolder } from '../platform/blob-upload.ts';
 import { blobPathOf, listBlobFiles } from '../platform/blobs.ts';
 import { type Clock, toIso } from '../platform/clock.ts';
-import { databasePathOf } from '../platform/data-directory.ts';
+import { databasePathOf, hasDatabase, makeDataDirectory } from '../platform/data-directory.ts';
 import { lockDirectory } from '../platform/directory-lock.ts';
 import { type About, BackupReader } from './backup-format.ts';
 import { judgeMasterKey } from './master-key-fit.ts';
@@ -137,7 +136,7 @@ export async function restoreBackup(
   const is_new = !existsSync(data_dir);
   try {
     const { about } = reader;
-    const has_data = existsSync(databasePathOf(data_dir));
+    const has_data = hasDatabase(data_dir);
     if (has_data && !options.replace) {
       throw conflict(
         `${data_dir} holds data already. Add --yes to put the backup of ${about.created_at} in its place; what is there now is ` +
@@ -204,17 +203,6 @@ function notesOf(counts: RestoredCounts, replaced: string | null): string[] {
       ? []
       : [`What was there before is in ${replaced}. Once you don't need it: rm -r ${replaced}`]),
   ];
-}
-
-function makeDataDirectory(data_dir: string): void {
-  try {
-    mkdirSync(data_dir, { recursive: true, mode: 0o700 });
-    chmodSync(data_dir, 0o700);
-  } catch (error) {
-    throw new AppError('invalid', `The data directory ${data_dir} cannot be used: ${messageOf(error)}.`, {
-      cause: error,
-    });
-  }
 }
 
 async function restoreLocked(

@@ -144,7 +144,7 @@ export class Cli<S> {
  * option, and what commands print on stderr is kept in many a log.
  */
 function withoutValues(text: string): string {
-  return text.replace(/( but got \d+): [^]*$/, '$1.\n').replace(/(unknown option '[^'=\n]*)=[^\n]*/, "$1'");
+  return text.replace(/( but got \d+): .*$/s, '$1.\n').replace(/(unknown option '[^'=\n]*)=[^\n]*/, "$1'");
 }
 
 /** The message of a failure with every field's own, for a person at a terminal. */
