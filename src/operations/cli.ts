@@ -196,18 +196,20 @@ async function rotateMasterKey<S>(
 ): Promise<CliResult> {
   requireDatabase(config.data_dir);
   const replacement = new_key === undefined ? null : await readSecret(host, new_key, 'the new master key');
-  const { database, key_ring, close } = await openDataDirectory(config, { clock });
+  const { key_ring, close } = await openDataDirectory(config, { clock });
   try {
     const old_master_key_id = key_ring.master_key_id;
-    const { master_key_id, rewrapped, undecryptable, next_step } = await key_ring.rotate(replacement);
-    const metadata = { old_master_key_id, master_key_id, rewrapped, undecryptable };
-    await database.write((tx) =>
-      recordAudit(
-        tx,
-        actor,
-        { event: 'master_key.rotated', target: null, project: null, metadata },
-        clock.now(),
-      ),
+    const { master_key_id, rewrapped, undecryptable, next_step } = await key_ring.rotate(
+      replacement,
+      (tx, rotation) => {
+        const metadata = { old_master_key_id, ...rotation };
+        recordAudit(
+          tx,
+          actor,
+          { event: 'master_key.rotated', target: null, project: null, metadata },
+          clock.now(),
+        );
+      },
     );
     touchWakeFile(config.data_dir, clock.now());
     const steps = [

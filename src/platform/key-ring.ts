@@ -320,16 +320,24 @@ export class KeyRing {
   /**
    * Changes the master key: wraps every data key anew in one transaction, so that a crash leaves either the old key or
    * the new one in force, and the next start tidies up. What is sealed stays as it is. A key file gets a new random key
-   * (`replacement` null); for SATCHEL_MASTER_KEY and SATCHEL_PASSPHRASE the caller gives the new value.
+   * (`replacement` null); for SATCHEL_MASTER_KEY and SATCHEL_PASSPHRASE the caller gives the new value. `record` runs within
+   * that transaction.
    * Throws AppError `invalid` for a replacement that does not suit the source, `conflict` when another rotation came first.
    */
-  async rotate(replacement: string | null): Promise<Rotation> {
+  async rotate(
+    replacement: string | null,
+    record: (tx: Tx, rotation: Omit<Rotation, 'next_step'>) => void = () => {},
+  ): Promise<Rotation> {
     const next = await this.#nextMasterKey(replacement);
     if (next.key.id === this.#master.id)
       throw invalid({ _: ['The new master key must differ from the present one.'] });
     let outcome: { rewrapped: number; undecryptable: string[] };
     try {
-      outcome = await this.#database.write((tx) => this.#changeMasterKey(tx, next));
+      outcome = await this.#database.write((tx) => {
+        const changed = this.#changeMasterKey(tx, next);
+        record(tx, { master_key_id: next.key.id, ...changed });
+        return changed;
+      });
     } catch (error) {
       await this.#settle();
       throw error;

@@ -326,6 +326,18 @@ describe('rotation', () => {
     await database.close();
   });
 
+  test('that can not be put on record does not happen', async () => {
+    const { database, source, dir } = makePlace();
+    const ring = await openRing(database, source);
+    const before = [ring.master_key_id, stateOf(database, dir)];
+    const rotation = ring.rotate(null, () => {
+      throw new Error('no record');
+    });
+    await expect(rotation).rejects.toThrow('no record');
+    expect([ring.master_key_id, stateOf(database, dir)]).toEqual(before);
+    await database.close();
+  });
+
   test('of SATCHEL_MASTER_KEY takes the new key from the caller and says what to set', async () => {
     const { database } = makePlace();
     const [old_key, new_key] = [keyText(), keyText()];
