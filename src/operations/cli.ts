@@ -20,6 +20,7 @@ import { databasePathOf, openDataDirectory, requireDatabase } from '../platform/
 import { lockDirectory } from '../platform/directory-lock.ts';
 import type { Finding } from '../platform/findings.ts';
 import { listPendingMigrations, type Migration } from '../platform/migrate.ts';
+import { shellWord } from '../platform/shell-words.ts';
 import { touchWakeFile } from '../platform/wake-file.ts';
 import { backUp } from './backup.ts';
 import { completionScript, SHELLS } from './completion.ts';
@@ -97,7 +98,10 @@ async function runBackup({ config, note }: CliContext, file: string, clock: Cloc
     database: formatBytes(result.database_bytes),
     left_out: result.left_out.length,
   });
-  return { json: result, text: `${fields}\n\n${key}\nCheck it with: satchel verify ${result.file}` };
+  return {
+    json: result,
+    text: `${fields}\n\n${key}\nCheck it with: satchel verify ${shellWord(result.file)}`,
+  };
 }
 
 function registerRestore<S>(cli: Cli<S>, clock: Clock): void {
@@ -241,14 +245,16 @@ function registerDoctor<S>(cli: Cli<S>, deps: OperationDeps): void {
       '\nExit status: 1 when there is a problem; warnings alone are 0.\n\nExample:\n  satchel doctor',
     )
     .action(
-      cli.plainAction(async ({ config }) => {
-        const findings = await examine(config, {
+      cli.plainAction(async ({ config }, options) => {
+        const found = await examine(config, {
           clock: deps.clock,
           createChecks(on) {
             const services = deps.createServices(config, on);
             return { checks: createServiceChecks(services), close: () => services.close() };
           },
         });
+        const is_named = textOption(options, 'dataDir') !== undefined;
+        const findings = is_named ? found.map((finding) => atDirectory(finding, config.data_dir)) : found;
         const status = worstOf(findings);
         return {
           json: { status, findings },
@@ -257,6 +263,12 @@ function registerDoctor<S>(cli: Cli<S>, deps: OperationDeps): void {
         };
       }),
     );
+}
+
+/** A remedy for the directory that --data-dir named: without it the command would work on another one. */
+function atDirectory(finding: Finding, data_dir: string): Finding {
+  const named = `satchel --data-dir ${shellWord(data_dir)} `;
+  return { ...finding, remedy: finding.remedy?.replace(/(?<=^|, then )satchel /g, () => named) ?? null };
 }
 
 const MARKS = { ok: 'ok      ', warning: 'WARNING ', problem: 'PROBLEM ' } as const;

@@ -2,6 +2,7 @@
  * Shell completion, made from the tree of commands itself: a static script for each shell, which never runs satchel.
  */
 import type { Argument, Command, Option } from 'commander';
+import { quoteWord as quote } from '../platform/shell-words.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
@@ -67,11 +68,6 @@ function valuesOf(of: Option | Argument | undefined): Values {
   const name = of.name();
   if (/(^|-)dir$/.test(name)) return { kind: 'folders' };
   return /(^|-)file$/.test(name) ? { kind: 'files' } : { kind: 'free' };
-}
-
-/** As one word of a POSIX shell. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function keyOf(path: readonly string[]): string {

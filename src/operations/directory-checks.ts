@@ -3,6 +3,7 @@ import { existsSync, lstatSync, readdirSync, type Stats, statfsSync } from 'node
 import { join } from 'node:path';
 import { FINDING_EXAMPLES, LOW_DISK_BYTES, MIN_FREE_DISK_BYTES } from '../limits.ts';
 import type { Finding } from '../platform/findings.ts';
+import { shellWord } from '../platform/shell-words.ts';
 import { REPLACED, RESTORE_SCRATCH } from './restore.ts';
 
 /** Whoever else than the owner may do anything with a file is one too many: a directory is 0700, a file 0600. */
@@ -30,7 +31,7 @@ export function checkModes(data_dir: string): Finding[] {
       check,
       status: 'problem',
       message: `Other users of this machine may get at: ${listSome(open)}.`,
-      remedy: `chmod -R go-rwx ${data_dir}`,
+      remedy: `chmod -R go-rwx ${shellWord(data_dir)}`,
     });
   }
   if (foreign.length > 0) {
@@ -38,7 +39,7 @@ export function checkModes(data_dir: string): Finding[] {
       check,
       status: 'problem',
       message: `The owner of the directory does not own: ${listSome(foreign)}. The server may be unable to use it.`,
-      remedy: `chown -R ${top.uid}:${top.gid} ${data_dir}`,
+      remedy: `chown -R ${top.uid}:${top.gid} ${shellWord(data_dir)}`,
     });
   }
   if (findings.length > 0) return findings;
@@ -54,7 +55,7 @@ export function checkDisk(data_dir: string): Finding {
     check: 'disk space',
     status,
     message: `${Math.floor(free / 1024 / 1024)} MiB are free.`,
-    remedy: status === 'ok' ? null : `du -x -h -d 2 ${data_dir}, and make room on that disk`,
+    remedy: status === 'ok' ? null : `du -x -h -d 2 ${shellWord(data_dir)}, and make room on that disk`,
   };
 }
 
@@ -62,7 +63,7 @@ export function checkDisk(data_dir: string): Finding {
 export function checkLeftovers(data_dir: string, is_served: boolean): Finding[] {
   const check = 'leftovers';
   return readdirSync(data_dir).flatMap((name): Finding[] => {
-    const remedy = `rm -r ${join(data_dir, name)}`;
+    const remedy = `rm -r ${shellWord(join(data_dir, name))}`;
     if (name.startsWith(REPLACED)) {
       const message = `${name} keeps what a restore replaced. Once you don't need it, remove it.`;
       return [{ check, status: 'ok', message, remedy }];

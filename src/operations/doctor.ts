@@ -18,6 +18,7 @@ import { KeyRing } from '../platform/key-ring.ts';
 import { masterKeySourceOf, warnOfKeyFileMode } from '../platform/master-key.ts';
 import { listPendingMigrations, MIGRATIONS } from '../platform/migrate.ts';
 import { dataKeyIdOf, type MasterKey, unwrapDataKey } from '../platform/secrets.ts';
+import { shellWord } from '../platform/shell-words.ts';
 import { checkDisk, checkLeftovers, checkModes, isOpenToOthers } from './directory-checks.ts';
 import { judgeMasterKey } from './master-key-fit.ts';
 import { openReadOnly } from './read-only-database.ts';
@@ -183,7 +184,7 @@ function checkObjects(sqlite: Sqlite, data_dir: string): Finding[] {
       check,
       status: 'problem',
       message,
-      remedy: `chmod -R go-rwx ${join(data_dir, 'objects')}`,
+      remedy: `chmod -R go-rwx ${shellWord(join(data_dir, 'objects'))}`,
     });
   }
   if (findings.length === 0) {
@@ -280,7 +281,12 @@ async function checkMasterKey(
   const source = masterKeySourceOf(config);
   const warning = source.kind === 'file' ? warnOfKeyFileMode(source) : null;
   if (source.kind === 'file' && warning !== null) {
-    finding.push({ check, status: 'problem', message: warning, remedy: `chmod 600 ${source.path}` });
+    finding.push({
+      check,
+      status: 'problem',
+      message: warning,
+      remedy: `chmod 600 ${shellWord(source.path)}`,
+    });
   }
   return { finding, key: judged.key };
 }

@@ -23,6 +23,7 @@ import { blobPathOf, listBlobFiles } from '../platform/blobs.ts';
 import { type Clock, toIso } from '../platform/clock.ts';
 import { databasePathOf, hasDatabase, makeDataDirectory } from '../platform/data-directory.ts';
 import { lockDirectory } from '../platform/directory-lock.ts';
+import { shellWord } from '../platform/shell-words.ts';
 import { type About, BackupReader } from './backup-format.ts';
 import { judgeMasterKey } from './master-key-fit.ts';
 import { withScratch } from './scratch.ts';
@@ -201,7 +202,7 @@ function notesOf(counts: RestoredCounts, replaced: string | null): string[] {
       : []),
     ...(replaced === null
       ? []
-      : [`What was there before is in ${replaced}. Once you don't need it: rm -r ${replaced}`]),
+      : [`What was there before is in ${replaced}. Once you don't need it: rm -r ${shellWord(replaced)}`]),
   ];
 }
 

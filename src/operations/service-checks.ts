@@ -120,16 +120,18 @@ function checkSecrets({ projects, keys, vault, providers, sending_domains }: Che
       `store it again: PATCH ${PLANE_PREFIX.management}/${kind.replaceAll('_', '-')}s/${id} with ${field}`,
     );
   }
-  for (const { address } of sending_domains.mailboxes.list()) {
-    const { id, revision } = sending_domains.mailboxes.require(address);
-    try {
-      sending_domains.mailboxes.outletOf({ mailbox_id: id, revision });
-    } catch {
-      add(
-        `The password or the DKIM key of the mailbox ${address} does not decrypt.`,
-        `satchel mailbox remove ${address}, then add it again; if that does not help, its domain too`,
-      );
-    }
+  const { passwords, dkim_keys } = sending_domains.listUndecryptable();
+  for (const address of passwords) {
+    add(
+      `The relay's password of the mailbox ${address} does not decrypt.`,
+      `satchel mailbox change ${address} --smtp -`,
+    );
+  }
+  for (const domain of dkim_keys) {
+    add(
+      `The DKIM key of the domain ${domain} does not decrypt: nothing is sent from it.`,
+      `satchel domain remove ${domain}, then satchel domain add ${domain}, and add its mailboxes again`,
+    );
   }
   return findings.length > 0
     ? findings
@@ -137,10 +139,10 @@ function checkSecrets({ projects, keys, vault, providers, sending_domains }: Che
 }
 
 function checkCaptcha({ projects, vault }: CheckedServices): Finding[] {
-  return vault.warnings(projects.listAll({})).map((message) => ({
+  return vault.warnings(projects.listAll({})).map(({ slug, message }) => ({
     check: 'captcha',
     status: 'warning',
     message,
-    remedy: 'satchel vault set --project REF captcha secret_key=-',
+    remedy: `satchel vault set --project ${slug} captcha secret_key=-`,
   }));
 }

@@ -22,6 +22,7 @@ import type { Config } from '../config.ts';
 import { AppError, messageOf } from '../errors.ts';
 import { ARGON2_LANES, ARGON2_MEMORY_KIB, ARGON2_PASSES, PASSPHRASE_SALT_BYTES } from '../limits.ts';
 import { createMasterKey, KEY_BYTES, type MasterKey, masterKeyOf } from './secrets.ts';
+import { shellWord } from './shell-words.ts';
 
 export type MasterKeySource =
   | { kind: 'key'; text: string }
@@ -150,7 +151,7 @@ export function warnOfKeyFileMode(source: KeyFileSource): string | null {
   if ((mode & 0o077) === 0) return null;
   return (
     `${settingOf(source)} has mode 0${mode.toString(8)}, so that other users may get at the key. ` +
-    `Run: chmod 600 ${source.path}`
+    `Run: chmod 600 ${shellWord(source.path)}`
   );
 }
 

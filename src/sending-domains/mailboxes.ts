@@ -287,12 +287,26 @@ export class Mailboxes {
     };
   }
 
+  /** Addresses of the mailboxes whose relay's password does not decrypt. */
+  listUndecryptable(): string[] {
+    const { read } = this.#database;
+    return store
+      .listDomains(read)
+      .flatMap((domain) => store.listMailboxesOf(read, domain.id))
+      .filter(
+        ({ address, sealed_smtp_password }) =>
+          sealed_smtp_password !== null &&
+          this.#key_ring.openText(read, sealed_smtp_password, passwordContext(address)) === null,
+      )
+      .map(({ address }) => address);
+  }
+
   #openSealed(read: Tx, sealed: string, context: readonly string[]): string {
     const text = this.#key_ring.openText(read, sealed, context);
     if (text !== null) return text;
     throw new AppError(
       'internal',
-      'A secret of the mailbox does not decrypt: remove the mailbox or its domain and add it again.',
+      'A secret of the mailbox does not decrypt. Which one, and what mends it: satchel doctor',
     );
   }
 

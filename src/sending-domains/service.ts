@@ -116,6 +116,19 @@ export class SendingDomains {
     return store.listDomains(read).map((domain) => this.#recordOf(read, domain));
   }
 
+  /** Mailboxes whose password, and domains whose DKIM key, does not decrypt. */
+  listUndecryptable(): { passwords: string[]; dkim_keys: string[] } {
+    const { database, key_ring } = this.#deps;
+    const dkim_keys = store
+      .listDomains(database.read)
+      .filter(
+        ({ name, sealed_dkim_private_key }) =>
+          key_ring.openText(database.read, sealed_dkim_private_key, dkimContext(name)) === null,
+      )
+      .map(({ name }) => name);
+    return { passwords: this.mailboxes.listUndecryptable(), dkim_keys };
+  }
+
   /**
    * Looks the domain's records up. It is verified when ownership, SPF and DKIM fit, and no longer when one of them is
    * found to be missing or wrong; an unanswered look-up changes nothing. Throws AppError `not_found`.

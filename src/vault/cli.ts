@@ -89,7 +89,8 @@ Examples:
           values[field] = await readValue(cli, service, field, pair.slice(field.length + 1));
         }
         const metadata = await services.vault.set(actor, project, service, values);
-        if (service.service === 'captcha') warn(services.vault.warnings([project]));
+        if (service.service === 'captcha')
+          warn(services.vault.warnings([project]).map(({ message }) => message));
         return { json: metadata, text: metadataTable([metadata]) };
       }),
     );

@@ -232,19 +232,18 @@ export class Vault {
   }
 
   /** What an operator should know of these projects' vaults: captcha secrets that providers publish for tests. */
-  warnings(owners: readonly (VaultOwner & { readonly slug: string })[]): string[] {
+  warnings(owners: readonly (VaultOwner & { readonly slug: string })[]): { slug: string; message: string }[] {
     const by_id = new Map(owners.map((owner) => [owner.id, owner]));
     const rows = store.listValuesOf(this.#database.read, 'captcha', 'secret_key');
     return rows.flatMap((row) => {
       const owner = by_id.get(row.project_id);
       const [opened] = owner ? this.#open(owner, [row], () => true) : [];
-      if (!owner || !opened) return [];
-      if (!opened.bytes)
-        return [`The captcha secret of project ${owner.slug} does not decrypt: store it again.`];
+      // One that does not decrypt is among those that `listUndecryptable` tells of.
+      if (!owner || !opened?.bytes) return [];
       const test_secret = captchaTestSecret(textOf(opened.bytes));
-      return test_secret === null
-        ? []
-        : [`The captcha secret of project ${owner.slug} is ${test_secret}: it protects nothing.`];
+      if (test_secret === null) return [];
+      const message = `The captcha secret of project ${owner.slug} is ${test_secret}: it protects nothing.`;
+      return [{ slug: owner.slug, message }];
     });
   }
 

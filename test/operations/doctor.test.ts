@@ -178,6 +178,63 @@ test('secrets of provider accounts that do not decrypt are named one by one', as
   ]);
 });
 
+test("a relay's password that does not decrypt is told apart from the DKIM key of a domain", async () => {
+  const { app, data_dir } = await startShop();
+  const { sending_domains } = app.services;
+  for (const name of ['one.test', 'two.test'])
+    await sending_domains.add(actor, { name, is_default: false, is_trusted: true });
+  const relay = {
+    host: '127.0.0.1',
+    port: 2525,
+    security: 'opportunistic',
+    username: 'u',
+    password: 'p',
+  } as const;
+  for (const address of ['a@one.test', 'b@one.test', 'c@two.test'])
+    await sending_domains.mailboxes.add(actor, { address, relay });
+  sql(
+    data_dir,
+    "UPDATE mailboxes SET sealed_smtp_password = sealed_smtp_password || 'AAAA' WHERE address = 'a@one.test'",
+  );
+  sql(
+    data_dir,
+    "UPDATE sending_domains SET sealed_dkim_private_key = sealed_dkim_private_key || 'AAAA' WHERE name = 'two.test'",
+  );
+  const lost = (await doctor(data_dir)).bad.filter((line) => line.includes('sealed values'));
+  expect(lost).toEqual([
+    "problem sealed values: The relay's password of the mailbox a@one.test does not decrypt. -> satchel mailbox change a@one.test --smtp -",
+    expect.stringMatching(
+      /^problem sealed values: The DKIM key of the domain two\.test does not decrypt.* -> satchel domain remove two\.test, then /,
+    ),
+  ]);
+});
+
+test('commands that are named can be pasted: for the directory that was asked about, whatever its name', async () => {
+  const data_dir = join(makeTempDir(), "the team's data");
+  const clock = new TestClock(new Date().toISOString());
+  const app = await startTestApp({ data_dir, clock });
+  await (await makeProject(app)).key();
+  sql(data_dir, "UPDATE api_keys SET sealed_key = sealed_key || 'AAAA'");
+  const left = join(data_dir, 'replaced-20300101T000000Z');
+  mkdirSync(left, { mode: 0o700 });
+  chmodSync(data_dir, 0o755);
+  const { stdout } = await runWith({}, 'doctor', '--data-dir', data_dir);
+  const commands = [...stdout.matchAll(/-> (.*)/g)].map(([, command = '']) => command);
+  const [serve, chmod, remove, rotate] = commands;
+  expect(serve).toBe(`satchel --data-dir '${data_dir.replace("'", "'\\''")}' serve`);
+  for (const command of [chmod, remove]) {
+    const { exitCode, stderr } = Bun.spawnSync(['sh', '-c', String(command)]);
+    expect([command, exitCode, stderr.toString()]).toEqual([command, 0, '']);
+  }
+  expect([modeOf(data_dir), existsSync(left)]).toEqual(['700', false]);
+  expect(rotate).toEndWith(' key rotate 1');
+  await app.stop();
+  const run_it = `satchel() { '${process.execPath}' '${join(import.meta.dir, '../../src/main.ts')}' "$@"; }; ${rotate}`;
+  expect(Bun.spawnSync(['sh', '-c', run_it], { env: {} }).exitCode).toBe(0);
+  const again = await runWith({}, 'doctor', '--data-dir', data_dir);
+  expect([again.exit, again.stdout]).toEqual([0, expect.not.stringContaining('key rotate')]);
+});
+
 test('a master key that does not fit is told apart from one that is missing', async () => {
   const { app, data_dir } = await startShop();
   await app.stop();
@@ -313,7 +370,9 @@ test('a captcha secret that passes everybody is warned of', async () => {
   await app.services.vault.set(actor, project, requireVaultService('captcha'), {
     secret_key: '1x0000000000000000000000000000000AA',
   });
-  expect((await doctor(data_dir)).bad).toEqual([expect.stringMatching(/^warning captcha: .*shop/)]);
+  expect((await doctor(data_dir)).bad).toEqual([
+    expect.stringMatching(/^warning captcha: .* -> satchel vault set --project shop captcha secret_key=-$/),
+  ]);
 });
 
 test('the worst finding is the status', () => {

@@ -205,7 +205,11 @@ test('captcha secrets that providers publish for tests are warned of, and others
   expect(vault.warnings(both)).toEqual([]);
   await put('mine', 'captcha', { secret_key: '1x0000000000000000000000000000000AA' });
   expect(vault.warnings(both)).toEqual([
-    'The captcha secret of project mine is the Turnstile test secret that passes every visitor: it protects nothing.',
+    {
+      slug: 'mine',
+      message:
+        'The captcha secret of project mine is the Turnstile test secret that passes every visitor: it protects nothing.',
+    },
   ]);
   expect(vault.warnings([stage.other])).toEqual([]);
   for (const secret of [
