@@ -93,8 +93,15 @@ export async function verifyBackup(options: {
 
 function unpackAndCheck(reader: BackupReader, scratch: string): ReturnType<typeof checkRestored> {
   return withScratch([scratch], async () => {
-    requireRoom(dirname(scratch), reader.size_bytes);
-    makeScratch(scratch);
+    const folder = dirname(scratch);
+    try {
+      requireRoom(folder, reader.size_bytes);
+      makeScratch(scratch);
+    } catch (error) {
+      const why = error instanceof AppError ? error.message : `${messageOf(error)}.`;
+      const message = `There can be no scratch folder in ${folder}: ${why} Choose another place with --scratch-dir.`;
+      throw new AppError('unavailable', message, { cause: error });
+    }
     await unpack(reader, scratch, { durable: false });
     return checkRestored(scratch);
   });
@@ -111,14 +118,8 @@ function requireRoom(folder: string, bytes: number): void {
 }
 
 function makeScratch(path: string): void {
-  try {
-    rmSync(path, { recursive: true, force: true });
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new AppError('unavailable', `There can be no scratch folder at ${path}: ${messageOf(error)}.`, {
-      cause: error,
-    });
-  }
+  rmSync(path, { recursive: true, force: true });
+  mkdirSync(path, { recursive: true, mode: 0o700 });
 }
 
 /* --- Restoring ------------------------------------------------------------------------------------------------ */
@@ -187,8 +188,9 @@ async function judgeKey(config: Config, about: About): Promise<{ fits: boolean |
     const note = `A backup does not hold the master key. This one needs the key ${master_key_id}. ${where}, before the server starts.`;
     return { fits: null, notes: [note] };
   }
+  const keep = hasDatabase(config.data_dir) ? ' Keep the present key: what is there now needs it.' : '';
   throw conflict(
-    `The master key does not fit this backup. ${judged.message} ${where}, and restore again. Nothing was changed.`,
+    `The master key does not fit this backup. ${judged.message} ${where}, and restore again.${keep} Nothing was changed.`,
   );
 }
 

@@ -126,9 +126,12 @@ describe('a restore is refused, and changes nothing,', () => {
   test('when the master key is that of another deployment', async () => {
     const data_dir = copyOfOld();
     cpSync(join(old_dir, 'master.key'), join(data_dir, 'master.key'));
-    expect(await refusal(data_dir)).toMatch(
+    const message = await refusal(data_dir);
+    expect(message).toMatch(
       /does not fit this backup.* gives the key [0-9a-f]{16}, but the key [0-9a-f]{16} is needed/s,
     );
+    // Who follows the advice must not lose the key of what a restore puts aside.
+    expect(message).toContain('Keep the present key: what is there now needs it.');
   });
 
   test('when the backup is damaged anywhere', async () => {
@@ -207,6 +210,17 @@ describe('verify', () => {
     const scratch = makeTempDir();
     expect(await runRecord(root, 'verify', file, '--scratch-dir', scratch)).toMatchObject({ ok: true });
     expect(namesIn(scratch)).toEqual([]);
+  });
+
+  test('says where else to unpack when it can not be done there', async () => {
+    const missing = join(makeTempDir(), 'missing', 'below');
+    const { exit, stderr } = await run(root, 'verify', file, '--scratch-dir', missing);
+    expect([exit, stderr]).toEqual([
+      1,
+      expect.stringContaining(`There can be no scratch folder in ${missing}: ENOENT`),
+    ]);
+    expect(stderr).toContain('--scratch-dir');
+    expect(existsSync(missing)).toBe(false);
   });
 
   test('ends with 1 and says what is wrong, as one document with --json', async () => {
