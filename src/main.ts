@@ -53,10 +53,10 @@ function createCli(): Cli<Services> {
       'after',
       `
 Examples:
-  satchel serve                                         start the server on http://127.0.0.1:8420
-  satchel project create --name Shop                    a project is what keys, files and mail belong to
+  satchel serve                         # start the server on http://127.0.0.1:8420
+  satchel project create --name Shop    # a project is what keys, files and mail belong to
   satchel key create --project shop --name web --can read,write,email
-  satchel <noun> --help                                 what can be done with a noun`,
+  satchel key --help                    # what can be done with keys; likewise with every noun`,
     );
   const cli = new Cli(program, host);
   registerServe(cli);

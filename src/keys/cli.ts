@@ -185,7 +185,7 @@ Exit status: 0 when the request is accepted, 1 when it is refused.
 
 Examples:
   satchel key why 12 --origin https://app.example.com
-  satchel key why 12 --app-id com.example.app --cert AB:CD:...`,
+  satchel key why 12 --app-id com.example.app --cert DA39A3EE5E6B4B0D3255BFEF95601890AFD80709`,
     )
     .action(
       cli.action(async ({ services }, options, id = '') =>

@@ -43,9 +43,9 @@ function registerKeyOrigins(cli: Cli<Services>, noun: Command): void {
       `
 Examples:
   satchel key origin add 12 --type domain --value app.example.com
-  satchel key origin add 12 --type domain --value '*.example.com'      every subdomain, and example.com itself
+  satchel key origin add 12 --type domain --value '*.example.com'    # every subdomain, and example.com itself
   satchel key origin add 12 --type domain --value 'http://localhost:*'
-  satchel key origin add 12 --type android --value com.example.app --sha256 AB:CD:...`,
+  satchel key origin add 12 --type android --value com.example.app --sha1 DA39A3EE5E6B4B0D3255BFEF95601890AFD80709`,
     )
     .action(
       cli.action(async ({ services, actor }, options, id = '') => {

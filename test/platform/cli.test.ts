@@ -3,63 +3,20 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
-import type { Services } from '../../src/app.ts';
-import { registerAuditCommands } from '../../src/audit/cli.ts';
-import { registerEmailCommands } from '../../src/emails/cli.ts';
-import { registerKeyCommands } from '../../src/keys/cli.ts';
-import { registerOperationCommands } from '../../src/operations/cli.ts';
-import { Cli, shellActor } from '../../src/platform/cli.ts';
+import { shellActor } from '../../src/platform/cli.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createLogger } from '../../src/platform/logger.ts';
-import { registerProjectCommands } from '../../src/projects/cli.ts';
-import { registerDomainCommands } from '../../src/sending-domains/cli.ts';
-import { registerMailboxCommands } from '../../src/sending-domains/mailbox-cli.ts';
-import { registerTokenCommands } from '../../src/tokens/cli.ts';
-import { registerVaultCommands } from '../../src/vault/cli.ts';
 import { run, runJson, runRecord } from '../command.ts';
 import { makeTempDir } from '../temp.ts';
+import { allVerbs, examplesOf, pathOf } from '../verbs.ts';
 
 // Every step starts a process, and a busy machine takes its time for that.
 setDefaultTimeout(60_000);
 
-/** Help is asked for only: nothing is ever opened. */
-function unused(): never {
-  throw new Error('Help opens no data directory.');
-}
-
-function allVerbs(): Command[] {
-  const cli = new Cli<Services>(new Command('satchel'), {
-    loadConfig: unused,
-    open: unused,
-    environment: () => undefined,
-  });
-  registerTokenCommands(cli);
-  registerProjectCommands(cli);
-  registerKeyCommands(cli);
-  registerAuditCommands(cli);
-  registerVaultCommands(cli);
-  registerDomainCommands(cli);
-  registerMailboxCommands(cli);
-  registerEmailCommands(cli);
-  registerOperationCommands(cli, { clock: systemClock, createServices: unused });
-  const leaves = (command: Command): Command[] =>
-    command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
-  return leaves(cli.program);
-}
-
-function pathOf(command: Command): string {
-  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
-}
-
 test("every verb's help ends with an example of that very verb", () => {
-  const lacking = allVerbs().filter((command) => {
-    let help = '';
-    command.configureOutput({ writeOut: (text) => (help += text) });
-    command.outputHelp();
-    const examples = help.split(/^Examples?:$/m)[1] ?? '';
-    return !examples.includes(`  ${pathOf(command)}`);
-  });
+  const lacking = allVerbs().filter(
+    (command) => !examplesOf(command).some((example) => example.includes(pathOf(command))),
+  );
   expect(lacking.map(pathOf)).toEqual([]);
 });
 

@@ -1,0 +1,52 @@
+/** The examples of every help text, pasted into a shell. */
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { makeTempDir } from '../temp.ts';
+import { allVerbs, examplesIn, examplesOf } from '../verbs.ts';
+import { BINARY, satchel } from './binary.ts';
+
+/** What an example names need not be there; it must be a thing that could be. */
+const NOT_THERE =
+  /not found|There is no|already|can't be read|PROBLEM|^Refused|could not find out|ECONNREFUSED|is not queued/;
+/** There is one master key to rotate, and it comes from a file or not. */
+const OF_ANOTHER_SETTING = /The key file gets a random key; none can be given/;
+
+test('every example can be pasted', async () => {
+  const dir = makeTempDir();
+  const data_dir = join(dir, 'data');
+  writeFileSync(join(dir, 'relay-url.txt'), 'smtp://127.0.0.1:1');
+  writeFileSync(join(dir, 'service-account.json'), '{}');
+  for (const args of [
+    ['project', 'create', '--name', 'Shop'],
+    ...Array.from({ length: 12 }, () => ['key', 'create', '--project', 'shop', '--name', 'web']),
+  ])
+    await satchel(args, { env: { SATCHEL_DATA_DIR: data_dir } });
+  const env = {
+    PATH: `${dirname(BINARY)}${delimiter}${process.env.PATH}`,
+    SATCHEL_DATA_DIR: data_dir,
+    SATCHEL_DNS_SERVERS: '127.0.0.1:1',
+    STRIPE_SECRET_KEY: 'sk',
+    RELAY_URL: 'smtp://127.0.0.1:1',
+  };
+  const wrong: unknown[] = [];
+  for (const example of await listExamples()) {
+    const script = example.replaceAll('/var/backups', dir);
+    const child = Bun.spawnSync(['sh', '-c', script], { cwd: dir, env, stdin: Buffer.from('secret') });
+    const output = child.stdout.toString() + child.stderr.toString();
+    const is_fine = NOT_THERE.test(output) || OF_ANOTHER_SETTING.test(output);
+    if (child.exitCode !== 0 && !(child.exitCode === 1 && is_fine)) wrong.push([example, output]);
+  }
+  expect(wrong).toEqual([]);
+}, 60_000);
+
+/** Those that remove things come last. */
+async function listExamples(): Promise<string[]> {
+  const root = (await satchel(['--help'])).stdout;
+  const examples = [...examplesIn(root), ...allVerbs().flatMap(examplesOf)]
+    // A server stays, a completion script goes where shells look for it, and npm is no program of ours.
+    .filter((example) => !/^satchel serve|^satchel completion|npm start$/.test(example));
+  expect(examples.length).toBeGreaterThan(60);
+  const removes = (example: string): boolean => / (delete|remove|revoke) /.test(example);
+  return [...examples.filter((each) => !removes(each)), ...examples.filter(removes)];
+}
