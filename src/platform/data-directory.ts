@@ -13,7 +13,6 @@ import { type Database, openDatabase, sqliteErrorOf } from './database.ts';
 import { createKeyRing, type KeyRing } from './key-ring.ts';
 import { masterKeySourceOf } from './master-key.ts';
 import { listPendingMigrations, migrate } from './migrate.ts';
-import { shellWord } from './shell-words.ts';
 
 export interface DataDirectory {
   database: Database;
@@ -167,7 +166,6 @@ function refuseForeign(data_dir: string): void {
   throw new AppError(
     'invalid',
     `${data_dir} holds folders of something else (${some}) and no data of Satchel. A data directory is its owner's alone, ` +
-      'so other users would be locked out of them. Choose another with --data-dir or SATCHEL_DATA_DIR, or if this is ' +
-      `the right one: chmod 700 ${shellWord(data_dir)}`,
+      'so other users would be locked out of them. Name a folder of its own with --data-dir or SATCHEL_DATA_DIR.',
   );
 }

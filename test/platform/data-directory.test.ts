@@ -47,7 +47,7 @@ describe('making a directory private', () => {
     chmodSync(dir, 0o755);
     mkdirSync(join(dir, 'public_html'));
     expect(() => makeDataDirectory(dir)).toThrow(
-      /holds folders of something else \(public_html\).*chmod 700/,
+      /holds folders of something else \(public_html\).*a folder of its own/,
     );
     expect(statSync(dir).mode & 0o777).toBe(0o755);
     expect(readdirSync(dir)).toEqual(['public_html']);
