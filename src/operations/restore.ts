@@ -14,6 +14,7 @@ import {
   renameSync,
   rmSync,
   statfsSync,
+  statSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
@@ -157,7 +158,7 @@ export async function restoreBackup(
         master_key_fits: key.fits,
         ...counts,
         replaced,
-        notes: [...key.notes, ...notesOf(counts, replaced)],
+        notes: [...key.notes, ...noteOfOwner(data_dir), ...notesOf(counts, replaced)],
       };
     } finally {
       lock.release();
@@ -192,6 +193,14 @@ async function judgeKey(config: Config, about: About): Promise<{ fits: boolean |
   throw conflict(
     `The master key does not fit this backup. ${judged.message} ${where}, and restore again.${keep} Nothing was changed.`,
   );
+}
+
+/** Root does not change owners in a folder where another user may put links. */
+function noteOfOwner(data_dir: string): string[] {
+  const { uid, gid } = statSync(data_dir);
+  if (process.getuid?.() !== 0 || uid === 0) return [];
+  const command = `chown -R ${uid}:${gid} ${shellWord(data_dir)}`;
+  return [`What was restored is root's, and the directory is not. Before the server starts: ${command}`];
 }
 
 function notesOf(counts: RestoredCounts, replaced: string | null): string[] {

@@ -1,6 +1,15 @@
 /** Restoring and verifying: what is refused and why, what becomes of the data that was there, and kills in the middle. */
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { lockDirectory } from '../../src/platform/directory-lock.ts';
 import { run, runRecord } from '../command.ts';
@@ -72,6 +81,17 @@ test('data that is there is replaced only with --yes, and kept as a deployment o
   expect(dumpBlobs(data_dir)).toEqual(dumpBlobs(new_dir));
   expect(dumpBlobs(replaced)).toEqual(dumpBlobs(old_dir));
 });
+
+test.if(process.getuid?.() === 0)(
+  'root is told to give what it restores to the owner of the directory',
+  async () => {
+    const data_dir = copyOfOld();
+    chownSync(data_dir, 65_534, 65_533);
+    const { exit, stderr } = await run(data_dir, 'restore', file, '--yes');
+    expect([exit, stderr]).toEqual([0, expect.stringContaining(`chown -R 65534:65533 ${data_dir}`)]);
+    expect((await run(copyOfOld(), 'restore', file, '--yes')).stderr).not.toContain('chown');
+  },
+);
 
 test('what stood in the write-ahead log of the old database is kept, and never reaches the new one', async () => {
   const data_dir = copyOfOld();
