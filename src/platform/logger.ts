@@ -1,7 +1,11 @@
-/** Structured logs on stderr: one line an event, as text or JSON. Secrets never get here: callers log ids and names. */
+/**
+ * Structured logs on stderr: one line an event, as text or JSON. Secrets never get here: callers log ids and names, and a
+ * key that a client has put into an address by mistake is cut short.
+ */
 import { writeSync } from 'node:fs';
 import type { LogLevel } from '../config.ts';
 import type { Clock } from './clock.ts';
+import { hideTokens } from './tokens.ts';
 
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
 
@@ -32,7 +36,7 @@ export function createLogger(options: LoggerOptions): Logger {
   const flush = (): void => {
     const lines = buffer;
     buffer = '';
-    if (lines !== '') write(lines);
+    if (lines !== '') write(hideTokens(lines));
   };
   const log = (level: LogLevel, message: string, fields: LogFields = {}): void => {
     if (RANK[level] < RANK[options.level]) return;

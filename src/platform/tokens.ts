@@ -25,6 +25,8 @@ const RANDOM_CHARS = 43;
 const CHECKSUM_CHARS = 6;
 const SHOWN_CHARS = 6;
 const TOKEN = /^(satm_|sat_live_|sat_test_)[0-9A-Za-z]{49}$/;
+/** One that was cut or mistyped as well. */
+const ANY_TOKEN = /((?:satm_|sat_live_|sat_test_)[0-9A-Za-z]{6})[0-9A-Za-z]+/g;
 
 /** The number in base 62, padded to a fixed width, most significant digit first. */
 function toBase62(value: bigint, width: number): string {
@@ -59,6 +61,11 @@ export function parseToken(text: string): { kind: TokenKind } | null {
   if (prefix === undefined || checksumOf(body) !== text.slice(-CHECKSUM_CHARS)) return null;
   if (prefix === TOKEN_PREFIXES.management) return { kind: 'management' };
   return { kind: prefix === TOKEN_PREFIXES.live ? 'live' : 'test' };
+}
+
+/** A text in which every token is cut to what lists show of it. */
+export function hideTokens(text: string): string {
+  return text.replace(ANY_TOKEN, '$1...');
 }
 
 /** SHA-256 of a token in hex, the form in which it is stored and looked up. */

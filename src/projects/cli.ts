@@ -78,7 +78,10 @@ function registerReading(cli: Cli<Services>, project: ReturnType<Cli<Services>['
           one.created_at,
         ]);
         const titles = ['id', 'slug', 'name', 'status', 'keys', 'ulid', 'created'];
-        const empty = 'There are no projects. Make one with: satchel project create --name NAME';
+        const is_filtered = Object.values(filter).some((value) => value !== undefined);
+        const empty = is_filtered
+          ? 'No project matches.'
+          : 'There are no projects. Make one with: satchel project create --name NAME';
         return { json: projects, text: formatTable(titles, rows, empty) };
       }),
     );

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { shellActor } from '../../src/platform/cli.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createLogger } from '../../src/platform/logger.ts';
+import { createToken } from '../../src/platform/tokens.ts';
 import { run, runJson, runRecord } from '../command.ts';
 import { makeTempDir } from '../temp.ts';
 import { allVerbs, examplesOf, pathOf } from '../verbs.ts';
@@ -92,6 +93,25 @@ test('a user without an account, as in a container, is named by number', () => {
     throw new Error('ENOENT: no such file or directory, uv_os_homedir');
   }, 4_294_967_000);
   expect(actor).toMatchObject({ kind: 'shell', id: '4294967000', name: '4294967000' });
+});
+
+test('a key or token that a client has put into an address is not in the log', () => {
+  for (const format of ['text', 'json'] as const) {
+    const lines: string[] = [];
+    const logger = createLogger({
+      level: 'info',
+      format,
+      clock: systemClock,
+      write: (text) => lines.push(text),
+    });
+    const secrets = (['management', 'live', 'test'] as const).map((kind) => createToken(kind));
+    for (const { plaintext } of secrets) logger.info('request', { path: `/api/v1/${plaintext}/x` });
+    logger.flush();
+    for (const { plaintext, prefix_shown } of secrets) {
+      expect(lines.join('')).not.toContain(plaintext.slice(0, 20));
+      expect(lines.join('')).toContain(`/api/v1/${prefix_shown}.../x`);
+    }
+  }
 });
 
 test('a log for people leaves out what there is nothing to say of', () => {

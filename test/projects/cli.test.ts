@@ -32,6 +32,9 @@ test('an empty list says how to make a project, and is an empty array as JSON', 
   const dir = makeTempDir();
   expect((await run(dir, 'project', 'list')).stdout).toContain('satchel project create');
   expect(await runJson(dir, 'project', 'list')).toEqual([]);
+  await run(dir, 'project', 'create', '--name', 'Shop');
+  const { stdout } = await run(dir, 'project', 'list', '--search', 'none');
+  expect(stdout).toBe('No project matches.\n');
 });
 
 test.each([
