@@ -10,6 +10,7 @@ import { Cli, type CliHost, formatFields, note, textOption } from './platform/cl
 import { systemClock } from './platform/clock.ts';
 import { hasDatabase, openDataDirectory } from './platform/data-directory.ts';
 import { silentLogger } from './platform/logger.ts';
+import { masterKeySourceOf } from './platform/master-key.ts';
 import { touchWakeFile } from './platform/wake-file.ts';
 import { registerProjectCommands } from './projects/cli.ts';
 import { registerDomainCommands } from './sending-domains/cli.ts';
@@ -29,8 +30,11 @@ const host: CliHost<Services> = {
     const is_new = !hasDatabase(config.data_dir);
     const directory = await openDataDirectory(config, { clock });
     // A mistyped or forgotten --data-dir would otherwise look like an installation that lost everything.
-    if (is_new)
-      note(`satchel: ${config.data_dir} held no data; an empty database and a master key were made there`);
+    if (is_new) {
+      const source = masterKeySourceOf(config);
+      const made = source.kind === 'file' && source.is_default ? ' and a master key were' : ' was';
+      note(`satchel: ${config.data_dir} held no data; an empty database${made} made there`);
+    }
     const { database, key_ring } = directory;
     const services = createServices(config, { clock, logger: silentLogger, database, key_ring });
     return {

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { createLogger } from '../../src/platform/logger.ts';
 import { createToken } from '../../src/platform/tokens.ts';
 import { run, runJson, runRecord } from '../command.ts';
+import { runWith } from '../operations/deployment.ts';
 import { makeTempDir } from '../temp.ts';
 import { allVerbs, examplesOf, pathOf } from '../verbs.ts';
 
@@ -25,6 +26,12 @@ test('a verb on a directory without data says that it made an empty database the
   const dir = join(makeTempDir(), 'mistyped');
   expect((await run(dir, 'project', 'list')).stderr).toContain(`${dir} held no data`);
   expect((await run(dir, 'project', 'list')).stderr).toBe('');
+  const settings = {
+    SATCHEL_DATA_DIR: makeTempDir(),
+    SATCHEL_MASTER_KEY: Buffer.alloc(32).toString('base64'),
+  };
+  const { stderr } = await runWith(settings, 'project', 'list');
+  expect(stderr).toEndWith('held no data; an empty database was made there\n');
 });
 
 test('--json and --data-dir may stand before the noun', async () => {
