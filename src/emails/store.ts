@@ -34,7 +34,8 @@ export interface EmailFilter {
  * accepted at or after a moment has an id from there on, but not the other way round.
  */
 function firstIdOf(ms: number): string {
-  return encodeTime(ms, 10);
+  // Ids know no time before 1970, and no email is that old.
+  return encodeTime(Math.max(ms, 0), 10);
 }
 
 function conditionOf(filter: EmailFilter): SQL | undefined {

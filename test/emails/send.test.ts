@@ -325,6 +325,11 @@ describe('the log', () => {
     expect(await ids('template=none')).toEqual([]);
     expect(await ids(`date_from=${middle}`)).toEqual([third.body.id, second.body.id]);
     expect(await ids(`date_to=${middle}`)).toEqual([first.body.id]);
+    for (const before_1970 of ['1969-12-31T23:59:59Z', '0000-01-01']) {
+      expect(await ids(`date_from=${before_1970}`)).toEqual(all);
+      expect(await ids(`date_to=${before_1970}`)).toEqual([]);
+    }
+    expect(await ids('date_from=9999-12-31T23:59:59Z')).toEqual([]);
     const bad = await sender.app.call('GET', '/api/v1/emails?status=lost', { key });
     expect(bad.status).toBe(422);
   });
