@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { compile } from 'html-to-text';
 import * as base64 from 'nodemailer/lib/base64';
 import MailComposer from 'nodemailer/lib/mail-composer';
+import { encodeWord } from 'nodemailer/lib/mime-funcs';
 import type MimeNode from 'nodemailer/lib/mime-node';
 import * as quoted_printable from 'nodemailer/lib/qp';
 import { AppError, invalid } from '../errors.ts';
@@ -24,6 +25,9 @@ const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+^_`|~-]{1,76}$/;
 const OWN_HEADERS = new Set(
   'from sender to cc bcc subject date message-id reply-to mime-version dkim-signature'.split(' '),
 );
+
+/** A line of a folded header holds one: RFC 2047 allows 75 with what surrounds it. */
+const ENCODED_WORD_CHARS = 52;
 
 /**
  * Makes sure that nothing of a mail can break out of its header.
@@ -172,7 +176,7 @@ export function buildMime(content: MailContent, boundary: string): MimeNode {
     ...(content.html === null ? {} : { html: toCrlf(content.html) }),
     attachments: content.attachments.map((attachment) => ({
       filename: attachment.filename,
-      contentType: attachment.mime_type,
+      contentType: partTypeOf(attachment.mime_type),
       contentDisposition: 'attachment',
       // A mail relay may not alter lines of a file: text attachments are base64 too.
       contentTransferEncoding: 'base64',
@@ -183,7 +187,21 @@ export function buildMime(content: MailContent, boundary: string): MimeNode {
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  return composer.compile();
+  const root = composer.compile();
+  // It would pass on what reads as an encoded-word (RFC 2047), which could decode to anything, line breaks included.
+  if (content.subject.includes('=?')) {
+    const value = encodeWord(content.subject, 'Q', ENCODED_WORD_CHARS);
+    root.setHeader('Subject', { prepared: true, foldLines: true, value });
+  }
+  return root;
+}
+
+/**
+ * The type of an attached file's part. Mail takes parts of the composite types apart and forbids to encode them (RFC 2045
+ * 6.4), so a file that is of one travels as bytes; its name still tells what it is.
+ */
+function partTypeOf(mime_type: string): string {
+  return /^(multipart|message)\//i.test(mime_type) ? 'application/octet-stream' : mime_type;
 }
 
 /** Lines of a message end in CRLF, however those of its parts did: the DKIM signature is over what is sent. */

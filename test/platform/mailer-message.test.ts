@@ -121,6 +121,21 @@ test('attachments make it multipart/mixed and arrive to the byte under their nam
   expect(bytesOf(email, 1)).toEqual(text);
 });
 
+test.each([
+  ['multipart/mixed; boundary=inner', 'form.bin'],
+  ['Multipart/Form-Data', 'form.txt'],
+  ['message/rfc822', 'forwarded.eml'],
+])('an attached file of type %p arrives as the file it is', async (mime_type, filename) => {
+  const bytes = Buffer.from('From: ann@customer.example\nSubject: Inner\n\n--inner\n\xff');
+  const { email, raw } = await parse({ attachments: [await attach(filename, mime_type, bytes)] });
+  expect(email.attachments.map((each) => [each.filename, each.disposition])).toEqual([
+    [filename, 'attachment'],
+  ]);
+  expect(bytesOf(email, 0)).toEqual(bytes);
+  // RFC 2045 6.4: parts of these types must not be encoded, and those who relay mail may refuse it.
+  expect(raw).not.toMatch(/^content-type: message\//im);
+});
+
 function bytesOf(email: Email, index: number): Buffer {
   const content = email.attachments[index]?.content ?? '';
   return typeof content === 'string' ? Buffer.from(content) : Buffer.from(new Uint8Array(content));
@@ -143,6 +158,15 @@ test('names, subjects and bodies in other scripts survive', async () => {
   expect(email.text?.trim()).toBe('Grüße 🎒');
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the message must be ASCII.
   expect(raw).toMatch(/^[\x00-\x7f]*$/);
+});
+
+test('a subject that looks like an encoded-word is read as it was written', async () => {
+  const break_in = '=?utf-8?Q?Hi=0D=0ABcc:_x?=';
+  for (const subject of [break_in, `Größe ${break_in}`, `Your order ${break_in} is here`]) {
+    const { email, raw } = await parse({ subject });
+    expect(email.subject).toBe(subject);
+    expect(raw).not.toContain(break_in);
+  }
 });
 
 test('blind copies stand in no header', async () => {
