@@ -277,9 +277,10 @@ function countForKey(tx: Tx, api_key_id: number, day: string, now_ms: number): v
   const count = takeKeyUsage(tx, api_key_id, day);
   if (!count || count.email_daily_limit === null || count.n <= count.email_daily_limit) return;
   releaseKeyUsage(tx, api_key_id, day);
-  throw new AppError(
-    'rate_limited',
-    `This API key has used up its ${count.email_daily_limit} messages of the day (UTC).`,
-    { retry_after_s: secondsToUtcMidnight(now_ms) },
-  );
+  const limit = count.email_daily_limit;
+  const used = limit === 1 ? 'message' : `${limit} messages`;
+  const advice = day === utcDay(now_ms) ? 'Try again after midnight UTC.' : 'Choose another day.';
+  throw new AppError('rate_limited', `This API key has used up its ${used} of ${day} (UTC). ${advice}`, {
+    retry_after_s: secondsToUtcMidnight(now_ms),
+  });
 }

@@ -190,6 +190,18 @@ describe("a key's email_daily_limit", () => {
     expect((await sender.send()).status).toBe(202);
   });
 
+  test('speaks of the day that the mail is due on', async () => {
+    const sender = await limited(1);
+    const day = new Date(sender.app.clock.now() + 40 * 86_400_000).toISOString().slice(0, 10);
+    const fields = { scheduled_at: `${day}T09:00:00Z` };
+    expect((await sender.send(fields)).status).toBe(201);
+    expect((await sender.send(fields)).body.message).toBe(
+      `This API key has used up its message of ${day} (UTC). Choose another day.`,
+    );
+    expect((await sender.send()).status).toBe(202);
+    expect((await sender.send()).body.message).toEndWith('(UTC). Try again after midnight UTC.');
+  });
+
   test('of zero refuses every send', async () => {
     expect((await (await limited(0)).send()).status).toBe(429);
   });
