@@ -285,6 +285,19 @@ describe('a mailbox that does not connect', () => {
     ]);
   });
 
+  test('is not what a relay is that was lost after the content: no other one gets the mail in that attempt', async () => {
+    const lossy = await startSmtpSink({ drop_after_data: true });
+    await addDomain(sender.app, 'lossy.example.com', lossy, { is_default: true });
+    const { status, body } = await sender.send({ queue: false });
+    expect(status).toBe(503);
+    expect(await sender.log(body.email_id)).toMatchObject({ status: 'failed', attempts: 1 });
+    expect(rows(sender.app, 'SELECT mailbox FROM email_attempts')).toEqual([
+      { mailbox: 'hello@lossy.example.com' },
+    ]);
+    expect(sink.mails).toHaveLength(0);
+    await lossy.stop();
+  });
+
   test('rests for longer and longer, is shown so, and is tried again', async () => {
     await addDomain(sender.app, 'down.example.com', RELAY_DOWN_PORT, { is_default: true });
     const { mailboxes } = sender.app.services.sending_domains;
