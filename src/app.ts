@@ -103,6 +103,7 @@ export function createServices(config: Config, deps: AppDeps) {
     ...{ config, database, clock, logger, mailer, idempotency, sending_domains, objects, templates, names },
     enqueue,
   });
+  cascades.push(emails.projectCascade());
   const schedules = new Schedules({
     ...{ database, clock, logger, templates, emails, projects, sending_domains, enqueue },
     max_body_bytes: config.max_email_body_bytes,

@@ -352,6 +352,17 @@ export class Emails {
     return presentEmail(row, project.public_id);
   }
 
+  /** How emails take part in the deletion of their project: those still scheduled leave their places to others. */
+  projectCascade() {
+    return {
+      count: () => ({}),
+      remove: (tx: Tx, project: { id: number }): void => {
+        for (const { mailbox_id, day } of store.listScheduledPlaces(tx, project.id))
+          this.#deps.sending_domains.release(tx, mailbox_id, day);
+      },
+    };
+  }
+
   #require(tx: Tx, project_id: number, id: string): EmailRow {
     const row = isUlid(id) ? store.findEmail(tx, id.toUpperCase()) : undefined;
     if (row?.project_id !== project_id) throw notFound('Email');

@@ -1,5 +1,5 @@
 /** SQL of the email log beyond what every email passes through (`hot-store.ts`): lists, stories, captures, sweeps. */
-import { and, asc, count, desc, eq, gte, inArray, isNull, lt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import { encodeTime } from 'ulid';
 import { statement, type Tx } from '../platform/database.ts';
 import { type JobRow, jobs } from '../platform/tables.ts';
@@ -93,6 +93,23 @@ export function hasBody(tx: Tx, email_id: string): boolean {
     .from(emailBodies)
     .where(eq(emailBodies.email_id, email_id));
   return found.get() !== undefined;
+}
+
+/** The places in mailboxes' quotas that a project's scheduled emails hold, one for each. */
+export function listScheduledPlaces(tx: Tx, project_id: number): { mailbox_id: number; day: string }[] {
+  return tx
+    .select({ mailbox_id: sql<number>`${emails.mailbox_id}`, day: sql<string>`${emails.quota_day}` })
+    .from(emails)
+    .where(
+      and(
+        eq(emails.project_id, project_id),
+        eq(emails.status, 'scheduled'),
+        eq(emails.is_test, false),
+        isNotNull(emails.mailbox_id),
+        isNotNull(emails.quota_day),
+      ),
+    )
+    .all();
 }
 
 export function releaseKeyUsage(tx: Tx, api_key_id: number, day: string): void {

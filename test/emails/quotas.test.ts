@@ -1,6 +1,6 @@
 /** Daily limits of mailboxes and keys: atomic, by UTC day, kept across restarts; and which mailbox a mail gets. */
 import { describe, expect, test } from 'bun:test';
-import { actor, startTestApp } from '../helpers.ts';
+import { actor, makeProject, startTestApp } from '../helpers.ts';
 import { startSmtpSink } from '../smtp-sink.ts';
 import { TestClock } from '../temp.ts';
 import { addDomain, addMailbox, rows, type Sender, senderOf, startSender } from './setup.ts';
@@ -89,6 +89,28 @@ describe('a mailbox with a daily limit', () => {
     expect((await sender.send(tomorrow)).status).toBe(201);
     sender.app.clock.advance(20 * 3_600_000);
     expect((await sender.send()).status).toBe(429);
+  });
+
+  test('gives the places of scheduled mails to others when their project is deleted', async () => {
+    const sender = await startSender();
+    await addDomain(sender.app, 'mail.example.com', null, { daily_limit: 2 });
+    const other = await makeProject(sender.app, 'other');
+    const stranger = senderOf(sender.app, other, await other.key({ can_send_emails: true }));
+    const tomorrow = { scheduled_at: '2030-01-16T09:00:00Z' };
+    const tester = await sender.project.key({ can_send_emails: true, is_test: true });
+    await senderOf(sender.app, sender.project, tester).send(tomorrow);
+    expect((await sender.send(tomorrow)).status).toBe(201);
+    expect((await sender.send()).status).toBe(202);
+    await sender.settle();
+    await stranger.send(tomorrow);
+    expect((await stranger.send(tomorrow)).status).toBe(429);
+    await sender.app.services.projects.remove(actor, String(sender.project.id));
+    // What was sent stays counted, and so does what another project has scheduled.
+    expect(rows(sender.app, 'SELECT day, n FROM mailbox_usage ORDER BY day')).toEqual([
+      { day: '2030-01-15', n: 1 },
+      { day: '2030-01-16', n: 1 },
+    ]);
+    expect((await stranger.send(tomorrow)).status).toBe(201);
   });
 
   test('sends spread over the mailboxes of a domain by what each has left', async () => {
