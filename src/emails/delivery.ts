@@ -176,7 +176,8 @@ export class Delivery {
       const outcome = simulateDelivery(recipients);
       if (outcome.outcome === 'refused') return { outcome, captured: null };
       const raw = await this.#deps.mailer.compose(content);
-      return { outcome, captured: { raw, envelope: { from: outlet.address, to: outcome.accepted } } };
+      const envelope = { from: outlet.envelope_sender, to: outcome.accepted };
+      return { outcome, captured: { raw, envelope } };
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       return { outcome: outcomeOfFailure(error), captured: null };

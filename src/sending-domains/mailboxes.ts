@@ -55,6 +55,8 @@ export interface MailboxRecord {
 export interface Outlet {
   kind: MailboxKind;
   address: string;
+  /** Where bounces go: the return path, else the address itself. */
+  envelope_sender: string;
   /** Null for a capturing mailbox. */
   route: SmtpRoute | null;
   dkim: DkimIdentity;
@@ -256,6 +258,7 @@ export class Mailboxes {
     const outlet: Outlet = {
       kind: mailbox.kind,
       address: mailbox.address,
+      envelope_sender: mailbox.return_path ?? mailbox.address,
       route: this.#routeOf(read, mailbox, {
         key: `mailbox:${mailbox.id}:${mailbox.revision}`,
         client_name: domain.name,

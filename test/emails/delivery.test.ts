@@ -4,7 +4,7 @@ import { recipientsOf } from '../../src/emails/delivery.ts';
 import { parseRelay } from '../../src/sending-domains/relay.ts';
 import { actor } from '../helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
-import { addDomain, addMailbox, RELAY_DOWN_PORT, rows, type Sender, startSender } from './setup.ts';
+import { addDomain, addMailbox, RELAY_DOWN_PORT, rows, type Sender, senderOf, startSender } from './setup.ts';
 
 let sink: SmtpSink;
 let sender: Sender;
@@ -403,6 +403,18 @@ describe('captured mail', () => {
     expect(message).toMatchObject({ from: 'hello@mail.example.com', to: [ADA, BOB], subject: 'Hello' });
     expect(message.raw).toContain('Hi Ada');
     expect(message.raw).toContain('DKIM-Signature:');
+  });
+
+  test('has the envelope it would have been sent with, its return path included', async () => {
+    const return_path = 'bounces@mail.example.com';
+    await sender.app.services.sending_domains.mailboxes.change(actor, 'hello@mail.example.com', {
+      return_path,
+    });
+    const tester = await sender.project.key({ can_send_emails: true, is_test: true });
+    const { body } = await senderOf(sender.app, sender.project, tester).send({ queue: false });
+    const message = sender.app.services.emails.readCaptured(String(body.id));
+    expect(message).toMatchObject({ from: return_path, to: [ADA] });
+    expect(message.raw).toContain('From: hello@mail.example.com');
   });
 
   test('to the simulator acts its outcomes out', async () => {
