@@ -91,6 +91,23 @@ describe('a mailbox with a daily limit', () => {
     expect((await sender.send()).status).toBe(429);
   });
 
+  test('has room of its own day for a mail that is tried again after midnight', async () => {
+    const sender = await startSender();
+    await addDomain(sender.app, 'mail.example.com', null, { daily_limit: 1 });
+    await addMailbox(sender.app, 'second@mail.example.com', null, { daily_limit: 1 });
+    const { body } = await sender.send({ to: 'defer@simulator.satchel.test' });
+    await sender.settle();
+    await sender.app.services.sending_domains.mailboxes.setStatus(actor, 'hello@mail.example.com', 'paused');
+    sender.app.clock.advance(HALF_DAY_S * 1_000);
+    expect((await sender.send()).body.from_email).toBe('second@mail.example.com');
+    await sender.settle();
+    expect(await sender.log(body.id)).toMatchObject({ attempts: 2, from_email: 'second@mail.example.com' });
+    expect(rows(sender.app, 'SELECT day, n FROM mailbox_usage WHERE n > 0 ORDER BY day')).toEqual([
+      { day: '2030-01-15', n: 1 },
+      { day: '2030-01-16', n: 1 },
+    ]);
+  });
+
   test('gives the places of scheduled mails to others when their project is deleted', async () => {
     const sender = await startSender();
     await addDomain(sender.app, 'mail.example.com', null, { daily_limit: 2 });

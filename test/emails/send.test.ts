@@ -146,6 +146,17 @@ describe('a scheduled email', () => {
     expect(await sender.log(answer.body.id)).toMatchObject({ status: 'sent' });
   });
 
+  test('comes after what is sent at once, where both are due', async () => {
+    const scheduled = await sender.send({ scheduled_at: '2031-03-03T13:00:00Z' });
+    const at_once = await sender.send();
+    const jobs = `('${scheduled.body.job_id}', '${at_once.body.job_id}')`;
+    expect(rows(sender.app, `SELECT id FROM jobs WHERE id IN ${jobs} ORDER BY priority`)).toEqual([
+      { id: at_once.body.job_id },
+      { id: scheduled.body.job_id },
+    ]);
+    await sender.settle();
+  });
+
   test('is canceled once, with its job and its place in the quotas', async () => {
     const answer = await sender.send({ scheduled_at: '2031-01-15T13:00:00+02:00' });
     const path = `/api/v1/emails/${answer.body.id}/schedule`;
