@@ -209,6 +209,26 @@ describe('several recipients', () => {
     expect(sink.mails.length).toBe(1);
   });
 
+  test('a copy that is refused for good is no bounce of a mail whose own recipient is only deferred', async () => {
+    sink.behavior.rcpt = {
+      [ADA]: { code: 450, message: '4.2.0 Later' },
+      [BOB]: { code: 550, message: '5.1.1 No such user' },
+    };
+    const { id } = await sendAndSettle({ cc: [BOB] });
+    await sender.pass(15_000);
+    await sender.pass(60_000);
+    expect(await sender.log(id)).toMatchObject({
+      status: 'failed',
+      attempts: 3,
+      bounce_type: 'transient',
+      bounced_at: null,
+      refused: [
+        { address: BOB, smtp_code: 550 },
+        { address: ADA, smtp_code: 450 },
+      ],
+    });
+  });
+
   test('the same address in to and cc gets one copy', async () => {
     await sendAndSettle({ cc: [ADA, BOB], bcc: [BOB] });
     expect(sink.mails[0]?.envelope.to).toEqual([ADA, BOB]);
