@@ -468,6 +468,11 @@ function refusalOf(conclusion: { verdict: Conclusion['verdict'] | null }, accept
   const details = { email_id: accepted.id, job_id: accepted.job_id };
   if (!verdict) return new AppError('internal', 'Sending failed unexpectedly.', { details });
   const code = verdict.smtp_code === null ? '' : ` with ${verdict.smtp_code}`;
+  // No relay has said so: the message never got as far as one.
+  if (verdict.is_permanent && verdict.smtp_code === null) {
+    const message = 'The message could not be made; the email log says why.';
+    return new AppError('invalid', message, { details, errors: { _: [message] } });
+  }
   if (verdict.is_permanent || verdict.end === 'bounced') {
     const is_about_mail = verdict.attempt_outcome !== 'unreachable';
     const judged = is_about_mail ? 'message' : 'log-in or the connection';

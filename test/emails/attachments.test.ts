@@ -1,6 +1,6 @@
 /** Attachments: pinned at acceptance, so that what is sent is what was accepted, and let go when the mail is out. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import PostalMime from 'postal-mime';
 import { makeProject } from '../helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
@@ -20,8 +20,10 @@ async function upload(
   content: Uint8Array<ArrayBuffer> | string,
   name = 'a.txt',
   key = sender.key,
+  fields: Record<string, string> = {},
 ): Promise<string> {
   const form = new FormData();
+  for (const [field, value] of Object.entries(fields)) form.set(field, value);
   form.set('file', new Blob([content], { type: 'text/plain' }), name);
   const { status, body } = await sender.app.call('POST', '/api/v1/objects', { key, body: form });
   expect(status).toBe(201);
@@ -76,13 +78,28 @@ describe('an attachment', () => {
   });
 });
 
+test('without the bytes of its attachment a mail fails, and no relay is blamed for it', async () => {
+  const id = await upload('lost');
+  rmSync(sender.app.services.blobs.path(id));
+  const answer = await sender.send({ attachments: [id], queue: false });
+  expect(answer.status).toBe(422);
+  expect(answer.body.message).toBe('The message could not be made; the email log says why.');
+  expect(await sender.log(answer.body.email_id)).toMatchObject({
+    status: 'failed',
+    error: 'The message could not be made: The bytes of an attachment are gone.',
+  });
+});
+
 describe('422 for attachments', () => {
   test('of another project, deleted or expired', async () => {
     const key = await (await makeProject(sender.app, 'other')).key({ can_write: true });
     const foreign = await upload('theirs', 'a.txt', key);
     const deleted = await upload('gone');
     await remove(deleted);
-    for (const id of [foreign, deleted]) {
+    const expires_at = new Date(sender.app.clock.now() + 60_000).toISOString();
+    const expired = await upload('over', 'a.txt', sender.key, { expires_at });
+    sender.app.clock.advance(60_000);
+    for (const id of [foreign, deleted, expired]) {
       const answer = await sender.send({ attachments: [id] });
       expect(answer.status).toBe(422);
       expect(errorsOf(answer, id)).toEqual(['attachments']);
