@@ -343,6 +343,27 @@ describe('a mailbox that does not connect', () => {
     expect(state()).toMatchObject({ state: 'active', failures: 0, resting_until: null });
   });
 
+  test('has failed once when many mails fail at once, and not at all once it works again', async () => {
+    const { mailboxes } = sender.app.services.sending_domains;
+    const state = () => mailboxes.list().find((mailbox) => mailbox.address === 'hello@mail.example.com');
+    const send = () => sender.send({ queue: false });
+    expect((await send()).status).toBe(201);
+    sink.behavior.greeting = { code: 421, message: '4.3.2 Later' };
+    sink.dropConnections();
+    sender.app.clock.advance(1);
+    await Promise.all(Array.from({ length: 5 }, send));
+    expect(state()).toMatchObject({ state: 'active', failures: 1 });
+    for (const failures of [2, 3]) {
+      sender.app.clock.advance(1);
+      await send();
+      expect(state()).toMatchObject({ failures });
+    }
+    // It rests now, and is tried as no other one is awake; success so soon after the last one counts at once.
+    delete sink.behavior.greeting;
+    expect((await send()).status).toBe(201);
+    expect(state()).toMatchObject({ state: 'active', failures: 0, resting_until: null });
+  });
+
   test('is used all the same when no other one is awake, so that a mail has its attempts', async () => {
     await addDomain(sender.app, 'down.example.com', RELAY_DOWN_PORT);
     for (let n = 0; n < 4; n++) {

@@ -103,6 +103,11 @@ describe('a queued email', () => {
       app_id: 'com.example.shop',
       user_agent: 'shop/1.0',
     });
+    const long = await sender.send({}, { 'User-Agent': 'u'.repeat(2_000), 'X-App-Id': 'a'.repeat(2_000) });
+    expect(await sender.log(long.body.id)).toMatchObject({
+      app_id: 'a'.repeat(255),
+      user_agent: 'u'.repeat(500),
+    });
   });
 });
 
