@@ -320,6 +320,15 @@ describe('PATCH /email-schedules/{id}', () => {
     expect((await call('PATCH', `/${id}`, 'full', { is_active: false, name: 'x' })).status).toBe(200);
     expect((await call('PATCH', `/${id}`, 'full', { variables: { sum: 2 } })).status).toBe(422);
   });
+
+  test('pauses and renames a schedule whose domain is gone', async () => {
+    const { sending_domains } = app.services;
+    await sending_domains.add(actor, { name: 'doomed.test', is_trusted: true });
+    const { id } = await create({ domain: 'doomed.test' });
+    await sending_domains.remove(actor, 'doomed.test');
+    expect((await call('PATCH', `/${id}`, 'full', { is_active: false, name: 'x' })).status).toBe(200);
+    expect((await call('PATCH', `/${id}`, 'full', { domain: 'doomed.test' })).status).toBe(422);
+  });
 });
 
 describe('DELETE /email-schedules/{id}', () => {

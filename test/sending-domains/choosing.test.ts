@@ -72,6 +72,12 @@ describe('with no domain asked for', () => {
     expect(chosen([mailbox('a@one.test', resting), full])).toBe('a@one.test');
   });
 
+  test('of several of one domain that rest the one whose rest ends first is taken', () => {
+    const until = (ms: number) => ({ domain_id: 1, failures: 4, resting_until: NOW + ms });
+    const candidates = [mailbox('a@one.test', until(2_000)), mailbox('b@one.test', until(1_000))];
+    expect(chosen(candidates)).toBe('b@one.test');
+  });
+
   test('after a failure neither the failed one nor one that rests is taken', () => {
     const candidates = [
       mailbox('a@one.test'),
