@@ -22,8 +22,8 @@ import {
 
 const LARGE_BYTES = 200 * 1024 * 1024;
 const LARGE_PEAK_MIB = 120;
-const SMALL_UPLOADS = 4_000;
-const DOWNLOADS = 8_000;
+const SMALL_UPLOADS = 8_000;
+const DOWNLOADS = 20_000;
 const BASELINE = resolve(import.meta.dir, 'baseline.ts');
 
 export async function measureUploads(): Promise<Row[]> {
