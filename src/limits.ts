@@ -123,7 +123,7 @@ export const BLOB_WRITE_BYTES = 256 * 1024;
 /** Up to this size an upload is written and hashed at once: it holds the event loop up for less than half a millisecond. */
 export const BLOB_INLINE_BYTES = 256 * 1024;
 /** Buffers of one upload that are being written while the next one fills. */
-export const BLOB_BUFFERS_IN_FLIGHT = 3;
+export const BLOB_BUFFERS_IN_FLIGHT = 4;
 /** Free buffers kept for the next uploads. */
 export const MAX_FREE_BLOB_BUFFERS = 4;
 /** That thread is ended after this long without an upload; starting it takes a few milliseconds. */

@@ -306,6 +306,9 @@ class PatientReader {
   readonly #idle_timeout_ms: number;
   readonly #deadline_ms: number;
   readonly #ends_ms: number;
+  /** Since when it waits for the client; null while it does not. */
+  #waits_since_ms: number | null = null;
+  /** One for the whole body, which looks again where it rang too early: to set one for each chunk costs more. */
   #timer: ReturnType<typeof setTimeout> | null = null;
   #too_late: AppError | null = null;
 
@@ -318,7 +321,8 @@ class PatientReader {
 
   /** The next bytes, or null at the end. Throws AppError `invalid` when they do not come in time or at all. */
   async read(): Promise<Uint8Array | null> {
-    this.#arm();
+    this.#waits_since_ms = monotonicMs();
+    if (this.#timer === null || this.#waits_since_ms >= this.#ends_ms) this.#look();
     try {
       const { done, value } = await this.#reader.read();
       // A cancelled reader ends just like a complete one.
@@ -328,7 +332,7 @@ class PatientReader {
       if (error instanceof AppError) throw error;
       throw malformed('it was cut off before its end', error);
     } finally {
-      this.release();
+      this.#waits_since_ms = null;
     }
   }
 
@@ -342,16 +346,22 @@ class PatientReader {
     this.#timer = null;
   }
 
-  #arm(): void {
-    const left_ms = this.#ends_ms - monotonicMs();
-    const is_idle_first = this.#idle_timeout_ms <= left_ms;
-    const wait_ms = is_idle_first ? this.#idle_timeout_ms : Math.max(0, left_ms);
-    this.#timer = setTimeout(() => {
-      const idle_s = Math.ceil(this.#idle_timeout_ms / 1000);
-      this.#too_late = is_idle_first
-        ? malformed(`nothing was received for ${idle_s} s, which is the time-out`)
-        : tooSlow(this.#deadline_ms);
-      this.stop();
-    }, wait_ms);
+  /** Ends the wait where it has taken too long, or looks again when it may have. */
+  #look(): void {
+    this.release();
+    const now_ms = monotonicMs();
+    const idle_ends_ms = (this.#waits_since_ms ?? now_ms) + this.#idle_timeout_ms;
+    if (this.#waits_since_ms === null || now_ms < Math.min(idle_ends_ms, this.#ends_ms)) {
+      const next_ms = this.#ends_ms > now_ms ? Math.min(idle_ends_ms, this.#ends_ms) : idle_ends_ms;
+      this.#timer = setTimeout(() => this.#look(), next_ms - now_ms);
+      return;
+    }
+    this.#too_late =
+      now_ms >= this.#ends_ms
+        ? tooSlow(this.#deadline_ms)
+        : malformed(
+            `nothing was received for ${Math.ceil(this.#idle_timeout_ms / 1000)} s, which is the time-out`,
+          );
+    this.stop();
   }
 }
