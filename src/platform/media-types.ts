@@ -81,10 +81,8 @@ export function chooseMediaType(file: {
   sniffed: string | null;
   filename: string;
 }): string {
-  const declared = file.declared?.trim() ?? '';
-  const is_usable =
-    declared.length <= MAX_MEDIA_TYPE_CHARS && MEDIA_TYPE.test(declared) && essenceOf(declared) !== NONE;
-  if (is_usable) return declared;
+  const declared = declaredTypeOf(file);
+  if (declared !== null) return declared;
   const by_extension = lookup(file.filename) || null;
   if (file.sniffed === null) return by_extension ?? NONE;
   const is_general = /^(text\/plain|application\/(xml|zip|x-cfb))$/.test(file.sniffed);
@@ -92,6 +90,14 @@ export function chooseMediaType(file: {
     return by_extension;
   }
   return file.sniffed;
+}
+
+/** The type that a file's part names, or null where it names none. */
+export function declaredTypeOf(file: { declared: string | null }): string | null {
+  const declared = file.declared?.trim() ?? '';
+  const is_type =
+    declared.length <= MAX_MEDIA_TYPE_CHARS && MEDIA_TYPE.test(declared) && essenceOf(declared) !== NONE;
+  return is_type ? declared : null;
 }
 
 /**
