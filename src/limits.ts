@@ -65,8 +65,10 @@ export const JOB_MAX_SLEEP_MS = 60_000;
 
 /** The CLI's transactions are short; waiting longer means something is wrong. */
 export const BUSY_TIMEOUT_MS = 5_000;
+/** Without a request for so long, signatures of mail may use every processor. */
+export const QUIET_AFTER_MS = 1_000;
 /** Changes run for this long before they are committed and requests get a turn; one change is never cut. */
-export const WRITE_SLICE_MS = 1.5;
+export const WRITE_SLICE_MS = 1;
 /** Retry-After while the disk is full or failing: somebody has to make room. */
 export const DISK_RETRY_AFTER_S = 30;
 /** Below this many free bytes health says `degraded`: SQLite's WAL needs some to commit at all. */

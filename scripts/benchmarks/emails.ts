@@ -161,22 +161,26 @@ async function measureDrain(): Promise<Row[]> {
   const list = () => request(`${satchel.url}/api/v1/objects`, { headers: { 'X-API-Key': key } });
   await latencies(300, list);
   const idle = percentile(await latencies(500, list, 2), 0.99);
-  const during: number[] = [];
   const speedOf = (state: SinkState): number => DRAINED / ((state.last_ms - state.first_ms) / 1000);
-  const ours = async (): Promise<number> => {
+  /** Drains once more; `meanwhile` is what is done to the server until all mails are through. */
+  const drain = async (meanwhile: () => Promise<unknown>): Promise<SinkState> => {
     await sink.reset();
     const due = await scheduleMails(satchel, key, DRAINED, 5_000);
     await Bun.sleep(Math.max(0, due - Date.now()));
-    const watched: number[] = [];
-    let state = await sink.state();
     const give_up_at = Date.now() + DRAIN_LIMIT_MS;
+    let state = await sink.state();
     while (state.count < DRAINED) {
       if (Date.now() > give_up_at) throw new Error(`the queue stalled after ${state.count} mails`);
-      watched.push(...(await latencies(20, list, 2)));
+      await meanwhile();
       state = await sink.state();
     }
-    during.push(percentile(watched, 0.99));
-    return speedOf(state);
+    return state;
+  };
+  const ours = async (): Promise<number> => speedOf(await drain(() => Bun.sleep(100)));
+  const watch = async (): Promise<number> => {
+    const watched: number[] = [];
+    await drain(async () => watched.push(...(await latencies(20, list, 2))));
+    return percentile(watched, 0.99);
   };
   const bare = (dkim: string[]) => async (): Promise<number> => {
     await sink.reset();
@@ -192,8 +196,8 @@ async function measureDrain(): Promise<Row[]> {
   };
   const plain = await compare(ours, bare([]));
   const signed = await compare(ours, bare(['dkim']));
+  const p99 = median([await watch(), await watch(), await watch()]);
   await Promise.all([satchel.stop(), sink.stop()]);
-  const p99 = median(during);
   return [
     row('queue to a local sink, 5,000 mails with DKIM, against a bare nodemailer pool without', {
       ours: rate(plain.ours),
@@ -207,7 +211,7 @@ async function measureDrain(): Promise<Row[]> {
       ratio: signed.ours / signed.baseline,
       at_least: 2,
     }),
-    row('p99 of a list during that drain against idle', {
+    row('p99 of a list during such a drain against idle', {
       ours: ms(p99),
       baseline: ms(idle),
       ratio: p99 / idle,

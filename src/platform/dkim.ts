@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import RelaxedBody from 'nodemailer/lib/dkim/relaxed-body.js';
 import { AppError } from '../errors.ts';
 import { DKIM_KEY_BITS, MAX_CACHED_DKIM_KEYS } from '../limits.ts';
+import { type RequestCount, request_count, SigningGate } from './signing-gate.ts';
 
 export interface DkimKeyPair {
   private_key_pem: string;
@@ -78,8 +79,15 @@ export async function signHeaders(
   ].join('\r\n');
   const signed = present.map((name) => `${name}:${relax(fields.get(name) ?? '')}\r\n`);
   signed.push(`dkim-signature:${relax(tags.slice('DKIM-Signature:'.length))}`);
-  const signature = await signOffThread(Buffer.from(signed.join(''), 'latin1'), key);
+  const signature = await gate.pass(() => signOffThread(Buffer.from(signed.join(''), 'latin1'), key));
   return `${tags}${signature.replace(/.{72}(?=.)/g, '$&\r\n  ')}\r\n`;
+}
+
+let gate = new SigningGate(request_count);
+
+/** Has signatures of this thread leave a processor to the event loop while its requests are counted up. */
+export function yieldToRequests(requests: RequestCount): void {
+  gate = new SigningGate(requests);
 }
 
 function signOffThread(data: Buffer, key: KeyObject): Promise<string> {

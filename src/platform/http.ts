@@ -22,6 +22,7 @@ import { newId } from './ids.ts';
 import type { Logger } from './logger.ts';
 import type { RateLimiter, RateState } from './rate-limit.ts';
 import { parse, type Static, type TSchema } from './schema.ts';
+import { countRequest } from './signing-gate.ts';
 
 export type Plane = 'data' | 'management' | 'status' | 'page';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -306,6 +307,7 @@ function readLeniently(raw: Uint8Array): Readonly<Record<string, unknown>> {
 /** Runs a route and turns what comes out of it, failures too, into a response. Never throws. */
 export async function answer(route: Route, ctx: RequestContext, deps: HttpDeps): Promise<Response> {
   const started_ms = monotonicMs();
+  countRequest();
   const trace: Trace = { rate: null, caller: null };
   let response: Response;
   try {

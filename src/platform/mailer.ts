@@ -10,6 +10,7 @@ import type {
   SmtpDeadlines,
   SmtpRoute,
 } from './mail-types.ts';
+import { request_count } from './signing-gate.ts';
 import { interruptedOutcome } from './smtp-outcome.ts';
 import { yieldToEventLoop } from './thread-priority.ts';
 
@@ -145,7 +146,8 @@ class WorkerMailer implements Mailer {
     worker.onerror = (event) => this.#onWorkerGone(worker, event.message);
     worker.addEventListener('close', () => this.#onWorkerGone(worker, 'it ended by itself'));
     this.#worker = worker;
-    this.#outbox = [{ op: 'configure', deadlines: { ...DEADLINES, ...this.#options.deadlines } }];
+    const deadlines = { ...DEADLINES, ...this.#options.deadlines };
+    this.#outbox = [{ op: 'configure', deadlines, requests: request_count }];
     queueMicrotask(() => worker.postMessage(this.#outbox.splice(0)));
     for (const after_ms of limits.MAILER_PRIORITY_AFTER_MS) setTimeout(yieldToEventLoop, after_ms).unref();
     return worker;
