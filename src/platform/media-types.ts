@@ -1,4 +1,5 @@
 /** Media types of stored files: which one a file gets, which are allowed, and how a browser may treat each. */
+import { extname } from 'node:path';
 import { encodeExtended, format } from 'content-disposition';
 import { supportedMimeTypes } from 'file-type';
 import { lookup } from 'mime-types';
@@ -83,7 +84,8 @@ export function chooseMediaType(file: {
 }): string {
   const declared = declaredTypeOf(file);
   if (declared !== null) return declared;
-  const by_extension = lookup(file.filename) || null;
+  // Given a bare word, `lookup` takes it for an extension: a file called `html` has none.
+  const by_extension = lookup(extname(file.filename)) || null;
   if (file.sniffed === null) return by_extension ?? NONE;
   const is_general = /^(text\/plain|application\/(xml|zip|x-cfb))$/.test(file.sniffed);
   if (is_general && by_extension && by_extension !== NONE && fits(file.sniffed, by_extension)) {

@@ -61,6 +61,10 @@ describe('choosing', () => {
   const choose = (declared: string | null, sniffed: string | null, filename: string): string =>
     chooseMediaType({ declared, sniffed, filename });
 
+  test.each(['f', 'html', '.html', 'json', ''])('%p has no extension', (filename) => {
+    expect(choose(null, null, filename)).toBe('application/octet-stream');
+  });
+
   test('the type the part names comes first, with its parameters', () => {
     expect(choose('Text/CSV; charset="utf-8"; header=present', 'text/plain', 'a.bin')).toBe(
       'Text/CSV; charset="utf-8"; header=present',
