@@ -65,8 +65,6 @@ export const JOB_MAX_SLEEP_MS = 60_000;
 
 /** The CLI's transactions are short; waiting longer means something is wrong. */
 export const BUSY_TIMEOUT_MS = 5_000;
-/** Without a request for so long, signatures of mail may use every processor. */
-export const QUIET_AFTER_MS = 1_000;
 /** Changes run for this long before they are committed and requests get a turn; one change is never cut. */
 export const WRITE_SLICE_MS = 1;
 /** Retry-After while the disk is full or failing: somebody has to make room. */
@@ -120,10 +118,11 @@ export const MAX_FORM_PARTS = 32;
 export const MAX_FORM_FIELD_BYTES = 16 * 1024;
 /** What an upload's body may have besides the file: its other fields, headers and boundaries. */
 export const MAX_FORM_OVERHEAD_BYTES = 1024 * 1024;
-/** Bytes of an upload collected before another thread writes and hashes them: waking it costs as much as 100 KB of work. */
+/**
+ * Bytes of an upload collected before another thread writes and hashes them: waking it costs as much as 100 KB of work. An
+ * upload of less is written and hashed at once, which holds the event loop up for less than half a millisecond.
+ */
 export const BLOB_WRITE_BYTES = 256 * 1024;
-/** Up to this size an upload is written and hashed at once: it holds the event loop up for less than half a millisecond. */
-export const BLOB_INLINE_BYTES = 256 * 1024;
 /** Buffers of one upload that are being written while the next one fills. */
 export const BLOB_BUFFERS_IN_FLIGHT = 4;
 /** Free buffers kept for the next uploads. */
@@ -227,6 +226,8 @@ export const CAPTURED_LIST_ROWS = 100;
 
 /** When threads that mail has started are told to stand back: once it works, and once its helpers do. */
 export const MAILER_PRIORITY_AFTER_MS: readonly number[] = [100, 2_000];
+/** Without a request for so long, signatures of mail may use every processor. */
+export const QUIET_AFTER_MS = 1_000;
 
 /* --- DNS ------------------------------------------------------------------------------------------------------ */
 

@@ -4,7 +4,6 @@ import { promisify } from 'node:util';
 import { AppError } from '../errors.ts';
 import {
   BLOB_BUFFERS_IN_FLIGHT,
-  BLOB_INLINE_BYTES,
   BLOB_KEPT_CHUNK_BYTES,
   BLOB_SYNC_EVERY_BYTES,
   BLOB_WRITE_BYTES,
@@ -105,7 +104,7 @@ export class FileUpload implements BlobUpload {
   #head_bytes = 0;
   #size_bytes = 0;
   #sha256: Promise<string> | null = null;
-  /** Of an upload of more than `BLOB_INLINE_BYTES`; a smaller one is hashed and written from this thread, which is quicker. */
+  /** Of an upload that has filled a buffer; a smaller one is hashed and written from this thread, which is quicker. */
   #file: HashedFile | null = null;
   #fd: number | null = null;
   /** Bytes not yet handed on, and the small buffer at their end that collects tiny chunks. */
@@ -205,10 +204,10 @@ export class FileUpload implements BlobUpload {
   }
 
   async #finishHash(): Promise<string> {
-    if (this.#file || this.#pending_bytes > BLOB_INLINE_BYTES) {
+    if (this.#file) {
       await this.#handOn(1);
       // A buffer that could not be written is not in the hash, which would then be that of other bytes.
-      const [sha256] = await Promise.all([this.#fileOnThread().digest(), ...this.#in_flight]);
+      const [sha256] = await Promise.all([this.#file.digest(), ...this.#in_flight]);
       return sha256;
     }
     this.#sealTail();

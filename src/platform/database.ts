@@ -119,7 +119,7 @@ class GroupCommitDatabase implements Database {
   readonly #steps: Record<'begin' | 'commit' | 'save' | 'release' | 'undo', Statement>;
   readonly #snapshot: Record<'begin' | 'end', Statement>;
   #has_snapshot = false;
-  #ends_snapshot = false;
+  #is_end_planned = false;
   /** Of the snapshot; null until it is asked for. */
   #data_version: number | null = null;
   #queue: QueuedChange[] = [];
@@ -147,10 +147,10 @@ class GroupCommitDatabase implements Database {
     if (!this.#has_snapshot && !this.#is_closed) {
       this.#snapshot.begin.run();
       this.#has_snapshot = true;
-      if (!this.#ends_snapshot) {
-        this.#ends_snapshot = true;
+      if (!this.#is_end_planned) {
+        this.#is_end_planned = true;
         setImmediate(() => {
-          this.#ends_snapshot = false;
+          this.#is_end_planned = false;
           this.#endSnapshot();
         });
       }
