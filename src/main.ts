@@ -1,23 +1,15 @@
 /** The executable: the root of the command line. Each capability registers its own verbs. */
 import { Command } from 'commander';
 import { createServices, type Services } from './app.ts';
-import { registerAuditCommands } from './audit/cli.ts';
 import { loadConfig, processEnvironment } from './config.ts';
-import { registerEmailCommands } from './emails/cli.ts';
-import { registerKeyCommands } from './keys/cli.ts';
-import { registerOperationCommands } from './operations/cli.ts';
 import { Cli, type CliHost, formatFields, note, textOption } from './platform/cli.ts';
 import { systemClock } from './platform/clock.ts';
 import { hasDatabase, openDataDirectory } from './platform/data-directory.ts';
 import { silentLogger } from './platform/logger.ts';
 import { masterKeySourceOf } from './platform/master-key.ts';
 import { touchWakeFile } from './platform/wake-file.ts';
-import { registerProjectCommands } from './projects/cli.ts';
-import { registerDomainCommands } from './sending-domains/cli.ts';
-import { registerMailboxCommands } from './sending-domains/mailbox-cli.ts';
 import { serve } from './serve.ts';
-import { registerTokenCommands } from './tokens/cli.ts';
-import { registerVaultCommands } from './vault/cli.ts';
+import { registerVerbs } from './verbs.ts';
 import { BACKEND_VERSION, VERSION } from './version.ts';
 
 // What this process makes is its user's alone: the database, its journals, objects, keys and backups.
@@ -64,15 +56,7 @@ Examples:
     );
   const cli = new Cli(program, host);
   registerServe(cli);
-  registerTokenCommands(cli);
-  registerProjectCommands(cli);
-  registerKeyCommands(cli);
-  registerAuditCommands(cli);
-  registerVaultCommands(cli);
-  registerDomainCommands(cli);
-  registerMailboxCommands(cli);
-  registerEmailCommands(cli);
-  registerOperationCommands(cli, {
+  registerVerbs(cli, {
     clock: systemClock,
     createServices(config, on) {
       const services = createServices(config, { clock: systemClock, logger: silentLogger, ...on });

@@ -1,17 +1,9 @@
 /** The tree of commands, as far as capabilities register it, and the examples of its help. */
 import { Command } from 'commander';
 import type { Services } from '../src/app.ts';
-import { registerAuditCommands } from '../src/audit/cli.ts';
-import { registerEmailCommands } from '../src/emails/cli.ts';
-import { registerKeyCommands } from '../src/keys/cli.ts';
-import { registerOperationCommands } from '../src/operations/cli.ts';
 import { Cli } from '../src/platform/cli.ts';
 import { systemClock } from '../src/platform/clock.ts';
-import { registerProjectCommands } from '../src/projects/cli.ts';
-import { registerDomainCommands } from '../src/sending-domains/cli.ts';
-import { registerMailboxCommands } from '../src/sending-domains/mailbox-cli.ts';
-import { registerTokenCommands } from '../src/tokens/cli.ts';
-import { registerVaultCommands } from '../src/vault/cli.ts';
+import { registerVerbs } from '../src/verbs.ts';
 
 /** Help is asked for only: nothing is ever opened. */
 function unused(): never {
@@ -25,15 +17,7 @@ export function allVerbs(): Command[] {
     open: unused,
     environment: () => undefined,
   });
-  registerTokenCommands(cli);
-  registerProjectCommands(cli);
-  registerKeyCommands(cli);
-  registerAuditCommands(cli);
-  registerVaultCommands(cli);
-  registerDomainCommands(cli);
-  registerMailboxCommands(cli);
-  registerEmailCommands(cli);
-  registerOperationCommands(cli, { clock: systemClock, createServices: unused });
+  registerVerbs(cli, { clock: systemClock, createServices: unused });
   const leaves = (command: Command): Command[] =>
     command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
   return leaves(cli.program);

@@ -82,6 +82,7 @@ test('data that is there is replaced only with --yes, and kept as a deployment o
   expect(dumpBlobs(replaced)).toEqual(dumpBlobs(old_dir));
 });
 
+// Only root can make a directory another user's.
 test.if(process.getuid?.() === 0)(
   'root is told to give what it restores to the owner of the directory',
   async () => {

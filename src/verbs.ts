@@ -1,0 +1,24 @@
+/** The verbs of every capability, in the order in which help lists them. `serve` and `version` are the executable's own. */
+import type { Services } from './app.ts';
+import { registerAuditCommands } from './audit/cli.ts';
+import { registerEmailCommands } from './emails/cli.ts';
+import { registerKeyCommands } from './keys/cli.ts';
+import { type OperationDeps, registerOperationCommands } from './operations/cli.ts';
+import type { Cli } from './platform/cli.ts';
+import { registerProjectCommands } from './projects/cli.ts';
+import { registerDomainCommands } from './sending-domains/cli.ts';
+import { registerMailboxCommands } from './sending-domains/mailbox-cli.ts';
+import { registerTokenCommands } from './tokens/cli.ts';
+import { registerVaultCommands } from './vault/cli.ts';
+
+export function registerVerbs(cli: Cli<Services>, operations: OperationDeps): void {
+  registerTokenCommands(cli);
+  registerProjectCommands(cli);
+  registerKeyCommands(cli);
+  registerAuditCommands(cli);
+  registerVaultCommands(cli);
+  registerDomainCommands(cli);
+  registerMailboxCommands(cli);
+  registerEmailCommands(cli);
+  registerOperationCommands(cli, operations);
+}
