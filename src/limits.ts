@@ -67,6 +67,13 @@ export const JOB_MAX_SLEEP_MS = 60_000;
 export const BUSY_TIMEOUT_MS = 5_000;
 /** Changes run for this long before they are committed and requests get a turn; one change is never cut. */
 export const WRITE_SLICE_MS = 1;
+/** From this many commits a second on, a thread of its own waits for the disk: fewer hold up nobody for long. */
+export const WAL_THREAD_FROM_COMMITS = 30;
+export const WAL_THREAD_IDLE_STOP_MS = 30_000;
+/** Pages in the log from which on it is moved into the database: SQLite's own default. */
+export const WAL_CHECKPOINT_FRAMES = 1_000;
+/** Where the event loop moves the log itself, should the thread not get to it. */
+export const WAL_CHECKPOINT_FALLBACK_FRAMES = 16_000;
 /** Retry-After while the disk is full or failing: somebody has to make room. */
 export const DISK_RETRY_AFTER_S = 30;
 /** Below this many free bytes health says `degraded`: SQLite's WAL needs some to commit at all. */

@@ -15,6 +15,16 @@ export async function serve(config: Config): Promise<number> {
   const directory = await openDataDirectory(config, {
     clock,
     beforeOpening: () => lockDirectory(config.data_dir, process.pid),
+    wal_thread: {
+      onLost: (error) => {
+        logger.error(
+          'the disk did not keep what was written: look at it (dmesg). This process ends, and the next one goes by what the disk holds',
+          { error: messageOf(error) },
+        );
+        logger.flush();
+        process.exit(1);
+      },
+    },
   });
   for (const warning of directory.warnings) logger.warn(warning);
   if (directory.migrated.length > 0)

@@ -9,7 +9,7 @@ import { AppError, messageOf } from '../errors.ts';
 import { FINDING_EXAMPLES } from '../limits.ts';
 import { accountName } from './account-names.ts';
 import type { Clock } from './clock.ts';
-import { type Database, openDatabase, sqliteErrorOf } from './database.ts';
+import { type Database, openDatabase, sqliteErrorOf, type WalThreadOptions } from './database.ts';
 import { createKeyRing, type KeyRing } from './key-ring.ts';
 import { masterKeySourceOf } from './master-key.ts';
 import { listPendingMigrations, migrate } from './migrate.ts';
@@ -75,7 +75,7 @@ export function requireDatabase(data_dir: string): string {
  */
 export async function openDataDirectory(
   config: Config,
-  options: { clock: Clock; beforeOpening?: () => { release(): void } },
+  options: { clock: Clock; beforeOpening?: () => { release(): void }; wal_thread?: WalThreadOptions },
 ): Promise<DataDirectory> {
   makeDataDirectory(config.data_dir);
   const is_new = !hasDatabase(config.data_dir);
@@ -86,7 +86,7 @@ export async function openDataDirectory(
     const source = masterKeySourceOf(config);
     if (!is_new && listPendingMigrations(path).length > 0) await checkMasterKey(path, { source, clock });
     const applied = migrate(path, { create: true, now_ms: clock.now() });
-    const database = openDatabase(path, { create: false });
+    const database = openDatabase(path, { create: false, wal_thread: options.wal_thread });
     try {
       const key_ring = await createKeyRing({ database, source, clock });
       return {

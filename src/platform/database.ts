@@ -5,6 +5,7 @@ import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../errors.ts';
 import { BUSY_TIMEOUT_MS, DISK_RETRY_AFTER_S, WRITE_SLICE_MS } from '../limits.ts';
 import { monotonicMs } from './clock.ts';
+import { WalSync, type WalSyncOptions } from './wal-sync.ts';
 
 /** A connection to query: in a `write()` it sees that transaction, `Database.read` sees what is committed. */
 export type Tx = BunSQLiteDatabase<Record<string, never>> & { $client: Sqlite };
@@ -102,12 +103,27 @@ function explain(error: unknown): unknown {
   return error;
 }
 
-/** Opens (and with `create` makes) the database file with mode 0600. Migrations are the caller's next step. */
-export function openDatabase(path: string, options: { create: boolean }): Database {
+/** For a server's database, which must not keep requests waiting for the disk. */
+export interface WalThreadOptions extends WalSyncOptions {
+  /**
+   * The disk failed to keep what was committed. Readers have seen it, and nothing can take it back: end the process, and
+   * the next one goes by what the disk did keep.
+   */
+  onLost(error: unknown): void;
+}
+
+/**
+ * Opens (and with `create` makes) the database file with mode 0600. Migrations are the caller's next step. Without
+ * `wal_thread` every commit waits for the disk where it is made.
+ */
+export function openDatabase(
+  path: string,
+  options: { create: boolean; wal_thread?: WalThreadOptions | undefined },
+): Database {
   const writer = openConnection(path, { create: options.create, query_only: false });
   chmodSync(path, 0o600);
   const reader = openConnection(path, { create: false, query_only: true });
-  return new GroupCommitDatabase(writer, reader);
+  return new GroupCommitDatabase(path, { writer, reader }, options.wal_thread);
 }
 
 class GroupCommitDatabase implements Database {
@@ -126,11 +142,19 @@ class GroupCommitDatabase implements Database {
   #is_scheduled = false;
   #is_failing = false;
   #is_closed = false;
+  #is_lost = false;
   #has_written = false;
+  readonly #wal_sync: WalSync | null;
+  readonly #onLost: (error: unknown) => void;
+  /** The last commit is on its way to disk, and the next one waits for it. */
+  #syncing: Promise<void> | null = null;
 
-  constructor(writer: Sqlite, reader: Sqlite) {
+  constructor(path: string, connections: { writer: Sqlite; reader: Sqlite }, wal_thread?: WalThreadOptions) {
+    const { writer, reader } = connections;
     this.#writer = writer;
     this.#reader = reader;
+    this.#wal_sync = wal_thread ? new WalSync(path, writer, wal_thread) : null;
+    this.#onLost = wal_thread?.onLost ?? (() => {});
     this.#tx = drizzle({ client: writer });
     this.#steps = {
       begin: writer.query('BEGIN IMMEDIATE'),
@@ -172,7 +196,7 @@ class GroupCommitDatabase implements Database {
   }
 
   write<T>(change: (tx: Tx) => T, ..._refusal: unknown[]): Promise<T> {
-    if (this.#is_closed)
+    if (this.#is_closed || this.#is_lost)
       return Promise.reject(new AppError('unavailable', 'The server is stopping.', { retry_after_s: 5 }));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let value: { is: T } | undefined;
@@ -184,10 +208,7 @@ class GroupCommitDatabase implements Database {
       resolve: () => (value ? resolve(value.is) : reject(new Error('a change resolved before it ran'))),
       reject,
     });
-    if (!this.#is_scheduled) {
-      this.#is_scheduled = true;
-      setImmediate(() => this.#flush());
-    }
+    this.#scheduleFlush();
     return promise;
   }
 
@@ -208,13 +229,21 @@ class GroupCommitDatabase implements Database {
     return this.#is_failing;
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#is_closed = true;
+    if (this.#syncing) await this.#syncing;
+    if (this.#wal_sync) await this.#wal_sync.close();
     while (this.#queue.length > 0) this.#flush();
     this.#endSnapshot();
     this.#reader.close();
     this.#writer.close();
-    return Promise.resolve();
+  }
+
+  /** While a commit is on its way to disk, what comes gathers for the next one. */
+  #scheduleFlush(): void {
+    if (this.#is_scheduled || this.#syncing) return;
+    this.#is_scheduled = true;
+    setImmediate(() => this.#flush());
   }
 
   /**
@@ -224,7 +253,7 @@ class GroupCommitDatabase implements Database {
   #flush(): void {
     this.#is_scheduled = false;
     const waiting = this.#queue;
-    if (waiting.length === 0) return;
+    if (waiting.length === 0 || this.#syncing) return;
     this.#queue = [];
     const group: QueuedChange[] = [];
     const done: QueuedChange[] = [];
@@ -253,16 +282,40 @@ class GroupCommitDatabase implements Database {
       for (const change of waiting) change.reject(reason);
       return;
     }
-    if (group.length < waiting.length) this.#requeue(waiting.slice(group.length));
-    for (const { change, error } of refused) change.reject(explain(error));
-    for (const change of done) change.resolve(undefined);
+    const settle = (): void => {
+      for (const { change, error } of refused) change.reject(explain(error));
+      for (const change of done) change.resolve(undefined);
+    };
+    const on_its_way = this.#wal_sync?.afterCommit() ?? null;
+    if (on_its_way) this.#syncing = this.#settleOnDisk(on_its_way, group, settle);
+    this.#queue = [...waiting.slice(group.length), ...this.#queue];
+    if (!on_its_way) settle();
+    if (this.#queue.length > 0) this.#scheduleFlush();
   }
 
-  #requeue(changes: QueuedChange[]): void {
-    this.#queue = [...changes, ...this.#queue];
-    if (this.#is_scheduled) return;
-    this.#is_scheduled = true;
-    setImmediate(() => this.#flush());
+  /** Tells the callers of a commit once it is on disk. Never rejects. */
+  async #settleOnDisk(
+    on_its_way: Promise<void>,
+    group: readonly QueuedChange[],
+    settle: () => void,
+  ): Promise<void> {
+    try {
+      await on_its_way;
+      settle();
+    } catch (error) {
+      this.#is_failing = true;
+      this.#is_lost = true;
+      const reason = new AppError(
+        'unavailable',
+        'The disk of the server is failing: whether this was stored is unknown. Look before you try again.',
+        { retry_after_s: DISK_RETRY_AFTER_S, cause: error },
+      );
+      for (const change of [...group, ...this.#queue.splice(0)]) change.reject(reason);
+      this.#onLost(error);
+    } finally {
+      this.#syncing = null;
+      if (this.#queue.length > 0) this.#scheduleFlush();
+    }
   }
 
   /** Null when the change stands, else why it was undone. Throws when SQLite gave up the whole transaction. */

@@ -2,11 +2,29 @@
  * Which thread goes first when there are more than processors: the event loop's, which answers requests. Signing and
  * sending mail can keep every processor busy, and without this a request would wait for its time slice behind them.
  */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 
 /** Steps of niceness by which the other threads stand back; only felt while the processors are all busy. */
 const NICENESS = 10;
+
+/** Threads that requests wait for as they do for the event loop. */
+const exempt = new Set<number>();
+
+/** The system's number of the thread that asks; null where that is not to be had. */
+export function ownThread(): number | null {
+  try {
+    return Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+  } catch {
+    return null;
+  }
+}
+
+/** Has a thread never stand back. Call what comes back once it has ended, as its number may then be another's. */
+export function exemptThread(thread: number): () => void {
+  exempt.add(thread);
+  return () => exempt.delete(thread);
+}
 
 /**
  * Has every other thread that runs now stand back behind the event loop's. Does nothing where threads have no priority
@@ -19,7 +37,8 @@ export function yieldToEventLoop(): void {
     for (const name of readdirSync('/proc/self/task')) {
       const thread = Number(name);
       // The main thread has the process's own id.
-      if (thread !== process.pid && getPriority(thread) < wanted) setPriority(thread, wanted);
+      if (thread !== process.pid && !exempt.has(thread) && getPriority(thread) < wanted)
+        setPriority(thread, wanted);
     }
   } catch {
     // A sandbox may forbid it, and a thread may end meanwhile: mail is sent all the same.

@@ -1,7 +1,16 @@
 /** The compiled server as an operator meets it: first start, restart, stop, and what makes it refuse to start. */
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { makeTempDir } from '../temp.ts';
@@ -75,6 +84,43 @@ describe('the command line beside a running server', () => {
       expect((await satchel(['key', 'activate', '1', '--data-dir', dir])).exit).toBe(0);
       expect(await status()).toBe(200);
       await server.end('SIGTERM');
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('much to write', () => {
+  test.if(process.platform === 'linux')(
+    'is flushed to disk by another thread, and all there after a stop',
+    async () => {
+      const dir = makeTempDir();
+      const server = await startServer(dir, { SATCHEL_UPLOADS_PER_MINUTE: '1000000' });
+      const key = await makeKey(dir);
+      const openLogs = () =>
+        readdirSync(`/proc/${server.pid}/fd`).filter((fd) => {
+          try {
+            return readlinkSync(`/proc/${server.pid}/fd/${fd}`).endsWith('satchel.db-wal');
+          } catch {
+            return false;
+          }
+        }).length;
+      const before = openLogs();
+      const ids: string[] = [];
+      // The thread has the log open as well, once by itself and once through SQLite.
+      while (openLogs() < before + 2) {
+        const stored = await Promise.all(
+          Array.from({ length: 8 }, (_, n) => upload(server.url, key, `${n}`)),
+        );
+        ids.push(...stored.map((file) => String(file?.public_id)));
+      }
+      expect(await server.end('SIGTERM')).toBe(0);
+      const db = new Database(join(dir, 'satchel.db'), { readonly: true });
+      const rows = db
+        .query('SELECT public_id FROM objects')
+        .values()
+        .map(([id]) => id);
+      db.close();
+      expect(rows.toSorted()).toEqual(ids.toSorted());
     },
     TIMEOUT_MS,
   );

@@ -1,0 +1,117 @@
+/**
+ * How a commit gets to disk. While little is written it waits there itself (`synchronous = FULL`). Once much is, it only
+ * hands its pages to the kernel (`NORMAL`), and another thread flushes them before anybody is told: the same promise, but
+ * the event loop answers requests meanwhile, however slow the disk.
+ */
+import type { Database as Sqlite } from 'bun:sqlite';
+import {
+  WAL_CHECKPOINT_FALLBACK_FRAMES,
+  WAL_CHECKPOINT_FRAMES,
+  WAL_THREAD_FROM_COMMITS,
+  WAL_THREAD_IDLE_STOP_MS,
+} from '../limits.ts';
+import { monotonicMs } from './clock.ts';
+import { startWalThread, syncWal, type WalThread, WalThreadGone } from './wal-thread.ts';
+
+/** The defaults are for tests to change. */
+export interface WalSyncOptions {
+  /** Commits a second from which on the thread is worth it. */
+  from_commits?: number;
+  idle_stop_ms?: number;
+  startThread?: (database_path: string) => Promise<WalThread>;
+}
+
+export class WalSync {
+  readonly #path: string;
+  readonly #writer: Sqlite;
+  readonly #options: WalSyncOptions;
+  #thread: WalThread | null = null;
+  #starting: Promise<void> | null = null;
+  #idle_timer: Timer | null = null;
+  #is_idle = false;
+  #is_closed = false;
+  /** Of the second that began then. */
+  #commits = 0;
+  #counted_from_ms = Number.NEGATIVE_INFINITY;
+
+  /** `writer` is in WAL mode, with `synchronous = FULL`. */
+  constructor(database_path: string, writer: Sqlite, options: WalSyncOptions) {
+    this.#path = database_path;
+    this.#writer = writer;
+    this.#options = options;
+  }
+
+  /**
+   * Call it after each commit. Null when that is on disk, else what resolves once it is; until then the writer must not
+   * begin another. Rejects with WalSyncError.
+   */
+  afterCommit(): Promise<void> | null {
+    if (this.#thread) {
+      this.#is_idle = false;
+      return this.#sync(this.#thread);
+    }
+    if (this.#isMuchWritten() && !this.#starting && !this.#is_closed) this.#starting = this.#start();
+    return null;
+  }
+
+  /** Every later commit waits for the disk by itself again. Call it while nothing is being synced. */
+  async close(): Promise<void> {
+    this.#is_closed = true;
+    await this.#starting;
+    await this.#leaveThread();
+  }
+
+  async #sync(thread: WalThread): Promise<void> {
+    try {
+      await thread.sync();
+    } catch (error) {
+      if (!(error instanceof WalThreadGone)) throw error;
+      await this.#leaveThread();
+      syncWal(this.#path);
+    }
+  }
+
+  #isMuchWritten(): boolean {
+    const now_ms = monotonicMs();
+    if (now_ms - this.#counted_from_ms >= 1_000) {
+      this.#counted_from_ms = now_ms;
+      this.#commits = 0;
+    }
+    this.#commits += 1;
+    return this.#commits >= (this.#options.from_commits ?? WAL_THREAD_FROM_COMMITS);
+  }
+
+  async #start(): Promise<void> {
+    try {
+      this.#thread = await (this.#options.startThread ?? startWalThread)(this.#path);
+      // Never within a transaction, where this would do nothing: those end in the turn in which they begin.
+      this.#writer.run('PRAGMA synchronous = NORMAL');
+      this.#writer.run(`PRAGMA wal_autocheckpoint = ${WAL_CHECKPOINT_FALLBACK_FRAMES}`);
+      this.#watchIdleness();
+    } catch {
+      // No memory for a thread, say: commits go on waiting for the disk themselves.
+    } finally {
+      this.#starting = null;
+    }
+  }
+
+  #watchIdleness(): void {
+    this.#is_idle = true;
+    const idle_stop_ms = this.#options.idle_stop_ms ?? WAL_THREAD_IDLE_STOP_MS;
+    this.#idle_timer = setTimeout(() => {
+      if (this.#is_idle) void this.#leaveThread();
+      else this.#watchIdleness();
+    }, idle_stop_ms);
+    this.#idle_timer.unref();
+  }
+
+  async #leaveThread(): Promise<void> {
+    const thread = this.#thread;
+    if (!thread) return;
+    this.#thread = null;
+    if (this.#idle_timer) clearTimeout(this.#idle_timer);
+    this.#writer.run('PRAGMA synchronous = FULL');
+    this.#writer.run(`PRAGMA wal_autocheckpoint = ${WAL_CHECKPOINT_FRAMES}`);
+    await thread.close();
+  }
+}
