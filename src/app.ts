@@ -207,6 +207,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     authenticateKey: (credentials) => services.keys.authenticate(credentials),
     authenticateToken: (authorization, ip) => services.tokens.authenticate(authorization, ip),
     clientIp: createClientIpReader(config.trusted_proxies),
+    settled: () => deps.database.settled(),
   });
   let wake_file: { close(): void } | null = null;
   let swept: Promise<unknown> = Promise.resolve();

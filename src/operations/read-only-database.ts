@@ -10,6 +10,7 @@ export function openReadOnly(path: string): Database {
   return {
     read: drizzle({ client: sqlite }),
     write: () => Promise.reject(new AppError('internal', 'A health check changes nothing.')),
+    settled: () => null,
     dataVersion: () => 0,
     hasWritten: () => false,
     isFailing: () => false,

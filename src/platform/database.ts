@@ -15,8 +15,9 @@ type AsynchronousChange = 'a change must be synchronous';
 
 export interface Database {
   /**
-   * Committed state; refuses changes. All that is read in one turn of the event loop is read from one snapshot, which
-   * this connection's own commits end: taking and releasing SQLite's locks costs more than most reads.
+   * Committed state, the latest of which may still be on its way to disk (`settled`); refuses changes. All that is read in
+   * one turn of the event loop is read from one snapshot, which this connection's own commits end: taking and releasing
+   * SQLite's locks costs more than most reads.
    */
   readonly read: Tx;
   /**
@@ -29,6 +30,8 @@ export interface Database {
     change: (tx: Tx) => T,
     ...refusal: [T] extends [never] ? [] : T extends PromiseLike<unknown> ? [AsynchronousChange] : []
   ): Promise<T>;
+  /** Null when all that `read` shows is on disk, else what resolves once it is. */
+  settled(): Promise<void> | null;
   /** Of what `read` shows: another number whenever this process or another has committed anything. */
   dataVersion(): number;
   /** Whether this connection has committed anything; a command then wakes the server. */
@@ -219,6 +222,10 @@ class GroupCommitDatabase implements Database {
       this.#data_version = typeof value === 'number' ? value : 0;
     }
     return this.#data_version;
+  }
+
+  settled(): Promise<void> | null {
+    return this.#syncing;
   }
 
   hasWritten(): boolean {

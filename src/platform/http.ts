@@ -46,6 +46,8 @@ export interface HttpDeps {
   /** Throws one of the five 401s; see the tokens capability. */
   authenticateToken(authorization: string | null, ip: string | null): TokenCaller;
   clientIp(peer: string | null, forwarded_for: string | null): string | null;
+  /** Null when all that a handler may have read is on disk, else what resolves once it is. */
+  settled(): Promise<void> | null;
 }
 
 /** What a handler knows of its request besides its own inputs. */
@@ -312,6 +314,9 @@ export async function answer(route: Route, ctx: RequestContext, deps: HttpDeps):
   let response: Response;
   try {
     response = toResponse(route, await route.run(ctx, deps, trace), ctx);
+    // "It is so already" is an acknowledgement too, and may rest on what another request has only just committed.
+    const settled = route.method === 'GET' ? null : deps.settled();
+    if (settled) await settled;
   } catch (error) {
     ctx.closeWhenIdle();
     response = failureResponse(route.family, error, ctx, deps.logger);

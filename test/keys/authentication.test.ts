@@ -240,6 +240,7 @@ describe('through HTTP', () => {
       authenticateKey: (credentials) => keys.authenticate(credentials),
       authenticateToken: (authorization, ip) => tokens.authenticate(authorization, ip),
       clientIp: createClientIpReader([]),
+      settled: () => null,
     });
   });
 

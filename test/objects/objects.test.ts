@@ -254,6 +254,7 @@ test('an upload may take its time; once it is answered, its connection may not i
         throw new Error('an upload asks for no token');
       },
       clientIp: () => null,
+      settled: () => null,
     });
     return [status, ...timeouts];
   };

@@ -56,7 +56,10 @@ const deps: HttpDeps = {
     return tokenCaller;
   },
   clientIp: createClientIpReader([]),
+  settled: () => on_its_way,
 };
+/** A commit that is not on disk yet. */
+let on_its_way: Promise<void> | null = null;
 
 const base = { tag: 'Test', summary: 'test' };
 const routes = [
@@ -170,6 +173,23 @@ afterAll(() => server.stop());
 async function json(response: Response): Promise<Record<string, unknown>> {
   return (await response.json()) as Record<string, unknown>;
 }
+
+test('an answer to a change waits for what it may have read to be on disk, one to a GET does not', async () => {
+  const commit = Promise.withResolvers<void>();
+  on_its_way = commit.promise;
+  let is_answered = false;
+  const change = fetch(url('/api/v1/things/1'), { method: 'POST', headers: good(40), body: '{"name":"a"}' });
+  const answered = change.then(() => {
+    is_answered = true;
+  });
+  for (let n = 0; n < 5; n += 1)
+    expect((await fetch(url('/api/v1/wrapped'), { headers: good(41) })).status).toBe(200);
+  expect(is_answered).toBe(false);
+  commit.resolve();
+  await answered;
+  expect((await change).status).toBe(201);
+  on_its_way = null;
+});
 
 describe('envelopes', () => {
   test('a list of the data plane has success, message, data and the 14 meta keys', async () => {
