@@ -42,7 +42,7 @@ function conditionOf(filter: EmailFilter): SQL | undefined {
   return and(
     eq(emails.project_id, filter.project_id),
     filter.status === undefined ? undefined : eq(emails.status, filter.status),
-    filter.to === undefined ? undefined : eq(emails.to_email, filter.to),
+    filter.to === undefined ? undefined : sql`${emails.to_email} = ${filter.to} COLLATE NOCASE`,
     filter.template === undefined ? undefined : eq(emails.template, filter.template),
     filter.from_ms === undefined ? undefined : gte(emails.id, firstIdOf(filter.from_ms)),
     filter.from_ms === undefined ? undefined : gte(emails.created_at, filter.from_ms),

@@ -245,7 +245,10 @@ function checkFailedEmails(sqlite: Sqlite, now_ms: number): Finding {
     check,
     status: 'warning',
     message: `${count} failed in the last 24 hours${all_but}. Look at one with: satchel email why ID`,
-    remedy: `satchel email retry --failed --since ${toIso(since_ms)}`,
+    remedy:
+      left_out === count
+        ? 'satchel email retry ID'
+        : `satchel email retry --failed --since ${toIso(since_ms)}`,
   };
 }
 

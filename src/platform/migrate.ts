@@ -7,6 +7,7 @@ import keys_and_tokens from './migrations/0002_keys_and_tokens.sql' with { type:
 import objects from './migrations/0003_objects.sql' with { type: 'text' };
 import mail from './migrations/0004_mail.sql' with { type: 'text' };
 import vault_and_providers from './migrations/0005_vault_and_providers.sql' with { type: 'text' };
+import recipients from './migrations/0006_recipients.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -21,6 +22,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: 'objects', sql: objects },
   { version: 4, name: 'mail', sql: mail },
   { version: 5, name: 'vault_and_providers', sql: vault_and_providers },
+  { version: 6, name: 'recipients', sql: recipients },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

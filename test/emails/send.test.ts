@@ -338,6 +338,7 @@ describe('the log', () => {
     expect(await ids('status=scheduled')).toEqual([third.body.id]);
     expect(await ids('status=sent')).toEqual([second.body.id, first.body.id]);
     expect(await ids('to=bob@example.org')).toEqual([second.body.id]);
+    expect(await ids('to=Bob@Example.ORG')).toEqual([second.body.id]);
     expect(await ids('template=none')).toEqual([]);
     expect(await ids(`date_from=${middle}`)).toEqual([third.body.id, second.body.id]);
     expect(await ids(`date_to=${middle}`)).toEqual([first.body.id]);

@@ -354,6 +354,28 @@ test('mail that failed, relays that rest, limits that are used up and domains wi
   );
 }, 30_000);
 
+test('where a retry of all failed emails would leave out every one, it is named one by one', async () => {
+  const { data_dir } = await startShop();
+  const now_ms = Date.now();
+  sql(
+    data_dir,
+    `INSERT INTO emails (id, project_id, status, source, from_email, domain, to_email, subject, message_id, created_at,
+       failed_at, quota_day)
+     VALUES ('0', 1, 'failed', 'api', 'a@shop.test', 'shop.test', 'b@c.test', 's', 'm', ${now_ms}, ${now_ms}, '2030-01-01')`,
+  );
+  sql(
+    data_dir,
+    `INSERT INTO email_attempts (email_id, attempt, mailbox, choice, started_at, outcome, smtp_code)
+     VALUES ('0', 1, 'a', 'c', 1, 'refused', 554)`,
+  );
+  const { bad } = await doctor(data_dir);
+  expect(bad).toContainEqual(
+    expect.stringMatching(
+      /^warning failed emails: 1 failed .*, 1 of them refused .* -> satchel email retry ID$/,
+    ),
+  );
+});
+
 test('a domain whose records are in place is ok', async () => {
   const { app, data_dir } = await startShop();
   const { records } = await app.services.sending_domains.add(actor, { name: 'mail.test', is_trusted: true });
