@@ -139,7 +139,7 @@ export const BLOB_THREAD_IDLE_STOP_MS = 30_000;
 /** Chunks from this size on are written from where they are; smaller ones are copied together first. */
 export const BLOB_KEPT_CHUNK_BYTES = 4 * 1024;
 /** A large upload is flushed in the background each time this much is written, so that its end is quick. */
-export const BLOB_SYNC_EVERY_BYTES = 16 * 1024 * 1024;
+export const BLOB_SYNC_EVERY_BYTES = 8 * 1024 * 1024;
 /** A sweep asks for the rows of this many ids at once: SQLite takes far more parameters, and the event loop stays free. */
 export const BLOB_SWEEP_BATCH = 500;
 /** Small objects that are asked for again are sent from memory: icons and avatars fit many times over. */
