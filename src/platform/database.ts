@@ -85,8 +85,8 @@ function isDiskFailure(error: unknown): boolean {
   return DISK_FAILURES.some((failure) => code.startsWith(failure));
 }
 
-/** What SQLite's own failures mean to a caller; anything else is passed on as it is. */
-function explain(error: unknown): unknown {
+/** What SQLite's own failures mean to a caller, of a read too; anything else is passed on as it is. */
+export function explainFailure(error: unknown): unknown {
   if (isDiskFailure(error)) {
     return new AppError(
       'unavailable',
@@ -285,12 +285,12 @@ class GroupCommitDatabase implements Database {
     } catch (error) {
       this.#is_failing = isDiskFailure(error);
       if (this.#writer.inTransaction) this.#writer.run('ROLLBACK');
-      const reason = explain(error);
+      const reason = explainFailure(error);
       for (const change of waiting) change.reject(reason);
       return;
     }
     const settle = (): void => {
-      for (const { change, error } of refused) change.reject(explain(error));
+      for (const { change, error } of refused) change.reject(explainFailure(error));
       for (const change of done) change.resolve(undefined);
     };
     const on_its_way = this.#wal_sync?.afterCommit() ?? null;

@@ -16,6 +16,7 @@ import {
 } from './auth.ts';
 import { type Clock, monotonicMs } from './clock.ts';
 import { setCorsHeaders } from './cors.ts';
+import { explainFailure } from './database.ts';
 import { type Family, failureBody, successBody } from './envelopes.ts';
 import { parseJsonObject, readBody } from './http-body.ts';
 import { newId } from './ids.ts';
@@ -353,8 +354,11 @@ function toResponse(route: Route, result: unknown, ctx: RequestContext): Respons
 
 /** The response to a failure in the envelope of its plane; what is no AppError is logged with the request's id. */
 function failureResponse(family: Family, thrown: unknown, ctx: RequestContext, logger: Logger): Response {
+  const explained = explainFailure(thrown);
   const error =
-    thrown instanceof AppError ? thrown : new AppError('internal', messageOf(thrown), { cause: thrown });
+    explained instanceof AppError
+      ? explained
+      : new AppError('internal', messageOf(thrown), { cause: thrown });
   if (error.kind === 'internal') {
     logger.error('request failed', {
       request_id: ctx.request_id,

@@ -1,3 +1,4 @@
+import { Database as Sqlite } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { loadConfig } from '../../src/config.ts';
@@ -111,6 +112,18 @@ const routes = [
     needs: ['read'],
     handle: () => {
       throw new Error('hunter2 leaked');
+    },
+  }),
+  dataRoute({
+    ...base,
+    method: 'GET',
+    path: '/bad-disk',
+    needs: ['read'],
+    handle: () => {
+      // As on a file system that went read-only because its disk fails.
+      const sqlite = new Sqlite(':memory:');
+      sqlite.run('PRAGMA query_only = ON');
+      return sqlite.run('CREATE TABLE a (b)');
     },
   }),
   dataRoute({
@@ -279,6 +292,13 @@ describe('envelopes', () => {
     expect(await json(denied)).toMatchObject({
       error: { code: 'TOKEN_PERMISSION_DENIED', details: { required_scope: 'can_read_vault' } },
     });
+  });
+
+  test('a disk that fails under a read is 503 with Retry-After, and in the log', async () => {
+    const response = await fetch(url('/api/v1/bad-disk'), { headers: good(42) });
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '30']);
+    expect(await json(response)).toMatchObject({ success: false, message: expect.stringContaining('disk') });
+    expect(lines.some((line) => line.includes('/api/v1/bad-disk') && line.includes('request not served'))).toBe(true);
   });
 
   test('what breaks inside is 500 without its message, and in the log once with the request id', async () => {
