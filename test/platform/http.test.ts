@@ -298,7 +298,9 @@ describe('envelopes', () => {
     const response = await fetch(url('/api/v1/bad-disk'), { headers: good(42) });
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '30']);
     expect(await json(response)).toMatchObject({ success: false, message: expect.stringContaining('disk') });
-    expect(lines.some((line) => line.includes('/api/v1/bad-disk') && line.includes('request not served'))).toBe(true);
+    expect(
+      lines.some((line) => line.includes('/api/v1/bad-disk') && line.includes('request not served')),
+    ).toBe(true);
   });
 
   test('what breaks inside is 500 without its message, and in the log once with the request id', async () => {
