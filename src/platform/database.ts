@@ -267,6 +267,7 @@ class GroupCommitDatabase implements Database {
     const refused: { change: QueuedChange; error: unknown }[] = [];
     // A snapshot would keep the commit from moving the log into the database file.
     this.#endSnapshot();
+    let commit_ms = 0;
     try {
       this.#steps.begin.run();
       const ends_ms = monotonicMs() + WRITE_SLICE_MS;
@@ -277,7 +278,9 @@ class GroupCommitDatabase implements Database {
         if (error === null) done.push(change);
         else refused.push({ change, error: error.reason });
       }
+      const commit_from_ms = monotonicMs();
       this.#steps.commit.run();
+      commit_ms = monotonicMs() - commit_from_ms;
       this.#has_written = true;
       this.#is_failing = false;
       // What a change read outside its transaction is from before the commit.
@@ -293,7 +296,7 @@ class GroupCommitDatabase implements Database {
       for (const { change, error } of refused) change.reject(explainFailure(error));
       for (const change of done) change.resolve(undefined);
     };
-    const on_its_way = this.#wal_sync?.afterCommit() ?? null;
+    const on_its_way = this.#wal_sync?.afterCommit(commit_ms) ?? null;
     if (on_its_way) this.#syncing = this.#settleOnDisk(on_its_way, group, settle);
     this.#queue = [...waiting.slice(group.length), ...this.#queue];
     if (!on_its_way) settle();

@@ -1,14 +1,16 @@
 /**
- * How a commit gets to disk. While little is written it waits there itself (`synchronous = FULL`). Once much is, it only
- * hands its pages to the kernel (`NORMAL`), and another thread flushes them before anybody is told: the same promise, but
- * the event loop answers requests meanwhile, however slow the disk.
+ * How a commit gets to disk. While little is written it waits there itself (`synchronous = FULL`). Once commits are many or
+ * slow, one only hands its pages to the kernel (`NORMAL`), and another thread flushes them before anybody is told: the same
+ * promise, but the event loop answers requests meanwhile, however slow the disk.
  */
 import type { Database as Sqlite } from 'bun:sqlite';
 import {
   WAL_CHECKPOINT_FALLBACK_FRAMES,
   WAL_CHECKPOINT_FRAMES,
   WAL_THREAD_FROM_COMMITS,
+  WAL_THREAD_FROM_WAIT_MS,
   WAL_THREAD_IDLE_STOP_MS,
+  WAL_THREAD_RETRY_MS,
 } from '../limits.ts';
 import { monotonicMs } from './clock.ts';
 import { startWalThread, syncWal, type WalThread, WalThreadGone } from './wal-thread.ts';
@@ -17,6 +19,8 @@ import { startWalThread, syncWal, type WalThread, WalThreadGone } from './wal-th
 export interface WalSyncOptions {
   /** Commits a second from which on the thread is worth it. */
   from_commits?: number;
+  /** Time spent in commits a second, likewise. */
+  from_wait_ms?: number;
   idle_stop_ms?: number;
   startThread?: (database_path: string) => Promise<WalThread>;
 }
@@ -32,7 +36,9 @@ export class WalSync {
   #is_closed = false;
   /** Of the second that began then. */
   #commits = 0;
+  #waited_ms = 0;
   #counted_from_ms = Number.NEGATIVE_INFINITY;
+  #retry_from_ms = Number.NEGATIVE_INFINITY;
 
   /** `writer` is in WAL mode, with `synchronous = FULL`. */
   constructor(database_path: string, writer: Sqlite, options: WalSyncOptions) {
@@ -42,15 +48,16 @@ export class WalSync {
   }
 
   /**
-   * Call it after each commit. Null when that is on disk, else what resolves once it is; until then the writer must not
-   * begin another. Rejects with WalSyncError.
+   * Call it after each commit, with the time that took. Null when it is on disk, else what resolves once it is; until then
+   * the writer must not begin another. Rejects with WalSyncError.
    */
-  afterCommit(): Promise<void> | null {
+  afterCommit(waited_ms: number): Promise<void> | null {
     if (this.#thread) {
       this.#is_idle = false;
       return this.#sync(this.#thread);
     }
-    if (this.#isMuchWritten() && !this.#starting && !this.#is_closed) this.#starting = this.#start();
+    if (this.#isWorthAThread(waited_ms) && !this.#starting && !this.#is_closed)
+      this.#starting = this.#start();
     return null;
   }
 
@@ -71,14 +78,18 @@ export class WalSync {
     }
   }
 
-  #isMuchWritten(): boolean {
+  #isWorthAThread(waited_ms: number): boolean {
     const now_ms = monotonicMs();
     if (now_ms - this.#counted_from_ms >= 1_000) {
       this.#counted_from_ms = now_ms;
       this.#commits = 0;
+      this.#waited_ms = 0;
     }
     this.#commits += 1;
-    return this.#commits >= (this.#options.from_commits ?? WAL_THREAD_FROM_COMMITS);
+    this.#waited_ms += waited_ms;
+    if (now_ms < this.#retry_from_ms) return false;
+    const { from_commits = WAL_THREAD_FROM_COMMITS, from_wait_ms = WAL_THREAD_FROM_WAIT_MS } = this.#options;
+    return this.#commits >= from_commits || this.#waited_ms >= from_wait_ms;
   }
 
   async #start(): Promise<void> {
@@ -89,7 +100,8 @@ export class WalSync {
       this.#writer.run(`PRAGMA wal_autocheckpoint = ${WAL_CHECKPOINT_FALLBACK_FRAMES}`);
       this.#watchIdleness();
     } catch {
-      // No memory for a thread, say: commits go on waiting for the disk themselves.
+      // No file descriptor left, say: commits go on waiting for the disk themselves.
+      this.#retry_from_ms = monotonicMs() + WAL_THREAD_RETRY_MS;
     } finally {
       this.#starting = null;
     }
