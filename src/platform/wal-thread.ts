@@ -27,6 +27,9 @@ export interface WalThread {
   close(): Promise<void>;
 }
 
+/** More than a thread takes, as connections may come while it starts. */
+const THREAD_DESCRIPTORS = 32;
+
 /** How the thread is started; the build gives every worker a flat name beside the executable's code. */
 export type StartWorker = () => Worker;
 
@@ -50,11 +53,15 @@ export function syncWal(database_path: string): void {
   }
 }
 
-/** Starts the thread for a database that has a log already. Rejects when the thread can't open it. */
+/**
+ * Starts the thread for a database that has a log already. Rejects when the thread can't open it, or while the process has
+ * few file descriptors left.
+ */
 export async function startWalThread(
   database_path: string,
   startWorker: StartWorker = startWalWorker,
 ): Promise<WalThread> {
+  requireDescriptors(database_path);
   const thread = new WorkerWalThread(startWorker());
   try {
     await thread.open(database_path);
@@ -62,6 +69,17 @@ export async function startWalThread(
   } catch (error) {
     await thread.close();
     throw error;
+  }
+}
+
+/** Throws unless there are file descriptors for one more thread: without, Bun ends the whole process. */
+function requireDescriptors(database_path: string): void {
+  const taken: number[] = [];
+  try {
+    // Of the log, in which SQLite holds no locks: closing a descriptor of the other files would let go of them.
+    while (taken.length < THREAD_DESCRIPTORS) taken.push(openSync(walPathOf(database_path), 'r'));
+  } finally {
+    for (const fd of taken) closeSync(fd);
   }
 }
 

@@ -126,6 +126,53 @@ describe('much to write', () => {
   );
 });
 
+describe('more connections than file descriptors', () => {
+  test.if(process.platform === 'linux')(
+    'leave those there are served, also where much is written',
+    async () => {
+      const dir = makeTempDir();
+      const server = await startServer(dir, {}, ['sh', '-c', 'ulimit -n 200; exec "$0" "$@"']);
+      const key = await makeKey(dir, 'write,email_template');
+      const port = Number(new URL(server.url).port);
+      let answers = '';
+      const kept = connect(port, '127.0.0.1', () => kept.write(createTemplate(key, 0)));
+      kept
+        .on('error', () => {})
+        .on('data', (bytes) => {
+          answers += bytes;
+        });
+      const answered = () => answers.split('HTTP/1.1 ').length - 1;
+      const isGone = () => kept.destroyed;
+      while (answered() < 1 && !isGone()) await Bun.sleep(1);
+      const others = Array.from({ length: 250 }, () => {
+        const other = connect(port, '127.0.0.1', () => other.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
+        return other.on('error', () => {});
+      });
+      while (readdirSync(`/proc/${server.pid}/fd`).length < 200) await Bun.sleep(5);
+      for (let n = 1; n <= 100 && !isGone(); n += 1) {
+        kept.write(createTemplate(key, n));
+        while (answered() <= n && !isGone()) await Bun.sleep(1);
+      }
+      expect(answers.split('HTTP/1.1 201').length - 1).toBe(101);
+      for (const connection of [kept, ...others]) connection.destroy();
+      expect(await server.end('SIGTERM')).toBe(0);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+/** The request as it goes over a connection, as fetch() would open new ones. */
+function createTemplate(key: string, n: number): string {
+  const body = JSON.stringify({
+    category: 'other',
+    slug: `t${n}`,
+    name: `t${n}`,
+    subject: 'Hello',
+    body_text: 'Hello',
+  });
+  return `POST /api/v1/emails/templates HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
 describe('stopping', () => {
   test(
     'SIGTERM and SIGINT end with 0 though idle and stalled clients hang on',
