@@ -22,13 +22,24 @@ export interface WalSyncOptions {
   /** Time spent in commits a second, likewise. */
   from_wait_ms?: number;
   idle_stop_ms?: number;
+  sqlite_version?: string;
   startThread?: (database_path: string) => Promise<WalThread>;
+}
+
+/**
+ * Whether two connections may commit and move the log at once, as the thread has them do all the time. Before 3.51.3 SQLite
+ * could then take what was not moved for moved and lose it (the "WAL-reset bug"). On macOS, Bun runs the system's SQLite.
+ */
+function isSafeBeside(sqlite_version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = sqlite_version.split('.').map(Number);
+  return major * 1_000_000 + minor * 1_000 + patch >= 3_051_003;
 }
 
 export class WalSync {
   readonly #path: string;
   readonly #writer: Sqlite;
   readonly #options: WalSyncOptions;
+  readonly #is_possible: boolean;
   #thread: WalThread | null = null;
   #starting: Promise<void> | null = null;
   #idle_timer: Timer | null = null;
@@ -45,6 +56,8 @@ export class WalSync {
     this.#path = database_path;
     this.#writer = writer;
     this.#options = options;
+    const { sqlite_version = String(writer.query('SELECT sqlite_version()').values()[0]?.[0]) } = options;
+    this.#is_possible = isSafeBeside(sqlite_version);
   }
 
   /**
@@ -87,7 +100,7 @@ export class WalSync {
     }
     this.#commits += 1;
     this.#waited_ms += waited_ms;
-    if (now_ms < this.#retry_from_ms) return false;
+    if (!this.#is_possible || now_ms < this.#retry_from_ms) return false;
     const { from_commits = WAL_THREAD_FROM_COMMITS, from_wait_ms = WAL_THREAD_FROM_WAIT_MS } = this.#options;
     return this.#commits >= from_commits || this.#waited_ms >= from_wait_ms;
   }
