@@ -1,6 +1,7 @@
 /** The main thread's side of writing and hashing large uploads on another one, started when needed and ended when idle. */
 import { AppError } from '../errors.ts';
 import { BLOB_THREAD_IDLE_STOP_MS } from '../limits.ts';
+import { requireThreadDescriptors } from './descriptors.ts';
 
 export type BlobRequest =
   | { op: 'append'; upload: number; fd: number; buffer: SharedArrayBuffer; size_bytes: number }
@@ -48,6 +49,7 @@ export class BlobThread {
     this.#options = options;
   }
 
+  /** Throws AppError `unavailable` while there is no thread and too few file descriptors for one. */
   start(): HashedFile {
     const upload = this.#next_upload++;
     const worker = this.#worker ?? this.#startWorker();
@@ -99,6 +101,7 @@ export class BlobThread {
   }
 
   #startWorker(): Worker {
+    requireThreadDescriptors();
     // The build gives every worker a flat name beside the executable's code, so this address holds there too.
     const start =
       this.#options.startWorker ?? (() => new Worker(new URL('./blob.worker.ts', import.meta.url)));

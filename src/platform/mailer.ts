@@ -1,6 +1,7 @@
 /** The main thread's side of sending mail: hands requests to the mailer worker, which it starts when needed and restarts when it dies. */
 import { AppError } from '../errors.ts';
 import * as limits from '../limits.ts';
+import { requireThreadDescriptors } from './descriptors.ts';
 import type {
   DeliveryOutcome,
   MailContent,
@@ -11,7 +12,7 @@ import type {
   SmtpRoute,
 } from './mail-types.ts';
 import { request_count } from './signing-gate.ts';
-import { interruptedOutcome } from './smtp-outcome.ts';
+import { interruptedOutcome, refusedOutcome } from './smtp-outcome.ts';
 import { yieldToEventLoop } from './thread-priority.ts';
 
 export interface Mailer {
@@ -89,6 +90,9 @@ class WorkerMailer implements Mailer {
       throw new Error(`the mailer worker answered a delivery with ${reply.op}`);
     } catch (error) {
       if (error instanceof Interrupted) return interruptedOutcome(error.message, error);
+      // No thread could be started, which says nothing of the mail or its relay, and may pass.
+      if (error instanceof AppError)
+        return refusedOutcome({ stage: 'compose', response: error.message, connection_trouble: false });
       throw error;
     }
   }
@@ -123,6 +127,7 @@ class WorkerMailer implements Mailer {
       return Promise.reject(new Interrupted('The mailer has stopped.', false));
     }
     return new Promise((resolve, reject) => {
+      if (!this.#worker) requireThreadDescriptors();
       const id = this.#next_id++;
       this.#pending.set(id, { resolve, abandon: (reason) => reject(new Interrupted(reason, true)) });
       this.#post({ ...request, id });

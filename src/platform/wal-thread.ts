@@ -3,6 +3,7 @@
  * database there: both wait for the disk, and on the event loop every request would wait with them.
  */
 import { closeSync, fdatasyncSync, openSync } from 'node:fs';
+import { requireThreadDescriptors } from './descriptors.ts';
 import { exemptThread } from './thread-priority.ts';
 
 export type WalRequest = { op: 'open'; path: string; wal_path: string } | { op: 'sync' } | { op: 'close' };
@@ -26,9 +27,6 @@ export interface WalThread {
   /** Lets go of the files and ends the thread; nothing can be synced any more. Never rejects. */
   close(): Promise<void>;
 }
-
-/** More than a thread takes, as connections may come while it starts. */
-const THREAD_DESCRIPTORS = 32;
 
 /** How the thread is started; the build gives every worker a flat name beside the executable's code. */
 export type StartWorker = () => Worker;
@@ -61,7 +59,7 @@ export async function startWalThread(
   database_path: string,
   startWorker: StartWorker = startWalWorker,
 ): Promise<WalThread> {
-  requireDescriptors(database_path);
+  requireThreadDescriptors();
   const thread = new WorkerWalThread(startWorker());
   try {
     await thread.open(database_path);
@@ -69,17 +67,6 @@ export async function startWalThread(
   } catch (error) {
     await thread.close();
     throw error;
-  }
-}
-
-/** Throws unless there are file descriptors for one more thread: without, Bun ends the whole process. */
-function requireDescriptors(database_path: string): void {
-  const taken: number[] = [];
-  try {
-    // Of the log, in which SQLite holds no locks: closing a descriptor of the other files would let go of them.
-    while (taken.length < THREAD_DESCRIPTORS) taken.push(openSync(walPathOf(database_path), 'r'));
-  } finally {
-    for (const fd of taken) closeSync(fd);
   }
 }
 
