@@ -16,6 +16,8 @@ export async function serve(config: Config): Promise<number> {
     clock,
     beforeOpening: () => lockDirectory(config.data_dir, process.pid),
     wal_thread: {
+      onTrouble: (error) =>
+        logger.warn('requests wait for the disk together with commits', { reason: messageOf(error) }),
       onLost: (error) => {
         logger.error(
           'the disk did not keep what was written: look at it (dmesg). This process ends, and the next one goes by what the disk holds',

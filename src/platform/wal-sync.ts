@@ -15,7 +15,7 @@ import {
 import { monotonicMs } from './clock.ts';
 import { startWalThread, syncWal, type WalThread, WalThreadGone } from './wal-thread.ts';
 
-/** The defaults are for tests to change. */
+/** The numbers and the start are for tests to change. */
 export interface WalSyncOptions {
   /** Commits a second from which on the thread is worth it. */
   from_commits?: number;
@@ -24,6 +24,8 @@ export interface WalSyncOptions {
   idle_stop_ms?: number;
   sqlite_version?: string;
   startThread?: (database_path: string) => Promise<WalThread>;
+  /** The thread could not be started, or has died: commits wait for the disk themselves, as before. */
+  onTrouble?(error: unknown): void;
 }
 
 /**
@@ -86,6 +88,7 @@ export class WalSync {
       await thread.sync();
     } catch (error) {
       if (!(error instanceof WalThreadGone)) throw error;
+      this.#options.onTrouble?.(error);
       await this.#leaveThread();
       syncWal(this.#path);
     }
@@ -112,8 +115,9 @@ export class WalSync {
       this.#writer.run('PRAGMA synchronous = NORMAL');
       this.#writer.run(`PRAGMA wal_autocheckpoint = ${WAL_CHECKPOINT_FALLBACK_FRAMES}`);
       this.#watchIdleness();
-    } catch {
+    } catch (error) {
       // No file descriptor left, say: commits go on waiting for the disk themselves.
+      this.#options.onTrouble?.(error);
       this.#retry_from_ms = monotonicMs() + WAL_THREAD_RETRY_MS;
     } finally {
       this.#starting = null;

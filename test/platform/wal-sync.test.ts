@@ -138,11 +138,13 @@ describe('a commit whose flush another thread waits for', () => {
   });
 
   test('is flushed here when the thread dies, as are all later ones', async () => {
-    const { database, thread, lost } = await openHeld();
+    const troubles: unknown[] = [];
+    const { database, thread, lost } = await openHeld({ onTrouble: (error) => troubles.push(error) });
     const change = database.write((tx) => put(tx, 'a'));
     await turns();
     thread.flushes[0]?.reject(new WalThreadGone('it died'));
     await change;
+    expect(troubles).toHaveLength(1);
     expect(thread.is_closed).toBe(true);
     expect(lost).toEqual([]);
     // It would go over to a thread again after this one.
@@ -176,7 +178,13 @@ describe('the thread', () => {
       starts += 1;
       return Promise.reject(new Error('no memory'));
     };
-    const { database } = open({ from_commits: 3, from_wait_ms: Number.POSITIVE_INFINITY, startThread });
+    const troubles: unknown[] = [];
+    const { database } = open({
+      from_commits: 3,
+      from_wait_ms: Number.POSITIVE_INFINITY,
+      startThread,
+      onTrouble: (error) => troubles.push(error),
+    });
     for (const name of ['a', 'b']) await database.write((tx) => put(tx, name));
     expect(starts).toBe(0);
     await database.write((tx) => put(tx, 'c'));
@@ -186,6 +194,7 @@ describe('the thread', () => {
       await database.write((tx) => put(tx, name));
     }
     expect(starts).toBe(1);
+    expect(troubles).toEqual([new Error('no memory')]);
     expect(await synchronous(database)).toBe(2);
     expect(namesIn(database)).toBe(6);
     await database.close();
