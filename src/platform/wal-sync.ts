@@ -13,7 +13,14 @@ import {
   WAL_THREAD_RETRY_MS,
 } from '../limits.ts';
 import { monotonicMs } from './clock.ts';
-import { startWalThread, syncWal, type WalThread, WalThreadGone } from './wal-thread.ts';
+import {
+  rewriteWal,
+  startWalThread,
+  syncWal,
+  WalSyncError,
+  type WalThread,
+  WalThreadGone,
+} from './wal-thread.ts';
 
 /** The numbers and the start are for tests to change. */
 export interface WalSyncOptions {
@@ -24,7 +31,7 @@ export interface WalSyncOptions {
   idle_stop_ms?: number;
   sqlite_version?: string;
   startThread?: (database_path: string) => Promise<WalThread>;
-  /** The thread could not be started, or has died: commits wait for the disk themselves, as before. */
+  /** The thread could not be started, has died or met a failing disk: commits wait for the disk themselves, as before. */
   onTrouble?(error: unknown): void;
 }
 
@@ -87,10 +94,33 @@ export class WalSync {
     try {
       await thread.sync();
     } catch (error) {
-      if (!(error instanceof WalThreadGone)) throw error;
       this.#options.onTrouble?.(error);
       await this.#leaveThread();
-      syncWal(this.#path);
+      if (error instanceof WalThreadGone) {
+        syncWal(this.#path);
+      } else {
+        this.#retry_from_ms = monotonicMs() + WAL_THREAD_RETRY_MS;
+        this.#rewriteLog();
+      }
+    }
+  }
+
+  /**
+   * Linux takes what a flush failed to write for written, and SQLite the commits in it for any others: the next to empty the
+   * log, of whatever process, would move them into the database, which a power cut could leave half done without a log on
+   * disk to mend it by. Written anew, the log is whole on disk, or the disk fails for good. Throws WalSyncError.
+   */
+  #rewriteLog(): void {
+    try {
+      // Keeps everybody from adding to the log or beginning it afresh.
+      this.#writer.run('BEGIN IMMEDIATE');
+      try {
+        rewriteWal(this.#path);
+      } finally {
+        this.#writer.run('ROLLBACK');
+      }
+    } catch (error) {
+      throw error instanceof WalSyncError ? error : new WalSyncError(String(error), { cause: error });
     }
   }
 

@@ -2,7 +2,7 @@
  * The main thread's side of flushing the database's log (WAL) to disk on another thread, and of moving the log into the
  * database there: both wait for the disk, and on the event loop every request would wait with them.
  */
-import { closeSync, fdatasyncSync, openSync } from 'node:fs';
+import { closeSync, fdatasyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { requireThreadDescriptors } from './descriptors.ts';
 import { exemptThread } from './thread-priority.ts';
 
@@ -28,6 +28,8 @@ export interface WalThread {
   close(): Promise<void>;
 }
 
+const REWRITE_BYTES = 1024 * 1024;
+
 /** How the thread is started; the build gives every worker a flat name beside the executable's code. */
 export type StartWorker = () => Worker;
 
@@ -39,9 +41,34 @@ function walPathOf(database_path: string): string {
 
 /** Flushes the log on this thread. Throws WalSyncError. */
 export function syncWal(database_path: string): void {
+  flushWal(database_path, () => {});
+}
+
+/**
+ * Writes the whole log anew, as the kernel shows it, and flushes that on this thread. After a flush that failed Linux takes
+ * what it could not write for written: every process goes on seeing it, and no later flush brings it to disk. The caller
+ * holds SQLite's lock for writing. Throws WalSyncError.
+ */
+export function rewriteWal(database_path: string): void {
+  flushWal(database_path, (fd) => {
+    const buffer = Buffer.alloc(REWRITE_BYTES);
+    let position = 0;
+    for (;;) {
+      const length = readSync(fd, buffer, 0, buffer.length, position);
+      if (length === 0) return;
+      for (let done = 0; done < length; ) {
+        done += writeSync(fd, buffer, done, length - done, position + done);
+      }
+      position += length;
+    }
+  });
+}
+
+function flushWal(database_path: string, prepare: (fd: number) => void): void {
   try {
     const fd = openSync(walPathOf(database_path), 'r+');
     try {
+      prepare(fd);
       fdatasyncSync(fd);
     } finally {
       closeSync(fd);

@@ -1,11 +1,20 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import {
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { type Database, openDatabase, type Tx, type WalThreadOptions } from '../../src/platform/database.ts';
 import { migrate } from '../../src/platform/migrate.ts';
 import { meta } from '../../src/platform/tables.ts';
 import { WalSync } from '../../src/platform/wal-sync.ts';
 import {
+  rewriteWal,
   startWalThread,
   WalSyncError,
   type WalThread,
@@ -120,18 +129,43 @@ describe('a commit whose flush another thread waits for', () => {
     await database.close();
   });
 
-  test('that the disk fails to keep is told to everybody, and nothing is taken on any more', async () => {
-    const { database, thread, lost } = await openHeld();
+  test('that the disk fails to keep is written anew, and kept after all', async () => {
+    const troubles: unknown[] = [];
+    const { database, path, thread, lost } = await openHeld({ onTrouble: (error) => troubles.push(error) });
+    const change = database.write((tx) => put(tx, 'a'));
+    await turns();
+    const wal_path = `${path}-wal`;
+    const before = readFileSync(wal_path);
+    utimesSync(wal_path, 1, 1);
+    thread.flushes[0]?.reject(new WalSyncError('EIO'));
+    await change;
+    expect(statSync(wal_path).mtimeMs).toBeGreaterThan(1_000);
+    expect(readFileSync(wal_path).equals(before)).toBe(true);
+    expect([troubles.length, lost.length, thread.is_closed]).toEqual([1, 0, true]);
+    expect(database.isFailing()).toBe(false);
+    // The lock for it is released, and commits wait for the disk themselves for a while.
+    const other = new Sqlite(path);
+    other.run("INSERT INTO meta (name, value) VALUES ('b', '1')");
+    other.close();
+    expect(await synchronous(database)).toBe(2);
+    await turns();
+    expect(await synchronous(database)).toBe(2);
+    expect(namesIn(database)).toBe(3);
+    await database.close();
+  });
+
+  test('that the disk fails to keep even so is told to everybody, and nothing is taken on any more', async () => {
+    const { database, path, thread, lost } = await openHeld();
     const change = database.write((tx) => put(tx, 'a'));
     await turns();
     const waiting = database.write((tx) => put(tx, 'b'));
-    const error = new WalSyncError('EIO');
-    thread.flushes[0]?.reject(error);
+    rmSync(`${path}-wal`);
+    thread.flushes[0]?.reject(new WalSyncError('EIO'));
     for (const end of await Promise.allSettled([change, waiting])) {
       expect(end).toMatchObject({ status: 'rejected', reason: { kind: 'unavailable', status: 503 } });
       expect(String(end.status === 'rejected' ? end.reason : '')).toContain('is unknown');
     }
-    expect(lost).toEqual([error]);
+    expect(lost).toEqual([expect.any(WalSyncError)]);
     expect(database.isFailing()).toBe(true);
     await expect(database.write((tx) => put(tx, 'c'))).rejects.toMatchObject({ kind: 'unavailable' });
     await database.close();
@@ -319,6 +353,20 @@ describe('the thread', () => {
     },
     30_000,
   );
+
+  test('writes a log of any length anew without changing it', async () => {
+    const { database, path } = open({ from_commits: Number.POSITIVE_INFINITY });
+    expect(() => rewriteWal(`${path}.nothing`)).toThrow(WalSyncError);
+    const value = 'x'.repeat(3_000);
+    await database.write((tx) => {
+      for (let n = 0; n < 700; n += 1) put(tx, `n${n}`, value);
+    });
+    const before = readFileSync(`${path}-wal`);
+    expect(before.length).toBeGreaterThan(2 * 1024 * 1024);
+    rewriteWal(path);
+    expect(readFileSync(`${path}-wal`).equals(before)).toBe(true);
+    await database.close();
+  });
 
   test('says that the log can not be flushed, and that it can not be opened', async () => {
     const nothing = `${makeTempDir()}/nothing.db`;
