@@ -59,7 +59,7 @@ export async function hashBody(chunks: AsyncIterable<Buffer> | Iterable<Buffer>)
 
 /**
  * The DKIM-Signature header, with its line break, for the given header block (one character a byte) and body hash.
- * RSA runs on the thread pool: it is by far the dearest part of a mail, and would else halve the throughput.
+ * RSA runs on the thread pool while that may: it is by far the dearest part of a mail, and would else halve the throughput.
  * Throws AppError `invalid` when the private key can't be read.
  */
 export async function signHeaders(
@@ -79,7 +79,11 @@ export async function signHeaders(
   ].join('\r\n');
   const signed = present.map((name) => `${name}:${relax(fields.get(name) ?? '')}\r\n`);
   signed.push(`dkim-signature:${relax(tags.slice('DKIM-Signature:'.length))}`);
-  const signature = await gate.pass(() => signOffThread(Buffer.from(signed.join(''), 'latin1'), key));
+  const data = Buffer.from(signed.join(''), 'latin1');
+  const signature = await gate.pass(
+    () => signOnPool(data, key),
+    () => sign('sha256', data, key).toString('base64'),
+  );
   return `${tags}${signature.replace(/.{72}(?=.)/g, '$&\r\n  ')}\r\n`;
 }
 
@@ -90,7 +94,7 @@ export function yieldToRequests(requests: RequestCount): void {
   gate = new SigningGate(requests);
 }
 
-function signOffThread(data: Buffer, key: KeyObject): Promise<string> {
+function signOnPool(data: Buffer, key: KeyObject): Promise<string> {
   return new Promise((resolve, reject) => {
     sign('sha256', data, key, (error, signature) => {
       if (error) reject(error);

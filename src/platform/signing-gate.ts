@@ -1,6 +1,6 @@
 /**
- * How many signatures are made at once. An RSA signature is half a millisecond of a processor, so a backlog of mail keeps
- * all of them busy; while requests come, one is left to the event loop, which else waits for its turn behind them.
+ * Where signatures are made, and how many at once. An RSA signature is half a millisecond of a processor, so a backlog of
+ * mail keeps all of them busy; while requests come, one is left to the event loop, which else waits for its turn behind them.
  */
 import { availableParallelism } from 'node:os';
 import { QUIET_AFTER_MS } from '../limits.ts';
@@ -28,6 +28,7 @@ export class SigningGate {
   readonly #monotonicMs: () => number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
+  #turn: Promise<void> = Promise.resolve();
   #seen = 0;
   #seen_ms = Number.NEGATIVE_INFINITY;
 
@@ -39,17 +40,30 @@ export class SigningGate {
     this.#seen = Atomics.load(requests, 0);
   }
 
-  /** Runs `sign` once there is room. */
-  async pass<T>(sign: () => Promise<T>): Promise<T> {
+  /**
+   * Signs on the thread pool once there is room, or where there never is any, on this thread: that of the mailer, which
+   * has a processor to itself besides the event loop's.
+   */
+  async pass<T>(signOnPool: () => Promise<T>, signHere: () => T): Promise<T> {
+    if (this.#limit() < 1) {
+      await this.#nextTurn();
+      return signHere();
+    }
     // Who lets a waiting one in counts it, so that no other takes its room meanwhile.
     if (this.#running < this.#limit()) this.#running += 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
-      return await sign();
+      return await signOnPool();
     } finally {
       this.#running -= 1;
       this.#admit();
     }
+  }
+
+  /** One signature a turn of the event loop: many in a row would hold up what goes over the connections meanwhile. */
+  #nextTurn(): Promise<void> {
+    this.#turn = this.#turn.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return this.#turn;
   }
 
   #admit(): void {
@@ -70,6 +84,6 @@ export class SigningGate {
     }
     // The thread pool has as many threads as there are processors; what waits in its own queue leaves no gaps between.
     if (now_ms - this.#seen_ms >= QUIET_AFTER_MS) return Number.POSITIVE_INFINITY;
-    return Math.max(1, this.#processors - 1);
+    return this.#processors - 2;
   }
 }

@@ -5,8 +5,8 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 
-/** Steps of niceness by which the other threads stand back; only felt while the processors are all busy. */
-const NICENESS = 10;
+/** The lowest priority (setpriority(2)); only felt while the processors are all busy. */
+const LAST = 19;
 
 /** Threads that requests wait for as they do for the event loop. */
 const exempt = new Set<number>();
@@ -33,12 +33,11 @@ export function exemptThread(thread: number): () => void {
 export function yieldToEventLoop(): void {
   if (process.platform !== 'linux') return;
   try {
-    const wanted = Math.min(19, getPriority(process.pid) + NICENESS);
     for (const name of readdirSync('/proc/self/task')) {
       const thread = Number(name);
       // The main thread has the process's own id.
-      if (thread !== process.pid && !exempt.has(thread) && getPriority(thread) < wanted)
-        setPriority(thread, wanted);
+      if (thread !== process.pid && !exempt.has(thread) && getPriority(thread) < LAST)
+        setPriority(thread, LAST);
     }
   } catch {
     // A sandbox may forbid it, and a thread may end meanwhile: mail is sent all the same.
