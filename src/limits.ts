@@ -235,8 +235,8 @@ export const MAX_USER_AGENT_CHARS = 500;
 /** Rows that `email captured` lists. */
 export const CAPTURED_LIST_ROWS = 100;
 
-/** When threads that mail has started are told to stand back: once it works, and once its helpers do. */
-export const MAILER_PRIORITY_AFTER_MS: readonly number[] = [100, 2_000];
+/** How often threads are told to stand back while there is mail: those of the compiler come and go. */
+export const MAILER_PRIORITY_EVERY_MS = 500;
 /** Without a request for so long, signatures of mail may use every processor. */
 export const QUIET_AFTER_MS = 1_000;
 

@@ -76,6 +76,7 @@ class WorkerMailer implements Mailer {
   #next_id = 1;
   #outbox: MailerRequest[] = [];
   #idle_timer: Timer | null = null;
+  #priority_timer: Timer | null = null;
   #is_stopping = false;
   #onStopped: (() => void) | null = null;
 
@@ -154,7 +155,8 @@ class WorkerMailer implements Mailer {
     const deadlines = { ...DEADLINES, ...this.#options.deadlines };
     this.#outbox = [{ op: 'configure', deadlines, requests: request_count }];
     queueMicrotask(() => worker.postMessage(this.#outbox.splice(0)));
-    for (const after_ms of limits.MAILER_PRIORITY_AFTER_MS) setTimeout(yieldToEventLoop, after_ms).unref();
+    this.#priority_timer = setInterval(yieldToEventLoop, limits.MAILER_PRIORITY_EVERY_MS);
+    this.#priority_timer.unref();
     return worker;
   }
 
@@ -182,6 +184,7 @@ class WorkerMailer implements Mailer {
   #endWorker(reason: string): void {
     const worker = this.#worker;
     this.#worker = null;
+    if (this.#priority_timer) clearInterval(this.#priority_timer);
     this.#outbox = [];
     worker?.terminate();
     const abandoned = [...this.#pending.values()];
