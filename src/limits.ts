@@ -142,7 +142,7 @@ export const MAX_FREE_BLOB_BUFFERS = 4;
 export const BLOB_THREAD_IDLE_STOP_MS = 30_000;
 /** Chunks from this size on are written from where they are; smaller ones are copied together first. */
 export const BLOB_KEPT_CHUNK_BYTES = 4 * 1024;
-/** A large upload is flushed in the background each time this much is written, so that its end is quick. */
+/** A large upload is flushed in the background each time this much is written, so that its end is quick; its chunks are forgotten then. */
 export const BLOB_SYNC_EVERY_BYTES = 8 * 1024 * 1024;
 /** A sweep asks for the rows of this many ids at once: SQLite takes far more parameters, and the event loop stays free. */
 export const BLOB_SWEEP_BATCH = 500;

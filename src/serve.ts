@@ -20,7 +20,7 @@ export async function serve(config: Config): Promise<number> {
         logger.warn('requests wait for the disk together with commits', { reason: messageOf(error) }),
       onLost: (error) => {
         logger.error(
-          'the disk did not keep what was written: look at it (dmesg). This process ends, and the next one goes by what the disk holds',
+          'the disk did not keep what was written: look at it (dmesg). This process ends, and the next one goes by what it finds',
           { error: messageOf(error) },
         );
         logger.flush();

@@ -110,7 +110,7 @@ export function explainFailure(error: unknown): unknown {
 export interface WalThreadOptions extends WalSyncOptions {
   /**
    * The disk failed to keep what was committed. Readers have seen it, and nothing can take it back: end the process, and
-   * the next one goes by what the disk did keep.
+   * the next one goes by what it finds.
    */
   onLost(error: unknown): void;
 }

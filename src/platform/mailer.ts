@@ -77,6 +77,8 @@ class WorkerMailer implements Mailer {
   #outbox: MailerRequest[] = [];
   #idle_timer: Timer | null = null;
   #priority_timer: Timer | null = null;
+  /** Since the timer's last tick. */
+  #had_request = false;
   #is_stopping = false;
   #onStopped: (() => void) | null = null;
 
@@ -140,8 +142,25 @@ class WorkerMailer implements Mailer {
     if (this.#idle_timer) clearTimeout(this.#idle_timer);
     this.#idle_timer = null;
     const worker = this.#worker ?? this.#startWorker();
+    this.#keepThreadsBack();
     if (this.#outbox.push(request) > 1) return;
     queueMicrotask(() => worker.postMessage(this.#outbox.splice(0)));
+  }
+
+  /** For as long as there is mail, and a little longer: nothing ticks while there is none. */
+  #keepThreadsBack(): void {
+    this.#had_request = true;
+    this.#priority_timer ??= setInterval(() => {
+      yieldToEventLoop();
+      if (!this.#had_request && this.#pending.size === 0) this.#endPriorityTimer();
+      this.#had_request = false;
+    }, limits.MAILER_PRIORITY_EVERY_MS);
+    this.#priority_timer.unref();
+  }
+
+  #endPriorityTimer(): void {
+    if (this.#priority_timer) clearInterval(this.#priority_timer);
+    this.#priority_timer = null;
   }
 
   #startWorker(): Worker {
@@ -155,8 +174,6 @@ class WorkerMailer implements Mailer {
     const deadlines = { ...DEADLINES, ...this.#options.deadlines };
     this.#outbox = [{ op: 'configure', deadlines, requests: request_count }];
     queueMicrotask(() => worker.postMessage(this.#outbox.splice(0)));
-    this.#priority_timer = setInterval(yieldToEventLoop, limits.MAILER_PRIORITY_EVERY_MS);
-    this.#priority_timer.unref();
     return worker;
   }
 
@@ -184,7 +201,7 @@ class WorkerMailer implements Mailer {
   #endWorker(reason: string): void {
     const worker = this.#worker;
     this.#worker = null;
-    if (this.#priority_timer) clearInterval(this.#priority_timer);
+    this.#endPriorityTimer();
     this.#outbox = [];
     worker?.terminate();
     const abandoned = [...this.#pending.values()];

@@ -95,13 +95,14 @@ export class WalSync {
       await thread.sync();
     } catch (error) {
       this.#options.onTrouble?.(error);
-      await this.#leaveThread();
+      // Before the thread lets go of the database: a connection that closes may move the log into it.
       if (error instanceof WalThreadGone) {
         syncWal(this.#path);
       } else {
-        this.#retry_from_ms = monotonicMs() + WAL_THREAD_RETRY_MS;
         this.#rewriteLog();
+        this.#retry_from_ms = monotonicMs() + WAL_THREAD_RETRY_MS;
       }
+      await this.#leaveThread();
     }
   }
 
