@@ -105,12 +105,12 @@ export async function openDataDirectory(
     }
   } catch (error) {
     lock?.release();
-    throw explainFailure(error, databasePathOf(config.data_dir));
+    throw explainOpening(error, databasePathOf(config.data_dir));
   }
 }
 
 /** What SQLite says names no file; a full disk is explained by whoever reports it. */
-function explainFailure(error: unknown, path: string): unknown {
+function explainOpening(error: unknown, path: string): unknown {
   const code = sqliteErrorOf(error)?.code ?? '';
   if (!/^SQLITE_(NOTADB|CORRUPT|CANTOPEN|PERM|READONLY|AUTH)/.test(code)) return error;
   return new AppError('invalid', `The database ${path} can't be used: ${messageOf(error)}.`, {

@@ -108,6 +108,8 @@ export async function createKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   }
   const master = await obtainMasterKey(database, source, bound_id);
   if (master.id !== bound_id) {
+    // In another turn of the event loop: within one, every look shows what the first did.
+    await new Promise((resolve) => setImmediate(resolve));
     const is_outdated = readMeta(database.read, MASTER_KEY_ID) !== bound_id;
     // A rotation ended between our two looks, so another try finds its outcome.
     if (is_outdated && source.kind === 'file') return createKeyRing(options);

@@ -1,4 +1,5 @@
 /** The key ring: binding a database to its master key, sealing by scope, and rotation that survives being killed. */
+import { Database as Sqlite } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import {
   chmodSync,
@@ -15,7 +16,7 @@ import { asc, eq } from 'drizzle-orm';
 import { AppError } from '../../src/errors.ts';
 import { type Database, openDatabase } from '../../src/platform/database.ts';
 import { createKeyRing, type KeyRing, PLATFORM_SCOPE, projectScope } from '../../src/platform/key-ring.ts';
-import type { MasterKeySource } from '../../src/platform/master-key.ts';
+import { type MasterKeySource, parseMasterKey } from '../../src/platform/master-key.ts';
 import { createMasterKey, dataKeyIdOf } from '../../src/platform/secrets.ts';
 import { dataKeys, meta } from '../../src/platform/tables.ts';
 import { makeDatabase, makeTempDir, TestClock } from '../temp.ts';
@@ -438,6 +439,23 @@ describe('a running server, while a command rotates', () => {
     expect(later.openText(cli.read, again, CONTEXT)).toBe('after');
     await Promise.all([database.close(), cli.close()]);
   });
+});
+
+test('a start in whose middle another process rotates goes by what that left', async () => {
+  const { database, path, source, key_path } = makePlace();
+  const before = await openRing(database, source);
+  // All in one turn of the event loop, so that the start still sees the database as it was.
+  expect(database.read.select().from(meta).all().length).toBeGreaterThan(0);
+  const text = keyText();
+  const { id } = parseMasterKey(text);
+  const other = new Sqlite(path);
+  other.run("UPDATE meta SET value = ? WHERE name = 'master_key_id'", [id]);
+  other.close();
+  writeFileSync(key_path, `${text}\n`, { mode: 0o600 });
+  const ring = await openRing(database, source);
+  expect(ring.master_key_id).toBe(id);
+  expect(ring.master_key_id).not.toBe(before.master_key_id);
+  await database.close();
 });
 
 describe('a rotation that is killed', () => {
