@@ -54,8 +54,11 @@ export const JOB_CLAIM_BATCH = 100;
 export const LANE_CONCURRENCY = 40;
 /** From this many running jobs on, ends and claims are gathered; below, each is written at once. */
 export const JOB_GATHER_FROM = 8;
-/** How long they are gathered: well below what handing over a mail takes, and some ten mails on a busy server. */
-export const JOB_GATHER_MS = 4;
+/**
+ * How long they are gathered: well below what handing over a mail takes, some five mails on a busy server, and little
+ * enough at once that a request hardly waits for them. A disk that is slower than this gathers more by itself.
+ */
+export const JOB_GATHER_MS = 2;
 /** Finished jobs are kept this long for clients that poll late. */
 export const JOB_RETENTION_MS = 30 * 86_400_000;
 /** setTimeout overflows past 2^31 ms; a longer sleep is cut into pieces of at most this, which also notices a clock that jumped. */
@@ -66,7 +69,7 @@ export const JOB_MAX_SLEEP_MS = 60_000;
 /** The CLI's transactions are short; waiting longer means something is wrong. */
 export const BUSY_TIMEOUT_MS = 5_000;
 /** Changes run for this long before they are committed and requests get a turn; one change is never cut. */
-export const WRITE_SLICE_MS = 1;
+export const WRITE_SLICE_MS = 0.5;
 /** From this many commits a second on, a thread of its own waits for the disk: fewer hold up nobody for long. */
 export const WAL_THREAD_FROM_COMMITS = 30;
 /** Or from this much time in commits a second on: on a slow disk few of them take up all of it. */
