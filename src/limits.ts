@@ -48,8 +48,11 @@ export const CAPTCHA_RATE_PER_MINUTE = 60;
 
 /** Contract: queued email is attempted three times. */
 export const EMAIL_MAX_ATTEMPTS = 3;
-/** How many jobs one claim marks as processing, so that one commit carries many attempts. */
-export const JOB_CLAIM_BATCH = 100;
+/**
+ * How many jobs one claim marks as processing, of all lanes together: one commit carries many attempts, and yet requests
+ * wait no longer for it than for a slice of other changes.
+ */
+export const JOB_CLAIM_BATCH = 20;
 /** How many jobs of one lane (a sending domain, say) run at once; a hanging relay can hold no more than these. */
 export const LANE_CONCURRENCY = 40;
 /** From this many running jobs on, ends and claims are gathered; below, each is written at once. */

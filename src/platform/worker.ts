@@ -98,6 +98,8 @@ class Engine implements JobEngine {
   readonly #running_by_lane = new Map<string, number>();
   /** The project served last in each lane: the next claim starts after it. */
   readonly #last_project = new Map<string, number>();
+  /** The lane served last. */
+  #last_lane = '';
   #running = 0;
   #is_started = false;
   #is_stopping = false;
@@ -210,8 +212,11 @@ class Engine implements JobEngine {
     const busy = new Map(this.#running_by_lane);
     const claimed: Claimed[] = [];
     let has_more = false;
-    for (const rivals of byPriorityAndLane(due)) {
-      for (const job of this.#takeTurns(tx, rivals, busy, now)) {
+    let left = JOB_CLAIM_BATCH;
+    for (const rivals of this.#byPriorityAndLane(due)) {
+      const jobs = this.#takeTurns(tx, rivals, { busy, left, now });
+      left -= jobs.length;
+      for (const job of jobs) {
         const entry = this.#begin(tx, job, now);
         if (entry) {
           claimed.push(entry);
@@ -221,20 +226,27 @@ class Engine implements JobEngine {
         }
       }
     }
+    if (left === 0) has_more = true;
     return { claimed, next_run_at: waiting.length > 0 ? Math.min(...waiting) : null, has_more };
   }
 
-  /** Due jobs of one priority and lane, as many as the lane has room for, dealt out to its projects in turn. */
-  #takeTurns(tx: Tx, rivals: PendingGroup[], busy: ReadonlyMap<string, number>, now: number): JobRow[] {
+  /** Due jobs of one priority and lane, as many as the lane and the claim have room for, dealt out to its projects in turn. */
+  #takeTurns(
+    tx: Tx,
+    rivals: PendingGroup[],
+    claim: { busy: ReadonlyMap<string, number>; left: number; now: number },
+  ): JobRow[] {
+    const { busy, left, now } = claim;
     const lane = rivals[0]?.lane ?? '';
-    const room = Math.min(this.#laneLimit(lane) - (busy.get(lane) ?? 0), JOB_CLAIM_BATCH);
+    const room = Math.min(this.#laneLimit(lane) - (busy.get(lane) ?? 0), left);
     if (room <= 0) return [];
     const last = this.#last_project.get(lane) ?? 0;
     const order = [
       ...rivals.filter((group) => group.project_id > last),
       ...rivals.filter((group) => group.project_id <= last),
     ];
-    const hands = order.map((group) => listDueJobs(tx, group, now, room));
+    // Every group has a due job, so more groups than there is room for can't all have their turn now.
+    const hands = order.slice(0, room).map((group) => listDueJobs(tx, group, now, room));
     const taken: JobRow[] = [];
     for (let round = 0; taken.length < room; round += 1) {
       const dealt = hands.flatMap((hand) => hand[round] ?? []);
@@ -242,8 +254,28 @@ class Engine implements JobEngine {
       taken.push(...dealt.slice(0, room - taken.length));
     }
     const served = taken.at(-1);
-    if (served) this.#last_project.set(lane, served.project_id);
+    if (served) {
+      this.#last_project.set(lane, served.project_id);
+      this.#last_lane = lane;
+    }
     return taken;
+  }
+
+  /**
+   * Groups that compete for the same lane, most urgent first. Lanes of one priority take turns at being first, or one that
+   * fills every claim would leave none of it to the others.
+   */
+  #byPriorityAndLane(groups: readonly PendingGroup[]): PendingGroup[][] {
+    const ranks = new Map<string, PendingGroup[]>();
+    for (const group of groups) {
+      const rank = `${group.priority} ${group.lane}`;
+      const rivals = ranks.get(rank);
+      if (rivals) rivals.push(group);
+      else ranks.set(rank, [group]);
+    }
+    const turnOf = ([group]: PendingGroup[]): number => Number((group?.lane ?? '') <= this.#last_lane);
+    const priorityOf = ([group]: PendingGroup[]): number => group?.priority ?? 0;
+    return [...ranks.values()].sort((a, b) => priorityOf(a) - priorityOf(b) || turnOf(a) - turnOf(b));
   }
 
   /** A lane is named by its job type, so the type's task tells how many run at once. */
@@ -386,16 +418,4 @@ class Engine implements JobEngine {
     this.#idle_waiters = [];
     for (const resolve of waiters) resolve();
   }
-}
-
-/** Groups that rank alike and compete for the same lane, in the order of the list. */
-function byPriorityAndLane(groups: readonly PendingGroup[]): PendingGroup[][] {
-  const ranks = new Map<string, PendingGroup[]>();
-  for (const group of groups) {
-    const rank = `${group.priority} ${group.lane}`;
-    const rivals = ranks.get(rank);
-    if (rivals) rivals.push(group);
-    else ranks.set(rank, [group]);
-  }
-  return [...ranks.values()];
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
+import { JOB_CLAIM_BATCH } from '../../src/limits.ts';
 import type { Database } from '../../src/platform/database.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import { deleteFinishedJobs, type NewJob, PRIORITY } from '../../src/platform/queue.ts';
@@ -267,6 +268,41 @@ describe('order', () => {
     release.resolve();
     await engine.whenIdle();
     expect(ended).toHaveLength(6);
+    await engine.stop(100);
+  });
+});
+
+describe('a claim', () => {
+  test('takes no more than its share at once, and lanes of one priority take turns at it', async () => {
+    const claims = new Map<number, string[]>();
+    // All that one claim takes up begins at one moment.
+    class TickingClock extends TestClock {
+      override now(): number {
+        return this.at_ms++;
+      }
+    }
+    const { database } = makeDatabase();
+    const tasks = [
+      taskOf(() => done, {
+        lane_concurrency: 2 * JOB_CLAIM_BATCH,
+        begin: (_tx, row, now_ms) => {
+          claims.set(now_ms, [...(claims.get(now_ms) ?? []), row.lane]);
+          return { go: true, started: null };
+        },
+      }),
+    ];
+    const { engine } = await makeEngine(tasks, { database, clock: new TickingClock() });
+    for (let n = 0; n < 2 * JOB_CLAIM_BATCH; n += 1) {
+      await add(database, engine, { resource: 'a' });
+      await add(database, engine, { resource: 'b' });
+    }
+    await engine.start();
+    await engine.whenIdle();
+    const taken = [...claims.values()];
+    expect(taken.flat()).toHaveLength(4 * JOB_CLAIM_BATCH);
+    expect(Math.max(...taken.map((lanes) => lanes.length))).toBe(JOB_CLAIM_BATCH);
+    expect(new Set(taken[0])).toEqual(new Set(['test:a']));
+    expect(new Set(taken[1])).toEqual(new Set(['test:b']));
     await engine.stop(100);
   });
 });
