@@ -294,7 +294,6 @@ class Engine implements JobEngine {
         { status: 'failed', result: null, error: `This version of Satchel has no task '${job.type}'.` },
         now,
       );
-      this.#leaveLane(job.lane);
       return null;
     }
     startJob(tx, job.id, now);
@@ -308,7 +307,6 @@ class Engine implements JobEngine {
         error: beginning.reason,
         uncount_attempt: true,
       });
-    this.#leaveLane(job.lane);
     return null;
   }
 

@@ -248,6 +248,44 @@ describe('order', () => {
     expect(order).toHaveLength(7);
   });
 
+  test('jobs that do not run make no room in their lane', async () => {
+    const let_go: (() => void)[] = [];
+    let most = 0;
+    let running = 0;
+    const { database, engine } = await makeEngine([
+      taskOf(
+        async () => {
+          running += 1;
+          most = Math.max(most, running);
+          await new Promise<void>((resolve) => let_go.push(resolve));
+          running -= 1;
+          return done;
+        },
+        {
+          begin: (_, row) =>
+            row.payload.is_over === true
+              ? { go: false, end: { status: 'failed', result: null, error: 'over' } }
+              : { go: true, started: null },
+        },
+      ),
+    ]);
+    await engine.start();
+    await add(database, engine);
+    await Bun.sleep(10);
+    for (let n = 0; n < 4; n += 1) await add(database, engine, { payload: { is_over: true } });
+    await Bun.sleep(10);
+    for (let n = 0; n < 4; n += 1) await add(database, engine);
+    await Bun.sleep(10);
+    expect({ most, waiting: let_go.length }).toEqual({ most: 2, waiting: 2 });
+    while (let_go.length > 0) {
+      for (const go of let_go.splice(0)) go();
+      await Bun.sleep(10);
+    }
+    await engine.whenIdle();
+    expect(most).toBe(2);
+    await engine.stop(100);
+  });
+
   test('a lane whose jobs hang leaves the other lanes their own slots', async () => {
     const release = Promise.withResolvers<void>();
     const ended: unknown[] = [];
