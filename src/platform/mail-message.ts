@@ -188,12 +188,26 @@ export function buildMime(content: MailContent, boundary: string): MimeNode {
     disableUrlAccess: true,
   });
   const root = composer.compile();
-  // It would pass on what reads as an encoded-word (RFC 2047), which could decode to anything, line breaks included.
-  if (content.subject.includes('=?')) {
-    const value = encodeWord(content.subject, 'Q', ENCODED_WORD_CHARS);
-    root.setHeader('Subject', { prepared: true, foldLines: true, value });
-  }
+  keepLookalikes(root, content);
   return root;
+}
+
+/**
+ * Encodes what reads as an encoded-word (RFC 2047), which could decode to anything, line breaks included: MailComposer
+ * passes one on in a subject, and puts quotation marks around one in a name, within which many readers decode it all the same.
+ */
+function keepLookalikes(root: MimeNode, { subject, from, to }: MailContent): void {
+  const encode = (text: string): string => encodeWord(text, 'Q', ENCODED_WORD_CHARS);
+  if (subject.includes('=?'))
+    root.setHeader('Subject', { prepared: true, foldLines: true, value: encode(subject) });
+  const encoded = new Map<string, string>();
+  for (const [key, { name, address }] of Object.entries({ From: from, To: to })) {
+    if (name?.includes('=?')) encoded.set(key, `${encode(name)} <${root.encodeHeaderValue(key, address)}>`);
+  }
+  if (encoded.size === 0) return;
+  // Headers of addresses can't be given as prepared.
+  const encodeValue = root.encodeHeaderValue.bind(root);
+  root.encodeHeaderValue = (key, value) => encoded.get(key) ?? encodeValue(key, value);
 }
 
 /**

@@ -169,6 +169,23 @@ test('a subject that looks like an encoded-word is read as it was written', asyn
   }
 });
 
+test('so is a name that looks like one: many readers decode it within quotation marks too', async () => {
+  const break_in = '=?utf-8?Q?Hi=0D=0ABcc:_x?=';
+  for (const name of [break_in, `"Ann", ${break_in}`, `Änn ${break_in}`]) {
+    const bytes = await composeBytes(
+      signed({
+        from: { address: 'orders@shop.example', name },
+        to: { address: 'ann@customer.example', name },
+      }),
+    );
+    const email = await PostalMime.parse(bytes);
+    expect(email.from).toMatchObject({ address: 'orders@shop.example', name });
+    expect(email.to).toMatchObject([{ address: 'ann@customer.example', name }]);
+    expect(Buffer.from(bytes).toString('latin1')).not.toContain(break_in);
+    expect((await verify(bytes)).result).toBe('pass');
+  }
+});
+
 test('blind copies stand in no header', async () => {
   const { raw } = await parse({ bcc: ['secret@customer.example'] });
   expect(raw.toLowerCase()).not.toContain('secret@customer.example');
