@@ -29,6 +29,8 @@ export interface Verdict {
   error: string | null;
   /** A 5xx reply: trying again later is no use. */
   is_permanent: boolean;
+  /** Contact was lost after the content: the relay may have taken it all the same. */
+  may_be_sent: boolean;
 }
 
 /**
@@ -49,6 +51,7 @@ export function judgeOutcome(outcome: DeliveryOutcome, delivery: Delivery): Verd
     smtp_code: outcome.smtp_code,
     response: responseOf(outcome),
     is_permanent,
+    may_be_sent: outcome.outcome === 'refused' && outcome.may_be_sent,
   };
   if (open.length > 0 && delivery.may_retry && !is_permanent) {
     const refused = [...delivery.refused, ...for_good];

@@ -28,6 +28,7 @@ import {
   type EmailListener,
 } from './delivery.ts';
 import { pageOfLog, presentEmail } from './log.ts';
+import type { Verdict } from './outcomes.ts';
 import {
   auditTargetOf,
   EMAIL_RETRIED,
@@ -481,9 +482,13 @@ function refusalOf(conclusion: { verdict: Conclusion['verdict'] | null }, accept
     const field = verdict.end === 'bounced' ? 'to' : '_';
     return new AppError('invalid', message, { details, errors: { [field]: [message] } });
   }
-  const message =
-    verdict.attempt_outcome === 'unreachable'
-      ? 'The relay could not be used at present. Try again later.'
-      : `The relay did not take the message at present${code}. Try again later.`;
-  return new AppError('unavailable', message, { details, retry_after_s: 30 });
+  return new AppError('unavailable', excuseOf(verdict, code), { details, retry_after_s: 30 });
+}
+
+function excuseOf(verdict: Verdict, code: string): string {
+  if (verdict.may_be_sent)
+    return 'Contact to the relay was lost after the message, which it may have taken: sent again, it may arrive twice.';
+  return verdict.attempt_outcome === 'unreachable'
+    ? 'The relay could not be used at present. Try again later.'
+    : `The relay did not take the message at present${code}. Try again later.`;
 }

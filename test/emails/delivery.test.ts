@@ -310,6 +310,8 @@ describe('a mailbox that does not connect', () => {
     await addDomain(sender.app, 'lossy.example.com', lossy, { is_default: true });
     const { status, body } = await sender.send({ queue: false });
     expect(status).toBe(503);
+    // Whoever sends it again should know that it may arrive twice.
+    expect(body.message).toContain('may have taken');
     expect(await sender.log(body.email_id)).toMatchObject({ status: 'failed', attempts: 1 });
     expect(rows(sender.app, 'SELECT mailbox FROM email_attempts')).toEqual([
       { mailbox: 'hello@lossy.example.com' },
