@@ -278,9 +278,8 @@ export class Delivery {
     const { email, mailbox } = attempt;
     const { outcome, verdict, captured } = end;
     const now_ms = this.#deps.clock.now();
-    const { smtp_code, response } = verdict;
-    const attempt_outcome = captured ? 'captured' : verdict.attempt_outcome;
-    endAttempt(tx, attempt.attempt_id, { outcome: attempt_outcome, smtp_code, response }, now_ms);
+    const attempt_outcome = captured ? 'captured' : verdict.attempt.outcome;
+    endAttempt(tx, attempt.attempt_id, { ...verdict.attempt, outcome: attempt_outcome }, now_ms);
     this.#recordHealth(tx, attempt, outcome, now_ms);
     const is_retry = verdict.end === 'retry';
     const is_taken = verdict.taken.length > 0;
@@ -289,8 +288,8 @@ export class Delivery {
       complainer !== undefined ? 'complained' : is_taken ? 'sent' : is_retry ? 'queued' : verdict.end;
     recordState(tx, email.id, {
       status: status === 'retry' ? 'queued' : status,
-      smtp_code,
-      smtp_response: response,
+      smtp_code: verdict.smtp_code,
+      smtp_response: verdict.response,
       bounce_type: verdict.bounce_type,
       error: verdict.error,
       taken: verdict.taken,

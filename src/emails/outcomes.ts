@@ -21,7 +21,9 @@ export interface Verdict {
   end: 'sent' | 'bounced' | 'failed' | 'retry';
   taken: string[];
   refused: RefusedRecord[];
-  attempt_outcome: AttemptOutcome;
+  /** For the attempt's own row: what the relay said last. */
+  attempt: { outcome: AttemptOutcome; smtp_code: number | null; response: string };
+  /** For the log: the same, but of a bounce what was said of its recipient. */
   smtp_code: number | null;
   response: string;
   bounce_type: 'permanent' | 'transient' | null;
@@ -45,11 +47,11 @@ export function judgeOutcome(outcome: DeliveryOutcome, delivery: Delivery): Verd
     (address) => !accepted.includes(address) && !for_good.some((refusal) => refusal.address === address),
   );
   const is_permanent = outcome.outcome === 'refused' && outcome.permanent;
+  const reply = { smtp_code: outcome.smtp_code, response: responseOf(outcome) };
   const facts = {
     taken,
-    attempt_outcome: attemptOutcomeOf(outcome),
-    smtp_code: outcome.smtp_code,
-    response: responseOf(outcome),
+    attempt: { outcome: attemptOutcomeOf(outcome), ...reply },
+    ...reply,
     is_permanent,
     may_be_sent: outcome.outcome === 'refused' && outcome.may_be_sent,
   };
@@ -64,10 +66,14 @@ export function judgeOutcome(outcome: DeliveryOutcome, delivery: Delivery): Verd
     gave_up: open.length > 0,
   });
   if (taken.length > 0) return { ...facts, end: 'sent', refused, bounce_type: null, error };
-  const is_bounce = [...delivery.refused, ...for_good].some(
+  const bounce = [...delivery.refused, ...for_good].find(
     (refusal) => refusal.address === delivery.to_email && (refusal.smtp_code ?? 0) >= 500,
   );
-  if (is_bounce) return { ...facts, end: 'bounced', refused, bounce_type: 'permanent', error };
+  if (bounce) {
+    const { smtp_code, response } = bounce;
+    const said = { smtp_code, response, error: `The relay refused the recipient: ${response}` };
+    return { ...facts, ...said, end: 'bounced', refused, bounce_type: 'permanent' };
+  }
   const is_deferred = outcome.outcome === 'refused' && outcome.stage === 'rcpt';
   return { ...facts, end: 'failed', refused, bounce_type: is_deferred ? 'transient' : null, error };
 }

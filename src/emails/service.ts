@@ -475,7 +475,7 @@ function refusalOf(conclusion: { verdict: Conclusion['verdict'] | null }, accept
     return new AppError('invalid', message, { details, errors: { _: [message] } });
   }
   if (verdict.is_permanent || verdict.end === 'bounced') {
-    const is_about_mail = verdict.attempt_outcome !== 'unreachable';
+    const is_about_mail = verdict.attempt.outcome !== 'unreachable';
     const judged = is_about_mail ? 'message' : 'log-in or the connection';
     const what = verdict.end === 'bounced' ? 'recipient' : judged;
     const message = `The relay refused the ${what}${code}; its words are in the email log.`;
@@ -488,7 +488,7 @@ function refusalOf(conclusion: { verdict: Conclusion['verdict'] | null }, accept
 function excuseOf(verdict: Verdict, code: string): string {
   if (verdict.may_be_sent)
     return 'Contact to the relay was lost after the message, which it may have taken: sent again, it may arrive twice.';
-  return verdict.attempt_outcome === 'unreachable'
+  return verdict.attempt.outcome === 'unreachable'
     ? 'The relay could not be used at present. Try again later.'
     : `The relay did not take the message at present${code}. Try again later.`;
 }

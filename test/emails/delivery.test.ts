@@ -134,6 +134,29 @@ describe('a 5xx ends it at once', () => {
     expect(await sender.job(job_id)).toMatchObject({ status: 'failed', result: { email_id: id } });
   });
 
+  test('what is said of a bounce is what was said of its recipient, not of a copy that is tried again', async () => {
+    sink.behavior.rcpt = {
+      [ADA]: { code: 550, message: '5.1.1 No such user' },
+      [BOB]: { code: 450, message: '4.2.0 Later' },
+    };
+    const { id } = await sendAndSettle({ cc: [BOB] });
+    await sender.pass(15_000);
+    await sender.pass(60_000);
+    expect(await sender.log(id)).toMatchObject({
+      status: 'bounced',
+      attempts: 3,
+      bounce_type: 'permanent',
+      smtp_code: 550,
+      smtp_response: expect.stringContaining('No such user'),
+      error: expect.stringContaining('No such user'),
+    });
+    const attempts = 'SELECT smtp_code FROM email_attempts WHERE attempt > 1';
+    expect(rows(sender.app, attempts)).toEqual([{ smtp_code: 450 }, { smtp_code: 450 }]);
+    const waited_for = await sender.send({ cc: [BOB], queue: false });
+    expect(waited_for.status).toBe(422);
+    expect(waited_for.body.message).toContain('refused the recipient with 550');
+  });
+
   for (const stage of ['mail', 'data'] as const) {
     test(`at ${stage} the mail has failed, and nothing is said of its recipient`, async () => {
       sink.behavior[stage] = { code: 554, message: '5.7.1 Policy' };
