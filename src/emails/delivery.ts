@@ -21,7 +21,7 @@ import {
 } from './hot-store.ts';
 import { judgeOutcome, type Verdict } from './outcomes.ts';
 import { deletePins, insertCaptured, interruptAttempts, updateEmail } from './store.ts';
-import type { EmailSource } from './tables.ts';
+import { type EmailSource, NO_MAILBOX } from './tables.ts';
 
 /** What happened to an email, for other capabilities. */
 export interface EmailEvent {
@@ -96,7 +96,7 @@ export class Delivery {
       const attempt_id = recordAttempt(tx, {
         email_id: email.id,
         attempt,
-        mailbox: 'none',
+        mailbox: NO_MAILBOX,
         choice: choice.explanation,
         now_ms,
       });
@@ -162,7 +162,7 @@ export class Delivery {
     const { email, recipients, mailbox, obstacle } = attempt;
     if (!mailbox) {
       const response = obstacle?.message ?? 'There is no usable mailbox.';
-      return { outcome: refusedOutcome({ stage: 'connect', response }), captured: null };
+      return { outcome: refusedOutcome({ stage: 'choose', response }), captured: null };
     }
     try {
       const outlet = this.#deps.sending_domains.mailboxes.outletOf(mailbox);

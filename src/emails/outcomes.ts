@@ -122,6 +122,7 @@ function explain(outcome: DeliveryOutcome, for_good: readonly RefusedRecord[]): 
 
 function subjectOf(outcome: RefusedOutcome): string {
   if (outcome.stage === 'interrupted') return 'The attempt was cut off';
+  if (outcome.stage === 'choose') return 'There was no mailbox to go out from';
   if (outcome.stage === 'compose') return 'The message could not be made';
   if (outcome.may_be_sent) return 'Contact to the relay was lost after the message, which it may have taken';
   if (outcome.stage === 'auth' && outcome.smtp_code !== null) return 'The relay refused the log-in';

@@ -3,7 +3,7 @@
 import type { AuditRow } from '../platform/audit.ts';
 import { toIso } from '../platform/clock.ts';
 import type { JobRow } from '../platform/tables.ts';
-import type { AttemptRow, EmailRow } from './tables.ts';
+import { type AttemptRow, type EmailRow, NO_MAILBOX } from './tables.ts';
 
 export interface StoryFacts {
   email: EmailRow;
@@ -68,6 +68,8 @@ function tellAttempts({ attempts, retries }: StoryFacts): string[] {
 }
 
 function tellAttempt(attempt: AttemptRow): string[] {
+  const which = `Attempt ${attempt.attempt}, ${toIso(attempt.started_at)},`;
+  if (attempt.mailbox === NO_MAILBOX) return [`${which} had no mailbox to go out from: ${attempt.choice}`];
   const words = {
     sent: 'was taken',
     captured: 'was captured',
@@ -80,10 +82,7 @@ function tellAttempt(attempt: AttemptRow): string[] {
     attempt.outcome === null
       ? 'is under way.'
       : `${words[attempt.outcome]}${attempt.smtp_response ? `: ${attempt.smtp_response}` : '.'}`;
-  return [
-    `Attempt ${attempt.attempt}, ${toIso(attempt.started_at)}, from ${attempt.mailbox} ${end}`,
-    `  Chosen: ${attempt.choice}`,
-  ];
+  return [`${which} from ${attempt.mailbox} ${end}`, `  Chosen: ${attempt.choice}`];
 }
 
 function tellRecipients(email: EmailRow): string[] {

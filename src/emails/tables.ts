@@ -88,6 +88,9 @@ export const emailBodies = sqliteTable('email_bodies', {
 /** `captured` is a message that was kept instead of delivered; `interrupted` one that a crash or a stop cut off. */
 export type AttemptOutcome = 'sent' | 'captured' | 'refused' | 'deferred' | 'unreachable' | 'interrupted';
 
+/** Stands for the mailbox of an attempt that found none. */
+export const NO_MAILBOX = 'none';
+
 export const emailAttempts = sqliteTable('email_attempts', {
   id: integer().primaryKey({ autoIncrement: true }),
   email_id: text().notNull(),

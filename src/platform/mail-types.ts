@@ -59,8 +59,12 @@ export interface SmtpRoute {
   ca_pem?: string;
 }
 
-/** How far a delivery got. `compose` is before any SMTP; `interrupted` is the mailer itself being stopped or crashing. */
+/**
+ * How far a delivery got. `choose` is without any mailbox to go out from, `compose` is before any SMTP; `interrupted` is the
+ * mailer itself being stopped or crashing.
+ */
 export type DeliveryStage =
+  | 'choose'
   | 'compose'
   | 'connect'
   | 'greeting'

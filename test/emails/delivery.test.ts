@@ -450,8 +450,12 @@ describe('the mailbox is chosen when the mail is due', () => {
     expect(await sender.log(body.id)).toMatchObject({
       status: 'failed',
       attempts: 3,
-      error: expect.stringContaining('no usable mailbox'),
+      error: expect.stringMatching(/^Gave up after 3 attempts\. There was no mailbox .*no usable mailbox/),
     });
+    const { story } = sender.app.services.emails.explain(String(body.id));
+    expect(story.join('\n')).toMatch(/Attempt 3, \S+, had no mailbox to go out from: .*is paused/);
+    // Nobody has asked one.
+    expect(story.join('\n')).not.toContain('relay');
   });
 });
 
