@@ -72,7 +72,10 @@ export function choose(candidates: readonly Candidate[], request: ChoiceRequest)
   const [best] = pool
     .filter((one) => one.candidate.domain === domain)
     .sort((a, b) => compare(a, b, request.reserved_mailbox_id ?? null));
-  if (!best) return refuse(explainNone(weighed, request), explainOthers(weighed, candidates, null));
+  if (!best) {
+    const asked = candidates.filter((one) => request.domain === null || one.domain === request.domain);
+    return refuse(explainNone(weighed, request), explainOthers(weighed, asked, null));
+  }
   const { mailbox_id, revision, address, domain: name } = best.candidate;
   return {
     ok: true,

@@ -176,6 +176,14 @@ describe('with a domain asked for', () => {
     const candidates = [mailbox('a@one.test', { daily_limit: 1, used: 1 }), mailbox('b@two.test')];
     expect(chosen(candidates, { domain: 'one.test' })).toBe('unavailable');
   });
+
+  test('nothing is said of the others, which it does not concern', () => {
+    const none = { mailbox_id: null, address: null, kind: null, revision: null };
+    const candidates = [mailbox('a@one.test', none), mailbox('b@two.test', none), mailbox('c@three.test')];
+    const { explanation } = choose(candidates, { ...REQUEST, domain: 'one.test' });
+    expect(explanation).toContain('one.test (no mailbox)');
+    expect(explanation).not.toMatch(/two\.test|three\.test/);
+  });
 });
 
 describe('a mailbox that captures', () => {
