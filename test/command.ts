@@ -39,3 +39,21 @@ export async function runRecord(data_dir: string, ...args: string[]): Promise<Re
   if (!isPlainObject(value)) throw new Error(`satchel ${args.join(' ')} printed no object`);
   return value;
 }
+
+/** As `run`, in a terminal: what that shows. */
+export async function runInTerminal(data_dir: string, ...args: string[]): Promise<string> {
+  let shown = '';
+  const decoder = new TextDecoder();
+  const child = Bun.spawn([process.execPath, MAIN, ...args], {
+    env: { PATH: process.env.PATH ?? '', SATCHEL_DATA_DIR: data_dir },
+    terminal: {
+      cols: 200,
+      data(_terminal, bytes) {
+        shown += decoder.decode(bytes, { stream: true });
+      },
+    },
+  });
+  await child.exited;
+  child.terminal?.close();
+  return shown;
+}

@@ -1,6 +1,7 @@
 /** The frame of the command line: how a verb is declared, runs, prints, and fails. The verbs are in each capability's cli.ts. */
 import { readFileSync, writeSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { isatty } from 'node:tty';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import type { Config, ConfigFlags } from '../config.ts';
 import { AppError, messageOf } from '../errors.ts';
@@ -174,7 +175,7 @@ export function writeOut(text: string): void {
 }
 
 function write(descriptor: number, text: string): void {
-  let rest = Buffer.from(text);
+  let rest = Buffer.from(isatty(descriptor) ? showControls(text) : text);
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(descriptor, rest));
@@ -185,6 +186,14 @@ function write(descriptor: number, text: string): void {
       Bun.sleepSync(1);
     }
   }
+}
+
+/** A relay's words or a client's subject must not steer the terminal that they are shown on. */
+function showControls(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
+  return text.replace(/\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, (control) => {
+    return `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`;
+  });
 }
 
 /** Who runs this process. `username` and `uid` are what the system says; they are given for tests. */

@@ -7,7 +7,7 @@ import { shellActor } from '../../src/platform/cli.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createLogger } from '../../src/platform/logger.ts';
 import { createToken } from '../../src/platform/tokens.ts';
-import { run, runJson, runRecord } from '../command.ts';
+import { run, runInTerminal, runJson, runRecord } from '../command.ts';
 import { runWith } from '../operations/deployment.ts';
 import { makeTempDir } from '../temp.ts';
 import { allVerbs, examplesOf, pathOf } from '../verbs.ts';
@@ -73,6 +73,15 @@ test('a complaint about the usage repeats nothing that may be a secret in the wr
     expect(stderr).toStartWith('error: ');
     expect(stderr).not.toContain('sekret');
   }
+});
+
+test('what others wrote cannot steer the terminal that it is shown on, and is left as it is in a file', async () => {
+  const dir = makeTempDir();
+  const name = 'Sh\u009b31mop \u001b]0;mine\u0007';
+  await runRecord(dir, 'project', 'create', '--name', name, '--slug', 'shop');
+  expect((await run(dir, 'project', 'list')).stdout).toContain(name);
+  expect(await runInTerminal(dir, 'project', 'list')).toContain('Sh\\x9b31mop \\x1b]0;mine\\x07');
+  expect(await runInTerminal(dir, 'project', 'list', '--json')).toContain('Sh\\x9b31mop');
 });
 
 test("a refused field's message reads as a sentence", async () => {
