@@ -96,22 +96,27 @@ export function retryEmail(
   return { id, job_id };
 }
 
-/** The place it has in its day's quota stays its own; on another day it needs a new one. */
+/**
+ * The place it has in its day's quota stays its own; on another day it needs a new one. Either way there must be a mailbox
+ * that can send it now: what is queued all the same would fail within its three attempts.
+ */
 function takePlace(
   tx: Tx,
   email: EmailRow,
   { deps, now_ms }: { deps: Pick<RetryDeps, 'sending_domains'>; now_ms: number },
 ): { mailbox_id?: number; quota_day?: string } | { refusal: string } {
   const day = utcDay(now_ms);
-  if (email.quota_day === day) return {};
+  const has_place = email.quota_day === day;
   const choice = deps.sending_domains.choose(tx, {
     domain: email.requested_domain,
     purpose: purposeOf(email.source),
     day,
     now_ms,
     is_test: email.is_test,
+    reserved_mailbox_id: has_place ? email.mailbox_id : null,
   });
   if (!choice.ok) return { refusal: choice.explanation };
+  if (has_place) return {};
   if (!email.is_test) deps.sending_domains.reserve(tx, choice.mailbox_id, day);
   return { mailbox_id: choice.mailbox_id, quota_day: day };
 }

@@ -158,6 +158,24 @@ test('a retry on a day that is used up is refused, and names what keeps each mai
   });
 });
 
+test('a retry on the same day keeps its place, and is refused where nothing can send it', async () => {
+  const sender = await startSender();
+  await addDomain(sender.app, 'mail.example.com', null, { daily_limit: 1 });
+  const { body } = await sender.send({ to: 'bounce@simulator.satchel.test' });
+  await sender.settle();
+  const { emails, sending_domains } = sender.app.services;
+  await sending_domains.mailboxes.setStatus(actor, 'hello@mail.example.com', 'paused');
+  expect(await emails.retry(actor, [String(body.id)])).toEqual([
+    { id: String(body.id), refusal: expect.stringContaining('Not hello@mail.example.com (paused).') },
+  ]);
+  expect(await sender.log(body.id)).toMatchObject({ status: 'bounced' });
+  await sending_domains.mailboxes.setStatus(actor, 'hello@mail.example.com', 'active');
+  expect(await emails.retry(actor, [String(body.id)])).toEqual([
+    { id: String(body.id), job_id: expect.any(String) },
+  ]);
+  expect(rows(sender.app, 'SELECT n FROM mailbox_usage')).toEqual([{ n: 1 }]);
+});
+
 describe('mail of a test key', () => {
   const USAGE = 'SELECT coalesce(sum(n), 0) AS n FROM mailbox_usage';
 
