@@ -22,7 +22,12 @@ export const sendBody = t.Object({
   template: t.Optional(
     text({ min: 1, max: MAX_NAME_CHARS, description: 'Slug of a template; it replaces subject and bodies.' }),
   ),
-  variables: t.Optional(t.Record(t.String(), t.Unknown(), { description: 'Values of its placeholders.' })),
+  variables: t.Optional(
+    t.Record(t.String(), t.Unknown(), {
+      description:
+        'Values of its placeholders. Send a number whose digits matter, such as 1.10, as a string.',
+    }),
+  ),
   from_name: t.Optional(text({ max: MAX_DISPLAY_NAME_CHARS })),
   cc: t.Optional(t.Array(emailAddress(), { maxItems: MAX_COPIES })),
   bcc: t.Optional(t.Array(emailAddress(), { maxItems: MAX_COPIES })),

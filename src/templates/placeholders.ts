@@ -36,7 +36,7 @@ export interface RenderFailure {
   ok: false;
   /** Names of placeholders without a value. */
   missing: string[];
-  /** Names of placeholders whose value is an object or an array. */
+  /** Names of placeholders whose value is an object, an array or a number too large to be exact. */
   bad: string[];
   /** The text would be longer than allowed; then the lists may be incomplete. */
   is_too_long: boolean;
@@ -117,7 +117,8 @@ function isMissing(variables: Variables, path: readonly string[]): boolean {
 
 /**
  * Puts the values in. A declared variable that is not required may be missing and is empty then; any other placeholder
- * without a value, and every value that is an object or array, is named in the failure. Values never are.
+ * without a value, and every value that is an object, an array or a number too large to be exact, is named in the
+ * failure. Values never are.
  */
 export function renderTemplate(
   compiled: CompiledTemplate,
@@ -157,6 +158,9 @@ function valueOfPlaceholder(
     case 'string':
       return { kind: 'text', text: value };
     case 'number':
+      // JSON has made another number of a larger one, and a mail with a wrong order number is worse than none.
+      if (Math.abs(value) > Number.MAX_SAFE_INTEGER) return { kind: 'bad' };
+      return { kind: 'text', text: String(value) };
     case 'boolean':
     case 'bigint':
       return { kind: 'text', text: String(value) };

@@ -23,7 +23,7 @@ export interface RenderedMail {
 export interface PreviewedMail extends RenderedMail {
   /** Names of placeholders and required variables without a value. */
   missing: string[];
-  /** Names of placeholders whose value is an object or an array. */
+  /** Names of placeholders whose value is an object, an array or a number too large to be exact. */
   invalid: string[];
 }
 
@@ -118,7 +118,9 @@ export function previewMail(compiled: CompiledMail, variables: Variables, rules:
 }
 
 const MISSING = 'is needed by the template and has no value';
-const BAD = 'must be a string, a number or a boolean, since the template puts it into text';
+const BAD =
+  'must be a string, a number or a boolean, since the template puts it into text; ' +
+  `a number past ${Number.MAX_SAFE_INTEGER} would lose digits and must be sent as a string`;
 
 function renderField(
   compiled: CompiledMail,

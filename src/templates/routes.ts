@@ -95,7 +95,9 @@ const preview = t.Object({
   body_html: nullable(t.String()),
   body_text: nullable(t.String()),
   missing: t.Array(t.String(), { description: 'Placeholders and required variables without a value.' }),
-  invalid: t.Array(t.String(), { description: 'Placeholders whose value is an object or an array.' }),
+  invalid: t.Array(t.String(), {
+    description: 'Placeholders whose value is an object, an array or a number too large to be exact.',
+  }),
 });
 
 const TAG = 'Email templates';

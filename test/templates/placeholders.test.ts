@@ -116,6 +116,18 @@ describe('a value', () => {
     expect(JSON.stringify(rendered)).not.toContain('s3cret');
   });
 
+  test.each(['9007199254740993', '-12345678901234567890', '1e21', '1e400'])(
+    'that is the number %s is an error: its digits were lost when the JSON was read',
+    (number) => {
+      expect(render('{{v}} {{w}}', JSON.parse(`{"v": ${number}, "w": 1}`))).toEqual(failure([], ['v']));
+    },
+  );
+
+  test('may be a number as large as JSON keeps exactly', () => {
+    const variables: Variables = JSON.parse('{"v": 9007199254740991, "w": -9007199254740991, "x": 1.10}');
+    expect(textOf('{{v}} {{w}} {{x}}', variables)).toBe('9007199254740991 -9007199254740991 1.1');
+  });
+
   test('is never looked through for placeholders', () => {
     expect(textOf('{{a}}{{b}}', { a: '{{b}}', b: '{{a}} {{__proto__}}' })).toBe('{{b}}{{a}} {{__proto__}}');
     expect(textOf('{{a}}{b}}', { a: '{', b: 'x' })).toBe('{{b}}');
