@@ -387,6 +387,19 @@ describe('capacity', () => {
     expect(await read(id)).toMatchObject({ last_status: 'failed' });
   });
 
+  test('is not waited for on behalf of who was taken off the schedule meanwhile', async () => {
+    await limitTo(3);
+    const id = await create({ recipients });
+    await goTo('2030-01-21T09:00:00Z');
+    const body = { recipients: recipients.slice(1, 4) };
+    expect((await app.call('PATCH', `${PATH}/${id}`, { key: app.keys.full ?? '', body })).status).toBe(200);
+    await goTo('2030-01-22T00:00:00Z');
+    expect(addressesOf(app)).toEqual(all.slice(0, 4));
+    expect(runsOf(app)).toMatchObject([
+      { status: 'completed', error: null, result: { accepted: 4, refused: [] } },
+    ]);
+  });
+
   test("counts towards the creating key's daily limit", async () => {
     app.keys.limited = await makeKey(app, 'one', { can_write: true, email_daily_limit: 2 });
     await create({ recipients }, 'limited');
