@@ -170,8 +170,8 @@ export function scheduleRoutes(schedules: Schedules, config: Config): Route[] {
       tag: TAG,
       summary: 'Change, pause or resume a schedule',
       description:
-        'Only what is sent changes; null clears an optional field. `is_active` false pauses; true resumes, with the ' +
-        'next run counted from now.',
+        'Only what is sent changes; null clears an optional field. `is_active` false pauses, also for recipients of ' +
+        'a run who still wait for capacity; true resumes, with the next run counted from now.',
       body: changes,
       response: record,
       load,

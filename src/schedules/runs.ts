@@ -63,6 +63,13 @@ export class ScheduleRuns {
     const { database } = this.#deps;
     const schedule = findSchedule(database.read, job.project_id, payload.schedule_id);
     if (!schedule) return giveUp(payload, [], 'The schedule was deleted before this run.');
+    // A pause is there to stop mail, so it ends what waits for capacity too. A run that was asked for goes on.
+    if (!schedule.is_active && payload.due_at !== null)
+      return giveUp(
+        payload,
+        schedule.recipients,
+        'The schedule was paused before this run had come to its end.',
+      );
     try {
       const content = this.#contentOf(schedule);
       const { progress, wait } = await database.write((tx) =>

@@ -400,6 +400,25 @@ describe('capacity', () => {
     ]);
   });
 
+  test('is not waited for once the schedule is paused, unless the run was asked for', async () => {
+    await limitTo(3);
+    const id = await create({ recipients });
+    await goTo('2030-01-21T09:00:00Z');
+    const key = app.keys.full ?? '';
+    await app.call('PATCH', `${PATH}/${id}`, { key, body: { is_active: false } });
+    await app.call('POST', `${PATH}/${id}/run`, { key });
+    await goTo('2030-01-22T00:00:00Z');
+    expect(addressesOf(app)).toEqual(all.slice(0, 3).concat(all.slice(0, 3)));
+    expect(runsOf(app)).toMatchObject([
+      {
+        status: 'failed',
+        error: expect.stringContaining('paused'),
+        result: { accepted: 3, refused: [{ email: all[3] }, { email: all[4] }] },
+      },
+      { status: 'pending', error: expect.stringContaining('2 of 5 recipients wait') },
+    ]);
+  });
+
   test("counts towards the creating key's daily limit", async () => {
     app.keys.limited = await makeKey(app, 'one', { can_write: true, email_daily_limit: 2 });
     await create({ recipients }, 'limited');
