@@ -11,6 +11,7 @@ import type { Database, Tx } from '../platform/database.ts';
 import { nullable, parse, type Static, t } from '../platform/schema.ts';
 import type { JobRow } from '../platform/tables.ts';
 import type { TaskOutcome } from '../platform/worker.ts';
+import type { Projects } from '../projects/service.ts';
 import type { Templates } from '../templates/service.ts';
 import { findSchedule, saveRunPayload, updateSchedule } from './store.ts';
 import type { Recipient, ScheduleRow } from './tables.ts';
@@ -48,6 +49,7 @@ export interface ScheduleRunsDeps {
   clock: Clock;
   templates: Pick<Templates, 'renderForSend'>;
   emails: Pick<Emails, 'acceptScheduled' | 'checkDomain'>;
+  projects: Pick<Projects, 'stateOf'>;
 }
 
 export class ScheduleRuns {
@@ -61,15 +63,13 @@ export class ScheduleRuns {
   async execute(job: JobRow): Promise<TaskOutcome> {
     const payload = parse(run_payload, job.payload);
     const { database } = this.#deps;
+    // Everybody was served, and only a crash kept that from being recorded.
+    if (payload.progress?.waiting.length === 0)
+      return this.#outcome(payload.schedule_id, payload.progress, null);
     const schedule = findSchedule(database.read, job.project_id, payload.schedule_id);
     if (!schedule) return giveUp(payload, [], 'The schedule was deleted before this run.');
-    // A pause is there to stop mail, so it ends what waits for capacity too. A run that was asked for goes on.
-    if (!schedule.is_active && payload.due_at !== null)
-      return giveUp(
-        payload,
-        schedule.recipients,
-        'The schedule was paused before this run had come to its end.',
-      );
+    const stopped = this.#whyStopped(schedule, payload);
+    if (stopped !== null) return giveUp(payload, schedule.recipients, stopped);
     try {
       const content = this.#contentOf(schedule);
       const { progress, wait } = await database.write((tx) =>
@@ -87,6 +87,17 @@ export class ScheduleRuns {
   /** Notes at the schedule that its run broke off for a reason nobody foresaw. */
   abandon(tx: Tx, job: JobRow): void {
     updateSchedule(tx, parse(run_payload, job.payload).schedule_id, { last_status: 'failed' });
+  }
+
+  /**
+   * Why a run serves nobody any more, or null. A pause is there to stop mail, so it ends what waits for capacity too; a
+   * run that was asked for goes on.
+   */
+  #whyStopped(schedule: ScheduleRow, payload: RunPayload): string | null {
+    if (this.#deps.projects.stateOf(schedule.project_id)?.status !== 'active')
+      return 'The project became inactive before this run had come to its end.';
+    const is_paused = !schedule.is_active && payload.due_at !== null;
+    return is_paused ? 'The schedule was paused before this run had come to its end.' : null;
   }
 
   #contentOf(schedule: ScheduleRow): Content {

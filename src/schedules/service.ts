@@ -9,7 +9,6 @@ import { isUlid, newId } from '../platform/ids.ts';
 import type { LogFields, Logger } from '../platform/logger.ts';
 import { type Page, type PageQuery, paginate } from '../platform/pagination.ts';
 import { type NewJob, PRIORITY } from '../platform/queue.ts';
-import type { Projects } from '../projects/service.ts';
 import { checkSchedule, type ScheduleChanges, type ScheduleFields } from './fields.ts';
 import { type RunPayload, ScheduleRuns, type ScheduleRunsDeps } from './runs.ts';
 import {
@@ -72,7 +71,6 @@ export interface SchedulesDeps extends ScheduleRunsDeps {
   logger: Logger;
   /** Of each body. */
   max_body_bytes: number;
-  projects: Pick<Projects, 'stateOf'>;
   enqueue(tx: Tx, job: NewJob): string;
 }
 

@@ -419,6 +419,24 @@ describe('capacity', () => {
     ]);
   });
 
+  test('is not waited for while the project is inactive', async () => {
+    await limitTo(3);
+    await create({ recipients });
+    await goTo('2030-01-21T09:00:00Z');
+    await app.services.database.write((tx) =>
+      tx.run(sql`UPDATE projects SET status = 'inactive' WHERE slug = 'one'`),
+    );
+    await goTo('2030-01-22T00:00:00Z');
+    expect(addressesOf(app)).toEqual(all.slice(0, 3));
+    expect(runsOf(app)).toMatchObject([
+      {
+        status: 'failed',
+        error: expect.stringContaining('inactive'),
+        result: { accepted: 3, refused: [{ email: all[3] }, { email: all[4] }] },
+      },
+    ]);
+  });
+
   test("counts towards the creating key's daily limit", async () => {
     app.keys.limited = await makeKey(app, 'one', { can_write: true, email_daily_limit: 2 });
     await create({ recipients }, 'limited');
@@ -447,6 +465,8 @@ describe('a crash', () => {
     if (!job) throw new Error('no run was queued');
     await schedules.runs.execute(job);
     expect(addressesOf(app)).toEqual(['ann@example.com', 'ben@example.com']);
+    // Nor does a pause make a failure of a run that has served everybody.
+    await schedules.update(app.project_id, id, { is_active: false });
     await restart();
     await app.app.engine.whenIdle();
     expect(addressesOf(app)).toEqual(['ann@example.com', 'ben@example.com']);
