@@ -13,7 +13,7 @@ import type { JobRow } from '../platform/tables.ts';
 import type { TaskOutcome } from '../platform/worker.ts';
 import type { Projects } from '../projects/service.ts';
 import type { Templates } from '../templates/service.ts';
-import { findSchedule, saveRunPayload, updateSchedule } from './store.ts';
+import { findSchedule, noteRunEnd, saveRunPayload } from './store.ts';
 import type { Recipient, ScheduleRow } from './tables.ts';
 
 const recipient = t.Object({ email: t.String(), name: nullable(t.String()) });
@@ -37,6 +37,12 @@ const run_payload = t.Object({
 });
 export type RunPayload = Static<typeof run_payload>;
 type Progress = NonNullable<RunPayload['progress']>;
+
+/** What tells a run from the others of its schedule. */
+interface Run {
+  schedule_id: string;
+  queued_at: number;
+}
 
 interface Content {
   subject: string;
@@ -62,31 +68,32 @@ export class ScheduleRuns {
   /** Does what is left of a run and says how it stands: ended, or to be tried again for those who wait. */
   async execute(job: JobRow): Promise<TaskOutcome> {
     const payload = parse(run_payload, job.payload);
+    const run = { schedule_id: payload.schedule_id, queued_at: job.queued_at };
     const { database } = this.#deps;
     // Everybody was served, and only a crash kept that from being recorded.
-    if (payload.progress?.waiting.length === 0)
-      return this.#outcome(payload.schedule_id, payload.progress, null);
+    if (payload.progress?.waiting.length === 0) return this.#outcome(run, payload.progress, null);
     const schedule = findSchedule(database.read, job.project_id, payload.schedule_id);
-    if (!schedule) return giveUp(payload, [], 'The schedule was deleted before this run.');
+    if (!schedule) return giveUp({ run, payload }, [], 'The schedule was deleted before this run.');
     const stopped = this.#whyStopped(schedule, payload);
-    if (stopped !== null) return giveUp(payload, schedule.recipients, stopped);
+    if (stopped !== null) return giveUp({ run, payload }, schedule.recipients, stopped);
     try {
       const content = this.#contentOf(schedule);
       const { progress, wait } = await database.write((tx) =>
         this.#serve(tx, { job, payload, schedule, content }),
       );
-      return this.#outcome(schedule.id, progress, wait);
+      return this.#outcome(run, progress, wait);
     } catch (error) {
       if (!(error instanceof AppError) || error.kind === 'internal') throw error;
       // The disk is full or the database busy: nothing of this attempt was kept.
       if (error.kind === 'unavailable') return this.#later(error.message, error);
-      return giveUp(payload, schedule.recipients, error.message);
+      return giveUp({ run, payload }, schedule.recipients, error.message);
     }
   }
 
   /** Notes at the schedule that its run broke off for a reason nobody foresaw. */
   abandon(tx: Tx, job: JobRow): void {
-    updateSchedule(tx, parse(run_payload, job.payload).schedule_id, { last_status: 'failed' });
+    const { schedule_id } = parse(run_payload, job.payload);
+    noteRunEnd(tx, { schedule_id, queued_at: job.queued_at }, 'failed');
   }
 
   /**
@@ -154,16 +161,16 @@ export class ScheduleRuns {
     return is_passing && this.#deps.clock.now() - job.queued_at < SCHEDULE_GIVE_UP_MS;
   }
 
-  #outcome(schedule_id: string, progress: Progress, wait: AppError | null): TaskOutcome {
+  #outcome(run: Run, progress: Progress, wait: AppError | null): TaskOutcome {
     if (wait) {
       const all = progress.waiting.length + progress.email_ids.length + progress.refused.length;
       return this.#later(`${progress.waiting.length} of ${all} recipients wait: ${wait.message}`, wait);
     }
     const [first] = progress.refused;
-    if (!first) return ended(schedule_id, progress, null);
+    if (!first) return ended(run, progress, null);
     const all = progress.email_ids.length + progress.refused.length;
     const error = `${progress.refused.length} of ${all} recipients got no email: ${first.reason}`;
-    return ended(schedule_id, progress, error);
+    return ended(run, progress, error);
   }
 
   #later(error: string, cause: AppError): TaskOutcome {
@@ -174,24 +181,28 @@ export class ScheduleRuns {
 }
 
 /** The end of a run that can serve nobody any more: whoever still waits gets nothing. */
-function giveUp(payload: RunPayload, recipients: readonly Recipient[], reason: string): TaskOutcome {
+function giveUp(
+  { run, payload }: { run: Run; payload: RunPayload },
+  recipients: readonly Recipient[],
+  reason: string,
+): TaskOutcome {
   const { waiting, email_ids, refused } = payload.progress ?? {
     waiting: recipients,
     email_ids: [],
     refused: [],
   };
   const left = waiting.map(({ email }) => ({ email, reason }));
-  return ended(payload.schedule_id, { waiting: [], email_ids, refused: [...refused, ...left] }, reason);
+  return ended(run, { waiting: [], email_ids, refused: [...refused, ...left] }, reason);
 }
 
-/** The end of a run: a failure where there is an error. It is noted at the schedule too. */
-function ended(schedule_id: string, progress: Progress, error: string | null): TaskOutcome {
+/** The end of a run: a failure where there is an error. It is noted at the schedule too, if that had no later run. */
+function ended(run: Run, progress: Progress, error: string | null): TaskOutcome {
   const status = error === null ? 'completed' : 'failed';
   const { email_ids, refused } = progress;
   return {
     status,
-    result: { schedule_id, accepted: email_ids.length, email_ids, refused },
+    result: { schedule_id: run.schedule_id, accepted: email_ids.length, email_ids, refused },
     error,
-    apply: (tx) => updateSchedule(tx, schedule_id, { last_status: status }),
+    apply: (tx) => noteRunEnd(tx, run, status),
   };
 }

@@ -3,7 +3,7 @@ import { and, desc, eq, gt, lte, sql } from 'drizzle-orm';
 import type { Tx } from '../platform/database.ts';
 import { readRowCount } from '../platform/row-counts.ts';
 import { jobs } from '../platform/tables.ts';
-import { emailSchedules, type ScheduleRow } from './tables.ts';
+import { emailSchedules, type LastStatus, type ScheduleRow } from './tables.ts';
 
 export function insertSchedule(tx: Tx, schedule: ScheduleRow): void {
   tx.insert(emailSchedules).values(schedule).run();
@@ -107,6 +107,18 @@ export function listRunsQueuedAfter(
       ),
     )
     .all();
+}
+
+/** Notes how a run ended, unless a later one was queued since: the status belongs to the last run. */
+export function noteRunEnd(
+  tx: Tx,
+  run: { schedule_id: string; queued_at: number },
+  last_status: LastStatus,
+): void {
+  tx.update(emailSchedules)
+    .set({ last_status })
+    .where(and(eq(emailSchedules.id, run.schedule_id), lte(emailSchedules.last_run_at, run.queued_at)))
+    .run();
 }
 
 /** Notes in a job how far its run has come, in the transaction that took it there. */

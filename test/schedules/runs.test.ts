@@ -437,6 +437,21 @@ describe('capacity', () => {
     ]);
   });
 
+  test('that an older run waited for leaves the last run as it ended', async () => {
+    app.keys.limited = await makeKey(app, 'one', { can_write: true, email_daily_limit: 2 });
+    const id = await create({ recipients }, 'limited');
+    await goTo('2030-01-21T09:00:00Z');
+    await goTo('2030-01-21T10:00:00Z');
+    await app.call('POST', `${PATH}/${id}/run`, { key: app.keys.full ?? '' });
+    await app.app.engine.whenIdle();
+    const last_run = { last_run_at: '2030-01-21T10:00:00.000Z', last_status: 'completed' };
+    expect(await read(id)).toMatchObject(last_run);
+    await app.call('PATCH', `${PATH}/${id}`, { key: app.keys.full ?? '', body: { is_active: false } });
+    await goTo('2030-01-22T00:00:00Z');
+    expect(runsOf(app)).toMatchObject([{ status: 'failed' }, { status: 'completed' }]);
+    expect(await read(id)).toMatchObject(last_run);
+  });
+
   test("counts towards the creating key's daily limit", async () => {
     app.keys.limited = await makeKey(app, 'one', { can_write: true, email_daily_limit: 2 });
     await create({ recipients }, 'limited');
