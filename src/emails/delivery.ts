@@ -214,7 +214,7 @@ export class Delivery {
     if (!mailbox) return null;
     failed.add(mailbox.mailbox_id);
     if (!this.#choose(database.read, email, clock.now(), failed).ok) return null;
-    return database.write((tx) => {
+    const takeUp = (tx: Tx): Attempt | null => {
       const now_ms = clock.now();
       const choice = this.#choose(tx, email, now_ms, failed);
       if (!choice.ok) return null;
@@ -228,7 +228,14 @@ export class Delivery {
       });
       const attempt_id = this.#take(tx, email, choice, { counts: 0, attempt: email.attempts + 1, now_ms });
       return { ...attempt, attempt_id, started_at: now_ms, mailbox: choice };
-    });
+    };
+    try {
+      return await database.write(takeUp);
+    } catch (error) {
+      // The disk is full or the database busy: the attempt ends with this mailbox, and the mail is tried again.
+      if (error instanceof AppError && error.kind === 'unavailable') return null;
+      throw error;
+    }
   }
 
   #conclude(job: JobRow, attempt: Attempt, outcome: DeliveryOutcome, captured: Captured | null): Conclusion {

@@ -1,6 +1,7 @@
 /** Delivery against relays that take, refuse, defer, hang up or are not there; and what the log says of it. */
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { recipientsOf } from '../../src/emails/delivery.ts';
+import { AppError } from '../../src/errors.ts';
 import { parseRelay } from '../../src/sending-domains/relay.ts';
 import { actor } from '../helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
@@ -326,6 +327,25 @@ describe('a mailbox that does not connect', () => {
       { address: 'hello@down.example.com', n: 0 },
       { address: 'hello@mail.example.com', n: 1 },
     ]);
+  });
+
+  test('costs a mail one attempt where the next one cannot be noted, as on a full disk', async () => {
+    await addDomain(sender.app, 'down.example.com', RELAY_DOWN_PORT, { is_default: true });
+    const { database, mailer } = sender.app.services;
+    const deliver = mailer.deliver.bind(mailer);
+    const handing = spyOn(mailer, 'deliver').mockImplementation(async (...mail) => {
+      const outcome = await deliver(...mail);
+      spyOn(database, 'write').mockImplementationOnce(() =>
+        Promise.reject(new AppError('unavailable', 'The disk of the server is full.')),
+      );
+      return outcome;
+    });
+    const { id, job_id } = await sendAndSettle();
+    handing.mockRestore();
+    expect(await sender.log(id)).toMatchObject({ status: 'queued', attempts: 1 });
+    expect(await sender.job(job_id)).toMatchObject({ status: 'pending', attempts: 1 });
+    await sender.pass(15_000);
+    expect(await sender.log(id)).toMatchObject({ status: 'sent', attempts: 2 });
   });
 
   test('is not what a relay is that was lost after the content: no other one gets the mail in that attempt', async () => {
