@@ -1,7 +1,7 @@
 /** Delivering an email: one attempt from choosing the mailbox to recording what its relay said. */
 import { AppError, messageOf } from '../errors.ts';
 import { type Clock, SECOND_MS, utcDay } from '../platform/clock.ts';
-import type { Database, Tx } from '../platform/database.ts';
+import { type Database, mayPass, type Tx } from '../platform/database.ts';
 import type { DeliveryOutcome, MailContent } from '../platform/mail-types.ts';
 import type { Mailer } from '../platform/mailer.ts';
 import { isPlainObject } from '../platform/schema.ts';
@@ -233,7 +233,7 @@ export class Delivery {
       return await database.write(takeUp);
     } catch (error) {
       // The disk is full or the database busy: the attempt ends with this mailbox, and the mail is tried again.
-      if (error instanceof AppError && error.kind === 'unavailable') return null;
+      if (mayPass(error)) return null;
       throw error;
     }
   }

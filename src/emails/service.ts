@@ -10,8 +10,8 @@ import {
 } from '../limits.ts';
 import { listAudit } from '../platform/audit.ts';
 import type { Actor, KeyCaller } from '../platform/auth.ts';
-import { DAY_MS, SECOND_MS, toIso, utcDay } from '../platform/clock.ts';
-import type { Tx } from '../platform/database.ts';
+import { DAY_MS, monotonicMs, SECOND_MS, toIso, utcDay } from '../platform/clock.ts';
+import { mayPass, type Tx } from '../platform/database.ts';
 import { PLANE_PREFIX } from '../platform/http.ts';
 import type { Idempotency, KeepAnswer, KeptAnswer } from '../platform/idempotency.ts';
 import { isUlid } from '../platform/ids.ts';
@@ -281,7 +281,7 @@ export class Emails {
     }
   }
 
-  /** Records how it ended, waiting a while for a full disk: the relay may have the mail, so the log must know. */
+  /** Records how it ended, waiting a while for a full disk or a busy database: the relay may have the mail, so the log must know. */
   async #record(
     job: JobRow,
     { outcome }: { outcome: Conclusion['outcome'] },
@@ -289,7 +289,7 @@ export class Emails {
   ): Promise<KeptAnswer | null> {
     if (outcome.status === 'retry') throw new AppError('internal', 'A single attempt asked for another.');
     const { database, clock } = this.#deps;
-    const give_up_at = clock.now() + 10 * SECOND_MS;
+    const give_up_ms = monotonicMs() + 10 * SECOND_MS;
     for (;;) {
       try {
         const value = await database.write((tx) => {
@@ -300,7 +300,7 @@ export class Emails {
         outcome.afterCommit?.();
         return value;
       } catch (error) {
-        if (!database.isFailing() || clock.now() >= give_up_at) throw error;
+        if (!mayPass(error) || monotonicMs() >= give_up_ms) throw error;
         await Bun.sleep(500);
       }
     }

@@ -13,7 +13,6 @@ export function openReadOnly(path: string): Database {
     settled: () => null,
     dataVersion: () => 0,
     hasWritten: () => false,
-    isFailing: () => false,
     close() {
       sqlite.close();
       return Promise.resolve();

@@ -36,8 +36,6 @@ export interface Database {
   dataVersion(): number;
   /** Whether this connection has committed anything; a command then wakes the server. */
   hasWritten(): boolean;
-  /** Whether the last write failed because the disk was full or failing. */
-  isFailing(): boolean;
   /** Commits what is queued, then closes. */
   close(): Promise<void>;
 }
@@ -106,6 +104,11 @@ export function explainFailure(error: unknown): unknown {
   return error;
 }
 
+/** Whether a write was refused for what may pass: the disk is full or failing, or another process keeps the database busy. */
+export function mayPass(error: unknown): boolean {
+  return error instanceof AppError && error.kind === 'unavailable';
+}
+
 /** For a server's database, which must not keep requests waiting for the disk. */
 export interface WalThreadOptions extends WalSyncOptions {
   /**
@@ -143,7 +146,6 @@ class GroupCommitDatabase implements Database {
   #data_version: number | null = null;
   #queue: QueuedChange[] = [];
   #is_scheduled = false;
-  #is_failing = false;
   #is_closed = false;
   #is_lost = false;
   #has_written = false;
@@ -232,10 +234,6 @@ class GroupCommitDatabase implements Database {
     return this.#has_written;
   }
 
-  isFailing(): boolean {
-    return this.#is_failing;
-  }
-
   async close(): Promise<void> {
     this.#is_closed = true;
     if (this.#syncing) await this.#syncing;
@@ -282,11 +280,9 @@ class GroupCommitDatabase implements Database {
       this.#steps.commit.run();
       commit_ms = monotonicMs() - commit_from_ms;
       this.#has_written = true;
-      this.#is_failing = false;
       // What a change read outside its transaction is from before the commit.
       this.#endSnapshot();
     } catch (error) {
-      this.#is_failing = isDiskFailure(error);
       if (this.#writer.inTransaction) this.#writer.run('ROLLBACK');
       const reason = explainFailure(error);
       for (const change of waiting) change.reject(reason);
@@ -313,7 +309,6 @@ class GroupCommitDatabase implements Database {
       await on_its_way;
       settle();
     } catch (error) {
-      this.#is_failing = true;
       this.#is_lost = true;
       const reason = new AppError(
         'unavailable',

@@ -5,7 +5,7 @@
 import { messageOf } from '../errors.ts';
 import { JOB_CLAIM_BATCH, JOB_GATHER_FROM, JOB_GATHER_MS, JOB_MAX_SLEEP_MS } from '../limits.ts';
 import { type Clock, monotonicMs } from './clock.ts';
-import type { Database, Tx } from './database.ts';
+import { type Database, mayPass, type Tx } from './database.ts';
 import type { Logger } from './logger.ts';
 import {
   AT_ONCE,
@@ -368,7 +368,7 @@ class Engine implements JobEngine {
     }
   }
 
-  /** Records an outcome, waiting out a full disk: what was done to the outside world must not be done again. */
+  /** Records an outcome, waiting out a full disk or a busy database: what was done to the outside world must not be done again. */
   async #record(job: JobRow, outcome: TaskOutcome): Promise<void> {
     // A stop cuts attempts off; they are put back at the next start, as after a crash, and cost nothing.
     if (this.#is_stopping && outcome.status === 'retry' && outcome.is_cut_off) return;
@@ -384,7 +384,7 @@ class Engine implements JobEngine {
         if (outcome.status !== 'retry') outcome.afterCommit?.();
         return;
       } catch (error) {
-        if (!this.#database.isFailing() || this.#is_stopping) throw error;
+        if (!mayPass(error) || this.#is_stopping) throw error;
         await Bun.sleep(1_000);
       }
     }

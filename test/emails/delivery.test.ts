@@ -285,6 +285,23 @@ describe('a synchronous send', () => {
     expect(await sender.job(body.job_id)).toMatchObject({ status: 'failed', attempts: 1 });
   });
 
+  test('that could not be recorded because the database was busy is recorded later', async () => {
+    const { database, mailer } = sender.app.services;
+    const deliver = mailer.deliver.bind(mailer);
+    const handing = spyOn(mailer, 'deliver').mockImplementation(async (...mail) => {
+      const outcome = await deliver(...mail);
+      spyOn(database, 'write').mockImplementationOnce(() =>
+        Promise.reject(new AppError('unavailable', 'The database is busy.')),
+      );
+      return outcome;
+    });
+    const { status, body } = await sender.send({ queue: false });
+    handing.mockRestore();
+    expect(status).toBe(201);
+    expect(await sender.log(body.id)).toMatchObject({ status: 'sent', attempts: 1 });
+    expect(await sender.job(body.job_id)).toMatchObject({ status: 'completed' });
+  });
+
   test('with a relay that is not there is 503', async () => {
     await addDomain(sender.app, 'down.example.com', RELAY_DOWN_PORT);
     const { status, body } = await sender.send({ queue: false, domain: 'down.example.com' });

@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
+import { AppError } from '../../src/errors.ts';
 import { JOB_CLAIM_BATCH } from '../../src/limits.ts';
 import type { Database } from '../../src/platform/database.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
@@ -195,6 +196,22 @@ describe('the job engine', () => {
     await engine.stop(100);
   });
 
+  test('an end that could not be recorded because the database was busy is recorded later', async () => {
+    const { database, engine } = await makeEngine([
+      taskOf(() => {
+        spyOn(database, 'write').mockImplementationOnce(() =>
+          Promise.reject(new AppError('unavailable', 'The database is busy.')),
+        );
+        return done;
+      }),
+    ]);
+    await engine.start();
+    const id = await add(database, engine);
+    await engine.whenIdle();
+    expect(rowOf(database, id)).toMatchObject({ status: 'completed', attempts: 1 });
+    await engine.stop(100);
+  });
+
   test('an unknown type fails with a reason instead of waiting for ever', async () => {
     const { database, engine } = await makeEngine([]);
     await engine.start();
@@ -311,6 +328,38 @@ describe('order', () => {
 });
 
 describe('a claim', () => {
+  test('a claim reads the jobs of no more projects than its lane has room for', async () => {
+    const release = Promise.withResolvers<void>();
+    let running = 0;
+    const { database, engine } = await makeEngine([
+      taskOf(
+        async () => {
+          running += 1;
+          await release.promise;
+          return done;
+        },
+        { lane_concurrency: 10 },
+      ),
+    ]);
+    await database.write((tx) => {
+      for (let id = 100; id < 200; id += 1) {
+        tx.run(sql`INSERT INTO projects (id, public_id, name, slug, created_at, updated_at)
+                   VALUES (${id}, ${`P${id}`}, 'p', ${`p${id}`}, 1, 1)`);
+        for (let n = 0; n < 3; n += 1) engine.enqueue(tx, job({ project_id: id }));
+      }
+    });
+    const parses = spyOn(JSON, 'parse');
+    await engine.start();
+    while (running < 10) await Bun.sleep(1);
+    const jobs_read = parses.mock.calls.filter(([text]) => text === '{}').length;
+    parses.mockRestore();
+    expect(jobs_read).toBeLessThanOrEqual(30);
+    release.resolve();
+    await engine.whenIdle();
+    expect(running).toBe(300);
+    await engine.stop(100);
+  });
+
   test('takes no more than its share at once, and lanes of one priority take turns at it', async () => {
     const claims = new Map<number, string[]>();
     // All that one claim takes up begins at one moment.
