@@ -234,6 +234,9 @@ export const STORY_RETRIES = 100;
 export const EMAIL_LOG_RETENTION_MS = 365 * 86_400_000;
 /** Rows that one transaction of a sweep deletes, so that no request waits long behind it. */
 export const EMAIL_SWEEP_BATCH_ROWS = 500;
+/** Emails that one transaction of `email retry` queues again, some 25 ms of work, and how long the server then has the lock. */
+export const EMAIL_RETRY_BATCH_ROWS = 50;
+export const EMAIL_RETRY_PAUSE_MS = 25;
 /** RFC 5321 4.5.3.1.5 has reply lines of 512 octets; a long multi-line reply is cut here. */
 export const MAX_SMTP_RESPONSE_CHARS = 1_000;
 /** Browsers' user agents have 100 to 300 characters; a longer one is cut. */

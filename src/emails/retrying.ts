@@ -1,9 +1,9 @@
 /** Queueing failed emails again, as an operator asks for it. */
-import { EMAIL_MAX_ATTEMPTS } from '../limits.ts';
+import { EMAIL_MAX_ATTEMPTS, EMAIL_RETRY_BATCH_ROWS, EMAIL_RETRY_PAUSE_MS } from '../limits.ts';
 import { recordAudit } from '../platform/audit.ts';
 import type { Actor } from '../platform/auth.ts';
-import { utcDay } from '../platform/clock.ts';
-import type { Tx } from '../platform/database.ts';
+import { type Clock, utcDay } from '../platform/clock.ts';
+import type { Database, Tx } from '../platform/database.ts';
 import { PRIORITY } from '../platform/queue.ts';
 import { type AcceptanceDeps, EMAIL_SEND, purposeOf } from './acceptance.ts';
 import { findEmail, hasBody, insertPins, listFailed, updateEmail } from './store.ts';
@@ -46,10 +46,32 @@ export interface RetryDeps extends Pick<AcceptanceDeps, 'sending_domains' | 'obj
 }
 
 /**
+ * Queues emails again, each by itself, and says of each what became of it. A command does this beside the server, which
+ * waits with every write for the lock: it is let go of after a few emails, and for about as long as they held it.
+ */
+export async function retryEmails(
+  ids: readonly string[],
+  options: { deps: RetryDeps & { database: Database; clock: Clock }; actor: Actor },
+): Promise<RetryResult[]> {
+  const { database, clock } = options.deps;
+  const results: RetryResult[] = [];
+  for (let from = 0; from < ids.length; from += EMAIL_RETRY_BATCH_ROWS) {
+    if (from > 0) await Bun.sleep(EMAIL_RETRY_PAUSE_MS);
+    const batch = ids.slice(from, from + EMAIL_RETRY_BATCH_ROWS);
+    const retried = await database.write((tx) => {
+      const now_ms = clock.now();
+      return batch.map((id) => retryEmail(tx, id.toUpperCase(), { ...options, now_ms }));
+    });
+    results.push(...retried);
+  }
+  return results;
+}
+
+/**
  * Gives a failed or bounced email a new job with all its attempts, and today's quota where its own day is over. Only
  * recipients that no relay has taken are addressed. It is put on the audit trail; a refusal changes nothing.
  */
-export function retryEmail(
+function retryEmail(
   tx: Tx,
   id: string,
   options: { deps: RetryDeps; actor: Actor; now_ms: number },

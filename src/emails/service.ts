@@ -34,7 +34,7 @@ import {
   EMAIL_RETRIED,
   type LeftOut,
   type RetryResult,
-  retryEmail,
+  retryEmails,
   sortFailed,
 } from './retrying.ts';
 import type { EmailListQuery, EmailRecord, SendBody, SendResult } from './schemas.ts';
@@ -423,20 +423,16 @@ export class Emails {
 
   /** Queues failed or bounced emails again, each by itself, and says of each what became of it. */
   retry(actor: Actor, ids: readonly string[]): Promise<RetryResult[]> {
-    return this.#deps.database.write((tx) => this.#retry(tx, actor, ids));
+    return retryEmails(ids, { deps: this.#deps, actor });
   }
 
   /** Queues again what failed since a moment, oldest first, but for what had better be looked at one by one. */
-  retryFailed(actor: Actor, since_ms: number): Promise<{ results: RetryResult[]; left_out: LeftOut[] }> {
-    return this.#deps.database.write((tx) => {
-      const { ids, left_out } = sortFailed(tx, since_ms);
-      return { results: this.#retry(tx, actor, ids), left_out };
-    });
-  }
-
-  #retry(tx: Tx, actor: Actor, ids: readonly string[]): RetryResult[] {
-    const now_ms = this.#deps.clock.now();
-    return ids.map((id) => retryEmail(tx, id.toUpperCase(), { deps: this.#deps, actor, now_ms }));
+  async retryFailed(
+    actor: Actor,
+    since_ms: number,
+  ): Promise<{ results: RetryResult[]; left_out: LeftOut[] }> {
+    const { ids, left_out } = sortFailed(this.#deps.database.read, since_ms);
+    return { results: await this.retry(actor, ids), left_out };
   }
 
   /** Forgets contents, log rows and counts whose time is over. */
