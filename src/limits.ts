@@ -234,6 +234,8 @@ export const STORY_RETRIES = 100;
 export const EMAIL_LOG_RETENTION_MS = 365 * 86_400_000;
 /** Rows that one transaction of a sweep deletes, so that no request waits long behind it. */
 export const EMAIL_SWEEP_BATCH_ROWS = 500;
+/** And how long it deletes contents, of which five hundred of the largest would take two seconds. */
+export const EMAIL_SWEEP_STEP_MS = 5;
 /** Emails that one transaction of `email retry` queues again, some 25 ms of work, and how long the server then has the lock. */
 export const EMAIL_RETRY_BATCH_ROWS = 50;
 export const EMAIL_RETRY_PAUSE_MS = 25;

@@ -5,6 +5,7 @@ import {
   EMAIL_BODY_RETENTION_MS,
   EMAIL_LOG_RETENTION_MS,
   EMAIL_SWEEP_BATCH_ROWS,
+  EMAIL_SWEEP_STEP_MS,
   MAX_USER_AGENT_CHARS,
   STORY_RETRIES,
 } from '../limits.ts';
@@ -439,14 +440,12 @@ export class Emails {
   async sweep(): Promise<void> {
     const { database, clock, sending_domains } = this.#deps;
     const now = clock.now();
-    const batch = EMAIL_SWEEP_BATCH_ROWS;
-    while (
-      (await database.write((tx) => store.deleteOldBodies(tx, now - EMAIL_BODY_RETENTION_MS, batch))) ===
-      batch
-    ) {}
-    while (
-      (await database.write((tx) => store.deleteOldEmails(tx, now - EMAIL_LOG_RETENTION_MS, batch))) === batch
-    ) {}
+    const limit = EMAIL_SWEEP_BATCH_ROWS;
+    const bodies_before = now - EMAIL_BODY_RETENTION_MS;
+    const step = { limit, step_ms: EMAIL_SWEEP_STEP_MS };
+    while ((await database.write((tx) => store.deleteOldBodies(tx, bodies_before, step))) > 0) {}
+    const log_before = now - EMAIL_LOG_RETENTION_MS;
+    while ((await database.write((tx) => store.deleteOldEmails(tx, log_before, limit))) === limit) {}
     await database.write((tx) => store.deleteKeyUsageBefore(tx, utcDay(now - 2 * DAY_MS)));
     await sending_domains.sweepUsage();
   }

@@ -1,6 +1,7 @@
 /** SQL of the email log beyond what every email passes through (`hot-store.ts`): lists, stories, captures, sweeps. */
 import { and, asc, count, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import { encodeTime } from 'ulid';
+import { monotonicMs } from '../platform/clock.ts';
 import { statement, type Tx } from '../platform/database.ts';
 import { type JobRow, jobs } from '../platform/tables.ts';
 import {
@@ -225,8 +226,18 @@ const ENDED: EmailStatus[] = [
 ];
 const ended_at = sql<number>`max(${emails.created_at}, coalesce(${emails.sent_at}, 0), coalesce(${emails.failed_at}, 0), coalesce(${emails.bounced_at}, 0), coalesce(${emails.scheduled_at}, 0))`;
 
-/** Forgets what ended emails held, up to `limit` of those that ended before a moment; returns how many. */
-export function deleteOldBodies(tx: Tx, before_ms: number, limit: number): number {
+const deleteCaptured = statement((tx) =>
+  tx.$client.query<unknown, [string]>('DELETE FROM captured_messages WHERE email_id = ?'),
+);
+const deleteBody = statement((tx) =>
+  tx.$client.query<unknown, [string]>('DELETE FROM email_bodies WHERE email_id = ?'),
+);
+
+/**
+ * Forgets what ended emails held, up to `limit` of those that ended before a moment, and after `step_ms` no more: SQLite
+ * takes milliseconds to delete a megabyte. Returns how many; 0 when none is left.
+ */
+export function deleteOldBodies(tx: Tx, before_ms: number, step: { limit: number; step_ms: number }): number {
   const old = tx
     .select({ id: emails.id })
     .from(emailBodies)
@@ -238,13 +249,17 @@ export function deleteOldBodies(tx: Tx, before_ms: number, limit: number): numbe
         lt(ended_at, before_ms),
       ),
     )
-    .limit(limit)
-    .all()
-    .map((row) => row.id);
-  if (old.length === 0) return 0;
-  tx.delete(capturedMessages).where(inArray(capturedMessages.email_id, old)).run();
-  tx.delete(emailBodies).where(inArray(emailBodies.email_id, old)).run();
-  return old.length;
+    .limit(step.limit)
+    .all();
+  const ends_ms = monotonicMs() + step.step_ms;
+  let deleted = 0;
+  for (const { id } of old) {
+    deleteCaptured(tx).run(id);
+    deleteBody(tx).run(id);
+    deleted += 1;
+    if (monotonicMs() >= ends_ms) break;
+  }
+  return deleted;
 }
 
 /** Deletes log rows whose body is gone, up to `limit` of those accepted before a moment; returns how many. */

@@ -391,3 +391,20 @@ test('what an ended email held is forgotten after 30 days, the log after a year,
   expect((await keeper.get(`/emails/${sent.body.id}`)).status).toBe(404);
   expect((await keeper.get(`/emails/${waiting.body.id}`)).status).toBe(200);
 });
+
+test('large contents are forgotten in small steps, so that other writes come between', async () => {
+  const keeper = await startSender({ clock: new TestClock('2050-01-01T00:00:00Z') });
+  await addDomain(keeper.app, 'mail.example.com', null);
+  const body_html = 'x'.repeat(500_000);
+  for (let n = 0; n < 12; n += 1) await keeper.send({ body_html, body_text: body_html });
+  await keeper.settle();
+  keeper.app.clock.advance(31 * 86_400_000);
+  const { emails, database } = keeper.app.services;
+  const sweeping = emails.sweep();
+  const countBodies = 'SELECT count(*) FROM email_bodies';
+  const left = await database.write((tx) => tx.$client.query(countBodies).values()[0]?.[0]);
+  expect(left).toBeGreaterThan(0);
+  await sweeping;
+  expect(rows(keeper.app, 'SELECT count(*) AS n FROM email_bodies')).toEqual([{ n: 0 }]);
+  await keeper.app.stop();
+});
