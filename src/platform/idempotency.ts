@@ -1,9 +1,9 @@
 /** Idempotency-Key: the first 2xx answer to a request is kept with its key and given again to the same request. */
-import { and, eq, gt, lt, or, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { conflict, invalid } from '../errors.ts';
-import { IDEMPOTENCY_RETENTION_MS, MAX_IDEMPOTENCY_KEY_CHARS } from '../limits.ts';
+import { IDEMPOTENCY_RETENTION_MS, MAX_IDEMPOTENCY_KEY_CHARS, SWEEP_BATCH } from '../limits.ts';
 import type { Clock } from './clock.ts';
-import type { Database, Tx } from './database.ts';
+import { type Database, statement, type Tx } from './database.ts';
 import { countCodePoints } from './schema.ts';
 import { idempotentAnswers } from './tables.ts';
 
@@ -125,22 +125,18 @@ export class Idempotency {
     return { kept, keep };
   }
 
-  /** Forgets answers older than their retention; returns how many there were. */
-  sweep(): Promise<number> {
+  /** Forgets answers older than their retention. */
+  async sweep(): Promise<void> {
     const now = this.#clock.now();
-    const { created_at } = idempotentAnswers;
-    return this.#database.write(
-      (tx) =>
-        tx
-          .delete(idempotentAnswers)
-          .where(
-            or(
-              lt(created_at, now - IDEMPOTENCY_RETENTION_MS),
-              gt(created_at, now + IDEMPOTENCY_RETENTION_MS),
-            ),
-          )
-          .returning({ id: idempotentAnswers.api_key_id })
-          .all().length,
-    );
+    const [from, to] = [now - IDEMPOTENCY_RETENTION_MS, now + IDEMPOTENCY_RETENTION_MS];
+    const sweepSome = (tx: Tx): number => deleteOutside(tx).run(from, to, SWEEP_BATCH).changes;
+    while ((await this.#database.write(sweepSome)) === SWEEP_BATCH) {}
   }
 }
+
+// Two looks at the index: a DELETE with both conditions would go through the whole table.
+const deleteOutside = statement((tx) =>
+  tx.$client.query<unknown, [number, number, number]>(`
+    DELETE FROM idempotent_answers WHERE (api_key_id, idempotency_key) IN (
+      SELECT api_key_id, idempotency_key FROM idempotent_answers WHERE created_at < ? OR created_at > ? LIMIT ?)`),
+);

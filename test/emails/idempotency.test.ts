@@ -77,3 +77,24 @@ test('a key of more than 255 characters is 422', async () => {
   expect((await sender.send({}, { 'Idempotency-Key': 'k'.repeat(256) })).status).toBe(422);
   expect((await sender.send({}, { 'Idempotency-Key': 'k'.repeat(255) })).status).toBe(202);
 });
+
+test('old answers are forgotten in small steps, and those of a clock that was ahead with them', async () => {
+  const { app } = await startSender();
+  const { database, idempotency, clock } = app.services;
+  await database.write((tx) => {
+    const answer = tx.$client.query(
+      "INSERT INTO idempotent_answers VALUES ((SELECT id FROM api_keys), ?, 'h', 202, '{}', ?)",
+    );
+    for (let n = 0; n < 1_000; n += 1) answer.run(`old-${n}`, clock.now() - 25 * 3_600_000);
+    answer.run('ahead', clock.now() + 25 * 3_600_000);
+    answer.run('kept', clock.now());
+  });
+  const sweeping = idempotency.sweep();
+  const left = await database.write(
+    (tx) => tx.$client.query('SELECT count(*) FROM idempotent_answers').values()[0]?.[0],
+  );
+  expect(left).toBeGreaterThan(500);
+  await sweeping;
+  expect(rows(app, 'SELECT idempotency_key FROM idempotent_answers')).toEqual([{ idempotency_key: 'kept' }]);
+  await app.stop();
+});
