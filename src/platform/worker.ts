@@ -406,9 +406,10 @@ class Engine implements JobEngine {
     const offset = this.#clock.now() - monotonicMs();
     const set_back_ms = this.#clock_offset_ms - offset;
     if (Math.abs(set_back_ms) < 2_000) return;
-    this.#clock_offset_ms = offset;
     this.#logger.warn('the clock jumped', { by_ms: Math.round(-set_back_ms) });
     if (set_back_ms > 0) await this.#database.write((tx) => shiftRetries(tx, Math.round(set_back_ms)));
+    // Only now: had that failed, the next claim would have to do it.
+    this.#clock_offset_ms = offset;
   }
 
   #notifyIdle(): void {

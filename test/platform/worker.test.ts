@@ -117,6 +117,26 @@ describe('the job engine', () => {
     await engine.stop(100);
   });
 
+  test('nor where the database was busy when that was noticed', async () => {
+    const { database, engine, clock } = await makeEngine([
+      taskOf((row) =>
+        row.attempts < 2 ? { status: 'retry', error: 'busy', run_at: clock.now() + 15_000 } : done,
+      ),
+    ]);
+    await engine.start();
+    const id = await add(database, engine);
+    await engine.whenIdle();
+    clock.advance(-3_600_000);
+    spyOn(database, 'write').mockImplementationOnce(() =>
+      Promise.reject(new AppError('unavailable', 'The database is busy.')),
+    );
+    await engine.whenIdle();
+    clock.advance(16_000);
+    await engine.whenIdle();
+    expect(rowOf(database, id)).toMatchObject({ status: 'completed' });
+    await engine.stop(100);
+  });
+
   test('a job enqueued before the clock is set back runs at once all the same', async () => {
     const { database, engine, clock } = await makeEngine([taskOf(() => done)]);
     const id = await add(database, engine);
