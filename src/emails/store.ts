@@ -1,8 +1,8 @@
 /** SQL of the email log beyond what every email passes through (`hot-store.ts`): lists, stories, captures, sweeps. */
 import { and, asc, count, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
-import { encodeTime } from 'ulid';
 import { monotonicMs } from '../platform/clock.ts';
 import { statement, type Tx } from '../platform/database.ts';
+import { firstIdOf } from '../platform/ids.ts';
 import { type JobRow, jobs } from '../platform/tables.ts';
 import {
   type AttemptRow,
@@ -28,15 +28,6 @@ export interface EmailFilter {
   /** Accepted at or after, and before. */
   from_ms?: number | undefined;
   until_ms?: number | undefined;
-}
-
-/**
- * The least id of a moment. Ids never go back, so after a clock was set back they are ahead of it: an email that was
- * accepted at or after a moment has an id from there on, but not the other way round.
- */
-function firstIdOf(ms: number): string {
-  // Ids know no time before 1970, and no email is that old.
-  return encodeTime(Math.max(ms, 0), 10);
 }
 
 function conditionOf(filter: EmailFilter): SQL | undefined {

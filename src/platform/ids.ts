@@ -1,5 +1,5 @@
 /** Public ids: 26-character ULIDs, time-sortable, and monotonic within one process. */
-import { monotonicFactory } from 'ulid';
+import { encodeTime, monotonicFactory } from 'ulid';
 
 const next = monotonicFactory();
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
@@ -12,4 +12,13 @@ export function newId(now_ms: number): string {
 /** Whether a string has the shape of a ULID. Callers look ids up in upper case, the canonical form. */
 export function isUlid(value: string): boolean {
   return ULID.test(value);
+}
+
+/**
+ * The least id of a moment. Ids never go back, so after a clock was set back they are ahead of it: what was made at or after
+ * a moment has an id from there on, but not the other way round.
+ */
+export function firstIdOf(ms: number): string {
+  // Ids know no time before 1970, and nothing is that old.
+  return encodeTime(Math.max(ms, 0), 10);
 }

@@ -1,6 +1,7 @@
 /** SQL of recurring email schedules and of the progress of their runs. */
-import { and, desc, eq, gt, lte, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, gte, lte, sql } from 'drizzle-orm';
 import type { Tx } from '../platform/database.ts';
+import { firstIdOf } from '../platform/ids.ts';
 import { readRowCount } from '../platform/row-counts.ts';
 import { jobs } from '../platform/tables.ts';
 import { emailSchedules, type LastStatus, type ScheduleRow } from './tables.ts';
@@ -100,7 +101,9 @@ export function listRunsQueuedAfter(
     .where(
       and(
         eq(jobs.project_id, schedule.project_id),
-        eq(jobs.type, run.type),
+        // The `+` keeps SQLite from the index of types, where it would look at every run: the ids from then on are few.
+        gte(jobs.id, firstIdOf(run.after_ms)),
+        sql`+${jobs.type} = ${run.type}`,
         gt(jobs.queued_at, run.after_ms),
         sql`json_extract(${jobs.payload}, '$.schedule_id') = ${schedule.id}`,
         sql`${due_at} IS NOT NULL`,
