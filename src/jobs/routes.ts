@@ -3,14 +3,13 @@ import { MAX_NAME_CHARS } from '../limits.ts';
 import { dataRoute, type Route } from '../platform/http.ts';
 import { pageQuery } from '../platform/pagination.ts';
 import { dateTime, nullable, oneOf, t, text, ulid } from '../platform/schema.ts';
+import { JOB_STATUSES } from '../platform/tables.ts';
 import type { Jobs } from './service.ts';
-
-const STATUSES = ['pending', 'processing', 'completed', 'failed'] as const;
 
 const job = t.Object({
   id: ulid(),
   type: t.String(),
-  status: oneOf(STATUSES),
+  status: oneOf(JOB_STATUSES),
   attempts: t.Integer(),
   result: nullable(t.Record(t.String(), t.Unknown())),
   error: nullable(t.String()),
@@ -30,7 +29,7 @@ export function jobRoutes(jobs: Jobs): Route[] {
       summary: 'Jobs of the project, newest first',
       query: t.Object({
         ...pageQuery,
-        status: t.Optional(oneOf(STATUSES)),
+        status: t.Optional(oneOf(JOB_STATUSES)),
         type: t.Optional(text({ min: 1, max: MAX_NAME_CHARS, description: 'Such as email.send.' })),
       }),
       response: job,

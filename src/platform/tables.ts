@@ -13,7 +13,8 @@ export const dataKeys = sqliteTable('data_keys', {
   created_at: integer().notNull(),
 });
 
-export type JobStatus = 'pending' | 'processing' | 'completed' | 'failed';
+export const JOB_STATUSES = ['pending', 'processing', 'completed', 'failed'] as const;
+export type JobStatus = (typeof JOB_STATUSES)[number];
 
 export const jobs = sqliteTable('jobs', {
   id: text().primaryKey(),
