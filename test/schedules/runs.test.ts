@@ -528,6 +528,19 @@ describe('a crash', () => {
   });
 });
 
+test('many that are due at once are queued in small steps, so that other writes come between', async () => {
+  for (let n = 0; n < 60; n += 1) await create();
+  app.clock.at_ms = Date.parse('2030-01-21T09:00:00Z');
+  const { database, schedules } = app.services;
+  const queueing = schedules.queueDueRuns();
+  const countDue = 'SELECT count(*) FROM email_schedules WHERE next_run_at <= ?';
+  const left = await database.write((tx) => tx.$client.query(countDue).values(app.clock.now())[0]?.[0]);
+  expect(left).toBeGreaterThan(0);
+  await queueing;
+  await app.app.engine.whenIdle();
+  expect(runsOf(app)).toHaveLength(60);
+});
+
 describe('daylight saving in Berlin', () => {
   /** The moments a schedule runs at between two moments, found by following its next_run_at. */
   async function momentsOf(cron_expression: string, from: string, to: string): Promise<string[]> {
