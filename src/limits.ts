@@ -226,6 +226,8 @@ export const MAILBOX_REST_MIN_MS = 30_000;
 export const MAILBOX_REST_MAX_MS = 15 * 60_000;
 /** Retry-After where a domain has no mailbox to send with: as long as an admin needs to resume one. */
 export const NO_MAILBOX_RETRY_AFTER_S = 60;
+/** Mailboxes of which an attempt says why not they: more than most teams have, and some 1 KB of text. */
+export const MAX_EXPLAINED_MAILBOXES = 20;
 /** What was sent is kept this long after its end, for `email retry` and `email captured`; then only the log remains. */
 export const EMAIL_BODY_RETENTION_MS = 30 * 86_400_000;
 /** `email why` tells of at most so many retries: nobody tries one mail again more often and still wonders why. */

@@ -1,6 +1,6 @@
 /** Which mailbox a message goes out from, and why: one pure function over what is known of all of them. */
 import { AppError, invalid } from '../errors.ts';
-import { NO_MAILBOX_RETRY_AFTER_S } from '../limits.ts';
+import { MAX_EXPLAINED_MAILBOXES, NO_MAILBOX_RETRY_AFTER_S } from '../limits.ts';
 import { secondsToUtcMidnight, toIso, utcDay } from '../platform/clock.ts';
 import type { Candidate } from './store.ts';
 
@@ -212,19 +212,23 @@ function explainBest(best: Weighed, request: ChoiceRequest): string {
   return `${address}: ${reason}${quota}${rest}.`;
 }
 
+/** Kept with every attempt, so that it must not grow with the mailboxes of a large server. */
 function explainOthers(
   weighed: readonly Weighed[],
   candidates: readonly Candidate[],
   best: Weighed | null,
 ): string {
-  const others = weighed
-    .filter((one) => one !== best)
-    .map((one) => `${one.candidate.address} (${one.obstacle?.words ?? explainSecond(one, best)})`);
-  const empty = candidates
-    .filter((candidate) => candidate.mailbox_id === null)
-    .map((candidate) => `${candidate.domain} (no mailbox)`);
-  const all = best && others.length === 0 ? [] : [...others, ...(best ? [] : empty)];
-  return all.length === 0 ? '' : `Not ${all.join(', ')}.`;
+  const others = weighed.filter((one) => one !== best);
+  const empty = best ? [] : candidates.filter((candidate) => candidate.mailbox_id === null);
+  const words = [
+    ...others
+      .slice(0, MAX_EXPLAINED_MAILBOXES)
+      .map((one) => `${one.candidate.address} (${one.obstacle?.words ?? explainSecond(one, best)})`),
+    ...empty.map((candidate) => `${candidate.domain} (no mailbox)`),
+  ].slice(0, MAX_EXPLAINED_MAILBOXES);
+  if (words.length === 0) return '';
+  const left = others.length + empty.length - words.length;
+  return `Not ${words.join(', ')}${left > 0 ? `, nor ${left} more` : ''}.`;
 }
 
 function explainSecond(one: Weighed, best: Weighed | null): string {

@@ -63,6 +63,20 @@ describe('with no domain asked for', () => {
     });
   }
 
+  test('of many mailboxes that are passed over a few are named, and the others counted', () => {
+    const best = mailbox('a@one.test');
+    const others = Array.from({ length: 1_000 }, (_, n) => mailbox(`m${n}@one.test`));
+    const { explanation } = choose([best, ...others], REQUEST);
+    expect(explanation).toContain('m0@one.test (less capacity left)');
+    expect(explanation).toEndWith('nor 980 more.');
+    expect(explanation.length).toBeLessThan(1_500);
+    const none = choose(
+      others.map((other) => ({ ...other, status: 'paused' })),
+      REQUEST,
+    );
+    expect(none.explanation).toEndWith('nor 980 more.');
+  });
+
   test('one that rests is taken when no other is left', () => {
     const resting = { failures: 4, resting_until: NOW + 1 };
     expect(chosen([mailbox('a@one.test', resting), mailbox('b@two.test', { status: 'paused' })])).toBe(
