@@ -131,10 +131,12 @@ const usageOfDay = statement((tx) =>
 /** Every mailbox and every domain without one, the default domain's first. */
 export function listCandidates(tx: Tx, day: string): Candidate[] {
   const rows = candidates(tx).all();
-  for (const { mailbox_id, n } of usageOfDay(tx).all(day)) {
-    const row = rows.find((candidate) => candidate.mailbox_id === mailbox_id);
-    if (row) row.used = n;
-  }
+  const used = new Map(
+    usageOfDay(tx)
+      .all(day)
+      .map(({ mailbox_id, n }) => [mailbox_id, n]),
+  );
+  for (const row of rows) row.used = used.get(row.mailbox_id ?? 0) ?? 0;
   // Joined and sorted here: for a handful of rows SQLite's sorter and outer join cost ten times all the rest.
   return rows.sort(
     (a, b) =>
