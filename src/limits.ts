@@ -84,6 +84,8 @@ export const WAL_THREAD_IDLE_STOP_MS = 30_000;
 export const WAL_CHECKPOINT_FRAMES = 1_000;
 /** Where the event loop moves the log itself, should the thread not get to it. */
 export const WAL_CHECKPOINT_FALLBACK_FRAMES = 16_000;
+/** Rows that one transaction of a sweep deletes: some 10 ms, so that no request waits long behind it. */
+export const SWEEP_BATCH = 500;
 /** Retry-After while the disk is full or failing: somebody has to make room. */
 export const DISK_RETRY_AFTER_S = 30;
 /** Below this many free bytes health says `degraded`: SQLite's WAL needs some to commit at all. */
@@ -121,8 +123,6 @@ export const MIN_EXPIRES_IN_DAYS = 1;
 export const MAX_EXPIRES_IN_DAYS = 3_650;
 /** Decision: a file name is at most 255 bytes, the limit of common file systems. */
 export const MAX_FILENAME_BYTES = 255;
-/** Rows that one transaction of a sweep deletes: short enough that a request does not notice. */
-export const SWEEP_BATCH = 500;
 /** Signatures of the formats people upload stand in the first 4 KiB. */
 export const SNIFF_BYTES = 4_100;
 /** RFC 6838 4.2 allows 127 characters to a type and to a subtype; parameters may fill the rest. */
@@ -234,9 +234,7 @@ export const EMAIL_BODY_RETENTION_MS = 30 * 86_400_000;
 export const STORY_RETRIES = 100;
 /** The log itself: a year answers "did we ever write to them" without growing for ever. */
 export const EMAIL_LOG_RETENTION_MS = 365 * 86_400_000;
-/** Rows that one transaction of a sweep deletes, so that no request waits long behind it. */
-export const EMAIL_SWEEP_BATCH_ROWS = 500;
-/** And how long it deletes contents, of which five hundred of the largest would take two seconds. */
+/** How long one transaction of a sweep deletes contents, of which SWEEP_BATCH of the largest would take two seconds. */
 export const EMAIL_SWEEP_STEP_MS = 5;
 /** Emails that one transaction of `email retry` queues again, some 25 ms of work, and how long the server then has the lock. */
 export const EMAIL_RETRY_BATCH_ROWS = 50;

@@ -4,10 +4,10 @@ import { AppError, conflict, messageOf, notFound } from '../errors.ts';
 import {
   EMAIL_BODY_RETENTION_MS,
   EMAIL_LOG_RETENTION_MS,
-  EMAIL_SWEEP_BATCH_ROWS,
   EMAIL_SWEEP_STEP_MS,
   MAX_USER_AGENT_CHARS,
   STORY_RETRIES,
+  SWEEP_BATCH,
 } from '../limits.ts';
 import { listAudit } from '../platform/audit.ts';
 import type { Actor, KeyCaller } from '../platform/auth.ts';
@@ -440,7 +440,7 @@ export class Emails {
   async sweep(): Promise<void> {
     const { database, clock, sending_domains } = this.#deps;
     const now = clock.now();
-    const limit = EMAIL_SWEEP_BATCH_ROWS;
+    const limit = SWEEP_BATCH;
     const bodies_before = now - EMAIL_BODY_RETENTION_MS;
     const step = { limit, step_ms: EMAIL_SWEEP_STEP_MS };
     while ((await database.write((tx) => store.deleteOldBodies(tx, bodies_before, step))) > 0) {}

@@ -1,6 +1,6 @@
 /** Jobs as clients poll them. The engine that runs them is platform. */
 import { notFound } from '../errors.ts';
-import { EMAIL_SWEEP_BATCH_ROWS, JOB_RETENTION_MS } from '../limits.ts';
+import { JOB_RETENTION_MS, SWEEP_BATCH } from '../limits.ts';
 import { type Clock, toIso } from '../platform/clock.ts';
 import type { Database } from '../platform/database.ts';
 import { isUlid } from '../platform/ids.ts';
@@ -56,11 +56,9 @@ export class Jobs {
     const before = this.#clock.now() - JOB_RETENTION_MS;
     let deleted = 0;
     for (;;) {
-      const count = await this.#database.write((tx) =>
-        deleteFinishedJobs(tx, before, EMAIL_SWEEP_BATCH_ROWS),
-      );
+      const count = await this.#database.write((tx) => deleteFinishedJobs(tx, before, SWEEP_BATCH));
       deleted += count;
-      if (count < EMAIL_SWEEP_BATCH_ROWS) return deleted;
+      if (count < SWEEP_BATCH) return deleted;
     }
   }
 }
