@@ -239,6 +239,9 @@ export const EMAIL_SWEEP_STEP_MS = 5;
 /** Emails that one transaction of `email retry` queues again, some 25 ms of work, and how long the server then has the lock. */
 export const EMAIL_RETRY_BATCH_ROWS = 50;
 export const EMAIL_RETRY_PAUSE_MS = 25;
+/** How long a client waits for its mail's end to be recorded while the disk is full or the database busy, and how often that is tried. */
+export const EMAIL_RECORD_WAIT_MS = 10_000;
+export const EMAIL_RECORD_RETRY_MS = 500;
 /** RFC 5321 4.5.3.1.5 has reply lines of 512 octets; a long multi-line reply is cut here. */
 export const MAX_SMTP_RESPONSE_CHARS = 1_000;
 /** Browsers' user agents have 100 to 300 characters; a longer one is cut. */

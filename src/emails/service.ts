@@ -1,6 +1,6 @@
-/** Emails: accepting them, sending them while a client waits, the log, and what an operator asks of it. */
+/** Emails: accepting them, the log, and what an operator asks of it. */
 import type { Config } from '../config.ts';
-import { AppError, conflict, messageOf, notFound } from '../errors.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
 import {
   EMAIL_BODY_RETENTION_MS,
   EMAIL_LOG_RETENTION_MS,
@@ -11,25 +11,17 @@ import {
 } from '../limits.ts';
 import { listAudit } from '../platform/audit.ts';
 import type { Actor, KeyCaller } from '../platform/auth.ts';
-import { DAY_MS, monotonicMs, SECOND_MS, toIso, utcDay } from '../platform/clock.ts';
-import { mayPass, type Tx } from '../platform/database.ts';
+import { DAY_MS, toIso, utcDay } from '../platform/clock.ts';
+import type { Tx } from '../platform/database.ts';
 import { PLANE_PREFIX } from '../platform/http.ts';
 import type { Idempotency, KeepAnswer, KeptAnswer } from '../platform/idempotency.ts';
 import { isUlid } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Page } from '../platform/pagination.ts';
-import { finishJob, insertJob, startJob } from '../platform/queue.ts';
-import type { JobRow } from '../platform/tables.ts';
+import { finishJob } from '../platform/queue.ts';
 import { type AcceptanceDeps, type Accepted, acceptEmail, type NewEmail } from './acceptance.ts';
-import {
-  type Attempt,
-  type Conclusion,
-  Delivery,
-  type DeliveryDeps,
-  type EmailListener,
-} from './delivery.ts';
+import { Delivery, type DeliveryDeps, type EmailListener } from './delivery.ts';
 import { pageOfLog, presentEmail } from './log.ts';
-import type { Verdict } from './outcomes.ts';
 import {
   auditTargetOf,
   EMAIL_RETRIED,
@@ -39,6 +31,7 @@ import {
   sortFailed,
 } from './retrying.ts';
 import type { EmailListQuery, EmailRecord, SendBody, SendResult } from './schemas.ts';
+import { SendingNow } from './sending-now.ts';
 import * as store from './store.ts';
 import { tellStory } from './story.ts';
 import type { EmailRow } from './tables.ts';
@@ -102,12 +95,18 @@ export class Emails {
   readonly delivery: Delivery;
   readonly #deps: EmailsDeps;
   readonly #acceptance: AcceptanceDeps;
+  readonly #sending_now: SendingNow;
   readonly #data_url: string;
 
   constructor(deps: EmailsDeps) {
     this.#deps = deps;
     this.#acceptance = { ...deps, max_body_bytes: deps.config.max_email_body_bytes };
     this.delivery = new Delivery({ ...deps, retry_delays_s: deps.config.email_retry_delays_s });
+    this.#sending_now = new SendingNow({
+      ...{ database: deps.database, clock: deps.clock, logger: deps.logger },
+      ...{ acceptance: this.#acceptance, delivery: this.delivery },
+      resultOf: (accepted, end) => this.#resultOf(accepted, end),
+    });
     this.#data_url = `${deps.config.public_url}${PLANE_PREFIX.data}`;
   }
 
@@ -165,7 +164,7 @@ export class Emails {
       const email = this.#emailOf(caller, body, request);
       const is_now = body.queue === false && email.scheduled_at === null;
       const answer = is_now
-        ? await this.#sendNow(email, keep)
+        ? await this.#sending_now.send(email, keep)
         : await database.write((tx) => this.#acceptAndKeep(tx, email, keep));
       return { ...answer, is_replayed: false };
     });
@@ -231,80 +230,6 @@ export class Emails {
       scheduled_at: toIso(accepted.scheduled_at),
       sent_at: toIso(end.sent_at),
     };
-  }
-
-  /* --- Sending while the client waits ------------------------------------------------------------------------------ */
-
-  /** One attempt, with a job that never passes through the queue. */
-  async #sendNow(email: NewEmail, keep: KeepAnswer): Promise<KeptAnswer> {
-    const { accepted, job, attempt } = await this.#deps.database.write((tx) => this.#beginNow(tx, email));
-    const conclusion = await this.#runNow(job, attempt);
-    const answer = await this.#record(job, conclusion, (tx) => {
-      if (conclusion.verdict?.end !== 'sent') return null;
-      const row = store.findEmail(tx, accepted.id);
-      const sent = {
-        ...accepted,
-        from_email: row?.from_email ?? accepted.from_email,
-        domain: row?.domain ?? accepted.domain,
-      };
-      const end = { status: row?.status ?? 'sent', sent_at: row?.sent_at ?? null };
-      const given: KeptAnswer = { status: 201, value: this.#resultOf(sent, end) };
-      keep(tx, given);
-      return given;
-    });
-    if (answer) return answer;
-    throw refusalOf(conclusion, accepted);
-  }
-
-  #beginNow(tx: Tx, email: NewEmail): { accepted: Accepted; job: JobRow; attempt: Attempt } {
-    const now_ms = this.#deps.clock.now();
-    const deps: AcceptanceDeps = { ...this.#acceptance, enqueue: (tx, job) => insertJob(tx, job, now_ms) };
-    const accepted = acceptEmail(tx, email, { deps, now_ms, max_attempts: 1 });
-    startJob(tx, accepted.job_id, now_ms);
-    const job = store.findJob(tx, accepted.job_id);
-    const beginning = job ? this.delivery.begin(tx, job, now_ms) : null;
-    if (!job || !beginning?.go) throw new AppError('internal', 'A job that was just begun is over already.');
-    return { accepted, job, attempt: beginning.started };
-  }
-
-  async #runNow(
-    job: JobRow,
-    attempt: Attempt,
-  ): Promise<{ outcome: Conclusion['outcome']; verdict: Conclusion['verdict'] | null }> {
-    try {
-      return await this.delivery.run(job, attempt);
-    } catch (error) {
-      this.#deps.logger.error('sending failed unexpectedly', { job_id: job.id, error: messageOf(error) });
-      const apply = (tx: Tx): void => this.delivery.abandon(tx, job, this.#deps.clock.now());
-      const result = { email_id: attempt.email.id };
-      const reason = 'Something went wrong on the server.';
-      return { outcome: { status: 'failed', result, error: reason, apply }, verdict: null };
-    }
-  }
-
-  /** Records how it ended, waiting a while for a full disk or a busy database: the relay may have the mail, so the log must know. */
-  async #record(
-    job: JobRow,
-    { outcome }: { outcome: Conclusion['outcome'] },
-    also: (tx: Tx) => KeptAnswer | null,
-  ): Promise<KeptAnswer | null> {
-    if (outcome.status === 'retry') throw new AppError('internal', 'A single attempt asked for another.');
-    const { database, clock } = this.#deps;
-    const give_up_ms = monotonicMs() + 10 * SECOND_MS;
-    for (;;) {
-      try {
-        const value = await database.write((tx) => {
-          outcome.apply?.(tx);
-          finishJob(tx, job.id, outcome, clock.now());
-          return also(tx);
-        });
-        outcome.afterCommit?.();
-        return value;
-      } catch (error) {
-        if (!mayPass(error) || monotonicMs() >= give_up_ms) throw error;
-        await Bun.sleep(500);
-      }
-    }
   }
 
   /* --- The log ---------------------------------------------------------------------------------------------------- */
@@ -456,34 +381,4 @@ export class AttachmentPins {
   isPinned(tx: Tx, object_public_id: string): boolean {
     return store.isPinned(tx, object_public_id);
   }
-}
-
-/** What a waiting client is told. The relay's words stand in the log: they often repeat an address. */
-function refusalOf(conclusion: { verdict: Conclusion['verdict'] | null }, accepted: Accepted): AppError {
-  const { verdict } = conclusion;
-  const details = { email_id: accepted.id, job_id: accepted.job_id };
-  if (!verdict) return new AppError('internal', 'Sending failed unexpectedly.', { details });
-  const code = verdict.smtp_code === null ? '' : ` with ${verdict.smtp_code}`;
-  // No relay has said so: the message never got as far as one.
-  if (verdict.is_permanent && verdict.smtp_code === null) {
-    const message = 'The message could not be made; the email log says why.';
-    return new AppError('invalid', message, { details, errors: { _: [message] } });
-  }
-  if (verdict.is_permanent || verdict.end === 'bounced') {
-    const is_about_mail = verdict.attempt.outcome !== 'unreachable';
-    const judged = is_about_mail ? 'message' : 'log-in or the connection';
-    const what = verdict.end === 'bounced' ? 'recipient' : judged;
-    const message = `The relay refused the ${what}${code}; its words are in the email log.`;
-    const field = verdict.end === 'bounced' ? 'to' : '_';
-    return new AppError('invalid', message, { details, errors: { [field]: [message] } });
-  }
-  return new AppError('unavailable', excuseOf(verdict, code), { details, retry_after_s: 30 });
-}
-
-function excuseOf(verdict: Verdict, code: string): string {
-  if (verdict.may_be_sent)
-    return 'Contact to the relay was lost after the message, which it may have taken: sent again, it may arrive twice.';
-  return verdict.attempt.outcome === 'unreachable'
-    ? 'The relay could not be used at present. Try again later.'
-    : `The relay did not take the message at present${code}. Try again later.`;
 }

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { recipientsOf } from '../../src/emails/delivery.ts';
 import { AppError } from '../../src/errors.ts';
+import { EMAIL_RECORD_RETRY_MS, EMAIL_RECORD_WAIT_MS } from '../../src/limits.ts';
 import { parseRelay } from '../../src/sending-domains/relay.ts';
 import { actor } from '../helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
@@ -300,6 +301,37 @@ describe('a synchronous send', () => {
     expect(status).toBe(201);
     expect(await sender.log(body.id)).toMatchObject({ status: 'sent', attempts: 1 });
     expect(await sender.job(body.job_id)).toMatchObject({ status: 'completed' });
+  });
+
+  test('that cannot be recorded for long is told to have been taken, and recorded all the same', async () => {
+    const { database, mailer } = sender.app.services;
+    const deliver = mailer.deliver.bind(mailer);
+    const handing = spyOn(mailer, 'deliver').mockImplementation(async (...mail) => {
+      const outcome = await deliver(...mail);
+      writing.mockImplementation(() => Promise.reject(new AppError('unavailable', 'The disk is full.')));
+      return outcome;
+    });
+    const writing = spyOn(database, 'write');
+    const { setTimeout: start } = globalThis;
+    const shorter = new Map([
+      [EMAIL_RECORD_WAIT_MS, 20],
+      [EMAIL_RECORD_RETRY_MS, 5],
+    ]);
+    const timing = spyOn(globalThis, 'setTimeout').mockImplementation(
+      Object.assign((work: () => void, ms = 0) => start(work, shorter.get(ms) ?? ms), start),
+    );
+    const { status, body, headers } = await sender.send({ queue: false });
+    expect(status).toBe(503);
+    expect(body.message).toStartWith('The relay took the message');
+    expect(headers.get('retry-after')).not.toBeNull();
+    expect(await sender.job(body.job_id)).toMatchObject({ status: 'processing' });
+    writing.mockRestore();
+    handing.mockRestore();
+    while ((await sender.job(body.job_id)).status === 'processing') await Bun.sleep(2);
+    timing.mockRestore();
+    expect(await sender.log(body.email_id)).toMatchObject({ status: 'sent', attempts: 1 });
+    expect(await sender.job(body.job_id)).toMatchObject({ status: 'completed' });
+    expect(sink.mails).toHaveLength(1);
   });
 
   test('with a relay that is not there is 503', async () => {
