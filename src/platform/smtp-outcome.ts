@@ -69,8 +69,8 @@ export function outcomeOfSending(
     const permanent = rejected.length > 0 && rejected.every((recipient) => (recipient.smtp_code ?? 0) >= 500);
     return refusedOutcome({ stage: 'rcpt', response, smtp_code, rejected, permanent });
   }
-  // Checked by nodemailer against the SIZE that the relay announced, so there is no reply to quote.
-  if (error.code === 'EMESSAGE' && smtp_code === null) {
+  // Checked by nodemailer against the SIZE that the relay announced, before the sender: there is no reply to quote.
+  if (error.code === 'EMESSAGE' && is_sender_refused) {
     return refusedOutcome({ stage: 'mail', response, smtp_code: 552, rejected });
   }
   if (error.code === 'ESTREAM')
