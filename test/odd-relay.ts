@@ -61,9 +61,11 @@ export async function startOddRelay(sayings: Partial<Record<Moment, Saying>>): P
         if (at < 0) return;
         const words = heard.slice(0, at);
         heard = heard.slice(at + end.length);
-        if (is_content) relay.contents.push(words);
+        if (is_content) relay.contents.push(words.slice(2));
         const moment = is_content ? 'content' : momentOf(words);
         is_content = moment === 'DATA';
+        // A dot that follows at once ends the content too.
+        if (is_content) heard = `\r\n${heard}`;
         say(socket, moment);
       }
     });

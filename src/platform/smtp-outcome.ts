@@ -43,7 +43,7 @@ export function sentOutcome(
 
 /** What an error of opening a connection means: everything up to and including the log-in. */
 export function outcomeOfOpening(error: NodemailerError, stage: DeliveryStage): RefusedOutcome {
-  const refusal = { response: replyOf(error), smtp_code: error.responseCode ?? null };
+  const refusal = { response: replyOf(error), smtp_code: refusalCodeOf(error) };
   if (!isTlsFailure(error)) return refusedOutcome({ ...refusal, stage });
   const remedy = remedyOfTlsFailure(error);
   const response = remedy === null ? refusal.response : `${refusal.response.replace(/\.?$/, '.')} ${remedy}`;
@@ -63,7 +63,7 @@ export function outcomeOfSending(
   // Where commands are sent in one go, recipients after a refused sender are refused too, for no fault of theirs.
   const is_sender_refused = error.command === 'MAIL FROM';
   const rejected = is_sender_refused ? [] : toRefusedRecipients(seen.rejected, seen.original);
-  const smtp_code = error.responseCode ?? null;
+  const smtp_code = refusalCodeOf(error);
   const response = replyOf(error);
   if (error.rejectedErrors && smtp_code !== 421) {
     const permanent = rejected.length > 0 && rejected.every((recipient) => (recipient.smtp_code ?? 0) >= 500);
@@ -99,7 +99,7 @@ function toRefusedRecipients(
     const address = error.recipient ?? '';
     return {
       address: original.get(address) ?? address,
-      smtp_code: error.responseCode ?? null,
+      smtp_code: refusalCodeOf(error),
       response: replyOf(error),
     };
   });
@@ -107,6 +107,11 @@ function toRefusedRecipients(
 
 function replyOf(error: NodemailerError): string {
   return error.response ?? error.message;
+}
+
+/** Null where there is no reply, or one that refuses nothing: whoever answers so is out of step, or no mail server. */
+function refusalCodeOf({ responseCode: code }: NodemailerError): number | null {
+  return code !== undefined && code >= 400 && code <= 599 ? code : null;
 }
 
 function codeOf(response: string): number | null {

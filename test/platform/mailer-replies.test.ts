@@ -36,3 +36,24 @@ test('an answer to the content that is no reply leaves open whether the mail was
     smtp_code: null,
   });
 });
+
+const NO_REFUSALS = [
+  ['MAIL', '99999999999999999999999 what', false],
+  ['MAIL', '7 what', false],
+  ['RCPT', '600 what', false],
+  ['content', '99999999999999999999999 what', true],
+  ['content', '354 go on', true],
+] as const;
+
+test.each(NO_REFUSALS)('%s answered with "%s" is no refusal', async (moment, reply, may_be_sent) => {
+  const { relay, mailer } = await start({ [moment]: reply });
+  const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
+  expect(outcome).toMatchObject({
+    outcome: 'refused',
+    permanent: false,
+    connection_trouble: true,
+    may_be_sent,
+    smtp_code: null,
+    response: reply,
+  });
+});
