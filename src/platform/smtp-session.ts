@@ -211,7 +211,7 @@ export class SmtpSession {
     if (outcome.outcome === 'sent') return outcome;
     // A refusal by reply leaves the session usable, anything else leaves it in an unknown state.
     const is_reply = outcome.smtp_code !== null && outcome.smtp_code !== 421;
-    if (!is_reply) this.close();
+    if (!is_reply || this.#hasContentLeft) this.close();
     else if (!this.#is_closed) await this.#reset();
     return outcome;
   }
@@ -272,10 +272,26 @@ export class SmtpSession {
       sending.renew();
       const content = Readable.from(watchContent(message, sending), { objectMode: false });
       this.#connection.send(envelope, content, (error, result) => {
-        if (error) onError(error);
-        else sending.finish(sentOutcome(result, original));
+        if (error) {
+          onError(error);
+          return;
+        }
+        const onTaken = (): void => {
+          // Nobody can have taken what was not there yet, and the next mail would get into the middle of this one.
+          if (this.#hasContentLeft) onError(new Error('The relay answered before the message was over.'));
+          else sending.finish(sentOutcome(result, original));
+        };
+        // The stream may end in the turn in which the answer to it comes.
+        if (this.#hasContentLeft) setImmediate(onTaken);
+        else onTaken();
       });
     });
+  }
+
+  /** Whether some of a mail's content is yet to be written to the socket: until then nodemailer keeps its stream. */
+  get #hasContentLeft(): boolean {
+    const connection = this.#connection;
+    return '_currentDataStream' in connection && connection._currentDataStream !== false;
   }
 
   async #reset(): Promise<void> {

@@ -1,5 +1,6 @@
 /** Replies that no sound relay gives: what they come to, and that they reach no other mail. */
 import { afterEach, expect, test } from 'bun:test';
+import type { Socket } from 'node:net';
 import { createMailer, type Mailer, type MailerOptions } from '../../src/platform/mailer.ts';
 import { mailOf, routeTo } from '../mail-samples.ts';
 import { type OddRelay, startOddRelay } from '../odd-relay.ts';
@@ -24,6 +25,9 @@ async function start(
 }
 
 const ANN = 'ann@customer.example';
+/** Short enough to wait for. */
+const SHORT_MS = 200;
+const MORE_LINES_THAN_A_SOCKET_HOLDS = 1_000_000;
 
 test('an answer to the content that is no reply leaves open whether the mail was taken', async () => {
   const { relay, mailer } = await start({ content: Buffer.from([0xff, 0xfe, 0x67]) });
@@ -57,3 +61,26 @@ test.each(NO_REFUSALS)('%s answered with "%s" is no refusal', async (moment, rep
     response: reply,
   });
 });
+
+const EARLY = [
+  ['250 queued', { stage: 'data', smtp_code: null, permanent: false }],
+  ['552 too large', { stage: 'data', smtp_code: 552, permanent: true }],
+] as const;
+
+test.each(EARLY)(
+  'with an answer that comes before the content is over (%s) the connection ends',
+  async (early, refusal) => {
+    const sayAndRead = (socket: Socket): void => {
+      socket.write(`354 go on\r\n${early}\r\n`);
+      socket.pause();
+      setTimeout(() => socket.resume(), SHORT_MS);
+    };
+    const { relay, mailer } = await start({ DATA: sayAndRead, content: '' });
+    const route = routeTo(relay);
+    const large = mailOf({ text: 'a line of text\n'.repeat(MORE_LINES_THAN_A_SOCKET_HOLDS) });
+    expect(await mailer.deliver(large, route, [ANN])).toMatchObject({ outcome: 'refused', ...refusal });
+    // The next mail would get into the middle of the first.
+    await mailer.deliver(mailOf(), route, [ANN]);
+    expect(relay.connections_total).toBe(2);
+  },
+);
