@@ -169,8 +169,10 @@ export class SmtpSession {
     connection.once('end', () => {
       this.#is_closed = true;
     });
-    // Every reply to a command of the envelope gives the next command its own time.
-    if (connection._socket) connection._socket.on('data', () => this.#sending?.renew());
+    // Every reply to a command of the envelope gives the next command its own time. What comes later is the one answer
+    // to the content, which is to be there in time as a whole.
+    const onReply = (): void => (this.isPastEnvelope ? undefined : this.#sending?.renew());
+    if (connection._socket) connection._socket.on('data', onReply);
   }
 
   get isClosed(): boolean {

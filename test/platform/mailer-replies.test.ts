@@ -84,3 +84,13 @@ test.each(EARLY)(
     expect(relay.connections_total).toBe(2);
   },
 );
+
+test('an answer to the content that never ends is waited for no longer than one that does not come', async () => {
+  const drip = (socket: Socket): void => {
+    const timer = setInterval(() => socket.write('2'), SHORT_MS / 4);
+    socket.on('close', () => clearInterval(timer));
+  };
+  const { relay, mailer } = await start({ content: drip }, { deadlines: { data_ms: SHORT_MS } });
+  const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
+  expect(outcome).toMatchObject({ stage: 'data', connection_trouble: true, may_be_sent: true });
+});
