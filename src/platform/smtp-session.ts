@@ -54,7 +54,10 @@ export async function openSession(
   // Errors reach the step that waits for an answer; without any such step 'end' says all that matters.
   connection.on('error', () => {});
   const handshake_ms = deadlines.greeting_ms + 2 * deadlines.command_ms;
-  const greeting_error = await step(connection, handshake_ms, (done) => connection.connect(done));
+  const greeting_error = await step(connection, handshake_ms, (done) => connection.connect(done), {
+    socket,
+    answer_ms: deadlines.command_ms,
+  });
   if (greeting_error) {
     const refusal = outcomeOfOpening(greeting_error, 'greeting');
     // Where both sides wait for the other, the port may be one that begins with TLS.
@@ -124,15 +127,29 @@ function connectSocket(route: SmtpRoute, limit_ms: number): Promise<Socket | Ref
   });
 }
 
-/** Runs one step of nodemailer's until it calls back, the connection ends or time is up. Null is success; else the connection is closed. */
+/**
+ * Runs one step of nodemailer's until it calls back, the connection ends or time is up. Null is success; else the
+ * connection is closed. Where the step has several answers over the given socket, each of them starts the time of the next.
+ */
 function step(
   connection: SMTPConnection,
   limit_ms: number,
   start: (done: (error?: NodemailerError | null) => void) => void,
+  several?: { socket: Socket; answer_ms: number },
 ): Promise<NodemailerError | null> {
   return new Promise((resolve) => {
+    let next_answer: Timer | undefined;
+    const onAnswer = (): void => {
+      if (!several) return;
+      clearTimeout(next_answer);
+      next_answer = setTimeout(() => finish(silence(several.answer_ms)), several.answer_ms);
+      // What follows STARTTLS is no answer any more, but TLS.
+      if (connection._socket !== several.socket) several.socket.off('data', onAnswer);
+    };
     const finish = (error?: NodemailerError | null): void => {
       clearTimeout(give_up);
+      clearTimeout(next_answer);
+      several?.socket.off('data', onAnswer);
       connection.off('error', finish).off('end', onEnd);
       if (error) connection.close();
       resolve(error ?? null);
@@ -141,6 +158,8 @@ function step(
     const give_up = setTimeout(() => finish(silence(limit_ms)), limit_ms);
     connection.on('error', finish).once('end', onEnd);
     start(finish);
+    // Nodemailer listens from the next turn on; to listen before it would take the greeting away from it.
+    if (several) setImmediate(() => several.socket.on('data', onAnswer));
   });
 }
 

@@ -94,3 +94,14 @@ test('an answer to the content that never ends is waited for no longer than one 
   const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
   expect(outcome).toMatchObject({ stage: 'data', connection_trouble: true, may_be_sent: true });
 });
+
+test.each(['EHLO', 'STARTTLS'])('a relay that hangs at %s has the time of one command', async (moment) => {
+  const { relay, mailer } = await start(
+    { EHLO: '250-odd.test\r\n250 STARTTLS', [moment]: '' },
+    { deadlines: { command_ms: SHORT_MS } },
+  );
+  const began_ms = performance.now();
+  const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
+  expect(outcome).toMatchObject({ connection_trouble: true, smtp_code: null });
+  expect(performance.now() - began_ms).toBeLessThan(10 * SHORT_MS);
+});
