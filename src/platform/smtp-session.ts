@@ -61,7 +61,7 @@ export async function openSession(
   if (greeting_error) {
     const refusal = outcomeOfOpening(greeting_error, 'greeting');
     // Where both sides wait for the other, the port may be one that begins with TLS.
-    const may_be_tls = greeting_error.code === 'ETIMEDOUT' && route.security !== 'tls';
+    const may_be_tls = greeting_error.timeoutType === 'GREETING_TIMEOUT' && route.security !== 'tls';
     return may_be_tls
       ? {
           ...refusal,

@@ -105,3 +105,15 @@ test.each(['EHLO', 'STARTTLS'])('a relay that hangs at %s has the time of one co
   expect(outcome).toMatchObject({ connection_trouble: true, smtp_code: null });
   expect(performance.now() - began_ms).toBeLessThan(10 * SHORT_MS);
 });
+
+test('a relay that hangs in the TLS it was asked for is not said to want TLS from the start', async () => {
+  const hang = (socket: Socket): void => {
+    socket.removeAllListeners('data').write('220 go on\r\n');
+  };
+  const { relay, mailer } = await start(
+    { EHLO: '250-odd.test\r\n250 STARTTLS', STARTTLS: hang },
+    { deadlines: { greeting_ms: SHORT_MS } },
+  );
+  const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
+  expect(outcome).toMatchObject({ connection_trouble: true, response: 'TLS handshake timed out' });
+});
