@@ -1,5 +1,6 @@
 /** Reads what became of a delivery out of replies and errors of the SMTP connection. */
 import type { NodemailerError } from 'nodemailer/lib/errors.js';
+import { MAX_SMTP_RESPONSE_CHARS } from '../limits.ts';
 import type { DeliveryStage, RefusedOutcome, RefusedRecipient, SentOutcome } from './mail-types.ts';
 
 /** Stages at which the relay has not yet judged the mail itself. */
@@ -35,7 +36,7 @@ export function sentOutcome(
   return {
     outcome: 'sent',
     smtp_code: codeOf(result.response) ?? 250,
-    response: result.response,
+    response: readable(result.response),
     accepted: result.accepted.map((address) => original.get(address) ?? address),
     rejected: toRefusedRecipients(result.rejectedErrors ?? [], original),
   };
@@ -106,7 +107,15 @@ function toRefusedRecipients(
 }
 
 function replyOf(error: NodemailerError): string {
-  return error.response ?? error.message;
+  return readable(error.response ?? error.message);
+}
+
+/** A relay may say anything, and its words end up in logs and on terminals: controls act there, and megabytes bury the rest. */
+function readable(words: string): string {
+  const cut =
+    words.length <= MAX_SMTP_RESPONSE_CHARS ? words : `${words.slice(0, MAX_SMTP_RESPONSE_CHARS)}...`;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
+  return cut.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '\u{fffd}');
 }
 
 /** Null where there is no reply, or one that refuses nothing: whoever answers so is out of step, or no mail server. */

@@ -117,3 +117,12 @@ test('a relay that hangs in the TLS it was asked for is not said to want TLS fro
   const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
   expect(outcome).toMatchObject({ connection_trouble: true, response: 'TLS handshake timed out' });
 });
+
+test("a relay's words are passed on without control characters, and cut", async () => {
+  const { relay, mailer } = await start({ MAIL: '550-5.7.1 \x1b[2Jgo\x07\r\n550 5.7.1 away\x00' });
+  const refused = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
+  expect(refused.response).toBe('550-5.7.1 \u{fffd}[2Jgo\u{fffd}\n550 5.7.1 away\u{fffd}');
+  const long = await start({ RCPT: `550 ${'x'.repeat(9_000)}` });
+  const { response, rejected } = await long.mailer.deliver(mailOf(), routeTo(long.relay), [ANN]);
+  for (const words of [response, rejected[0]?.response]) expect(words).toHaveLength(1_003);
+});
