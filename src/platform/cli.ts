@@ -306,6 +306,11 @@ function cellText(cell: Cell): string {
   return typeof cell === 'boolean' ? (cell ? 'yes' : 'no') : String(cell);
 }
 
+/** In a table: a relay's reply of several lines, say, would get between the rows. */
+function lineText(cell: Cell): string {
+  return cellText(cell).replace(/\s*\n\s*/g, ' ');
+}
+
 /** Rows in aligned columns under their titles; `empty` is said when there are none. */
 export function formatTable(
   titles: readonly string[],
@@ -313,7 +318,7 @@ export function formatTable(
   empty: string,
 ): string {
   if (rows.length === 0) return empty;
-  const lines = [titles.map((title) => title.toUpperCase()), ...rows.map((row) => row.map(cellText))];
+  const lines = [titles.map((title) => title.toUpperCase()), ...rows.map((row) => row.map(lineText))];
   const widths = titles.map((_, column) =>
     Math.max(...lines.map((line) => Bun.stringWidth(line[column] ?? ''))),
   );

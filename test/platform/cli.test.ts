@@ -3,7 +3,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { shellActor } from '../../src/platform/cli.ts';
+import { formatTable, shellActor } from '../../src/platform/cli.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createLogger } from '../../src/platform/logger.ts';
 import { createToken } from '../../src/platform/tokens.ts';
@@ -137,4 +137,12 @@ test('a log for people leaves out what there is nothing to say of', () => {
   logger.info('request', { caller: null, status: 404 });
   logger.flush();
   expect(lines.join('')).toMatch(/INFO {2}request status=404\n$/);
+});
+
+test('a row of a table is one line, whatever its cells say', () => {
+  const refusal = '535-5.7.8 Username and Password not accepted.\n535 5.7.8 See the documentation.';
+  const table = formatTable(['mailbox', 'last error', 'today'], [['a@shop.example', refusal, 7]], '');
+  const [, row, ...more] = table.split('\n');
+  expect(row).toBe(`a@shop.example  ${refusal.replace('\n', ' ')}  7`);
+  expect(more).toEqual([]);
 });
