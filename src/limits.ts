@@ -207,6 +207,9 @@ export const SMTP_COMMAND_TIMEOUT_MS = 30_000;
 export const SMTP_DATA_TIMEOUT_MS = 120_000;
 /** Open connections to one relay; most providers allow at least 10. */
 export const SMTP_CONNECTIONS_PER_MAILBOX = 10;
+/** A relay that limits connections may count one for a while after it ended it; one is tried this often, and for this long. */
+export const SMTP_REOPEN_EVERY_MS = 500;
+export const SMTP_REOPEN_WITHIN_MS = 5_000;
 /** Servers drop an idle connection after one to five minutes; closing first avoids most races with that. */
 export const SMTP_IDLE_CLOSE_MS = 30_000;
 /** Worker thread and its 20 to 30 MB are given back after this long without a mail. */

@@ -1,5 +1,5 @@
 /** The connections to one relay: a few, reused for mail after mail, closed when idle. One relay's trouble stays in its own pool. */
-import { SMTP_CONNECTIONS_PER_MAILBOX } from '../limits.ts';
+import { SMTP_CONNECTIONS_PER_MAILBOX, SMTP_REOPEN_EVERY_MS, SMTP_REOPEN_WITHIN_MS } from '../limits.ts';
 import { monotonicMs } from './clock.ts';
 import type { ComposedMessage } from './mail-message.ts';
 import type { DeliveryOutcome, RefusedOutcome, SmtpDeadlines, SmtpRoute } from './mail-types.ts';
@@ -31,6 +31,10 @@ export class SmtpPool {
   #opening = 0;
   /** Lowered while the relay refuses further connections beside those it has taken. */
   #max_live = SMTP_CONNECTIONS_PER_MAILBOX;
+  /** When the last of its connections ended. */
+  #last_end_ms = Number.NEGATIVE_INFINITY;
+  /** Nothing is opened meanwhile. */
+  #pause: Timer | null = null;
   #sweeper: Timer | null = null;
   #is_stopping = false;
 
@@ -68,7 +72,9 @@ export class SmtpPool {
         continue;
       }
       const may_open =
-        this.#live.size + this.#opening < this.#max_live && this.#opening < this.#waiting.length;
+        this.#pause === null &&
+        this.#live.size + this.#opening < this.#max_live &&
+        this.#opening < this.#waiting.length;
       if (!may_open) return;
       void this.#open();
     }
@@ -89,11 +95,26 @@ export class SmtpPool {
     else this.#release(session);
   }
 
-  /** While other connections work, mails wait for those; else all that wait share the fate of this attempt. */
+  /** While other connections work, or are still counted, mails wait; else all that wait share the fate of this attempt. */
   #onOpeningFailed(refusal: RefusedOutcome): void {
     if (this.#live.size > 0) this.#max_live = this.#live.size;
+    else if (this.#opening === 0 && this.#mayCountEnded(refusal)) this.#pauseOpening();
     else if (this.#opening === 0) this.#answerWaiting(refusal);
     this.#reportIfEmpty();
+  }
+
+  /** Whether the relay may refuse a connection because it still counts those that it has just ended. */
+  #mayCountEnded(refusal: RefusedOutcome): boolean {
+    if (refusal.smtp_code !== 421 || this.#is_stopping) return false;
+    return monotonicMs() - this.#last_end_ms < SMTP_REOPEN_WITHIN_MS;
+  }
+
+  #pauseOpening(): void {
+    this.#max_live = 1;
+    this.#pause ??= setTimeout(() => {
+      this.#pause = null;
+      this.#dispatch();
+    }, SMTP_REOPEN_EVERY_MS);
   }
 
   async #send(session: SmtpSession, mail: WaitingMail, is_reused: boolean): Promise<void> {
@@ -128,6 +149,7 @@ export class SmtpPool {
 
   #forget(session: SmtpSession): void {
     this.#live.delete(session);
+    this.#last_end_ms = monotonicMs();
     const index = this.#idle.findIndex((idle) => idle.session === session);
     if (index >= 0) this.#idle.splice(index, 1);
     if (this.#live.size === 0) this.#max_live = SMTP_CONNECTIONS_PER_MAILBOX;

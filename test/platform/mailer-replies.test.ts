@@ -126,3 +126,27 @@ test("a relay's words are passed on without control characters, and cut", async 
   const { response, rejected } = await long.mailer.deliver(mailOf(), routeTo(long.relay), [ANN]);
   for (const words of [response, rejected[0]?.response]) expect(words).toHaveLength(1_003);
 });
+
+test('a relay that counts a connection for a moment after it used it up costs no mail its attempt', async () => {
+  const served = new Map<Socket, number>();
+  let counted = 0;
+  const greet = (socket: Socket): void => {
+    if (counted > 0) {
+      socket.end('421 4.7.0 too many connections\r\n');
+      return;
+    }
+    counted += 1;
+    socket.on('close', () => setTimeout(() => (counted -= 1), SHORT_MS));
+    socket.write('220 odd.test ESMTP\r\n');
+  };
+  const takeTwo = (socket: Socket): void => {
+    const count = (served.get(socket) ?? 0) + 1;
+    served.set(socket, count);
+    if (count > 2) socket.end('421 4.7.0 too many mails\r\n');
+    else socket.write('250 ok\r\n');
+  };
+  const { relay, mailer } = await start({ greeting: greet, MAIL: takeTwo });
+  const route = routeTo(relay);
+  const outcomes = await Promise.all(Array.from({ length: 6 }, () => mailer.deliver(mailOf(), route, [ANN])));
+  expect(outcomes.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 6 }, () => 'sent'));
+});
