@@ -60,6 +60,9 @@ async function checkDomains(sending_domains: SendingDomains): Promise<Finding[]>
   return findings.flat();
 }
 
+/** RFC 4954, 6: the password is wrong, or is not the kind that this relay wants. */
+const REFUSED_LOG_IN = /^53[45]\b/;
+
 function checkMailboxes(mailboxes: readonly MailboxRecord[]): Finding[] {
   return mailboxes.map((mailbox) => {
     const { address, failures, last_error, daily_limit, used_today } = mailbox;
@@ -79,7 +82,9 @@ function checkMailboxes(mailboxes: readonly MailboxRecord[]): Finding[] {
         check,
         status: mailbox.state === 'resting' ? 'problem' : 'warning',
         message: `${address} could not be used ${failures === 1 ? 'the last time' : `${failures} times in a row`}.${rest}${reason}`,
-        remedy: `satchel mailbox test ${address} --to YOUR-ADDRESS`,
+        remedy: REFUSED_LOG_IN.test(last_error ?? '')
+          ? `satchel mailbox change ${address} --smtp -`
+          : `satchel mailbox test ${address} --to YOUR-ADDRESS`,
       };
     }
     if (daily_limit !== null && used_today >= daily_limit) {

@@ -354,6 +354,19 @@ test('mail that failed, relays that rest, limits that are used up and domains wi
   );
 }, 30_000);
 
+test('for a log-in that a relay refused the command is named that gives the mailbox another password', async () => {
+  const { app, data_dir } = await startShop();
+  const { sending_domains } = app.services;
+  await sending_domains.add(actor, { name: 'shop.test', is_default: false, is_trusted: true });
+  await sending_domains.mailboxes.add(actor, { address: 'a@shop.test', relay: null });
+  sql(data_dir, "UPDATE mailboxes SET failures = 1, last_error = '535 5.7.8 bad credentials'");
+  expect((await doctor(data_dir)).bad).toContainEqual(
+    expect.stringMatching(
+      /^warning mailboxes: a@shop\.test could not be used the last time.* -> satchel mailbox change a@shop\.test --smtp -$/,
+    ),
+  );
+});
+
 test('where a retry of all failed emails would leave out every one, it is named one by one', async () => {
   const { data_dir } = await startShop();
   const now_ms = Date.now();
