@@ -46,7 +46,7 @@ export function sentOutcome(
 export function outcomeOfOpening(error: NodemailerError, stage: DeliveryStage): RefusedOutcome {
   const refusal = { response: replyOf(error), smtp_code: refusalCodeOf(error) };
   if (!isTlsFailure(error)) return refusedOutcome({ ...refusal, stage });
-  const remedy = remedyOfTlsFailure(error);
+  const remedy = remedyOfTlsFailure(error, stage);
   const response = remedy === null ? refusal.response : `${refusal.response.replace(/\.?$/, '.')} ${remedy}`;
   return refusedOutcome({ ...refusal, response, stage: 'tls' });
 }
@@ -136,13 +136,14 @@ function isTlsFailure(error: NodemailerError): boolean {
 }
 
 /** What an operator does about it; null where only the relay's owner can do something. */
-function remedyOfTlsFailure(error: NodemailerError): string | null {
+function remedyOfTlsFailure(error: NodemailerError, stage: DeliveryStage): string | null {
   const codes = codesOf(error).join(' ');
   if (/SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(codes))
     return "No authority that this machine trusts signed the relay's certificate. Add its authority to those of the system, or start Satchel with its PEM file in NODE_EXTRA_CA_CERTS.";
   if (codes.includes('ALTNAME_INVALID'))
     return "The relay's certificate is for another host: add the mailbox with a name that stands in it.";
-  if (codes.includes('WRONG_VERSION_NUMBER'))
+  // Past the greeting it is STARTTLS that went wrong.
+  if (codes.includes('WRONG_VERSION_NUMBER') && stage === 'connect')
     return 'The relay does not begin with TLS on this port, which therefore wants smtp:// (STARTTLS).';
   return null;
 }

@@ -150,3 +150,14 @@ test('a relay that counts a connection for a moment after it used it up costs no
   const outcomes = await Promise.all(Array.from({ length: 6 }, () => mailer.deliver(mailOf(), route, [ANN])));
   expect(outcomes.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 6 }, () => 'sent'));
 });
+
+test('a relay that goes on without the TLS it was asked for is not said to want smtp://, which it has', async () => {
+  const goOnInClear = (socket: Socket): void => {
+    socket.removeAllListeners('data').on('data', () => socket.write('500 what\r\n'));
+    socket.write('220 go on\r\n');
+  };
+  const { relay, mailer } = await start({ EHLO: '250-odd.test\r\n250 STARTTLS', STARTTLS: goOnInClear });
+  const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
+  expect(outcome).toMatchObject({ stage: 'tls', connection_trouble: true });
+  expect(outcome.response).not.toContain('smtp://');
+});
