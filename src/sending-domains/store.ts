@@ -49,8 +49,9 @@ export function insertMailbox(tx: Tx, mailbox: Omit<MailboxRow, 'id'>): MailboxR
   return tx.insert(mailboxes).values(mailbox).returning().get();
 }
 
+/** Whatever the case of the address: no mail system in use tells mailboxes apart by it. */
 export function findMailbox(tx: Tx, address: string): MailboxRow | undefined {
-  return tx.select().from(mailboxes).where(eq(mailboxes.address, address)).get();
+  return tx.select().from(mailboxes).where(sql`${mailboxes.address} = ${address} COLLATE NOCASE`).get();
 }
 
 const mailboxById = statement((tx) =>

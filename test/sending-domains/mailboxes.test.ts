@@ -73,7 +73,11 @@ describe('a mailbox', () => {
     const { mailboxes } = app.services.sending_domains;
     const add = (address: string, extra = {}) => mailboxes.add(actor, { address, relay: null, ...extra });
     await add('once@mail.example.com');
-    await expect(add('once@MAIL.example.com')).rejects.toMatchObject({ kind: 'conflict' });
+    for (const same of ['once@MAIL.example.com', 'Once@mail.example.com'])
+      await expect(add(same)).rejects.toMatchObject({ kind: 'conflict' });
+    expect(app.services.sending_domains.mailboxes.require('ONCE@mail.example.com').address).toBe(
+      'once@mail.example.com',
+    );
     await expect(add('a@unknown.example.com')).rejects.toMatchObject({ kind: 'invalid' });
     await expect(add('no address')).rejects.toMatchObject({ kind: 'invalid' });
     await expect(add('b@mail.example.com', { for_transactional: false })).rejects.toMatchObject({
