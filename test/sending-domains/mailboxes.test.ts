@@ -75,9 +75,7 @@ describe('a mailbox', () => {
     await add('once@mail.example.com');
     for (const same of ['once@MAIL.example.com', 'Once@mail.example.com'])
       await expect(add(same)).rejects.toMatchObject({ kind: 'conflict' });
-    expect(app.services.sending_domains.mailboxes.require('ONCE@mail.example.com').address).toBe(
-      'once@mail.example.com',
-    );
+    expect(mailboxes.require('ONCE@mail.example.com').address).toBe('once@mail.example.com');
     await expect(add('a@unknown.example.com')).rejects.toMatchObject({ kind: 'invalid' });
     await expect(add('no address')).rejects.toMatchObject({ kind: 'invalid' });
     await expect(add('b@mail.example.com', { for_transactional: false })).rejects.toMatchObject({
