@@ -249,6 +249,8 @@ async function measureBacklog(): Promise<Row[]> {
   await latencies(300, list);
   const idle = await medianP99(() => latencies(LISTS, list, 2));
   const due = await scheduleMails(satchel, key, BACKLOG, 45_000);
+  const waiting = await medianP99(() => latencies(LISTS, list, 2));
+  if (Date.now() > due) throw new Error('the lists took longer than the mails were to wait');
   await Bun.sleep(Math.max(0, due - Date.now()) + 500);
   const sent = new Map<string, number>();
   const resetAndList = async (): Promise<number[]> => {
@@ -271,13 +273,19 @@ async function measureBacklog(): Promise<Row[]> {
   if (backlog_left <= 0) throw new Error('the backlog was gone before the password resets were through');
   const slowest = Math.max(...delays);
   return [
+    row('p99 of a list while 50,000 mails wait for their time against idle', {
+      ours: ms(waiting),
+      baseline: ms(idle),
+      ratio: waiting / idle,
+      at_most: 3,
+    }),
     row('slowest password reset behind 50,000 mails of another project, against 1 s', {
       ours: ms(slowest),
       baseline: '1000 ms',
       ratio: slowest / 1000,
       at_most: 1,
     }),
-    row('p99 of a list meanwhile against idle', {
+    row('p99 of a list while those go out, against idle', {
       ours: ms(p99),
       baseline: ms(idle),
       ratio: p99 / idle,
