@@ -139,14 +139,17 @@ function step(
 ): Promise<NodemailerError | null> {
   return new Promise((resolve) => {
     let next_answer: Timer | undefined;
+    let is_over = false;
     const onAnswer = (): void => {
-      if (!several) return;
+      // The last answer still comes here: a listener that is taken off while an event is told learns of that event.
+      if (!several || is_over) return;
       clearTimeout(next_answer);
       next_answer = setTimeout(() => finish(silence(several.answer_ms)), several.answer_ms);
       // What follows STARTTLS is no answer any more, but TLS.
       if (connection._socket !== several.socket) several.socket.off('data', onAnswer);
     };
     const finish = (error?: NodemailerError | null): void => {
+      is_over = true;
       clearTimeout(give_up);
       clearTimeout(next_answer);
       several?.socket.off('data', onAnswer);

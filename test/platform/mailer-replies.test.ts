@@ -106,6 +106,18 @@ test.each(['EHLO', 'STARTTLS'])('a relay that hangs at %s has the time of one co
   expect(performance.now() - began_ms).toBeLessThan(10 * SHORT_MS);
 });
 
+test('the time of a command ends with its answer, and cuts off no mail that is under way later', async () => {
+  const takeTime = (socket: Socket): void => {
+    setTimeout(() => socket.write('250 queued\r\n'), 3 * SHORT_MS);
+  };
+  const { relay, mailer } = await start({ content: takeTime }, { deadlines: { command_ms: SHORT_MS } });
+  const route = routeTo(relay);
+  for (let n = 0; n < 2; n += 1) {
+    expect(await mailer.deliver(mailOf(), route, [ANN])).toMatchObject({ outcome: 'sent' });
+  }
+  expect(relay.connections_total).toBe(1);
+});
+
 test('a relay that hangs in the TLS it was asked for is not said to want TLS from the start', async () => {
   const hang = (socket: Socket): void => {
     socket.removeAllListeners('data').write('220 go on\r\n');
