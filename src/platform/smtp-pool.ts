@@ -29,7 +29,7 @@ export class SmtpPool {
   readonly #idle: IdleSession[] = [];
   readonly #live = new Set<SmtpSession>();
   #opening = 0;
-  /** Lowered while the relay refuses further connections beside those it has taken. */
+  /** Lowered while the relay refuses further connections beside those it has taken, and to one where it took none. */
   #max_live = SMTP_CONNECTIONS_PER_MAILBOX;
   /** When the last of its connections ended. */
   #last_end_ms = Number.NEGATIVE_INFINITY;
@@ -88,11 +88,14 @@ export class SmtpPool {
       this.#onOpeningFailed(session);
       return;
     }
+    // After a pause it is the only one that was tried; how many more the relay takes shows when they are opened.
+    if (this.#live.size === 0) this.#max_live = SMTP_CONNECTIONS_PER_MAILBOX;
     this.#live.add(session);
     session.onClosed(() => this.#forget(session));
     const mail = this.#waiting.shift();
     if (mail) void this.#send(session, mail, false);
     else this.#release(session);
+    this.#dispatch();
   }
 
   /** While other connections work, or are still counted, mails wait; else all that wait share the fate of this attempt. */

@@ -163,6 +163,37 @@ test('a relay that counts a connection for a moment after it used it up costs no
   expect(outcomes.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 6 }, () => 'sent'));
 });
 
+test('a relay that was away for a moment is then served over as many connections as before', async () => {
+  const open = new Set<Socket>();
+  let is_away = false;
+  let peak = 0;
+  const greet = (socket: Socket): void => {
+    if (is_away) {
+      socket.end('421 4.3.2 away\r\n');
+      return;
+    }
+    peak = Math.max(peak, open.add(socket).size);
+    socket.on('close', () => open.delete(socket)).write('220 odd.test ESMTP\r\n');
+  };
+  const takeOrEnd = (socket: Socket): void => {
+    if (is_away) socket.end('421 4.3.2 away\r\n');
+    else socket.write('250 ok\r\n');
+  };
+  const takeTime = (socket: Socket): void => {
+    setTimeout(() => socket.write('250 queued\r\n'), SHORT_MS / 4);
+  };
+  const { relay, mailer } = await start({ greeting: greet, MAIL: takeOrEnd, content: takeTime });
+  const route = routeTo(relay);
+  const sending = Array.from({ length: 60 }, () => mailer.deliver(mailOf(), route, [ANN]));
+  await sending[0];
+  is_away = true;
+  peak = 0;
+  setTimeout(() => (is_away = false), SHORT_MS);
+  const outcomes = await Promise.all(sending);
+  expect(outcomes.every(({ outcome }) => outcome === 'sent')).toBe(true);
+  expect(peak).toBe(10);
+});
+
 test('a relay that goes on without the TLS it was asked for is not said to want smtp://, which it has', async () => {
   const goOnInClear = (socket: Socket): void => {
     socket.removeAllListeners('data').on('data', () => socket.write('500 what\r\n'));
