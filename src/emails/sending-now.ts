@@ -3,7 +3,7 @@ import { AppError, messageOf } from '../errors.ts';
 import { DISK_RETRY_AFTER_S, EMAIL_RECORD_RETRY_MS, EMAIL_RECORD_WAIT_MS } from '../limits.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Database, mayPass, type Tx } from '../platform/database.ts';
-import type { KeepAnswer, KeptAnswer } from '../platform/idempotency.ts';
+import type { ClaimedKey, KeptAnswer } from '../platform/idempotency.ts';
 import type { Logger } from '../platform/logger.ts';
 import { finishJob, insertJob, startJob } from '../platform/queue.ts';
 import type { JobRow } from '../platform/tables.ts';
@@ -39,7 +39,7 @@ export class SendingNow {
    * Accepts an email, hands it to its relay and answers 201. Throws AppError as accepting does, and `unavailable` or
    * `invalid` with the email_id and job_id for what became of it.
    */
-  async send(email: NewEmail, keep: KeepAnswer): Promise<KeptAnswer> {
+  async send(email: NewEmail, { keep, hold }: ClaimedKey): Promise<KeptAnswer> {
     const { accepted, job, attempt } = await this.#deps.database.write((tx) => this.#begin(tx, email));
     const end = await this.#run(job, attempt);
     const recorded = this.#record(job, end, (tx) => {
@@ -59,7 +59,10 @@ export class SendingNow {
       return given;
     });
     const answer = await withinWait(recorded);
-    if (answer === 'not yet') throw unrecorded(end, accepted);
+    if (answer === 'not yet') {
+      hold(recorded);
+      throw unrecorded(end, accepted);
+    }
     if (answer) return answer;
     throw refusalOf(end, accepted);
   }

@@ -159,13 +159,13 @@ export class Emails {
     const { database, idempotency } = this.#deps;
     const { idempotency_key: key } = request;
     return idempotency.run({ api_key_id: caller.key_id, key }, async (claim) => {
-      const { kept, keep } = claim(key === null ? '' : request.hash());
+      const { kept, ...claimed } = claim(key === null ? '' : request.hash());
       if (kept) return { ...kept, is_replayed: true };
       const email = this.#emailOf(caller, body, request);
       const is_now = body.queue === false && email.scheduled_at === null;
       const answer = is_now
-        ? await this.#sending_now.send(email, keep)
-        : await database.write((tx) => this.#acceptAndKeep(tx, email, keep));
+        ? await this.#sending_now.send(email, claimed)
+        : await database.write((tx) => this.#acceptAndKeep(tx, email, claimed.keep));
       return { ...answer, is_replayed: false };
     });
   }

@@ -1,7 +1,12 @@
 /** Idempotency-Key: the first 2xx answer to a request is kept with its key and given again to the same request. */
 import { and, eq, sql } from 'drizzle-orm';
-import { conflict, invalid } from '../errors.ts';
-import { IDEMPOTENCY_RETENTION_MS, MAX_IDEMPOTENCY_KEY_CHARS, SWEEP_BATCH } from '../limits.ts';
+import { AppError, conflict, invalid } from '../errors.ts';
+import {
+  DISK_RETRY_AFTER_S,
+  IDEMPOTENCY_RETENTION_MS,
+  MAX_IDEMPOTENCY_KEY_CHARS,
+  SWEEP_BATCH,
+} from '../limits.ts';
 import type { Clock } from './clock.ts';
 import { type Database, statement, type Tx } from './database.ts';
 import { countCodePoints } from './schema.ts';
@@ -24,6 +29,13 @@ export interface IdempotentRequest {
 
 /** Keeps the answer within the transaction of the change it reports. */
 export type KeepAnswer = (tx: Tx, answer: KeptAnswer) => void;
+
+/** What a request may do with its key. */
+export interface ClaimedKey {
+  keep: KeepAnswer;
+  /** Has requests with the key refused until this is over, as the answer may still be kept then. */
+  hold(until: Promise<unknown>): void;
+}
 
 /** The Idempotency-Key of a request. Throws AppError `invalid` when it is empty or too long. */
 export function idempotencyKeyOf(headers: Headers): string | null {
@@ -50,6 +62,8 @@ export class Idempotency {
   readonly #clock: Clock;
   /** Requests under way, by key: a second one waits for the first. One server serves a data directory, so memory will do. */
   readonly #under_way = new Map<string, Promise<void>>();
+  /** Keys of requests that were answered before their end was recorded. */
+  readonly #held = new Set<string>();
 
   constructor(database: Database, clock: Clock) {
     this.#database = database;
@@ -60,24 +74,38 @@ export class Idempotency {
    * Runs `work` unless the same request was answered before. `work` learns whether it may go on from `claim`, which it
    * calls once its body is known: a kept answer comes back, a different body under the same key throws AppError `conflict`.
    * Requests with the same key run one after the other; one that is refused leaves nothing, and the next gets its turn.
+   * Throws AppError `unavailable` while the key is held.
    */
   async run<T>(
     request: IdempotentRequest,
-    work: (claim: (request_hash: string) => { kept: KeptAnswer | null; keep: KeepAnswer }) => Promise<T>,
+    work: (claim: (request_hash: string) => ClaimedKey & { kept: KeptAnswer | null }) => Promise<T>,
   ): Promise<T> {
     const { api_key_id, key } = request;
-    if (key === null) return work(() => ({ kept: null, keep: () => {} }));
+    if (key === null) return work(() => ({ kept: null, keep: () => {}, hold: () => {} }));
     const slot = `${api_key_id} ${key}`;
     for (let first = this.#under_way.get(slot); first !== undefined; first = this.#under_way.get(slot))
       await first;
+    if (this.#held.has(slot)) {
+      const message = 'What became of the first request with this Idempotency-Key is yet to be recorded.';
+      throw new AppError('unavailable', message, { retry_after_s: DISK_RETRY_AFTER_S });
+    }
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#under_way.set(slot, promise);
     try {
-      return await work((request_hash) => this.#claim({ api_key_id, key, request_hash }));
+      return await work((request_hash) => ({
+        ...this.#claim({ api_key_id, key, request_hash }),
+        hold: (until) => this.#hold(slot, until),
+      }));
     } finally {
       this.#under_way.delete(slot);
       resolve();
     }
+  }
+
+  #hold(slot: string, until: Promise<unknown>): void {
+    this.#held.add(slot);
+    const release = (): boolean => this.#held.delete(slot);
+    void until.then(release, release);
   }
 
   #claim(request: { api_key_id: number; key: string; request_hash: string }): {

@@ -315,20 +315,26 @@ describe('a synchronous send', () => {
     const { setTimeout: start } = globalThis;
     const shorter = new Map([
       [EMAIL_RECORD_WAIT_MS, 20],
-      [EMAIL_RECORD_RETRY_MS, 5],
+      [EMAIL_RECORD_RETRY_MS, 300],
     ]);
     const timing = spyOn(globalThis, 'setTimeout').mockImplementation(
       Object.assign((work: () => void, ms = 0) => start(work, shorter.get(ms) ?? ms), start),
     );
-    const { status, body, headers } = await sender.send({ queue: false });
+    const send = () => sender.send({ queue: false }, { 'Idempotency-Key': 'taken' });
+    const { status, body, headers } = await send();
     expect(status).toBe(503);
     expect(body.message).toStartWith('The relay took the message');
     expect(headers.get('retry-after')).not.toBeNull();
     expect(await sender.job(body.job_id)).toMatchObject({ status: 'processing' });
     writing.mockRestore();
     handing.mockRestore();
+    // There is room again, and yet this mail is still to be recorded: the same request must not send another.
+    const again = await send();
+    expect(again.status).toBe(503);
+    expect(again.body.message).toContain('Idempotency-Key');
     while ((await sender.job(body.job_id)).status === 'processing') await Bun.sleep(2);
     timing.mockRestore();
+    expect(await send()).toMatchObject({ status: 201, body: { id: body.email_id } });
     expect(await sender.log(body.email_id)).toMatchObject({ status: 'sent', attempts: 1 });
     expect(await sender.job(body.job_id)).toMatchObject({ status: 'completed' });
     expect(sink.mails).toHaveLength(1);
