@@ -36,11 +36,26 @@ export function countJobs(tx: Tx, filter: JobFilter): number {
     .reduce((sum, { n }) => sum + n, 0);
 }
 
+/**
+ * The index of types has each status by itself, and SQLite merges them where each is asked for. Asked for all at once, it
+ * would go through every job of the project until it has found enough of a rare type.
+ */
+const idsOfType = statement((tx) => {
+  const of_status = JOB_STATUSES.map(
+    (status) => `SELECT id FROM jobs WHERE project_id = ?1 AND type = ?2 AND status = '${status}'`,
+  );
+  return tx.$client.query<{ id: string }, [number, string, number, number]>(
+    `${of_status.join(' UNION ALL ')} ORDER BY id DESC LIMIT ?3 OFFSET ?4`,
+  );
+});
+
 /** Newest first. */
 export function listJobs(tx: Tx, filter: JobFilter, limit: number, offset: number): JobRow[] {
   const { project_id, status, type } = filter;
   if (type !== undefined && status === undefined) {
-    const ids = listIdsOfType(tx, project_id, type, offset + limit).slice(offset);
+    const ids = idsOfType(tx)
+      .all(project_id, type, limit, offset)
+      .map(({ id }) => id);
     return tx.select().from(jobs).where(inArray(jobs.id, ids)).orderBy(desc(jobs.id)).all();
   }
   return tx
@@ -57,23 +72,4 @@ export function listJobs(tx: Tx, filter: JobFilter, limit: number, offset: numbe
     .limit(limit)
     .offset(offset)
     .all();
-}
-
-/**
- * The newest jobs of a type. The index of types has each status by itself: asked for all at once, SQLite would go through
- * every job of the project until it has found enough of a rare type.
- */
-function listIdsOfType(tx: Tx, project_id: number, type: string, limit: number): string[] {
-  return JOB_STATUSES.flatMap((status) =>
-    tx
-      .select({ id: jobs.id })
-      .from(jobs)
-      .where(and(eq(jobs.project_id, project_id), eq(jobs.type, type), eq(jobs.status, status)))
-      .orderBy(desc(jobs.id))
-      .limit(limit)
-      .all()
-      .map(({ id }) => id),
-  )
-    .sort((a, b) => (a < b ? 1 : -1))
-    .slice(0, limit);
 }
