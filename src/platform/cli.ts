@@ -188,11 +188,11 @@ function write(descriptor: number, text: string): void {
   }
 }
 
-/** A relay's words or a client's subject must not steer the terminal that they are shown on. */
+/** A relay's words or a client's subject must not steer the terminal that they are shown on. Shown so, JSON stays JSON. */
 function showControls(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
   return text.replace(/\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, (control) => {
-    return `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`;
+    return `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
 }
 

@@ -80,8 +80,11 @@ test('what others wrote cannot steer the terminal that it is shown on, and is le
   const name = 'Sh\u009b31mop \u001b]0;mine\u0007';
   await runRecord(dir, 'project', 'create', '--name', name, '--slug', 'shop');
   expect((await run(dir, 'project', 'list')).stdout).toContain(name);
-  expect(await runInTerminal(dir, 'project', 'list')).toContain('Sh\\x9b31mop \\x1b]0;mine\\x07');
-  expect(await runInTerminal(dir, 'project', 'list', '--json')).toContain('Sh\\x9b31mop');
+  expect(await runInTerminal(dir, 'project', 'list')).toContain('Sh\\u009b31mop \\u001b]0;mine\\u0007');
+  // What JSON itself leaves as it is must not make it anything else.
+  const json = await runInTerminal(dir, 'project', 'list', '--json');
+  expect(json).not.toContain('\u009b');
+  expect(JSON.parse(json)).toMatchObject([{ name }]);
 });
 
 test("a refused field's message reads as a sentence", async () => {
