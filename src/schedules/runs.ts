@@ -136,9 +136,9 @@ export class ScheduleRuns {
       ...{ project_id: job.project_id, api_key_id, is_test },
     };
     let wait: AppError | null = null;
-    // Who was taken off the schedule while the run waited is not waited for.
-    const listed = new Set(schedule.recipients.map(({ email }) => email));
-    for (const to of before.waiting.filter(({ email }) => listed.has(email))) {
+    // Who was taken off the schedule while the run waited is not waited for. It knows addresses however their case.
+    const listed = new Set(schedule.recipients.map(({ email }) => email.toLowerCase()));
+    for (const to of before.waiting.filter(({ email }) => listed.has(email.toLowerCase()))) {
       try {
         progress.email_ids.push(this.#deps.emails.acceptScheduled(tx, { ...common, to }));
       } catch (error) {

@@ -416,7 +416,8 @@ describe('capacity', () => {
     await limitTo(3);
     const id = await create({ recipients });
     await goTo('2030-01-21T09:00:00Z');
-    const body = { recipients: recipients.slice(1, 4) };
+    // Addresses that differ in case only are one for a schedule.
+    const body = { recipients: recipients.slice(1, 4).map(({ email }) => ({ email: email.toUpperCase() })) };
     expect((await app.call('PATCH', `${PATH}/${id}`, { key: app.keys.full ?? '', body })).status).toBe(200);
     await goTo('2030-01-22T00:00:00Z');
     expect(addressesOf(app)).toEqual(all.slice(0, 4));
