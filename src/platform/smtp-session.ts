@@ -279,6 +279,8 @@ export class SmtpSession {
         is_all_written: false,
         renew: () => {
           clearTimeout(deadline);
+          // What is left of the content may still be read once the relay has refused it.
+          if (this.#sending !== sending) return;
           const limit_ms =
             sending.stage === 'data' ? data_ms : Math.min(command_ms, envelope_ends_at - monotonicMs());
           deadline = setTimeout(() => {
