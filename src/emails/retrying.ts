@@ -1,9 +1,10 @@
 /** Queueing failed emails again, as an operator asks for it. */
+import { messageOf } from '../errors.ts';
 import { EMAIL_MAX_ATTEMPTS, EMAIL_RETRY_BATCH_ROWS, EMAIL_RETRY_PAUSE_MS } from '../limits.ts';
 import { recordAudit } from '../platform/audit.ts';
 import type { Actor } from '../platform/auth.ts';
 import { type Clock, utcDay } from '../platform/clock.ts';
-import type { Database, Tx } from '../platform/database.ts';
+import { type Database, mayPass, type Tx } from '../platform/database.ts';
 import { PRIORITY } from '../platform/queue.ts';
 import { type AcceptanceDeps, EMAIL_SEND, purposeOf } from './acceptance.ts';
 import { findEmail, hasBody, insertPins, listFailed, updateEmail } from './store.ts';
@@ -58,11 +59,17 @@ export async function retryEmails(
   for (let from = 0; from < ids.length; from += EMAIL_RETRY_BATCH_ROWS) {
     if (from > 0) await Bun.sleep(EMAIL_RETRY_PAUSE_MS);
     const batch = ids.slice(from, from + EMAIL_RETRY_BATCH_ROWS);
-    const retried = await database.write((tx) => {
-      const now_ms = clock.now();
-      return batch.map((id) => retryEmail(tx, id.toUpperCase(), { ...options, now_ms }));
-    });
-    results.push(...retried);
+    try {
+      const retried = await database.write((tx) => {
+        const now_ms = clock.now();
+        return batch.map((id) => retryEmail(tx, id.toUpperCase(), { ...options, now_ms }));
+      });
+      results.push(...retried);
+    } catch (error) {
+      // What is queued already must be told all the same.
+      if (from === 0 || !mayPass(error)) throw error;
+      return [...results, ...ids.slice(from).map((id) => ({ id, refusal: messageOf(error) }))];
+    }
   }
   return results;
 }

@@ -1,5 +1,7 @@
 /** Queueing many failed emails again, beside a server that goes on writing. */
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
+import { AppError } from '../../src/errors.ts';
+import { EMAIL_RETRY_BATCH_ROWS } from '../../src/limits.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { actor } from '../helpers.ts';
 import { addDomain, rows, type Sender, startSender } from './setup.ts';
@@ -40,5 +42,26 @@ test('many are queued in small steps, so that other writes come between', async 
   expect(rows(sender.app, 'SELECT status, count(*) AS n FROM emails GROUP BY status')).toEqual([
     { status: 'sent', n: COUNT },
   ]);
+  await sender.app.stop();
+});
+
+test('what was queued before the database was busy is told all the same', async () => {
+  const sender = await startSender();
+  await addDomain(sender.app, 'mail.example.com', null);
+  await addFailed(sender);
+  const { database, emails, clock } = sender.app.services;
+  const retrying = emails.retryFailed(actor, clock.now());
+  const writing = spyOn(database, 'write').mockImplementation(() =>
+    Promise.reject(new AppError('unavailable', 'The database is busy.')),
+  );
+  const { results } = await retrying;
+  writing.mockRestore();
+  const queued = results.filter((result) => 'job_id' in result);
+  const refused = results.filter((result) => 'refusal' in result);
+  expect(queued).toHaveLength(EMAIL_RETRY_BATCH_ROWS);
+  expect(refused).toHaveLength(COUNT - EMAIL_RETRY_BATCH_ROWS);
+  expect(refused[0]).toMatchObject({ refusal: 'The database is busy.' });
+  const failed = "SELECT count(*) AS n FROM emails WHERE status = 'failed'";
+  expect(rows(sender.app, failed)).toEqual([{ n: COUNT - EMAIL_RETRY_BATCH_ROWS }]);
   await sender.app.stop();
 });
