@@ -98,8 +98,8 @@ class Engine implements JobEngine {
   readonly #running_by_lane = new Map<string, number>();
   /** The project served last in each lane: the next claim starts after it. */
   readonly #last_project = new Map<string, number>();
-  /** The lane served last. */
-  #last_lane = '';
+  /** The lane served last, of each priority. */
+  readonly #last_lane = new Map<number, string>();
   #running = 0;
   #is_started = false;
   #is_stopping = false;
@@ -256,7 +256,7 @@ class Engine implements JobEngine {
     const served = taken.at(-1);
     if (served) {
       this.#last_project.set(lane, served.project_id);
-      this.#last_lane = lane;
+      this.#last_lane.set(served.priority, lane);
     }
     return taken;
   }
@@ -273,8 +273,9 @@ class Engine implements JobEngine {
       if (rivals) rivals.push(group);
       else ranks.set(rank, [group]);
     }
-    const turnOf = ([group]: PendingGroup[]): number => Number((group?.lane ?? '') <= this.#last_lane);
     const priorityOf = ([group]: PendingGroup[]): number => group?.priority ?? 0;
+    const turnOf = (rivals: PendingGroup[]): number =>
+      Number((rivals[0]?.lane ?? '') <= (this.#last_lane.get(priorityOf(rivals)) ?? ''));
     return [...ranks.values()].sort((a, b) => priorityOf(a) - priorityOf(b) || turnOf(a) - turnOf(b));
   }
 

@@ -414,6 +414,34 @@ describe('a claim', () => {
   });
 });
 
+test('urgent jobs in between take no lane its turn', async () => {
+  const taken: string[] = [];
+  const { database, engine } = await makeEngine([
+    taskOf(() => done, {
+      lane_concurrency: 10 * JOB_CLAIM_BATCH,
+      begin: (tx, row) => {
+        // The next claim is filled by what is urgent.
+        if (taken.push(row.lane) === JOB_CLAIM_BATCH)
+          for (let n = 0; n < JOB_CLAIM_BATCH; n += 1) engine.enqueue(tx, job({ resource: 'z' }));
+        return { go: true, started: null };
+      },
+    }),
+  ]);
+  const priority = PRIORITY.marketing;
+  for (let n = 0; n < 2 * JOB_CLAIM_BATCH; n += 1) await add(database, engine, { resource: 'a', priority });
+  for (let n = 0; n < JOB_CLAIM_BATCH; n += 1) await add(database, engine, { resource: 'b', priority });
+  await engine.start();
+  await engine.whenIdle();
+  const claims = [0, 1, 2, 3].map((n) => taken.slice(n * JOB_CLAIM_BATCH, (n + 1) * JOB_CLAIM_BATCH));
+  expect(claims.map((lanes) => [...new Set(lanes)])).toEqual([
+    ['test:a'],
+    ['test:z'],
+    ['test:b'],
+    ['test:a'],
+  ]);
+  await engine.stop(100);
+});
+
 describe('retention and totals', () => {
   test('finished jobs are deleted by age, others never, and the totals follow', async () => {
     const { database, engine, clock } = await makeEngine([taskOf(() => done)]);
