@@ -2,12 +2,12 @@
 import { Command } from 'commander';
 import { createServices, type Services } from './app.ts';
 import { loadConfig, processEnvironment } from './config.ts';
-import { Cli, type CliHost, formatFields, note, textOption } from './platform/cli.ts';
-import { systemClock } from './platform/clock.ts';
-import { hasDatabase, openDataDirectory } from './platform/data-directory.ts';
-import { silentLogger } from './platform/logger.ts';
-import { masterKeySourceOf } from './platform/master-key.ts';
-import { touchWakeFile } from './platform/wake-file.ts';
+import { Cli, type CliHost, formatFields, note, textOption } from './platform/cli/cli.ts';
+import { systemClock } from './platform/host/clock.ts';
+import { hasDatabase, openDataDirectory } from './platform/host/data-directory.ts';
+import { silentLogger } from './platform/host/logger.ts';
+import { touchWakeFile } from './platform/jobs/wake-file.ts';
+import { masterKeySourceOf } from './platform/secrets/master-key-source.ts';
 import { serve } from './serve.ts';
 import { registerVerbs } from './verbs.ts';
 import { BACKEND_VERSION, VERSION } from './version.ts';

@@ -2,11 +2,11 @@
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
 import { messageOf } from './errors.ts';
-import { note, writeOut } from './platform/cli.ts';
-import { systemClock } from './platform/clock.ts';
-import { openDataDirectory } from './platform/data-directory.ts';
-import { lockDirectory } from './platform/directory-lock.ts';
-import { createLogger } from './platform/logger.ts';
+import { note, writeOut } from './platform/cli/cli.ts';
+import { systemClock } from './platform/host/clock.ts';
+import { openDataDirectory } from './platform/host/data-directory.ts';
+import { lockDirectory } from './platform/host/directory-lock.ts';
+import { createLogger } from './platform/host/logger.ts';
 
 /** Serves until SIGTERM or SIGINT; resolves with the exit status. A second signal ends the process at once. */
 export async function serve(config: Config): Promise<number> {

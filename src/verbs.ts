@@ -3,11 +3,11 @@ import type { Services } from './app.ts';
 import { registerAuditCommands } from './audit/cli.ts';
 import { registerEmailCommands } from './emails/cli.ts';
 import { registerKeyCommands } from './keys/cli.ts';
+import { registerMailboxCommands } from './mailboxes/cli.ts';
 import { type OperationDeps, registerOperationCommands } from './operations/cli.ts';
-import type { Cli } from './platform/cli.ts';
+import type { Cli } from './platform/cli/cli.ts';
 import { registerProjectCommands } from './projects/cli.ts';
 import { registerDomainCommands } from './sending-domains/cli.ts';
-import { registerMailboxCommands } from './sending-domains/mailbox-cli.ts';
 import { registerTokenCommands } from './tokens/cli.ts';
 import { registerVaultCommands } from './vault/cli.ts';
 

@@ -1,6 +1,6 @@
 /** Running the command line from its sources on a data directory; the compiled binary's tests are in e2e/. */
 import { join } from 'node:path';
-import { isPlainObject } from '../src/platform/schema.ts';
+import { isPlainObject } from '../src/platform/http/schema.ts';
 
 const MAIN = join(import.meta.dir, '../src/main.ts');
 

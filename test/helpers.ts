@@ -2,10 +2,10 @@
 import { type App, createApp, type Services } from '../src/app.ts';
 import { type Config, type Environment, loadConfig } from '../src/config.ts';
 import type { NewKeyInput } from '../src/keys/schemas.ts';
-import type { Actor } from '../src/platform/auth.ts';
-import { type DataDirectory, openDataDirectory } from '../src/platform/data-directory.ts';
-import { createLogger } from '../src/platform/logger.ts';
-import { isPlainObject } from '../src/platform/schema.ts';
+import { type DataDirectory, openDataDirectory } from '../src/platform/host/data-directory.ts';
+import { createLogger } from '../src/platform/host/logger.ts';
+import type { Actor } from '../src/platform/http/callers.ts';
+import { isPlainObject } from '../src/platform/http/schema.ts';
 import { atEnd } from './cleanup.ts';
 import { makeTempDir, TestClock } from './temp.ts';
 

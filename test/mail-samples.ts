@@ -1,5 +1,5 @@
 /** Mails and routes to vary in the tests of sending. */
-import type { MailContent, SmtpRoute } from '../src/platform/mail-types.ts';
+import type { MailContent, SmtpRoute } from '../src/platform/mail/types.ts';
 import type { SmtpSink } from './smtp-sink.ts';
 
 /** 2026-01-02T03:04:05Z. */

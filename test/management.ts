@@ -1,8 +1,8 @@
 /** Two projects with a key each and the tokens that may see both, one or none of them: the stage of management tests. */
 import { expect } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import type { Capability } from '../src/platform/auth.ts';
-import { isPlainObject } from '../src/platform/schema.ts';
+import type { Capability } from '../src/platform/http/callers.ts';
+import { isPlainObject } from '../src/platform/http/schema.ts';
 import type { ProjectRow } from '../src/projects/service.ts';
 import { type Answer, actor, startTestApp, type TestApp } from './helpers.ts';
 

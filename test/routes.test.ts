@@ -1,8 +1,8 @@
 /** Every route, walked: which answer without a credential, and what each plane refuses whatever the route. */
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { CAPABILITIES, type Capability } from '../src/platform/auth.ts';
-import { PLANE_PREFIX, type Route } from '../src/platform/http.ts';
+import { CAPABILITIES, type Capability } from '../src/platform/http/callers.ts';
+import { PLANE_PREFIX, type Route } from '../src/platform/http/routes.ts';
 import { actor, addCapturingMailbox, makeProject, startTestApp, type TestApp } from './helpers.ts';
 
 let app: TestApp;

@@ -1,8 +1,8 @@
 /** Temporary directories and databases for tests; everything is removed after the tests. */
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Database, openDatabase } from '../src/platform/database.ts';
-import { migrate } from '../src/platform/migrate.ts';
+import { type Database, openDatabase } from '../src/platform/database/database.ts';
+import { migrate } from '../src/platform/database/migrate.ts';
 import { RUN_DIR } from './cleanup.ts';
 
 /** A fresh directory, removed after the tests. Call it at the top level or in a test. */

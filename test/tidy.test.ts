@@ -7,6 +7,8 @@ import { readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 
 const ROOT = join(import.meta.dir, '..');
+const MIGRATIONS = 'src/platform/database/migrations/';
+const ROOMS = ['cli', 'database', 'files', 'host', 'http', 'jobs', 'mail', 'secrets'];
 const MAX_SRC_LINES = 500;
 const MAX_TEST_LINES = 800;
 
@@ -194,13 +196,13 @@ const elysiaOnlyAtTheEdge: Rule = (sources) =>
   sources
     .filter(
       ({ path }) =>
-        inSrc(path) && !/^src\/(app|platform\/http[a-z-]*|[a-z-]+\/([a-z-]+-)?routes)\.ts$/.test(path),
+        inSrc(path) && !/^src\/(app|platform\/http\/[a-z-]+|[a-z-]+\/([a-z-]+-)?routes)\.ts$/.test(path),
     )
     .flatMap((file) =>
       importsOf(file)
         .filter(({ specifier }) => /^(elysia|@elysiajs)(\/|$)/.test(specifier))
         .map(
-          ({ line }) => `${file.path}:${line} only app.ts, routes.ts and platform/http* may import Elysia`,
+          ({ line }) => `${file.path}:${line} only app.ts, routes.ts and platform/http/ may import Elysia`,
         ),
     );
 
@@ -227,7 +229,7 @@ const noDeadFiles: Rule = (sources) => {
 const fileNames: Rule = (sources) =>
   sources.flatMap(({ path }) => {
     const name = basename(path);
-    const is_migration = path.startsWith('src/platform/migrations/') && /^\d{4}_[a-z0-9_]+\.sql$/.test(name);
+    const is_migration = path.startsWith(MIGRATIONS) && /^\d{4}_[a-z0-9_]+\.sql$/.test(name);
     const is_kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*\.(ts|sh)$/.test(name);
     const complaints: string[] = [];
     if (!is_kebab && !is_migration) complaints.push(`${path}:1 is not kebab-case`);
@@ -236,8 +238,12 @@ const fileNames: Rule = (sources) =>
     if (/^(utils?|helpers|common|misc|index)\.ts$/.test(name) && inSrc(path)) {
       complaints.push(`${path}:1 has a name that says nothing of what belongs in it`);
     }
-    if (inSrc(path) && path.split('/').length > 3 && !path.startsWith('src/platform/migrations/')) {
-      complaints.push(`${path}:1 is deeper than src/x/y.ts`);
+    const depth = path.startsWith(MIGRATIONS) ? 5 : path.startsWith('src/platform/') ? 4 : 3;
+    if (inSrc(path) && path.split('/').length > depth) {
+      complaints.push(`${path}:1 is deeper than src/x/y.ts or src/platform/room/y.ts`);
+    }
+    if (path.startsWith('src/platform/') && !ROOMS.includes(path.split('/')[2] ?? '')) {
+      complaints.push(`${path}:1 is in none of the platform's rooms: ${ROOMS.join(', ')}`);
     }
     return complaints;
   });
@@ -281,8 +287,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   'only clock.ts knows the time': forbid(
     'bare',
     /\bDate\s*\.\s*now\b|\bnew\s+Date\s*(\(\s*\)|(?!\s*\())/,
-    'reads the time; only src/platform/clock.ts may',
-    (path) => inSrc(path) && path !== 'src/platform/clock.ts',
+    'reads the time; only src/platform/host/clock.ts may',
+    (path) => inSrc(path) && path !== 'src/platform/host/clock.ts',
   ),
   'nothing is left to be done': forbid(
     'text',
@@ -353,10 +359,10 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
     files: {
       'src/keys/service.ts': "// Why.\nimport { t } from 'elysia';",
       'src/keys/routes.ts': "import { Elysia } from 'elysia';",
-      'src/platform/http-body.ts': "import { Elysia } from 'elysia';",
-      'src/platform/envelopes.ts': "import { swagger } from '@elysiajs/swagger';",
+      'src/platform/http/body.ts': "import { Elysia } from 'elysia';",
+      'src/platform/jobs/envelopes.ts': "import { swagger } from '@elysiajs/swagger';",
     },
-    expected: ['src/keys/service.ts:2 ', 'src/platform/envelopes.ts:1 '],
+    expected: ['src/keys/service.ts:2 ', 'src/platform/jobs/envelopes.ts:1 '],
   },
   'no file is dead': {
     files: {
@@ -377,8 +383,11 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
       'src/keys/utils.ts': '',
       'src/Keys/service.ts': '',
       'src/keys/rules/origins.ts': '',
-      'src/platform/mailer.worker.ts': '',
-      'src/platform/migrations/0001_first_tables.sql': '',
+      'src/platform/database.ts': '',
+      'src/platform/attic/database.ts': '',
+      'src/platform/mail/smtp/pool.ts': '',
+      'src/platform/mail/mailer.worker.ts': '',
+      'src/platform/database/migrations/0001_first_tables.sql': '',
     },
     expected: [
       'src/keys/originRules.ts:1 ',
@@ -386,6 +395,9 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
       'src/keys/utils.ts:1 ',
       'src/Keys/service.ts:1 ',
       'src/keys/rules/origins.ts:1 ',
+      'src/platform/database.ts:1 ',
+      'src/platform/attic/database.ts:1 ',
+      'src/platform/mail/smtp/pool.ts:1 ',
     ],
   },
   'files stay small': {
@@ -417,7 +429,7 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
   },
   'only clock.ts knows the time': {
     files: {
-      'src/platform/clock.ts': 'Date.now();',
+      'src/platform/host/clock.ts': 'Date.now();',
       'src/app.ts': 'new Date(5).toISOString();\nnew Date();',
       'src/keys/service.ts': 'const now = Date.now;',
       'test/app.test.ts': 'Date.now();',

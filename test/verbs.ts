@@ -1,8 +1,8 @@
 /** The tree of commands, as far as capabilities register it, and the examples of its help. */
 import { Command } from 'commander';
 import type { Services } from '../src/app.ts';
-import { Cli } from '../src/platform/cli.ts';
-import { systemClock } from '../src/platform/clock.ts';
+import { Cli } from '../src/platform/cli/cli.ts';
+import { systemClock } from '../src/platform/host/clock.ts';
 import { registerVerbs } from '../src/verbs.ts';
 
 /** Help is asked for only: nothing is ever opened. */

@@ -1,7 +1,7 @@
 /** `satchel audit list`: who did what, when and from where. */
 import { AppError } from '../errors.ts';
-import { type Cli, formatTable, numberOption, textOption, wholeNumber } from '../platform/cli.ts';
-import { parseDateTime } from '../platform/schema.ts';
+import { type Cli, formatTable, numberOption, textOption, wholeNumber } from '../platform/cli/cli.ts';
+import { parseDateTime } from '../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';
 import type { Audit } from './service.ts';
 

@@ -1,8 +1,8 @@
 /** The audit trail of a project on the management plane. */
 import { MAX_NAME_CHARS } from '../limits.ts';
-import { managementRoute, type Route } from '../platform/http.ts';
-import { pageQuery } from '../platform/pagination.ts';
-import { dateTime, nullable, t, text } from '../platform/schema.ts';
+import { pageQuery } from '../platform/http/pagination.ts';
+import { managementRoute, type Route } from '../platform/http/routes.ts';
+import { dateTime, nullable, t, text } from '../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';
 import type { Audit } from './service.ts';
 

@@ -1,9 +1,9 @@
 /** Reading the audit trail: who did what to what, when and from where. It is written by `platform/audit.ts`. */
-import { type AuditFilter, type AuditRow, countAudit, listAudit } from '../platform/audit.ts';
-import { toIso } from '../platform/clock.ts';
-import type { Database } from '../platform/database.ts';
-import { type Page, type PageQuery, paginate } from '../platform/pagination.ts';
-import { readRowCount } from '../platform/row-counts.ts';
+import { type AuditFilter, type AuditRow, countAudit, listAudit } from '../platform/database/audit-trail.ts';
+import type { Database } from '../platform/database/database.ts';
+import { readRowCount } from '../platform/database/row-counts.ts';
+import { toIso } from '../platform/host/clock.ts';
+import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import type { ProjectRow } from '../projects/service.ts';
 
 export interface AuditQuery {

@@ -1,6 +1,6 @@
 /** The captcha provider: one POST of a form, one JSON answer, both bounded in time and size. */
 import { MAX_CAPTCHA_ANSWER_BYTES } from '../limits.ts';
-import { isPlainObject } from '../platform/schema.ts';
+import { isPlainObject } from '../platform/http/schema.ts';
 
 export interface ProviderQuestion {
   secret: string;

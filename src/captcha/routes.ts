@@ -1,8 +1,8 @@
 /** The captcha endpoint of the data plane. */
 import { CAPTCHA_RATE_PER_MINUTE } from '../limits.ts';
-import { dataRoute, type Route } from '../platform/http.ts';
-import type { RateLimiter } from '../platform/rate-limit.ts';
-import { parse } from '../platform/schema.ts';
+import type { RateLimiter } from '../platform/http/rate-limit.ts';
+import { dataRoute, type Route } from '../platform/http/routes.ts';
+import { parse } from '../platform/http/schema.ts';
 import { captchaResult, captchaToken, verifyBody } from './schemas.ts';
 import type { Captcha } from './service.ts';
 

@@ -1,6 +1,6 @@
 /** Shapes of captcha verification. */
 import { MAX_CAPTCHA_OPTION_CHARS, MAX_CAPTCHA_TOKEN_CHARS } from '../limits.ts';
-import { nullable, oneOf, type Static, t, text } from '../platform/schema.ts';
+import { nullable, oneOf, type Static, t, text } from '../platform/http/schema.ts';
 
 /** Only one of the two names counts, so neither is checked before it is known which. */
 const uncheckedToken = (description: string) =>

@@ -1,7 +1,7 @@
 /** Captcha verification: a visitor's token is checked at the provider with the secret in the project's vault. */
 import type { Config } from '../config.ts';
 import { AppError, type ErrorKind } from '../errors.ts';
-import type { Logger } from '../platform/logger.ts';
+import type { Logger } from '../platform/host/logger.ts';
 import type { Vault, VaultOwner } from '../vault/service.ts';
 import { askProvider, ProviderFailure, type ProviderVerdict } from './provider.ts';
 import type { CaptchaResult } from './schemas.ts';

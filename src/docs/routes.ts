@@ -2,8 +2,8 @@
 import swagger_css from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import swagger_js from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import type { Config } from '../config.ts';
-import { openRoute, type Route } from '../platform/http.ts';
-import { buildOpenApiDocument } from '../platform/http-openapi.ts';
+import { buildOpenApiDocument } from '../platform/http/openapi.ts';
+import { openRoute, type Route } from '../platform/http/routes.ts';
 import { VERSION } from '../version.ts';
 
 /** Nothing from any other host, ever: the pages work on a server without a way out. */

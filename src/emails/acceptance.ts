@@ -8,12 +8,12 @@ import {
   MAX_DISPLAY_NAME_CHARS,
   MAX_SUBJECT_CHARS,
 } from '../limits.ts';
-import { secondsToUtcMidnight, utcDay } from '../platform/clock.ts';
-import type { Tx } from '../platform/database.ts';
-import { canonicalDomain, parseAddress } from '../platform/email-address.ts';
-import { newId } from '../platform/ids.ts';
-import { type NewJob, PRIORITY } from '../platform/queue.ts';
-import { countCodePoints } from '../platform/schema.ts';
+import type { Tx } from '../platform/database/database.ts';
+import { secondsToUtcMidnight, utcDay } from '../platform/host/clock.ts';
+import { newId } from '../platform/host/ids.ts';
+import { countCodePoints } from '../platform/http/schema.ts';
+import { type NewJob, PRIORITY } from '../platform/jobs/store.ts';
+import { canonicalDomain, parseAddress } from '../platform/mail/address.ts';
 import type { Purpose, SendingDomains } from '../sending-domains/service.ts';
 import { insertEmail, takeKeyUsage } from './hot-store.ts';
 import { releaseKeyUsage } from './store.ts';

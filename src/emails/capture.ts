@@ -1,5 +1,5 @@
 /** What happens to mail that is captured instead of delivered, and the simulator's addresses that act out an outcome there. */
-import type { DeliveryOutcome, RefusedRecipient } from '../platform/mail-types.ts';
+import type { DeliveryOutcome, RefusedRecipient } from '../platform/mail/types.ts';
 
 const SIMULATOR = 'simulator.satchel.test';
 

@@ -1,13 +1,13 @@
 /** Delivering an email: one attempt from choosing the mailbox to recording what its relay said. */
 import { AppError, messageOf } from '../errors.ts';
-import { type Clock, SECOND_MS, utcDay } from '../platform/clock.ts';
-import { type Database, mayPass, type Tx } from '../platform/database.ts';
-import type { DeliveryOutcome, MailContent } from '../platform/mail-types.ts';
-import type { Mailer } from '../platform/mailer.ts';
-import { isPlainObject } from '../platform/schema.ts';
-import { refusedOutcome } from '../platform/smtp-outcome.ts';
-import type { JobRow } from '../platform/tables.ts';
-import type { Beginning, TaskOutcome } from '../platform/worker.ts';
+import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
+import type { JobRow } from '../platform/database/tables.ts';
+import { type Clock, SECOND_MS, utcDay } from '../platform/host/clock.ts';
+import { isPlainObject } from '../platform/http/schema.ts';
+import type { Beginning, TaskOutcome } from '../platform/jobs/engine.ts';
+import type { Mailer } from '../platform/mail/mailer.ts';
+import { refusedOutcome } from '../platform/mail/smtp-replies.ts';
+import type { DeliveryOutcome, MailContent } from '../platform/mail/types.ts';
 import type { Choice, ChosenMailbox, Outlet, SendingDomains } from '../sending-domains/service.ts';
 import { type AttachmentSource, purposeOf } from './acceptance.ts';
 import { isComplaintAddress, simulateDelivery } from './capture.ts';

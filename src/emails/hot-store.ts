@@ -2,7 +2,7 @@
  * The statements that every single email passes through, as raw SQL: building and mapping them would cost more than
  * running them. What is asked now and then stands in `store.ts`.
  */
-import { statement, type Tx } from '../platform/database.ts';
+import { statement, type Tx } from '../platform/database/database.ts';
 import type { AttachmentRecord, AttemptOutcome, EmailSource, EmailStatus, RefusedRecord } from './tables.ts';
 
 export interface EmailInsert {

@@ -1,8 +1,9 @@
 /** The email log as clients see it. */
-import { toIso } from '../platform/clock.ts';
-import type { Tx } from '../platform/database.ts';
-import { type Page, paginate } from '../platform/pagination.ts';
-import { readRowCount } from '../platform/row-counts.ts';
+
+import type { Tx } from '../platform/database/database.ts';
+import { readRowCount } from '../platform/database/row-counts.ts';
+import { toIso } from '../platform/host/clock.ts';
+import { type Page, paginate } from '../platform/http/pagination.ts';
 import type { EmailListQuery, EmailRecord } from './schemas.ts';
 import { countEmails, type EmailFilter, listEmails } from './store.ts';
 import type { EmailRow } from './tables.ts';

@@ -1,6 +1,6 @@
 /** What an attempt's outcome means for its email: one pure function from the relay's words to the log's. */
 import { MAX_SMTP_RESPONSE_CHARS } from '../limits.ts';
-import type { DeliveryOutcome, RefusedOutcome } from '../platform/mail-types.ts';
+import type { DeliveryOutcome, RefusedOutcome } from '../platform/mail/types.ts';
 import type { AttemptOutcome, RefusedRecord } from './tables.ts';
 
 export interface Delivery {

@@ -1,11 +1,11 @@
 /** Queueing failed emails again, as an operator asks for it. */
 import { messageOf } from '../errors.ts';
 import { EMAIL_MAX_ATTEMPTS, EMAIL_RETRY_BATCH_ROWS, EMAIL_RETRY_PAUSE_MS } from '../limits.ts';
-import { recordAudit } from '../platform/audit.ts';
-import type { Actor } from '../platform/auth.ts';
-import { type Clock, utcDay } from '../platform/clock.ts';
-import { type Database, mayPass, type Tx } from '../platform/database.ts';
-import { PRIORITY } from '../platform/queue.ts';
+import { recordAudit } from '../platform/database/audit-trail.ts';
+import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
+import { type Clock, utcDay } from '../platform/host/clock.ts';
+import type { Actor } from '../platform/http/callers.ts';
+import { PRIORITY } from '../platform/jobs/store.ts';
 import { type AcceptanceDeps, EMAIL_SEND, purposeOf } from './acceptance.ts';
 import { findEmail, hasBody, insertPins, listFailed, updateEmail } from './store.ts';
 import type { EmailRow } from './tables.ts';

@@ -1,6 +1,7 @@
 /** Endpoints of emails: sending, the log, and cancelling what is scheduled. */
-import { dataRoute, Reply, type Route } from '../platform/http.ts';
-import { hashRequest, idempotencyKeyOf, REPLAYED_HEADERS } from '../platform/idempotency.ts';
+
+import { hashRequest, idempotencyKeyOf, REPLAYED_HEADERS } from '../platform/http/idempotency.ts';
+import { dataRoute, Reply, type Route } from '../platform/http/routes.ts';
 import { emailListQuery, emailRecord, sendBody, sendResult } from './schemas.ts';
 import type { Emails } from './service.ts';
 

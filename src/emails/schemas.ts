@@ -7,8 +7,17 @@ import {
   MAX_NAME_CHARS,
   MAX_SUBJECT_CHARS,
 } from '../limits.ts';
-import { pageQuery } from '../platform/pagination.ts';
-import { dateTime, emailAddress, nullable, oneOf, type Static, t, text, ulid } from '../platform/schema.ts';
+import { pageQuery } from '../platform/http/pagination.ts';
+import {
+  dateTime,
+  emailAddress,
+  nullable,
+  oneOf,
+  type Static,
+  t,
+  text,
+  ulid,
+} from '../platform/http/schema.ts';
 import { EMAIL_STATUSES } from './tables.ts';
 
 export const sendBody = t.Object({

@@ -1,12 +1,12 @@
 /** Sending an email while its client waits: one attempt, with a job that never passes through the queue. */
 import { AppError, messageOf } from '../errors.ts';
 import { DISK_RETRY_AFTER_S, EMAIL_RECORD_RETRY_MS, EMAIL_RECORD_WAIT_MS } from '../limits.ts';
-import type { Clock } from '../platform/clock.ts';
-import { type Database, mayPass, type Tx } from '../platform/database.ts';
-import type { ClaimedKey, KeptAnswer } from '../platform/idempotency.ts';
-import type { Logger } from '../platform/logger.ts';
-import { finishJob, insertJob, startJob } from '../platform/queue.ts';
-import type { JobRow } from '../platform/tables.ts';
+import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
+import type { JobRow } from '../platform/database/tables.ts';
+import type { Clock } from '../platform/host/clock.ts';
+import type { Logger } from '../platform/host/logger.ts';
+import type { ClaimedKey, KeptAnswer } from '../platform/http/idempotency.ts';
+import { finishJob, insertJob, startJob } from '../platform/jobs/store.ts';
 import { type AcceptanceDeps, type Accepted, acceptEmail, type NewEmail } from './acceptance.ts';
 import type { Attempt, Conclusion, Delivery } from './delivery.ts';
 import type { Verdict } from './outcomes.ts';

@@ -9,16 +9,16 @@ import {
   STORY_RETRIES,
   SWEEP_BATCH,
 } from '../limits.ts';
-import { listAudit } from '../platform/audit.ts';
-import type { Actor, KeyCaller } from '../platform/auth.ts';
-import { DAY_MS, toIso, utcDay } from '../platform/clock.ts';
-import type { Tx } from '../platform/database.ts';
-import { PLANE_PREFIX } from '../platform/http.ts';
-import type { Idempotency, KeepAnswer, KeptAnswer } from '../platform/idempotency.ts';
-import { isUlid } from '../platform/ids.ts';
-import type { Logger } from '../platform/logger.ts';
-import type { Page } from '../platform/pagination.ts';
-import { finishJob } from '../platform/queue.ts';
+import { listAudit } from '../platform/database/audit-trail.ts';
+import type { Tx } from '../platform/database/database.ts';
+import { DAY_MS, toIso, utcDay } from '../platform/host/clock.ts';
+import { isUlid } from '../platform/host/ids.ts';
+import type { Logger } from '../platform/host/logger.ts';
+import type { Actor, KeyCaller } from '../platform/http/callers.ts';
+import type { Idempotency, KeepAnswer, KeptAnswer } from '../platform/http/idempotency.ts';
+import type { Page } from '../platform/http/pagination.ts';
+import { PLANE_PREFIX } from '../platform/http/routes.ts';
+import { finishJob } from '../platform/jobs/store.ts';
 import { type AcceptanceDeps, type Accepted, acceptEmail, type NewEmail } from './acceptance.ts';
 import { Delivery, type DeliveryDeps, type EmailListener } from './delivery.ts';
 import { pageOfLog, presentEmail } from './log.ts';

@@ -1,9 +1,9 @@
 /** SQL of the email log beyond what every email passes through (`hot-store.ts`): lists, stories, captures, sweeps. */
 import { and, asc, count, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
-import { monotonicMs } from '../platform/clock.ts';
-import { statement, type Tx } from '../platform/database.ts';
-import { firstIdOf } from '../platform/ids.ts';
-import { type JobRow, jobs } from '../platform/tables.ts';
+import { statement, type Tx } from '../platform/database/database.ts';
+import { type JobRow, jobs } from '../platform/database/tables.ts';
+import { monotonicMs } from '../platform/host/clock.ts';
+import { firstIdOf } from '../platform/host/ids.ts';
 import {
   type AttemptRow,
   attachmentPins,

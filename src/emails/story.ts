@@ -1,8 +1,8 @@
 /** `satchel email why`: what happened to an email, and what comes next, in plain words. */
 
-import type { AuditRow } from '../platform/audit.ts';
-import { toIso } from '../platform/clock.ts';
-import type { JobRow } from '../platform/tables.ts';
+import type { AuditRow } from '../platform/database/audit-trail.ts';
+import type { JobRow } from '../platform/database/tables.ts';
+import { toIso } from '../platform/host/clock.ts';
 import { type AttemptRow, type EmailRow, NO_MAILBOX } from './tables.ts';
 
 export interface StoryFacts {

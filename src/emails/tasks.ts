@@ -1,7 +1,7 @@
 /** The job handler of emails, and what is done by the clock. */
 import { LANE_CONCURRENCY } from '../limits.ts';
-import type { CronEntry } from '../platform/scheduler.ts';
-import type { Task } from '../platform/worker.ts';
+import type { Task } from '../platform/jobs/engine.ts';
+import type { CronEntry } from '../platform/jobs/scheduler.ts';
 import { EMAIL_SEND } from './acceptance.ts';
 import type { Attempt } from './delivery.ts';
 import type { Emails } from './service.ts';

@@ -1,9 +1,9 @@
 /** Endpoints for polling jobs. */
 import { MAX_NAME_CHARS } from '../limits.ts';
-import { dataRoute, type Route } from '../platform/http.ts';
-import { pageQuery } from '../platform/pagination.ts';
-import { dateTime, nullable, oneOf, t, text, ulid } from '../platform/schema.ts';
-import { JOB_STATUSES } from '../platform/tables.ts';
+import { JOB_STATUSES } from '../platform/database/tables.ts';
+import { pageQuery } from '../platform/http/pagination.ts';
+import { dataRoute, type Route } from '../platform/http/routes.ts';
+import { dateTime, nullable, oneOf, t, text, ulid } from '../platform/http/schema.ts';
 import type { Jobs } from './service.ts';
 
 const job = t.Object({

@@ -1,12 +1,12 @@
 /** Jobs as clients poll them. The engine that runs them is platform. */
 import { notFound } from '../errors.ts';
 import { JOB_RETENTION_MS, SWEEP_BATCH } from '../limits.ts';
-import { type Clock, toIso } from '../platform/clock.ts';
-import type { Database } from '../platform/database.ts';
-import { isUlid } from '../platform/ids.ts';
-import { type Page, type PageQuery, paginate } from '../platform/pagination.ts';
-import { deleteFinishedJobs } from '../platform/queue.ts';
-import type { JobRow, JobStatus } from '../platform/tables.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { JobRow, JobStatus } from '../platform/database/tables.ts';
+import { type Clock, toIso } from '../platform/host/clock.ts';
+import { isUlid } from '../platform/host/ids.ts';
+import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
+import { deleteFinishedJobs } from '../platform/jobs/store.ts';
 import { countJobs, findJob, listJobs } from './store.ts';
 
 /** The contract's job. */

@@ -1,7 +1,7 @@
 /** SQL of the jobs that clients poll; the engine's own is `platform/queue.ts`. */
 import { and, desc, eq, inArray, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../platform/database.ts';
-import { JOB_STATUSES, type JobRow, type JobStatus, jobs, rowCounts } from '../platform/tables.ts';
+import { statement, type Tx } from '../platform/database/database.ts';
+import { JOB_STATUSES, type JobRow, type JobStatus, jobs, rowCounts } from '../platform/database/tables.ts';
 
 const byId = statement((tx) =>
   tx

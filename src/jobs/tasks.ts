@@ -1,5 +1,5 @@
 /** What is done about jobs by the clock. */
-import type { CronEntry } from '../platform/scheduler.ts';
+import type { CronEntry } from '../platform/jobs/scheduler.ts';
 import type { Jobs } from './service.ts';
 
 export function jobCronEntries(jobs: Jobs): CronEntry[] {

@@ -1,6 +1,6 @@
 /** `satchel key`: making, listing, rotating, revealing, switching and deleting API keys, and why one is refused. */
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Actor } from '../platform/auth.ts';
+import { registerOriginCommands } from '../origins/cli.ts';
 import {
   type Cli,
   type CliResult,
@@ -11,10 +11,10 @@ import {
   requireYes,
   textOption,
   wholeNumber,
-} from '../platform/cli.ts';
-import { parse } from '../platform/schema.ts';
+} from '../platform/cli/cli.ts';
+import type { Actor } from '../platform/http/callers.ts';
+import { parse } from '../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';
-import { registerOriginCommands } from './origin-cli.ts';
 import { createKeyBody, type KeyRecord } from './schemas.ts';
 import type { KeyRow, Keys } from './service.ts';
 

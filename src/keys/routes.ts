@@ -1,12 +1,12 @@
 /** The management plane's endpoints of API keys. Those of origins are in origin-routes.ts. */
 
-import type { TokenCaller } from '../platform/auth.ts';
-import { managementRoute, type RequestContext, type Route } from '../platform/http.ts';
-import { pageQuery } from '../platform/pagination.ts';
-import { t } from '../platform/schema.ts';
+import { originRoutes } from '../origins/routes.ts';
+import type { TokenCaller } from '../platform/http/callers.ts';
+import { pageQuery } from '../platform/http/pagination.ts';
+import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
+import { t } from '../platform/http/schema.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
 import { tokenActor } from '../tokens/service.ts';
-import { originRoutes } from './origin-routes.ts';
 import {
   createKeyBody,
   deletedKey,

@@ -1,6 +1,6 @@
 /** Shapes of API keys and origins, for the API and the command line alike. */
 import { MAX_LIST_ENTRIES, MAX_NAME_CHARS, MAX_ORIGIN_CHECKS, MAX_URL_CHARS } from '../limits.ts';
-import { nullable, oneOf, type Static, t, text } from '../platform/schema.ts';
+import { nullable, oneOf, type Static, t, text } from '../platform/http/schema.ts';
 import { projectRecord } from '../projects/service.ts';
 
 /* --- Keys ------------------------------------------------------------------------------------------------------ */

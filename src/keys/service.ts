@@ -6,7 +6,13 @@ import {
   MAX_LIST_ENTRIES,
   MAX_NAME_CHARS,
 } from '../limits.ts';
-import { recordAudit } from '../platform/audit.ts';
+import { matchRequest, type OriginDecision, type RequestOrigin } from '../origins/matcher.ts';
+import { OriginRules } from '../origins/service.ts';
+import { listRulesOfKey } from '../origins/store.ts';
+import { recordAudit } from '../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { ReadCache } from '../platform/database/read-cache.ts';
+import type { Clock } from '../platform/host/clock.ts';
 import {
   type Actor,
   type KeyCaller,
@@ -15,23 +21,17 @@ import {
   mayAccessProject,
   type Permission,
   type TokenCaller,
-} from '../platform/auth.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Database, Tx } from '../platform/database.ts';
-import { type KeyRing, projectScope } from '../platform/key-ring.ts';
-import { type Page, type PageQuery, paginate } from '../platform/pagination.ts';
-import { ReadCache } from '../platform/read-cache.ts';
-import { createToken, hashToken, parseToken, sameHash } from '../platform/tokens.ts';
+} from '../platform/http/callers.ts';
+import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
+import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
+import { createToken, hashToken, parseToken, sameHash } from '../platform/secrets/token-format.ts';
 import type { ProjectRecord, ProjectRow, ProjectState, Projects } from '../projects/service.ts';
-import { OriginRules } from './origin-rules.ts';
-import { listRulesOfKey } from './origin-store.ts';
-import { matchRequest, type OriginDecision, type RequestOrigin } from './origins.ts';
 import type { KeyChanges, KeyRecord, KeyWithPlaintext, NewKeyInput, OriginRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { KeyRow } from './tables.ts';
 
-export type { OriginRules } from './origin-rules.ts';
-export type { OriginType, RequestOrigin } from './origins.ts';
+export type { OriginType, RequestOrigin } from '../origins/matcher.ts';
+export type { OriginRules } from '../origins/service.ts';
 export type { AbbreviatedKey } from './store.ts';
 export type { KeyRow, OriginRow } from './tables.ts';
 

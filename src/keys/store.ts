@@ -1,8 +1,8 @@
 /** The SQL of API keys. That of origins is in origin-store.ts. */
 import { and, desc, eq, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../platform/database.ts';
-import { plainSelect } from '../platform/plain-select.ts';
-import { readRowCount } from '../platform/row-counts.ts';
+import { statement, type Tx } from '../platform/database/database.ts';
+import { plainSelect } from '../platform/database/plain-select.ts';
+import { readRowCount } from '../platform/database/row-counts.ts';
 import { apiKeys, type KeyRow } from './tables.ts';
 
 const byHash = plainSelect(apiKeys, 'WHERE key_hash = ?');

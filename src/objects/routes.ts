@@ -2,24 +2,24 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import { notFound } from '../errors.ts';
-import type { KeyCaller, Permission } from '../platform/auth.ts';
-import { BlobCache } from '../platform/blob-cache.ts';
-import type { BlobStore } from '../platform/blobs.ts';
-import type { Clock } from '../platform/clock.ts';
-import { dataRoute, openRoute, Reply, type RequestContext, type Route } from '../platform/http.ts';
+import { BlobCache } from '../platform/files/cache.ts';
+import { contentSecurityPolicyFor, dispositionFor } from '../platform/files/media-types.ts';
+import { readMultipart } from '../platform/files/multipart.ts';
+import { evaluateRequest } from '../platform/files/ranges.ts';
+import type { BlobStore } from '../platform/files/store.ts';
+import type { Clock } from '../platform/host/clock.ts';
+import type { Logger } from '../platform/host/logger.ts';
+import type { KeyCaller, Permission } from '../platform/http/callers.ts';
 import {
   hashRequest,
   type Idempotency,
   idempotencyKeyOf,
   REPLAYED_HEADERS,
-} from '../platform/idempotency.ts';
-import type { Logger } from '../platform/logger.ts';
-import { contentSecurityPolicyFor, dispositionFor } from '../platform/media-types.ts';
-import { readMultipart } from '../platform/multipart.ts';
-import { pageQuery } from '../platform/pagination.ts';
-import { evaluateRequest } from '../platform/ranges.ts';
-import type { RateLimiter } from '../platform/rate-limit.ts';
-import { dateTime, nullable, oneOf, t, ulid } from '../platform/schema.ts';
+} from '../platform/http/idempotency.ts';
+import { pageQuery } from '../platform/http/pagination.ts';
+import type { RateLimiter } from '../platform/http/rate-limit.ts';
+import { dataRoute, openRoute, Reply, type RequestContext, type Route } from '../platform/http/routes.ts';
+import { dateTime, nullable, oneOf, t, ulid } from '../platform/http/schema.ts';
 import { bytesMissing, type ObjectRow, type Objects } from './service.ts';
 
 const StoredObject = t.Object({

@@ -1,20 +1,20 @@
 /** Stored objects: creating, finding, deleting and expiring them, and keeping rows and bytes in step. */
 import { type AppError, invalid, messageOf, notFound } from '../errors.ts';
 import { MAX_EXPIRES_IN_DAYS, MIN_EXPIRES_IN_DAYS, SWEEP_BATCH } from '../limits.ts';
-import type { BlobStore, BlobUpload } from '../platform/blobs.ts';
-import { type Clock, DAY_MS, toIso } from '../platform/clock.ts';
-import type { Database, Tx } from '../platform/database.ts';
-import type { KeepAnswer } from '../platform/idempotency.ts';
-import { newId } from '../platform/ids.ts';
-import type { Logger } from '../platform/logger.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
 import {
   chooseMediaType,
   declaredTypeOf,
   isAllowedMediaType,
   sniffMediaType,
-} from '../platform/media-types.ts';
-import { type Page, type PageQuery, paginate } from '../platform/pagination.ts';
-import { parseDateTime } from '../platform/schema.ts';
+} from '../platform/files/media-types.ts';
+import type { BlobStore, BlobUpload } from '../platform/files/store.ts';
+import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
+import { newId } from '../platform/host/ids.ts';
+import type { Logger } from '../platform/host/logger.ts';
+import type { KeepAnswer } from '../platform/http/idempotency.ts';
+import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
+import { parseDateTime } from '../platform/http/schema.ts';
 import {
   countObjects,
   deleteExpiredObjects,

@@ -1,7 +1,7 @@
 /** SQL of stored objects. */
 import { and, count, desc, eq, gt, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../platform/database.ts';
-import { readRowCount } from '../platform/row-counts.ts';
+import { statement, type Tx } from '../platform/database/database.ts';
+import { readRowCount } from '../platform/database/row-counts.ts';
 import { type NewObject, type ObjectRow, objects, type Visibility } from './tables.ts';
 
 const VISIBILITIES: readonly Visibility[] = ['public', 'private'];

@@ -1,10 +1,13 @@
 /** `satchel backup`, `restore`, `verify`, `master-key`, `doctor`, `migrate` and `completion`: what keeps a deployment well. */
 import { setPriority } from 'node:os';
 import { Argument, type Command } from 'commander';
+import { restoreBackup, type VerifyResult, verifyBackup } from '../backups/restore.ts';
+import { backUp } from '../backups/service.ts';
 import type { Config } from '../config.ts';
+import { type DoctorDeps, examine, worstOf } from '../doctor/service.ts';
+import { type CheckedServices, createServiceChecks } from '../doctor/service-checks.ts';
 import { AppError } from '../errors.ts';
 import { BACKUP_NICENESS } from '../limits.ts';
-import { recordAudit } from '../platform/audit.ts';
 import {
   type Cli,
   type CliContext,
@@ -14,19 +17,16 @@ import {
   formatFields,
   readSecret,
   textOption,
-} from '../platform/cli.ts';
-import type { Clock } from '../platform/clock.ts';
-import { databasePathOf, openDataDirectory, requireDatabase } from '../platform/data-directory.ts';
-import { lockDirectory } from '../platform/directory-lock.ts';
-import type { Finding } from '../platform/findings.ts';
-import { listPendingMigrations, type Migration } from '../platform/migrate.ts';
-import { shellWord } from '../platform/shell-words.ts';
-import { touchWakeFile } from '../platform/wake-file.ts';
-import { backUp } from './backup.ts';
-import { completionScript, SHELLS } from './completion.ts';
-import { type DoctorDeps, examine, worstOf } from './doctor.ts';
-import { restoreBackup, type VerifyResult, verifyBackup } from './restore.ts';
-import { type CheckedServices, createServiceChecks } from './service-checks.ts';
+} from '../platform/cli/cli.ts';
+import { completionScript, SHELLS } from '../platform/cli/completion.ts';
+import { shellWord } from '../platform/cli/shell-words.ts';
+import { recordAudit } from '../platform/database/audit-trail.ts';
+import { listPendingMigrations, type Migration } from '../platform/database/migrate.ts';
+import type { Clock } from '../platform/host/clock.ts';
+import { databasePathOf, openDataDirectory, requireDatabase } from '../platform/host/data-directory.ts';
+import { lockDirectory } from '../platform/host/directory-lock.ts';
+import type { Finding } from '../platform/host/health-check.ts';
+import { touchWakeFile } from '../platform/jobs/wake-file.ts';
 
 export interface OperationDeps {
   clock: Clock;

@@ -1,7 +1,7 @@
 /** `satchel project`: making, listing, showing and deleting projects. */
 import type { Keys } from '../keys/service.ts';
-import { type Cli, formatFields, formatTable, requireYes, textOption } from '../platform/cli.ts';
-import { parse, t } from '../platform/schema.ts';
+import { type Cli, formatFields, formatTable, requireYes, textOption } from '../platform/cli/cli.ts';
+import { parse, t } from '../platform/http/schema.ts';
 import { createProjectBody, projectStatus } from './schemas.ts';
 import type { CascadeCounts, Projects } from './service.ts';
 

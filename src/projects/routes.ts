@@ -1,10 +1,10 @@
 /** The management plane's endpoints of projects. */
 import type { Keys } from '../keys/service.ts';
 import { MAX_NAME_CHARS } from '../limits.ts';
-import { requireCapabilities, type TokenCaller } from '../platform/auth.ts';
-import { managementRoute, type RequestContext, type Route } from '../platform/http.ts';
-import { pageQuery } from '../platform/pagination.ts';
-import { t, text } from '../platform/schema.ts';
+import { requireCapabilities, type TokenCaller } from '../platform/http/callers.ts';
+import { pageQuery } from '../platform/http/pagination.ts';
+import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
+import { t, text } from '../platform/http/schema.ts';
 import { tokenActor } from '../tokens/service.ts';
 import {
   createProjectBody,

@@ -6,7 +6,7 @@ import {
   MAX_NOTES_CHARS,
   MAX_URL_CHARS,
 } from '../limits.ts';
-import { nullable, oneOf, type Static, t, text, webUrl } from '../platform/schema.ts';
+import { nullable, oneOf, type Static, t, text, webUrl } from '../platform/http/schema.ts';
 
 export const projectStatus = oneOf(['active', 'inactive']);
 

@@ -1,13 +1,18 @@
 /** Projects: finding them in every way they are named, creating, changing and deleting them, and scoping tokens to them. */
 import { AppError, conflict, invalid, notFound } from '../errors.ts';
-import { recordAudit } from '../platform/audit.ts';
-import { type Actor, mayAccessProject, requireCapabilities, type TokenCaller } from '../platform/auth.ts';
-import { type Clock, toIso } from '../platform/clock.ts';
-import type { Database, Tx } from '../platform/database.ts';
-import { isUlid, newId } from '../platform/ids.ts';
-import { type KeyRing, projectScope } from '../platform/key-ring.ts';
-import { type Page, type PageQuery, paginate } from '../platform/pagination.ts';
-import { readRowCount } from '../platform/row-counts.ts';
+import { recordAudit } from '../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { readRowCount } from '../platform/database/row-counts.ts';
+import { type Clock, toIso } from '../platform/host/clock.ts';
+import { isUlid, newId } from '../platform/host/ids.ts';
+import {
+  type Actor,
+  mayAccessProject,
+  requireCapabilities,
+  type TokenCaller,
+} from '../platform/http/callers.ts';
+import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
+import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
 import type { CascadeCounts, NewProjectInput, ProjectChanges, ProjectRecord } from './schemas.ts';
 import { checkSlug, generateSlug } from './slugs.ts';
 import type { ProjectState } from './store.ts';

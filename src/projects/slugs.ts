@@ -1,7 +1,7 @@
 /** Slugs of projects: which ones may be chosen, and how one is made from a name. Pure functions. */
 import { invalid } from '../errors.ts';
 import { MAX_NAME_CHARS } from '../limits.ts';
-import { isUlid } from '../platform/ids.ts';
+import { isUlid } from '../platform/host/ids.ts';
 
 /** Room for the number that tells a generated slug from one that exists. */
 const MAX_BASE_CHARS = MAX_NAME_CHARS - 12;

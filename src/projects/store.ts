@@ -1,8 +1,8 @@
 /** The SQL of projects and of the scopes of access tokens. */
 import { and, asc, count, desc, eq, type SQL, sql } from 'drizzle-orm';
-import type { Tx } from '../platform/database.ts';
-import { plainSelect } from '../platform/plain-select.ts';
-import { readRowCount } from '../platform/row-counts.ts';
+import type { Tx } from '../platform/database/database.ts';
+import { plainSelect } from '../platform/database/plain-select.ts';
+import { readRowCount } from '../platform/database/row-counts.ts';
 import { accessTokenProjects, type ProjectRow, projects } from './tables.ts';
 
 const byId = plainSelect(projects, 'WHERE id = ?');

@@ -1,13 +1,14 @@
 /** What all records of providers share: how they are named, who may see and change them, how their secrets are sealed. */
+
+import type { RecordRef, Scope } from '../database-accounts/store.ts';
 import { AppError, type FieldErrors, forbidden, invalid, notFound } from '../errors.ts';
 import { SECRET_PREFIX_CHARS } from '../limits.ts';
-import { recordAudit } from '../platform/audit.ts';
-import type { Actor, TokenCaller } from '../platform/auth.ts';
-import type { Clock } from '../platform/clock.ts';
-import { type Database, sqliteErrorOf, type Tx } from '../platform/database.ts';
-import { isUlid } from '../platform/ids.ts';
-import { type KeyRing, PLATFORM_SCOPE } from '../platform/key-ring.ts';
-import type { RecordRef, Scope } from './database-store.ts';
+import { recordAudit } from '../platform/database/audit-trail.ts';
+import { type Database, sqliteErrorOf, type Tx } from '../platform/database/database.ts';
+import type { Clock } from '../platform/host/clock.ts';
+import { isUlid } from '../platform/host/ids.ts';
+import type { Actor, TokenCaller } from '../platform/http/callers.ts';
+import { type KeyRing, PLATFORM_SCOPE } from '../platform/secrets/key-ring.ts';
 
 export interface ProviderDeps {
   database: Database;

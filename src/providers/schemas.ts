@@ -1,6 +1,6 @@
 /** Shapes of database accounts, database projects and AI accounts, for the API. */
 import { MAX_ASSIGNMENTS, MAX_NAME_CHARS, MAX_PROVIDER_SECRET_CHARS, MAX_URL_CHARS } from '../limits.ts';
-import { dateTime, nullable, oneOf, type Static, t, text, webUrl } from '../platform/schema.ts';
+import { dateTime, nullable, oneOf, type Static, t, text, webUrl } from '../platform/http/schema.ts';
 
 const name = text({ min: 1, max: MAX_NAME_CHARS });
 const secret = text({ min: 1, max: MAX_PROVIDER_SECRET_CHARS });

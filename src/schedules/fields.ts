@@ -1,7 +1,7 @@
 /** The fields of a schedule: merging what was sent with what there is, and judging the whole. Pure functions. */
 import { type FieldErrors, invalid } from '../errors.ts';
-import { type Cron, parseCron } from '../platform/cron.ts';
-import { canonicalDomain } from '../platform/email-address.ts';
+import { type Cron, parseCron } from '../platform/jobs/cron.ts';
+import { canonicalDomain } from '../platform/mail/address.ts';
 import type { MissedRuns, Recipient, ScheduleRow } from './tables.ts';
 
 export type ScheduleFields = Pick<

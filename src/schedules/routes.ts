@@ -11,10 +11,10 @@ import {
   MAX_SUBJECT_CHARS,
   MAX_TIMEZONE_CHARS,
 } from '../limits.ts';
-import type { KeyCaller } from '../platform/auth.ts';
-import { dataRoute, PLANE_PREFIX, type RequestContext, type Route } from '../platform/http.ts';
-import { pageQuery } from '../platform/pagination.ts';
-import { emailAddress, nullable, oneOf, t, text } from '../platform/schema.ts';
+import type { KeyCaller } from '../platform/http/callers.ts';
+import { pageQuery } from '../platform/http/pagination.ts';
+import { dataRoute, PLANE_PREFIX, type RequestContext, type Route } from '../platform/http/routes.ts';
+import { emailAddress, nullable, oneOf, t, text } from '../platform/http/schema.ts';
 import type { Schedules } from './service.ts';
 
 const name = text({ min: 1, max: MAX_NAME_CHARS });

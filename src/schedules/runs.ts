@@ -6,11 +6,11 @@
 import type { Emails } from '../emails/service.ts';
 import { AppError } from '../errors.ts';
 import { MIN_SCHEDULE_RETRY_MS, SCHEDULE_GIVE_UP_MS, SCHEDULE_RETRY_MS } from '../limits.ts';
-import { type Clock, SECOND_MS } from '../platform/clock.ts';
-import type { Database, Tx } from '../platform/database.ts';
-import { nullable, parse, type Static, t } from '../platform/schema.ts';
-import type { JobRow } from '../platform/tables.ts';
-import type { TaskOutcome } from '../platform/worker.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import type { JobRow } from '../platform/database/tables.ts';
+import { type Clock, SECOND_MS } from '../platform/host/clock.ts';
+import { nullable, parse, type Static, t } from '../platform/http/schema.ts';
+import type { TaskOutcome } from '../platform/jobs/engine.ts';
 import type { Projects } from '../projects/service.ts';
 import type { Templates } from '../templates/service.ts';
 import { findSchedule, noteRunEnd, saveRunPayload } from './store.ts';

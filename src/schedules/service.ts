@@ -1,14 +1,14 @@
 /** Recurring email schedules: what may be saved, when each runs next, and putting its runs into the queue. */
 import { invalid, notFound } from '../errors.ts';
 import { SCHEDULE_CLAIM_BATCH, SCHEDULE_GRACE_MS } from '../limits.ts';
-import type { KeyCaller } from '../platform/auth.ts';
-import { toIso } from '../platform/clock.ts';
-import { type Cron, parseCron } from '../platform/cron.ts';
-import type { Tx } from '../platform/database.ts';
-import { isUlid, newId } from '../platform/ids.ts';
-import type { LogFields, Logger } from '../platform/logger.ts';
-import { type Page, type PageQuery, paginate } from '../platform/pagination.ts';
-import { type NewJob, PRIORITY } from '../platform/queue.ts';
+import type { Tx } from '../platform/database/database.ts';
+import { toIso } from '../platform/host/clock.ts';
+import { isUlid, newId } from '../platform/host/ids.ts';
+import type { LogFields, Logger } from '../platform/host/logger.ts';
+import type { KeyCaller } from '../platform/http/callers.ts';
+import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
+import { type Cron, parseCron } from '../platform/jobs/cron.ts';
+import { type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import { checkSchedule, type ScheduleChanges, type ScheduleFields } from './fields.ts';
 import { type RunPayload, ScheduleRuns, type ScheduleRunsDeps } from './runs.ts';
 import {

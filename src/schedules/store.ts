@@ -1,9 +1,9 @@
 /** SQL of recurring email schedules and of the progress of their runs. */
 import { and, desc, eq, gt, gte, lte, sql } from 'drizzle-orm';
-import type { Tx } from '../platform/database.ts';
-import { firstIdOf } from '../platform/ids.ts';
-import { readRowCount } from '../platform/row-counts.ts';
-import { jobs } from '../platform/tables.ts';
+import type { Tx } from '../platform/database/database.ts';
+import { readRowCount } from '../platform/database/row-counts.ts';
+import { jobs } from '../platform/database/tables.ts';
+import { firstIdOf } from '../platform/host/ids.ts';
 import { emailSchedules, type LastStatus, type ScheduleRow } from './tables.ts';
 
 export function insertSchedule(tx: Tx, schedule: ScheduleRow): void {

@@ -1,7 +1,7 @@
 /** Background work of schedules: the job that is one run, and the look at each minute for what is due. */
 import { SCHEDULE_RUN_CONCURRENCY } from '../limits.ts';
-import type { CronEntry } from '../platform/scheduler.ts';
-import type { Task } from '../platform/worker.ts';
+import type { Task } from '../platform/jobs/engine.ts';
+import type { CronEntry } from '../platform/jobs/scheduler.ts';
 import { SCHEDULE_RUN, type Schedules } from './service.ts';
 
 /** Runs jobs of the type `schedule.run`. */

@@ -1,6 +1,7 @@
 /** The DNS records of a sending domain: what to publish, and judging what is found. */
-import type { Lookup, Resolver } from '../platform/dns.ts';
-import { isLoopback } from '../platform/loopback.ts';
+
+import { isLoopback } from '../platform/host/loopback.ts';
+import type { Lookup, Resolver } from '../platform/mail/dns.ts';
 import type { DomainRow } from './tables.ts';
 
 export type RecordPurpose = 'ownership' | 'spf' | 'dkim' | 'dmarc';

@@ -1,15 +1,16 @@
 /** Sending domains: adding and verifying them, and choosing the mailbox that a message goes out from. */
 import { randomBytes } from 'node:crypto';
 import { conflict, invalid, notFound } from '../errors.ts';
-import { recordAudit } from '../platform/audit.ts';
-import type { Actor } from '../platform/auth.ts';
-import { DAY_MS, toIso, utcDay } from '../platform/clock.ts';
-import type { Tx } from '../platform/database.ts';
-import { generateDkimKey } from '../platform/dkim.ts';
-import type { Resolver } from '../platform/dns.ts';
-import { canonicalDomain, parseAddress } from '../platform/email-address.ts';
-import { PLATFORM_SCOPE } from '../platform/key-ring.ts';
-import { type Choice, type ChoiceRequest, choose, refuseDomain } from './choosing.ts';
+import { type Choice, type ChoiceRequest, choose, refuseDomain } from '../mailboxes/choosing.ts';
+import { dkimContext, Mailboxes, type MailboxesDeps } from '../mailboxes/service.ts';
+import { recordAudit } from '../platform/database/audit-trail.ts';
+import type { Tx } from '../platform/database/database.ts';
+import { DAY_MS, toIso, utcDay } from '../platform/host/clock.ts';
+import type { Actor } from '../platform/http/callers.ts';
+import { canonicalDomain, parseAddress } from '../platform/mail/address.ts';
+import { generateDkimKey } from '../platform/mail/dkim.ts';
+import type { Resolver } from '../platform/mail/dns.ts';
+import { PLATFORM_SCOPE } from '../platform/secrets/key-ring.ts';
 import {
   checkDmarc,
   checkRecords,
@@ -20,12 +21,11 @@ import {
   recordsToPublish,
   type Verdict,
 } from './dns-records.ts';
-import { dkimContext, Mailboxes, type MailboxesDeps } from './mailboxes.ts';
 import * as store from './store.ts';
 import type { DomainRow } from './tables.ts';
 
-export type { Choice, ChoiceRequest, ChosenMailbox, Purpose } from './choosing.ts';
-export type { MailboxRecord, Outlet } from './mailboxes.ts';
+export type { Choice, ChoiceRequest, ChosenMailbox, Purpose } from '../mailboxes/choosing.ts';
+export type { MailboxRecord, Outlet } from '../mailboxes/service.ts';
 
 export interface DomainRecord {
   name: string;

@@ -1,6 +1,6 @@
 /** SQL of sending domains, mailboxes and their daily usage. */
 import { and, asc, desc, eq, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../platform/database.ts';
+import { statement, type Tx } from '../platform/database/database.ts';
 import {
   type DomainRow,
   type MailboxKind,

@@ -1,7 +1,7 @@
 /** Health and version: the two endpoints that need no credential and say how the server is. */
 import type { Config } from '../config.ts';
-import { openRoute, type Route } from '../platform/http.ts';
-import { t } from '../platform/schema.ts';
+import { openRoute, type Route } from '../platform/http/routes.ts';
+import { t } from '../platform/http/schema.ts';
 import { BACKEND_VERSION } from '../version.ts';
 import type { Status } from './service.ts';
 

@@ -2,8 +2,8 @@
 import { statfsSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import { MIN_FREE_DISK_BYTES } from '../limits.ts';
-import { type Clock, toIso } from '../platform/clock.ts';
-import type { Database } from '../platform/database.ts';
+import type { Database } from '../platform/database/database.ts';
+import { type Clock, toIso } from '../platform/host/clock.ts';
 import { BACKEND_VERSION, VERSION } from '../version.ts';
 
 export interface Health {

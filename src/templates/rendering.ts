@@ -1,7 +1,7 @@
 /** A template as a mail: its subject and bodies compiled together, and rendered together with the values of one send. */
 import { type FieldErrors, invalid } from '../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../limits.ts';
-import { countCodePoints } from '../platform/schema.ts';
+import { countCodePoints } from '../platform/http/schema.ts';
 import {
   type CompiledTemplate,
   compileTemplate,

@@ -5,9 +5,9 @@ import {
   MAX_SUBJECT_CHARS,
   MAX_TEMPLATE_VARIABLES,
 } from '../limits.ts';
-import { type KeyCaller, requirePermissions } from '../platform/auth.ts';
-import { dataRoute, type RequestContext, type Route } from '../platform/http.ts';
-import { nullable, oneOf, t, text } from '../platform/schema.ts';
+import { type KeyCaller, requirePermissions } from '../platform/http/callers.ts';
+import { dataRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
+import { nullable, oneOf, t, text } from '../platform/http/schema.ts';
 import { TEMPLATE_CATEGORIES, TEMPLATE_LAYOUTS, type Templates } from './service.ts';
 
 const variables = t.Array(

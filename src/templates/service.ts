@@ -1,9 +1,9 @@
 /** Saved templates: what may be saved, how they are found, and what a send or a preview gets of them. */
 import { invalid, notFound } from '../errors.ts';
 import { MAX_COMPILED_TEMPLATES_BYTES } from '../limits.ts';
-import { type Clock, toIso } from '../platform/clock.ts';
-import type { Database } from '../platform/database.ts';
-import { newId } from '../platform/ids.ts';
+import type { Database } from '../platform/database/database.ts';
+import { type Clock, toIso } from '../platform/host/clock.ts';
+import { newId } from '../platform/host/ids.ts';
 import { CompiledCache } from './compiled-cache.ts';
 import { checkTemplate, chooseSlug, type TemplateChanges } from './fields.ts';
 import {

@@ -1,6 +1,6 @@
 /** SQL of saved templates. */
 import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../platform/database.ts';
+import { statement, type Tx } from '../platform/database/database.ts';
 import { emailTemplates, type TemplateRow } from './tables.ts';
 
 /** What decides whether a template may be used, and which compiled form of it is current. */

@@ -2,7 +2,6 @@
 import { InvalidArgumentError } from 'commander';
 import { AppError } from '../errors.ts';
 import { DEFAULT_TOKEN_DAYS } from '../limits.ts';
-import { CAPABILITIES, type Capability } from '../platform/auth.ts';
 import {
   type Cli,
   type CliResult,
@@ -13,8 +12,9 @@ import {
   textOption,
   UsageError,
   wholeNumber,
-} from '../platform/cli.ts';
-import { parse } from '../platform/schema.ts';
+} from '../platform/cli/cli.ts';
+import { CAPABILITIES, type Capability } from '../platform/http/callers.ts';
+import { parse } from '../platform/http/schema.ts';
 import { newToken } from './schemas.ts';
 import type { TokenRecord, Tokens } from './service.ts';
 

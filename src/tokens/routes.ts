@@ -1,5 +1,5 @@
 /** The one endpoint of access tokens; they are made and revoked on the command line alone. */
-import { managementRoute, type Route } from '../platform/http.ts';
+import { managementRoute, type Route } from '../platform/http/routes.ts';
 import { tokenIntrospection } from './schemas.ts';
 import type { Tokens } from './service.ts';
 

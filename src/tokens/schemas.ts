@@ -1,7 +1,7 @@
 /** Shapes of access tokens, for the API and the command line alike. */
 import { DEFAULT_TOKEN_DAYS, MAX_NAME_CHARS, MAX_TOKEN_DAYS } from '../limits.ts';
-import { CAPABILITIES } from '../platform/auth.ts';
-import { nullable, oneOf, type Static, t, text } from '../platform/schema.ts';
+import { CAPABILITIES } from '../platform/http/callers.ts';
+import { nullable, oneOf, type Static, t, text } from '../platform/http/schema.ts';
 
 export const newToken = t.Object({
   name: text({ min: 1, max: MAX_NAME_CHARS }),

@@ -1,12 +1,12 @@
 /** Access tokens of the management plane: who a bearer is, making tokens, listing and revoking them. */
 import { AppError, invalid } from '../errors.ts';
 import { DEFAULT_TOKEN_DAYS, TOKEN_LAST_USED_GRANULARITY_MS } from '../limits.ts';
-import { recordAudit } from '../platform/audit.ts';
-import { type Actor, CAPABILITIES, type Capability, type TokenCaller } from '../platform/auth.ts';
-import { type Clock, DAY_MS, toIso } from '../platform/clock.ts';
-import type { Database } from '../platform/database.ts';
-import { ReadCache } from '../platform/read-cache.ts';
-import { createToken, hashToken, parseToken, sameHash } from '../platform/tokens.ts';
+import { recordAudit } from '../platform/database/audit-trail.ts';
+import type { Database } from '../platform/database/database.ts';
+import { ReadCache } from '../platform/database/read-cache.ts';
+import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
+import { type Actor, CAPABILITIES, type Capability, type TokenCaller } from '../platform/http/callers.ts';
+import { createToken, hashToken, parseToken, sameHash } from '../platform/secrets/token-format.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
 import type { NewTokenInput, TokenIntrospection } from './schemas.ts';
 import * as store from './store.ts';

@@ -1,7 +1,7 @@
 /** The SQL of access tokens. */
 import { and, desc, eq, gt, isNull, lte, or } from 'drizzle-orm';
-import type { Tx } from '../platform/database.ts';
-import { plainSelect } from '../platform/plain-select.ts';
+import type { Tx } from '../platform/database/database.ts';
+import { plainSelect } from '../platform/database/plain-select.ts';
 import { accessTokens, type TokenRow } from './tables.ts';
 
 const byHash = plainSelect(accessTokens, 'WHERE token_hash = ?');

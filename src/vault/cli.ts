@@ -12,11 +12,11 @@ import {
   readSecretBytes,
   textOption,
   UsageError,
-} from '../platform/cli.ts';
+} from '../platform/cli/cli.ts';
+import { runCommand } from '../platform/cli/run-command.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
 import { ENV_TARGETS } from './env-blocks.ts';
 import { requireVaultService, VAULT_SERVICES, type VaultService } from './registry.ts';
-import { runCommand } from './run-command.ts';
 import type { RevealedVault, ServiceMetadata } from './schemas.ts';
 import type { Vault } from './service.ts';
 

@@ -1,5 +1,5 @@
 /** Fields that were taken out of their seal, and how they are shown: metadata, reveals, env entries. */
-import { toIso } from '../platform/clock.ts';
+import { toIso } from '../platform/host/clock.ts';
 import { buildEnvBlocks, type EnvEntry } from './env-blocks.ts';
 import type { VaultField, VaultService } from './registry.ts';
 import type { RevealedVault, ServiceMetadata } from './schemas.ts';

@@ -1,5 +1,5 @@
 /** Shapes of the vault, for the API. */
-import { nullable, type Static, t } from '../platform/schema.ts';
+import { nullable, type Static, t } from '../platform/http/schema.ts';
 
 export const registryEntry = t.Object({
   service: t.String(),

@@ -3,11 +3,11 @@
  * leave only by a reveal, and a reveal is on record before it answers.
  */
 import { AppError, notFound } from '../errors.ts';
-import { recordAudit } from '../platform/audit.ts';
-import type { Actor } from '../platform/auth.ts';
-import { type Clock, toIso } from '../platform/clock.ts';
-import { type Database, sqliteErrorOf, type Tx } from '../platform/database.ts';
-import { type KeyRing, projectScope } from '../platform/key-ring.ts';
+import { recordAudit } from '../platform/database/audit-trail.ts';
+import { type Database, sqliteErrorOf, type Tx } from '../platform/database/database.ts';
+import { type Clock, toIso } from '../platform/host/clock.ts';
+import type { Actor } from '../platform/http/callers.ts';
+import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
 import type { ProjectCascade } from '../projects/service.ts';
 import {
   describeService,

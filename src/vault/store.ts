@@ -1,6 +1,6 @@
 /** The SQL of the vault. Values go in and out sealed. */
 import { and, count, eq, isNotNull, isNull, max, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../platform/database.ts';
+import { statement, type Tx } from '../platform/database/database.ts';
 import { type VaultValueRow, vaultReveals, vaultServices, vaultValues } from './tables.ts';
 
 const ofProject = statement((tx) =>

@@ -1,7 +1,7 @@
 /** What may be stored in a field: reading the `values` of a request, with messages that say what would be right. */
 import { type FieldErrors, invalid } from '../errors.ts';
 import { MAX_FILENAME_BYTES, MAX_VAULT_FILE_BYTES, MAX_VAULT_VALUE_CHARS } from '../limits.ts';
-import { countCodePoints, isPlainObject } from '../platform/schema.ts';
+import { countCodePoints, isPlainObject } from '../platform/http/schema.ts';
 import { type VaultField, type VaultService, WIDGET_MODES } from './registry.ts';
 
 /** `content` null removes the field. */

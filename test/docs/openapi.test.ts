@@ -1,8 +1,8 @@
 /** The OpenAPI document against the routes and their real answers, and that the pages ask no other host. */
 import { beforeAll, expect, test } from 'bun:test';
-import { CAPABILITIES } from '../../src/platform/auth.ts';
-import { PLANE_PREFIX, type Route } from '../../src/platform/http.ts';
-import { isPlainObject } from '../../src/platform/schema.ts';
+import { CAPABILITIES } from '../../src/platform/http/callers.ts';
+import { PLANE_PREFIX, type Route } from '../../src/platform/http/routes.ts';
+import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { requireVaultService } from '../../src/vault/registry.ts';
 import {
   type Answer,

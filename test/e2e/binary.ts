@@ -1,6 +1,6 @@
 /** The compiled executable, as its users run it: commands, a server, kills. Everything started is ended after the tests. */
 import { join } from 'node:path';
-import { isPlainObject } from '../../src/platform/schema.ts';
+import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { atEnd } from '../cleanup.ts';
 
 export const BINARY = join(import.meta.dir, '../../dist/satchel');

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dkimVerify } from 'mailauth/lib/dkim/verify';
 import PostalMime from 'postal-mime';
-import { isPlainObject } from '../../src/platform/schema.ts';
+import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
 import { makeTempDir } from '../temp.ts';
 import { makeKey, type Outcome, type Server, satchel, startServer, upload } from './binary.ts';

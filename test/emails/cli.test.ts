@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isPlainObject } from '../../src/platform/schema.ts';
+import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { run, runJson, runRecord } from '../command.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
 import { type Sender, senderOf, startSender } from './setup.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { recipientsOf } from '../../src/emails/delivery.ts';
 import { AppError } from '../../src/errors.ts';
 import { EMAIL_RECORD_RETRY_MS, EMAIL_RECORD_WAIT_MS } from '../../src/limits.ts';
-import { parseRelay } from '../../src/sending-domains/relay.ts';
+import { parseRelay } from '../../src/mailboxes/relay.ts';
 import { actor } from '../helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
 import { addDomain, addMailbox, RELAY_DOWN_PORT, rows, type Sender, senderOf, startSender } from './setup.ts';

@@ -2,7 +2,7 @@
 import { expect, spyOn, test } from 'bun:test';
 import { AppError } from '../../src/errors.ts';
 import { EMAIL_RETRY_BATCH_ROWS } from '../../src/limits.ts';
-import { newId } from '../../src/platform/ids.ts';
+import { newId } from '../../src/platform/host/ids.ts';
 import { actor } from '../helpers.ts';
 import { addDomain, rows, type Sender, startSender } from './setup.ts';
 

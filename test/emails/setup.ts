@@ -1,6 +1,6 @@
 /** A Satchel that can send: a project with a key, sending domains whose mailboxes hand over to a sink on loopback. */
 import { expect } from 'bun:test';
-import { isPlainObject } from '../../src/platform/schema.ts';
+import { isPlainObject } from '../../src/platform/http/schema.ts';
 import {
   type Answer,
   actor,

@@ -2,11 +2,11 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { AppError, notFound } from '../../src/errors.ts';
 import type { NewKeyInput } from '../../src/keys/schemas.ts';
-import type { KeyCaller, KeyCredentials } from '../../src/platform/auth.ts';
-import { createClientIpReader } from '../../src/platform/client-ip.ts';
-import { dataRoute } from '../../src/platform/http.ts';
-import { createHttpServer, type HttpServer } from '../../src/platform/http-server.ts';
-import { t } from '../../src/platform/schema.ts';
+import type { KeyCaller, KeyCredentials } from '../../src/platform/http/callers.ts';
+import { createClientIpReader } from '../../src/platform/http/client-ip.ts';
+import { dataRoute } from '../../src/platform/http/routes.ts';
+import { t } from '../../src/platform/http/schema.ts';
+import { createHttpServer, type HttpServer } from '../../src/platform/http/server.ts';
 import type { ProjectRow } from '../../src/projects/service.ts';
 import { run } from '../command.ts';
 import { actor, startTestApp, type TestApp } from '../helpers.ts';

@@ -1,7 +1,7 @@
 /** The endpoints of API keys: what each takes, answers, refuses and leaves alone. */
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { hashToken, parseToken } from '../../src/platform/tokens.ts';
+import { hashToken, parseToken } from '../../src/platform/secrets/token-format.ts';
 import { actor } from '../helpers.ts';
 import {
   codeOf,

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
-import { DAY_MS } from '../../src/platform/clock.ts';
-import { answer, type RequestContext } from '../../src/platform/http.ts';
+import { DAY_MS } from '../../src/platform/host/clock.ts';
+import { answer, type RequestContext } from '../../src/platform/http/routes.ts';
 import { type Answer, type CallOptions, makeProject, startTestApp, type TestApp } from '../helpers.ts';
 
 let app: TestApp;

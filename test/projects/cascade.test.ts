@@ -1,7 +1,7 @@
 /** What other capabilities hang on a project: their part in its deletion, and its tie to a database project. */
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import type { TokenCaller } from '../../src/platform/auth.ts';
+import type { TokenCaller } from '../../src/platform/http/callers.ts';
 import { type DatabaseLinks, type ProjectCascade, Projects } from '../../src/projects/service.ts';
 import { actor } from '../helpers.ts';
 import { makeDatabase, TestClock } from '../temp.ts';

@@ -1,6 +1,6 @@
 /** The endpoints of projects: what each takes, answers, refuses and leaves alone. */
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { newId } from '../../src/platform/ids.ts';
+import { newId } from '../../src/platform/host/ids.ts';
 import {
   codeOf,
   dataOf,

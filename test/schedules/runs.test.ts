@@ -1,7 +1,7 @@
 /** Runs of schedules: when one is queued, what it sends, and that nobody gets it twice whatever happens. */
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { jobs } from '../../src/platform/tables.ts';
+import { jobs } from '../../src/platform/database/tables.ts';
 import { SCHEDULE_RUN } from '../../src/schedules/service.ts';
 import { listRunsQueuedAfter } from '../../src/schedules/store.ts';
 import { actor, startTestApp, type TestApp } from '../helpers.ts';

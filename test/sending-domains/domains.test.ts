@@ -1,6 +1,6 @@
 /** Sending domains: adding, verifying against a real DNS server, choosing the default, and the mailbox check of marketing. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { parseRelay } from '../../src/sending-domains/relay.ts';
+import { parseRelay } from '../../src/mailboxes/relay.ts';
 import type { DomainCheck } from '../../src/sending-domains/service.ts';
 import { type DnsServer, startDnsServer } from '../dns-server.ts';
 import { actor, startTestApp, type TestApp } from '../helpers.ts';

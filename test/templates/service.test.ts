@@ -1,7 +1,7 @@
 /** What sends get of templates: the current form whoever changed it, and refusals that name what is wrong. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { AppError } from '../../src/errors.ts';
-import { openDatabase } from '../../src/platform/database.ts';
+import { openDatabase } from '../../src/platform/database/database.ts';
 import { CompiledCache } from '../../src/templates/compiled-cache.ts';
 import { Templates } from '../../src/templates/service.ts';
 import { makeDatabase, TestClock } from '../temp.ts';

@@ -1,8 +1,8 @@
 /** Access tokens: the five refusals, what a token may know of itself, what it reaches, and how its use is noted. */
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { CAPABILITIES } from '../../src/platform/auth.ts';
-import { hashToken } from '../../src/platform/tokens.ts';
+import { CAPABILITIES } from '../../src/platform/http/callers.ts';
+import { hashToken } from '../../src/platform/secrets/token-format.ts';
 import { actor } from '../helpers.ts';
 import { codeOf, dataOf, type Management, startManagement } from '../management.ts';
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'dotenv';
-import { isPlainObject } from '../../src/platform/schema.ts';
+import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { makeTempDir } from '../temp.ts';
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');

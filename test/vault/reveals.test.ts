@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'dotenv';
 import { sql } from 'drizzle-orm';
-import { isPlainObject } from '../../src/platform/schema.ts';
+import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { VAULT_SERVICES } from '../../src/vault/registry.ts';
 import type { Answer } from '../helpers.ts';
 import { codeOf, dataOf, detailsOf, listOf, type Management, startManagement } from '../management.ts';

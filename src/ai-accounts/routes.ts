@@ -1,0 +1,170 @@
+/** AI accounts and their assignment to projects on the management plane. */
+
+import type { Providers } from '../database-accounts/service.ts';
+import { pageQuery } from '../platform/http/pagination.ts';
+import { managementRoute, type Route } from '../platform/http/routes.ts';
+import { t } from '../platform/http/schema.ts';
+import type { Projects } from '../projects/service.ts';
+import {
+  aiAccount,
+  assignedProject,
+  createAiAccountBody,
+  deletedRecord,
+  revealedAiAccount,
+  setAccountProjectsBody,
+  setProjectAccountsBody,
+  updateAiAccountBody,
+} from '../providers/schemas.ts';
+import { tokenActor } from '../tokens/service.ts';
+import type { AiAssignments } from './assignments.ts';
+import type { AiAccounts } from './service.ts';
+
+const tag = 'AI providers';
+
+export function aiProviderRoutes(providers: Providers, projects: Projects): Route[] {
+  return [
+    ...accountRoutes(providers.ai_accounts),
+    ...projectsOfAccountRoutes(providers.ai_accounts, providers.ai_assignments),
+    ...accountsOfProjectRoutes(projects, providers.ai_assignments),
+  ];
+}
+
+function accountRoutes(accounts: AiAccounts): Route[] {
+  return [
+    managementRoute({
+      method: 'GET',
+      path: '/ai-accounts',
+      needs: ['can_read_ai_accounts'],
+      tag,
+      summary: 'Accounts at AI providers, newest first',
+      query: t.Object(pageQuery),
+      response: t.Array(aiAccount),
+      handle: ({ caller, query }) => accounts.list(caller, query),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: '/ai-accounts',
+      status: 201,
+      needs: ['can_write_vault'],
+      tag,
+      summary: 'Add an account',
+      description: 'From a scoped token it is assigned to the projects of that token.',
+      body: createAiAccountBody,
+      response: aiAccount,
+      authorize: ({ caller, sent }) => accounts.requireRuleSetter(caller, sent.all_projects === true),
+      load: ({ caller }) => accounts.ownersOfNew(caller),
+      handle: ({ ctx, caller, body, resource }) =>
+        accounts.create(tokenActor(caller, ctx.ip), caller, resource, body),
+    }),
+    managementRoute({
+      method: 'GET',
+      path: '/ai-accounts/:account',
+      needs: ['can_read_ai_accounts'],
+      tag,
+      summary: 'One account, without its key',
+      response: aiAccount,
+      load: ({ ctx, caller }) => accounts.requireFor(caller, ctx.params.account ?? ''),
+      handle: ({ resource }) => accounts.present(resource),
+    }),
+    managementRoute({
+      method: 'PATCH',
+      path: '/ai-accounts/:account',
+      needs: ['can_write_vault'],
+      tag,
+      summary: 'Change an account',
+      description: '`all_projects` is a standing rule: the account then serves later projects too.',
+      body: updateAiAccountBody,
+      response: aiAccount,
+      authorize: ({ caller, sent }) => accounts.requireRuleSetter(caller, sent.all_projects === true),
+      load: ({ ctx, caller }) => accounts.requireForChange(caller, ctx.params.account ?? ''),
+      handle: ({ ctx, caller, body, resource }) =>
+        accounts.update(tokenActor(caller, ctx.ip), caller, resource, body),
+    }),
+    managementRoute({
+      method: 'DELETE',
+      path: '/ai-accounts/:account',
+      needs: ['can_write_vault'],
+      tag,
+      summary: 'Delete an account and its assignments',
+      response: deletedRecord,
+      load: ({ ctx, caller }) => accounts.requireForChange(caller, ctx.params.account ?? ''),
+      handle: ({ ctx, caller, resource }) => accounts.remove(tokenActor(caller, ctx.ip), resource),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: '/ai-accounts/:account/reveal',
+      needs: ['can_read_ai_accounts'],
+      tag,
+      summary: "An account's key",
+      description: 'Recorded before it answers.',
+      response: revealedAiAccount,
+      load: ({ ctx, caller }) => accounts.requireFor(caller, ctx.params.account ?? ''),
+      handle: ({ ctx, caller, resource }) => accounts.reveal(tokenActor(caller, ctx.ip), resource),
+    }),
+  ];
+}
+
+function projectsOfAccountRoutes(accounts: AiAccounts, assignments: AiAssignments): Route[] {
+  return [
+    managementRoute({
+      method: 'GET',
+      path: '/ai-accounts/:account/projects',
+      needs: ['can_read_ai_accounts'],
+      tag,
+      summary: 'The projects an account serves',
+      query: t.Object(pageQuery),
+      response: t.Array(assignedProject),
+      load: ({ ctx, caller }) => accounts.requireFor(caller, ctx.params.account ?? ''),
+      handle: ({ caller, query, resource }) => assignments.listProjects(caller, resource, query),
+    }),
+    managementRoute({
+      method: 'PUT',
+      path: '/ai-accounts/:account/projects',
+      needs: ['can_write_vault'],
+      tag,
+      summary: 'Replace the projects an account is assigned to',
+      description:
+        'Either `all_existing: true`, the projects there are now, or `project_ids`. A scoped token replaces among its own ' +
+        'projects alone. Answers the first page of the list.',
+      body: setAccountProjectsBody,
+      response: t.Array(assignedProject),
+      load: ({ ctx, caller }) => accounts.requireFor(caller, ctx.params.account ?? ''),
+      async handle({ ctx, caller, body, resource }) {
+        await assignments.setProjects(tokenActor(caller, ctx.ip), caller, resource, body);
+        return assignments.listProjects(caller, resource, {});
+      },
+    }),
+  ];
+}
+
+function accountsOfProjectRoutes(projects: Projects, assignments: AiAssignments): Route[] {
+  return [
+    managementRoute({
+      method: 'GET',
+      path: '/projects/:project/ai-accounts',
+      needs: ['can_read_ai_accounts'],
+      tag,
+      summary: 'The accounts that serve a project',
+      description: 'Those assigned to it, and those of all projects.',
+      query: t.Object(pageQuery),
+      response: t.Array(aiAccount),
+      load: ({ ctx, caller }) => projects.requireFor(caller, ctx.params.project ?? ''),
+      handle: ({ query, resource }) => assignments.listAccounts(resource, query),
+    }),
+    managementRoute({
+      method: 'PUT',
+      path: '/projects/:project/ai-accounts',
+      needs: ['can_write_vault'],
+      tag,
+      summary: 'Replace the accounts assigned to a project',
+      description: 'Accounts of all projects serve it in any case. Answers the first page of the list.',
+      body: setProjectAccountsBody,
+      response: t.Array(aiAccount),
+      load: ({ ctx, caller }) => projects.requireFor(caller, ctx.params.project ?? ''),
+      async handle({ ctx, caller, body, resource }) {
+        await assignments.setAccounts(tokenActor(caller, ctx.ip), caller, resource, body.account_ids);
+        return assignments.listAccounts(resource, {});
+      },
+    }),
+  ];
+}

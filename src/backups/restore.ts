@@ -1,0 +1,325 @@
+/**
+ * Restoring a backup into a data directory, and verifying one.
+ *
+ * A restore has one moment at which it counts: the rename that puts the new database in the old one's place. Until then
+ * the old database is in force, and the restored files, which stand beside its own, are bytes without a row that the next
+ * start sweeps up. What was there before is kept: linked, not copied, into a folder that is a data directory of its own.
+ */
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Config } from '../config.ts';
+import { AppError, conflict, messageOf } from '../errors.ts';
+import { connect } from '../operations/store.ts';
+import { shellWord } from '../platform/cli/shell-words.ts';
+import { blobPathOf, listBlobFiles } from '../platform/files/store.ts';
+import { flushFolder } from '../platform/files/upload.ts';
+import { type Clock, toIso } from '../platform/host/clock.ts';
+import { databasePathOf, hasDatabase, makeDataDirectory } from '../platform/host/data-directory.ts';
+import { lockDirectory } from '../platform/host/directory-lock.ts';
+import { type About, BackupReader } from './format.ts';
+import { judgeMasterKey } from './master-key-fit.ts';
+import { withScratch } from './scratch.ts';
+import { checkRestored, type RestoredCounts, unpack } from './unpacking.ts';
+
+export interface VerifyResult extends Partial<RestoredCounts> {
+  ok: boolean;
+  file: string;
+  /** What the backup says of itself; null when it is too damaged to say. */
+  made_by: string | null;
+  created_at: string | null;
+  master_key_id: string | null;
+  /** What is wrong; empty when `ok`. */
+  findings: string[];
+}
+
+export interface RestoreResult extends RestoredCounts {
+  data_dir: string;
+  created_at: string;
+  master_key_id: string | null;
+  /** Whether the key at hand is the one; null when none is at hand, or none is needed. */
+  master_key_fits: boolean | null;
+  /** Where the data is that was there before, or null when there was none. */
+  replaced: string | null;
+  /** What the operator should know or do. */
+  notes: string[];
+}
+
+/** Begins the names of scratch folders of a restore; what a crash leaves of them the next restore removes. */
+export const RESTORE_SCRATCH = 'restoring-';
+/** Begins the names of folders that keep what a restore replaced. */
+export const REPLACED = 'replaced-';
+
+/* --- Verifying ------------------------------------------------------------------------------------------------ */
+
+/**
+ * Reads every byte of a backup, restores it to a scratch folder (beside the file, or in `scratch_dir`) and checks that.
+ * Touches nothing else. What is wrong with the file is an answer, not an error. Throws AppError `unavailable` when there is
+ * no room for it.
+ */
+export async function verifyBackup(options: {
+  file: string;
+  scratch_dir: string | null;
+}): Promise<VerifyResult> {
+  const file = resolve(options.file);
+  const answer: VerifyResult = {
+    ok: false,
+    ...{ file, made_by: null, created_at: null, master_key_id: null },
+    findings: [],
+  };
+  let reader: BackupReader | null = null;
+  try {
+    reader = new BackupReader(file);
+    const { version, created_at, master_key_id } = reader.about;
+    Object.assign(answer, { made_by: version, created_at, master_key_id });
+    const scratch = join(resolve(options.scratch_dir ?? dirname(file)), `.satchel-verify-${process.pid}`);
+    const { findings, counts } = await unpackAndCheck(reader, scratch);
+    return { ...answer, ok: findings.length === 0, ...counts, findings };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.kind === 'unavailable') throw error;
+    return { ...answer, findings: [error.message] };
+  } finally {
+    reader?.close();
+  }
+}
+
+function unpackAndCheck(reader: BackupReader, scratch: string): ReturnType<typeof checkRestored> {
+  return withScratch([scratch], async () => {
+    const folder = dirname(scratch);
+    try {
+      requireRoom(folder, reader.size_bytes);
+      makeScratch(scratch);
+    } catch (error) {
+      const why = error instanceof AppError ? error.message : `${messageOf(error)}.`;
+      const message = `There can be no scratch folder in ${folder}: ${why} Choose another place with --scratch-dir.`;
+      throw new AppError('unavailable', message, { cause: error });
+    }
+    await unpack(reader, scratch, { durable: false });
+    return checkRestored(scratch);
+  });
+}
+
+function requireRoom(folder: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize >= bytes) return;
+  const megabytes = (count: number): string => `${Math.ceil(count / 1024 / 1024)} MiB`;
+  throw new AppError(
+    'unavailable',
+    `There is no room in ${folder}: unpacking needs ${megabytes(bytes)}, and ${megabytes(bavail * bsize)} are free.`,
+  );
+}
+
+function makeScratch(path: string): void {
+  rmSync(path, { recursive: true, force: true });
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+/* --- Restoring ------------------------------------------------------------------------------------------------ */
+
+/**
+ * Puts a backup into the data directory of the settings, after unpacking and checking all of it there. Without `replace` a
+ * directory that has a database is refused. Throws AppError, having changed nothing: `invalid` for a damaged backup,
+ * `conflict` when the directory is served, is in use, has data, or the master key at hand is not the backup's.
+ */
+export async function restoreBackup(
+  config: Config,
+  options: { file: string; replace: boolean; clock: Clock },
+): Promise<RestoreResult> {
+  const { data_dir } = config;
+  const reader = new BackupReader(resolve(options.file));
+  const is_new = !existsSync(data_dir);
+  try {
+    const { about } = reader;
+    const has_data = hasDatabase(data_dir);
+    if (has_data && !options.replace) {
+      throw conflict(
+        `${data_dir} holds data already. Add --yes to put the backup of ${about.created_at} in its place; what is there now is ` +
+          'kept beside it.',
+      );
+    }
+    const key = await judgeKey(config, about);
+    makeDataDirectory(data_dir);
+    const lock = lockDirectory(data_dir, process.pid);
+    try {
+      const { counts, replaced } = await restoreLocked(reader, data_dir, toIso(options.clock.now()));
+      return {
+        data_dir,
+        created_at: about.created_at,
+        master_key_id: about.master_key_id,
+        master_key_fits: key.fits,
+        ...counts,
+        replaced,
+        notes: [...key.notes, ...noteOfOwner(data_dir), ...notesOf(counts, replaced)],
+      };
+    } finally {
+      lock.release();
+    }
+  } catch (error) {
+    if (is_new && !existsSync(databasePathOf(data_dir))) rmSync(data_dir, { recursive: true, force: true });
+    throw error instanceof AppError ? error : explainFailure(error, data_dir);
+  } finally {
+    reader.close();
+  }
+}
+
+function explainFailure(error: unknown, data_dir: string): AppError {
+  return new AppError(
+    'unavailable',
+    `The backup could not be restored to ${data_dir}: ${messageOf(error)}. What was there is still in force.`,
+    { cause: error },
+  );
+}
+
+async function judgeKey(config: Config, about: About): Promise<{ fits: boolean | null; notes: string[] }> {
+  const { master_key_id, passphrase_salt } = about;
+  if (master_key_id === null) return { fits: null, notes: [] };
+  const judged = await judgeMasterKey(config, { master_key_id, passphrase_salt });
+  if (judged.fit === 'fits') return { fits: true, notes: [] };
+  const where = `Put it into ${join(config.data_dir, 'master.key')} with mode 0600, or set SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE`;
+  if (judged.fit === 'missing') {
+    const note = `A backup does not hold the master key. This one needs the key ${master_key_id}. ${where}, before the server starts.`;
+    return { fits: null, notes: [note] };
+  }
+  const keep = hasDatabase(config.data_dir) ? ' Keep the present key: what is there now needs it.' : '';
+  throw conflict(
+    `The master key does not fit this backup. ${judged.message} ${where}, and restore again.${keep} Nothing was changed.`,
+  );
+}
+
+/** Root does not change owners in a folder where another user may put links. */
+function noteOfOwner(data_dir: string): string[] {
+  const { uid, gid } = statSync(data_dir);
+  if (process.getuid?.() !== 0 || uid === 0) return [];
+  const command = `chown -R ${uid}:${gid} ${shellWord(data_dir)}`;
+  return [`What was restored is root's, and the directory is not. Before the server starts: ${command}`];
+}
+
+function notesOf(counts: RestoredCounts, replaced: string | null): string[] {
+  const { waiting_emails } = counts;
+  return [
+    ...(waiting_emails > 0
+      ? [
+          `${waiting_emails} emails were waiting when the backup was made: the server sends them when it starts, again if they went out since.`,
+        ]
+      : []),
+    ...(replaced === null
+      ? []
+      : [`What was there before is in ${replaced}. Once you don't need it: rm -r ${shellWord(replaced)}`]),
+  ];
+}
+
+async function restoreLocked(
+  reader: BackupReader,
+  data_dir: string,
+  now: string,
+): Promise<{ counts: RestoredCounts; replaced: string | null }> {
+  for (const name of readdirSync(data_dir)) {
+    // The lock is ours, so these are what a restore left that was cut off.
+    if (name.startsWith(RESTORE_SCRATCH)) rmSync(join(data_dir, name), { recursive: true, force: true });
+  }
+  const scratch = join(data_dir, `${RESTORE_SCRATCH}${process.pid}`);
+  return withScratch([scratch], async () => {
+    requireRoom(data_dir, reader.size_bytes);
+    const fresh = join(scratch, 'fresh');
+    makeScratch(fresh);
+    await unpack(reader, fresh, { durable: true });
+    const { findings, counts } = await checkRestored(fresh);
+    if (findings.length > 0) {
+      throw new AppError(
+        'invalid',
+        `The backup ${reader.path} is not sound, and nothing was changed. ${findings.join(' ')}`,
+      );
+    }
+    const replaced = existsSync(databasePathOf(data_dir)) ? keepOldData(data_dir, scratch, now) : null;
+    await placeBlobs(fresh, data_dir);
+    await placeDatabase(fresh, data_dir);
+    return { counts, replaced };
+  });
+}
+
+const DATABASE_TAILS = ['', '-wal', '-shm', '-journal'];
+
+/** Links everything there is into a folder that is then a data directory of its own, and returns its path. */
+function keepOldData(data_dir: string, scratch: string, now: string): string {
+  settleDatabase(databasePathOf(data_dir));
+  const old = join(scratch, 'old');
+  mkdirSync(old, { mode: 0o700 });
+  for (const tail of DATABASE_TAILS) {
+    const path = `${databasePathOf(data_dir)}${tail}`;
+    if (existsSync(path)) linkOrCopy(path, `${databasePathOf(old)}${tail}`);
+  }
+  for (const { folder, id } of listBlobFiles(data_dir)) {
+    mkdirSync(join(old, 'objects', folder), { recursive: true, mode: 0o700 });
+    linkOrCopy(join(data_dir, 'objects', folder, id), join(old, 'objects', folder, id));
+  }
+  const stamp = now.replaceAll(/[-:]|\.\d+/g, '');
+  let replaced = join(data_dir, `${REPLACED}${stamp}`);
+  for (let n = 2; existsSync(replaced); n += 1) replaced = join(data_dir, `${REPLACED}${stamp}-${n}`);
+  renameSync(old, replaced);
+  return replaced;
+}
+
+/**
+ * Moves what stands in the write-ahead log into the database file, which is then all there is of it. Leaving WAL mode needs
+ * the file for oneself: another command that works on it is found out here. A database too damaged for that is kept as
+ * it is.
+ */
+function settleDatabase(path: string): void {
+  try {
+    const sqlite = connect(path, { query_only: false });
+    try {
+      sqlite.run('PRAGMA journal_mode = DELETE');
+    } finally {
+      sqlite.close();
+    }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
+      throw conflict(
+        'Another Satchel command works on this data directory. Wait until it is done, and restore again.',
+      );
+    }
+    if (!code.startsWith('SQLITE_')) throw error;
+  }
+}
+
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    // File systems without links, such as FAT.
+    copyFileSync(from, to);
+  }
+}
+
+/** The same id always has the same bytes, so a file that is there already is at most mended by this. */
+async function placeBlobs(fresh: string, data_dir: string): Promise<void> {
+  const folders = new Set<string>();
+  for (const { id } of listBlobFiles(fresh)) {
+    const home = blobPathOf(data_dir, id);
+    const folder = dirname(home);
+    if (!folders.has(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    folders.add(folder);
+    renameSync(blobPathOf(fresh, id), home);
+  }
+  for (const folder of folders) await flushFolder(folder);
+  for (const parent of new Set([...folders].map((folder) => dirname(folder)))) await flushFolder(parent);
+}
+
+async function placeDatabase(fresh: string, data_dir: string): Promise<void> {
+  const path = databasePathOf(data_dir);
+  // Only a database that could not be settled still has these. SQLite would apply them to the new one.
+  for (const tail of DATABASE_TAILS) if (tail !== '') rmSync(`${path}${tail}`, { force: true });
+  await flushFolder(data_dir);
+  renameSync(databasePathOf(fresh), path);
+  await flushFolder(data_dir);
+}

@@ -1,0 +1,173 @@
+/** Unpacking a backup into a scratch directory and checking that what stands there is whole: for `verify` and `restore`. */
+import { closeSync, existsSync, fsync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { AppError } from '../errors.ts';
+import { BACKUP_BUFFER_BYTES, FINDING_EXAMPLES, RESTORE_FLUSHES } from '../limits.ts';
+import { connect, countWaitingEmails, listDefects, listNamedBlobs, readCount } from '../operations/store.ts';
+import { listPendingMigrations } from '../platform/database/migrate.ts';
+import { blobPathOf } from '../platform/files/store.ts';
+import { databasePathOf } from '../platform/host/data-directory.ts';
+import type { BackupReader, Entry } from './format.ts';
+
+/** What a restored directory holds. */
+export interface RestoredCounts {
+  projects: number;
+  objects: number;
+  object_bytes: number;
+  emails: number;
+  /** Mails that the server sends once it starts. */
+  waiting_emails: number;
+}
+
+const flush: (fd: number) => Promise<void> = promisify(fsync);
+
+/**
+ * Unpacks the whole backup below `dir`, which must be empty, with modes 0700 and 0600. With `durable` everything is on disk
+ * when it resolves, apart from the names of the files. Throws AppError `invalid` when the backup is damaged.
+ */
+export async function unpack(
+  reader: BackupReader,
+  dir: string,
+  options: { durable: boolean },
+): Promise<void> {
+  const flushes = new Set<Promise<void>>();
+  const folders = new Set<string>();
+  let has_database = false;
+  for (let entry = reader.next(); entry; entry = reader.next()) {
+    if (entry.kind === 'about' || (entry.kind === 'database' && has_database))
+      throw unexpected(reader, entry);
+    if (entry.kind === 'end') {
+      await reader.read(() => {});
+      continue;
+    }
+    if (entry.kind === 'database') has_database = true;
+    const path = entry.kind === 'blob' ? blobPathOf(dir, entry.id) : databasePathOf(dir);
+    if (entry.kind === 'blob') makeFolder(folders, dirname(path));
+    if (existsSync(path)) throw unexpected(reader, entry);
+    await unpackFile(reader, path, options.durable ? flushes : null);
+  }
+  if (!has_database) throw new AppError('invalid', `The backup ${reader.path} holds no database.`);
+  await Promise.all(flushes);
+}
+
+function unexpected(reader: BackupReader, entry: Entry): AppError {
+  return new AppError(
+    'invalid',
+    `The backup ${reader.path} is damaged: it holds the entry "${entry.kind}" twice.`,
+  );
+}
+
+function makeFolder(known: Set<string>, path: string): void {
+  if (known.has(path)) return;
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  known.add(path);
+}
+
+async function unpackFile(
+  reader: BackupReader,
+  path: string,
+  flushes: Set<Promise<void>> | null,
+): Promise<void> {
+  const fd = openSync(path, 'wx', 0o600);
+  let is_mine = true;
+  try {
+    await reader.read((chunk) => {
+      for (let done = 0; done < chunk.length; ) done += writeSync(fd, chunk, done);
+    });
+    if (!flushes) return;
+    is_mine = false;
+    const flushing: Promise<void> = flush(fd).finally(() => {
+      closeSync(fd);
+      flushes.delete(flushing);
+    });
+    flushes.add(flushing);
+    flushing.catch(() => {}); // Whoever awaits the set gets the error.
+    if (flushes.size >= RESTORE_FLUSHES) await Promise.all(flushes);
+  } finally {
+    if (is_mine) closeSync(fd);
+  }
+}
+
+/**
+ * Checks a restored directory: that this Satchel knows its schema, that SQLite finds the database sound, and that every
+ * file which a row names is there with the bytes the row tells of. Returns what is wrong, worst first, and what is there.
+ */
+export async function checkRestored(dir: string): Promise<{ findings: string[]; counts: RestoredCounts }> {
+  const path = databasePathOf(dir);
+  const findings: string[] = [];
+  const sqlite = connect(path, { query_only: true });
+  try {
+    const defects = listDefects(sqlite, { thorough: true });
+    findings.push(...defects.map((defect) => `The database is damaged: ${defect}.`));
+    listPendingMigrations(path);
+    const { wrong, bytes } = await checkBlobs(sqlite, dir);
+    findings.push(...wrong);
+    const counts: RestoredCounts = {
+      projects: readCount(sqlite, 'SELECT count(*) FROM projects'),
+      objects: readCount(sqlite, 'SELECT count(*) FROM objects'),
+      object_bytes: bytes,
+      emails: readCount(sqlite, 'SELECT count(*) FROM emails'),
+      waiting_emails: countWaitingEmails(sqlite),
+    };
+    return { findings, counts };
+  } finally {
+    sqlite.close();
+  }
+}
+
+async function checkBlobs(
+  sqlite: ReturnType<typeof connect>,
+  dir: string,
+): Promise<{ wrong: string[]; bytes: number }> {
+  const buffer = new Uint8Array(BACKUP_BUFFER_BYTES);
+  const missing: string[] = [];
+  const different: string[] = [];
+  let bytes = 0;
+  let unpaced = 0;
+  for (const blob of listNamedBlobs(sqlite)) {
+    const found = hashFile(blobPathOf(dir, blob.public_id), buffer);
+    bytes += found?.size_bytes ?? 0;
+    unpaced += found?.size_bytes ?? 0;
+    if (!found) missing.push(blob.public_id);
+    else if (blob.sha256 !== null && blob.sha256 !== found.sha256) different.push(blob.public_id);
+    if (unpaced < buffer.length) continue;
+    unpaced = 0;
+    // Signals are heard between files.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const wrong = [
+    ...describeIds(missing, 'has no bytes', 'have no bytes'),
+    ...describeIds(
+      different,
+      'has other bytes than its row tells of',
+      'have other bytes than their rows tell of',
+    ),
+  ];
+  return { wrong, bytes };
+}
+
+function hashFile(path: string, buffer: Uint8Array): { sha256: string; size_bytes: number } | null {
+  if (!existsSync(path)) return null;
+  const fd = openSync(path, 'r');
+  try {
+    const hasher = new Bun.CryptoHasher('sha256');
+    let size_bytes = 0;
+    for (let count = readSync(fd, buffer); count > 0; count = readSync(fd, buffer)) {
+      hasher.update(buffer.subarray(0, count));
+      size_bytes += count;
+    }
+    return { sha256: hasher.digest('hex'), size_bytes };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** `3 objects have no bytes: A, B, C`, or nothing. */
+export function describeIds(ids: readonly string[], one: string, many: string): string[] {
+  const [first] = ids;
+  if (first === undefined) return [];
+  if (ids.length === 1) return [`The object ${first} ${one}.`];
+  const rest = ids.length > FINDING_EXAMPLES ? ', ...' : '';
+  return [`${ids.length} objects ${many}: ${ids.slice(0, FINDING_EXAMPLES).join(', ')}${rest}.`];
+}

@@ -1,0 +1,217 @@
+/** `satchel mailbox`: the addresses that mail goes out from, each with its relay. */
+import {
+  type Cli,
+  type CliResult,
+  EXIT,
+  formatFields,
+  formatTable,
+  listOption,
+  numberOption,
+  readSecret,
+  textOption,
+  UsageError,
+  wholeNumber,
+} from '../platform/cli/cli.ts';
+import { parseAddress } from '../platform/mail/address.ts';
+import type { SendingDomains } from '../sending-domains/service.ts';
+import { hasPassword, parseRelay, type Relay } from './relay.ts';
+import type { MailboxChanges, MailboxRecord } from './service.ts';
+
+interface Needs {
+  sending_domains: SendingDomains;
+}
+
+type Noun = ReturnType<Cli<unknown>['noun']>;
+
+export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
+  const mailbox = cli.noun('mailbox', 'addresses that mail goes out from, each with its relay');
+  registerAdd(cli, mailbox);
+  cli
+    .verb(mailbox, 'list', 'every mailbox, with what it sent today and how its relay is')
+    .addHelpText('after', '\nExample:\n  satchel mailbox list')
+    .action(
+      cli.action(async ({ services }) => {
+        const mailboxes = services.sending_domains.mailboxes.list();
+        return { json: mailboxes, text: formatMailboxes(mailboxes) };
+      }),
+    );
+  registerChange(cli, mailbox);
+  registerTest(cli, mailbox);
+  cli
+    .verb(mailbox, 'pause <address>', 'send nothing through it until it is resumed')
+    .addHelpText('after', '\nExample:\n  satchel mailbox pause shop@mail.example.com')
+    .action(
+      cli.action(async ({ services, actor }, _options, address = '') =>
+        shown(await services.sending_domains.mailboxes.setStatus(actor, address, 'paused')),
+      ),
+    );
+  cli
+    .verb(mailbox, 'resume <address>', 'use it again; this also ends the rest after failures')
+    .addHelpText('after', '\nExample:\n  satchel mailbox resume shop@mail.example.com')
+    .action(
+      cli.action(async ({ services, actor }, _options, address = '') =>
+        shown(await services.sending_domains.mailboxes.setStatus(actor, address, 'active')),
+      ),
+    );
+  cli
+    .verb(mailbox, 'remove <address>', 'remove it; mails that wait for it go out from another one')
+    .addHelpText('after', '\nExample:\n  satchel mailbox remove shop@mail.example.com')
+    .action(
+      cli.action(async ({ services, actor }, _options, address = '') => {
+        await services.sending_domains.mailboxes.remove(actor, address);
+        return { json: { address, removed: true }, text: `${address} is removed.` };
+      }),
+    );
+}
+
+function registerAdd<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
+  cli
+    .verb(mailbox, 'add <address>', 'add a mailbox of a sending domain')
+    .option('--smtp <relay>', 'smtp[s]://user:password@host:port, or -, @file, env:NAME that hold it')
+    .option('--capture', 'keep what is sent instead of delivering it (satchel email captured)')
+    .option('--daily-limit <n>', 'messages a UTC day (no limit unless given)', wholeNumber(1))
+    .option('--for <purposes>', 'transactional, marketing or both (transactional)')
+    .option('--return-path <address>', 'envelope sender, where bounces go (the address itself)')
+    .addHelpText(
+      'after',
+      `
+A mailbox that captures stands in for no relay: it is used only where its domain is asked for or is the default,
+and no mailbox of that domain has a relay for such mail, not even a paused one.
+
+Examples:
+  satchel mailbox add shop@mail.example.com --capture
+  satchel mailbox add shop@mail.example.com --smtp @relay-url.txt --daily-limit 2000
+  satchel mailbox add shop@mail.example.com --smtp env:RELAY_URL`,
+    )
+    .action(
+      cli.action(async ({ services, actor }, options, address = '') => {
+        const purposes = readPurposes(listOption(options, 'for'));
+        const relay = await readRelay(cli, textOption(options, 'smtp'), options.capture === true);
+        const added = await services.sending_domains.mailboxes.add(actor, {
+          address,
+          relay,
+          daily_limit: numberOption(options, 'dailyLimit') ?? null,
+          return_path: readReturnPath(textOption(options, 'returnPath')),
+          ...purposes,
+        });
+        return shown(added);
+      }),
+    );
+}
+
+function registerChange<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
+  cli
+    .verb(
+      mailbox,
+      'change <address>',
+      'change what is given and leave the rest: a new password, another limit',
+    )
+    .option('--smtp <relay>', 'smtp[s]://user:password@host:port, or -, @file, env:NAME that hold it')
+    .option('--capture', 'keep what is sent instead of delivering it (satchel email captured)')
+    .option('--daily-limit <n>', 'messages a UTC day', wholeNumber(1))
+    .option('--no-daily-limit', 'no limit any more')
+    .option('--for <purposes>', 'transactional, marketing or both')
+    .option('--return-path <address>', 'envelope sender, where bounces go')
+    .option('--no-return-path', 'bounces go to the address itself again')
+    .addHelpText(
+      'after',
+      `
+The running server takes it up with the next mail.
+
+Examples:
+  satchel mailbox change shop@mail.example.com --smtp @relay-url.txt
+  satchel mailbox change shop@mail.example.com --no-daily-limit --for transactional,marketing`,
+    )
+    .action(
+      cli.action(async ({ services, actor }, options, address = '') => {
+        const purposes = listOption(options, 'for');
+        const smtp = textOption(options, 'smtp');
+        const is_capturing = options.capture === true;
+        const changes: MailboxChanges = {
+          ...(smtp === undefined && !is_capturing ? {} : { relay: await readRelay(cli, smtp, is_capturing) }),
+          ...whereGiven(options, 'dailyLimit', { daily_limit: numberOption(options, 'dailyLimit') ?? null }),
+          ...whereGiven(options, 'returnPath', {
+            return_path: readReturnPath(textOption(options, 'returnPath')),
+          }),
+          ...(purposes.length === 0 ? {} : readPurposes(purposes)),
+        };
+        if (Object.keys(changes).length === 0) throw new UsageError('Say what to change; add --help.');
+        return shown(await services.sending_domains.mailboxes.change(actor, address, changes));
+      }),
+    );
+}
+
+/** The change, where the option or its --no- form was given. */
+function whereGiven<T>(options: Record<string, unknown>, name: string, change: T): T | Record<string, never> {
+  return options[name] === undefined ? {} : change;
+}
+
+function registerTest<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
+  cli
+    .verb(mailbox, 'test <address>', 'send one message through it and print what its relay says')
+    .addHelpText('after', '\nExample:\n  satchel mailbox test shop@mail.example.com --to me@example.org')
+    .requiredOption('--to <address>', 'who gets the message')
+    .action(
+      cli.action(async ({ services }, options, address = '') => {
+        const test = await services.sending_domains.mailboxes.test(address, textOption(options, 'to') ?? '');
+        return {
+          json: test,
+          text: `${test.outcome}: ${test.response}`,
+          exit: test.outcome === 'refused' ? EXIT.refused : EXIT.done,
+        };
+      }),
+    );
+}
+
+function readPurposes(purposes: readonly string[]): { for_transactional: boolean; for_marketing: boolean } {
+  if (purposes.some((purpose) => purpose !== 'transactional' && purpose !== 'marketing'))
+    throw new UsageError('--for takes transactional, marketing or both, separated by a comma.');
+  const is_default = purposes.length === 0;
+  return {
+    for_transactional: is_default || purposes.includes('transactional'),
+    for_marketing: purposes.includes('marketing'),
+  };
+}
+
+async function readRelay<S>(
+  cli: Cli<S>,
+  smtp: string | undefined,
+  is_capturing: boolean,
+): Promise<Relay | null> {
+  if ((smtp === undefined) !== is_capturing)
+    throw new UsageError('Give either --smtp with a relay or --capture.');
+  if (smtp === undefined) return null;
+  // An address of a relay without a password is no secret.
+  const is_plain = /^smtps?:/i.test(smtp) && !hasPassword(smtp);
+  return parseRelay(is_plain ? smtp : await readSecret(cli.host, smtp, "the relay's password"));
+}
+
+function readReturnPath(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const parsed = parseAddress(text);
+  if (!parsed) throw new UsageError('--return-path takes an email address.');
+  return parsed.address;
+}
+
+function shown(mailbox: MailboxRecord): CliResult {
+  return {
+    json: mailbox,
+    text: formatFields({ ...mailbox, for: mailbox.for.join(', '), relay: mailbox.relay ?? 'captures mail' }),
+  };
+}
+
+function formatMailboxes(mailboxes: readonly MailboxRecord[]): string {
+  return formatTable(
+    ['mailbox', 'relay', 'for', 'today', 'limit', 'state', 'last error'],
+    mailboxes.map((mailbox) => [
+      mailbox.address,
+      mailbox.relay ?? 'captures mail',
+      mailbox.for.join(', '),
+      mailbox.used_today,
+      mailbox.daily_limit,
+      mailbox.resting_until ? `resting until ${mailbox.resting_until}` : mailbox.state,
+      mailbox.last_error,
+    ]),
+    'No mailbox yet. Add one: satchel mailbox add hello@example.com --smtp -',
+  );
+}

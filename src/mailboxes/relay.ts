@@ -1,0 +1,71 @@
+/** The relay of a mailbox as it is written on the command line: `smtp[s]://user:pass@host:port`. */
+import { isIP } from 'node:net';
+import { invalid } from '../errors.ts';
+import { canonicalDomain } from '../platform/mail/address.ts';
+import type { MailboxRow } from '../sending-domains/tables.ts';
+
+export interface Relay {
+  host: string;
+  port: number;
+  /** smtps is TLS from the first byte; smtp is STARTTLS wherever the relay offers it. */
+  security: 'tls' | 'opportunistic';
+  username: string | null;
+  password: string | null;
+}
+
+/** RFC 8314: submission over TLS, and submission. */
+const DEFAULT_PORT = { tls: 465, opportunistic: 587 } as const;
+
+/** Throws AppError `invalid` that tells what an address of a relay looks like and repeats nothing of it. */
+export function parseRelay(text: string): Relay {
+  const refuse = (problem: string) =>
+    invalid({ smtp: [`${problem}; it is written smtp[s]://user:password@host:port`] });
+  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : null;
+  if (!url || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:'))
+    throw refuse('is not the address of a relay');
+  const security = url.protocol === 'smtps:' ? 'tls' : 'opportunistic';
+  const host = hostOf(url.hostname);
+  if (host === null) throw refuse('has no valid host');
+  if (url.pathname.length > 1 || url.search !== '' || url.hash !== '')
+    throw refuse('has something after the port');
+  if (url.port === '0') throw refuse('has no valid port');
+  const username = decode(url.username, () => refuse('has a user name that is not percent-encoded'));
+  const password = decode(url.password, () => refuse('has a password that is not percent-encoded'));
+  if (username === '' && password !== '') throw refuse('has a password but no user name');
+  return {
+    host,
+    port: url.port === '' ? DEFAULT_PORT[security] : Number(url.port),
+    security,
+    username: username === '' ? null : username,
+    password: password === '' ? null : password,
+  };
+}
+
+/** Whether the text holds a secret, so that it does not belong into a process list. */
+export function hasPassword(text: string): boolean {
+  return URL.canParse(text) && new URL(text).password !== '';
+}
+
+function hostOf(text: string): string | null {
+  const bare = text.replace(/^\[|\]$/g, '').toLowerCase();
+  if (isIP(bare) !== 0 || /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(bare)) return bare;
+  return canonicalDomain(bare);
+}
+
+function decode(text: string, refuse: () => Error): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw refuse();
+  }
+}
+
+/** A relay for people to read: its password never shows. */
+export function describeRelay(mailbox: MailboxRow): string | null {
+  const { smtp_host, smtp_port, smtp_security, smtp_username, sealed_smtp_password } = mailbox;
+  if (smtp_host === null) return null;
+  const scheme = smtp_security === 'tls' ? 'smtps' : 'smtp';
+  const secret = sealed_smtp_password === null ? '' : ':***';
+  const user = smtp_username === null ? '' : `${encodeURIComponent(smtp_username)}${secret}@`;
+  return `${scheme}://${user}${smtp_host.includes(':') ? `[${smtp_host}]` : smtp_host}:${smtp_port}`;
+}

@@ -1,0 +1,402 @@
+/** Mailboxes: the addresses that mail goes out from, each with its relay, its daily limit and its health. */
+import { AppError, conflict, invalid, notFound } from '../errors.ts';
+import { MAILBOX_REST_AFTER_FAILURES, MAILBOX_REST_MAX_MS, MAILBOX_REST_MIN_MS } from '../limits.ts';
+import { recordAudit } from '../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { type Clock, MINUTE_MS, toIso, utcDay } from '../platform/host/clock.ts';
+import { newId } from '../platform/host/ids.ts';
+import type { Actor } from '../platform/http/callers.ts';
+import { parseAddress } from '../platform/mail/address.ts';
+import type { DkimIdentity } from '../platform/mail/dkim.ts';
+import type { Mailer } from '../platform/mail/mailer.ts';
+import type { DeliveryOutcome, MailContent, SmtpRoute } from '../platform/mail/types.ts';
+import { type KeyRing, PLATFORM_SCOPE } from '../platform/secrets/key-ring.ts';
+import * as store from '../sending-domains/store.ts';
+import type { DomainRow, MailboxKind, MailboxRow } from '../sending-domains/tables.ts';
+import { describeRelay, type Relay } from './relay.ts';
+
+export interface NewMailbox {
+  address: string;
+  /** Null: what is sent is captured. */
+  relay: Relay | null;
+  /** Messages a UTC day; no limit unless given. */
+  daily_limit?: number | null;
+  /** True unless given. */
+  for_transactional?: boolean;
+  for_marketing?: boolean;
+  /** Envelope sender; the address itself unless given. */
+  return_path?: string | null;
+}
+
+/** What is absent stays as it is. */
+export type MailboxChanges = Partial<Omit<NewMailbox, 'address'>>;
+
+export interface MailboxRecord {
+  address: string;
+  domain: string;
+  kind: MailboxKind;
+  /** With its password masked. */
+  relay: string | null;
+  return_path: string | null;
+  for: string[];
+  daily_limit: number | null;
+  used_today: number;
+  /** `resting`: left alone after failures, and tried again by itself. */
+  state: 'active' | 'paused' | 'resting';
+  resting_until: string | null;
+  failures: number;
+  last_error: string | null;
+  last_failure_at: string | null;
+  last_success_at: string | null;
+  created_at: string;
+}
+
+/** How mail leaves a mailbox. */
+export interface Outlet {
+  kind: MailboxKind;
+  address: string;
+  /** Where bounces go: the return path, else the address itself. */
+  envelope_sender: string;
+  /** Null for a capturing mailbox. */
+  route: SmtpRoute | null;
+  dkim: DkimIdentity;
+}
+
+export interface MailboxTest {
+  address: string;
+  to: string;
+  outcome: DeliveryOutcome['outcome'] | 'captured';
+  smtp_code: number | null;
+  response: string;
+}
+
+export interface MailboxesDeps {
+  database: Database;
+  clock: Clock;
+  key_ring: KeyRing;
+  mailer: Mailer;
+}
+
+export class Mailboxes {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #key_ring: KeyRing;
+  readonly #mailer: Mailer;
+  /** By mailbox and revision: opening sealed keys for every mail would cost more than the mail. */
+  readonly #outlets = new Map<string, Outlet>();
+  /** When the last success was noted, by mailbox that has not failed since. */
+  readonly #successes = new Map<number, number>();
+
+  constructor(deps: MailboxesDeps) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#key_ring = deps.key_ring;
+    this.#mailer = deps.mailer;
+  }
+
+  /**
+   * Adds a mailbox of a domain that is known. Throws AppError `invalid` for an address that is none or whose domain
+   * was not added, `conflict` when the address has a mailbox already.
+   */
+  async add(actor: Actor, input: NewMailbox): Promise<MailboxRecord> {
+    const parsed = parseAddress(input.address);
+    if (!parsed) throw invalid({ address: ['must be an email address, such as hello@example.com'] });
+    const { for_transactional = true, for_marketing = false } = input;
+    if (!for_transactional && !for_marketing)
+      throw invalid({ for: ['must name transactional, marketing or both'] });
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const domain = store.findDomain(tx, parsed.domain);
+      if (!domain)
+        throw invalid({
+          address: ['has a domain that was not added; add it first: satchel domain add NAME'],
+        });
+      if (store.findMailbox(tx, parsed.address))
+        throw conflict('There is a mailbox of this address already. See: satchel mailbox list');
+      const mailbox = store.insertMailbox(tx, {
+        ...this.#relayColumns(tx, parsed.address, input.relay),
+        domain_id: domain.id,
+        address: parsed.address,
+        return_path: input.return_path ?? null,
+        daily_limit: input.daily_limit ?? null,
+        for_transactional,
+        for_marketing,
+        status: 'active',
+        failures: 0,
+        resting_until: null,
+        last_error: null,
+        last_failure_at: null,
+        last_success_at: null,
+        revision: 1,
+        created_at: now,
+      });
+      this.#audit(tx, actor, 'mailbox.added', mailbox.address, now);
+      return this.#recordOf(tx, mailbox, domain.name, now);
+    });
+  }
+
+  /**
+   * Changes a mailbox in place: what it sent today and the mails that wait for it stay. Another relay ends its rest. Throws
+   * AppError `not_found`, `invalid` when it would be for nothing.
+   */
+  async change(actor: Actor, address: string, changes: MailboxChanges): Promise<MailboxRecord> {
+    const { id } = this.require(address);
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const before = store.findMailboxById(tx, id);
+      const domain = before && store.findDomainById(tx, before.domain_id);
+      if (!before || !domain) throw notFound('Mailbox', 'satchel mailbox list');
+      const { relay, ...plain } = changes;
+      const after = { ...before, ...plain };
+      if (!after.for_transactional && !after.for_marketing)
+        throw invalid({ for: ['must name transactional, marketing or both'] });
+      const other_relay =
+        relay === undefined ? {} : { ...this.#relayColumns(tx, before.address, relay), ...RESTED };
+      const settings = { ...plain, ...other_relay, revision: before.revision + 1 };
+      store.updateMailbox(tx, id, settings);
+      this.#audit(tx, actor, 'mailbox.changed', before.address, now);
+      return this.#recordOf(tx, { ...before, ...settings }, domain.name, now);
+    });
+  }
+
+  #relayColumns(tx: Tx, address: string, relay: Relay | null) {
+    const password = relay?.password ?? null;
+    return {
+      kind: relay ? ('smtp' as const) : ('capture' as const),
+      smtp_host: relay?.host ?? null,
+      smtp_port: relay?.port ?? null,
+      smtp_security: relay?.security ?? null,
+      smtp_username: relay?.username ?? null,
+      sealed_smtp_password:
+        password === null
+          ? null
+          : this.#key_ring.seal(tx, PLATFORM_SCOPE, passwordContext(address), password),
+    };
+  }
+
+  /** Every mailbox, the default domain's first. */
+  list(): MailboxRecord[] {
+    const read = this.#database.read;
+    const now = this.#clock.now();
+    return store
+      .listDomains(read)
+      .flatMap((domain) =>
+        store
+          .listMailboxesOf(read, domain.id)
+          .map((mailbox) => this.#recordOf(read, mailbox, domain.name, now)),
+      );
+  }
+
+  /** Throws AppError `not_found`. */
+  require(address: string): MailboxRow {
+    const mailbox = store.findMailbox(this.#database.read, parseAddress(address)?.address ?? address);
+    if (!mailbox) throw notFound('Mailbox', 'satchel mailbox list');
+    return mailbox;
+  }
+
+  /** Takes a mailbox out of use, or back into it; resuming also ends its rest. Throws AppError `not_found`. */
+  async setStatus(actor: Actor, address: string, status: 'active' | 'paused'): Promise<MailboxRecord> {
+    const { id } = this.require(address);
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const rested = status === 'active' ? RESTED : {};
+      store.updateMailbox(tx, id, { status, ...rested });
+      const mailbox = store.findMailboxById(tx, id);
+      const domain = mailbox && store.findDomainById(tx, mailbox.domain_id);
+      if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
+      const event = status === 'active' ? 'mailbox.resumed' : 'mailbox.paused';
+      this.#audit(tx, actor, event, mailbox.address, now);
+      return this.#recordOf(tx, mailbox, domain.name, now);
+    });
+  }
+
+  /** Removes a mailbox; mails that wait for it go out from another one. Throws AppError `not_found`. */
+  async remove(actor: Actor, address: string): Promise<void> {
+    const { id, address: name } = this.require(address);
+    await this.#database.write((tx) => {
+      store.deleteMailbox(tx, id);
+      this.#audit(tx, actor, 'mailbox.removed', name, this.#clock.now());
+    });
+  }
+
+  /** Sends one message through a mailbox at once, whatever its state, and tells what its relay said. */
+  async test(address: string, to: string): Promise<MailboxTest> {
+    const mailbox = this.require(address);
+    const recipient = parseAddress(to);
+    if (!recipient) throw invalid({ to: ['must be an email address'] });
+    const outlet = this.outletOf({ mailbox_id: mailbox.id, revision: mailbox.revision });
+    const content = testMessage(outlet, recipient.address, this.#clock.now());
+    if (!outlet.route) {
+      const message = await this.#mailer.compose(content);
+      const response = `The mailbox captures mail: the message of ${message.length} bytes was made and not sent.`;
+      return {
+        address: mailbox.address,
+        to: recipient.address,
+        outcome: 'captured',
+        smtp_code: null,
+        response,
+      };
+    }
+    const { outcome, smtp_code, response } = await this.#mailer.deliver(content, outlet.route, [
+      recipient.address,
+    ]);
+    return { address: mailbox.address, to: recipient.address, outcome, smtp_code, response };
+  }
+
+  /**
+   * How mail leaves a mailbox. Throws AppError `not_found` when it is gone, `internal` when its password or its domain's
+   * DKIM key does not decrypt.
+   */
+  outletOf(chosen: { mailbox_id: number; revision: number }): Outlet {
+    const key = `${chosen.mailbox_id}:${chosen.revision}`;
+    const known = this.#outlets.get(key);
+    if (known) return known;
+    const read = this.#database.read;
+    const mailbox = store.findMailboxById(read, chosen.mailbox_id);
+    const domain = mailbox && store.findDomainById(read, mailbox.domain_id);
+    if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
+    const outlet: Outlet = {
+      kind: mailbox.kind,
+      address: mailbox.address,
+      envelope_sender: mailbox.return_path ?? mailbox.address,
+      route: this.#routeOf(read, mailbox, {
+        key: `mailbox:${mailbox.id}:${mailbox.revision}`,
+        client_name: domain.name,
+      }),
+      dkim: {
+        domain: domain.name,
+        selector: domain.dkim_selector,
+        private_key_pem: this.#openSealed(read, domain.sealed_dkim_private_key, dkimContext(domain.name)),
+      },
+    };
+    this.#outlets.set(key, outlet);
+    return outlet;
+  }
+
+  #routeOf(read: Tx, mailbox: MailboxRow, named: Pick<SmtpRoute, 'key' | 'client_name'>): SmtpRoute | null {
+    const { smtp_host, smtp_port, smtp_security, sealed_smtp_password } = mailbox;
+    if (smtp_host === null || smtp_port === null || smtp_security === null) return null;
+    return {
+      ...named,
+      host: smtp_host,
+      port: smtp_port,
+      security: smtp_security,
+      username: mailbox.smtp_username,
+      password:
+        sealed_smtp_password === null
+          ? null
+          : this.#openSealed(read, sealed_smtp_password, passwordContext(mailbox.address)),
+      return_path: mailbox.return_path,
+    };
+  }
+
+  /** Addresses of the mailboxes whose relay's password does not decrypt. */
+  listUndecryptable(): string[] {
+    const { read } = this.#database;
+    return store
+      .listDomains(read)
+      .flatMap((domain) => store.listMailboxesOf(read, domain.id))
+      .filter(
+        ({ address, sealed_smtp_password }) =>
+          sealed_smtp_password !== null &&
+          this.#key_ring.openText(read, sealed_smtp_password, passwordContext(address)) === null,
+      )
+      .map(({ address }) => address);
+  }
+
+  #openSealed(read: Tx, sealed: string, context: readonly string[]): string {
+    const text = this.#key_ring.openText(read, sealed, context);
+    if (text !== null) return text;
+    throw new AppError(
+      'internal',
+      'A secret of the mailbox does not decrypt. Which one, and what mends it: satchel doctor',
+    );
+  }
+
+  /** Notes that mail went out: at once after a failure, else once a minute, as a busy mailbox needs no row a mail. */
+  recordSuccess(tx: Tx, mailbox_id: number, now_ms: number): void {
+    const noted_at = this.#successes.get(mailbox_id);
+    if (noted_at !== undefined && Math.abs(now_ms - noted_at) < MINUTE_MS) return;
+    this.#successes.set(mailbox_id, now_ms);
+    store.updateMailbox(tx, mailbox_id, { failures: 0, resting_until: null, last_success_at: now_ms });
+  }
+
+  /**
+   * Notes that a relay could not be used. Attempts that were under way at once count as one failure: a burst of mails
+   * tells no more than one mail.
+   */
+  recordFailure(
+    tx: Tx,
+    mailbox_id: number,
+    failure: { started_at: number; now_ms: number; reason: string },
+  ): void {
+    this.#successes.delete(mailbox_id);
+    const mailbox = store.findMailboxById(tx, mailbox_id);
+    if (!mailbox || (mailbox.last_failure_at ?? -1) >= failure.started_at) return;
+    const failures = mailbox.failures + 1;
+    const doublings = failures - MAILBOX_REST_AFTER_FAILURES;
+    const rest_ms = Math.min(MAILBOX_REST_MIN_MS * 2 ** Math.min(doublings, 30), MAILBOX_REST_MAX_MS);
+    store.updateMailbox(tx, mailbox_id, {
+      failures,
+      resting_until: doublings >= 0 ? failure.now_ms + rest_ms : null,
+      last_error: failure.reason,
+      last_failure_at: failure.now_ms,
+    });
+  }
+
+  #recordOf(read: Tx, mailbox: MailboxRow, domain: string, now_ms: number): MailboxRecord {
+    const is_resting = mailbox.status === 'active' && (mailbox.resting_until ?? 0) > now_ms;
+    return {
+      address: mailbox.address,
+      domain,
+      kind: mailbox.kind,
+      relay: describeRelay(mailbox),
+      return_path: mailbox.return_path,
+      for: [
+        ...(mailbox.for_transactional ? ['transactional'] : []),
+        ...(mailbox.for_marketing ? ['marketing'] : []),
+      ],
+      daily_limit: mailbox.daily_limit,
+      used_today: store.readUsage(read, mailbox.id, utcDay(now_ms)),
+      state: is_resting ? 'resting' : mailbox.status,
+      resting_until: is_resting ? toIso(mailbox.resting_until) : null,
+      failures: mailbox.failures,
+      last_error: mailbox.last_error,
+      last_failure_at: toIso(mailbox.last_failure_at),
+      last_success_at: toIso(mailbox.last_success_at),
+      created_at: toIso(mailbox.created_at),
+    };
+  }
+
+  #audit(tx: Tx, actor: Actor, event: string, address: string, now_ms: number): void {
+    recordAudit(tx, actor, { event, target: `mailbox:${address}`, project: null }, now_ms);
+  }
+}
+
+const RESTED = { failures: 0, resting_until: null, last_error: null };
+
+/** What binds a sealed secret to its place. */
+export function dkimContext(domain: DomainRow['name']): string[] {
+  return ['sending_domain', domain, 'dkim_private_key'];
+}
+
+function passwordContext(address: string): string[] {
+  return ['mailbox', address, 'smtp_password'];
+}
+
+function testMessage(outlet: Outlet, to: string, now_ms: number): MailContent {
+  return {
+    message_id: `<${newId(now_ms).toLowerCase()}@${outlet.dkim.domain}>`,
+    date_ms: now_ms,
+    from: { address: outlet.address, name: null },
+    to: { address: to, name: null },
+    cc: [],
+    bcc: [],
+    reply_to: null,
+    subject: 'A test message from Satchel',
+    html: null,
+    text: `This message was sent by "satchel mailbox test".\n\nThe mailbox ${outlet.address} works.\n`,
+    attachments: [],
+    dkim: outlet.dkim,
+  };
+}

@@ -1,0 +1,137 @@
+/** `satchel key origin` and `satchel origin`: the origins of one key, and those that every restricted key accepts. */
+import { type Command, Option } from 'commander';
+import { AppError } from '../errors.ts';
+import { createOriginBody, newGlobalOrigin, type OriginRecord } from '../keys/schemas.ts';
+import type { Keys } from '../keys/service.ts';
+import { type Cell, type Cli, collect, formatTable, listOption, textOption } from '../platform/cli/cli.ts';
+import { parse } from '../platform/http/schema.ts';
+
+type Options = Record<string, unknown>;
+type Services = { keys: Keys };
+
+/** Registers `satchel key origin add | list | remove` below `key_noun`, and `satchel origin add | list | remove`. */
+export function registerOriginCommands(cli: Cli<Services>, key_noun: Command): void {
+  registerKeyOrigins(cli, cli.noun('origin', 'where requests with a key may come from', key_noun));
+  registerGlobalOrigins(cli, cli.noun('origin', 'origins that every restricted key accepts'));
+}
+
+function withOriginOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--type <type>', 'what it names')
+        .choices(['domain', 'android', 'ios'])
+        .makeOptionMandatory(),
+    )
+    .requiredOption('--value <value>', 'a host or origin, an Android package or an iOS bundle id')
+    .option('--sha256 <fingerprint>', 'android: accept only apps signed with this; may be repeated', collect)
+    .option('--sha1 <fingerprint>', 'android: as --sha256, with SHA-1', collect);
+}
+
+function originInput(options: Options) {
+  return {
+    type: textOption(options, 'type'),
+    value: textOption(options, 'value'),
+    sha256_fingerprints: listOption(options, 'sha256'),
+    sha1_fingerprints: listOption(options, 'sha1'),
+  };
+}
+
+function registerKeyOrigins(cli: Cli<Services>, noun: Command): void {
+  withOriginOptions(cli.verb(noun, 'add <key>', 'allow an origin or app'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  satchel key origin add 12 --type domain --value app.example.com
+  satchel key origin add 12 --type domain --value '*.example.com'    # every subdomain, and example.com itself
+  satchel key origin add 12 --type domain --value 'http://localhost:*'
+  satchel key origin add 12 --type android --value com.example.app --sha1 DA39A3EE5E6B4B0D3255BFEF95601890AFD80709`,
+    )
+    .action(
+      cli.action(async ({ services, actor }, options, id = '') => {
+        const { keys } = services;
+        const key = keys.require(id);
+        const origin = await keys.origins.add(actor, key, parse(createOriginBody, originInput(options)));
+        const remark = key.restricted
+          ? ''
+          : ' The key is not restricted, so it is accepted from anywhere still.';
+        return {
+          json: origin,
+          text: `Origin ${origin.id} (${origin.value}) is allowed for key ${id}.${remark}`,
+        };
+      }),
+    );
+  cli
+    .verb(noun, 'list <key>', 'the origins of a key, newest first')
+    .addHelpText('after', '\nExample:\n  satchel key origin list 12')
+    .action(
+      cli.action(async ({ services }, _options, id = '') => {
+        const origins = services.keys.origins.list(services.keys.require(id));
+        const empty = 'The key has no origins of its own.';
+        return { json: origins, text: formatTable(ORIGIN_TITLES, origins.map(originCells), empty) };
+      }),
+    );
+  cli
+    .verb(noun, 'remove <key> <origin>', 'allow an origin no longer')
+    .addHelpText('after', '\nExample:\n  satchel key origin remove 12 3')
+    .action(
+      cli.action(async ({ services, actor }, _options, id = '', origin_id = '') => {
+        const key = services.keys.require(id);
+        const origin = services.keys.origins.require(key, origin_id);
+        const removed = await services.keys.origins.remove(actor, key, origin);
+        return { json: removed, text: `Origin ${origin.id} (${origin.value}) is removed from key ${id}.` };
+      }),
+    );
+}
+
+const ORIGIN_TITLES = ['id', 'type', 'value', 'pinned certificates'];
+
+function originCells(origin: OriginRecord): Cell[] {
+  const pins = [...(origin.sha256_fingerprints ?? []), ...(origin.sha1_fingerprints ?? [])];
+  return [origin.id, origin.type, origin.value, pins.join(',')];
+}
+
+function registerGlobalOrigins(cli: Cli<Services>, noun: Command): void {
+  withOriginOptions(cli.verb(noun, 'add', 'allow an origin or app for every restricted key'))
+    .option('--note <text>', 'why it is there')
+    .addHelpText(
+      'after',
+      "\nExample:\n  satchel origin add --type domain --value 'http://localhost:*' --note development",
+    )
+    .action(
+      cli.action(async ({ services, actor }, options) => {
+        const input = parse(newGlobalOrigin, { ...originInput(options), note: textOption(options, 'note') });
+        const origin = await services.keys.origins.addGlobal(actor, input);
+        const text = `Global origin ${origin.id} (${origin.value}): every restricted key accepts it from now on.`;
+        return { json: origin, text };
+      }),
+    );
+  cli
+    .verb(noun, 'list', 'the global origins, newest first')
+    .addHelpText('after', '\nExample:\n  satchel origin list')
+    .action(
+      cli.action(async ({ services }) => {
+        const origins = services.keys.origins.listGlobal();
+        const rows = origins.map((origin) => [...originCells(origin), origin.note]);
+        return {
+          json: origins,
+          text: formatTable([...ORIGIN_TITLES, 'note'], rows, 'There are no global origins.'),
+        };
+      }),
+    );
+  cli
+    .verb(noun, 'remove <id>', 'allow a global origin no longer')
+    .addHelpText('after', '\nExample:\n  satchel origin remove 3')
+    .action(
+      cli.action(async ({ services, actor }, _options, id = '') => {
+        if (!/^\d{1,15}$/.test(id)) {
+          throw new AppError(
+            'invalid',
+            'A global origin is named by its numeric id; satchel origin list shows it.',
+          );
+        }
+        const origin = await services.keys.origins.removeGlobal(actor, Number(id));
+        return { json: { deleted: true }, text: `Global origin ${origin.id} (${origin.value}) is removed.` };
+      }),
+    );
+}

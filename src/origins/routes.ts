@@ -1,0 +1,114 @@
+/** The management plane's endpoints of the origins of keys and of global origins. */
+
+import {
+  checkOriginsBody,
+  createOriginBody,
+  deletedOrigin,
+  globalOriginRecord,
+  originRecord,
+  originVerdict,
+  updateOriginBody,
+} from '../keys/schemas.ts';
+import type { KeyRow, OriginRow, OriginRules } from '../keys/service.ts';
+import type { TokenCaller } from '../platform/http/callers.ts';
+import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
+import { t } from '../platform/http/schema.ts';
+import { tokenActor } from '../tokens/service.ts';
+
+interface Named {
+  ctx: RequestContext;
+  caller: TokenCaller;
+}
+
+const ORIGINS = '/projects/:project/api-keys/:apiKey/origins';
+const ORIGIN = `${ORIGINS}/:origin`;
+
+export function originRoutes(rules: OriginRules, key: (named: Named) => KeyRow): Route[] {
+  return [...keyOriginRoutes(rules, key), ...globalOriginRoutes(rules)];
+}
+
+function keyOriginRoutes(rules: OriginRules, key: (named: Named) => KeyRow): Route[] {
+  const origin = (named: Named): { key: KeyRow; origin: OriginRow } => {
+    const of_key = key(named);
+    return { key: of_key, origin: rules.require(of_key, named.ctx.params.origin ?? '') };
+  };
+  return [
+    managementRoute({
+      method: 'GET',
+      path: ORIGINS,
+      tag: 'Origins',
+      summary: 'List the origins of a key',
+      description: 'A plain array, not paginated.',
+      response: t.Array(originRecord),
+      load: key,
+      handle: ({ resource }) => rules.list(resource),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: ORIGINS,
+      tag: 'Origins',
+      summary: 'Add an origin to a key',
+      description:
+        'A domain value is a host, an origin, `*.host` (https, all subdomains and the host itself), `http://localhost:*` ' +
+        'or the origin of a browser extension. It is stored in canonical form.',
+      status: 201,
+      body: createOriginBody,
+      response: originRecord,
+      load: key,
+      handle: ({ caller, ctx, resource, body }) => rules.add(tokenActor(caller, ctx.ip), resource, body),
+    }),
+    managementRoute({
+      method: 'PATCH',
+      path: ORIGIN,
+      tag: 'Origins',
+      summary: 'Change an origin of a key',
+      description: 'The value and the fingerprints; the type stays.',
+      body: updateOriginBody,
+      response: originRecord,
+      load: origin,
+      handle: ({ caller, ctx, resource, body }) =>
+        rules.update(tokenActor(caller, ctx.ip), resource.key, resource.origin, body),
+    }),
+    managementRoute({
+      method: 'DELETE',
+      path: ORIGIN,
+      tag: 'Origins',
+      summary: 'Remove an origin from a key',
+      response: deletedOrigin,
+      load: origin,
+      handle: ({ caller, ctx, resource }) =>
+        rules.remove(tokenActor(caller, ctx.ip), resource.key, resource.origin),
+    }),
+  ];
+}
+
+function globalOriginRoutes(rules: OriginRules): Route[] {
+  return [
+    managementRoute({
+      method: 'GET',
+      path: '/global-origins',
+      tag: 'Origins',
+      summary: 'List the global origins',
+      description:
+        'Rules that every restricted key accepts; a plain array. They are managed on the command line.',
+      response: t.Array(globalOriginRecord),
+      handle: () => rules.listGlobal(),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: '/global-origins/check',
+      tag: 'Origins',
+      summary: 'Which values the global origins cover',
+      description: 'One verdict for each value, in the same order.',
+      body: checkOriginsBody,
+      response: t.Array(originVerdict),
+      handle: ({ body }) =>
+        rules.check(
+          body.origins.map(({ cert_fingerprint, ...rest }) => ({
+            ...rest,
+            cert_fingerprint: cert_fingerprint ?? null,
+          })),
+        ),
+    }),
+  ];
+}

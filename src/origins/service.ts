@@ -1,0 +1,217 @@
+/** The origins of keys and the global ones: adding, changing and removing them, and asking which key accepts what. */
+import { AppError, conflict, type FieldErrors, invalid, notFound } from '../errors.ts';
+import type {
+  GlobalOriginRecord,
+  NewGlobalOriginInput,
+  NewOriginInput,
+  OriginChanges,
+  OriginRecord,
+} from '../keys/schemas.ts';
+import { findKey } from '../keys/store.ts';
+import type { GlobalOriginRow, KeyRow, OriginRow } from '../keys/tables.ts';
+import { recordAudit } from '../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { type Clock, toIso } from '../platform/host/clock.ts';
+import type { Actor } from '../platform/http/callers.ts';
+import type { Projects } from '../projects/service.ts';
+import {
+  canonicalizeFingerprint,
+  canonicalizeOrigin,
+  checkCandidate,
+  type OriginCandidate,
+  type OriginType,
+  type OriginVerdict,
+} from './matcher.ts';
+import * as store from './store.ts';
+
+export class OriginRules {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #projects: Projects;
+
+  constructor(deps: { database: Database; clock: Clock; projects: Projects }) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#projects = deps.projects;
+  }
+
+  /** The rules of a key, newest first. */
+  list(key: KeyRow): OriginRecord[] {
+    return store.listOrigins(this.#database.read, key.id).map(presentOrigin);
+  }
+
+  count(key: KeyRow, read: Tx = this.#database.read): number {
+    return store.countOrigins(read, key.id);
+  }
+
+  /** A key's rule. Throws AppError `not_found`, for another key's rule too. */
+  require(key: KeyRow, ref: string): OriginRow {
+    const id = /^\d{1,15}$/.test(ref) ? Number(ref) : 0;
+    const origin = store.findOrigin(this.#database.read, { api_key_id: key.id, id });
+    if (!origin) throw notFound('Origin');
+    return origin;
+  }
+
+  /** Adds a rule to a key. Throws AppError `invalid`, or `conflict` ORIGIN_ALREADY_EXISTS. */
+  add(actor: Actor, key: KeyRow, input: NewOriginInput): Promise<OriginRecord> {
+    const values = canonicalValues(input);
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      if (!findKey(tx, key.id)) throw notFound('API key');
+      if (store.findOriginByValue(tx, { api_key_id: key.id, ...values })) throw alreadyExists('This key');
+      const origin = store.insertOrigin(tx, { ...values, api_key_id: key.id, created_at: now });
+      this.#audit(tx, actor, { event: 'api_key.origin_added', key, origin }, now);
+      return presentOrigin(origin);
+    });
+  }
+
+  /** Changes value and fingerprints of a rule; its type stays. Throws as `add` does. */
+  async update(actor: Actor, key: KeyRow, origin: OriginRow, changes: OriginChanges): Promise<OriginRecord> {
+    if (changes.type !== undefined && changes.type !== origin.type) {
+      throw invalid({ type: ['cannot be changed; remove this origin and add another'] });
+    }
+    if (changes.value === null) throw invalid({ value: ['must not be null'] });
+    const { sha256_fingerprints, sha1_fingerprints } = changes;
+    const values = canonicalValues({
+      type: origin.type,
+      value: changes.value ?? origin.value,
+      sha256_fingerprints:
+        sha256_fingerprints === undefined ? origin.sha256_fingerprints : sha256_fingerprints,
+      sha1_fingerprints: sha1_fingerprints === undefined ? origin.sha1_fingerprints : sha1_fingerprints,
+    });
+    if (Object.keys(changes).length === 0) return presentOrigin(origin);
+    const now = this.#clock.now();
+    return await this.#database.write((tx) => {
+      const holder = store.findOriginByValue(tx, { api_key_id: key.id, ...values });
+      if (holder && holder.id !== origin.id) throw alreadyExists('This key');
+      const { type, ...columns } = values;
+      const changed = store.updateOrigin(tx, origin.id, columns);
+      if (!changed) throw notFound('Origin');
+      this.#audit(tx, actor, { event: 'api_key.origin_updated', key, origin: changed }, now);
+      return presentOrigin(changed);
+    });
+  }
+
+  /** Takes a rule from a key. */
+  remove(actor: Actor, key: KeyRow, origin: OriginRow): Promise<{ deleted: true }> {
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const removed = store.deleteOrigin(tx, origin.id);
+      if (!removed) throw notFound('Origin');
+      this.#audit(tx, actor, { event: 'api_key.origin_removed', key, origin: removed }, now);
+      return { deleted: true as const };
+    });
+  }
+
+  #audit(tx: Tx, actor: Actor, of: { event: string; key: KeyRow; origin: OriginRow }, now: number): void {
+    const { event, key, origin } = of;
+    const project = this.#projects.stateOf(key.project_id, tx);
+    const metadata = { origin: presentOrigin(origin) };
+    recordAudit(tx, actor, { event, target: `api_key:${key.id}`, project, metadata }, now);
+  }
+
+  /** The active global rules, newest first. */
+  listGlobal(): GlobalOriginRecord[] {
+    return store.listGlobalOrigins(this.#database.read).map(presentGlobalOrigin);
+  }
+
+  /** Adds a rule that every restricted key accepts. Throws AppError `invalid`, or `conflict` ORIGIN_ALREADY_EXISTS. */
+  addGlobal(actor: Actor, input: NewGlobalOriginInput): Promise<GlobalOriginRecord> {
+    const values = canonicalValues(input);
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      if (store.findGlobalOriginByValue(tx, values.type, values.value))
+        throw alreadyExists('The global list');
+      const row = store.insertGlobalOrigin(tx, { ...values, note: input.note ?? null, created_at: now });
+      const origin = presentGlobalOrigin(row);
+      const target = `global_origin:${row.id}`;
+      recordAudit(
+        tx,
+        actor,
+        { event: 'global_origin.added', target, project: null, metadata: { origin } },
+        now,
+      );
+      return origin;
+    });
+  }
+
+  /** Removes a global rule. Throws AppError `not_found`. */
+  removeGlobal(actor: Actor, id: number): Promise<GlobalOriginRecord> {
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const row = store.deleteGlobalOrigin(tx, id);
+      if (!row)
+        throw new AppError('not_found', 'Global origin not found. Numeric ids are in: satchel origin list');
+      const origin = presentGlobalOrigin(row);
+      const target = `global_origin:${row.id}`;
+      recordAudit(
+        tx,
+        actor,
+        { event: 'global_origin.removed', target, project: null, metadata: { origin } },
+        now,
+      );
+      return origin;
+    });
+  }
+
+  /** Which of these the global rules cover, in the same order. */
+  check(candidates: readonly OriginCandidate[]): OriginVerdict[] {
+    const rules = store.listGlobalOrigins(this.#database.read);
+    return candidates.map((candidate) => checkCandidate(candidate, rules));
+  }
+}
+
+interface OriginInput {
+  type: OriginType;
+  value: string;
+  sha256_fingerprints?: string[] | null;
+  sha1_fingerprints?: string[] | null;
+}
+
+/** Throws AppError `invalid` with what is wrong by field. */
+function canonicalValues(input: OriginInput): store.OriginValues {
+  const errors: FieldErrors = {};
+  const value = canonicalizeOrigin(input.type, input.value);
+  if (!value.ok) errors.value = [value.message];
+  const lists = {
+    sha256_fingerprints: canonicalFingerprints('sha256', input.sha256_fingerprints ?? [], errors),
+    sha1_fingerprints: canonicalFingerprints('sha1', input.sha1_fingerprints ?? [], errors),
+  };
+  if (input.type !== 'android') {
+    for (const [field, list] of Object.entries(lists)) {
+      if (list.length > 0) errors[field] = ['only an android origin pins certificates'];
+    }
+  }
+  if (!value.ok || Object.keys(errors).length > 0) throw invalid(errors);
+  return { type: input.type, value: value.value, ...lists };
+}
+
+function canonicalFingerprints(
+  kind: 'sha256' | 'sha1',
+  given: readonly string[],
+  errors: FieldErrors,
+): string[] {
+  const found = new Set<string>();
+  given.forEach((text, index) => {
+    const fingerprint = canonicalizeFingerprint(kind, text);
+    if (fingerprint.ok) found.add(fingerprint.value);
+    else errors[`${kind}_fingerprints.${index}`] = [fingerprint.message];
+  });
+  return [...found];
+}
+
+function alreadyExists(what: string): Error {
+  return conflict(`${what} already has this origin; change that one instead.`, {
+    code: 'ORIGIN_ALREADY_EXISTS',
+  });
+}
+
+function presentOrigin(origin: OriginRow): OriginRecord {
+  const { id, type, value, sha256_fingerprints, sha1_fingerprints } = origin;
+  return { id, type, value, ...(type === 'android' ? { sha256_fingerprints, sha1_fingerprints } : {}) };
+}
+
+function presentGlobalOrigin(origin: GlobalOriginRow): GlobalOriginRecord {
+  const { id, type, value, sha256_fingerprints, sha1_fingerprints, note, created_at } = origin;
+  return { id, type, value, sha256_fingerprints, sha1_fingerprints, note, created_at: toIso(created_at) };
+}

@@ -1,0 +1,55 @@
+/** Running another program in our place: its own environment, our terminal, our signals, its exit status. */
+import { constants } from 'node:os';
+import { processEnvironment } from '../../config.ts';
+import { AppError } from '../../errors.ts';
+
+/** What opens Satchel itself is no business of the programs it runs. */
+const OWN_SECRETS: readonly string[] = ['SATCHEL_MASTER_KEY', 'SATCHEL_PASSPHRASE'];
+
+/** Signals that are sent to us but meant for the program. */
+const FORWARDED = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+/** A terminal sends these to the program as well: handed on, it would see each twice. */
+const OF_THE_TERMINAL: readonly string[] = ['SIGINT', 'SIGQUIT'];
+
+/** Shells report a program that a signal ended with 128 and the signal's number. */
+const SIGNAL_EXIT_BASE = 128;
+
+/**
+ * Runs a command with these variables over our own environment, and resolves with its exit status once it has ended.
+ * Throws AppError `invalid` when it cannot be started.
+ */
+export async function runCommand(
+  command: readonly string[],
+  variables: Readonly<Record<string, string>>,
+  umask: number | undefined,
+): Promise<number> {
+  const inherited = Object.entries(processEnvironment()).filter(([name]) => !OWN_SECRETS.includes(name));
+  if (umask !== undefined) process.umask(umask);
+  let child: Bun.Subprocess | null = null;
+  const early: (typeof FORWARDED)[number][] = [];
+  const forward = (signal: (typeof FORWARDED)[number]): void => {
+    if (process.stdin.isTTY && OF_THE_TERMINAL.includes(signal)) return;
+    if (child) child.kill(signal);
+    else early.push(signal);
+  };
+  // Before the program starts: a signal that comes as soon as it runs would end us alone and leave it behind.
+  for (const signal of FORWARDED) process.on(signal, forward);
+  try {
+    child = start(command, { ...Object.fromEntries(inherited), ...variables });
+    for (const signal of early) child.kill(signal);
+    await child.exited;
+  } finally {
+    for (const signal of FORWARDED) process.off(signal, forward);
+  }
+  const signal = child.signalCode;
+  if (signal === null) return child.exitCode ?? SIGNAL_EXIT_BASE;
+  return SIGNAL_EXIT_BASE + (typeof signal === 'number' ? signal : constants.signals[signal]);
+}
+
+function start(command: readonly string[], env: Record<string, string | undefined>): Bun.Subprocess {
+  try {
+    return Bun.spawn([...command], { env, stdin: 'inherit', stdout: 'inherit', stderr: 'inherit' });
+  } catch (error) {
+    throw new AppError('invalid', `The command could not be started: ${command[0] ?? ''}`, { cause: error });
+  }
+}

@@ -1,0 +1,361 @@
+/** The database: opening it with the right settings, reading, and `write()`, the only way to change rows. */
+import { SQLiteError, Database as Sqlite, type Statement } from 'bun:sqlite';
+import { chmodSync } from 'node:fs';
+import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
+import { AppError } from '../../errors.ts';
+import { BUSY_TIMEOUT_MS, DISK_RETRY_AFTER_S, WRITE_SLICE_MS } from '../../limits.ts';
+import { monotonicMs } from '../host/clock.ts';
+import { WalSync, type WalSyncOptions } from './log-flush.ts';
+
+/** A connection to query: in a `write()` it sees that transaction, `Database.read` sees what is committed. */
+export type Tx = BunSQLiteDatabase<Record<string, never>> & { $client: Sqlite };
+
+/** What the type of `write()` asks for when a change is asynchronous: an await would commit half of it. */
+type AsynchronousChange = 'a change must be synchronous';
+
+export interface Database {
+  /**
+   * Committed state, the latest of which may still be on its way to disk (`settled`); refuses changes. All that is read in
+   * one turn of the event loop is read from one snapshot, which this connection's own commits end: taking and releasing
+   * SQLite's locks costs more than most reads.
+   */
+  readonly read: Tx;
+  /**
+   * Runs `change` in a savepoint of the next shared transaction and resolves once the commit that carries it is on
+   * disk. Changes that arrive in the same turn of the event loop share one transaction and one fsync. A change that
+   * throws is undone alone and rejects alone. Throws AppError `unavailable` when the disk is full or fails; then
+   * nothing of it is kept.
+   */
+  write<T>(
+    change: (tx: Tx) => T,
+    ...refusal: [T] extends [never] ? [] : T extends PromiseLike<unknown> ? [AsynchronousChange] : []
+  ): Promise<T>;
+  /** Null when all that `read` shows is on disk, else what resolves once it is. */
+  settled(): Promise<void> | null;
+  /** Of what `read` shows: another number whenever this process or another has committed anything. */
+  dataVersion(): number;
+  /** Whether this connection has committed anything; a command then wakes the server. */
+  hasWritten(): boolean;
+  /** Commits what is queued, then closes. */
+  close(): Promise<void>;
+}
+
+interface QueuedChange {
+  run(tx: Tx): unknown;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** Opens one connection with the settings all of Satchel relies on, and makes sure they took. */
+function openConnection(path: string, options: { create: boolean; query_only: boolean }): Sqlite {
+  const sqlite = new Sqlite(path, { readwrite: true, create: options.create, strict: true });
+  sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  sqlite.run('PRAGMA journal_mode = WAL');
+  sqlite.run('PRAGMA synchronous = FULL');
+  sqlite.run('PRAGMA foreign_keys = ON');
+  sqlite.run('PRAGMA temp_store = MEMORY');
+  // A WAL that one burst made large is cut back at the next checkpoint instead of keeping the disk space.
+  sqlite.run(`PRAGMA journal_size_limit = ${64 * 1024 * 1024}`);
+  if (options.query_only) sqlite.run('PRAGMA query_only = ON');
+  const pragma = (name: string): unknown => sqlite.query(`PRAGMA ${name}`).values()[0]?.[0];
+  if (pragma('journal_mode') !== 'wal' || pragma('synchronous') !== 2 || pragma('foreign_keys') !== 1) {
+    sqlite.close();
+    throw new AppError('internal', `The database at ${path} does not accept WAL, FULL and foreign keys.`);
+  }
+  return sqlite;
+}
+
+const DISK_FAILURES = ['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_CANTOPEN', 'SQLITE_READONLY'];
+
+/** SQLite's own error, also where drizzle wrapped it; null for any other. */
+export function sqliteErrorOf(error: unknown): SQLiteError | null {
+  if (error instanceof SQLiteError) return error;
+  return error instanceof Error && error.cause !== undefined ? sqliteErrorOf(error.cause) : null;
+}
+
+/** Whether a change failed because it would have broken a UNIQUE constraint. */
+export function isUniqueViolation(error: unknown): boolean {
+  return sqliteErrorOf(error)?.code === 'SQLITE_CONSTRAINT_UNIQUE';
+}
+
+function isDiskFailure(error: unknown): boolean {
+  const code = sqliteErrorOf(error)?.code ?? '';
+  return DISK_FAILURES.some((failure) => code.startsWith(failure));
+}
+
+/** What SQLite's own failures mean to a caller, of a read too; anything else is passed on as it is. */
+export function explainFailure(error: unknown): unknown {
+  if (isDiskFailure(error)) {
+    return new AppError(
+      'unavailable',
+      'The disk of the server is full or failing: nothing was stored. Try again later.',
+      {
+        retry_after_s: DISK_RETRY_AFTER_S,
+        cause: error,
+      },
+    );
+  }
+  if (sqliteErrorOf(error)?.code?.startsWith('SQLITE_BUSY')) {
+    return new AppError('unavailable', 'The database is busy. Try again in a moment.', {
+      retry_after_s: 1,
+      cause: error,
+    });
+  }
+  return error;
+}
+
+/** Whether a write was refused for what may pass: the disk is full or failing, or another process keeps the database busy. */
+export function mayPass(error: unknown): boolean {
+  return error instanceof AppError && error.kind === 'unavailable';
+}
+
+/** For a server's database, which must not keep requests waiting for the disk. */
+export interface WalThreadOptions extends WalSyncOptions {
+  /**
+   * The disk failed to keep what was committed. Readers have seen it, and nothing can take it back: end the process, and
+   * the next one goes by what it finds.
+   */
+  onLost(error: unknown): void;
+}
+
+/**
+ * Opens (and with `create` makes) the database file with mode 0600. Migrations are the caller's next step. Without
+ * `wal_thread` every commit waits for the disk where it is made.
+ */
+export function openDatabase(
+  path: string,
+  options: { create: boolean; wal_thread?: WalThreadOptions | undefined },
+): Database {
+  const writer = openConnection(path, { create: options.create, query_only: false });
+  chmodSync(path, 0o600);
+  const reader = openConnection(path, { create: false, query_only: true });
+  return new GroupCommitDatabase(path, { writer, reader }, options.wal_thread);
+}
+
+class GroupCommitDatabase implements Database {
+  readonly #read: Tx;
+  readonly #tx: Tx;
+  readonly #writer: Sqlite;
+  readonly #reader: Sqlite;
+  /** Prepared once: run thousands of times a second, their parsing would show. */
+  readonly #steps: Record<'begin' | 'commit' | 'save' | 'release' | 'undo', Statement>;
+  readonly #snapshot: Record<'begin' | 'end', Statement>;
+  #has_snapshot = false;
+  #is_end_planned = false;
+  /** Of the snapshot; null until it is asked for. */
+  #data_version: number | null = null;
+  #queue: QueuedChange[] = [];
+  #is_scheduled = false;
+  #is_closed = false;
+  #is_lost = false;
+  #has_written = false;
+  readonly #wal_sync: WalSync | null;
+  readonly #onLost: (error: unknown) => void;
+  /** The last commit is on its way to disk, and the next one waits for it. */
+  #syncing: Promise<void> | null = null;
+
+  constructor(path: string, connections: { writer: Sqlite; reader: Sqlite }, wal_thread?: WalThreadOptions) {
+    const { writer, reader } = connections;
+    this.#writer = writer;
+    this.#reader = reader;
+    this.#wal_sync = wal_thread ? new WalSync(path, writer, wal_thread) : null;
+    this.#onLost = wal_thread?.onLost ?? (() => {});
+    this.#tx = drizzle({ client: writer });
+    this.#steps = {
+      begin: writer.query('BEGIN IMMEDIATE'),
+      commit: writer.query('COMMIT'),
+      save: writer.query('SAVEPOINT change'),
+      release: writer.query('RELEASE change'),
+      undo: writer.query('ROLLBACK TO change'),
+    };
+    this.#snapshot = { begin: reader.query('BEGIN'), end: reader.query('COMMIT') };
+    this.#read = drizzle({ client: reader });
+  }
+
+  get read(): Tx {
+    if (!this.#has_snapshot && !this.#is_closed) {
+      this.#snapshot.begin.run();
+      this.#has_snapshot = true;
+      if (!this.#is_end_planned) {
+        this.#is_end_planned = true;
+        setImmediate(() => {
+          this.#is_end_planned = false;
+          this.#endSnapshot();
+        });
+      }
+    }
+    return this.#read;
+  }
+
+  #endSnapshot(): void {
+    if (!this.#has_snapshot) return;
+    this.#has_snapshot = false;
+    this.#data_version = null;
+    try {
+      this.#snapshot.end.run();
+    } catch {
+      // After a read that met a bad disk the end fails too, or SQLite has ended the snapshot already. Who read was told:
+      // the changes that wait for the snapshot's end must not suffer.
+      if (this.#reader.inTransaction) this.#reader.run('ROLLBACK');
+    }
+  }
+
+  write<T>(change: (tx: Tx) => T, ..._refusal: unknown[]): Promise<T> {
+    if (this.#is_closed || this.#is_lost)
+      return Promise.reject(new AppError('unavailable', 'The server is stopping.', { retry_after_s: 5 }));
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    let value: { is: T } | undefined;
+    this.#queue.push({
+      run: (tx) => {
+        value = { is: change(tx) };
+        return value.is;
+      },
+      resolve: () => (value ? resolve(value.is) : reject(new Error('a change resolved before it ran'))),
+      reject,
+    });
+    this.#scheduleFlush();
+    return promise;
+  }
+
+  dataVersion(): number {
+    if (this.#data_version === null) {
+      // The reading connection: to that one, commits of the writing one are another's.
+      const value = this.read.$client.query('PRAGMA data_version').values()[0]?.[0];
+      this.#data_version = typeof value === 'number' ? value : 0;
+    }
+    return this.#data_version;
+  }
+
+  settled(): Promise<void> | null {
+    return this.#syncing;
+  }
+
+  hasWritten(): boolean {
+    return this.#has_written;
+  }
+
+  async close(): Promise<void> {
+    this.#is_closed = true;
+    if (this.#syncing) await this.#syncing;
+    if (this.#wal_sync) await this.#wal_sync.close();
+    while (this.#queue.length > 0) this.#flush();
+    this.#endSnapshot();
+    this.#reader.close();
+    this.#writer.close();
+  }
+
+  /** While a commit is on its way to disk, what comes gathers for the next one. */
+  #scheduleFlush(): void {
+    if (this.#is_scheduled || this.#syncing) return;
+    this.#is_scheduled = true;
+    setImmediate(() => this.#flush());
+  }
+
+  /**
+   * One transaction for what is queued, up to a slice of time: the rest goes into the next, once requests that came
+   * meanwhile had their turn. Nobody is told of success before the commit is on disk.
+   */
+  #flush(): void {
+    this.#is_scheduled = false;
+    const waiting = this.#queue;
+    if (waiting.length === 0 || this.#syncing) return;
+    this.#queue = [];
+    const group: QueuedChange[] = [];
+    const done: QueuedChange[] = [];
+    const refused: { change: QueuedChange; error: unknown }[] = [];
+    // A snapshot would keep the commit from moving the log into the database file.
+    this.#endSnapshot();
+    let commit_ms = 0;
+    try {
+      this.#steps.begin.run();
+      const ends_ms = monotonicMs() + WRITE_SLICE_MS;
+      for (const change of waiting) {
+        if (group.length > 0 && monotonicMs() >= ends_ms) break;
+        group.push(change);
+        const error = this.#runInSavepoint(change);
+        if (error === null) done.push(change);
+        else refused.push({ change, error: error.reason });
+      }
+      const commit_from_ms = monotonicMs();
+      this.#steps.commit.run();
+      commit_ms = monotonicMs() - commit_from_ms;
+      this.#has_written = true;
+      // What a change read outside its transaction is from before the commit.
+      this.#endSnapshot();
+    } catch (error) {
+      if (this.#writer.inTransaction) this.#writer.run('ROLLBACK');
+      const reason = explainFailure(error);
+      for (const change of waiting) change.reject(reason);
+      return;
+    }
+    const settle = (): void => {
+      for (const { change, error } of refused) change.reject(explainFailure(error));
+      for (const change of done) change.resolve(undefined);
+    };
+    const on_its_way = this.#wal_sync?.afterCommit(commit_ms) ?? null;
+    if (on_its_way) this.#syncing = this.#settleOnDisk(on_its_way, group, settle);
+    this.#queue = [...waiting.slice(group.length), ...this.#queue];
+    if (!on_its_way) settle();
+    if (this.#queue.length > 0) this.#scheduleFlush();
+  }
+
+  /** Tells the callers of a commit once it is on disk. Never rejects. */
+  async #settleOnDisk(
+    on_its_way: Promise<void>,
+    group: readonly QueuedChange[],
+    settle: () => void,
+  ): Promise<void> {
+    try {
+      await on_its_way;
+      settle();
+    } catch (error) {
+      this.#is_lost = true;
+      const reason = new AppError(
+        'unavailable',
+        'The disk of the server is failing: whether this was stored is unknown. Look before you try again.',
+        { retry_after_s: DISK_RETRY_AFTER_S, cause: error },
+      );
+      for (const change of [...group, ...this.#queue.splice(0)]) change.reject(reason);
+      this.#onLost(error);
+    } finally {
+      this.#syncing = null;
+      if (this.#queue.length > 0) this.#scheduleFlush();
+    }
+  }
+
+  /** Null when the change stands, else why it was undone. Throws when SQLite gave up the whole transaction. */
+  #runInSavepoint(change: QueuedChange): { reason: unknown } | null {
+    this.#steps.save.run();
+    try {
+      const value = change.run(this.#tx);
+      if (value instanceof Promise) {
+        value.catch(() => {});
+        throw new Error('write() got an asynchronous change');
+      }
+      this.#steps.release.run();
+      return null;
+    } catch (error) {
+      if (!this.#writer.inTransaction || isDiskFailure(error)) throw error;
+      this.#steps.undo.run();
+      this.#steps.release.run();
+      return { reason: error };
+    }
+  }
+}
+
+/**
+ * A prepared statement for each connection, built at first use: the way of the hot paths, which would else spend more
+ * time on building SQL than SQLite on running it. In one that sorts, joins or has `LIMIT ?`, SQLite takes `= ?` for a
+ * reason to plan it anew for each value, which costs ten times its run: there, `+?` hides the value from the planner.
+ */
+export function statement<T>(build: (tx: Tx) => T): (tx: Tx) => T {
+  const built = new WeakMap<Tx, T>();
+  return (tx) => {
+    let prepared = built.get(tx);
+    if (prepared === undefined) {
+      prepared = build(tx);
+      built.set(tx, prepared);
+    }
+    return prepared;
+  };
+}

@@ -1,0 +1,124 @@
+/** Embedded, numbered migrations: applied in order, each in one transaction with its name and checksum. */
+import { Database as Sqlite } from 'bun:sqlite';
+import { AppError } from '../../errors.ts';
+import { BUSY_TIMEOUT_MS } from '../../limits.ts';
+import platform from './migrations/0001_platform.sql' with { type: 'text' };
+import keys_and_tokens from './migrations/0002_keys_and_tokens.sql' with { type: 'text' };
+import objects from './migrations/0003_objects.sql' with { type: 'text' };
+import mail from './migrations/0004_mail.sql' with { type: 'text' };
+import vault_and_providers from './migrations/0005_vault_and_providers.sql' with { type: 'text' };
+import recipients from './migrations/0006_recipients.sql' with { type: 'text' };
+
+export interface Migration {
+  version: number;
+  name: string;
+  sql: string;
+}
+
+/** In order. A released migration never changes: a new one mends what an old one got wrong. */
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'platform', sql: platform },
+  { version: 2, name: 'keys_and_tokens', sql: keys_and_tokens },
+  { version: 3, name: 'objects', sql: objects },
+  { version: 4, name: 'mail', sql: mail },
+  { version: 5, name: 'vault_and_providers', sql: vault_and_providers },
+  { version: 6, name: 'recipients', sql: recipients },
+];
+
+const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
+  version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
+) STRICT`;
+
+export function checksumOf(migration: Migration): string {
+  return new Bun.CryptoHasher('sha256').update(migration.sql).digest('hex');
+}
+
+function connect(path: string, create: boolean): Sqlite {
+  const sqlite = new Sqlite(path, { readwrite: true, create, strict: true });
+  sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  return sqlite;
+}
+
+/**
+ * What is still to be applied, after making sure that what was applied is what this binary knows.
+ * Throws AppError `conflict` for a database of a newer binary or an altered history.
+ */
+function pendingOf(sqlite: Sqlite, migrations: readonly Migration[]): Migration[] {
+  const has_history =
+    sqlite.query("SELECT 1 FROM sqlite_master WHERE name = 'schema_migrations'").values().length > 0;
+  const applied = has_history
+    ? sqlite.query('SELECT version, name, checksum FROM schema_migrations ORDER BY version').values()
+    : [];
+  const known = new Map(migrations.map((migration) => [migration.version, migration]));
+  for (const [version, name, checksum] of applied) {
+    const migration = typeof version === 'number' ? known.get(version) : undefined;
+    if (!migration) {
+      throw new AppError(
+        'conflict',
+        `The database was written by a newer Satchel: it has migration ${String(version)} (${String(name)}), which this ` +
+          'binary does not know. Start the newer binary again, or restore a backup made before the upgrade.',
+      );
+    }
+    if (checksumOf(migration) !== checksum) {
+      throw new AppError(
+        'conflict',
+        `Migration ${migration.version} (${migration.name}) of the database differs from this binary's. ` +
+          'The database belongs to another build of Satchel: start that one, or restore a backup.',
+      );
+    }
+  }
+  const done = new Set(applied.map(([version]) => version));
+  return migrations.filter((migration) => !done.has(migration.version));
+}
+
+/** The migrations that `migrate` would apply, changing nothing. Throws as `migrate` does. */
+export function listPendingMigrations(path: string, migrations = MIGRATIONS): Migration[] {
+  const sqlite = connect(path, false);
+  try {
+    return pendingOf(sqlite, migrations);
+  } finally {
+    sqlite.close();
+  }
+}
+
+/**
+ * Brings the database at `path` up to date, making it when `create` is set, and returns what was applied.
+ * Each migration commits with its record, so a crash in between is continued by the next start.
+ * Throws AppError `conflict` when the database is newer than the binary; then nothing is changed.
+ */
+export function migrate(
+  path: string,
+  options: { create: boolean; now_ms: number; migrations?: readonly Migration[] },
+): Migration[] {
+  const migrations = options.migrations ?? MIGRATIONS;
+  const sqlite = connect(path, options.create);
+  try {
+    const pending = pendingOf(sqlite, migrations);
+    if (pending.length === 0) return [];
+    sqlite.run('PRAGMA journal_mode = WAL');
+    sqlite.run('PRAGMA synchronous = FULL');
+    sqlite.run(HISTORY);
+    for (const migration of pending) applyMigration(sqlite, migration, options.now_ms);
+    return pending;
+  } finally {
+    sqlite.close();
+  }
+}
+
+function applyMigration(sqlite: Sqlite, migration: Migration, now_ms: number): void {
+  sqlite.run('BEGIN IMMEDIATE');
+  try {
+    // A second process may have applied it between our look and our lock.
+    const taken = sqlite.query('SELECT 1 FROM schema_migrations WHERE version = ?').values(migration.version);
+    if (taken.length === 0) {
+      sqlite.run(migration.sql);
+      sqlite
+        .query('INSERT INTO schema_migrations VALUES (?, ?, ?, ?)')
+        .run(migration.version, migration.name, checksumOf(migration), now_ms);
+    }
+    sqlite.run('COMMIT');
+  } catch (error) {
+    if (sqlite.inTransaction) sqlite.run('ROLLBACK');
+    throw error;
+  }
+}

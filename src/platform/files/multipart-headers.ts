@@ -1,0 +1,130 @@
+/** What the headers of a multipart body and of its parts say: boundary, part names, file names. */
+import { MAX_BOUNDARY_CHARS, MAX_FILENAME_BYTES } from '../../limits.ts';
+
+/** A header's own value in lower case, and its parameters by lower-case name; of a repeated one the first counts. */
+interface ParsedHeader {
+  value: string;
+  parameters: ReadonlyMap<string, { text: string; is_quoted: boolean }>;
+}
+
+/** What a part says of itself. */
+export interface PartHeaders {
+  name: string;
+  /** The file name as given, decoded; null where the part is a plain field. */
+  filename: string | null;
+  /** As written, with parameters; null where the part names none. */
+  content_type: string | null;
+  /** Content-Transfer-Encoding in lower case. */
+  transfer_encoding: string;
+}
+
+/** The boundary of a `multipart/form-data` content type; null where there is none or it is no valid one (RFC 2046 5.1.1). */
+export function boundaryOf(content_type: string): string | null {
+  const boundary = parseHeader(content_type).parameters.get('boundary')?.text ?? '';
+  const is_valid = new RegExp(`^[\\x20-\\x7e]{0,${MAX_BOUNDARY_CHARS - 1}}[\\x21-\\x7e]$`).test(boundary);
+  return is_valid ? boundary : null;
+}
+
+export function isMultipartForm(content_type: string): boolean {
+  return parseHeader(content_type).value === 'multipart/form-data';
+}
+
+/**
+ * Reads the headers of a part, given by lower-case name with one character a byte; null where they do not describe a
+ * form-data part with a name, which makes the body malformed.
+ */
+export function readPartHeaders(headers: object): PartHeaders | null {
+  const disposition = firstOf(headers, 'content-disposition');
+  if (disposition === null) return null;
+  const { value, parameters } = parseHeader(disposition);
+  const name = parameters.get('name');
+  if (value !== 'form-data' || !name) return null;
+  const extended = decodeExtended(parameters.get('filename*')?.text ?? '');
+  const plain = parameters.get('filename');
+  return {
+    name: decodeFormText(name),
+    filename: extended ?? (plain ? decodeFormText(plain) : null),
+    content_type: firstOf(headers, 'content-type')?.trim() || null,
+    transfer_encoding: (firstOf(headers, 'content-transfer-encoding') ?? '').trim().toLowerCase(),
+  };
+}
+
+/**
+ * A file name to store: the last part of a path of either kind, without control characters, at most
+ * `MAX_FILENAME_BYTES` of UTF-8, of which the extension is kept. What is left empty is `file`.
+ */
+export function cleanFilename(name: string): string {
+  const base = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1);
+  // Bidirectional overrides are as invisible as control characters, and make `gpj.exe` look like `exe.jpg`.
+  const visible = base.toWellFormed().replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '');
+  const clean = visible.trim();
+  if (clean === '' || clean === '.' || clean === '..') return 'file';
+  if (Buffer.byteLength(clean) <= MAX_FILENAME_BYTES) return clean;
+  // An extension longer than this is no extension but a name that has a dot in it.
+  const extension = /\.[^.\s]{1,16}$/u.exec(clean)?.[0] ?? '';
+  const stem = clean.slice(0, clean.length - extension.length);
+  return `${cutBytes(stem, MAX_FILENAME_BYTES - Buffer.byteLength(extension))}${extension}`;
+}
+
+/** The longest start of the text that has at most so many bytes and ends with a whole code point. */
+function cutBytes(text: string, max_bytes: number): string {
+  const bytes = Buffer.from(text);
+  let end = Math.min(max_bytes, bytes.length);
+  // 10xxxxxx is a continuation byte: a cut before one would split a code point.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}
+
+function firstOf(headers: object, name: string): string | null {
+  const values: unknown = Object.getOwnPropertyDescriptor(headers, name)?.value;
+  const first: unknown = Array.isArray(values) ? values[0] : undefined;
+  return typeof first === 'string' ? first : null;
+}
+
+function parseHeader(text: string): ParsedHeader {
+  const [value = ''] = /^[^;]*/.exec(text) ?? [];
+  const parameters = new Map<string, { text: string; is_quoted: boolean }>();
+  // A backslash escapes a quote only: browsers and old clients send Windows paths with single backslashes.
+  const parameter = /;\s*([^=;\s]+)\s*=\s*(?:"((?:\\"|[^"])*)"|([^;]*))/gy;
+  parameter.lastIndex = value.length;
+  for (let match = parameter.exec(text); match; match = parameter.exec(text)) {
+    const name = (match[1] ?? '').toLowerCase();
+    const quoted = match[2];
+    const found =
+      quoted === undefined
+        ? { text: (match[3] ?? '').trim(), is_quoted: false }
+        : { text: quoted.replaceAll('\\"', '"'), is_quoted: true };
+    if (!parameters.has(name)) parameters.set(name, found);
+    while (/\s/.test(text[parameter.lastIndex] ?? '')) parameter.lastIndex += 1;
+  }
+  return { value: value.trim().toLowerCase(), parameters };
+}
+
+/** The encoding that HTML defines for names in multipart/form-data: UTF-8, in which only these three are escaped. */
+function decodeFormText(parameter: { text: string; is_quoted: boolean }): string {
+  const text = decodeBytes(Buffer.from(parameter.text, 'latin1'));
+  if (!parameter.is_quoted) return text;
+  return text.replace(/%(22|0D|0A)/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}
+
+/** `UTF-8''na%C3%AFve.txt` (RFC 8187); null where it is not of that form. */
+function decodeExtended(text: string): string | null {
+  const match = /^(utf-8|iso-8859-1)'[^']*'((?:%[0-9a-f]{2}|[\x21-\x24\x26-\x7e])*)$/i.exec(text);
+  if (!match) return null;
+  const bytes = Buffer.from(
+    (match[2] ?? '').replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    ),
+    'latin1',
+  );
+  return match[1]?.toLowerCase() === 'utf-8' ? decodeBytes(bytes) : bytes.toString('latin1');
+}
+
+/** UTF-8, or Latin-1 where it is none: clients that predate UTF-8 forms send that. */
+function decodeBytes(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return Buffer.from(bytes).toString('latin1');
+  }
+}

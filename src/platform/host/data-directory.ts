@@ -1,0 +1,171 @@
+/**
+ * Opening a data directory: its modes, its master key, its migrations, its database, in an order in which a refusal
+ * leaves everything as it was.
+ */
+import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../../config.ts';
+import { AppError, messageOf } from '../../errors.ts';
+import { FINDING_EXAMPLES } from '../../limits.ts';
+import { type Database, openDatabase, sqliteErrorOf, type WalThreadOptions } from '../database/database.ts';
+import { listPendingMigrations, migrate } from '../database/migrate.ts';
+import { createKeyRing, type KeyRing } from '../secrets/key-ring.ts';
+import { masterKeySourceOf } from '../secrets/master-key-source.ts';
+import type { Clock } from './clock.ts';
+import { accountName } from './user-accounts.ts';
+
+export interface DataDirectory {
+  database: Database;
+  key_ring: KeyRing;
+  /** Names of the migrations that this opening applied. */
+  migrated: string[];
+  warnings: string[];
+  close(): Promise<void>;
+}
+
+const DIRECTORY_MODE = 0o700;
+
+export function databasePathOf(data_dir: string): string {
+  return join(data_dir, 'satchel.db');
+}
+
+/**
+ * Whether the directory holds a database. Throws AppError `invalid` where this user may not look: that there is none
+ * would be untrue, and lead astray.
+ */
+export function hasDatabase(data_dir: string): boolean {
+  try {
+    statSync(databasePathOf(data_dir));
+    return true;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+    const owner = ownerOf(data_dir);
+    throw new AppError(
+      'invalid',
+      `The data directory ${data_dir} can't be looked into: ${messageOf(error)}. ` +
+        `Run this as the user whose it is${owner === null ? '' : `: sudo -u ${owner} satchel ...`}`,
+      { cause: error },
+    );
+  }
+}
+
+/** Null where a folder above is closed as well, or the account has no name. */
+function ownerOf(data_dir: string): string | null {
+  try {
+    return accountName(statSync(data_dir).uid);
+  } catch {
+    return null;
+  }
+}
+
+/** The database of a directory. Throws AppError `not_found` when there is none. */
+export function requireDatabase(data_dir: string): string {
+  if (hasDatabase(data_dir)) return databasePathOf(data_dir);
+  throw new AppError(
+    'not_found',
+    `There is no database in ${data_dir}. Name the data directory with --data-dir or SATCHEL_DATA_DIR.`,
+  );
+}
+
+/**
+ * Opens the directory, making it and everything in it at the first start. `beforeOpening` runs once the directory is
+ * there and nothing else was touched: a server takes its lock then. Throws AppError when the master key does not fit, the
+ * database is newer than the binary, or the directory cannot be used; then nothing was changed.
+ */
+export async function openDataDirectory(
+  config: Config,
+  options: { clock: Clock; beforeOpening?: () => { release(): void }; wal_thread?: WalThreadOptions },
+): Promise<DataDirectory> {
+  makeDataDirectory(config.data_dir);
+  const is_new = !hasDatabase(config.data_dir);
+  const lock = options.beforeOpening?.();
+  try {
+    const path = databasePathOf(config.data_dir);
+    const { clock } = options;
+    const source = masterKeySourceOf(config);
+    if (!is_new && listPendingMigrations(path).length > 0) await checkMasterKey(path, { source, clock });
+    const applied = migrate(path, { create: true, now_ms: clock.now() });
+    const database = openDatabase(path, { create: false, wal_thread: options.wal_thread });
+    try {
+      const key_ring = await createKeyRing({ database, source, clock });
+      return {
+        database,
+        key_ring,
+        migrated: applied.map((migration) => migration.name),
+        warnings: [...key_ring.warnings],
+        async close() {
+          await database.close();
+          lock?.release();
+        },
+      };
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  } catch (error) {
+    lock?.release();
+    throw explainOpening(error, databasePathOf(config.data_dir));
+  }
+}
+
+/** What SQLite says names no file; a full disk is explained by whoever reports it. */
+function explainOpening(error: unknown, path: string): unknown {
+  const code = sqliteErrorOf(error)?.code ?? '';
+  if (!/^SQLITE_(NOTADB|CORRUPT|CANTOPEN|PERM|READONLY|AUTH)/.test(code)) return error;
+  return new AppError('invalid', `The database ${path} can't be used: ${messageOf(error)}.`, {
+    cause: error,
+  });
+}
+
+/** Before an upgrade: a master key that does not fit must be refused while the database is still the old one. */
+async function checkMasterKey(
+  path: string,
+  options: Omit<Parameters<typeof createKeyRing>[0], 'database'>,
+): Promise<void> {
+  const database = openDatabase(path, { create: false });
+  try {
+    await createKeyRing({ ...options, database });
+  } finally {
+    await database.close();
+  }
+}
+
+/**
+ * Makes the directory, its owner's alone. Throws AppError `invalid` when it can't be, and for one that holds other things
+ * and is open to others: whoever names /srv or a home directory by mistake must not lock everybody else out of it.
+ */
+export function makeDataDirectory(data_dir: string): void {
+  try {
+    mkdirSync(data_dir, { recursive: true, mode: DIRECTORY_MODE });
+    const stat = statSync(data_dir);
+    if (!stat.isDirectory()) throw new Error('it is not a directory');
+    if ((stat.mode & 0o077) === 0) return;
+    refuseForeign(data_dir);
+    chmodSync(data_dir, DIRECTORY_MODE);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError(
+      'invalid',
+      `The data directory ${data_dir} cannot be used: ${messageOf(error)}. Choose another with --data-dir or SATCHEL_DATA_DIR.`,
+    );
+  }
+}
+
+/** Folders that say nothing of whose directory it is. */
+const ANYBODYS_FOLDER = /^(objects|lost\+found|\..*)$/;
+
+function refuseForeign(data_dir: string): void {
+  if (hasDatabase(data_dir)) return;
+  const foreign = readdirSync(data_dir, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !ANYBODYS_FOLDER.test(entry.name))
+    .map((entry) => entry.name);
+  if (foreign.length === 0) return;
+  const some =
+    foreign.slice(0, FINDING_EXAMPLES).join(', ') + (foreign.length > FINDING_EXAMPLES ? ', ...' : '');
+  throw new AppError(
+    'invalid',
+    `${data_dir} holds folders of something else (${some}) and no data of Satchel. A data directory is its owner's alone, ` +
+      'so other users would be locked out of them. Name a folder of its own with --data-dir or SATCHEL_DATA_DIR.',
+  );
+}

@@ -1,0 +1,64 @@
+/**
+ * One server for each data directory. The lock is SQLite's own on a file of its own: the kernel releases it however the
+ * process ends, kill -9 included, and it needs no native code of ours.
+ */
+import { Database as Sqlite } from 'bun:sqlite';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { conflict } from '../../errors.ts';
+import { sqliteErrorOf } from '../database/database.ts';
+
+export interface DirectoryLock {
+  release(): void;
+}
+
+const LOCK_FILE = 'server.lock';
+const PID_FILE = 'server.pid';
+
+/** Takes the lock, or throws AppError `conflict` naming the process that holds it. */
+export function lockDirectory(data_dir: string, pid: number): DirectoryLock {
+  const lock = tryLock(join(data_dir, LOCK_FILE));
+  if (!lock) {
+    const holder = serverProcessOf(data_dir);
+    throw conflict(
+      `Another Satchel server${holder === null ? '' : ` (process ${holder})`} serves the data directory ${data_dir}. ` +
+        'Stop it first, or choose another directory with --data-dir.',
+    );
+  }
+  writeFileSync(join(data_dir, PID_FILE), `${pid}\n`, { mode: 0o600 });
+  return { release: () => lock.close() };
+}
+
+/** Whether a server serves the directory now. */
+export function isServed(data_dir: string): boolean {
+  const lock = tryLock(join(data_dir, LOCK_FILE));
+  lock?.close();
+  return lock === null;
+}
+
+/** The process id the last server left, or null. */
+export function serverProcessOf(data_dir: string): number | null {
+  try {
+    const pid = Number(readFileSync(join(data_dir, PID_FILE), 'utf8').trim());
+    return Number.isInteger(pid) && pid > 0 ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+function tryLock(path: string): Sqlite | null {
+  const sqlite = new Sqlite(path, { readwrite: true, create: true });
+  try {
+    chmodSync(path, 0o600);
+    sqlite.run('PRAGMA busy_timeout = 0');
+    // A file in rollback mode takes its lock on the file itself; nothing is ever written to it.
+    sqlite.run('PRAGMA journal_mode = MEMORY');
+    sqlite.run('PRAGMA locking_mode = EXCLUSIVE');
+    sqlite.run('BEGIN EXCLUSIVE');
+    return sqlite;
+  } catch (error) {
+    sqlite.close();
+    if (sqliteErrorOf(error)?.code?.startsWith('SQLITE_BUSY')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,59 @@
+/** How answers look: one function for each envelope family turns a value, a page or an error into a body. */
+import type { AppError } from '../../errors.ts';
+import { Page, pageMessage } from './pagination.ts';
+
+/**
+ * `core`: single resources flat. `wrapped`: `{success, data}` (jobs, email marketing). `management`: `{data}`.
+ * `status`: as it is. Lists and failures follow the plane.
+ */
+export type Family = 'core' | 'wrapped' | 'management' | 'status';
+
+/** The body of a success. */
+export function successBody(family: Family, value: unknown, url: URL): unknown {
+  if (value instanceof Page) {
+    const list = { message: pageMessage(value.meta, url), data: value.data, meta: value.meta };
+    return family === 'management'
+      ? { data: list.data, meta: list.meta, message: list.message }
+      : { success: true, ...list };
+  }
+  if (family === 'management') return { data: value };
+  if (family === 'wrapped') return { success: true, data: value };
+  return value;
+}
+
+/** Management codes of failures that name none of their own. */
+const MANAGEMENT_CODES = {
+  unauthenticated: 'INVALID_ACCESS_TOKEN',
+  forbidden: 'FORBIDDEN',
+  not_found: 'NOT_FOUND',
+  conflict: 'CONFLICT',
+  invalid: 'VALIDATION_FAILED',
+  rate_limited: 'RATE_LIMITED',
+  internal: 'INTERNAL',
+  upstream_failed: 'UPSTREAM_FAILED',
+  unavailable: 'UNAVAILABLE',
+} as const;
+
+/** The body of a failure. What an `internal` error says stays in the log. */
+export function failureBody(family: Family, error: AppError): unknown {
+  const message =
+    error.kind === 'internal'
+      ? 'Something went wrong on the server. The X-Request-Id names it in the log.'
+      : error.message;
+  if (family === 'management') {
+    const details =
+      error.errors || error.details
+        ? { ...error.details, ...(error.errors ? { errors: error.errors } : {}) }
+        : null;
+    return {
+      error: { code: error.code ?? MANAGEMENT_CODES[error.kind], message, ...(details ? { details } : {}) },
+    };
+  }
+  return {
+    success: false,
+    message,
+    ...(error.code ? { code: error.code } : {}),
+    ...(error.errors ? { errors: error.errors } : {}),
+    ...error.details,
+  };
+}

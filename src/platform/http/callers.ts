@@ -1,0 +1,95 @@
+/** Who calls, and what they may do. The credentials themselves are looked up by the keys and tokens capabilities. */
+import { AppError, forbidden } from '../../errors.ts';
+
+/** What an API key may do; the contract's names. */
+export type Permission = 'read' | 'write' | 'email' | 'email_template' | 'captcha' | 'email_marketing';
+
+/** What a management token may do beyond reading projects and keys. All are off by default. */
+export const CAPABILITIES = [
+  'can_manage_database',
+  'can_read_vault',
+  'can_reveal_vault',
+  'can_write_vault',
+  'can_read_database_tokens',
+  'can_read_ai_accounts',
+] as const;
+export type Capability = (typeof CAPABILITIES)[number];
+
+/** What of a request decides whether its API key is accepted. */
+export interface KeyCredentials {
+  api_key: string | null;
+  origin: string | null;
+  app_id: string | null;
+  android_package: string | null;
+  android_cert: string | null;
+}
+
+/** The bearer of an accepted API key. */
+export interface KeyCaller {
+  readonly key_id: number;
+  readonly key_name: string;
+  readonly project_id: number;
+  readonly project_public_id: string;
+  readonly is_test: boolean;
+  readonly is_restricted: boolean;
+  readonly permissions: ReadonlySet<Permission>;
+  readonly rate_limit_per_minute: number;
+  readonly email_daily_limit: number | null;
+  /** X-App-Id or X-Android-Package, where sent. */
+  readonly app_id: string | null;
+}
+
+/** The bearer of an accepted management token. */
+export interface TokenCaller {
+  readonly token_id: number;
+  readonly name: string;
+  readonly all_projects: boolean;
+  /** Numeric ids; empty and meaningless when all_projects. */
+  readonly project_ids: readonly number[];
+  readonly capabilities: ReadonlySet<Capability>;
+}
+
+/** Who is held responsible in the audit trail. */
+export interface Actor {
+  readonly kind: 'token' | 'shell' | 'system';
+  readonly id: string | null;
+  readonly name: string;
+  readonly ip: string | null;
+}
+
+/** Throws AppError `forbidden` naming the first permission that the key lacks. */
+export function requirePermissions(caller: KeyCaller, needed: readonly Permission[]): void {
+  for (const permission of needed) {
+    if (!caller.permissions.has(permission)) {
+      const name = permission === 'email_marketing' ? 'can_manage_email_marketing' : permission;
+      throw forbidden(`This API key lacks the permission '${name}'. An admin can give it on the key.`);
+    }
+  }
+}
+
+/** Throws AppError `forbidden` (TOKEN_PERMISSION_DENIED) naming the first capability that the token lacks. */
+export function requireCapabilities(caller: TokenCaller, needed: readonly Capability[]): void {
+  for (const capability of needed) {
+    if (!caller.capabilities.has(capability)) {
+      throw forbidden(`This access token lacks the capability ${capability}.`, {
+        code: 'TOKEN_PERMISSION_DENIED',
+        details: { required_scope: capability },
+      });
+    }
+  }
+}
+
+/** Whether a project is within the token's scope. */
+export function mayAccessProject(caller: TokenCaller, project_id: number): boolean {
+  return caller.all_projects || caller.project_ids.includes(project_id);
+}
+
+/** The 401 of the data plane; its wording does not tell a missing key from a wrong one beyond the obvious. */
+export function keyRefused(reason: 'missing' | 'invalid'): AppError {
+  return new AppError(
+    'unauthenticated',
+    reason === 'missing'
+      ? 'Send your API key in the X-API-Key header.'
+      : 'The API key is not valid, or no longer active.',
+  );
+}

@@ -1,0 +1,75 @@
+/** Which address a request comes from, when proxies stand in between: whose X-Forwarded-For is believed, and how far. */
+import { isIP, isIPv4 } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { AppError } from '../../errors.ts';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Network = readonly [Address, number];
+
+/** Reads the client's address from the socket's peer and the X-Forwarded-For header, each null when there is none. */
+export type ClientIpReader = (peer: string | null, forwarded_for: string | null) => string | null;
+
+/**
+ * A reader for one list of trusted proxies (addresses or CIDR networks, IPv4 and IPv6). It answers the right-most
+ * forwarded address that no trusted proxy has, and the peer itself unless that is trusted: everything further left
+ * could have been written by the client. An entry that is no address ends the walk at the proxy that passed it on;
+ * when all are trusted the left-most is the client. The answer is in normal form, IPv4-mapped IPv6 as IPv4, or null
+ * when the peer is unknown. Throws AppError `invalid` for an entry of the list that is no network.
+ */
+export function createClientIpReader(trusted: readonly string[]): ClientIpReader {
+  const networks = trusted.map(parseNetwork);
+  const isTrusted = (address: Address): boolean =>
+    networks.some(([network, bits]) => address.kind() === network.kind() && address.match(network, bits));
+
+  return (peer, forwarded_for) => {
+    // The common case needs no parsing, and every request asks.
+    if (networks.length === 0 && peer !== null && isIPv4(peer)) return peer;
+    let client = peer === null ? null : parseAddress(peer);
+    if (client === null) return null;
+    const hops = forwarded_for === null ? [] : forwarded_for.split(',');
+    while (isTrusted(client)) {
+      const hop = hops.pop();
+      const address: Address | null = hop === undefined ? null : parseHop(hop.trim());
+      if (address === null) break;
+      client = address;
+    }
+    return client.toString();
+  };
+}
+
+/** One request's client address; prefer `createClientIpReader` where the list stays the same. */
+export function clientIp(
+  peer: string | null,
+  forwarded_for: string | null,
+  trusted: readonly string[],
+): string | null {
+  return createClientIpReader(trusted)(peer, forwarded_for);
+}
+
+/** Some proxies write the port as well: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function parseHop(text: string): Address | null {
+  const match = /^\[([0-9a-f:.]+)\](?::\d{1,5})?$|^([0-9.]+):\d{1,5}$/i.exec(text);
+  return parseAddress(match?.[1] ?? match?.[2] ?? text);
+}
+
+function parseAddress(text: string): Address | null {
+  // ipaddr.js also takes `1`, `0x7f.1` and `010.0.0.1`; no proxy writes those.
+  if (isIP(text) === 0) return null;
+  // A zone names an interface of this machine and is no part of the address.
+  return ipaddr.process(text.replace(/%.*$/, ''));
+}
+
+function parseNetwork(text: string): Network {
+  const [ip = '', bits_text, ...rest] = text.split('/');
+  const address = isIP(ip) === 0 || rest.length > 0 ? null : ipaddr.parse(ip);
+  const width = isIPv4(ip) ? 32 : 128;
+  const bits = bits_text === undefined ? width : /^\d{1,3}$/.test(bits_text) ? Number(bits_text) : 129;
+  if (address === null || bits > width) {
+    throw new AppError('invalid', 'A trusted proxy must be an address or a network such as 10.0.0.0/8.');
+  }
+  // Clients are compared in IPv4 form, so a network inside ::ffff:0:0/96 must be too.
+  if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96) {
+    return [address.toIPv4Address(), bits - 96];
+  }
+  return [address, bits];
+}

@@ -1,0 +1,39 @@
+/** CORS of the data plane. Which page may use a key is decided by the key's origins, not here: no cookie is ever involved. */
+import { CORS_MAX_AGE_S } from '../../limits.ts';
+
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
+const REQUEST_HEADERS =
+  'Content-Type, X-API-Key, X-App-Id, X-Android-Package, X-Android-Cert, X-Request-Id, Idempotency-Key, Range, If-Match, ' +
+  'If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range';
+const RESPONSE_HEADERS =
+  'X-Request-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, ETag, Content-Disposition, Content-Range, ' +
+  'Accept-Ranges, Idempotent-Replayed';
+
+/** Whether a request only asks what a later one may do. */
+export function isPreflight(request: Request): boolean {
+  return (
+    request.method === 'OPTIONS' &&
+    request.headers.has('origin') &&
+    request.headers.has('access-control-request-method')
+  );
+}
+
+/** The answer to a preflight: given without a key, since browsers send none with it. */
+export function preflightResponse(request: Request): Response {
+  const headers = new Headers({
+    'Access-Control-Allow-Methods': METHODS,
+    'Access-Control-Allow-Headers': REQUEST_HEADERS,
+    'Access-Control-Max-Age': String(CORS_MAX_AGE_S),
+  });
+  setCorsHeaders(headers, request.headers.get('origin'));
+  headers.append('Vary', 'Access-Control-Request-Method, Access-Control-Request-Headers');
+  return new Response(null, { status: 204, headers });
+}
+
+/** Names the asking origin, on refusals too, so that a page can read why it was refused. */
+export function setCorsHeaders(headers: Headers, origin: string | null): void {
+  headers.append('Vary', 'Origin');
+  if (origin === null) return;
+  headers.set('Access-Control-Allow-Origin', origin);
+  headers.set('Access-Control-Expose-Headers', RESPONSE_HEADERS);
+}

@@ -1,0 +1,170 @@
+/** Idempotency-Key: the first 2xx answer to a request is kept with its key and given again to the same request. */
+import { and, eq, sql } from 'drizzle-orm';
+import { AppError, conflict, invalid } from '../../errors.ts';
+import {
+  DISK_RETRY_AFTER_S,
+  IDEMPOTENCY_RETENTION_MS,
+  MAX_IDEMPOTENCY_KEY_CHARS,
+  SWEEP_BATCH,
+} from '../../limits.ts';
+import { type Database, statement, type Tx } from '../database/database.ts';
+import { idempotentAnswers } from '../database/tables.ts';
+import type { Clock } from '../host/clock.ts';
+import { countCodePoints } from './schema.ts';
+
+/** A success that may be given again. */
+export interface KeptAnswer {
+  status: number;
+  value: unknown;
+}
+
+/** What an answer that is given once more says of itself. */
+export const REPLAYED_HEADERS = { 'Idempotent-Replayed': 'true' } as const;
+
+export interface IdempotentRequest {
+  api_key_id: number;
+  /** The header; null runs the request without any of this. */
+  key: string | null;
+}
+
+/** Keeps the answer within the transaction of the change it reports. */
+export type KeepAnswer = (tx: Tx, answer: KeptAnswer) => void;
+
+/** What a request may do with its key. */
+export interface ClaimedKey {
+  keep: KeepAnswer;
+  /** Has requests with the key refused until this is over, as the answer may still be kept then. */
+  hold(until: Promise<unknown>): void;
+}
+
+/** The Idempotency-Key of a request. Throws AppError `invalid` when it is empty or too long. */
+export function idempotencyKeyOf(headers: Headers): string | null {
+  const key = headers.get('idempotency-key');
+  if (key === null) return null;
+  const length = countCodePoints(key);
+  if (length === 0 || length > MAX_IDEMPOTENCY_KEY_CHARS) {
+    throw invalid({
+      'Idempotency-Key': [`must have 1 to ${MAX_IDEMPOTENCY_KEY_CHARS} characters (got ${length})`],
+    });
+  }
+  return key;
+}
+
+/** What makes two requests the same: method, path and body, as one hash. */
+export function hashRequest(method: string, path: string, ...body: (string | Uint8Array)[]): string {
+  const hasher = new Bun.CryptoHasher('sha256').update(`${method} ${path}`);
+  for (const part of body) hasher.update(`\n${part.length}:`).update(part);
+  return hasher.digest('hex');
+}
+
+export class Idempotency {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  /** Requests under way, by key: a second one waits for the first. One server serves a data directory, so memory will do. */
+  readonly #under_way = new Map<string, Promise<void>>();
+  /** Keys of requests that were answered before their end was recorded. */
+  readonly #held = new Set<string>();
+
+  constructor(database: Database, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  /**
+   * Runs `work` unless the same request was answered before. `work` learns whether it may go on from `claim`, which it
+   * calls once its body is known: a kept answer comes back, a different body under the same key throws AppError `conflict`.
+   * Requests with the same key run one after the other; one that is refused leaves nothing, and the next gets its turn.
+   * Throws AppError `unavailable` while the key is held.
+   */
+  async run<T>(
+    request: IdempotentRequest,
+    work: (claim: (request_hash: string) => ClaimedKey & { kept: KeptAnswer | null }) => Promise<T>,
+  ): Promise<T> {
+    const { api_key_id, key } = request;
+    if (key === null) return work(() => ({ kept: null, keep: () => {}, hold: () => {} }));
+    const slot = `${api_key_id} ${key}`;
+    for (let first = this.#under_way.get(slot); first !== undefined; first = this.#under_way.get(slot))
+      await first;
+    if (this.#held.has(slot)) {
+      const message = 'What became of the first request with this Idempotency-Key is yet to be recorded.';
+      throw new AppError('unavailable', message, { retry_after_s: DISK_RETRY_AFTER_S });
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#under_way.set(slot, promise);
+    try {
+      return await work((request_hash) => ({
+        ...this.#claim({ api_key_id, key, request_hash }),
+        hold: (until) => this.#hold(slot, until),
+      }));
+    } finally {
+      this.#under_way.delete(slot);
+      resolve();
+    }
+  }
+
+  #hold(slot: string, until: Promise<unknown>): void {
+    this.#held.add(slot);
+    const release = (): boolean => this.#held.delete(slot);
+    void until.then(release, release);
+  }
+
+  #claim(request: { api_key_id: number; key: string; request_hash: string }): {
+    kept: KeptAnswer | null;
+    keep: KeepAnswer;
+  } {
+    const now = this.#clock.now();
+    const row = this.#database.read
+      .select()
+      .from(idempotentAnswers)
+      .where(
+        and(
+          eq(idempotentAnswers.api_key_id, request.api_key_id),
+          eq(idempotentAnswers.idempotency_key, request.key),
+        ),
+      )
+      .get();
+    // Kept by a clock that was ahead and has been set right, an answer must not stay for longer than the retention.
+    const is_valid = row !== undefined && Math.abs(now - row.created_at) < IDEMPOTENCY_RETENTION_MS;
+    if (is_valid && row.request_hash !== request.request_hash) {
+      throw conflict('This Idempotency-Key was used for another request. Use a new key for a new request.');
+    }
+    const keep: KeepAnswer = (tx, answer) => {
+      tx.insert(idempotentAnswers)
+        .values({
+          api_key_id: request.api_key_id,
+          idempotency_key: request.key,
+          request_hash: request.request_hash,
+          status: answer.status,
+          body: JSON.stringify(answer.value),
+          created_at: this.#clock.now(),
+        })
+        .onConflictDoUpdate({
+          target: [idempotentAnswers.api_key_id, idempotentAnswers.idempotency_key],
+          set: {
+            request_hash: sql`excluded.request_hash`,
+            status: sql`excluded.status`,
+            body: sql`excluded.body`,
+            created_at: sql`excluded.created_at`,
+          },
+        })
+        .run();
+    };
+    const kept = is_valid ? { status: row.status, value: JSON.parse(row.body) as unknown } : null;
+    return { kept, keep };
+  }
+
+  /** Forgets answers older than their retention. */
+  async sweep(): Promise<void> {
+    const now = this.#clock.now();
+    const [from, to] = [now - IDEMPOTENCY_RETENTION_MS, now + IDEMPOTENCY_RETENTION_MS];
+    const sweepSome = (tx: Tx): number => deleteOutside(tx).run(from, to, SWEEP_BATCH).changes;
+    while ((await this.#database.write(sweepSome)) === SWEEP_BATCH) {}
+  }
+}
+
+// Two looks at the index: a DELETE with both conditions would go through the whole table.
+const deleteOutside = statement((tx) =>
+  tx.$client.query<unknown, [number, number, number]>(`
+    DELETE FROM idempotent_answers WHERE (api_key_id, idempotency_key) IN (
+      SELECT api_key_id, idempotency_key FROM idempotent_answers WHERE created_at < ? OR created_at > ? LIMIT ?)`),
+);

@@ -1,0 +1,169 @@
+/** The listener: mounts the routes on Elysia, answers what no route takes, and stops in an orderly way. */
+import type { Server } from 'bun';
+import { Elysia } from 'elysia';
+import { AppError, messageOf } from '../../errors.ts';
+import { STOP_REQUESTS_DEADLINE_MS } from '../../limits.ts';
+import { monotonicMs } from '../host/clock.ts';
+import { newId } from '../host/ids.ts';
+import { type Family, failureBody } from './answers.ts';
+import { isPreflight, preflightResponse } from './cors.ts';
+import {
+  answer,
+  answerUnrouted,
+  type HttpDeps,
+  PLANE_PREFIX,
+  type Plane,
+  type RequestContext,
+  type Route,
+  requestIdOf,
+} from './routes.ts';
+
+type BunServer = Server<undefined>;
+
+export interface HttpServer {
+  /** Answers one request without a listener; tests call this. */
+  handle(request: Request): Promise<Response>;
+  /** Starts to listen; returns the port, which is chosen by the system for port 0. */
+  listen(): number;
+  /** Takes no new connection, lets requests in flight finish within the deadline, then closes what is left. */
+  stop(): Promise<void>;
+}
+
+/** Seconds a connection may idle between requests; bodies and downloads have deadlines of their own. */
+const IDLE_TIMEOUT_S = 60;
+/** Larger bodies never reach a handler: Bun would answer 413 with no body, so this stands far above every own limit. */
+const MAX_REQUEST_BODY_BYTES = 2 ** 50;
+
+export function createHttpServer(routes: readonly Route[], deps: HttpDeps): HttpServer {
+  let server: BunServer | null = null;
+  const originals = new WeakMap<Request, Request>();
+
+  const contextOf = (request: Request, params: Record<string, string>): RequestContext => {
+    const original = originals.get(request) ?? request;
+    const peer = server?.requestIP(original)?.address ?? null;
+    return {
+      request,
+      url: new URL(request.url),
+      params,
+      request_id: requestIdOf(request, deps.clock.now()),
+      ip: deps.clientIp(peer, request.headers.get('x-forwarded-for')),
+      user_agent: request.headers.get('user-agent'),
+      keepOpen: () => server?.timeout(original, 0),
+      closeWhenIdle: () => server?.timeout(original, IDLE_TIMEOUT_S),
+    };
+  };
+
+  const app = mountRoutes(routes, deps, contextOf);
+
+  const handle = async (received: Request): Promise<Response> => {
+    const request = withUsableUrl(received);
+    if (request !== received) originals.set(request, received);
+    if (isPreflight(request) && new URL(request.url).pathname.startsWith(`${PLANE_PREFIX.data}/`)) {
+      const response = preflightResponse(request);
+      response.headers.set('X-Request-Id', requestIdOf(request, deps.clock.now()));
+      return response;
+    }
+    return app.handle(request);
+  };
+
+  return {
+    handle,
+    listen() {
+      try {
+        server = Bun.serve({
+          hostname: deps.config.host,
+          // A second server on a taken port must fail at its start instead of sharing the port's requests.
+          reusePort: false,
+          port: deps.config.port,
+          idleTimeout: IDLE_TIMEOUT_S,
+          maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
+          development: false,
+          fetch: handle,
+          error: (error) => {
+            // A body that could not be opened, such as a file's; which request asked for it is not told here.
+            const request_id = newId(deps.clock.now());
+            const { message, stack } = error;
+            deps.logger.error('response failed', { request_id, error: message, stack });
+            return Response.json(failureBody('core', new AppError('internal', message)), {
+              status: 500,
+              headers: { 'X-Request-Id': request_id },
+            });
+          },
+        });
+      } catch (error) {
+        const { host, port } = deps.config;
+        throw new AppError(
+          'conflict',
+          `Cannot listen on ${host} port ${port}: ${messageOf(error)} Choose another with SATCHEL_HOST and SATCHEL_PORT, or --host and --port.`,
+        );
+      }
+      return server.port ?? deps.config.port;
+    },
+    async stop() {
+      const listening = server;
+      if (!listening) return;
+      // Not awaited: it resolves only when idle keep-alive connections are gone too, and those hold nothing.
+      void listening.stop(false);
+      const give_up_ms = monotonicMs() + STOP_REQUESTS_DEADLINE_MS;
+      while (listening.pendingRequests > 0 && monotonicMs() < give_up_ms) await Bun.sleep(10);
+      await Promise.race([listening.stop(true), Bun.sleep(500)]);
+    },
+  };
+}
+
+function mountRoutes(
+  routes: readonly Route[],
+  deps: HttpDeps,
+  contextOf: (request: Request, params: Record<string, string>) => RequestContext,
+): { handle(request: Request): Promise<Response> } {
+  const app = new Elysia({ normalize: false, precompile: false, handler: { standardHostname: false } });
+  for (const route of routes) {
+    const path = `${PLANE_PREFIX[route.plane]}${route.path}`;
+    const run = (context: { request: Request; params: Record<string, string> }): Promise<Response> =>
+      answer(route, contextOf(context.request, context.params), deps);
+    app.route(route.method, path, run, { config: {}, parse: 'none' });
+    if (route.method === 'GET') app.route('HEAD', path, run, { config: {}, parse: 'none' });
+  }
+  app.onError(({ request, error, code }) => {
+    const ctx = contextOf(request, {});
+    const plane = planeOf(ctx.url.pathname);
+    const family: Family = plane === 'management' ? 'management' : 'core';
+    const thrown =
+      code === 'NOT_FOUND'
+        ? unknownRoute(ctx)
+        : code === 'INTERNAL_SERVER_ERROR' || code === 'UNKNOWN'
+          ? error
+          : unreadable();
+    return answerUnrouted({ plane, family, thrown }, ctx, deps);
+  });
+  return app;
+}
+
+/**
+ * Without a Host (HTTP/1.0), or with one that is no host name, a request's URL is no URL, which everything after this
+ * needs. Nothing depends on the name a client used: links start with the public URL.
+ */
+function withUsableUrl(request: Request): Request {
+  if (URL.canParse(request.url)) return request;
+  const path = request.url.replace(/^[a-z]+:\/\/[^/?]*/i, '');
+  return new Request(`http://localhost${path.startsWith('/') ? path : '/'}`, request);
+}
+
+function planeOf(path: string): Plane {
+  if (path.startsWith(`${PLANE_PREFIX.management}/`)) return 'management';
+  return path.startsWith(`${PLANE_PREFIX.data}/`) ? 'data' : 'status';
+}
+
+/** A wrong method is an unknown route too: the contract has no 405. */
+function unknownRoute(ctx: RequestContext): AppError {
+  return new AppError(
+    'not_found',
+    `There is no ${ctx.request.method} endpoint at this path. See /docs for those that exist.`,
+  );
+}
+
+function unreadable(): AppError {
+  return new AppError('invalid', 'The request could not be read.', {
+    errors: { _: ['The request could not be read.'] },
+  });
+}

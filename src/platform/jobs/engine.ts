@@ -1,0 +1,421 @@
+/**
+ * The job engine: claims due jobs, runs their tasks, records how they ended. It sleeps until the next `run_at` and is
+ * woken by an enqueue, by a task that ended, and by another process that wrote; it never polls.
+ */
+import { messageOf } from '../../errors.ts';
+import { JOB_CLAIM_BATCH, JOB_GATHER_FROM, JOB_GATHER_MS, JOB_MAX_SLEEP_MS } from '../../limits.ts';
+import { type Database, mayPass, type Tx } from '../database/database.ts';
+import type { JobRow } from '../database/tables.ts';
+import { type Clock, monotonicMs } from '../host/clock.ts';
+import type { Logger } from '../host/logger.ts';
+import {
+  AT_ONCE,
+  finishJob,
+  insertJob,
+  type JobEnd,
+  laneOf,
+  listDueJobs,
+  listInterruptedJobs,
+  listPendingGroups,
+  type NewJob,
+  type PendingGroup,
+  postponeJob,
+  requeueInterruptedJob,
+  shiftRetries,
+  startJob,
+} from './store.ts';
+
+/**
+ * How one attempt ended. `apply` runs in the transaction that records it; `afterCommit` once that is on disk, for what
+ * is no row, such as files.
+ */
+export type TaskOutcome =
+  | (JobEnd & { apply?: (tx: Tx) => void; afterCommit?: () => void })
+  | {
+      status: 'retry';
+      error: string;
+      run_at: number;
+      apply?: (tx: Tx) => void;
+      /** The attempt was cut off by the stop of this process, so that it came to nothing. */
+      is_cut_off?: boolean;
+    };
+
+/** What `begin` decides within the claim: run with this, wait without an attempt being counted, or be over already. */
+export type Beginning<Started> =
+  | { go: true; started: Started }
+  | { go: false; wait_until_ms: number; reason: string }
+  | { go: false; end: JobEnd };
+
+/** The function that runs jobs of one type. */
+export interface Task<Started = unknown> {
+  type: string;
+  /** How many jobs of one lane may run at once. */
+  lane_concurrency: number;
+  /** Runs inside the claim's transaction, with the attempt just counted in `job.attempts`. */
+  begin(tx: Tx, job: JobRow, now_ms: number): Beginning<Started>;
+  /** Does the work. A throw counts as an unexpected failure and ends the job. */
+  run(job: JobRow, started: Started): Promise<TaskOutcome>;
+  /** Mends what an attempt cut off by a crash left behind; runs in the transaction that puts the job back. */
+  recover?(tx: Tx, job: JobRow, now_ms: number): void;
+  /** Records an unexpected failure of `run` in the capability's own rows. */
+  abandon?(tx: Tx, job: JobRow, error: string, now_ms: number): void;
+}
+
+export interface JobEngine {
+  /** Adds a job in the given transaction and wakes the engine once it has committed. Returns the job's id. */
+  enqueue(tx: Tx, job: NewJob): string;
+  /** Requeues what a crash interrupted, then starts claiming. */
+  start(): Promise<void>;
+  wake(): void;
+  /** Resolves when nothing is due and nothing runs; for tests and for commands that wait. */
+  whenIdle(): Promise<void>;
+  /** Claims nothing more and waits for running tasks, for at most `deadline_ms`. */
+  stop(deadline_ms: number): Promise<void>;
+}
+
+interface Claimed {
+  job: JobRow;
+  task: Task;
+  started: unknown;
+}
+
+export interface JobEngineOptions {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  tasks: readonly Task[];
+}
+
+export function createJobEngine(options: JobEngineOptions): JobEngine {
+  return new Engine(options);
+}
+
+class Engine implements JobEngine {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #tasks: ReadonlyMap<string, Task>;
+  readonly #running_by_lane = new Map<string, number>();
+  /** The project served last in each lane: the next claim starts after it. */
+  readonly #last_project = new Map<string, number>();
+  /** The lane served last, of each priority. */
+  readonly #last_lane = new Map<number, string>();
+  #running = 0;
+  #is_started = false;
+  #is_stopping = false;
+  #is_claiming = false;
+  #wake_again = false;
+  #has_wake_planned = false;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  /** When the next claim comes by itself. */
+  #planned_at = Number.POSITIVE_INFINITY;
+  /** What waits for the next beat; empty when none is planned. */
+  #on_beat: (() => void)[] = [];
+  #is_room_awaited = false;
+  #idle_waiters: (() => void)[] = [];
+  #clock_offset_ms = 0;
+
+  constructor(options: JobEngineOptions) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#tasks = new Map(options.tasks.map((task) => [task.type, task]));
+  }
+
+  enqueue(tx: Tx, job: NewJob): string {
+    const id = insertJob(tx, job, this.#clock.now());
+    if (!this.#isForeseen(job)) this.wake();
+    return id;
+  }
+
+  /** Whether a claim that could take the job follows anyhow: at its time, or when its full lane gets room. */
+  #isForeseen(job: NewJob): boolean {
+    if (this.#is_claiming) return false;
+    if ((job.run_at ?? AT_ONCE) >= this.#planned_at) return true;
+    const lane = laneOf(job);
+    return (this.#running_by_lane.get(lane) ?? 0) >= this.#laneLimit(lane);
+  }
+
+  async start(): Promise<void> {
+    this.#clock_offset_ms = this.#clock.now() - monotonicMs();
+    const now = this.#clock.now();
+    const count = await this.#database.write((tx) => {
+      const interrupted = listInterruptedJobs(tx);
+      for (const job of interrupted) {
+        requeueInterruptedJob(tx, job.id);
+        this.#tasks.get(job.type)?.recover?.(tx, job, now);
+      }
+      return interrupted.length;
+    });
+    if (count > 0) this.#logger.warn('jobs interrupted by the last stop run again', { count });
+    this.#is_started = true;
+    this.wake();
+  }
+
+  wake(): void {
+    if (!this.#is_started || this.#is_stopping || this.#has_wake_planned) return;
+    this.#has_wake_planned = true;
+    // One turn later the transaction that enqueued has committed, and several wakes have become one.
+    setTimeout(() => {
+      this.#has_wake_planned = false;
+      void this.#claim();
+    }, 0);
+  }
+
+  whenIdle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#idle_waiters.push(resolve);
+      this.wake();
+    });
+  }
+
+  async stop(deadline_ms: number): Promise<void> {
+    this.#is_stopping = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    const give_up_ms = monotonicMs() + deadline_ms;
+    while ((this.#running > 0 || this.#is_claiming) && monotonicMs() < give_up_ms) await Bun.sleep(5);
+  }
+
+  async #claim(): Promise<void> {
+    if (this.#is_claiming) {
+      this.#wake_again = true;
+      return;
+    }
+    if (this.#is_stopping) return;
+    this.#is_claiming = true;
+    try {
+      await this.#followClock();
+      const { claimed, next_run_at, has_more } = await this.#database.write((tx) => this.#claimDue(tx));
+      for (const entry of claimed) void this.#run(entry);
+      this.#plan(next_run_at);
+      if (has_more) this.#wake_again = true;
+      if (claimed.length === 0 && !has_more && this.#running === 0) this.#notifyIdle();
+    } catch (error) {
+      // A full disk, most likely: the jobs are safe where they are, and the next try may find room.
+      this.#logger.error('claiming jobs failed', { error: messageOf(error) });
+      this.#plan(this.#clock.now() + 1_000);
+    } finally {
+      this.#is_claiming = false;
+      if (this.#wake_again) {
+        this.#wake_again = false;
+        this.wake();
+      }
+    }
+  }
+
+  #claimDue(tx: Tx): { claimed: Claimed[]; next_run_at: number | null; has_more: boolean } {
+    const now = this.#clock.now();
+    const groups = listPendingGroups(tx);
+    const waiting = groups.filter((group) => group.first_run_at > now).map((group) => group.first_run_at);
+    const due = groups.filter((group) => group.first_run_at <= now);
+    // A copy: if this transaction fails, nothing was claimed and no lane is busier than before.
+    const busy = new Map(this.#running_by_lane);
+    const claimed: Claimed[] = [];
+    let has_more = false;
+    let left = JOB_CLAIM_BATCH;
+    for (const rivals of this.#byPriorityAndLane(due)) {
+      const jobs = this.#takeTurns(tx, rivals, { busy, left, now });
+      left -= jobs.length;
+      for (const job of jobs) {
+        const entry = this.#begin(tx, job, now);
+        if (entry) {
+          claimed.push(entry);
+          busy.set(job.lane, (busy.get(job.lane) ?? 0) + 1);
+        } else {
+          has_more = true;
+        }
+      }
+    }
+    if (left === 0) has_more = true;
+    return { claimed, next_run_at: waiting.length > 0 ? Math.min(...waiting) : null, has_more };
+  }
+
+  /** Due jobs of one priority and lane, as many as the lane and the claim have room for, dealt out to its projects in turn. */
+  #takeTurns(
+    tx: Tx,
+    rivals: PendingGroup[],
+    claim: { busy: ReadonlyMap<string, number>; left: number; now: number },
+  ): JobRow[] {
+    const { busy, left, now } = claim;
+    const lane = rivals[0]?.lane ?? '';
+    const room = Math.min(this.#laneLimit(lane) - (busy.get(lane) ?? 0), left);
+    if (room <= 0) return [];
+    const last = this.#last_project.get(lane) ?? 0;
+    const order = [
+      ...rivals.filter((group) => group.project_id > last),
+      ...rivals.filter((group) => group.project_id <= last),
+    ];
+    // Every group has a due job, so more groups than there is room for can't all have their turn now.
+    const hands = order.slice(0, room).map((group) => listDueJobs(tx, group, now, room));
+    const taken: JobRow[] = [];
+    for (let round = 0; taken.length < room; round += 1) {
+      const dealt = hands.flatMap((hand) => hand[round] ?? []);
+      if (dealt.length === 0) break;
+      taken.push(...dealt.slice(0, room - taken.length));
+    }
+    const served = taken.at(-1);
+    if (served) {
+      this.#last_project.set(lane, served.project_id);
+      this.#last_lane.set(served.priority, lane);
+    }
+    return taken;
+  }
+
+  /**
+   * Groups that compete for the same lane, most urgent first. Lanes of one priority take turns at being first, or one that
+   * fills every claim would leave none of it to the others.
+   */
+  #byPriorityAndLane(groups: readonly PendingGroup[]): PendingGroup[][] {
+    const ranks = new Map<string, PendingGroup[]>();
+    for (const group of groups) {
+      const rank = `${group.priority} ${group.lane}`;
+      const rivals = ranks.get(rank);
+      if (rivals) rivals.push(group);
+      else ranks.set(rank, [group]);
+    }
+    const priorityOf = ([group]: PendingGroup[]): number => group?.priority ?? 0;
+    const turnOf = (rivals: PendingGroup[]): number =>
+      Number((rivals[0]?.lane ?? '') <= (this.#last_lane.get(priorityOf(rivals)) ?? ''));
+    return [...ranks.values()].sort((a, b) => priorityOf(a) - priorityOf(b) || turnOf(a) - turnOf(b));
+  }
+
+  /** A lane is named by its job type, so the type's task tells how many run at once. */
+  #laneLimit(lane: string): number {
+    const [type = ''] = lane.split(':');
+    return this.#tasks.get(type)?.lane_concurrency ?? 1;
+  }
+
+  /** Starts one attempt in the claim's transaction; null when the job does not run now. */
+  #begin(tx: Tx, job: JobRow, now: number): Claimed | null {
+    const task = this.#tasks.get(job.type);
+    if (!task) {
+      finishJob(
+        tx,
+        job.id,
+        { status: 'failed', result: null, error: `This version of Satchel has no task '${job.type}'.` },
+        now,
+      );
+      return null;
+    }
+    startJob(tx, job.id, now);
+    const begun = { ...job, status: 'processing' as const, attempts: job.attempts + 1, started_at: now };
+    const beginning = task.begin(tx, begun, now);
+    if (beginning.go) return { job: begun, task, started: beginning.started };
+    if ('end' in beginning) finishJob(tx, job.id, beginning.end, now);
+    else
+      postponeJob(tx, job.id, {
+        run_at: beginning.wait_until_ms,
+        error: beginning.reason,
+        uncount_attempt: true,
+      });
+    return null;
+  }
+
+  #leaveLane(lane: string): void {
+    const left = (this.#running_by_lane.get(lane) ?? 1) - 1;
+    if (left > 0) this.#running_by_lane.set(lane, left);
+    else this.#running_by_lane.delete(lane);
+  }
+
+  async #run({ job, task, started }: Claimed): Promise<void> {
+    this.#running += 1;
+    this.#running_by_lane.set(job.lane, (this.#running_by_lane.get(job.lane) ?? 0) + 1);
+    try {
+      const outcome = await this.#attempt(job, task, started);
+      await this.#record(job, outcome);
+    } catch (error) {
+      // Nothing could be recorded; the next start finds the job processing and runs it again.
+      this.#logger.error('recording a job failed', { job_id: job.id, error: messageOf(error) });
+    } finally {
+      this.#running -= 1;
+      this.#leaveLane(job.lane);
+      this.#useRoom();
+    }
+  }
+
+  /**
+   * While much runs, ends and claims wait a few milliseconds for each other and share a transaction: a commit for each
+   * would keep the disk and this thread busier than the work does.
+   */
+  #atBeat(act: () => void): void {
+    if (this.#running < JOB_GATHER_FROM || this.#is_stopping) {
+      act();
+      return;
+    }
+    if (this.#on_beat.push(act) > 1) return;
+    setTimeout(() => {
+      for (const waiting of this.#on_beat.splice(0)) waiting();
+    }, JOB_GATHER_MS);
+  }
+
+  #useRoom(): void {
+    if (this.#running < JOB_GATHER_FROM) this.wake();
+    if (this.#running < JOB_GATHER_FROM || this.#is_room_awaited) return;
+    this.#is_room_awaited = true;
+    this.#atBeat(() => {
+      this.#is_room_awaited = false;
+      void this.#claim();
+    });
+  }
+
+  async #attempt(job: JobRow, task: Task, started: unknown): Promise<TaskOutcome> {
+    try {
+      return await task.run(job, started);
+    } catch (error) {
+      const reason = messageOf(error);
+      this.#logger.error('a task failed unexpectedly', { job_id: job.id, type: job.type, error: reason });
+      const apply = (tx: Tx): void => task.abandon?.(tx, job, reason, this.#clock.now());
+      return { status: 'failed', result: null, error: 'Something went wrong on the server.', apply };
+    }
+  }
+
+  /** Records an outcome, waiting out a full disk or a busy database: what was done to the outside world must not be done again. */
+  async #record(job: JobRow, outcome: TaskOutcome): Promise<void> {
+    // A stop cuts attempts off; they are put back at the next start, as after a crash, and cost nothing.
+    if (this.#is_stopping && outcome.status === 'retry' && outcome.is_cut_off) return;
+    await new Promise<void>((resolve) => this.#atBeat(resolve));
+    for (;;) {
+      try {
+        await this.#database.write((tx) => {
+          outcome.apply?.(tx);
+          if (outcome.status === 'retry')
+            postponeJob(tx, job.id, { run_at: outcome.run_at, error: outcome.error });
+          else finishJob(tx, job.id, outcome, this.#clock.now());
+        });
+        if (outcome.status !== 'retry') outcome.afterCommit?.();
+        return;
+      } catch (error) {
+        if (!mayPass(error) || this.#is_stopping) throw error;
+        await Bun.sleep(1_000);
+      }
+    }
+  }
+
+  #plan(next_run_at: number | null): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    if (this.#is_stopping) return;
+    const sleep_ms = Math.min(
+      Math.max((next_run_at ?? Number.POSITIVE_INFINITY) - this.#clock.now(), 1),
+      JOB_MAX_SLEEP_MS,
+    );
+    this.#planned_at = this.#clock.now() + sleep_ms;
+    this.#timer = setTimeout(() => void this.#claim(), sleep_ms);
+  }
+
+  /** A clock that was set back must not make retries wait for the time it was set back by. */
+  async #followClock(): Promise<void> {
+    const offset = this.#clock.now() - monotonicMs();
+    const set_back_ms = this.#clock_offset_ms - offset;
+    if (Math.abs(set_back_ms) < 2_000) return;
+    this.#logger.warn('the clock jumped', { by_ms: Math.round(-set_back_ms) });
+    if (set_back_ms > 0) await this.#database.write((tx) => shiftRetries(tx, Math.round(set_back_ms)));
+    // Only now: had that failed, the next claim would have to do it.
+    this.#clock_offset_ms = offset;
+  }
+
+  #notifyIdle(): void {
+    const waiters = this.#idle_waiters;
+    this.#idle_waiters = [];
+    for (const resolve of waiters) resolve();
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * What Satchel does by the clock: named entries with a cron expression in UTC, looked at each minute. An entry says
+ * what is done; how it makes sure that nothing is done twice is its own business, with its own rows.
+ */
+import { AppError, messageOf } from '../../errors.ts';
+import { type Clock, MINUTE_MS, monotonicMs } from '../host/clock.ts';
+import type { Logger } from '../host/logger.ts';
+import { type Cron, parseCron } from './cron.ts';
+
+export interface CronEntry {
+  /** Unique; what the log calls it. */
+  name: string;
+  /** Five fields or a preset, in UTC. */
+  expression: string;
+  /** Runs at the start too: for what a machine that is off at the usual hour would otherwise never do. */
+  at_start?: boolean;
+  run(): Promise<unknown>;
+}
+
+export interface Scheduler {
+  /** Runs what is to run at the start, then looks at the entries at the beginning of each minute. */
+  start(): void;
+  /** Runs the entries that fell due since the last look; resolves when they have ended. For tests. */
+  tick(): Promise<void>;
+  /** Begins nothing more and waits for running entries, for at most `deadline_ms`. */
+  stop(deadline_ms: number): Promise<void>;
+}
+
+export interface SchedulerOptions {
+  entries: readonly CronEntry[];
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Throws AppError `internal` for an entry whose expression is none, which is a mistake in the code. */
+export function createScheduler(options: SchedulerOptions): Scheduler {
+  return new MinuteScheduler(options);
+}
+
+class MinuteScheduler implements Scheduler {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #entries: readonly { entry: CronEntry; cron: Cron }[];
+  /** Names of the entries that run: none of them runs beside itself. */
+  readonly #running = new Set<string>();
+  /** Ticks up to here have been looked at. */
+  #looked_at: number;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #is_stopping = false;
+
+  constructor(options: SchedulerOptions) {
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#entries = options.entries.map((entry) => ({ entry, cron: cronOf(entry) }));
+    this.#looked_at = options.clock.now();
+  }
+
+  start(): void {
+    this.#looked_at = this.#clock.now();
+    for (const { entry } of this.#entries) if (entry.at_start === true) void this.#run(entry);
+    this.#sleep();
+  }
+
+  async tick(): Promise<void> {
+    const now = this.#clock.now();
+    // A clock that was set back must not make entries wait for the time it was set back by.
+    const since = Math.min(this.#looked_at, now);
+    this.#looked_at = now;
+    const due = this.#entries.filter(({ cron }) => (cron.next(since) ?? Number.POSITIVE_INFINITY) <= now);
+    await Promise.all(due.map(({ entry }) => this.#run(entry)));
+  }
+
+  async stop(deadline_ms: number): Promise<void> {
+    this.#is_stopping = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    const give_up_ms = monotonicMs() + deadline_ms;
+    while (this.#running.size > 0 && monotonicMs() < give_up_ms) await Bun.sleep(5);
+  }
+
+  #sleep(): void {
+    if (this.#is_stopping) return;
+    const sleep_ms = MINUTE_MS - (this.#clock.now() % MINUTE_MS);
+    this.#timer = setTimeout(() => {
+      void this.tick();
+      this.#sleep();
+    }, sleep_ms);
+  }
+
+  async #run(entry: CronEntry): Promise<void> {
+    if (this.#is_stopping) return;
+    if (this.#running.has(entry.name)) {
+      this.#logger.warn('a scheduled entry still runs and is not started again', { entry: entry.name });
+      return;
+    }
+    this.#running.add(entry.name);
+    try {
+      await entry.run();
+    } catch (error) {
+      this.#logger.error('a scheduled entry failed', { entry: entry.name, error: messageOf(error) });
+    } finally {
+      this.#running.delete(entry.name);
+    }
+  }
+}
+
+function cronOf(entry: CronEntry): Cron {
+  const parsed = parseCron(entry.expression, 'UTC');
+  if (!parsed.ok) throw new AppError('internal', `The entry ${entry.name} has no valid cron expression.`);
+  return parsed;
+}

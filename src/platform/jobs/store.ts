@@ -1,0 +1,195 @@
+/**
+ * The job queue's SQL. A job is a row, a task the function that runs it (`worker.ts`). States: pending, processing,
+ * completed, failed. Jobs compete within a lane; within one, urgent ones go first and projects take turns.
+ */
+import { and, eq, lt, sql } from 'drizzle-orm';
+import { statement, type Tx } from '../database/database.ts';
+import { type JobRow, jobs } from '../database/tables.ts';
+import { newId } from '../host/ids.ts';
+
+/** Lower runs first. */
+export const PRIORITY = { transactional: 0, scheduled: 10, marketing: 20, background: 30 } as const;
+
+/** `run_at` of a job that is due at once: no jump of the clock can hold it back. */
+export const AT_ONCE = 0;
+
+export interface NewJob {
+  project_id: number;
+  type: string;
+  priority: number;
+  /** What the job competes for with others of its type, such as a sending domain. */
+  resource?: string;
+  payload: Record<string, unknown>;
+  max_attempts: number;
+  /** Epoch milliseconds; at once unless given. */
+  run_at?: number;
+}
+
+/** What a job competes in: its type by itself, or one resource of its type. */
+export function laneOf(job: Pick<NewJob, 'type' | 'resource'>): string {
+  return job.resource === undefined ? job.type : `${job.type}:${job.resource}`;
+}
+
+/** Adds a pending job within the transaction of the change it belongs to, and returns its id. */
+export function insertJob(tx: Tx, job: NewJob, now_ms: number): string {
+  const id = newId(now_ms);
+  insertStatement(tx).run(
+    id,
+    job.project_id,
+    job.type,
+    job.priority,
+    laneOf(job),
+    job.run_at ?? AT_ONCE,
+    job.max_attempts,
+    JSON.stringify(job.payload),
+    now_ms,
+  );
+  return id;
+}
+
+// Raw SQL here and below, where every job passes: drizzle's mapping costs more than SQLite's work.
+const insertStatement = statement((tx) =>
+  tx.$client.query<unknown, (string | number)[]>(`
+    INSERT INTO jobs (id, project_id, type, status, priority, lane, run_at, attempts, max_attempts, interruptions,
+      payload, queued_at)
+    VALUES (?, ?, ?, 'pending', ?, ?, ?, 0, ?, 0, ?, ?)`),
+);
+
+/** Pending jobs of one priority, lane and project, known by the one that is due first. */
+export interface PendingGroup {
+  priority: number;
+  lane: string;
+  project_id: number;
+  first_run_at: number;
+}
+
+/** The status is a literal, so that SQLite sees that the partial index holds every row asked for. */
+const GROUPS = `SELECT priority, lane, project_id, run_at AS first_run_at FROM jobs WHERE status = 'pending'`;
+const GROUP_ORDER = 'ORDER BY priority, lane, project_id, run_at LIMIT 1';
+
+// Three statements: for (priority, lane, project_id) > (?, ?, ?) SQLite would step over every job of the group before.
+const nextProject = statement((tx) =>
+  tx.$client.query<PendingGroup, [number, string, number]>(
+    `${GROUPS} AND priority = +? AND lane = +? AND project_id > +? ${GROUP_ORDER}`,
+  ),
+);
+const nextLane = statement((tx) =>
+  tx.$client.query<PendingGroup, [number, string]>(
+    `${GROUPS} AND priority = +? AND lane > +? ${GROUP_ORDER}`,
+  ),
+);
+const nextPriority = statement((tx) =>
+  tx.$client.query<PendingGroup, [number]>(`${GROUPS} AND priority > +? ${GROUP_ORDER}`),
+);
+
+function groupAfter(tx: Tx, { priority, lane, project_id }: PendingGroup): PendingGroup | null {
+  return (
+    nextProject(tx).get(priority, lane, project_id) ??
+    nextLane(tx).get(priority, lane) ??
+    nextPriority(tx).get(priority)
+  );
+}
+
+/** Every group that has pending jobs, most urgent first: one index seek a group, however many jobs wait in it. */
+export function listPendingGroups(tx: Tx): PendingGroup[] {
+  const groups: PendingGroup[] = [];
+  let group = nextPriority(tx).get(Number.MIN_SAFE_INTEGER);
+  while (group) {
+    groups.push(group);
+    group = groupAfter(tx, group);
+  }
+  return groups;
+}
+
+type RawJob = Omit<JobRow, 'payload' | 'result'> & { payload: string; result: string | null };
+
+const dueOfGroup = statement((tx) =>
+  tx.$client.query<RawJob, [number, string, number, number, number]>(`
+    SELECT * FROM jobs
+    WHERE status = 'pending' AND priority = +? AND lane = +? AND project_id = +? AND run_at <= +?
+    ORDER BY run_at, id LIMIT +?`),
+);
+
+/** Up to `limit` due jobs of a group, oldest first. */
+export function listDueJobs(tx: Tx, group: PendingGroup, now_ms: number, limit: number): JobRow[] {
+  return dueOfGroup(tx)
+    .all(group.priority, group.lane, group.project_id, now_ms, limit)
+    .map((row) => ({
+      ...row,
+      payload: JSON.parse(row.payload),
+      result: row.result === null ? null : JSON.parse(row.result),
+    }));
+}
+
+const startStatement = statement((tx) =>
+  tx.$client.query<unknown, [number, string]>(
+    "UPDATE jobs SET status = 'processing', attempts = attempts + 1, started_at = ? WHERE id = ?",
+  ),
+);
+
+/** Marks a job as begun: the attempt is on record before anything happens. */
+export function startJob(tx: Tx, id: string, now_ms: number): void {
+  startStatement(tx).run(now_ms, id);
+}
+
+const finishStatement = statement((tx) =>
+  tx.$client.query<unknown, (string | number | null)[]>(
+    'UPDATE jobs SET status = ?, result = ?, error = ?, finished_at = ? WHERE id = ?',
+  ),
+);
+
+export interface JobEnd {
+  status: 'completed' | 'failed';
+  result: Record<string, unknown> | null;
+  error: string | null;
+}
+
+/** Ends a job. */
+export function finishJob(tx: Tx, id: string, end: JobEnd, now_ms: number): void {
+  const result = end.result === null ? null : JSON.stringify(end.result);
+  finishStatement(tx).run(end.status, result, end.error, now_ms, id);
+}
+
+/** Puts a job back to wait until `run_at`, remembering why. */
+export function postponeJob(
+  tx: Tx,
+  id: string,
+  options: { run_at: number; error: string | null; uncount_attempt?: boolean },
+): void {
+  tx.update(jobs)
+    .set({
+      status: 'pending',
+      run_at: options.run_at,
+      error: options.error,
+      ...(options.uncount_attempt ? { attempts: sql`${jobs.attempts} - 1` } : {}),
+    })
+    .where(eq(jobs.id, id))
+    .run();
+}
+
+/** Jobs that a crash left in the middle of an attempt. */
+export function listInterruptedJobs(tx: Tx): JobRow[] {
+  return tx.select().from(jobs).where(sql`${jobs.status} = 'processing'`).all();
+}
+
+/** Puts an interrupted job back: its attempt counts, but not towards those after which it fails. */
+export function requeueInterruptedJob(tx: Tx, id: string): void {
+  tx.update(jobs)
+    .set({ status: 'pending', run_at: AT_ONCE, interruptions: sql`${jobs.interruptions} + 1` })
+    .where(eq(jobs.id, id))
+    .run();
+}
+
+/** Moves retries that wait for a time of the old clock along with a clock that was set back by `by_ms`. */
+export function shiftRetries(tx: Tx, by_ms: number): void {
+  tx.update(jobs)
+    .set({ run_at: sql`max(1, ${jobs.run_at} - ${by_ms})` })
+    .where(and(sql`${jobs.status} = 'pending'`, sql`${jobs.attempts} > 0`, sql`${jobs.run_at} > 0`))
+    .run();
+}
+
+/** Deletes up to `limit` finished jobs from before a moment, and returns how many there were. */
+export function deleteFinishedJobs(tx: Tx, before_ms: number, limit: number): number {
+  const old = tx.select({ id: jobs.id }).from(jobs).where(lt(jobs.finished_at, before_ms)).limit(limit);
+  return tx.delete(jobs).where(sql`${jobs.id} IN ${old}`).returning({ id: jobs.id }).all().length;
+}

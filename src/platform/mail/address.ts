@@ -1,0 +1,34 @@
+/** Email addresses: what Satchel takes as one, and their canonical form. */
+import { domainToASCII } from 'node:url';
+import { MAX_ADDRESS_CHARS } from '../../limits.ts';
+
+export interface EmailAddress {
+  /** `local@domain` with the domain in lower-case ASCII; the local part as given. */
+  address: string;
+  local: string;
+  domain: string;
+}
+
+/** RFC 5322 dot-atom; quoted local parts are legal, unused, and a trap in every log and header. */
+const LOCAL = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/i;
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** A host name of at least two labels in lower-case ASCII (IDNA), or null when the text is none. */
+export function canonicalDomain(text: string): string | null {
+  if (text.length > 253 || /[\s/:@?#[\]\\]/.test(text)) return null;
+  const domain = domainToASCII(text.toLowerCase());
+  const labels = domain.split('.');
+  const is_name = domain.length <= 253 && labels.length >= 2 && labels.every((label) => LABEL.test(label));
+  return is_name && !/^\d+$/.test(labels.at(-1) ?? '') ? domain : null;
+}
+
+/** The parts of a bare address (no display name, no comments), or null when the text is no address. */
+export function parseAddress(text: string): EmailAddress | null {
+  const at = text.lastIndexOf('@');
+  if (at < 1 || at > 64) return null;
+  const local = text.slice(0, at);
+  const domain = canonicalDomain(text.slice(at + 1));
+  if (domain === null || !LOCAL.test(local)) return null;
+  const address = `${local}@${domain}`;
+  return address.length <= MAX_ADDRESS_CHARS ? { address, local, domain } : null;
+}

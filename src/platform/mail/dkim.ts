@@ -1,0 +1,146 @@
+/** DKIM (RFC 6376): making a domain's key, and signing a message with rsa-sha256, relaxed/relaxed. */
+import { createPrivateKey, generateKeyPair, type KeyObject, sign } from 'node:crypto';
+import { promisify } from 'node:util';
+import RelaxedBody from 'nodemailer/lib/dkim/relaxed-body.js';
+import { AppError } from '../../errors.ts';
+import { DKIM_KEY_BITS, MAX_CACHED_DKIM_KEYS } from '../../limits.ts';
+import { type RequestCount, request_count, SigningGate } from './signing-gate.ts';
+
+export interface DkimKeyPair {
+  private_key_pem: string;
+  /** SubjectPublicKeyInfo: the `p=` of the DNS record. */
+  public_key_base64: string;
+}
+
+export interface DkimIdentity {
+  domain: string;
+  selector: string;
+  private_key_pem: string;
+}
+
+/** What a reader sees or a client acts on. Those that a message has are signed, in this order. */
+const SIGNED_HEADERS = [
+  'from',
+  'to',
+  'cc',
+  'subject',
+  'date',
+  'message-id',
+  'reply-to',
+  'mime-version',
+  'content-type',
+  'content-transfer-encoding',
+  'list-id',
+  'list-unsubscribe',
+  'list-unsubscribe-post',
+];
+
+/** A new RSA key of DKIM_KEY_BITS bits. Takes some 100 ms, on another thread. */
+export async function generateDkimKey(): Promise<DkimKeyPair> {
+  const { privateKey, publicKey } = await promisify(generateKeyPair)('rsa', {
+    modulusLength: DKIM_KEY_BITS,
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'der' },
+  });
+  return { private_key_pem: privateKey, public_key_base64: publicKey.toString('base64') };
+}
+
+/** SHA-256, in base64, of a body under relaxed canonicalization. */
+export async function hashBody(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const canonical = new RelaxedBody({ hashAlgo: 'sha256' });
+  canonical.on('hash', resolve).on('error', reject).resume();
+  for await (const chunk of chunks) {
+    if (!canonical.write(chunk)) await new Promise((drained) => canonical.once('drain', drained));
+  }
+  canonical.end();
+  return promise;
+}
+
+/**
+ * The DKIM-Signature header, with its line break, for the given header block (one character a byte) and body hash.
+ * RSA runs on the thread pool while that may: it is by far the dearest part of a mail, and would else halve the throughput.
+ * Throws AppError `invalid` when the private key can't be read.
+ */
+export async function signHeaders(
+  headers: string,
+  body_hash: string,
+  identity: DkimIdentity,
+): Promise<string> {
+  const key = readKey(identity.private_key_pem);
+  const fields = parseFields(headers);
+  const present = SIGNED_HEADERS.filter((name) => fields.has(name));
+  const tags = [
+    'DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; q=dns/txt;',
+    ` d=${identity.domain}; s=${identity.selector};`,
+    ` h=${present.join(':\r\n  ')};`,
+    ` bh=${body_hash};`,
+    ' b=',
+  ].join('\r\n');
+  const signed = present.map((name) => `${name}:${relax(fields.get(name) ?? '')}\r\n`);
+  signed.push(`dkim-signature:${relax(tags.slice('DKIM-Signature:'.length))}`);
+  const data = Buffer.from(signed.join(''), 'latin1');
+  const signature = await gate.pass(
+    () => signOnPool(data, key),
+    () => sign('sha256', data, key).toString('base64'),
+  );
+  return `${tags}${signature.replace(/.{72}(?=.)/g, '$&\r\n  ')}\r\n`;
+}
+
+let gate = new SigningGate(request_count);
+
+/** Has signatures of this thread leave a processor to the event loop while its requests are counted up. */
+export function yieldToRequests(requests: RequestCount): void {
+  gate = new SigningGate(requests);
+}
+
+function signOnPool(data: Buffer, key: KeyObject): Promise<string> {
+  return new Promise((resolve, reject) => {
+    sign('sha256', data, key, (error, signature) => {
+      if (error) reject(error);
+      else resolve(signature.toString('base64'));
+    });
+  });
+}
+
+/** Field values by lower-case name, still folded. Of a name that occurs twice the last counts, as section 5.4.2 has it. */
+function parseFields(headers: string): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const line of headers.split(/\r\n(?![ \t])/)) {
+    const colon = line.indexOf(':');
+    if (colon > 0) fields.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1));
+  }
+  return fields;
+}
+
+/** Relaxed header canonicalization (section 3.4.2) of a value. Only space and tab count as white space there. */
+function relax(value: string): string {
+  return value
+    .replace(/\r\n/g, '')
+    .replace(/[ \t]+/g, ' ')
+    .replace(/^ | $/g, '');
+}
+
+/** Reading a PEM checks the key, which costs a sixth of a signature. */
+const keys = new Map<string, KeyObject>();
+
+function readKey(pem: string): KeyObject {
+  const known = keys.get(pem);
+  if (known) return known;
+  let key: KeyObject;
+  try {
+    key = createPrivateKey(pem);
+  } catch (cause) {
+    throw new AppError(
+      'invalid',
+      'The DKIM key of the sending domain cannot be read: it must be an RSA private key in PEM.',
+      { cause },
+    );
+  }
+  if (key.asymmetricKeyType !== 'rsa') {
+    throw new AppError('invalid', 'The DKIM key of the sending domain must be an RSA key.');
+  }
+  if (keys.size >= MAX_CACHED_DKIM_KEYS) keys.clear();
+  keys.set(pem, key);
+  return key;
+}

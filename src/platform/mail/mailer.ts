@@ -1,0 +1,228 @@
+/** The main thread's side of sending mail: hands requests to the mailer worker, which it starts when needed and restarts when it dies. */
+import { AppError } from '../../errors.ts';
+import * as limits from '../../limits.ts';
+import { requireThreadDescriptors } from '../host/descriptors.ts';
+import { yieldToEventLoop } from '../host/thread-priority.ts';
+import { request_count } from './signing-gate.ts';
+import { interruptedOutcome, refusedOutcome } from './smtp-replies.ts';
+import type {
+  DeliveryOutcome,
+  MailContent,
+  MailerReply,
+  MailerRequest,
+  ProbeResult,
+  SmtpDeadlines,
+  SmtpRoute,
+} from './types.ts';
+
+export interface Mailer {
+  /**
+   * Sends a mail to those of its recipients (to, cc and bcc alike) that are given here. Resolves with what became of
+   * it, whatever that is; never rejects.
+   */
+  deliver(content: MailContent, route: SmtpRoute, recipients: string[]): Promise<DeliveryOutcome>;
+  /** The message as it would be sent, DKIM-signed. Rejects with AppError `invalid` or `not_found` when it can't be built. */
+  compose(content: MailContent): Promise<Uint8Array>;
+  /** Connects and logs in, without sending anything. */
+  probe(route: SmtpRoute): Promise<ProbeResult>;
+  /**
+   * Takes no more mail, waits up to `deadline_ms` for mails whose content is on its way, and ends the thread. Mails
+   * that had not got as far are answered with stage `interrupted`.
+   */
+  stop(deadline_ms: number): Promise<void>;
+}
+
+export interface MailerOptions {
+  deadlines?: Partial<SmtpDeadlines>;
+  /** The thread is ended after this long without a request. */
+  idle_stop_ms?: number;
+  /** Called when the worker thread dies, with its last words. */
+  onCrash?: (message: string) => void;
+  /** How the thread is started. */
+  startWorker?: () => Worker;
+}
+
+const DEADLINES: SmtpDeadlines = {
+  connect_ms: limits.SMTP_CONNECT_TIMEOUT_MS,
+  greeting_ms: limits.SMTP_GREETING_TIMEOUT_MS,
+  command_ms: limits.SMTP_COMMAND_TIMEOUT_MS,
+  data_ms: limits.SMTP_DATA_TIMEOUT_MS,
+  idle_ms: limits.SMTP_IDLE_CLOSE_MS,
+};
+
+interface Pending {
+  resolve(reply: MailerReply): void;
+  /** The thread ended without an answer. */
+  abandon(reason: string): void;
+}
+
+type Request = Extract<MailerRequest, { id: number }>;
+type WithoutId<T> = T extends { id: number } ? Omit<T, 'id'> : never;
+
+/** Starts nothing yet: the worker thread begins with the first request. */
+export function createMailer(options: MailerOptions = {}): Mailer {
+  return new WorkerMailer(options);
+}
+
+/** The build gives every worker a flat name beside the executable's code, so this address holds there too. */
+function startMailerWorker(): Worker {
+  return new Worker(new URL('./mailer.worker.ts', import.meta.url));
+}
+
+class WorkerMailer implements Mailer {
+  readonly #options: MailerOptions;
+  readonly #pending = new Map<number, Pending>();
+  #worker: Worker | null = null;
+  #next_id = 1;
+  #outbox: MailerRequest[] = [];
+  #idle_timer: Timer | null = null;
+  #priority_timer: Timer | null = null;
+  /** Since the timer's last tick. */
+  #had_request = false;
+  #is_stopping = false;
+  #onStopped: (() => void) | null = null;
+
+  constructor(options: MailerOptions) {
+    this.#options = options;
+  }
+
+  async deliver(content: MailContent, route: SmtpRoute, recipients: string[]): Promise<DeliveryOutcome> {
+    try {
+      const reply = await this.#ask({ op: 'deliver', content, route, recipients });
+      if (reply.op === 'delivered') return reply.outcome;
+      throw new Error(`the mailer worker answered a delivery with ${reply.op}`);
+    } catch (error) {
+      if (error instanceof Interrupted) return interruptedOutcome(error.message, error);
+      // No thread could be started, which says nothing of the mail or its relay, and may pass.
+      if (error instanceof AppError)
+        return refusedOutcome({ stage: 'compose', response: error.message, connection_trouble: false });
+      throw error;
+    }
+  }
+
+  async compose(content: MailContent): Promise<Uint8Array> {
+    const reply = await this.#ask({ op: 'compose', content }).catch(toUnavailable);
+    if (reply.op === 'composed') return reply.message;
+    if (reply.op === 'unfit') throw new AppError(reply.kind, reply.message);
+    throw new Error(`the mailer worker answered a composition with ${reply.op}`);
+  }
+
+  async probe(route: SmtpRoute): Promise<ProbeResult> {
+    const reply = await this.#ask({ op: 'probe', route }).catch(toUnavailable);
+    if (reply.op === 'probed') return reply.result;
+    throw new Error(`the mailer worker answered a probe with ${reply.op}`);
+  }
+
+  async stop(deadline_ms: number): Promise<void> {
+    this.#is_stopping = true;
+    if (!this.#worker) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onStopped = resolve;
+    const give_up = setTimeout(resolve, deadline_ms);
+    this.#post({ op: 'stop' });
+    await promise;
+    clearTimeout(give_up);
+    this.#endWorker('The mailer stopped while this mail was being handed over.');
+  }
+
+  #ask(request: WithoutId<Request>): Promise<MailerReply> {
+    if (this.#is_stopping) {
+      return Promise.reject(new Interrupted('The mailer has stopped.', false));
+    }
+    return new Promise((resolve, reject) => {
+      if (!this.#worker) requireThreadDescriptors();
+      const id = this.#next_id++;
+      this.#pending.set(id, { resolve, abandon: (reason) => reject(new Interrupted(reason, true)) });
+      this.#post({ ...request, id });
+    });
+  }
+
+  /** Requests of one turn of the event loop travel together: a message between threads costs more than its content. */
+  #post(request: MailerRequest): void {
+    if (this.#idle_timer) clearTimeout(this.#idle_timer);
+    this.#idle_timer = null;
+    const worker = this.#worker ?? this.#startWorker();
+    this.#keepThreadsBack();
+    if (this.#outbox.push(request) > 1) return;
+    queueMicrotask(() => worker.postMessage(this.#outbox.splice(0)));
+  }
+
+  /** For as long as there is mail, and a little longer: nothing ticks while there is none. */
+  #keepThreadsBack(): void {
+    this.#had_request = true;
+    this.#priority_timer ??= setInterval(() => {
+      yieldToEventLoop();
+      if (!this.#had_request && this.#pending.size === 0) this.#endPriorityTimer();
+      this.#had_request = false;
+    }, limits.MAILER_PRIORITY_EVERY_MS);
+    this.#priority_timer.unref();
+  }
+
+  #endPriorityTimer(): void {
+    if (this.#priority_timer) clearInterval(this.#priority_timer);
+    this.#priority_timer = null;
+  }
+
+  #startWorker(): Worker {
+    const worker = (this.#options.startWorker ?? startMailerWorker)();
+    worker.onmessage = (event: MessageEvent<MailerReply[]>) => {
+      for (const reply of event.data) this.#receive(reply);
+    };
+    worker.onerror = (event) => this.#onWorkerGone(worker, event.message);
+    worker.addEventListener('close', () => this.#onWorkerGone(worker, 'it ended by itself'));
+    this.#worker = worker;
+    const deadlines = { ...DEADLINES, ...this.#options.deadlines };
+    this.#outbox = [{ op: 'configure', deadlines, requests: request_count }];
+    queueMicrotask(() => worker.postMessage(this.#outbox.splice(0)));
+    return worker;
+  }
+
+  #receive(reply: MailerReply): void {
+    if (reply.op === 'stopped') {
+      this.#onStopped?.();
+      return;
+    }
+    this.#pending.get(reply.id)?.resolve(reply);
+    this.#pending.delete(reply.id);
+    if (this.#pending.size > 0 || this.#is_stopping) return;
+    const idle_stop_ms = this.#options.idle_stop_ms ?? limits.MAILER_IDLE_STOP_MS;
+    this.#idle_timer = setTimeout(() => this.#endWorker(''), idle_stop_ms);
+    this.#idle_timer.unref();
+  }
+
+  #onWorkerGone(worker: Worker, message: string): void {
+    if (worker !== this.#worker) return;
+    this.#options.onCrash?.(message);
+    this.#endWorker('The mailer broke down while it had this mail in hand.');
+    this.#onStopped?.();
+  }
+
+  /** Ends the thread; whoever still waits for it learns why. The next request starts another. */
+  #endWorker(reason: string): void {
+    const worker = this.#worker;
+    this.#worker = null;
+    this.#endPriorityTimer();
+    this.#outbox = [];
+    worker?.terminate();
+    const abandoned = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const pending of abandoned) pending.abandon(reason);
+  }
+}
+
+/** Nobody answered: whether the request took effect is unknown, unless it never left this thread. */
+class Interrupted extends Error {
+  readonly may_be_sent: boolean;
+
+  constructor(reason: string, may_be_sent: boolean) {
+    super(reason);
+    this.may_be_sent = may_be_sent;
+  }
+}
+
+function toUnavailable(error: unknown): never {
+  if (error instanceof Interrupted) {
+    throw new AppError('unavailable', error.message, { retry_after_s: 5, cause: error });
+  }
+  throw error;
+}

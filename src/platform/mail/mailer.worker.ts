@@ -1,0 +1,118 @@
+/** The mailer's thread: builds and signs messages and talks SMTP, so that neither holds up requests. Started by mailer.ts alone. */
+import { AppError, messageOf } from '../../errors.ts';
+import { yieldToRequests } from './dkim.ts';
+import { type ComposedMessage, composeBytes, composeMessage } from './message.ts';
+import { SmtpPool } from './smtp-pool.ts';
+import { interruptedOutcome, refusedOutcome } from './smtp-replies.ts';
+import { openSession, SmtpSession } from './smtp-session.ts';
+import type {
+  DeliveryOutcome,
+  MailerReply,
+  MailerRequest,
+  ProbeResult,
+  SmtpDeadlines,
+  SmtpRoute,
+} from './types.ts';
+
+declare const self: Worker;
+
+type Deliver = Extract<MailerRequest, { op: 'deliver' }>;
+
+const pools = new Map<string, SmtpPool>();
+const replies: MailerReply[] = [];
+let deadlines: SmtpDeadlines | null = null;
+let delivering = 0;
+let is_stopping = false;
+
+self.onmessage = (event: MessageEvent<MailerRequest[]>) => {
+  for (const request of event.data) handle(request);
+};
+
+function handle(request: MailerRequest): void {
+  switch (request.op) {
+    case 'configure':
+      deadlines = request.deadlines;
+      yieldToRequests(request.requests);
+      return;
+    case 'deliver':
+      void deliver(request);
+      return;
+    case 'compose':
+      composeBytes(request.content)
+        .then((message) => reply({ op: 'composed', id: request.id, message }))
+        .catch((error: unknown) => reply(unfit(request.id, error)));
+      return;
+    case 'probe':
+      void probe(request.route).then((result) => reply({ op: 'probed', id: request.id, result }));
+      return;
+    case 'stop':
+      is_stopping = true;
+      for (const pool of pools.values()) pool.stop();
+      reportIfStopped();
+  }
+}
+
+/** Answers that fall due in one turn of the event loop travel together: a message between threads costs more than its content. */
+function reply(answer: MailerReply): void {
+  if (replies.push(answer) === 1) setImmediate(() => postMessage(replies.splice(0)));
+}
+
+function unfit(id: number, error: unknown): MailerReply {
+  const kind =
+    error instanceof AppError && (error.kind === 'invalid' || error.kind === 'not_found')
+      ? error.kind
+      : 'internal';
+  return { op: 'unfit', id, kind, message: messageOf(error) };
+}
+
+async function deliver(request: Deliver): Promise<void> {
+  delivering += 1;
+  const outcome = await composeAndSend(request);
+  delivering -= 1;
+  reply({ op: 'delivered', id: request.id, outcome });
+  reportIfStopped();
+}
+
+async function composeAndSend({ content, route, recipients }: Deliver): Promise<DeliveryOutcome> {
+  let message: ComposedMessage;
+  try {
+    message = await composeMessage(content);
+  } catch (error) {
+    // What was checked and found unfit stays so; anything else, such as too many open files, may pass.
+    return refusedOutcome({
+      stage: 'compose',
+      response: messageOf(error),
+      permanent: error instanceof AppError,
+      connection_trouble: false,
+    });
+  }
+  if (is_stopping)
+    return interruptedOutcome('The mailer stopped before this mail was handed over.', { may_be_sent: false });
+  const envelope = { from: route.return_path ?? content.from.address, recipients };
+  return poolOf(route).deliver(envelope, message);
+}
+
+function poolOf(route: SmtpRoute): SmtpPool {
+  const known = pools.get(route.key);
+  if (known) return known;
+  const pool = new SmtpPool(route, configured(), () => pools.delete(route.key));
+  pools.set(route.key, pool);
+  return pool;
+}
+
+async function probe(route: SmtpRoute): Promise<ProbeResult> {
+  const session = await openSession(route, configured());
+  if (!(session instanceof SmtpSession))
+    return { ok: false, stage: session.stage, message: session.response };
+  session.quit();
+  return { ok: true, stage: 'ready', message: session.description };
+}
+
+function configured(): SmtpDeadlines {
+  if (!deadlines) throw new Error('the mailer worker got a request before its configuration');
+  return deadlines;
+}
+
+function reportIfStopped(): void {
+  if (is_stopping && delivering === 0) reply({ op: 'stopped' });
+}

@@ -1,0 +1,264 @@
+/** Turns a MailContent into the bytes of a message (RFC 5322, MIME), DKIM-signed where a key is given. */
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { compile } from 'html-to-text';
+import * as base64 from 'nodemailer/lib/base64';
+import MailComposer from 'nodemailer/lib/mail-composer';
+import { encodeWord } from 'nodemailer/lib/mime-funcs';
+import type MimeNode from 'nodemailer/lib/mime-node';
+import * as quoted_printable from 'nodemailer/lib/qp';
+import { AppError, invalid } from '../../errors.ts';
+import { MAX_BUFFERED_MESSAGE_BYTES, MAX_DERIVED_TEXT_DEPTH } from '../../limits.ts';
+import { hashBody, signHeaders } from './dkim.ts';
+import type { MailAttachment, MailContent } from './types.ts';
+
+/** A message ready to be sent: small ones as bytes, large ones as something that streams them. */
+export interface ComposedMessage {
+  size_bytes: number;
+  /** The chunks of the message; each call reads from the start. */
+  read(): Iterable<Buffer> | AsyncIterable<Buffer>;
+}
+
+const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+^_`|~-]{1,76}$/;
+/** Headers that are made from the other fields of a MailContent. */
+const OWN_HEADERS = new Set(
+  'from sender to cc bcc subject date message-id reply-to mime-version dkim-signature'.split(' '),
+);
+
+/** A line of a folded header holds one: RFC 2047 allows 75 with what surrounds it. */
+const ENCODED_WORD_CHARS = 52;
+
+/**
+ * Makes sure that nothing of a mail can break out of its header.
+ * Throws AppError `invalid` naming the field; it never repeats a value.
+ */
+export function checkMailContent(content: MailContent): void {
+  const refuseControls = (field: string, value: string | null): void => {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
+    if (value !== null && /[\x00-\x08\x0a-\x1f\x7f]/.test(value)) {
+      throw invalid({ [field]: ['must have no line breaks or control characters'] });
+    }
+  };
+  refuseControls('subject', content.subject);
+  refuseControls('message_id', content.message_id);
+  refuseControls('reply_to', content.reply_to);
+  for (const field of ['from', 'to'] as const) {
+    refuseControls(field, content[field].address);
+    refuseControls(`${field}_name`, content[field].name);
+  }
+  for (const address of content.cc) refuseControls('cc', address);
+  for (const attachment of content.attachments) {
+    refuseControls('attachments', attachment.filename);
+    refuseControls('attachments', attachment.mime_type);
+  }
+  for (const [name, value] of Object.entries(content.headers ?? {})) {
+    const is_own = OWN_HEADERS.has(name.toLowerCase()) || /^content-/i.test(name);
+    if (!HEADER_NAME.test(name) || is_own) {
+      throw invalid({ headers: ['must be named by printable ASCII and not be among those of every mail'] });
+    }
+    refuseControls('headers', value);
+  }
+  if (content.html === null && content.text === null)
+    throw invalid({ body_html: ['or body_text is required'] });
+}
+
+/**
+ * Builds the message. What would be large is read from disk twice, once for its DKIM body hash and once to be sent,
+ * instead of being held in memory.
+ * Throws AppError `invalid` for unsafe headers or a bad DKIM key, `not_found` when the bytes of an attachment are gone.
+ */
+export async function composeMessage(content: MailContent): Promise<ComposedMessage> {
+  checkMailContent(content);
+  await checkAttachments(content.attachments);
+  // The text is derived, and the boundary drawn, once: both passes over a large message must be the same to the byte.
+  const text = content.text ?? deriveText(content.html ?? '');
+  const boundary = crypto.randomUUID();
+  const open = () => buildMime({ ...content, text }, boundary);
+  const payload_bytes = content.attachments.reduce((sum, attachment) => sum + attachment.size_bytes, 0);
+  return payload_bytes <= MAX_BUFFERED_MESSAGE_BYTES
+    ? composeInMemory(open, content)
+    : composeStreaming(open, content);
+}
+
+/** The whole message as one block of bytes. Throws as composeMessage does. */
+export async function composeBytes(content: MailContent): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of (await composeMessage(content)).read()) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function composeInMemory(open: () => MimeNode, content: MailContent): Promise<ComposedMessage> {
+  const root = open();
+  const message = content.attachments.length === 0 ? renderText(root) : await root.build();
+  if (!content.dkim) return { size_bytes: message.length, read: () => [message] };
+  const body_starts_at = message.indexOf('\r\n\r\n') + 4;
+  const body_hash = await hashBody([message.subarray(body_starts_at)]);
+  const signature = await signHeaders(
+    message.toString('latin1', 0, body_starts_at - 2),
+    body_hash,
+    content.dkim,
+  );
+  const head = Buffer.from(signature, 'latin1');
+  const signed = Buffer.concat([head, message]);
+  return { size_bytes: signed.length, read: () => [signed] };
+}
+
+/**
+ * The bytes that MimeNode.build() makes, without the eight streams it makes them with: most mails have only text, and
+ * this halves what building one costs.
+ */
+export function renderText(root: MimeNode): Buffer {
+  const message = renderNode(root);
+  return Buffer.from(message.endsWith('\n') ? message : `${message}\r\n`);
+}
+
+function renderNode(node: MimeNode): string {
+  const head = `${node.buildHeaders()}\r\n\r\n`;
+  if (node.multipart) {
+    const parts = node.childNodes.map((child) => `--${node.boundary}\r\n${renderNode(child)}`);
+    return `${head}${parts.join('\r\n')}\r\n--${node.boundary}--\r\n`;
+  }
+  const content = typeof node.content === 'string' ? node.content : '';
+  const encoding = node.getTransferEncoding();
+  if (encoding === 'base64') return head + base64.wrap(base64.encode(content));
+  return (
+    head +
+    (encoding === 'quoted-printable' ? quoted_printable.wrap(quoted_printable.encode(content)) : content)
+  );
+}
+
+async function composeStreaming(open: () => MimeNode, content: MailContent): Promise<ComposedMessage> {
+  let headers = '';
+  let size_bytes = 0;
+  const body = async function* (): AsyncIterable<Buffer> {
+    let start: Buffer | null = Buffer.alloc(0);
+    for await (const chunk of readChunks(open())) {
+      size_bytes += chunk.length;
+      if (start === null) {
+        yield chunk;
+        continue;
+      }
+      start = Buffer.concat([start, chunk]);
+      const body_starts_at = start.indexOf('\r\n\r\n') + 4;
+      if (body_starts_at < 4) continue;
+      headers = start.toString('latin1', 0, body_starts_at - 2);
+      yield start.subarray(body_starts_at);
+      start = null;
+    }
+  };
+  const body_hash = await hashBody(body());
+  const head = Buffer.from(content.dkim ? await signHeaders(headers, body_hash, content.dkim) : '', 'latin1');
+  const read = async function* (): AsyncIterable<Buffer> {
+    yield head;
+    yield* readChunks(open());
+  };
+  return { size_bytes: head.length + size_bytes, read };
+}
+
+async function* readChunks(root: MimeNode): AsyncIterable<Buffer> {
+  for await (const chunk of root.createReadStream()) {
+    if (Buffer.isBuffer(chunk)) yield chunk;
+  }
+}
+
+/** The MIME tree; exported so that a test can compare both ways of rendering it. */
+export function buildMime(content: MailContent, boundary: string): MimeNode {
+  const composer = new MailComposer({
+    from: toAddress(content.from),
+    to: [toAddress(content.to)],
+    cc: content.cc.map((address) => toAddress({ address, name: null })),
+    ...(content.reply_to === null ? {} : { replyTo: toAddress({ address: content.reply_to, name: null }) }),
+    subject: content.subject,
+    messageId: content.message_id,
+    date: new Date(content.date_ms),
+    ...(content.text ? { text: toCrlf(content.text) } : {}),
+    ...(content.html === null ? {} : { html: toCrlf(content.html) }),
+    attachments: content.attachments.map((attachment) => ({
+      filename: attachment.filename,
+      contentType: partTypeOf(attachment.mime_type),
+      contentDisposition: 'attachment',
+      // A mail relay may not alter lines of a file: text attachments are base64 too.
+      contentTransferEncoding: 'base64',
+      content: lazyFile(attachment.path),
+    })),
+    headers: Object.entries(content.headers ?? {}).map(([key, value]) => ({ key, value })),
+    baseBoundary: boundary,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const root = composer.compile();
+  keepLookalikes(root, content);
+  return root;
+}
+
+/**
+ * Encodes what reads as an encoded-word (RFC 2047), which could decode to anything, line breaks included: MailComposer
+ * passes one on in a subject, and puts quotation marks around one in a name, within which many readers decode it all the same.
+ */
+function keepLookalikes(root: MimeNode, { subject, from, to }: MailContent): void {
+  const encode = (text: string): string => encodeWord(text, 'Q', ENCODED_WORD_CHARS);
+  if (subject.includes('=?'))
+    root.setHeader('Subject', { prepared: true, foldLines: true, value: encode(subject) });
+  const encoded = new Map<string, string>();
+  for (const [key, { name, address }] of Object.entries({ From: from, To: to })) {
+    if (name?.includes('=?')) encoded.set(key, `${encode(name)} <${root.encodeHeaderValue(key, address)}>`);
+  }
+  if (encoded.size === 0) return;
+  // Headers of addresses can't be given as prepared.
+  const encodeValue = root.encodeHeaderValue.bind(root);
+  root.encodeHeaderValue = (key, value) => encoded.get(key) ?? encodeValue(key, value);
+}
+
+/**
+ * The type of an attached file's part. Mail takes parts of the composite types apart and forbids to encode them (RFC 2045
+ * 6.4), so a file that is of one travels as bytes; its name still tells what it is.
+ */
+function partTypeOf(mime_type: string): string {
+  return /^(multipart|message)\//i.test(mime_type) ? 'application/octet-stream' : mime_type;
+}
+
+/** Lines of a message end in CRLF, however those of its parts did: the DKIM signature is over what is sent. */
+function toCrlf(text: string): string {
+  return text.replace(/\r\n|\r|\n/g, '\r\n');
+}
+
+function toAddress(mailbox: { address: string; name: string | null }): { address: string; name: string } {
+  return { address: mailbox.address, name: mailbox.name ?? '' };
+}
+
+/** Opens the file at the first read, so that of many attachments one is open at a time. */
+function lazyFile(path: string): Readable {
+  return Readable.from(
+    (async function* () {
+      yield* createReadStream(path);
+    })(),
+    { objectMode: false },
+  );
+}
+
+async function checkAttachments(attachments: MailAttachment[]): Promise<void> {
+  for (const attachment of attachments) {
+    const found = await stat(attachment.path).catch((cause: unknown) => {
+      throw new AppError('not_found', 'The bytes of an attachment are gone.', { cause });
+    });
+    if (found.size !== attachment.size_bytes) {
+      throw new AppError('not_found', 'The bytes of an attachment are not what was stored.');
+    }
+  }
+}
+
+let toText: ((html: string) => string) | null = null;
+
+/** The text part of a mail that has only HTML: links keep their address, pictures and styling go. */
+export function deriveText(html: string): string {
+  toText ??= compile({
+    wordwrap: 78,
+    limits: { maxDepth: MAX_DERIVED_TEXT_DEPTH, ellipsis: '...' },
+    selectors: [
+      { selector: 'img', format: 'skip' },
+      { selector: 'a', options: { hideLinkHrefIfSameAsText: true, noAnchorUrl: true } },
+    ],
+  });
+  return toText(html).trim();
+}

@@ -1,0 +1,188 @@
+/** The connections to one relay: a few, reused for mail after mail, closed when idle. One relay's trouble stays in its own pool. */
+import { SMTP_CONNECTIONS_PER_MAILBOX, SMTP_REOPEN_EVERY_MS, SMTP_REOPEN_WITHIN_MS } from '../../limits.ts';
+import { monotonicMs } from '../host/clock.ts';
+import type { ComposedMessage } from './message.ts';
+import { interruptedOutcome } from './smtp-replies.ts';
+import { type Envelope, openSession, SmtpSession } from './smtp-session.ts';
+import type { DeliveryOutcome, RefusedOutcome, SmtpDeadlines, SmtpRoute } from './types.ts';
+
+interface WaitingMail {
+  envelope: Envelope;
+  message: ComposedMessage;
+  /** Its first connection turned out to be dead before anything was said over it. */
+  is_second_try: boolean;
+  resolve(outcome: DeliveryOutcome): void;
+}
+
+interface IdleSession {
+  session: SmtpSession;
+  since_ms: number;
+}
+
+const STOPPING = 'The mailer stopped before this mail was handed over.';
+
+export class SmtpPool {
+  readonly #route: SmtpRoute;
+  readonly #deadlines: SmtpDeadlines;
+  readonly #onEmpty: () => void;
+  #waiting: WaitingMail[] = [];
+  readonly #idle: IdleSession[] = [];
+  readonly #live = new Set<SmtpSession>();
+  #opening = 0;
+  /** Lowered while the relay refuses further connections beside those it has taken, and to one where it took none. */
+  #max_live = SMTP_CONNECTIONS_PER_MAILBOX;
+  /** When the last of its connections ended. */
+  #last_end_ms = Number.NEGATIVE_INFINITY;
+  /** Nothing is opened meanwhile. */
+  #pause: Timer | null = null;
+  #sweeper: Timer | null = null;
+  #is_stopping = false;
+
+  /** `onEmpty` is called whenever the pool has neither mail nor connections left. */
+  constructor(route: SmtpRoute, deadlines: SmtpDeadlines, onEmpty: () => void) {
+    this.#route = route;
+    this.#deadlines = deadlines;
+    this.#onEmpty = onEmpty;
+  }
+
+  /** Sends a mail over the next free connection. Never throws. */
+  deliver(envelope: Envelope, message: ComposedMessage): Promise<DeliveryOutcome> {
+    if (this.#is_stopping) return Promise.resolve(interruptedOutcome(STOPPING, { may_be_sent: false }));
+    return new Promise((resolve) => {
+      this.#waiting.push({ envelope, message, is_second_try: false, resolve });
+      this.#dispatch();
+    });
+  }
+
+  /** Gives up what has not reached DATA; what has is left to finish. Idle connections are closed. */
+  stop(): void {
+    this.#is_stopping = true;
+    this.#answerWaiting(interruptedOutcome(STOPPING, { may_be_sent: false }));
+    for (const { session } of this.#idle.splice(0)) session.quit();
+    for (const session of this.#live) if (!session.isPastEnvelope) session.interrupt(STOPPING);
+  }
+
+  #dispatch(): void {
+    while (this.#waiting.length > 0) {
+      const idle = this.#idle.pop();
+      if (idle?.session.isClosed) continue;
+      if (idle) {
+        const mail = this.#waiting.shift();
+        if (mail) void this.#send(idle.session, mail, true);
+        continue;
+      }
+      const may_open =
+        this.#pause === null &&
+        this.#live.size + this.#opening < this.#max_live &&
+        this.#opening < this.#waiting.length;
+      if (!may_open) return;
+      void this.#open();
+    }
+  }
+
+  async #open(): Promise<void> {
+    this.#opening += 1;
+    const session = await openSession(this.#route, this.#deadlines);
+    this.#opening -= 1;
+    if (!(session instanceof SmtpSession)) {
+      this.#onOpeningFailed(session);
+      return;
+    }
+    // After a pause it is the only one that was tried; how many more the relay takes shows when they are opened.
+    if (this.#live.size === 0) this.#max_live = SMTP_CONNECTIONS_PER_MAILBOX;
+    this.#live.add(session);
+    session.onClosed(() => this.#forget(session));
+    const mail = this.#waiting.shift();
+    if (mail) void this.#send(session, mail, false);
+    else this.#release(session);
+    this.#dispatch();
+  }
+
+  /** While other connections work, or are still counted, mails wait; else all that wait share the fate of this attempt. */
+  #onOpeningFailed(refusal: RefusedOutcome): void {
+    if (this.#live.size > 0) this.#max_live = this.#live.size;
+    else if (this.#opening === 0 && this.#mayCountEnded(refusal)) this.#pauseOpening();
+    else if (this.#opening === 0) this.#answerWaiting(refusal);
+    this.#reportIfEmpty();
+  }
+
+  /** Whether the relay may refuse a connection because it still counts those that it has just ended. */
+  #mayCountEnded(refusal: RefusedOutcome): boolean {
+    if (refusal.smtp_code !== 421 || this.#is_stopping) return false;
+    return monotonicMs() - this.#last_end_ms < SMTP_REOPEN_WITHIN_MS;
+  }
+
+  #pauseOpening(): void {
+    this.#max_live = 1;
+    this.#pause ??= setTimeout(() => {
+      this.#pause = null;
+      this.#dispatch();
+    }, SMTP_REOPEN_EVERY_MS);
+  }
+
+  async #send(session: SmtpSession, mail: WaitingMail, is_reused: boolean): Promise<void> {
+    const outcome = await session.send(mail.envelope, mail.message);
+    const may_go_on = isUsedUp(outcome) || (!mail.is_second_try && isStaleConnection(outcome));
+    if (is_reused && !this.#is_stopping && may_go_on) {
+      // The relay has closed a connection that was idle, so probably the other idle ones as well.
+      for (const idle of this.#idle.splice(0)) idle.session.close();
+      this.#waiting.unshift({ ...mail, is_second_try: true });
+    } else {
+      mail.resolve(outcome);
+    }
+    this.#release(session);
+  }
+
+  #release(session: SmtpSession): void {
+    if (session.isClosed) {
+      this.#dispatch();
+    } else if (this.#is_stopping) {
+      session.quit();
+    } else {
+      this.#idle.push({ session, since_ms: monotonicMs() });
+      this.#sweeper ??= setInterval(() => this.#closeIdle(), this.#deadlines.idle_ms / 2);
+      this.#dispatch();
+    }
+  }
+
+  #closeIdle(): void {
+    const closes_at = monotonicMs() - this.#deadlines.idle_ms;
+    while (this.#idle[0] && this.#idle[0].since_ms <= closes_at) this.#idle.shift()?.session.quit();
+  }
+
+  #forget(session: SmtpSession): void {
+    this.#live.delete(session);
+    this.#last_end_ms = monotonicMs();
+    const index = this.#idle.findIndex((idle) => idle.session === session);
+    if (index >= 0) this.#idle.splice(index, 1);
+    if (this.#live.size === 0) this.#max_live = SMTP_CONNECTIONS_PER_MAILBOX;
+    this.#dispatch();
+    this.#reportIfEmpty();
+  }
+
+  #answerWaiting(outcome: DeliveryOutcome): void {
+    for (const mail of this.#waiting.splice(0)) mail.resolve(outcome);
+  }
+
+  #reportIfEmpty(): void {
+    if (this.#live.size + this.#opening + this.#waiting.length > 0) return;
+    if (this.#sweeper) clearInterval(this.#sweeper);
+    this.#sweeper = null;
+    this.#onEmpty();
+  }
+}
+
+/**
+ * The relay takes no further mail over this connection: a 421 to the sender, which every mail of a pool shares, is about
+ * no mail in particular. So it costs none its attempt, however many connections it meets that are used up: each has just
+ * served another mail, and a fresh one's answer counts.
+ */
+function isUsedUp(outcome: DeliveryOutcome): boolean {
+  return outcome.outcome === 'refused' && outcome.stage === 'mail' && outcome.smtp_code === 421;
+}
+
+/** Lost before any of the content was asked for, and not because of what the mail is: safe to send over another connection. */
+function isStaleConnection(outcome: DeliveryOutcome): boolean {
+  if (outcome.outcome === 'sent' || outcome.stage === 'data' || outcome.stage === 'compose') return false;
+  return outcome.smtp_code === null || outcome.smtp_code === 421;
+}

@@ -1,0 +1,153 @@
+/** Reads what became of a delivery out of replies and errors of the SMTP connection. */
+import type { NodemailerError } from 'nodemailer/lib/errors.js';
+import { MAX_SMTP_RESPONSE_CHARS } from '../../limits.ts';
+import type { DeliveryStage, RefusedOutcome, RefusedRecipient, SentOutcome } from './types.ts';
+
+/** Stages at which the relay has not yet judged the mail itself. */
+const TROUBLE_STAGES: readonly DeliveryStage[] = ['connect', 'greeting', 'tls', 'auth', 'interrupted'];
+
+/** A refusal; what is not given follows from the stage and the code. */
+export function refusedOutcome(
+  refusal: Pick<RefusedOutcome, 'stage' | 'response'> & Partial<RefusedOutcome>,
+): RefusedOutcome {
+  const smtp_code = refusal.smtp_code ?? null;
+  return {
+    outcome: 'refused',
+    // A relay that answers STARTTLS with 5xx has not refused the mail, and may offer TLS again tomorrow.
+    permanent: smtp_code !== null && smtp_code >= 500 && refusal.stage !== 'tls',
+    connection_trouble: smtp_code === null || smtp_code === 421 || TROUBLE_STAGES.includes(refusal.stage),
+    may_be_sent: false,
+    rejected: [],
+    ...refusal,
+    smtp_code,
+  };
+}
+
+/** A delivery that the mailer itself cut off. `may_be_sent` when nobody can tell how far it got. */
+export function interruptedOutcome(response: string, options: { may_be_sent: boolean }): RefusedOutcome {
+  return refusedOutcome({ stage: 'interrupted', response, may_be_sent: options.may_be_sent });
+}
+
+/** The relay took the mail for at least one recipient. */
+export function sentOutcome(
+  result: { response: string; accepted: string[]; rejectedErrors?: NodemailerError[] | undefined },
+  original: ReadonlyMap<string, string>,
+): SentOutcome {
+  return {
+    outcome: 'sent',
+    smtp_code: codeOf(result.response) ?? 250,
+    response: readable(result.response),
+    accepted: result.accepted.map((address) => original.get(address) ?? address),
+    rejected: toRefusedRecipients(result.rejectedErrors ?? [], original),
+  };
+}
+
+/** What an error of opening a connection means: everything up to and including the log-in. */
+export function outcomeOfOpening(error: NodemailerError, stage: DeliveryStage): RefusedOutcome {
+  const refusal = { response: replyOf(error), smtp_code: refusalCodeOf(error) };
+  if (!isTlsFailure(error)) return refusedOutcome({ ...refusal, stage });
+  const remedy = remedyOfTlsFailure(error, stage);
+  const response = remedy === null ? refusal.response : `${refusal.response.replace(/\.?$/, '.')} ${remedy}`;
+  return refusedOutcome({ ...refusal, response, stage: 'tls' });
+}
+
+/** What an error of sending means. `rejected` are the recipients refused until then, `stage` is how far the session saw it get. */
+export function outcomeOfSending(
+  error: NodemailerError,
+  seen: {
+    stage: DeliveryStage;
+    rejected: readonly NodemailerError[];
+    original: ReadonlyMap<string, string>;
+    is_all_written: boolean;
+  },
+): RefusedOutcome {
+  // Where commands are sent in one go, recipients after a refused sender are refused too, for no fault of theirs.
+  const is_sender_refused = error.command === 'MAIL FROM';
+  const rejected = is_sender_refused ? [] : toRefusedRecipients(seen.rejected, seen.original);
+  const smtp_code = refusalCodeOf(error);
+  const response = replyOf(error);
+  if (error.rejectedErrors && smtp_code !== 421) {
+    const permanent = rejected.length > 0 && rejected.every((recipient) => (recipient.smtp_code ?? 0) >= 500);
+    return refusedOutcome({ stage: 'rcpt', response, smtp_code, rejected, permanent });
+  }
+  // Checked by nodemailer against the SIZE that the relay announced, before the sender: there is no reply to quote.
+  if (error.code === 'EMESSAGE' && is_sender_refused) {
+    return refusedOutcome({ stage: 'mail', response, smtp_code: 552, rejected });
+  }
+  if (error.code === 'ESTREAM')
+    return refusedOutcome({ stage: 'compose', response, connection_trouble: false });
+  const may_be_sent = smtp_code === null && seen.is_all_written;
+  return refusedOutcome({
+    stage: stageOfCommand(error.command) ?? seen.stage,
+    response,
+    smtp_code,
+    rejected,
+    may_be_sent,
+  });
+}
+
+function stageOfCommand(command: string | undefined): DeliveryStage | null {
+  if (command === 'MAIL FROM') return 'mail';
+  if (command === 'RCPT TO') return 'rcpt';
+  return command === 'DATA' ? 'data' : null;
+}
+
+function toRefusedRecipients(
+  errors: readonly NodemailerError[],
+  original: ReadonlyMap<string, string>,
+): RefusedRecipient[] {
+  return errors.map((error) => {
+    const address = error.recipient ?? '';
+    return {
+      address: original.get(address) ?? address,
+      smtp_code: refusalCodeOf(error),
+      response: replyOf(error),
+    };
+  });
+}
+
+function replyOf(error: NodemailerError): string {
+  return readable(error.response ?? error.message);
+}
+
+/** A relay may say anything, and its words end up in logs and on terminals: controls act there, and megabytes bury the rest. */
+function readable(words: string): string {
+  const cut =
+    words.length <= MAX_SMTP_RESPONSE_CHARS ? words : `${words.slice(0, MAX_SMTP_RESPONSE_CHARS)}...`;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
+  return cut.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '\u{fffd}');
+}
+
+/** Null where there is no reply, or one that refuses nothing: whoever answers so is out of step, or no mail server. */
+function refusalCodeOf({ responseCode: code }: NodemailerError): number | null {
+  return code !== undefined && code >= 400 && code <= 599 ? code : null;
+}
+
+function codeOf(response: string): number | null {
+  const code = Number.parseInt(response, 10);
+  return code >= 200 && code <= 599 ? code : null;
+}
+
+/** Nodemailer reports some TLS failures as plain socket errors; OpenSSL's own codes tell. */
+function isTlsFailure(error: NodemailerError): boolean {
+  return codesOf(error).some(
+    (code) => code === 'ETLS' || /CERT|SSL|TLS|EPROTO$|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code),
+  );
+}
+
+/** What an operator does about it; null where only the relay's owner can do something. */
+function remedyOfTlsFailure(error: NodemailerError, stage: DeliveryStage): string | null {
+  const codes = codesOf(error).join(' ');
+  if (/SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(codes))
+    return "No authority that this machine trusts signed the relay's certificate. Add its authority to those of the system, or start Satchel with its PEM file in NODE_EXTRA_CA_CERTS.";
+  if (codes.includes('ALTNAME_INVALID'))
+    return "The relay's certificate is for another host: add the mailbox with a name that stands in it.";
+  // Past the greeting it is STARTTLS that went wrong.
+  if (codes.includes('WRONG_VERSION_NUMBER') && stage === 'connect')
+    return 'The relay does not begin with TLS on this port, which therefore wants smtp:// (STARTTLS).';
+  return null;
+}
+
+function codesOf(error: NodemailerError): string[] {
+  return [error.code ?? '', error.originalCode ?? ''];
+}

@@ -1,0 +1,338 @@
+/** One SMTP connection: opening it (TCP, TLS, greeting, log-in), sending mails over it one by one, each step with a deadline. */
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { domainToASCII } from 'node:url';
+import type { NodemailerError } from 'nodemailer/lib/errors.js';
+import SMTPConnection, { type SMTPConnectionEnvelope } from 'nodemailer/lib/smtp-connection';
+import { monotonicMs } from '../host/clock.ts';
+import { isLoopback } from '../host/loopback.ts';
+import type { ComposedMessage } from './message.ts';
+import {
+  interruptedOutcome,
+  outcomeOfOpening,
+  outcomeOfSending,
+  refusedOutcome,
+  sentOutcome,
+} from './smtp-replies.ts';
+import type { DeliveryOutcome, DeliveryStage, RefusedOutcome, SmtpDeadlines, SmtpRoute } from './types.ts';
+
+export interface Envelope {
+  from: string;
+  recipients: readonly string[];
+}
+
+/** Connects, greets, secures and logs in. Never throws: what goes wrong comes back as the outcome a delivery would have. */
+export async function openSession(
+  route: SmtpRoute,
+  deadlines: SmtpDeadlines,
+): Promise<SmtpSession | RefusedOutcome> {
+  const socket = await connectSocket(route, deadlines.connect_ms);
+  if ('outcome' in socket) return socket;
+  const connection = new SMTPConnection({
+    host: route.host,
+    port: route.port,
+    name: route.client_name,
+    connection: socket,
+    secure: route.security === 'tls',
+    secured: route.security === 'tls',
+    requireTLS: route.security === 'starttls',
+    ignoreTLS: route.security === 'none',
+    tls: tlsOptions(route),
+    greetingTimeout: deadlines.greeting_ms,
+    // The deadlines of this module are shorter; these only must not cut in before them.
+    connectionTimeout: deadlines.greeting_ms + 2 * deadlines.command_ms,
+    socketTimeout: 2 * Math.max(deadlines.command_ms, deadlines.data_ms, deadlines.idle_ms),
+    socketCloseTimeout: 0,
+  });
+  // Errors reach the step that waits for an answer; without any such step 'end' says all that matters.
+  connection.on('error', () => {});
+  const handshake_ms = deadlines.greeting_ms + 2 * deadlines.command_ms;
+  const greeting_error = await step(connection, handshake_ms, (done) => connection.connect(done), {
+    socket,
+    answer_ms: deadlines.command_ms,
+  });
+  if (greeting_error) {
+    const refusal = outcomeOfOpening(greeting_error, 'greeting');
+    // Where both sides wait for the other, the port may be one that begins with TLS.
+    const may_be_tls = greeting_error.timeoutType === 'GREETING_TIMEOUT' && route.security !== 'tls';
+    return may_be_tls
+      ? {
+          ...refusal,
+          response: `${refusal.response}. A port that begins with TLS, such as 465, wants smtps://.`,
+        }
+      : refusal;
+  }
+  const { username, password } = route;
+  if (username !== null) {
+    if (!connection.secure && !isLoopback(route.host)) {
+      connection.close();
+      const response = 'The relay offers no TLS, so the password was not sent to it.';
+      return refusedOutcome({ stage: 'tls', response });
+    }
+    // Mail without the log-in would be refused as a stranger's, which reads like a fault of its recipients.
+    if (!connection.allowsAuth) {
+      connection.close();
+      const response =
+        'The relay offers no log-in on this port: try another one, or add the mailbox without a user name.';
+      return refusedOutcome({ stage: 'auth', response });
+    }
+    const auth = { credentials: { user: username, pass: password ?? '' } };
+    const error = await step(connection, deadlines.command_ms, (done) => connection.login(auth, done));
+    if (error) return outcomeOfOpening(error, 'auth');
+  }
+  return new SmtpSession(connection, deadlines);
+}
+
+function tlsOptions(route: SmtpRoute) {
+  const is_unchecked = route.security === 'opportunistic' && isLoopback(route.host);
+  return {
+    minVersion: 'TLSv1.2' as const,
+    rejectUnauthorized: !is_unchecked,
+    ...(isIP(route.host) === 0 ? { servername: route.host } : {}),
+    ...(route.ca_pem === undefined ? {} : { ca: route.ca_pem }),
+  };
+}
+
+/** A connected socket, with TLS where the route begins with it. The deadline covers name look-up, TCP and TLS. */
+function connectSocket(route: SmtpRoute, limit_ms: number): Promise<Socket | RefusedOutcome> {
+  return new Promise((resolve) => {
+    const target = { host: route.host, port: route.port };
+    const is_tls = route.security === 'tls';
+    const socket = is_tls ? connectTls({ ...target, ...tlsOptions(route) }) : connectTcp(target);
+    const give_up = setTimeout(() => {
+      socket.destroy();
+      const response = `No connection to the relay within ${limit_ms / 1000} s.`;
+      resolve(refusedOutcome({ stage: 'connect', response }));
+    }, limit_ms);
+    const onError = (error: Error): void => {
+      clearTimeout(give_up);
+      socket.destroy();
+      resolve(outcomeOfOpening(error, 'connect'));
+    };
+    const onClose = (): void => onError(new Error('The relay closed the connection at once.'));
+    socket.on('error', onError).once('close', onClose);
+    socket.once(is_tls ? 'secureConnect' : 'connect', () => {
+      clearTimeout(give_up);
+      socket.off('close', onClose);
+      // The error listener stays until nodemailer has put its own beside it; a settled promise ignores it.
+      resolve(socket);
+    });
+  });
+}
+
+/**
+ * Runs one step of nodemailer's until it calls back, the connection ends or time is up. Null is success; else the
+ * connection is closed. Where the step has several answers over the given socket, each of them starts the time of the next.
+ */
+function step(
+  connection: SMTPConnection,
+  limit_ms: number,
+  start: (done: (error?: NodemailerError | null) => void) => void,
+  several?: { socket: Socket; answer_ms: number },
+): Promise<NodemailerError | null> {
+  return new Promise((resolve) => {
+    let next_answer: Timer | undefined;
+    let is_over = false;
+    const onAnswer = (): void => {
+      // The last answer still comes here: a listener that is taken off while an event is told learns of that event.
+      if (!several || is_over) return;
+      clearTimeout(next_answer);
+      next_answer = setTimeout(() => finish(silence(several.answer_ms)), several.answer_ms);
+      // What follows STARTTLS is no answer any more, but TLS.
+      if (connection._socket !== several.socket) several.socket.off('data', onAnswer);
+    };
+    const finish = (error?: NodemailerError | null): void => {
+      is_over = true;
+      clearTimeout(give_up);
+      clearTimeout(next_answer);
+      several?.socket.off('data', onAnswer);
+      connection.off('error', finish).off('end', onEnd);
+      if (error) connection.close();
+      resolve(error ?? null);
+    };
+    const onEnd = (): void => finish(new Error('The relay closed the connection.'));
+    const give_up = setTimeout(() => finish(silence(limit_ms)), limit_ms);
+    connection.on('error', finish).once('end', onEnd);
+    start(finish);
+    // Nodemailer listens from the next turn on; to listen before it would take the greeting away from it.
+    if (several) setImmediate(() => several.socket.on('data', onAnswer));
+  });
+}
+
+function silence(limit_ms: number): NodemailerError {
+  return new Error(`No answer from the relay within ${Math.round(limit_ms / 100) / 10} s.`);
+}
+
+/** A mail on its way: how far it got, and how to end the wait for it. */
+interface Sending {
+  stage: DeliveryStage;
+  is_all_written: boolean;
+  /** Gives the relay time for its next answer. */
+  renew(): void;
+  finish(outcome: DeliveryOutcome): void;
+}
+
+export class SmtpSession {
+  readonly #connection: SMTPConnection;
+  readonly #deadlines: SmtpDeadlines;
+  #sending: Sending | null = null;
+  #is_closed = false;
+
+  constructor(connection: SMTPConnection, deadlines: SmtpDeadlines) {
+    this.#connection = connection;
+    this.#deadlines = deadlines;
+    connection.once('end', () => {
+      this.#is_closed = true;
+    });
+    // Every reply to a command of the envelope gives the next command its own time. What comes later is the one answer
+    // to the content, which is to be there in time as a whole.
+    const onReply = (): void => (this.isPastEnvelope ? undefined : this.#sending?.renew());
+    if (connection._socket) connection._socket.on('data', onReply);
+  }
+
+  get isClosed(): boolean {
+    return this.#is_closed;
+  }
+
+  /** Whether the content of a mail is on its way or its answer is awaited. */
+  get isPastEnvelope(): boolean {
+    return this.#sending?.stage === 'data';
+  }
+
+  /** For an operator: how the session came to be. */
+  get description(): string {
+    const security = this.#connection.secure ? 'with TLS' : 'without TLS';
+    const user = this.#connection.authenticated ? 'logged in' : 'without a log-in';
+    return `The relay accepts mail ${security}, ${user}.`;
+  }
+
+  /** Calls back once when the connection ends, whichever side ended it. */
+  onClosed(listener: () => void): void {
+    if (this.#is_closed) listener();
+    else this.#connection.once('end', listener);
+  }
+
+  /** Sends one mail. Never throws. After a refusal the session may be closed; else it has been reset and can be used again. */
+  async send(envelope: Envelope, message: ComposedMessage): Promise<DeliveryOutcome> {
+    const original = new Map(envelope.recipients.map((address) => [toAscii(address), address]));
+    const tracked: SMTPConnectionEnvelope = {
+      from: toAscii(envelope.from),
+      to: [...original.keys()],
+      size: message.size_bytes,
+      rcptQueue: [],
+      rejected: [],
+      rejectedErrors: [],
+      accepted: [],
+    };
+    const outcome = await this.#transfer(tracked, original, message);
+    if (outcome.outcome === 'sent') return outcome;
+    // A refusal by reply leaves the session usable, anything else leaves it in an unknown state.
+    const is_reply = outcome.smtp_code !== null && outcome.smtp_code !== 421;
+    if (!is_reply || this.#hasContentLeft) this.close();
+    else if (!this.#is_closed) await this.#reset();
+    return outcome;
+  }
+
+  /** Cuts the mail in hand off, as when the mailer stops, and closes. */
+  interrupt(response: string): void {
+    const sending = this.#sending;
+    this.close();
+    sending?.finish(interruptedOutcome(response, { may_be_sent: sending.is_all_written }));
+  }
+
+  /** Takes leave of the relay politely; for idle sessions. */
+  quit(): void {
+    if (this.#is_closed) return;
+    this.#connection.quit();
+    const give_up = setTimeout(() => this.close(), this.#deadlines.command_ms);
+    this.onClosed(() => clearTimeout(give_up));
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  #transfer(
+    envelope: SMTPConnectionEnvelope,
+    original: ReadonlyMap<string, string>,
+    message: ComposedMessage,
+  ): Promise<DeliveryOutcome> {
+    return new Promise((resolve) => {
+      const { command_ms, data_ms } = this.#deadlines;
+      const onError = (error: NodemailerError): void => {
+        const { stage, is_all_written } = sending;
+        const rejected = error.rejectedErrors ?? envelope.rejectedErrors;
+        sending.finish(outcomeOfSending(error, { stage, rejected, original, is_all_written }));
+      };
+      // A relay that dribbles out its replies gets no more than the time of all its commands.
+      const envelope_ends_at = monotonicMs() + command_ms * (2 + original.size);
+      let deadline: Timer | undefined;
+      const sending: Sending = {
+        stage: 'mail',
+        is_all_written: false,
+        renew: () => {
+          clearTimeout(deadline);
+          // What is left of the content may still be read once the relay has refused it.
+          if (this.#sending !== sending) return;
+          const limit_ms =
+            sending.stage === 'data' ? data_ms : Math.min(command_ms, envelope_ends_at - monotonicMs());
+          deadline = setTimeout(() => {
+            this.close();
+            onError(silence(limit_ms));
+          }, limit_ms);
+        },
+        finish: (outcome) => {
+          clearTimeout(deadline);
+          if (this.#sending === sending) this.#sending = null;
+          resolve(outcome);
+        },
+      };
+      this.#sending = sending;
+      sending.renew();
+      const content = Readable.from(watchContent(message, sending), { objectMode: false });
+      this.#connection.send(envelope, content, (error, result) => {
+        if (error) {
+          onError(error);
+          return;
+        }
+        const onTaken = (): void => {
+          // Nobody can have taken what was not there yet, and the next mail would get into the middle of this one.
+          if (this.#hasContentLeft) onError(new Error('The relay answered before the message was over.'));
+          else sending.finish(sentOutcome(result, original));
+        };
+        // The stream may end in the turn in which the answer to it comes.
+        if (this.#hasContentLeft) setImmediate(onTaken);
+        else onTaken();
+      });
+    });
+  }
+
+  /** Whether some of a mail's content is yet to be written to the socket: until then nodemailer keeps its stream. */
+  get #hasContentLeft(): boolean {
+    const connection = this.#connection;
+    return '_currentDataStream' in connection && connection._currentDataStream !== false;
+  }
+
+  async #reset(): Promise<void> {
+    await step(this.#connection, this.#deadlines.command_ms, (done) => this.#connection.reset(done));
+  }
+}
+
+/** The content, noting when the relay began to take it and when all was handed over. Each chunk renews the deadline. */
+async function* watchContent(message: ComposedMessage, sending: Sending): AsyncIterable<Buffer> {
+  sending.stage = 'data';
+  sending.renew();
+  for await (const chunk of message.read()) {
+    yield chunk;
+    sending.renew();
+  }
+  sending.is_all_written = true;
+}
+
+/** Domains in other scripts travel as punycode; the local part stays as it is (SMTPUTF8). */
+function toAscii(address: string): string {
+  const at = address.lastIndexOf('@');
+  const domain = domainToASCII(address.slice(at + 1));
+  return domain === '' ? address : `${address.slice(0, at)}@${domain}`;
+}

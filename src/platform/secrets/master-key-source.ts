@@ -1,0 +1,226 @@
+/**
+ * Where the master key comes from: a setting, a passphrase, or a file, and how that file is made and replaced so that
+ * no crash loses it. Which key a database was bound to, and changing it, is `key-ring.ts`.
+ */
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fchownSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Config } from '../../config.ts';
+import { AppError, messageOf } from '../../errors.ts';
+import { ARGON2_LANES, ARGON2_MEMORY_KIB, ARGON2_PASSES, PASSPHRASE_SALT_BYTES } from '../../limits.ts';
+import { shellWord } from '../cli/shell-words.ts';
+import { createMasterKey, KEY_BYTES, type MasterKey, masterKeyOf } from './sealing.ts';
+
+export type MasterKeySource =
+  | { kind: 'key'; text: string }
+  | { kind: 'passphrase'; passphrase: string }
+  /** `is_default`: the file in the data directory, which Satchel makes itself; any other is the operator's to make. */
+  | { kind: 'file'; path: string; is_default: boolean };
+
+export type KeyFileSource = Extract<MasterKeySource, { kind: 'file' }>;
+
+type KeySettings = Pick<Config, 'data_dir' | 'master_key' | 'master_key_file' | 'passphrase'>;
+
+const KEY_TEXT = /^[A-Za-z0-9+/]{43}=$/;
+const HOW_TO_MAKE = 'openssl rand -base64 32';
+
+/** The source that the settings choose; at most one of the three is set, which config.ts makes sure of. */
+export function masterKeySourceOf(config: KeySettings): MasterKeySource {
+  if (config.master_key !== null) return { kind: 'key', text: config.master_key };
+  if (config.passphrase !== null) return { kind: 'passphrase', passphrase: config.passphrase };
+  if (config.master_key_file !== null) {
+    return { kind: 'file', path: config.master_key_file, is_default: false };
+  }
+  return { kind: 'file', path: join(config.data_dir, 'master.key'), is_default: true };
+}
+
+/** How messages name the setting in use. */
+export function settingOf(source: MasterKeySource): string {
+  if (source.kind === 'key') return 'SATCHEL_MASTER_KEY';
+  if (source.kind === 'passphrase') return 'SATCHEL_PASSPHRASE';
+  const name = source.is_default ? 'no SATCHEL_MASTER_KEY_FILE is set' : 'SATCHEL_MASTER_KEY_FILE';
+  return `The master key file ${source.path} (${name})`;
+}
+
+/** The key of its text form, exactly 32 bytes in base64, or null. */
+function decodeKey(text: string): MasterKey | null {
+  const bytes = Buffer.from(text, 'base64');
+  const is_exact = KEY_TEXT.test(text) && bytes.length === KEY_BYTES && bytes.toString('base64') === text;
+  return is_exact ? masterKeyOf(bytes) : null;
+}
+
+function encodeKey(key: MasterKey): string {
+  return Buffer.from(key.bytes).toString('base64');
+}
+
+/** The key that a setting holds. Throws AppError `invalid` that names the setting when it is not 32 bytes in base64. */
+export function parseMasterKey(text: string, setting = 'SATCHEL_MASTER_KEY'): MasterKey {
+  const key = decodeKey(text);
+  if (key) return key;
+  throw new AppError(
+    'invalid',
+    `${setting} must be exactly 32 bytes in base64 (44 characters), as this prints: ${HOW_TO_MAKE}`,
+  );
+}
+
+/** A new salt for a passphrase, base64. It is no secret. */
+export function createSalt(): string {
+  return randomBytes(PASSPHRASE_SALT_BYTES).toString('base64');
+}
+
+/** The master key of a passphrase and its salt, by argon2id: a quarter of a second of work and 64 MiB, on purpose. */
+export async function deriveMasterKey(passphrase: string, salt: string): Promise<MasterKey> {
+  // Loaded here, because a compiled binary unpacks the native code into TMPDIR, which few deployments need.
+  const { hashRaw } = await import('@node-rs/argon2');
+  // Keyboards differ in how they compose accented letters; the passphrase is the same.
+  const bytes = await hashRaw(passphrase.normalize('NFC'), {
+    algorithm: 2,
+    version: 1,
+    memoryCost: ARGON2_MEMORY_KIB,
+    timeCost: ARGON2_PASSES,
+    parallelism: ARGON2_LANES,
+    outputLen: KEY_BYTES,
+    salt: Buffer.from(salt, 'base64'),
+  });
+  return masterKeyOf(bytes);
+}
+
+/* --- The file ------------------------------------------------------------------------------------------------- */
+
+/** Null when there is no file. Throws AppError `invalid` when it can't be read or holds anything but a key. */
+export function readKeyFile(source: KeyFileSource): MasterKey | null {
+  const text = readText(source.path);
+  if (text === null) return null;
+  const key = decodeKey(text.trim());
+  if (key) return key;
+  throw new AppError(
+    'invalid',
+    `${settingOf(source)} does not hold a master key: its content must be exactly 32 bytes in base64 (44 characters). ` +
+      'Restore it from where you keep a copy.',
+  );
+}
+
+function readText(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw new AppError('invalid', `The master key file ${path} can't be read: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+/**
+ * Makes the default file with a new key, 0600, whole or not at all, and durable before it returns. The caller has made
+ * sure that nothing was ever sealed. Throws AppError `conflict` when the path is taken: a key file is never overwritten.
+ */
+export function createKeyFile(path: string): MasterKey {
+  if (lstatSync(path, { throwIfNoEntry: false })) {
+    throw new AppError('conflict', `${path} exists already; a master key file is never overwritten.`);
+  }
+  const key = createMasterKey();
+  const temporary = `${path}.new`;
+  rmSync(temporary, { force: true });
+  writeDurably(temporary, key, null);
+  renameSync(temporary, path);
+  syncFolder(path);
+  return key;
+}
+
+/** What others than the owner may do with the file, as a sentence, or null when it is the owner's alone. */
+export function warnOfKeyFileMode(source: KeyFileSource): string | null {
+  const mode = statSync(source.path).mode & 0o777;
+  if ((mode & 0o077) === 0) return null;
+  return (
+    `${settingOf(source)} has mode 0${mode.toString(8)}, so that other users may get at the key. ` +
+    `Run: chmod 600 ${shellWord(source.path)}`
+  );
+}
+
+/** A link is followed: the file itself is replaced, not the link to it. */
+function placesOf(path: string): { current: string; next: string } {
+  const current = existsSync(path) ? realpathSync(path) : path;
+  return { current, next: `${current}.next` };
+}
+
+/** Whether a rotation left its new key beside the file. */
+export function hasNextKeyFile(path: string): boolean {
+  return existsSync(placesOf(path).next);
+}
+
+/** Puts a new key beside the file, durably and with the file's owner. The database decides which of the two counts. */
+export function writeNextKeyFile(path: string, key: MasterKey): void {
+  const { current, next } = placesOf(path);
+  rmSync(next, { force: true });
+  writeDurably(next, key, statSync(current));
+  syncFolder(next);
+}
+
+/**
+ * Finds the key with this id in the file or in the one a rotation left beside it, or null. Changes nothing, so that a
+ * running server may call it while a rotation is under way.
+ */
+export function findKeyInFiles(path: string, master_key_id: string): MasterKey | null {
+  const { current, next } = placesOf(path);
+  // In this order a rotation that ends between the two looks is not missed: the new key only moves from next to current.
+  for (const place of [next, current]) {
+    const key = decodeKey(readText(place)?.trim() ?? '');
+    if (key?.id === master_key_id) return key;
+  }
+  return null;
+}
+
+/**
+ * Ends a rotation, finished or killed: where the new key counts it takes the file's place, where the old one does the
+ * new one goes. If neither fits, nothing is touched. Returns the key that counts, or null. To be called only within a
+ * write to the database, whose lock keeps two rotations apart.
+ */
+export function settleKeyFiles(path: string, master_key_id: string): MasterKey | null {
+  const { current, next } = placesOf(path);
+  const key = findKeyInFiles(path, master_key_id);
+  if (!key || !existsSync(next)) return key;
+  const is_in_place = decodeKey(readText(current)?.trim() ?? '')?.id === master_key_id;
+  if (is_in_place) rmSync(next);
+  else renameSync(next, current);
+  syncFolder(current);
+  return key;
+}
+
+function writeDurably(path: string, key: MasterKey, owner: { uid: number; gid: number } | null): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    // A rotation run by root must leave a key that the service's own user can read.
+    if (owner && process.getuid?.() === 0) fchownSync(file, owner.uid, owner.gid);
+    writeSync(file, `${encodeKey(key)}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

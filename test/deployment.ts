@@ -1,0 +1,96 @@
+/** What tests of backups compare: every row and every byte of a data directory. */
+import { Database } from 'bun:sqlite';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestApp } from './helpers.ts';
+
+/** Every row of every table, as JSON, table by table. */
+export function dumpRows(data_dir: string): Record<string, string[]> {
+  const sqlite = new Database(join(data_dir, 'satchel.db'), { readwrite: true, create: false });
+  try {
+    const tables = sqlite.query("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").values();
+    return Object.fromEntries(
+      tables.map(([table]) => [
+        String(table),
+        sqlite
+          .query(`SELECT * FROM "${String(table)}"`)
+          .values()
+          .map((row) => JSON.stringify(row))
+          .sort(),
+      ]),
+    );
+  } finally {
+    sqlite.close();
+  }
+}
+
+/** Path below `objects/` -> SHA-256 of the bytes. */
+export function dumpBlobs(data_dir: string): Record<string, string> {
+  const root = join(data_dir, 'objects');
+  if (!existsSync(root)) return {};
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    statSync(join(root, name)).isFile(),
+  );
+  return Object.fromEntries(
+    files
+      .sort()
+      .map((name) => [
+        name,
+        new Bun.CryptoHasher('sha256').update(readFileSync(join(root, name))).digest('hex'),
+      ]),
+  );
+}
+
+/** Runs one statement on the database of a directory, beside whoever has it open. */
+export function sql(data_dir: string, statement: string, ...values: (string | number)[]): void {
+  const sqlite = new Database(join(data_dir, 'satchel.db'), { readwrite: true, create: false });
+  try {
+    sqlite.run('PRAGMA busy_timeout = 5000');
+    sqlite.query(statement).run(...values);
+  } finally {
+    sqlite.close();
+  }
+}
+
+/** Uploads bytes and returns the new object's id. */
+export async function upload(app: TestApp, key: string, bytes: string | Uint8Array): Promise<string> {
+  const form = new FormData();
+  form.set('file', new Blob([bytes], { type: 'application/x-test' }), 'a.bin');
+  const { status, body, text } = await app.call('POST', '/api/v1/objects', { key, body: form });
+  if (status !== 201) throw new Error(text);
+  return String(body.public_id);
+}
+
+export function blobPath(data_dir: string, id: string): string {
+  return join(data_dir, 'objects', id.slice(-2), id);
+}
+
+/** Names in a folder, hidden ones too. */
+export function namesIn(folder: string): string[] {
+  return readdirSync(folder).sort();
+}
+
+export function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8);
+}
+
+const MAIN = join(import.meta.dir, '../src/main.ts');
+
+/** Runs `satchel <args>` with these settings and no others. */
+export async function runWith(
+  env: Record<string, string | undefined>,
+  ...args: string[]
+): Promise<{ exit: number; stdout: string; stderr: string }> {
+  const child = Bun.spawn([process.execPath, MAIN, ...args], {
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    env: { PATH: process.env.PATH ?? '', ...env },
+  });
+  const [stdout, stderr, exit] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { exit, stdout, stderr };
+}

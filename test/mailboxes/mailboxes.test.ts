@@ -1,0 +1,124 @@
+/** Mailboxes: relays as they are written, secrets that stay sealed, and a test message through a real relay. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { parseRelay } from '../../src/mailboxes/relay.ts';
+import { actor, startTestApp, type TestApp } from '../helpers.ts';
+import { startSmtpSink } from '../smtp-sink.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+  await app.services.sending_domains.add(actor, { name: 'mail.example.com', is_trusted: true });
+});
+afterAll(() => app.stop());
+
+describe('a relay', () => {
+  const GOOD: [string, object][] = [
+    ['smtp://relay.example.com', { host: 'relay.example.com', port: 587, security: 'opportunistic' }],
+    ['smtps://relay.example.com', { host: 'relay.example.com', port: 465, security: 'tls' }],
+    ['smtp://localhost:25', { host: 'localhost', port: 25, username: null, password: null }],
+    ['smtp://[::1]:2525', { host: '::1', port: 2525 }],
+    ['smtp://127.0.0.1:2525/', { host: '127.0.0.1' }],
+    [
+      'smtps://me%40example.com:p%3Aw%2Fd@relay.example.com',
+      { username: 'me@example.com', password: 'p:w/d' },
+    ],
+  ];
+  for (const [text, relay] of GOOD) {
+    test(`${text.replace(/:[^:@]*@/, ':...@')} is read`, () => expect(parseRelay(text)).toMatchObject(relay));
+  }
+
+  const BAD = [
+    'relay.example.com',
+    'http://relay.example.com',
+    'smtp://',
+    'smtp://relay.example.com:0',
+    'smtp://relay.example.com:99999',
+    'smtp://relay.example.com/path',
+    'smtp://relay.example.com?tls=no',
+    'smtp://:secret@relay.example.com',
+    'smtp://user:%zz@relay.example.com',
+    'smtp://relay_host..example.com',
+  ];
+  for (const text of BAD) {
+    test(`${text} is refused without being repeated`, () => {
+      expect(() => parseRelay(text)).toThrow(expect.objectContaining({ kind: 'invalid' }));
+      expect(() => parseRelay(text)).not.toThrow(
+        expect.objectContaining({ message: expect.stringContaining(text) }),
+      );
+    });
+  }
+});
+
+describe('a mailbox', () => {
+  test('keeps its password sealed, and masked wherever it is shown', async () => {
+    const { mailboxes } = app.services.sending_domains;
+    const relay = parseRelay('smtps://user:canary-password@relay.example.com');
+    const added = await mailboxes.add(actor, { address: 'Sealed@mail.example.com', relay, daily_limit: 9 });
+    expect(added).toMatchObject({
+      address: 'Sealed@mail.example.com',
+      kind: 'smtp',
+      relay: 'smtps://user:***@relay.example.com:465',
+      for: ['transactional'],
+      daily_limit: 9,
+      state: 'active',
+    });
+    expect(JSON.stringify(mailboxes.list())).not.toContain('canary-password');
+    const rows = app.services.database.read.$client.query('SELECT * FROM mailboxes').all();
+    expect(JSON.stringify(rows)).not.toContain('canary-password');
+    const { id, revision } = mailboxes.require('Sealed@mail.example.com');
+    expect(mailboxes.outletOf({ mailbox_id: id, revision }).route?.password).toBe('canary-password');
+  });
+
+  test('needs an address of a known domain, once, and something to be for', async () => {
+    const { mailboxes } = app.services.sending_domains;
+    const add = (address: string, extra = {}) => mailboxes.add(actor, { address, relay: null, ...extra });
+    await add('once@mail.example.com');
+    for (const same of ['once@MAIL.example.com', 'Once@mail.example.com'])
+      await expect(add(same)).rejects.toMatchObject({ kind: 'conflict' });
+    expect(mailboxes.require('ONCE@mail.example.com').address).toBe('once@mail.example.com');
+    await expect(add('a@unknown.example.com')).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(add('no address')).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(add('b@mail.example.com', { for_transactional: false })).rejects.toMatchObject({
+      kind: 'invalid',
+    });
+  });
+
+  test('that is for marketing only sends no transactional mail', async () => {
+    const { sending_domains } = app.services;
+    await sending_domains.add(actor, { name: 'news.example.com', is_trusted: true });
+    await sending_domains.mailboxes.add(actor, {
+      address: 'news@news.example.com',
+      relay: null,
+      for_transactional: false,
+      for_marketing: true,
+    });
+    const ask = (purpose: 'transactional' | 'marketing') =>
+      sending_domains.choose(app.services.database.read, {
+        domain: 'news.example.com',
+        purpose,
+        day: '2030-01-15',
+        now_ms: app.clock.now(),
+        is_test: false,
+      });
+    expect(ask('transactional')).toMatchObject({ ok: false, error: { kind: 'unavailable' } });
+    expect(ask('marketing')).toMatchObject({ ok: true, address: 'news@news.example.com' });
+  });
+
+  test('is tested with a message through its relay, from its return path, and tells the answer', async () => {
+    const sink = await startSmtpSink({ users: { user: 'right' }, offers_plain_auth: true });
+    const { mailboxes } = app.services.sending_domains;
+    const relay = (password: string) => parseRelay(`smtp://user:${password}@127.0.0.1:${sink.port}`);
+    await mailboxes.add(actor, {
+      address: 'test@mail.example.com',
+      relay: relay('right'),
+      return_path: 'bounces@mail.example.com',
+    });
+    await mailboxes.add(actor, { address: 'wrong@mail.example.com', relay: relay('wrong') });
+    const taken = await mailboxes.test('test@mail.example.com', 'ada@example.org');
+    expect(taken).toMatchObject({ outcome: 'sent', smtp_code: 250, to: 'ada@example.org' });
+    expect(sink.mails[0]?.envelope).toEqual({ from: 'bounces@mail.example.com', to: ['ada@example.org'] });
+    const refused = await mailboxes.test('wrong@mail.example.com', 'ada@example.org');
+    expect(refused).toMatchObject({ outcome: 'refused', smtp_code: 535 });
+    await sink.stop();
+  });
+});

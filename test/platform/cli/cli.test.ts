@@ -1,0 +1,151 @@
+/** The frame of the command line: what every verb has, and what the first use of a directory says. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { formatTable, shellActor } from '../../../src/platform/cli/cli.ts';
+import { systemClock } from '../../../src/platform/host/clock.ts';
+import { createLogger } from '../../../src/platform/host/logger.ts';
+import { createToken } from '../../../src/platform/secrets/token-format.ts';
+import { run, runInTerminal, runJson, runRecord } from '../../command.ts';
+import { runWith } from '../../deployment.ts';
+import { makeTempDir } from '../../temp.ts';
+import { allVerbs, examplesOf, pathOf } from '../../verbs.ts';
+
+// Every step starts a process, and a busy machine takes its time for that.
+setDefaultTimeout(60_000);
+
+test("every verb's help ends with an example of that very verb", () => {
+  const lacking = allVerbs().filter(
+    (command) => !examplesOf(command).some((example) => example.includes(pathOf(command))),
+  );
+  expect(lacking.map(pathOf)).toEqual([]);
+});
+
+test('a verb on a directory without data says that it made an empty database there, once', async () => {
+  const dir = join(makeTempDir(), 'mistyped');
+  expect((await run(dir, 'project', 'list')).stderr).toContain(`${dir} held no data`);
+  expect((await run(dir, 'project', 'list')).stderr).toBe('');
+  const settings = {
+    SATCHEL_DATA_DIR: makeTempDir(),
+    SATCHEL_MASTER_KEY: Buffer.alloc(32).toString('base64'),
+  };
+  const { stderr } = await runWith(settings, 'project', 'list');
+  expect(stderr).toEndWith('held no data; an empty database was made there\n');
+});
+
+test('--json and --data-dir may stand before the noun', async () => {
+  const dir = makeTempDir();
+  const { stdout } = await run('/nonexistent', '--json', '--data-dir', dir, 'project', 'list');
+  expect(JSON.parse(stdout)).toEqual([]);
+});
+
+test('--json makes one document of the completion script too', async () => {
+  const script = await runRecord(makeTempDir(), 'completion', 'bash');
+  expect(script).toMatchObject({ shell: 'bash', script: expect.stringContaining('complete') });
+});
+
+test('what commander cannot check is wrong usage all the same, with a hint', async () => {
+  const dir = makeTempDir();
+  await runRecord(dir, 'project', 'create', '--name', 'Shop');
+  for (const args of [
+    ['token', 'create', '--name', 'ci'],
+    ['origin', 'add', '--type', 'phone', '--value', 'com.example.app'],
+    ['vault', 'set', '--project', 'shop', 'stripe'],
+  ]) {
+    const { exit, stdout, stderr } = await run(dir, ...args);
+    expect({ args, exit, stdout }).toEqual({ args, exit: 2, stdout: '' });
+    expect(stderr).toContain('--help');
+  }
+});
+
+test('a complaint about the usage repeats nothing that may be a secret in the wrong place', async () => {
+  const dir = makeTempDir();
+  await runRecord(dir, 'project', 'create', '--name', 'Shop');
+  for (const args of [
+    ['vault', 'set', '--project', 'shop', 'stripe', 'SECRET_KEY=sekret'],
+    ['vault', 'set', '--project', 'shop', 'stripe', 'sekret'],
+    ['mailbox', 'add', 'a@shop.test', 'smtps://user:sekret@relay.test'],
+    ['mailbox', 'add', 'a@shop.test', '--smpt=smtps://user:sekret@relay.test'],
+  ]) {
+    const { exit, stdout, stderr } = await run(dir, ...args);
+    expect({ args, exit, stdout }).toEqual({ args, exit: 2, stdout: '' });
+    expect(stderr).toStartWith('error: ');
+    expect(stderr).not.toContain('sekret');
+  }
+});
+
+test('what others wrote cannot steer the terminal that it is shown on, and is left as it is in a file', async () => {
+  const dir = makeTempDir();
+  const name = 'Sh\u009b31mop \u001b]0;mine\u0007';
+  await runRecord(dir, 'project', 'create', '--name', name, '--slug', 'shop');
+  expect((await run(dir, 'project', 'list')).stdout).toContain(name);
+  expect(await runInTerminal(dir, 'project', 'list')).toContain('Sh\\u009b31mop \\u001b]0;mine\\u0007');
+  // What JSON itself leaves as it is must not make it anything else.
+  const json = await runInTerminal(dir, 'project', 'list', '--json');
+  expect(json).not.toContain('\u009b');
+  expect(JSON.parse(json)).toMatchObject([{ name }]);
+});
+
+test("a refused field's message reads as a sentence", async () => {
+  const { exit, stderr } = await run(
+    makeTempDir(),
+    ...['origin', 'add', '--type', 'domain', '--value', 'http://shop.example.com'],
+  );
+  expect(exit).toBe(1);
+  expect(stderr).toContain('value: A public host needs https.');
+});
+
+test('the audit trail names the account that ran a verb, not what USER says', async () => {
+  const dir = makeTempDir();
+  await run(dir, 'project', 'create', '--name', 'Shop');
+  const events = await runJson(dir, 'audit', 'list');
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((each) => each.split(':')[2] === String(userInfo().uid));
+  if (line === undefined) return;
+  expect(JSON.stringify(events)).toContain(`"${line.split(':')[0]}"`);
+});
+
+test('a user without an account, as in a container, is named by number', () => {
+  const actor = shellActor(() => {
+    throw new Error('ENOENT: no such file or directory, uv_os_homedir');
+  }, 4_294_967_000);
+  expect(actor).toMatchObject({ kind: 'shell', id: '4294967000', name: '4294967000' });
+});
+
+test('a key or token that a client has put into an address is not in the log', () => {
+  for (const format of ['text', 'json'] as const) {
+    const lines: string[] = [];
+    const logger = createLogger({
+      level: 'info',
+      format,
+      clock: systemClock,
+      write: (text) => lines.push(text),
+    });
+    const secrets = (['management', 'live', 'test'] as const).map((kind) => createToken(kind));
+    for (const { plaintext } of secrets) logger.info('request', { path: `/api/v1/${plaintext}/x` });
+    logger.flush();
+    for (const { plaintext, prefix_shown } of secrets) {
+      expect(lines.join('')).not.toContain(plaintext.slice(0, 20));
+      expect(lines.join('')).toContain(`/api/v1/${prefix_shown}.../x`);
+    }
+  }
+});
+
+test('a log for people leaves out what there is nothing to say of', () => {
+  const lines: string[] = [];
+  const options = { level: 'info', format: 'text', clock: systemClock } as const;
+  const logger = createLogger({ ...options, write: (text) => lines.push(text) });
+  logger.info('request', { caller: null, status: 404 });
+  logger.flush();
+  expect(lines.join('')).toMatch(/INFO {2}request status=404\n$/);
+});
+
+test('a row of a table is one line, whatever its cells say', () => {
+  const refusal = '535-5.7.8 Username and Password not accepted.\n535 5.7.8 See the documentation.';
+  const table = formatTable(['mailbox', 'last error', 'today'], [['a@shop.example', refusal, 7]], '');
+  const [, row, ...more] = table.split('\n');
+  expect(row).toBe(`a@shop.example  ${refusal.replace('\n', ' ')}  7`);
+  expect(more).toEqual([]);
+});

@@ -1,0 +1,385 @@
+/** Deliveries through the real worker thread to a real SMTP server: what each answer of the relay comes to. */
+import { afterEach, expect, test } from 'bun:test';
+import { createMailer, type Mailer, type MailerOptions } from '../../../src/platform/mail/mailer.ts';
+import { mailOf, routeTo } from '../../mail-samples.ts';
+import { type SinkOptions, type SmtpSink, startSmtpSink } from '../../smtp-sink.ts';
+
+const cleanups: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function startSink(options: SinkOptions = {}): Promise<SmtpSink> {
+  const sink = await startSmtpSink(options);
+  cleanups.push(() => sink.stop());
+  return sink;
+}
+
+function startMailer(options: MailerOptions = {}): Mailer {
+  const mailer = createMailer(options);
+  cleanups.push(() => mailer.stop(0));
+  return mailer;
+}
+
+/** Short enough to wait for. Only ever set for the stage that hangs, so that a busy machine fails no other. */
+const SHORT_MS = 200;
+const ANN = 'ann@customer.example';
+const BOB = 'bob@customer.example';
+const EVE = 'eve@customer.example';
+
+test('a mail reaches its recipients, from the return path where there is one', async () => {
+  const sink = await startSink();
+  const mailer = startMailer();
+  const content = mailOf({ cc: [BOB], bcc: [EVE] });
+  const plain = await mailer.deliver(content, routeTo(sink), [ANN, BOB, EVE]);
+  expect(plain).toMatchObject({ outcome: 'sent', smtp_code: 250, accepted: [ANN, BOB, EVE], rejected: [] });
+  await mailer.deliver(content, routeTo(sink, { return_path: 'bounces@shop.example' }), [ANN]);
+  expect(sink.mails.map((mail) => mail.envelope)).toEqual([
+    { from: 'orders@shop.example', to: [ANN, BOB, EVE] },
+    { from: 'bounces@shop.example', to: [ANN] },
+  ]);
+  expect(sink.mails[0]?.raw.toString()).not.toContain(EVE);
+});
+
+test('what is captured is what would be sent, dots at line starts included', async () => {
+  const sink = await startSink();
+  const mailer = startMailer();
+  const content = mailOf({ text: '.\n..two\nthree' });
+  await mailer.deliver(content, routeTo(sink), [ANN]);
+  expect(sink.mails[0]?.raw.toString()).toBe(Buffer.from(await mailer.compose(content)).toString());
+});
+
+test('domains in other scripts travel as punycode and are reported as they were given', async () => {
+  // The sink shows punycode as Unicode; that SMTPUTF8 was not asked for tells what travelled.
+  const sink = await startSink({ rcpt: { 'no@bücher.example': { code: 550, message: 'no' } } });
+  const recipients = ['ann@bücher.example', 'no@bücher.example'];
+  const outcome = await startMailer().deliver(mailOf(), routeTo(sink), recipients);
+  expect(sink.mails[0]).toMatchObject({ envelope: { to: ['ann@bücher.example'] }, is_smtputf8: false });
+  expect(outcome).toMatchObject({
+    accepted: ['ann@bücher.example'],
+    rejected: [{ address: 'no@bücher.example' }],
+  });
+});
+
+test('recipients refused beside others are reported one by one', async () => {
+  const sink = await startSink({
+    rcpt: {
+      [BOB]: { code: 550, message: '5.1.1 no such user' },
+      [EVE]: { code: 450, message: '4.2.0 busy' },
+    },
+  });
+  const outcome = await startMailer().deliver(mailOf(), routeTo(sink), [ANN, BOB, EVE]);
+  expect(outcome).toMatchObject({
+    outcome: 'sent',
+    accepted: [ANN],
+    rejected: [
+      { address: BOB, smtp_code: 550, response: '550 5.1.1 no such user' },
+      { address: EVE, smtp_code: 450, response: '450 4.2.0 busy' },
+    ],
+  });
+});
+
+for (const hides_pipelining of [false, true]) {
+  const how = hides_pipelining ? 'one command at a time' : 'pipelined';
+  test(`when all recipients are refused, for good or for now, each has its code (${how})`, async () => {
+    const sink = await startSink({
+      hides_pipelining,
+      rcpt: { [ANN]: { code: 550, message: 'unknown' }, [BOB]: { code: 450, message: 'busy' } },
+    });
+    const mailer = startMailer();
+    const route = routeTo(sink);
+    const mixed = await mailer.deliver(mailOf(), route, [ANN, BOB]);
+    expect(mixed).toMatchObject({
+      outcome: 'refused',
+      stage: 'rcpt',
+      permanent: false,
+      connection_trouble: false,
+    });
+    expect(mixed.rejected.map((each) => [each.address, each.smtp_code])).toEqual([
+      [ANN, 550],
+      [BOB, 450],
+    ]);
+    const all_permanent = await mailer.deliver(mailOf(), route, [ANN]);
+    expect(all_permanent).toMatchObject({
+      outcome: 'refused',
+      stage: 'rcpt',
+      permanent: true,
+      smtp_code: 550,
+    });
+    expect(sink.mails).toEqual([]);
+    // A refusal is no reason to give up the connection.
+    expect(await mailer.deliver(mailOf(), route, [EVE])).toMatchObject({ outcome: 'sent' });
+    expect(sink.connections_total).toBe(1);
+  });
+}
+
+const REFUSALS = [
+  ['mail', 550, true],
+  ['mail', 451, false],
+  ['data', 554, true],
+  ['data', 452, false],
+] as const;
+
+test.each(REFUSALS)('a refusal at %s with %i says so', async (stage, code, permanent) => {
+  const sink = await startSink({ [stage]: { code, message: 'not this one' } });
+  const outcome = await startMailer().deliver(mailOf(), routeTo(sink), [ANN]);
+  expect(outcome).toEqual({
+    outcome: 'refused',
+    stage,
+    permanent,
+    connection_trouble: false,
+    may_be_sent: false,
+    smtp_code: code,
+    response: `${code} not this one`,
+    rejected: [],
+  });
+});
+
+test('a mail larger than the relay takes is refused for good without being sent', async () => {
+  const sink = await startSink({ max_size_bytes: 2_000 });
+  const outcome = await startMailer().deliver(mailOf({ text: 'x\n'.repeat(2_000) }), routeTo(sink), [ANN]);
+  expect(outcome).toMatchObject({ outcome: 'refused', stage: 'mail', permanent: true, smtp_code: 552 });
+});
+
+test('a relay that says 421 at the greeting is connection trouble', async () => {
+  const sink = await startSink({ greeting: { code: 421, message: '4.3.2 try later' } });
+  const outcome = await startMailer().deliver(mailOf(), routeTo(sink), [ANN]);
+  expect(outcome).toMatchObject({
+    stage: 'greeting',
+    permanent: false,
+    connection_trouble: true,
+    smtp_code: 421,
+    may_be_sent: false,
+  });
+});
+
+test('a port where nobody listens is connection trouble', async () => {
+  const sink = await startSmtpSink();
+  await sink.stop();
+  const outcome = await startMailer().deliver(mailOf(), routeTo(sink), [ANN]);
+  expect(outcome).toMatchObject({
+    stage: 'connect',
+    permanent: false,
+    connection_trouble: true,
+    smtp_code: null,
+  });
+});
+
+const HANGS = [
+  ['connect', 'greeting', { greeting_ms: SHORT_MS }, false],
+  ['greeting', 'greeting', { greeting_ms: SHORT_MS }, false],
+  ['mail', 'mail', { command_ms: SHORT_MS }, false],
+  ['rcpt', 'mail', { command_ms: SHORT_MS }, false],
+  ['data', 'data', { data_ms: SHORT_MS }, true],
+] as const;
+
+test.each(HANGS)('a relay that hangs at %s is given up', async (hang, stage, deadlines, may_be_sent) => {
+  const sink = await startSink({ hang, hides_pipelining: true });
+  const outcome = await startMailer({ deadlines }).deliver(mailOf(), routeTo(sink), [ANN]);
+  expect(outcome).toMatchObject({
+    stage,
+    permanent: false,
+    connection_trouble: true,
+    smtp_code: null,
+    may_be_sent,
+  });
+});
+
+test('a TLS handshake that is never answered ends with the connect deadline', async () => {
+  const sink = await startSink({ hang: 'connect' });
+  const mailer = startMailer({ deadlines: { connect_ms: SHORT_MS } });
+  const outcome = await mailer.deliver(mailOf(), routeTo(sink, { security: 'tls' }), [ANN]);
+  expect(outcome).toMatchObject({ stage: 'connect', connection_trouble: true, may_be_sent: false });
+});
+
+test('a connection that is lost after the content may have sent the mail', async () => {
+  const sink = await startSink({ drop_after_data: true });
+  const outcome = await startMailer().deliver(mailOf(), routeTo(sink), [ANN]);
+  expect(outcome).toMatchObject({
+    stage: 'data',
+    permanent: false,
+    connection_trouble: true,
+    may_be_sent: true,
+  });
+});
+
+test('a relay that hangs holds up nobody but those who use it', async () => {
+  const [hanging, working] = [await startSink({ hang: 'greeting' }), await startSink()];
+  const mailer = startMailer();
+  const route = routeTo(hanging);
+  const stuck = Array.from({ length: 60 }, () => mailer.deliver(mailOf(), route, [ANN]));
+  const other = routeTo(working);
+  const sent = await Promise.all(Array.from({ length: 60 }, () => mailer.deliver(mailOf(), other, [ANN])));
+  expect(sent.every((outcome) => outcome.outcome === 'sent')).toBe(true);
+  expect(hanging.connections_open).toBe(10);
+  await mailer.stop(0);
+  expect((await Promise.all(stuck)).every((outcome) => outcome.outcome === 'refused')).toBe(true);
+});
+
+test('all that waits for an unreachable relay learns of it at once, and the next mail tries again', async () => {
+  const sink = await startSink({ greeting: { code: 554, message: 'go away' } });
+  const mailer = startMailer();
+  const route = routeTo(sink);
+  const outcomes = await Promise.all(
+    Array.from({ length: 50 }, () => mailer.deliver(mailOf(), route, [ANN])),
+  );
+  for (const outcome of outcomes) expect(outcome).toMatchObject({ stage: 'greeting', smtp_code: 554 });
+  expect(sink.connections_total).toBeLessThanOrEqual(10);
+  sink.behavior = {};
+  expect(await mailer.deliver(mailOf(), route, [ANN])).toMatchObject({ outcome: 'sent' });
+});
+
+test('at most ten connections serve a relay, again and again', async () => {
+  const sink = await startSink();
+  const mailer = startMailer();
+  const route = routeTo(sink);
+  await Promise.all(Array.from({ length: 200 }, () => mailer.deliver(mailOf(), route, [ANN])));
+  expect(sink.mails).toHaveLength(200);
+  expect(sink.connections_total).toBeLessThanOrEqual(10);
+  await mailer.deliver(mailOf(), route, [ANN]);
+  expect(sink.connections_total).toBeLessThanOrEqual(10);
+});
+
+test('a relay that refuses further connections is served over those it took', async () => {
+  const sink = await startSink();
+  const mailer = startMailer();
+  const route = routeTo(sink);
+  await mailer.deliver(mailOf(), route, [ANN]);
+  sink.behavior = { greeting: { code: 421, message: 'too many connections' } };
+  const outcomes = await Promise.all(
+    Array.from({ length: 30 }, () => mailer.deliver(mailOf(), route, [ANN])),
+  );
+  expect(outcomes.map((outcome) => outcome.outcome)).toEqual(Array(30).fill('sent'));
+  expect(new Set(sink.mails.map((mail) => mail.connection)).size).toBe(1);
+});
+
+test('a mail that meets connections closed while idle goes over a new one', async () => {
+  const sink = await startSink();
+  const mailer = startMailer();
+  const route = routeTo(sink);
+  await Promise.all(Array.from({ length: 20 }, () => mailer.deliver(mailOf(), route, [ANN])));
+  sink.dropConnections();
+  expect(await mailer.deliver(mailOf(), route, [BOB])).toMatchObject({ outcome: 'sent', accepted: [BOB] });
+  expect(sink.mails).toHaveLength(21);
+});
+
+test('a relay that takes few mails over each connection costs no mail its attempt', async () => {
+  const sink = await startSink({ max_mails_per_connection: 3 });
+  const mailer = startMailer();
+  const route = routeTo(sink);
+  const outcomes = await Promise.all(
+    Array.from({ length: 200 }, () => mailer.deliver(mailOf(), route, [ANN])),
+  );
+  expect(outcomes.map((outcome) => outcome.outcome)).toEqual(Array(200).fill('sent'));
+  expect(sink.mails).toHaveLength(200);
+});
+
+test('a relay that ends every connection over a mail is asked about that mail a few times only', async () => {
+  const sink = await startSink({ rcpt: { [EVE]: { code: 421, message: '4.3.0 go away' } } });
+  const mailer = startMailer();
+  const route = routeTo(sink);
+  await Promise.all(Array.from({ length: 20 }, () => mailer.deliver(mailOf(), route, [ANN])));
+  const outcome = await mailer.deliver(mailOf(), route, [EVE]);
+  expect(outcome).toMatchObject({ outcome: 'refused', smtp_code: 421, connection_trouble: true });
+  expect(await mailer.deliver(mailOf(), route, [ANN])).toMatchObject({ outcome: 'sent' });
+});
+
+test('idle connections are closed after a while', async () => {
+  const sink = await startSink();
+  const mailer = startMailer({ deadlines: { idle_ms: 50 } });
+  await mailer.deliver(mailOf(), routeTo(sink), [ANN]);
+  while (sink.connections_open > 0) await Bun.sleep(10);
+  expect(sink.connections_total).toBe(1);
+});
+
+test('a mail that cannot be built is refused for good before any connection', async () => {
+  const sink = await startSink();
+  const mailer = startMailer();
+  const content = mailOf({ subject: 'a\nb' });
+  const outcome = await mailer.deliver(content, routeTo(sink), [ANN]);
+  expect(outcome).toMatchObject({ stage: 'compose', permanent: true, connection_trouble: false });
+  const error = await mailer.compose(content).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ kind: 'invalid' });
+  expect(sink.connections_total).toBe(0);
+});
+
+test('a stop waits for a mail whose content is with the relay and gives up the others', async () => {
+  const sink = await startSink({ hang: 'data' });
+  const mailer = startMailer();
+  const in_data = mailer.deliver(mailOf(), routeTo(sink), [ANN]);
+  const hanging = await startSink({ hang: 'greeting' });
+  const waiting = mailer.deliver(mailOf(), routeTo(hanging), [ANN]);
+  while (sink.unanswered.length === 0) await Bun.sleep(5);
+  const stopped = mailer.stop(10_000);
+  expect(await waiting).toMatchObject({ stage: 'interrupted', may_be_sent: false, connection_trouble: true });
+  for (const answer of sink.unanswered) answer();
+  expect(await in_data).toMatchObject({ outcome: 'sent' });
+  await stopped;
+  const late = await mailer.deliver(mailOf(), routeTo(sink), [ANN]);
+  expect(late).toMatchObject({ stage: 'interrupted', may_be_sent: false });
+});
+
+test('a stop ends at its deadline and says that a mail may be sent', async () => {
+  const sink = await startSink({ hang: 'data' });
+  const mailer = startMailer();
+  const in_data = mailer.deliver(mailOf(), routeTo(sink), [ANN]);
+  while (sink.unanswered.length === 0) await Bun.sleep(5);
+  await mailer.stop(50);
+  expect(await in_data).toMatchObject({ stage: 'interrupted', may_be_sent: true, permanent: false });
+});
+
+test('a worker that dies is replaced, and what it had in hand is answered', async () => {
+  const sink = await startSink({ hang: 'data' });
+  const workers: Worker[] = [];
+  const crashes: string[] = [];
+  const mailer = startMailer({
+    startWorker: () => {
+      const worker = new Worker(new URL('../../../src/platform/mail/mailer.worker.ts', import.meta.url));
+      workers.push(worker);
+      return worker;
+    },
+    onCrash: (message) => crashes.push(message),
+  });
+  const in_hand = mailer.deliver(mailOf(), routeTo(sink), [ANN]);
+  while (sink.unanswered.length === 0) await Bun.sleep(5);
+  workers[0]?.terminate();
+  expect(await in_hand).toMatchObject({ stage: 'interrupted', may_be_sent: true, connection_trouble: true });
+  expect(crashes).toHaveLength(1);
+  sink.behavior = {};
+  expect(await mailer.deliver(mailOf(), routeTo(sink), [ANN])).toMatchObject({ outcome: 'sent' });
+  expect(workers).toHaveLength(2);
+});
+
+test('a worker that throws is reported with its last words', async () => {
+  const crashes: string[] = [];
+  const script = URL.createObjectURL(new Blob(['onmessage = () => { throw new Error("out of luck"); }']));
+  const mailer = startMailer({
+    startWorker: () => new Worker(script),
+    onCrash: (words) => crashes.push(words),
+  });
+  const outcome = await mailer.deliver(mailOf(), routeTo({ host: '127.0.0.1', port: 9 }), [ANN]);
+  expect(outcome).toMatchObject({ stage: 'interrupted', may_be_sent: true });
+  expect(crashes).toHaveLength(1);
+  expect(crashes[0]).toContain('out of luck');
+});
+
+test('the thread starts with the first mail, ends when unused and starts again', async () => {
+  const sink = await startSink();
+  let started = 0;
+  const ended: Promise<unknown>[] = [];
+  const mailer = startMailer({
+    idle_stop_ms: 20,
+    startWorker: () => {
+      started += 1;
+      const worker = new Worker(new URL('../../../src/platform/mail/mailer.worker.ts', import.meta.url));
+      ended.push(new Promise((resolve) => worker.addEventListener('close', resolve)));
+      return worker;
+    },
+  });
+  expect(started).toBe(0);
+  await mailer.deliver(mailOf(), routeTo(sink), [ANN]);
+  await ended[0];
+  expect(await mailer.deliver(mailOf(), routeTo(sink), [ANN])).toMatchObject({ outcome: 'sent' });
+  expect(started).toBe(2);
+});
