@@ -254,8 +254,6 @@ export const CAPTURED_LIST_ROWS = 100;
 
 /** How often threads are told to stand back while there is mail: those of the compiler come and go. */
 export const MAILER_PRIORITY_EVERY_MS = 500;
-/** Without a request for so long, signatures of mail may use every processor. */
-export const QUIET_AFTER_MS = 1_000;
 
 /* --- DNS ------------------------------------------------------------------------------------------------------ */
 

@@ -9,7 +9,6 @@ import { explainFailure } from '../database/database.ts';
 import { type Clock, monotonicMs } from '../host/clock.ts';
 import { newId } from '../host/ids.ts';
 import type { Logger } from '../host/logger.ts';
-import { countRequest } from '../mail/signing-gate.ts';
 import { type Family, failureBody, successBody } from './answers.ts';
 import { parseJsonObject, readBody } from './body.ts';
 import {
@@ -310,7 +309,6 @@ function readLeniently(raw: Uint8Array): Readonly<Record<string, unknown>> {
 /** Runs a route and turns what comes out of it, failures too, into a response. Never throws. */
 export async function answer(route: Route, ctx: RequestContext, deps: HttpDeps): Promise<Response> {
   const started_ms = monotonicMs();
-  countRequest();
   const trace: Trace = { rate: null, caller: null };
   let response: Response;
   try {

@@ -4,7 +4,6 @@ import { promisify } from 'node:util';
 import RelaxedBody from 'nodemailer/lib/dkim/relaxed-body.js';
 import { AppError } from '../../errors.ts';
 import { DKIM_KEY_BITS, MAX_CACHED_DKIM_KEYS } from '../../limits.ts';
-import { type RequestCount, request_count, SigningGate } from './signing-gate.ts';
 
 export interface DkimKeyPair {
   private_key_pem: string;
@@ -59,7 +58,7 @@ export async function hashBody(chunks: AsyncIterable<Buffer> | Iterable<Buffer>)
 
 /**
  * The DKIM-Signature header, with its line break, for the given header block (one character a byte) and body hash.
- * RSA runs on the thread pool while that may: it is by far the dearest part of a mail, and would else halve the throughput.
+ * RSA runs on the thread pool: it is by far the dearest part of a mail, and would else halve the throughput.
  * Throws AppError `invalid` when the private key can't be read.
  */
 export async function signHeaders(
@@ -80,18 +79,8 @@ export async function signHeaders(
   const signed = present.map((name) => `${name}:${relax(fields.get(name) ?? '')}\r\n`);
   signed.push(`dkim-signature:${relax(tags.slice('DKIM-Signature:'.length))}`);
   const data = Buffer.from(signed.join(''), 'latin1');
-  const signature = await gate.pass(
-    () => signOnPool(data, key),
-    () => sign('sha256', data, key).toString('base64'),
-  );
+  const signature = await signOnPool(data, key);
   return `${tags}${signature.replace(/.{72}(?=.)/g, '$&\r\n  ')}\r\n`;
-}
-
-let gate = new SigningGate(request_count);
-
-/** Has signatures of this thread leave a processor to the event loop while its requests are counted up. */
-export function yieldToRequests(requests: RequestCount): void {
-  gate = new SigningGate(requests);
 }
 
 function signOnPool(data: Buffer, key: KeyObject): Promise<string> {

@@ -3,7 +3,6 @@ import { AppError } from '../../errors.ts';
 import * as limits from '../../limits.ts';
 import { requireThreadDescriptors } from '../host/descriptors.ts';
 import { yieldToEventLoop } from '../host/thread-priority.ts';
-import { request_count } from './signing-gate.ts';
 import { interruptedOutcome, refusedOutcome } from './smtp-replies.ts';
 import type {
   DeliveryOutcome,
@@ -172,7 +171,7 @@ class WorkerMailer implements Mailer {
     worker.addEventListener('close', () => this.#onWorkerGone(worker, 'it ended by itself'));
     this.#worker = worker;
     const deadlines = { ...DEADLINES, ...this.#options.deadlines };
-    this.#outbox = [{ op: 'configure', deadlines, requests: request_count }];
+    this.#outbox = [{ op: 'configure', deadlines }];
     queueMicrotask(() => worker.postMessage(this.#outbox.splice(0)));
     return worker;
   }

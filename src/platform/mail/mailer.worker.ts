@@ -1,6 +1,5 @@
 /** The mailer's thread: builds and signs messages and talks SMTP, so that neither holds up requests. Started by mailer.ts alone. */
 import { AppError, messageOf } from '../../errors.ts';
-import { yieldToRequests } from './dkim.ts';
 import { type ComposedMessage, composeBytes, composeMessage } from './message.ts';
 import { SmtpPool } from './smtp-pool.ts';
 import { interruptedOutcome, refusedOutcome } from './smtp-replies.ts';
@@ -32,7 +31,6 @@ function handle(request: MailerRequest): void {
   switch (request.op) {
     case 'configure':
       deadlines = request.deadlines;
-      yieldToRequests(request.requests);
       return;
     case 'deliver':
       void deliver(request);

@@ -1,6 +1,4 @@
 /** The plain data of a mail, of a relay and of what became of a delivery: all of it crosses between threads. */
-import type { RequestCount } from './signing-gate.ts';
-
 export interface Mailbox {
   address: string;
   name: string | null;
@@ -126,7 +124,7 @@ export interface SmtpDeadlines {
 
 /** What the main thread asks of the mailer worker; several travel in one message. */
 export type MailerRequest =
-  | { op: 'configure'; deadlines: SmtpDeadlines; requests: RequestCount }
+  | { op: 'configure'; deadlines: SmtpDeadlines }
   | { op: 'deliver'; id: number; content: MailContent; route: SmtpRoute; recipients: string[] }
   | { op: 'compose'; id: number; content: MailContent }
   | { op: 'probe'; id: number; route: SmtpRoute }
