@@ -252,9 +252,6 @@ export const MAX_USER_AGENT_CHARS = 500;
 /** Rows that `email captured` lists. */
 export const CAPTURED_LIST_ROWS = 100;
 
-/** How often threads are told to stand back while there is mail: those of the compiler come and go. */
-export const MAILER_PRIORITY_EVERY_MS = 500;
-
 /* --- DNS ------------------------------------------------------------------------------------------------------ */
 
 /** A dead server would otherwise keep a look-up pending for more than 9 s. */

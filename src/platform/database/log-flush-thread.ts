@@ -4,13 +4,10 @@
  */
 import { closeSync, fdatasyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { requireThreadDescriptors } from '../host/descriptors.ts';
-import { exemptThread } from '../host/thread-priority.ts';
 
 export type WalRequest = { op: 'open'; path: string; wal_path: string } | { op: 'sync' } | { op: 'close' };
 /** One for each request, in the order of the requests. */
-export type WalReply =
-  /** `thread` is the system's number of it, in the answer to `open` where there is one. */
-  { ok: true; thread: number | null } | { ok: false; message: string };
+export type WalReply = { ok: true } | { ok: false; message: string };
 
 /** The disk failed to keep the log: what was committed since the last flush may be lost. */
 export class WalSyncError extends Error {}
@@ -106,7 +103,6 @@ class WorkerWalThread implements WalThread {
   readonly #worker: Worker;
   #pending: Pending[] = [];
   #has_ended = false;
-  #endExemption = (): void => {};
 
   constructor(worker: Worker) {
     this.#worker = worker;
@@ -123,7 +119,6 @@ class WorkerWalThread implements WalThread {
   async open(path: string): Promise<void> {
     const reply = await this.#ask({ op: 'open', path, wal_path: walPathOf(path) });
     if (!reply.ok) throw new Error(reply.message);
-    if (reply.thread !== null) this.#endExemption = exemptThread(reply.thread);
   }
 
   async sync(): Promise<void> {
@@ -148,7 +143,6 @@ class WorkerWalThread implements WalThread {
   #end(): void {
     if (this.#has_ended) return;
     this.#has_ended = true;
-    this.#endExemption();
     this.#worker.terminate();
     for (const { reject } of this.#pending.splice(0)) reject(new WalThreadGone('the thread has ended'));
   }

@@ -6,7 +6,6 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, fdatasyncSync, openSync } from 'node:fs';
 import { WAL_CHECKPOINT_FRAMES } from '../../limits.ts';
-import { ownThread } from '../host/thread-priority.ts';
 import type { WalReply, WalRequest } from './log-flush-thread.ts';
 
 declare const self: Worker;
@@ -23,7 +22,7 @@ self.onmessage = ({ data: request }: MessageEvent<WalRequest>) => {
     if (request.op === 'open') open(request.path, request.wal_path);
     else if (request.op === 'close') close();
     else sync();
-    answer({ ok: true, thread: request.op === 'open' ? ownThread() : null });
+    answer({ ok: true });
   } catch (error) {
     answer({ ok: false, message: String(error) });
     return;

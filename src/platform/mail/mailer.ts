@@ -2,7 +2,6 @@
 import { AppError } from '../../errors.ts';
 import * as limits from '../../limits.ts';
 import { requireThreadDescriptors } from '../host/descriptors.ts';
-import { yieldToEventLoop } from '../host/thread-priority.ts';
 import { interruptedOutcome, refusedOutcome } from './smtp-replies.ts';
 import type {
   DeliveryOutcome,
@@ -75,9 +74,6 @@ class WorkerMailer implements Mailer {
   #next_id = 1;
   #outbox: MailerRequest[] = [];
   #idle_timer: Timer | null = null;
-  #priority_timer: Timer | null = null;
-  /** Since the timer's last tick. */
-  #had_request = false;
   #is_stopping = false;
   #onStopped: (() => void) | null = null;
 
@@ -141,25 +137,8 @@ class WorkerMailer implements Mailer {
     if (this.#idle_timer) clearTimeout(this.#idle_timer);
     this.#idle_timer = null;
     const worker = this.#worker ?? this.#startWorker();
-    this.#keepThreadsBack();
     if (this.#outbox.push(request) > 1) return;
     queueMicrotask(() => worker.postMessage(this.#outbox.splice(0)));
-  }
-
-  /** For as long as there is mail, and a little longer: nothing ticks while there is none. */
-  #keepThreadsBack(): void {
-    this.#had_request = true;
-    this.#priority_timer ??= setInterval(() => {
-      yieldToEventLoop();
-      if (!this.#had_request && this.#pending.size === 0) this.#endPriorityTimer();
-      this.#had_request = false;
-    }, limits.MAILER_PRIORITY_EVERY_MS);
-    this.#priority_timer.unref();
-  }
-
-  #endPriorityTimer(): void {
-    if (this.#priority_timer) clearInterval(this.#priority_timer);
-    this.#priority_timer = null;
   }
 
   #startWorker(): Worker {
@@ -200,7 +179,6 @@ class WorkerMailer implements Mailer {
   #endWorker(reason: string): void {
     const worker = this.#worker;
     this.#worker = null;
-    this.#endPriorityTimer();
     this.#outbox = [];
     worker?.terminate();
     const abandoned = [...this.#pending.values()];

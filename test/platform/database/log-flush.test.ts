@@ -392,7 +392,7 @@ describe('the thread', () => {
           new Blob([
             `self.onmessage = ({ data }) => data.op === 'sync'
               ? self.postMessage({ ok: false, message: 'EIO' })
-              : self.postMessage({ ok: true, thread: null });`,
+              : self.postMessage({ ok: true });`,
           ]),
         ),
       );
