@@ -2,7 +2,10 @@
 import { Command } from 'commander';
 import { createServices, type Services } from './app.ts';
 import { loadConfig, processEnvironment } from './config.ts';
-import { Cli, type CliHost, formatFields, note, textOption } from './platform/cli/cli.ts';
+import { Cli, type CliHost } from './platform/cli/cli.ts';
+import { textOption } from './platform/cli/options.ts';
+import { note } from './platform/cli/output.ts';
+import { formatFields } from './platform/cli/tables.ts';
 import { systemClock } from './platform/host/clock.ts';
 import { hasDatabase, openDataDirectory } from './platform/host/data-directory.ts';
 import { silentLogger } from './platform/host/logger.ts';

@@ -2,7 +2,7 @@
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
 import { messageOf } from './errors.ts';
-import { note, writeOut } from './platform/cli/cli.ts';
+import { note, writeOut } from './platform/cli/output.ts';
 import { systemClock } from './platform/host/clock.ts';
 import { openDataDirectory } from './platform/host/data-directory.ts';
 import { lockDirectory } from './platform/host/directory-lock.ts';

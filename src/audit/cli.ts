@@ -1,6 +1,8 @@
 /** `satchel audit list`: who did what, when and from where. */
 import { AppError } from '../errors.ts';
-import { type Cli, formatTable, numberOption, textOption, wholeNumber } from '../platform/cli/cli.ts';
+import type { Cli } from '../platform/cli/cli.ts';
+import { numberOption, textOption, wholeNumber } from '../platform/cli/options.ts';
+import { formatTable } from '../platform/cli/tables.ts';
 import { parseDateTime } from '../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';
 import type { Audit } from './service.ts';

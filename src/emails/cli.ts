@@ -1,6 +1,8 @@
 /** `satchel email`: why an email was or was not sent, what was captured, and queueing failed ones again. */
 import { CAPTURED_LIST_ROWS } from '../limits.ts';
-import { type Cli, EXIT, formatTable, textOption, UsageError } from '../platform/cli/cli.ts';
+import { type Cli, EXIT, UsageError } from '../platform/cli/cli.ts';
+import { textOption } from '../platform/cli/options.ts';
+import { formatTable } from '../platform/cli/tables.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/host/clock.ts';
 import { parseDateTime } from '../platform/http/schema.ts';
 import type { Emails } from './service.ts';

@@ -1,17 +1,9 @@
 /** `satchel key`: making, listing, rotating, revealing, switching and deleting API keys, and why one is refused. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { registerOriginCommands } from '../origins/cli.ts';
-import {
-  type Cli,
-  type CliResult,
-  EXIT,
-  formatFields,
-  formatTable,
-  numberOption,
-  requireYes,
-  textOption,
-  wholeNumber,
-} from '../platform/cli/cli.ts';
+import { type Cli, type CliResult, EXIT } from '../platform/cli/cli.ts';
+import { numberOption, requireYes, textOption, wholeNumber } from '../platform/cli/options.ts';
+import { formatFields, formatTable } from '../platform/cli/tables.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { parse } from '../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';

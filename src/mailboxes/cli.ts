@@ -1,17 +1,8 @@
 /** `satchel mailbox`: the addresses that mail goes out from, each with its relay. */
-import {
-  type Cli,
-  type CliResult,
-  EXIT,
-  formatFields,
-  formatTable,
-  listOption,
-  numberOption,
-  readSecret,
-  textOption,
-  UsageError,
-  wholeNumber,
-} from '../platform/cli/cli.ts';
+import { type Cli, type CliResult, EXIT, UsageError } from '../platform/cli/cli.ts';
+import { listOption, numberOption, textOption, wholeNumber } from '../platform/cli/options.ts';
+import { readSecret } from '../platform/cli/secret-input.ts';
+import { formatFields, formatTable } from '../platform/cli/tables.ts';
 import { parseAddress } from '../platform/mail/address.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import { hasPassword, parseRelay, type Relay } from './relay.ts';

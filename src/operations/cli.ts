@@ -8,18 +8,12 @@ import { type DoctorDeps, examine, worstOf } from '../doctor/service.ts';
 import { type CheckedServices, createServiceChecks } from '../doctor/service-checks.ts';
 import { AppError } from '../errors.ts';
 import { BACKUP_NICENESS } from '../limits.ts';
-import {
-  type Cli,
-  type CliContext,
-  type CliHost,
-  type CliResult,
-  EXIT,
-  formatFields,
-  readSecret,
-  textOption,
-} from '../platform/cli/cli.ts';
+import { type Cli, type CliContext, type CliHost, type CliResult, EXIT } from '../platform/cli/cli.ts';
 import { completionScript, SHELLS } from '../platform/cli/completion.ts';
+import { textOption } from '../platform/cli/options.ts';
+import { readSecret } from '../platform/cli/secret-input.ts';
 import { shellWord } from '../platform/cli/shell-words.ts';
+import { formatFields } from '../platform/cli/tables.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import { listPendingMigrations, type Migration } from '../platform/database/migrate.ts';
 import type { Clock } from '../platform/host/clock.ts';

@@ -3,7 +3,9 @@ import { type Command, Option } from 'commander';
 import { AppError } from '../errors.ts';
 import { createOriginBody, newGlobalOrigin, type OriginRecord } from '../keys/schemas.ts';
 import type { Keys } from '../keys/service.ts';
-import { type Cell, type Cli, collect, formatTable, listOption, textOption } from '../platform/cli/cli.ts';
+import type { Cli } from '../platform/cli/cli.ts';
+import { collect, listOption, textOption } from '../platform/cli/options.ts';
+import { type Cell, formatTable } from '../platform/cli/tables.ts';
 import { parse } from '../platform/http/schema.ts';
 
 type Options = Record<string, unknown>;

@@ -1,6 +1,8 @@
 /** `satchel project`: making, listing, showing and deleting projects. */
 import type { Keys } from '../keys/service.ts';
-import { type Cli, formatFields, formatTable, requireYes, textOption } from '../platform/cli/cli.ts';
+import type { Cli } from '../platform/cli/cli.ts';
+import { requireYes, textOption } from '../platform/cli/options.ts';
+import { formatFields, formatTable } from '../platform/cli/tables.ts';
 import { parse, t } from '../platform/http/schema.ts';
 import { createProjectBody, projectStatus } from './schemas.ts';
 import type { CascadeCounts, Projects } from './service.ts';

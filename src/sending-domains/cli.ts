@@ -1,5 +1,6 @@
 /** `satchel domain`: the domains that mail goes out from, and the DNS records they need. */
-import { type Cli, type CliResult, EXIT, formatFields, formatTable } from '../platform/cli/cli.ts';
+import { type Cli, type CliResult, EXIT } from '../platform/cli/cli.ts';
+import { formatFields, formatTable } from '../platform/cli/tables.ts';
 import type { DnsRecord, RecordCheck } from './dns-records.ts';
 import type { DomainRecord, SendingDomains } from './service.ts';
 

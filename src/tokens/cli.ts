@@ -2,17 +2,9 @@
 import { InvalidArgumentError } from 'commander';
 import { AppError } from '../errors.ts';
 import { DEFAULT_TOKEN_DAYS } from '../limits.ts';
-import {
-  type Cli,
-  type CliResult,
-  collect,
-  formatTable,
-  listOption,
-  numberOption,
-  textOption,
-  UsageError,
-  wholeNumber,
-} from '../platform/cli/cli.ts';
+import { type Cli, type CliResult, UsageError } from '../platform/cli/cli.ts';
+import { collect, listOption, numberOption, textOption, wholeNumber } from '../platform/cli/options.ts';
+import { formatTable } from '../platform/cli/tables.ts';
 import { CAPABILITIES, type Capability } from '../platform/http/callers.ts';
 import { parse } from '../platform/http/schema.ts';
 import { newToken } from './schemas.ts';

@@ -1,19 +1,12 @@
 /** `satchel vault`: what a project's vault holds, changing it, revealing it, and running a command with it. */
 import { basename } from 'node:path';
 import { Option } from 'commander';
-import {
-  type Cli,
-  type CliSession,
-  collect,
-  formatTable,
-  listOption,
-  note,
-  readSecret,
-  readSecretBytes,
-  textOption,
-  UsageError,
-} from '../platform/cli/cli.ts';
+import { type Cli, type CliSession, UsageError } from '../platform/cli/cli.ts';
+import { collect, listOption, textOption } from '../platform/cli/options.ts';
+import { note } from '../platform/cli/output.ts';
 import { runCommand } from '../platform/cli/run-command.ts';
+import { readSecret, readSecretBytes } from '../platform/cli/secret-input.ts';
+import { formatTable } from '../platform/cli/tables.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
 import { ENV_TARGETS } from './env-blocks.ts';
 import { requireVaultService, VAULT_SERVICES, type VaultService } from './registry.ts';

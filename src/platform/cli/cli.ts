@@ -1,13 +1,12 @@
 /** The frame of the command line: how a verb is declared, runs, prints, and fails. The verbs are in each capability's cli.ts. */
-import { readFileSync, writeSync } from 'node:fs';
-import { userInfo } from 'node:os';
-import { isatty } from 'node:tty';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError } from 'commander';
 import type { Config, ConfigFlags } from '../../config.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import { sqliteErrorOf } from '../database/database.ts';
-import { accountName } from '../host/user-accounts.ts';
 import type { Actor } from '../http/callers.ts';
+import { type Options, textOption } from './options.ts';
+import { note, writeOut } from './output.ts';
+import { shellActor } from './shell-actor.ts';
 
 /** Decision: 0 done, 1 refused, 2 wrong usage. */
 export const EXIT = { done: 0, refused: 1, usage: 2 } as const;
@@ -43,8 +42,6 @@ export interface CliHost<S> {
   /** The umask Satchel was started with; a command that it runs gets it back. */
   readonly umask?: number;
 }
-
-type Options = Record<string, unknown>;
 
 /** The command was not given as it is written; ends with `EXIT.usage`. For what commander itself cannot check. */
 export class UsageError extends Error {}
@@ -162,180 +159,4 @@ function describeFailure(error: unknown): string {
 /** A message either goes on after the field's name or is a sentence of its own. */
 function joinField(field: string, message: string): string {
   return /^[a-z]/.test(message) ? `${field} ${message}` : `${field}: ${message}`;
-}
-
-/** A line on stderr. */
-export function note(message: string): void {
-  write(2, `${message}\n`);
-}
-
-/** A document on stdout; written synchronously, so that an exit right after cannot cut it off in a pipe. */
-export function writeOut(text: string): void {
-  if (text !== '') write(1, text.endsWith('\n') ? text : `${text}\n`);
-}
-
-function write(descriptor: number, text: string): void {
-  let rest = Buffer.from(isatty(descriptor) ? showControls(text) : text);
-  while (rest.length > 0) {
-    try {
-      rest = rest.subarray(writeSync(descriptor, rest));
-    } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : null;
-      if (code === 'EPIPE') return; // The reader (head, less) has seen enough.
-      if (code !== 'EAGAIN') throw error;
-      Bun.sleepSync(1);
-    }
-  }
-}
-
-/** A relay's words or a client's subject must not steer the terminal that they are shown on. Shown so, JSON stays JSON. */
-function showControls(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
-  return text.replace(/\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, (control) => {
-    return `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  });
-}
-
-/** Who runs this process. `username` and `uid` are what the system says; they are given for tests. */
-export function shellActor(
-  username: () => string = () => userInfo().username,
-  uid: number | undefined = process.getuid?.(),
-): Actor {
-  const name = uid === undefined ? null : accountName(uid);
-  return {
-    kind: 'shell',
-    id: uid === undefined ? null : String(uid),
-    name: name ?? nameOf(username, uid),
-    ip: null,
-  };
-}
-
-/** The system has no name for a user without an account, which a container may well be run as. */
-function nameOf(username: () => string, uid: number | undefined): string {
-  try {
-    return username();
-  } catch {
-    return String(uid ?? 'unknown');
-  }
-}
-
-/* --- Reading options ------------------------------------------------------------------------------------------ */
-
-/** A text option, or undefined where it was not given. */
-export function textOption(options: Options, name: string): string | undefined {
-  const value = options[name];
-  return typeof value === 'string' ? value : undefined;
-}
-
-/** A repeatable or comma-separated option as a list. */
-export function listOption(options: Options, name: string): string[] {
-  const value = options[name];
-  const parts = Array.isArray(value) ? value : typeof value === 'string' ? [value] : [];
-  return parts
-    .flatMap((part) => (typeof part === 'string' ? part.split(',') : []))
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-}
-
-/** Collects a repeatable option; hand it to commander as the option's parser. */
-export function collect(value: string, previous: string[] | undefined): string[] {
-  return [...(previous ?? []), value];
-}
-
-/** Commander's parser of a whole number from `min`. Wrong usage otherwise. */
-export function wholeNumber(min: number): (value: string) => number {
-  return (value) => {
-    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
-    if (!(number >= min)) throw new InvalidArgumentError(`It must be a whole number of at least ${min}.`);
-    return number;
-  };
-}
-
-export function numberOption(options: Options, name: string): number | undefined {
-  const value = options[name];
-  return typeof value === 'number' ? value : undefined;
-}
-
-/**
- * A secret given on the command line: `-` reads standard input, `@file` a file, `env:NAME` a variable. A plain argument
- * works, with a warning: every user of the machine can read it in the process list.
- */
-export async function readSecret<S>(host: CliHost<S>, argument: string, what: string): Promise<string> {
-  const bytes = await readSecretBytes(host, argument, what);
-  // Editors and echo end a file with a newline that is no part of the secret.
-  return new TextDecoder().decode(bytes).replace(/\r?\n$/, '');
-}
-
-/** As `readSecret`, for files: the bytes untouched. */
-export async function readSecretBytes<S>(
-  host: CliHost<S>,
-  argument: string,
-  what: string,
-): Promise<Uint8Array> {
-  if (argument === '-') return new Uint8Array(await Bun.stdin.arrayBuffer());
-  if (argument.startsWith('@')) {
-    try {
-      return readFileSync(argument.slice(1));
-    } catch (error) {
-      throw new AppError('invalid', `The file for ${what} could not be read: ${messageOf(error)}`);
-    }
-  }
-  if (argument.startsWith('env:')) {
-    const value = host.environment(argument.slice(4));
-    if (value === undefined)
-      throw new AppError('invalid', `The variable for ${what} is not set: ${argument.slice(4)}`);
-    return new TextEncoder().encode(value);
-  }
-  note(
-    `satchel: warning: ${what} stands in the process list and the shell's history; give - (standard input), @file or env:NAME instead`,
-  );
-  return new TextEncoder().encode(argument);
-}
-
-/** Refuses a verb that destroys something unless `--yes` was given. */
-export function requireYes(options: Options, what: string): void {
-  if (options.yes !== true) throw new AppError('invalid', `This ${what}. Add --yes to do it.`);
-}
-
-/* --- Printing ------------------------------------------------------------------------------------------------- */
-
-export type Cell = string | number | boolean | null | undefined;
-
-function cellText(cell: Cell): string {
-  if (cell === null || cell === undefined || cell === '') return '-';
-  return typeof cell === 'boolean' ? (cell ? 'yes' : 'no') : String(cell);
-}
-
-/** In a table: a relay's reply of several lines, say, would get between the rows. */
-function lineText(cell: Cell): string {
-  return cellText(cell).replace(/\s*\n\s*/g, ' ');
-}
-
-/** Rows in aligned columns under their titles; `empty` is said when there are none. */
-export function formatTable(
-  titles: readonly string[],
-  rows: readonly (readonly Cell[])[],
-  empty: string,
-): string {
-  if (rows.length === 0) return empty;
-  const lines = [titles.map((title) => title.toUpperCase()), ...rows.map((row) => row.map(lineText))];
-  const widths = titles.map((_, column) =>
-    Math.max(...lines.map((line) => Bun.stringWidth(line[column] ?? ''))),
-  );
-  return lines
-    .map((line) =>
-      line
-        .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - Bun.stringWidth(cell))))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-}
-
-/** Names and values of one thing, aligned. */
-export function formatFields(fields: Readonly<Record<string, Cell>>): string {
-  const width = Math.max(...Object.keys(fields).map((name) => name.length));
-  return Object.entries(fields)
-    .map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`)
-    .join('\n');
 }

@@ -1,0 +1,45 @@
+/** Reading the options that commander gives: texts, lists, numbers, and the consent to destroy. */
+import { InvalidArgumentError } from 'commander';
+import { AppError } from '../../errors.ts';
+
+export type Options = Record<string, unknown>;
+
+/** A text option, or undefined where it was not given. */
+export function textOption(options: Options, name: string): string | undefined {
+  const value = options[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A repeatable or comma-separated option as a list. */
+export function listOption(options: Options, name: string): string[] {
+  const value = options[name];
+  const parts = Array.isArray(value) ? value : typeof value === 'string' ? [value] : [];
+  return parts
+    .flatMap((part) => (typeof part === 'string' ? part.split(',') : []))
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+/** Collects a repeatable option; hand it to commander as the option's parser. */
+export function collect(value: string, previous: string[] | undefined): string[] {
+  return [...(previous ?? []), value];
+}
+
+/** Commander's parser of a whole number from `min`. Wrong usage otherwise. */
+export function wholeNumber(min: number): (value: string) => number {
+  return (value) => {
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+    if (!(number >= min)) throw new InvalidArgumentError(`It must be a whole number of at least ${min}.`);
+    return number;
+  };
+}
+
+export function numberOption(options: Options, name: string): number | undefined {
+  const value = options[name];
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** Refuses a verb that destroys something unless `--yes` was given. */
+export function requireYes(options: Options, what: string): void {
+  if (options.yes !== true) throw new AppError('invalid', `This ${what}. Add --yes to do it.`);
+}

@@ -1,0 +1,35 @@
+/** Writing to stdout and stderr: whole, in order, and without what would steer the terminal. */
+import { writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
+
+/** A line on stderr. */
+export function note(message: string): void {
+  write(2, `${message}\n`);
+}
+
+/** A document on stdout; written synchronously, so that an exit right after cannot cut it off in a pipe. */
+export function writeOut(text: string): void {
+  if (text !== '') write(1, text.endsWith('\n') ? text : `${text}\n`);
+}
+
+function write(descriptor: number, text: string): void {
+  let rest = Buffer.from(isatty(descriptor) ? showControls(text) : text);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(descriptor, rest));
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : null;
+      if (code === 'EPIPE') return; // The reader (head, less) has seen enough.
+      if (code !== 'EAGAIN') throw error;
+      Bun.sleepSync(1);
+    }
+  }
+}
+
+/** A relay's words or a client's subject must not steer the terminal that they are shown on. Shown so, JSON stays JSON. */
+function showControls(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
+  return text.replace(/\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, (control) => {
+    return `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}
