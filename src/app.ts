@@ -19,6 +19,7 @@ import { jobCronEntries } from './jobs/tasks.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { Keys } from './keys/service.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from './limits.ts';
+import { Mailboxes } from './mailboxes/service.ts';
 import { objectRoutes } from './objects/routes.ts';
 import { Objects } from './objects/service.ts';
 import type { Database, Tx } from './platform/database/database.ts';
@@ -78,10 +79,7 @@ export function createServices(config: Config, deps: AppDeps) {
   const vault = new Vault({ database, clock, key_ring });
   const providers = new Providers({ database, clock, key_ring, projects });
   const captcha = new Captcha({ vault, config, logger });
-  const mailer = createMailer({
-    onCrash: (message) => logger.error('the mailer thread ended', { error: message }),
-  });
-  const sending_domains = new SendingDomains({ database, clock, key_ring, mailer, resolver });
+  const mail = createMail(deps, resolver);
   const blobs = createBlobStore(config.data_dir);
   const objects: Objects = new Objects({
     database,
@@ -100,12 +98,11 @@ export function createServices(config: Config, deps: AppDeps) {
     projectOf: (id: number) => projects.find(String(id)),
   };
   const emails: Emails = new Emails({
-    ...{ config, database, clock, logger, mailer, idempotency, sending_domains, objects, templates, names },
-    enqueue,
+    ...{ config, database, clock, logger, ...mail, idempotency, objects, templates, names, enqueue },
   });
   cascades.push(emails.projectCascade());
   const schedules = new Schedules({
-    ...{ database, clock, logger, templates, emails, projects, sending_domains, enqueue },
+    ...{ database, clock, logger, templates, emails, projects, enqueue },
     max_body_bytes: config.max_email_body_bytes,
   });
   const jobs = new Jobs({ database, clock });
@@ -130,8 +127,7 @@ export function createServices(config: Config, deps: AppDeps) {
     vault,
     providers,
     captcha,
-    mailer,
-    sending_domains,
+    ...mail,
     blobs,
     objects,
     templates,
@@ -141,6 +137,22 @@ export function createServices(config: Config, deps: AppDeps) {
     engine,
     status,
   };
+}
+
+/** What mail goes out from, and through. */
+function createMail({ database, clock, key_ring, logger }: AppDeps, resolver: Resolver) {
+  const mailer = createMailer({
+    onCrash: (message) => logger.error('the mailer thread ended', { error: message }),
+  });
+  const sending_domains = new SendingDomains({
+    ...{ database, clock, key_ring, resolver },
+    mailboxes: {
+      countOf: (tx, domain_id) => mailboxes.countOf(tx, domain_id),
+      relaysOf: (tx, domain_id) => mailboxes.relaysOf(tx, domain_id),
+    },
+  });
+  const mailboxes: Mailboxes = new Mailboxes({ database, clock, key_ring, mailer, sending_domains });
+  return { mailer, sending_domains, mailboxes };
 }
 
 /** Every route of Satchel. */

@@ -148,10 +148,10 @@ export async function makeProject(app: TestApp, slug = 'shop') {
 
 /** A trusted default domain with a mailbox that captures, so that the app can send. */
 export async function addCapturingMailbox(app: TestApp, address = 'shop@mail.example.com'): Promise<void> {
-  const { sending_domains } = app.services;
+  const { sending_domains, mailboxes } = app.services;
   const name = address.split('@')[1] ?? '';
   await sending_domains.add(actor, { name, is_default: true, is_trusted: true });
-  await sending_domains.mailboxes.add(actor, {
+  await mailboxes.add(actor, {
     address,
     relay: null,
     daily_limit: null,

@@ -2,11 +2,12 @@
 
 import type { Providers } from '../database-accounts/service.ts';
 import type { Keys } from '../keys/service.ts';
+import type { Mailboxes, MailboxRecord } from '../mailboxes/service.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { Finding, HealthCheck } from '../platform/host/health-check.ts';
 import { PLANE_PREFIX } from '../platform/http/routes.ts';
 import type { Projects } from '../projects/service.ts';
-import type { MailboxRecord, SendingDomains } from '../sending-domains/service.ts';
+import type { SendingDomains } from '../sending-domains/service.ts';
 import type { Vault } from '../vault/service.ts';
 
 export interface CheckedServices {
@@ -16,13 +17,14 @@ export interface CheckedServices {
   vault: Vault;
   providers: Providers;
   sending_domains: SendingDomains;
+  mailboxes: Mailboxes;
 }
 
 /** The checks of every capability that has something to check. */
 export function createServiceChecks(services: CheckedServices): HealthCheck[] {
   return [
     { check: 'sending domains', run: () => checkDomains(services.sending_domains) },
-    { check: 'mailboxes', run: () => checkMailboxes(services.sending_domains.mailboxes.list()) },
+    { check: 'mailboxes', run: () => checkMailboxes(services.mailboxes.list()) },
     { check: 'sealed values', run: () => checkSecrets(services) },
     { check: 'captcha', run: () => checkCaptcha(services) },
   ];
@@ -100,7 +102,8 @@ function checkMailboxes(mailboxes: readonly MailboxRecord[]): Finding[] {
   });
 }
 
-function checkSecrets({ projects, keys, vault, providers, sending_domains }: CheckedServices): Finding[] {
+function checkSecrets(services: CheckedServices): Finding[] {
+  const { projects, keys, vault, providers, sending_domains, mailboxes } = services;
   const check = 'sealed values';
   const findings: Finding[] = [];
   const add = (message: string, remedy: string): void => {
@@ -126,14 +129,13 @@ function checkSecrets({ projects, keys, vault, providers, sending_domains }: Che
       `store it again: PATCH ${PLANE_PREFIX.management}/${kind.replaceAll('_', '-')}s/${id} with ${field}`,
     );
   }
-  const { passwords, dkim_keys } = sending_domains.listUndecryptable();
-  for (const address of passwords) {
+  for (const address of mailboxes.listUndecryptable()) {
     add(
       `The relay's password of the mailbox ${address} does not decrypt.`,
       `satchel mailbox change ${address} --smtp -`,
     );
   }
-  for (const domain of dkim_keys) {
+  for (const domain of sending_domains.listUndecryptable()) {
     add(
       `The DKIM key of the domain ${domain} does not decrypt: nothing is sent from it.`,
       `satchel domain remove ${domain}, then satchel domain add ${domain}, and add its mailboxes again`,

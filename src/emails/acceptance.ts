@@ -8,13 +8,13 @@ import {
   MAX_DISPLAY_NAME_CHARS,
   MAX_SUBJECT_CHARS,
 } from '../limits.ts';
+import type { Mailboxes, Purpose } from '../mailboxes/service.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { secondsToUtcMidnight, utcDay } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
 import { countCodePoints } from '../platform/http/schema.ts';
 import { type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import { canonicalDomain, parseAddress } from '../platform/mail/address.ts';
-import type { Purpose, SendingDomains } from '../sending-domains/service.ts';
 import { insertEmail, takeKeyUsage } from './hot-store.ts';
 import { releaseKeyUsage } from './store.ts';
 import type { AttachmentRecord, EmailSource } from './tables.ts';
@@ -83,7 +83,7 @@ export interface AttachmentSource {
 }
 
 export interface AcceptanceDeps {
-  sending_domains: SendingDomains;
+  mailboxes: Mailboxes;
   objects: AttachmentSource;
   max_body_bytes: number;
   enqueue(tx: Tx, job: NewJob): string;
@@ -109,7 +109,7 @@ export function acceptEmail(
   const domain = checkEmail(email, { max_body_bytes: deps.max_body_bytes, now_ms });
   const attachments = findAttachments(tx, email, deps.objects);
   const quota_day = utcDay(email.scheduled_at ?? now_ms);
-  const choice = deps.sending_domains.choose(tx, {
+  const choice = deps.mailboxes.take(tx, {
     domain,
     purpose: purposeOf(email.source),
     day: quota_day,
@@ -118,8 +118,12 @@ export function acceptEmail(
     ...(email.mailboxes ? { only: email.mailboxes } : {}),
   });
   if (!choice.ok) throw choice.error;
-  if (email.api_key_id !== null) countForKey(tx, email.api_key_id, quota_day, now_ms);
-  if (!email.is_test) deps.sending_domains.reserve(tx, choice.mailbox_id, quota_day);
+  try {
+    if (email.api_key_id !== null) countForKey(tx, email.api_key_id, quota_day, now_ms);
+  } catch (error) {
+    if (!email.is_test) deps.mailboxes.release(tx, choice.mailbox_id, quota_day);
+    throw error;
+  }
   const id = newId(now_ms);
   const status = email.scheduled_at === null ? 'queued' : 'scheduled';
   const job_id = deps.enqueue(tx, {

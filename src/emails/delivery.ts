@@ -1,5 +1,6 @@
 /** Delivering an email: one attempt from choosing the mailbox to recording what its relay said. */
 import { AppError, messageOf } from '../errors.ts';
+import type { Choice, ChosenMailbox, Mailboxes, Outlet } from '../mailboxes/service.ts';
 import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
 import type { JobRow } from '../platform/database/tables.ts';
 import { type Clock, SECOND_MS, utcDay } from '../platform/host/clock.ts';
@@ -8,7 +9,6 @@ import type { Beginning, TaskOutcome } from '../platform/jobs/engine.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
 import { refusedOutcome } from '../platform/mail/smtp-replies.ts';
 import type { DeliveryOutcome, MailContent } from '../platform/mail/types.ts';
-import type { Choice, ChosenMailbox, Outlet, SendingDomains } from '../sending-domains/service.ts';
 import { type AttachmentSource, purposeOf } from './acceptance.ts';
 import { isComplaintAddress, simulateDelivery } from './capture.ts';
 import {
@@ -41,7 +41,7 @@ export interface DeliveryDeps {
   database: Database;
   clock: Clock;
   mailer: Mailer;
-  sending_domains: SendingDomains;
+  mailboxes: Mailboxes;
   objects: AttachmentSource;
   retry_delays_s: readonly [number, number];
 }
@@ -107,13 +107,13 @@ export class Delivery {
   }
 
   #choose(tx: Tx, email: DueEmail, now_ms: number, failed?: ReadonlySet<number>): Choice {
-    return this.#deps.sending_domains.choose(tx, {
+    return this.#deps.mailboxes.take(tx, {
       domain: email.requested_domain,
       purpose: purposeOf(email.source),
       day: email.quota_day ?? utcDay(now_ms),
       now_ms,
       is_test: email.is_test,
-      reserved_mailbox_id: email.mailbox_id,
+      held_mailbox_id: email.mailbox_id,
       ...(failed ? { failed } : {}),
     });
   }
@@ -125,12 +125,7 @@ export class Delivery {
     mailbox: ChosenMailbox,
     options: { counts: 0 | 1; attempt: number; now_ms: number },
   ): number {
-    const { sending_domains } = this.#deps;
     const quota_day = email.quota_day ?? utcDay(options.now_ms);
-    if (mailbox.mailbox_id !== email.mailbox_id && !email.is_test) {
-      if (email.mailbox_id !== null) sending_domains.release(tx, email.mailbox_id, quota_day);
-      sending_domains.reserve(tx, mailbox.mailbox_id, quota_day);
-    }
     email.mailbox_id = mailbox.mailbox_id;
     return startAttempt(tx, {
       email_id: email.id,
@@ -165,7 +160,7 @@ export class Delivery {
       return { outcome: refusedOutcome({ stage: 'choose', response }), captured: null };
     }
     try {
-      const outlet = this.#deps.sending_domains.mailboxes.outletOf(mailbox);
+      const outlet = this.#deps.mailboxes.outletOf(mailbox);
       const content = this.#contentOf(email, outlet);
       if (outlet.route && !email.is_test) {
         return {
@@ -210,10 +205,9 @@ export class Delivery {
   /** Takes up the next mailbox that fits, or null when there is none; the failed one is noted either way. */
   async #tryNext(attempt: Attempt, outcome: DeliveryOutcome, failed: Set<number>): Promise<Attempt | null> {
     const { mailbox, email } = attempt;
-    const { database, clock, sending_domains } = this.#deps;
+    const { database, clock, mailboxes } = this.#deps;
     if (!mailbox) return null;
     failed.add(mailbox.mailbox_id);
-    if (!this.#choose(database.read, email, clock.now(), failed).ok) return null;
     const takeUp = (tx: Tx): Attempt | null => {
       const now_ms = clock.now();
       const choice = this.#choose(tx, email, now_ms, failed);
@@ -221,7 +215,7 @@ export class Delivery {
       const { smtp_code, response } = outcome;
       endAttempt(tx, attempt.attempt_id, { outcome: 'unreachable', smtp_code, response }, now_ms);
       const { started_at } = attempt;
-      sending_domains.mailboxes.recordFailure(tx, mailbox.mailbox_id, {
+      mailboxes.recordFailure(tx, mailbox.mailbox_id, {
         started_at,
         now_ms,
         reason: response,
@@ -322,7 +316,7 @@ export class Delivery {
 
   #recordHealth(tx: Tx, attempt: Attempt, outcome: DeliveryOutcome, now_ms: number): void {
     const { mailbox, started_at, email } = attempt;
-    const { mailboxes } = this.#deps.sending_domains;
+    const { mailboxes } = this.#deps;
     if (!mailbox || email.is_test) return;
     if (hasFailedToConnect(outcome)) {
       const reason = outcome.response;

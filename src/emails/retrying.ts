@@ -42,7 +42,7 @@ export function sortFailed(tx: Tx, since_ms: number): { ids: string[]; left_out:
   return { ids, left_out };
 }
 
-export interface RetryDeps extends Pick<AcceptanceDeps, 'sending_domains' | 'objects' | 'enqueue'> {
+export interface RetryDeps extends Pick<AcceptanceDeps, 'mailboxes' | 'objects' | 'enqueue'> {
   names: { projectOf(id: number): { public_id: string } | null };
 }
 
@@ -132,20 +132,19 @@ function retryEmail(
 function takePlace(
   tx: Tx,
   email: EmailRow,
-  { deps, now_ms }: { deps: Pick<RetryDeps, 'sending_domains'>; now_ms: number },
+  { deps, now_ms }: { deps: Pick<RetryDeps, 'mailboxes'>; now_ms: number },
 ): { mailbox_id?: number; quota_day?: string } | { refusal: string } {
   const day = utcDay(now_ms);
   const has_place = email.quota_day === day;
-  const choice = deps.sending_domains.choose(tx, {
+  const choice = deps.mailboxes.take(tx, {
     domain: email.requested_domain,
     purpose: purposeOf(email.source),
     day,
     now_ms,
     is_test: email.is_test,
-    reserved_mailbox_id: has_place ? email.mailbox_id : null,
+    held_mailbox_id: has_place ? email.mailbox_id : null,
   });
   if (!choice.ok) return { refusal: choice.explanation };
   if (has_place) return {};
-  if (!email.is_test) deps.sending_domains.reserve(tx, choice.mailbox_id, day);
   return { mailbox_id: choice.mailbox_id, quota_day: day };
 }

@@ -142,7 +142,7 @@ export class Emails {
 
   /** Throws AppError `invalid` under `domain` unless it is a domain to send from. */
   checkDomain(domain: string): void {
-    this.#deps.sending_domains.checkDomain(domain);
+    this.#deps.mailboxes.checkDomain(domain);
   }
 
   /**
@@ -251,7 +251,7 @@ export class Emails {
    * there is nothing to cancel.
    */
   async cancel(project: { id: number; public_id: string }, id: string): Promise<EmailRecord> {
-    const { database, clock, sending_domains, objects } = this.#deps;
+    const { database, clock, mailboxes, objects } = this.#deps;
     const row = await database.write((tx) => {
       const email = this.#require(tx, project.id, id);
       if (email.status !== 'scheduled')
@@ -268,7 +268,7 @@ export class Emails {
       }
       if (email.quota_day !== null) {
         if (email.mailbox_id !== null && !email.is_test)
-          sending_domains.release(tx, email.mailbox_id, email.quota_day);
+          mailboxes.release(tx, email.mailbox_id, email.quota_day);
         if (email.api_key_id !== null) store.releaseKeyUsage(tx, email.api_key_id, email.quota_day);
       }
       store.deletePins(tx, email.id);
@@ -285,7 +285,7 @@ export class Emails {
       count: () => ({}),
       remove: (tx: Tx, project: { id: number }): void => {
         for (const { mailbox_id, day } of store.listScheduledPlaces(tx, project.id))
-          this.#deps.sending_domains.release(tx, mailbox_id, day);
+          this.#deps.mailboxes.release(tx, mailbox_id, day);
       },
     };
   }
@@ -363,7 +363,7 @@ export class Emails {
 
   /** Forgets contents, log rows and counts whose time is over. */
   async sweep(): Promise<void> {
-    const { database, clock, sending_domains } = this.#deps;
+    const { database, clock, mailboxes } = this.#deps;
     const now = clock.now();
     const limit = SWEEP_BATCH;
     const bodies_before = now - EMAIL_BODY_RETENTION_MS;
@@ -372,7 +372,7 @@ export class Emails {
     const log_before = now - EMAIL_LOG_RETENTION_MS;
     while ((await database.write((tx) => store.deleteOldEmails(tx, log_before, limit))) === limit) {}
     await database.write((tx) => store.deleteKeyUsageBefore(tx, utcDay(now - 2 * DAY_MS)));
-    await sending_domains.sweepUsage();
+    await mailboxes.sweepUsage();
   }
 }
 

@@ -2,7 +2,7 @@
 import { AppError, invalid } from '../errors.ts';
 import { MAX_EXPLAINED_MAILBOXES, NO_MAILBOX_RETRY_AFTER_S } from '../limits.ts';
 import { secondsToUtcMidnight, toIso, utcDay } from '../platform/host/clock.ts';
-import type { Candidate } from '../sending-domains/store.ts';
+import type { Candidate } from './store.ts';
 
 export type Purpose = 'transactional' | 'marketing';
 
@@ -16,7 +16,7 @@ export interface ChoiceRequest {
   /** Of a test key: it is captured whatever the mailbox, so it uses up no quota and needs none. */
   is_test: boolean;
   /** The mailbox that has a place for this message already: it keeps it as long as it is as good as any other. */
-  reserved_mailbox_id?: number | null;
+  held_mailbox_id?: number | null;
   /** Mailboxes that have just failed to connect: they are left out, and so is every one that rests. */
   failed?: ReadonlySet<number>;
   /** Only these mailboxes, by address; absent or empty means any. */
@@ -71,7 +71,7 @@ export function choose(candidates: readonly Candidate[], request: ChoiceRequest)
   const domain = pool[0]?.candidate.domain;
   const [best] = pool
     .filter((one) => one.candidate.domain === domain)
-    .sort((a, b) => compare(a, b, request.reserved_mailbox_id ?? null));
+    .sort((a, b) => compare(a, b, request.held_mailbox_id ?? null));
   if (!best) {
     const asked = candidates.filter((one) => request.domain === null || one.domain === request.domain);
     return refuse(explainNone(weighed, request), explainOthers(weighed, asked, null));
@@ -144,7 +144,7 @@ function explainUnsuited(mailbox: Mailbox, request: ChoiceRequest): string | nul
 
 function isUsedUp({ mailbox_id, daily_limit, used }: Mailbox, request: ChoiceRequest): boolean {
   if (request.is_test || daily_limit === null) return false;
-  const has_place = mailbox_id === (request.reserved_mailbox_id ?? null);
+  const has_place = mailbox_id === (request.held_mailbox_id ?? null);
   return used - (has_place ? 1 : 0) >= daily_limit;
 }
 
@@ -184,9 +184,9 @@ function restOf(candidate: Candidate): string {
   return `resting until ${toIso(candidate.resting_until)} after ${candidate.failures} failures to connect`;
 }
 
-/** The reserved one first; then by what is left of the day's quota, and by what was used where there is no quota. */
-function compare(a: Weighed, b: Weighed, reserved: number | null): number {
-  const is_reserved = (one: Weighed): number => Number(one.candidate.mailbox_id === reserved);
+/** The one that holds it first; then by what is left of the day's quota, and by what was used where there is no quota. */
+function compare(a: Weighed, b: Weighed, held: number | null): number {
+  const is_held = (one: Weighed): number => Number(one.candidate.mailbox_id === held);
   const left = (one: Weighed): number =>
     one.candidate.daily_limit === null
       ? Number.MAX_SAFE_INTEGER
@@ -194,7 +194,7 @@ function compare(a: Weighed, b: Weighed, reserved: number | null): number {
   const rest = (one: Weighed): number => (one.is_resting ? (one.candidate.resting_until ?? 0) : 0);
   return (
     rest(a) - rest(b) ||
-    is_reserved(b) - is_reserved(a) ||
+    is_held(b) - is_held(a) ||
     left(b) - left(a) ||
     a.candidate.used - b.candidate.used ||
     a.candidate.mailbox_id - b.candidate.mailbox_id

@@ -4,12 +4,11 @@ import { listOption, numberOption, textOption, wholeNumber } from '../platform/c
 import { readSecret } from '../platform/cli/secret-input.ts';
 import { formatFields, formatTable } from '../platform/cli/tables.ts';
 import { parseAddress } from '../platform/mail/address.ts';
-import type { SendingDomains } from '../sending-domains/service.ts';
 import { hasPassword, parseRelay, type Relay } from './relay.ts';
-import type { MailboxChanges, MailboxRecord } from './service.ts';
+import type { MailboxChanges, Mailboxes, MailboxRecord } from './service.ts';
 
 interface Needs {
-  sending_domains: SendingDomains;
+  mailboxes: Mailboxes;
 }
 
 type Noun = ReturnType<Cli<unknown>['noun']>;
@@ -22,7 +21,7 @@ export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
     .addHelpText('after', '\nExample:\n  satchel mailbox list')
     .action(
       cli.action(async ({ services }) => {
-        const mailboxes = services.sending_domains.mailboxes.list();
+        const mailboxes = services.mailboxes.list();
         return { json: mailboxes, text: formatMailboxes(mailboxes) };
       }),
     );
@@ -33,7 +32,7 @@ export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
     .addHelpText('after', '\nExample:\n  satchel mailbox pause shop@mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, address = '') =>
-        shown(await services.sending_domains.mailboxes.setStatus(actor, address, 'paused')),
+        shown(await services.mailboxes.setStatus(actor, address, 'paused')),
       ),
     );
   cli
@@ -41,7 +40,7 @@ export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
     .addHelpText('after', '\nExample:\n  satchel mailbox resume shop@mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, address = '') =>
-        shown(await services.sending_domains.mailboxes.setStatus(actor, address, 'active')),
+        shown(await services.mailboxes.setStatus(actor, address, 'active')),
       ),
     );
   cli
@@ -49,7 +48,7 @@ export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
     .addHelpText('after', '\nExample:\n  satchel mailbox remove shop@mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, address = '') => {
-        await services.sending_domains.mailboxes.remove(actor, address);
+        await services.mailboxes.remove(actor, address);
         return { json: { address, removed: true }, text: `${address} is removed.` };
       }),
     );
@@ -78,7 +77,7 @@ Examples:
       cli.action(async ({ services, actor }, options, address = '') => {
         const purposes = readPurposes(listOption(options, 'for'));
         const relay = await readRelay(cli, textOption(options, 'smtp'), options.capture === true);
-        const added = await services.sending_domains.mailboxes.add(actor, {
+        const added = await services.mailboxes.add(actor, {
           address,
           relay,
           daily_limit: numberOption(options, 'dailyLimit') ?? null,
@@ -127,7 +126,7 @@ Examples:
           ...(purposes.length === 0 ? {} : readPurposes(purposes)),
         };
         if (Object.keys(changes).length === 0) throw new UsageError('Say what to change; add --help.');
-        return shown(await services.sending_domains.mailboxes.change(actor, address, changes));
+        return shown(await services.mailboxes.change(actor, address, changes));
       }),
     );
 }
@@ -144,7 +143,7 @@ function registerTest<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
     .requiredOption('--to <address>', 'who gets the message')
     .action(
       cli.action(async ({ services }, options, address = '') => {
-        const test = await services.sending_domains.mailboxes.test(address, textOption(options, 'to') ?? '');
+        const test = await services.mailboxes.test(address, textOption(options, 'to') ?? '');
         return {
           json: test,
           text: `${test.outcome}: ${test.response}`,

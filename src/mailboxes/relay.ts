@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { invalid } from '../errors.ts';
 import { canonicalDomain } from '../platform/mail/address.ts';
-import type { MailboxRow } from '../sending-domains/tables.ts';
+import type { MailboxRow } from './tables.ts';
 
 export interface Relay {
   host: string;

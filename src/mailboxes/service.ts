@@ -3,17 +3,21 @@ import { AppError, conflict, invalid, notFound } from '../errors.ts';
 import { MAILBOX_REST_AFTER_FAILURES, MAILBOX_REST_MAX_MS, MAILBOX_REST_MIN_MS } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { type Clock, MINUTE_MS, toIso, utcDay } from '../platform/host/clock.ts';
+import { type Clock, DAY_MS, MINUTE_MS, toIso, utcDay } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
 import type { Actor } from '../platform/http/callers.ts';
-import { parseAddress } from '../platform/mail/address.ts';
+import { canonicalDomain, parseAddress } from '../platform/mail/address.ts';
 import type { DkimIdentity } from '../platform/mail/dkim.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
 import type { DeliveryOutcome, MailContent, SmtpRoute } from '../platform/mail/types.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../platform/secrets/key-ring.ts';
-import * as store from '../sending-domains/store.ts';
-import type { DomainRow, MailboxKind, MailboxRow } from '../sending-domains/tables.ts';
+import type { SendingDomains } from '../sending-domains/service.ts';
+import { type Choice, type ChoiceRequest, choose, refuseDomain } from './choosing.ts';
 import { describeRelay, type Relay } from './relay.ts';
+import * as store from './store.ts';
+import type { MailboxKind, MailboxRow } from './tables.ts';
+
+export type { Choice, ChosenMailbox, Purpose } from './choosing.ts';
 
 export interface NewMailbox {
   address: string;
@@ -75,6 +79,7 @@ export interface MailboxesDeps {
   clock: Clock;
   key_ring: KeyRing;
   mailer: Mailer;
+  sending_domains: SendingDomains;
 }
 
 export class Mailboxes {
@@ -82,6 +87,7 @@ export class Mailboxes {
   readonly #clock: Clock;
   readonly #key_ring: KeyRing;
   readonly #mailer: Mailer;
+  readonly #domains: SendingDomains;
   /** By mailbox and revision: opening sealed keys for every mail would cost more than the mail. */
   readonly #outlets = new Map<string, Outlet>();
   /** When the last success was noted, by mailbox that has not failed since. */
@@ -92,6 +98,7 @@ export class Mailboxes {
     this.#clock = deps.clock;
     this.#key_ring = deps.key_ring;
     this.#mailer = deps.mailer;
+    this.#domains = deps.sending_domains;
   }
 
   /**
@@ -106,7 +113,7 @@ export class Mailboxes {
       throw invalid({ for: ['must name transactional, marketing or both'] });
     const now = this.#clock.now();
     return this.#database.write((tx) => {
-      const domain = store.findDomain(tx, parsed.domain);
+      const domain = this.#domains.findByName(tx, parsed.domain);
       if (!domain)
         throw invalid({
           address: ['has a domain that was not added; add it first: satchel domain add NAME'],
@@ -144,7 +151,7 @@ export class Mailboxes {
     const now = this.#clock.now();
     return this.#database.write((tx) => {
       const before = store.findMailboxById(tx, id);
-      const domain = before && store.findDomainById(tx, before.domain_id);
+      const domain = before && this.#domains.findById(tx, before.domain_id);
       if (!before || !domain) throw notFound('Mailbox', 'satchel mailbox list');
       const { relay, ...plain } = changes;
       const after = { ...before, ...plain };
@@ -174,12 +181,58 @@ export class Mailboxes {
     };
   }
 
+  /* --- What a domain asks ------------------------------------------------------------------------------------------ */
+
+  countOf(tx: Tx, domain_id: number): number {
+    return store.listMailboxesOf(tx, domain_id).length;
+  }
+
+  /** Hosts of the relays that send for a domain. */
+  relaysOf(tx: Tx, domain_id: number): string[] {
+    return store.listMailboxesOf(tx, domain_id).flatMap((mailbox) => mailbox.smtp_host ?? []);
+  }
+
+  /* --- The choice -------------------------------------------------------------------------------------------------- */
+
+  /**
+   * The one place where a message gets its mailbox: chosen as things stand in this transaction, with the message counted
+   * in its quota of the day and no longer in that of the mailbox that held it. Nothing changes where none will do.
+   */
+  take(tx: Tx, request: ChoiceRequest): Choice {
+    const choice = choose(store.listCandidates(tx, request.day), request);
+    const held = request.held_mailbox_id ?? null;
+    if (!choice.ok || request.is_test || choice.mailbox_id === held) return choice;
+    if (held !== null) store.releaseUsage(tx, held, request.day);
+    store.takeUsage(tx, choice.mailbox_id, request.day);
+    return choice;
+  }
+
+  /** Gives a counted message's place back. */
+  release(tx: Tx, mailbox_id: number, day: string): void {
+    store.releaseUsage(tx, mailbox_id, day);
+  }
+
+  /** Throws AppError `invalid` under `domain` unless it is known, active and verified. */
+  checkDomain(name: string): void {
+    const candidates = store.listCandidates(this.#database.read, utcDay(this.#clock.now()));
+    const refusal = refuseDomain(candidates, canonicalDomain(name) ?? '');
+    if (refusal) throw refusal;
+  }
+
+  /** Forgets the usage of days that no limit asks for any more. */
+  async sweepUsage(): Promise<void> {
+    const day = utcDay(this.#clock.now() - 2 * DAY_MS);
+    await this.#database.write((tx) => store.deleteUsageBefore(tx, day));
+  }
+
+  /* --- Mailboxes --------------------------------------------------------------------------------------------------- */
+
   /** Every mailbox, the default domain's first. */
   list(): MailboxRecord[] {
     const read = this.#database.read;
     const now = this.#clock.now();
-    return store
-      .listDomains(read)
+    return this.#domains
+      .listRows(read)
       .flatMap((domain) =>
         store
           .listMailboxesOf(read, domain.id)
@@ -202,7 +255,7 @@ export class Mailboxes {
       const rested = status === 'active' ? RESTED : {};
       store.updateMailbox(tx, id, { status, ...rested });
       const mailbox = store.findMailboxById(tx, id);
-      const domain = mailbox && store.findDomainById(tx, mailbox.domain_id);
+      const domain = mailbox && this.#domains.findById(tx, mailbox.domain_id);
       if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
       const event = status === 'active' ? 'mailbox.resumed' : 'mailbox.paused';
       this.#audit(tx, actor, event, mailbox.address, now);
@@ -253,7 +306,7 @@ export class Mailboxes {
     if (known) return known;
     const read = this.#database.read;
     const mailbox = store.findMailboxById(read, chosen.mailbox_id);
-    const domain = mailbox && store.findDomainById(read, mailbox.domain_id);
+    const domain = mailbox && this.#domains.findById(read, mailbox.domain_id);
     if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
     const outlet: Outlet = {
       kind: mailbox.kind,
@@ -263,11 +316,7 @@ export class Mailboxes {
         key: `mailbox:${mailbox.id}:${mailbox.revision}`,
         client_name: domain.name,
       }),
-      dkim: {
-        domain: domain.name,
-        selector: domain.dkim_selector,
-        private_key_pem: this.#openSealed(read, domain.sealed_dkim_private_key, dkimContext(domain.name)),
-      },
+      dkim: this.#domains.identityOf(read, domain),
     };
     this.#outlets.set(key, outlet);
     return outlet;
@@ -285,7 +334,7 @@ export class Mailboxes {
       password:
         sealed_smtp_password === null
           ? null
-          : this.#openSealed(read, sealed_smtp_password, passwordContext(mailbox.address)),
+          : this.#openPassword(read, mailbox.address, sealed_smtp_password),
       return_path: mailbox.return_path,
     };
   }
@@ -294,8 +343,7 @@ export class Mailboxes {
   listUndecryptable(): string[] {
     const { read } = this.#database;
     return store
-      .listDomains(read)
-      .flatMap((domain) => store.listMailboxesOf(read, domain.id))
+      .listMailboxes(read)
       .filter(
         ({ address, sealed_smtp_password }) =>
           sealed_smtp_password !== null &&
@@ -304,12 +352,12 @@ export class Mailboxes {
       .map(({ address }) => address);
   }
 
-  #openSealed(read: Tx, sealed: string, context: readonly string[]): string {
-    const text = this.#key_ring.openText(read, sealed, context);
+  #openPassword(read: Tx, address: string, sealed: string): string {
+    const text = this.#key_ring.openText(read, sealed, passwordContext(address));
     if (text !== null) return text;
     throw new AppError(
       'internal',
-      'A secret of the mailbox does not decrypt. Which one, and what mends it: satchel doctor',
+      'The password of the mailbox does not decrypt. What mends it: satchel doctor',
     );
   }
 
@@ -375,11 +423,7 @@ export class Mailboxes {
 
 const RESTED = { failures: 0, resting_until: null, last_error: null };
 
-/** What binds a sealed secret to its place. */
-export function dkimContext(domain: DomainRow['name']): string[] {
-  return ['sending_domain', domain, 'dkim_private_key'];
-}
-
+/** What binds a sealed password to its mailbox. */
 function passwordContext(address: string): string[] {
   return ['mailbox', address, 'smtp_password'];
 }

@@ -1,16 +1,14 @@
-/** Sending domains: adding and verifying them, and choosing the mailbox that a message goes out from. */
+/** Sending domains: adding and verifying them, and the key that their mail is signed with. */
 import { randomBytes } from 'node:crypto';
-import { conflict, invalid, notFound } from '../errors.ts';
-import { type Choice, type ChoiceRequest, choose, refuseDomain } from '../mailboxes/choosing.ts';
-import { dkimContext, Mailboxes, type MailboxesDeps } from '../mailboxes/service.ts';
+import { AppError, conflict, invalid, notFound } from '../errors.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
-import type { Tx } from '../platform/database/database.ts';
-import { DAY_MS, toIso, utcDay } from '../platform/host/clock.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { type Clock, toIso } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { canonicalDomain, parseAddress } from '../platform/mail/address.ts';
-import { generateDkimKey } from '../platform/mail/dkim.ts';
+import { type DkimIdentity, generateDkimKey } from '../platform/mail/dkim.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
-import { PLATFORM_SCOPE } from '../platform/secrets/key-ring.ts';
+import { type KeyRing, PLATFORM_SCOPE } from '../platform/secrets/key-ring.ts';
 import {
   checkDmarc,
   checkRecords,
@@ -24,8 +22,7 @@ import {
 import * as store from './store.ts';
 import type { DomainRow } from './tables.ts';
 
-export type { Choice, ChoiceRequest, ChosenMailbox, Purpose } from '../mailboxes/choosing.ts';
-export type { MailboxRecord, Outlet } from '../mailboxes/service.ts';
+export type { DomainRow } from './tables.ts';
 
 export interface DomainRecord {
   name: string;
@@ -59,20 +56,27 @@ export interface MailboxDnsCheck {
   dmarc: DnsVerdict;
 }
 
-export interface SendingDomainsDeps extends MailboxesDeps {
+export interface SendingDomainsDeps {
+  database: Database;
+  clock: Clock;
+  key_ring: KeyRing;
   resolver: Resolver;
+  /** What domains ask of the mailboxes, which stand on them. */
+  mailboxes: {
+    countOf(tx: Tx, domain_id: number): number;
+    /** Hosts of their relays: SPF is to name them. */
+    relaysOf(tx: Tx, domain_id: number): string[];
+  };
 }
 
 /** Without DMARC mail is still delivered, so only marketing asks for it. */
 const NEEDED_TO_VERIFY: readonly string[] = ['ownership', 'spf', 'dkim'];
 
 export class SendingDomains {
-  readonly mailboxes: Mailboxes;
   readonly #deps: SendingDomainsDeps;
 
   constructor(deps: SendingDomainsDeps) {
     this.#deps = deps;
-    this.mailboxes = new Mailboxes(deps);
   }
 
   /**
@@ -116,17 +120,41 @@ export class SendingDomains {
     return store.listDomains(read).map((domain) => this.#recordOf(read, domain));
   }
 
-  /** Mailboxes whose password, and domains whose DKIM key, does not decrypt. */
-  listUndecryptable(): { passwords: string[]; dkim_keys: string[] } {
-    const { database, key_ring } = this.#deps;
-    const dkim_keys = store
-      .listDomains(database.read)
-      .filter(
-        ({ name, sealed_dkim_private_key }) =>
-          key_ring.openText(database.read, sealed_dkim_private_key, dkimContext(name)) === null,
-      )
+  /** Names of the domains whose DKIM key does not decrypt. */
+  listUndecryptable(): string[] {
+    const { read } = this.#deps.database;
+    return store
+      .listDomains(read)
+      .filter((domain) => this.#openKey(read, domain) === null)
       .map(({ name }) => name);
-    return { passwords: this.mailboxes.listUndecryptable(), dkim_keys };
+  }
+
+  /** Every domain's row, the default's first. */
+  listRows(tx: Tx): DomainRow[] {
+    return store.listDomains(tx);
+  }
+
+  findByName(tx: Tx, name: string): DomainRow | undefined {
+    return store.findDomain(tx, name);
+  }
+
+  findById(tx: Tx, id: number): DomainRow | undefined {
+    return store.findDomainById(tx, id);
+  }
+
+  /** What a domain's mail is signed with. Throws AppError `internal` where its key does not decrypt. */
+  identityOf(tx: Tx, domain: DomainRow): DkimIdentity {
+    const private_key_pem = this.#openKey(tx, domain);
+    if (private_key_pem === null)
+      throw new AppError(
+        'internal',
+        'The DKIM key of the domain does not decrypt. What mends it: satchel doctor',
+      );
+    return { domain: domain.name, selector: domain.dkim_selector, private_key_pem };
+  }
+
+  #openKey(tx: Tx, { name, sealed_dkim_private_key }: DomainRow): string | null {
+    return this.#deps.key_ring.openText(tx, sealed_dkim_private_key, dkimContext(name));
   }
 
   /**
@@ -136,9 +164,7 @@ export class SendingDomains {
   async verify(actor: Actor, name: string): Promise<DomainCheck> {
     const { database, resolver, clock } = this.#deps;
     const domain = this.#require(name);
-    const relays = store
-      .listMailboxesOf(database.read, domain.id)
-      .flatMap((mailbox) => mailbox.smtp_host ?? []);
+    const relays = this.#deps.mailboxes.relaysOf(database.read, domain.id);
     const records = await checkRecords(resolver, domain, relays);
     const needed = records.filter((record) => NEEDED_TO_VERIFY.includes(record.purpose));
     const fits = needed.every((record) => record.status === 'found');
@@ -172,34 +198,11 @@ export class SendingDomains {
   async remove(actor: Actor, name: string): Promise<{ name: string; removed_mailboxes: number }> {
     const domain = this.#require(name);
     return this.#deps.database.write((tx) => {
-      const removed_mailboxes = store.listMailboxesOf(tx, domain.id).length;
+      const removed_mailboxes = this.#deps.mailboxes.countOf(tx, domain.id);
       store.deleteDomain(tx, domain.id);
       this.#audit(tx, actor, 'sending_domain.removed', domain.name);
       return { name: domain.name, removed_mailboxes };
     });
-  }
-
-  /** The mailbox for a message, as things stand in this transaction. */
-  choose(tx: Tx, request: ChoiceRequest): Choice {
-    return choose(store.listCandidates(tx, request.day), request);
-  }
-
-  /** Throws AppError `invalid` under `domain` unless it is known, active and verified. */
-  checkDomain(name: string): void {
-    const { database, clock } = this.#deps;
-    const candidates = store.listCandidates(database.read, utcDay(clock.now()));
-    const refusal = refuseDomain(candidates, canonicalDomain(name) ?? '');
-    if (refusal) throw refusal;
-  }
-
-  /** Counts one message for a mailbox on a day. */
-  reserve(tx: Tx, mailbox_id: number, day: string): void {
-    store.takeUsage(tx, mailbox_id, day);
-  }
-
-  /** Gives a counted message's place back. */
-  release(tx: Tx, mailbox_id: number, day: string): void {
-    store.releaseUsage(tx, mailbox_id, day);
   }
 
   /**
@@ -218,13 +221,6 @@ export class SendingDomains {
       checkDmarc(resolver, domain.name),
     ]);
     return { address, spf: verdictOf(spf), dkim: verdictOf(dkim), dmarc: verdictOf(dmarc) };
-  }
-
-  /** Forgets the usage of days that no limit asks for any more. */
-  async sweepUsage(): Promise<void> {
-    const { database, clock } = this.#deps;
-    const day = utcDay(clock.now() - 2 * DAY_MS);
-    await database.write((tx) => store.deleteUsageBefore(tx, day));
   }
 
   #require(name: string): DomainRow {
@@ -263,7 +259,7 @@ export class SendingDomains {
       is_verified: domain.verified_at !== null,
       verified_at: toIso(domain.verified_at),
       dkim_selector: domain.dkim_selector,
-      mailboxes: store.listMailboxesOf(read, domain.id).length,
+      mailboxes: this.#deps.mailboxes.countOf(read, domain.id),
       created_at: toIso(domain.created_at),
     };
   }
@@ -280,4 +276,9 @@ export class SendingDomains {
 
 function verdictOf(verdict: Verdict): DnsVerdict {
   return { ok: verdict.status === 'found', record: verdict.found, problem: verdict.problem };
+}
+
+/** What binds a sealed key to its domain. */
+function dkimContext(domain: string): string[] {
+  return ['sending_domain', domain, 'dkim_private_key'];
 }

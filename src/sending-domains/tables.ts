@@ -1,5 +1,5 @@
-/** Drizzle definitions of sending domains, their mailboxes, and how many messages each took a day. */
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+/** Drizzle definition of sending domains. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const sendingDomains = sqliteTable('sending_domains', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -15,40 +15,3 @@ export const sendingDomains = sqliteTable('sending_domains', {
   created_at: integer().notNull(),
 });
 export type DomainRow = typeof sendingDomains.$inferSelect;
-
-export type MailboxKind = 'smtp' | 'capture';
-
-export const mailboxes = sqliteTable('mailboxes', {
-  id: integer().primaryKey({ autoIncrement: true }),
-  domain_id: integer().notNull(),
-  address: text().notNull(),
-  kind: text().$type<MailboxKind>().notNull(),
-  smtp_host: text(),
-  smtp_port: integer(),
-  smtp_security: text().$type<'tls' | 'opportunistic'>(),
-  smtp_username: text(),
-  sealed_smtp_password: text(),
-  return_path: text(),
-  daily_limit: integer(),
-  for_transactional: integer({ mode: 'boolean' }).notNull(),
-  for_marketing: integer({ mode: 'boolean' }).notNull(),
-  status: text().$type<'active' | 'paused'>().notNull(),
-  failures: integer().notNull(),
-  resting_until: integer(),
-  last_error: text(),
-  last_failure_at: integer(),
-  last_success_at: integer(),
-  revision: integer().notNull(),
-  created_at: integer().notNull(),
-});
-export type MailboxRow = typeof mailboxes.$inferSelect;
-
-export const mailboxUsage = sqliteTable(
-  'mailbox_usage',
-  {
-    mailbox_id: integer().notNull(),
-    day: text().notNull(),
-    n: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.day, table.mailbox_id] })],
-);

@@ -180,7 +180,7 @@ test('secrets of provider accounts that do not decrypt are named one by one', as
 
 test("a relay's password that does not decrypt is told apart from the DKIM key of a domain", async () => {
   const { app, data_dir } = await startShop();
-  const { sending_domains } = app.services;
+  const { sending_domains, mailboxes } = app.services;
   for (const name of ['one.test', 'two.test'])
     await sending_domains.add(actor, { name, is_default: false, is_trusted: true });
   const relay = {
@@ -191,7 +191,7 @@ test("a relay's password that does not decrypt is told apart from the DKIM key o
     password: 'p',
   } as const;
   for (const address of ['a@one.test', 'b@one.test', 'c@two.test'])
-    await sending_domains.mailboxes.add(actor, { address, relay });
+    await mailboxes.add(actor, { address, relay });
   sql(
     data_dir,
     "UPDATE mailboxes SET sealed_smtp_password = sealed_smtp_password || 'AAAA' WHERE address = 'a@one.test'",
@@ -279,7 +279,7 @@ test('a clock that went back is found', async () => {
 
 test('mail that failed, relays that rest, limits that are used up and domains without records are warned of', async () => {
   const { app, data_dir } = await startShop();
-  const { sending_domains } = app.services;
+  const { sending_domains, mailboxes } = app.services;
   for (const [name, is_trusted] of [
     ['shop.test', true],
     ['new.test', false],
@@ -294,7 +294,7 @@ test('mail that failed, relays that rest, limits that are used up and domains wi
     return_path: null,
   };
   for (const name of ['a', 'b', 'c'])
-    await sending_domains.mailboxes.add(actor, { ...mailbox, address: `${name}@shop.test` });
+    await mailboxes.add(actor, { ...mailbox, address: `${name}@shop.test` });
   sql(
     data_dir,
     "UPDATE mailboxes SET failures = 4, resting_until = ?, last_error = 'refused' WHERE address = 'a@shop.test'",
@@ -356,9 +356,9 @@ test('mail that failed, relays that rest, limits that are used up and domains wi
 
 test('for a log-in that a relay refused the command is named that gives the mailbox another password', async () => {
   const { app, data_dir } = await startShop();
-  const { sending_domains } = app.services;
+  const { sending_domains, mailboxes } = app.services;
   await sending_domains.add(actor, { name: 'shop.test', is_default: false, is_trusted: true });
-  await sending_domains.mailboxes.add(actor, { address: 'a@shop.test', relay: null });
+  await mailboxes.add(actor, { address: 'a@shop.test', relay: null });
   sql(data_dir, "UPDATE mailboxes SET failures = 1, last_error = '535 5.7.8 bad credentials'");
   expect((await doctor(data_dir)).bad).toContainEqual(
     expect.stringMatching(

@@ -351,9 +351,9 @@ describe('a synchronous send', () => {
 test('a log-in that the relay refuses is told as that, and blamed on no message', async () => {
   const guarded = await startSmtpSink({ users: { shop: 'right' }, offers_plain_auth: true });
   const relay = parseRelay(`smtp://shop:wrong@127.0.0.1:${guarded.port}`);
-  const { sending_domains } = sender.app.services;
+  const { sending_domains, mailboxes } = sender.app.services;
   await sending_domains.add(actor, { name: 'guarded.example.com', is_trusted: true, is_default: false });
-  await sending_domains.mailboxes.add(actor, { address: 'hello@guarded.example.com', relay });
+  await mailboxes.add(actor, { address: 'hello@guarded.example.com', relay });
   const { body } = await sender.send({ queue: false, domain: 'guarded.example.com' });
   expect(body.message).toBe(
     'The relay refused the log-in or the connection with 535; its words are in the email log.',
@@ -420,7 +420,7 @@ describe('a mailbox that does not connect', () => {
 
   test('rests for longer and longer, is shown so, and is tried again', async () => {
     await addDomain(sender.app, 'down.example.com', RELAY_DOWN_PORT, { is_default: true });
-    const { mailboxes } = sender.app.services.sending_domains;
+    const { mailboxes } = sender.app.services;
     const state = () => mailboxes.list().find((mailbox) => mailbox.address === 'hello@down.example.com');
     const attempt = async (): Promise<void> => {
       sender.app.clock.advance(1);
@@ -444,7 +444,7 @@ describe('a mailbox that does not connect', () => {
   });
 
   test('has failed once when many mails fail at once, and not at all once it works again', async () => {
-    const { mailboxes } = sender.app.services.sending_domains;
+    const { mailboxes } = sender.app.services;
     const state = () => mailboxes.list().find((mailbox) => mailbox.address === 'hello@mail.example.com');
     const send = () => sender.send({ queue: false });
     expect((await send()).status).toBe(201);
@@ -475,7 +475,7 @@ describe('a mailbox that does not connect', () => {
   });
 
   test('is not stood in for by one that captures: what was only captured must not count as sent', async () => {
-    await sender.app.services.sending_domains.mailboxes.remove(actor, 'hello@mail.example.com');
+    await sender.app.services.mailboxes.remove(actor, 'hello@mail.example.com');
     await addMailbox(sender.app, 'down@mail.example.com', RELAY_DOWN_PORT);
     await addMailbox(sender.app, 'kept@mail.example.com', null);
     await addDomain(sender.app, 'capture.example.com', null);
@@ -503,7 +503,7 @@ describe('the mailbox is chosen when the mail is due', () => {
   test('one that was removed meanwhile is replaced, and the quota moves along', async () => {
     const { body } = await sender.send({ scheduled_at: '2030-01-15T13:00:00Z' });
     await addDomain(sender.app, 'new.example.com', sink);
-    await sender.app.services.sending_domains.mailboxes.remove(actor, 'hello@mail.example.com');
+    await sender.app.services.mailboxes.remove(actor, 'hello@mail.example.com');
     await sender.pass(3_600_000);
     const log = await sender.log(body.id);
     expect(log).toMatchObject({
@@ -517,7 +517,7 @@ describe('the mailbox is chosen when the mail is due', () => {
 
   test('with none left each attempt says so, and the mail fails in the end', async () => {
     const { body } = await sender.send({ scheduled_at: '2030-01-15T13:00:00Z' });
-    await sender.app.services.sending_domains.mailboxes.setStatus(actor, 'hello@mail.example.com', 'paused');
+    await sender.app.services.mailboxes.setStatus(actor, 'hello@mail.example.com', 'paused');
     await sender.pass(3_600_000);
     await sender.pass(15_000);
     expect(await sender.log(body.id)).toMatchObject({ status: 'queued', attempts: 2 });
@@ -552,7 +552,7 @@ describe('captured mail', () => {
 
   test('has the envelope it would have been sent with, its return path included', async () => {
     const return_path = 'bounces@mail.example.com';
-    await sender.app.services.sending_domains.mailboxes.change(actor, 'hello@mail.example.com', {
+    await sender.app.services.mailboxes.change(actor, 'hello@mail.example.com', {
       return_path,
     });
     const tester = await sender.project.key({ can_send_emails: true, is_test: true });

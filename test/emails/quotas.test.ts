@@ -97,7 +97,7 @@ describe('a mailbox with a daily limit', () => {
     await addMailbox(sender.app, 'second@mail.example.com', null, { daily_limit: 1 });
     const { body } = await sender.send({ to: 'defer@simulator.satchel.test' });
     await sender.settle();
-    await sender.app.services.sending_domains.mailboxes.setStatus(actor, 'hello@mail.example.com', 'paused');
+    await sender.app.services.mailboxes.setStatus(actor, 'hello@mail.example.com', 'paused');
     sender.app.clock.advance(HALF_DAY_S * 1_000);
     expect((await sender.send()).body.from_email).toBe('second@mail.example.com');
     await sender.settle();
@@ -163,13 +163,13 @@ test('a retry on the same day keeps its place, and is refused where nothing can 
   await addDomain(sender.app, 'mail.example.com', null, { daily_limit: 1 });
   const { body } = await sender.send({ to: 'bounce@simulator.satchel.test' });
   await sender.settle();
-  const { emails, sending_domains } = sender.app.services;
-  await sending_domains.mailboxes.setStatus(actor, 'hello@mail.example.com', 'paused');
+  const { emails, mailboxes } = sender.app.services;
+  await mailboxes.setStatus(actor, 'hello@mail.example.com', 'paused');
   expect(await emails.retry(actor, [String(body.id)])).toEqual([
     { id: String(body.id), refusal: expect.stringContaining('Not hello@mail.example.com (paused).') },
   ]);
   expect(await sender.log(body.id)).toMatchObject({ status: 'bounced' });
-  await sending_domains.mailboxes.setStatus(actor, 'hello@mail.example.com', 'active');
+  await mailboxes.setStatus(actor, 'hello@mail.example.com', 'active');
   expect(await emails.retry(actor, [String(body.id)])).toEqual([
     { id: String(body.id), job_id: expect.any(String) },
   ]);
@@ -292,7 +292,7 @@ describe('a domain that was asked for', () => {
   test('without a mailbox that is not paused is 503', async () => {
     const sender = await startSender();
     const address = await addDomain(sender.app, 'mail.example.com', null);
-    const { mailboxes } = sender.app.services.sending_domains;
+    const { mailboxes } = sender.app.services;
     await mailboxes.setStatus(actor, address, 'paused');
     expect((await sender.send({ domain: 'mail.example.com' })).status).toBe(503);
     expect((await sender.send()).status).toBe(503);

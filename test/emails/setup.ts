@@ -82,7 +82,7 @@ export async function addMailbox(
   options: { daily_limit?: number } = {},
 ): Promise<string> {
   const port = typeof relay === 'number' ? relay : relay?.port;
-  await app.services.sending_domains.mailboxes.add(actor, {
+  await app.services.mailboxes.add(actor, {
     address,
     relay:
       port === undefined

@@ -1,7 +1,7 @@
 /** Which mailbox a message goes out from, and what is said about it. */
 import { describe, expect, test } from 'bun:test';
 import { type ChoiceRequest, choose } from '../../src/mailboxes/choosing.ts';
-import type { Candidate } from '../../src/sending-domains/store.ts';
+import type { Candidate } from '../../src/mailboxes/store.ts';
 
 const NOW = Date.parse('2030-01-15T18:00:00Z');
 const REQUEST: ChoiceRequest = {
@@ -259,7 +259,7 @@ describe('among the mailboxes of a domain', () => {
 
   test('the one that has a place for the mail keeps it, though it is full but for that', () => {
     const candidates = pair({ daily_limit: 1, used: 1 }, { daily_limit: 9 });
-    const reserved_mailbox_id = candidates[0]?.mailbox_id ?? null;
-    expect(chosen(candidates, { reserved_mailbox_id })).toBe('a@one.test');
+    const held_mailbox_id = candidates[0]?.mailbox_id ?? null;
+    expect(chosen(candidates, { held_mailbox_id })).toBe('a@one.test');
   });
 });

@@ -365,7 +365,7 @@ describe('capacity', () => {
 
   /** Leaves the app with one mailbox of so many messages a day. */
   async function limitTo(daily_limit: number): Promise<void> {
-    await app.services.sending_domains.mailboxes.remove(actor, 'hello@mail.test');
+    await app.services.mailboxes.remove(actor, 'hello@mail.test');
     await addMailbox(app, 'few@mail.test', daily_limit);
   }
 
@@ -395,7 +395,7 @@ describe('capacity', () => {
     await limitTo(3);
     const id = await create({ recipients });
     await goTo('2030-01-21T09:00:00Z');
-    await app.services.sending_domains.mailboxes.remove(actor, 'few@mail.test');
+    await app.services.mailboxes.remove(actor, 'few@mail.test');
     await goTo('2030-01-22T00:00:00Z');
     expect(runsOf(app)).toMatchObject([{ status: 'pending' }]);
     await goTo('2030-01-22T11:00:00Z');

@@ -47,7 +47,7 @@ export async function startScheduleApp(options: TestAppOptions = {}): Promise<Sc
 }
 
 export async function addMailbox(app: TestApp, address: string, daily_limit: number | null): Promise<void> {
-  await app.services.sending_domains.mailboxes.add(actor, {
+  await app.services.mailboxes.add(actor, {
     address,
     relay: null,
     daily_limit,

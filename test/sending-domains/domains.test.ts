@@ -77,7 +77,7 @@ describe('verifying', () => {
     const check = await domains().verify(actor, name);
     expect(statusesOf(check)).toEqual({ ownership: 'found', spf: 'found', dkim: 'found', dmarc: 'found' });
     expect(check.is_verified).toBe(true);
-    expect(() => domains().checkDomain(name)).not.toThrow();
+    expect(() => app.services.mailboxes.checkDomain(name)).not.toThrow();
   });
 
   test('asks for ownership, SPF and DKIM, but not for DMARC', async () => {
@@ -125,14 +125,14 @@ describe('verifying', () => {
     expect(check.is_verified).toBe(true);
     dns.set(publish.dkim?.name ?? '', null);
     expect((await domains().verify(actor, name)).is_verified).toBe(false);
-    expect(() => domains().checkDomain(name)).toThrow();
+    expect(() => app.services.mailboxes.checkDomain(name)).toThrow();
   });
 
   test('is not needed for a trusted domain', async () => {
     await domains().add(actor, { name: 'trusted.example.com', is_trusted: true });
-    expect(() => domains().checkDomain('trusted.example.com')).not.toThrow();
+    expect(() => app.services.mailboxes.checkDomain('trusted.example.com')).not.toThrow();
     expect((await domains().verify(actor, 'trusted.example.com')).is_verified).toBe(false);
-    expect(() => domains().checkDomain('trusted.example.com')).not.toThrow();
+    expect(() => app.services.mailboxes.checkDomain('trusted.example.com')).not.toThrow();
   });
 });
 
@@ -148,7 +148,7 @@ test('the SPF record names the relays that the world sees, not those of this mac
     '[2001:db8::7]',
   ];
   for (const [index, host] of relays.entries())
-    await domains().mailboxes.add(actor, {
+    await app.services.mailboxes.add(actor, {
       address: `m${index}@${name}`,
       relay: parseRelay(`smtp://${host}`),
     });
@@ -176,13 +176,9 @@ test('a mailbox check gives SPF, DKIM and DMARC with what was found and what is 
 
 test('a removed domain takes its mailboxes along', async () => {
   const { name } = await add();
-  await domains().mailboxes.add(actor, { address: `a@${name}`, relay: null });
+  await app.services.mailboxes.add(actor, { address: `a@${name}`, relay: null });
   expect(await domains().remove(actor, name)).toEqual({ name, removed_mailboxes: 1 });
-  expect(
-    domains()
-      .mailboxes.list()
-      .some((mailbox) => mailbox.domain === name),
-  ).toBe(false);
+  expect(app.services.mailboxes.list().some((mailbox) => mailbox.domain === name)).toBe(false);
   await expect(domains().remove(actor, name)).rejects.toMatchObject({ kind: 'not_found' });
 });
 
