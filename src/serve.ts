@@ -2,14 +2,16 @@
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
 import { messageOf } from './errors.ts';
-import { note, writeOut } from './platform/cli/output.ts';
+import type { Cli } from './platform/cli/cli.ts';
 import { systemClock } from './platform/host/clock.ts';
 import { openDataDirectory } from './platform/host/data-directory.ts';
 import { lockDirectory } from './platform/host/directory-lock.ts';
 import { createLogger } from './platform/host/logger.ts';
 
+type Terminal = Pick<Cli<unknown>, 'print' | 'note'>;
+
 /** Serves until SIGTERM or SIGINT; resolves with the exit status. A second signal ends the process at once. */
-export async function serve(config: Config): Promise<number> {
+export async function serve(config: Config, terminal: Terminal): Promise<number> {
   const clock = systemClock;
   const logger = createLogger({ level: config.log_level, format: config.log_format, clock });
   const directory = await openDataDirectory(config, {
@@ -37,7 +39,7 @@ export async function serve(config: Config): Promise<number> {
     database: directory.database,
     key_ring: directory.key_ring,
   });
-  const stopped = untilSignal();
+  const stopped = untilSignal(terminal);
   process.on('uncaughtException', (error) =>
     logger.error('uncaught exception', { error: messageOf(error), stack: error.stack }),
   );
@@ -46,7 +48,7 @@ export async function serve(config: Config): Promise<number> {
   );
   const port = await app.start();
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  writeOut(`satchel listening on http://${host}:${port}`);
+  terminal.print(`satchel listening on http://${host}:${port}`);
   const signal = await stopped;
   logger.info('stopping', { signal });
   await app.stop();
@@ -56,13 +58,13 @@ export async function serve(config: Config): Promise<number> {
   return 0;
 }
 
-function untilSignal(): Promise<string> {
+function untilSignal(terminal: Terminal): Promise<string> {
   return new Promise((resolve) => {
     let is_stopping = false;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
         if (is_stopping) {
-          note('satchel: second signal, ending at once');
+          terminal.note('satchel: second signal, ending at once');
           process.exit(1);
         }
         is_stopping = true;

@@ -1,5 +1,7 @@
-/** Running the command line from its sources on a data directory; the compiled binary's tests are in e2e/. */
+/** Running the command line: in the test's own process, or where that process is what is tested, in one of its own. */
 import { join } from 'node:path';
+import { createCli } from '../src/command-line.ts';
+import type { CliProcess } from '../src/platform/cli/cli.ts';
 import { isPlainObject } from '../src/platform/http/schema.ts';
 
 const MAIN = join(import.meta.dir, '../src/main.ts');
@@ -10,20 +12,53 @@ export interface Ran {
   stderr: string;
 }
 
-/** Runs `satchel <args>` to its end, without the settings of whoever runs the tests. */
-export async function run(data_dir: string, ...args: string[]): Promise<Ran> {
-  const child = Bun.spawn([process.execPath, MAIN, ...args], {
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-    env: { PATH: process.env.PATH ?? '', SATCHEL_DATA_DIR: data_dir },
-  });
-  const [stdout, stderr, exit] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { exit, stdout, stderr };
+export interface RunOptions {
+  /** The settings, and no others. */
+  env?: Record<string, string | undefined>;
+  /** What standard input holds. */
+  input?: string;
+}
+
+/** A process for verbs, with what they wrote to it so far. */
+export function standInProcess({ env = {}, input = '' }: RunOptions = {}): {
+  process: CliProcess;
+  written: { stdout: string; stderr: string };
+} {
+  const written = { stdout: '', stderr: '' };
+  const process: CliProcess = {
+    environment: env,
+    out: (text) => {
+      written.stdout += text;
+    },
+    err: (text) => {
+      written.stderr += text;
+    },
+    input: async () => new TextEncoder().encode(input),
+    out_columns: null,
+    err_columns: null,
+    runCommand: () => {
+      throw new Error('A verb that runs a command needs a process of its own.');
+    },
+    yieldToOthers: () => {},
+  };
+  return { process, written };
+}
+
+/** Runs `satchel <args>` to its end in this process. */
+export async function satchel(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { process, written } = standInProcess(options);
+  const exit = await createCli(process).main(args);
+  return { exit, ...written };
+}
+
+/** As `satchel`, on a data directory. */
+export function run(data_dir: string, ...args: string[]): Promise<Ran> {
+  return satchel(args, { env: { SATCHEL_DATA_DIR: data_dir } });
+}
+
+/** As `satchel`, with these settings. */
+export function runWith(env: Record<string, string | undefined>, ...args: string[]): Promise<Ran> {
+  return satchel(args, { env });
 }
 
 /** As `run` with `--json`; throws unless it ends well. The whole of stdout must be one document. */
@@ -38,6 +73,27 @@ export async function runRecord(data_dir: string, ...args: string[]): Promise<Re
   const value = await runJson(data_dir, ...args);
   if (!isPlainObject(value)) throw new Error(`satchel ${args.join(' ')} printed no object`);
   return value;
+}
+
+/** Starts `satchel <args>` from its sources in a process of its own, which the caller ends or awaits. */
+export function spawnVerb(args: readonly string[], { env = {}, input = '' }: RunOptions = {}) {
+  return Bun.spawn([process.execPath, MAIN, ...args], {
+    stdin: new TextEncoder().encode(input),
+    stdout: 'pipe',
+    stderr: 'pipe',
+    env: { PATH: process.env.PATH ?? '', ...env },
+  });
+}
+
+/** As `satchel`, in a process of its own: what only that shows, such as the modes of files. */
+export async function runSpawned(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const child = spawnVerb(args, options);
+  const [stdout, stderr, exit] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { exit, stdout, stderr };
 }
 
 /** As `run`, in a terminal: what that shows. */

@@ -73,24 +73,3 @@ export function namesIn(folder: string): string[] {
 export function modeOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8);
 }
-
-const MAIN = join(import.meta.dir, '../src/main.ts');
-
-/** Runs `satchel <args>` with these settings and no others. */
-export async function runWith(
-  env: Record<string, string | undefined>,
-  ...args: string[]
-): Promise<{ exit: number; stdout: string; stderr: string }> {
-  const child = Bun.spawn([process.execPath, MAIN, ...args], {
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-    env: { PATH: process.env.PATH ?? '', ...env },
-  });
-  const [stdout, stderr, exit] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { exit, stdout, stderr };
-}

@@ -1,26 +1,13 @@
 /** The tree of commands, as far as capabilities register it, and the examples of its help. */
-import { Command } from 'commander';
-import type { Services } from '../src/app.ts';
-import { Cli } from '../src/platform/cli/cli.ts';
-import { systemClock } from '../src/platform/host/clock.ts';
-import { registerVerbs } from '../src/verbs.ts';
-
-/** Help is asked for only: nothing is ever opened. */
-function unused(): never {
-  throw new Error('Help opens no data directory.');
-}
+import type { Command } from 'commander';
+import { createCli } from '../src/command-line.ts';
+import { standInProcess } from './command.ts';
 
 /** Every verb that a capability registers. */
 export function allVerbs(): Command[] {
-  const cli = new Cli<Services>(new Command('satchel'), {
-    loadConfig: unused,
-    open: unused,
-    environment: () => undefined,
-  });
-  registerVerbs(cli, { clock: systemClock, createServices: unused });
   const leaves = (command: Command): Command[] =>
     command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
-  return leaves(cli.program);
+  return leaves(createCli(standInProcess().process).program);
 }
 
 /** `satchel key create` */

@@ -173,7 +173,7 @@ async function readRelay<S>(
   if (smtp === undefined) return null;
   // An address of a relay without a password is no secret.
   const is_plain = /^smtps?:/i.test(smtp) && !hasPassword(smtp);
-  return parseRelay(is_plain ? smtp : await readSecret(cli.host, smtp, "the relay's password"));
+  return parseRelay(is_plain ? smtp : await readSecret(cli, smtp, "the relay's password"));
 }
 
 function readReturnPath(text: string | undefined): string | null {

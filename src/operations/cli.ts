@@ -1,5 +1,4 @@
 /** `satchel backup`, `restore`, `verify`, `master-key`, `doctor`, `migrate` and `completion`: what keeps a deployment well. */
-import { setPriority } from 'node:os';
 import { Argument, type Command } from 'commander';
 import { restoreBackup, type VerifyResult, verifyBackup } from '../backups/restore.ts';
 import { backUp } from '../backups/service.ts';
@@ -7,8 +6,7 @@ import type { Config } from '../config.ts';
 import { type DoctorDeps, examine, worstOf } from '../doctor/service.ts';
 import { type CheckedServices, createServiceChecks } from '../doctor/service-checks.ts';
 import { AppError } from '../errors.ts';
-import { BACKUP_NICENESS } from '../limits.ts';
-import { type Cli, type CliContext, type CliHost, type CliResult, EXIT } from '../platform/cli/cli.ts';
+import { type Cli, type CliContext, type CliResult, EXIT } from '../platform/cli/cli.ts';
 import { completionScript, SHELLS } from '../platform/cli/completion.ts';
 import { textOption } from '../platform/cli/options.ts';
 import { readSecret } from '../platform/cli/secret-input.ts';
@@ -58,23 +56,15 @@ the secrets in a backup are lost.
 Example:
   satchel backup /var/backups/satchel-$(date +%F).backup`,
     )
-    .action(cli.plainAction((context, _options, file = '') => runBackup(context, file, clock)));
-}
-
-/**
- * Gives the processor to whoever else wants it, for the rest of this process: so a command may do it, and nothing that
- * others call in theirs. A system that refuses it costs speed only.
- */
-function yieldToOthers(): void {
-  try {
-    setPriority(BACKUP_NICENESS);
-  } catch {
-    // Containers may forbid it.
-  }
+    .action(
+      cli.plainAction((context, _options, file = '') => {
+        cli.host.process.yieldToOthers();
+        return runBackup(context, file, clock);
+      }),
+    );
 }
 
 async function runBackup({ config, note }: CliContext, file: string, clock: Clock): Promise<CliResult> {
-  yieldToOthers();
   const result = await backUp(config.data_dir, { file, clock });
   for (const id of result.left_out) {
     note(
@@ -141,7 +131,7 @@ function registerVerify<S>(cli: Cli<S>): void {
     .addHelpText('after', '\nExample:\n  satchel verify /var/backups/satchel-2026-01-31.backup')
     .action(
       cli.plainAction(async (_context, options, file = '') => {
-        yieldToOthers();
+        cli.host.process.yieldToOthers();
         const result = await verifyBackup({ file, scratch_dir: textOption(options, 'scratchDir') ?? null });
         return { json: result, text: describeVerified(result), exit: result.ok ? EXIT.done : EXIT.refused };
       }),
@@ -181,19 +171,19 @@ Examples:
     )
     .action(
       cli.plainAction((context, options) =>
-        rotateMasterKey(cli.host, context, textOption(options, 'newKey'), clock),
+        rotateMasterKey(cli, context, textOption(options, 'newKey'), clock),
       ),
     );
 }
 
 async function rotateMasterKey<S>(
-  host: CliHost<S>,
+  cli: Cli<S>,
   { config, actor }: CliContext,
   new_key: string | undefined,
   clock: Clock,
 ): Promise<CliResult> {
   requireDatabase(config.data_dir);
-  const replacement = new_key === undefined ? null : await readSecret(host, new_key, 'the new master key');
+  const replacement = new_key === undefined ? null : await readSecret(cli, new_key, 'the new master key');
   const { key_ring, close } = await openDataDirectory(config, { clock });
   try {
     const old_master_key_id = key_ring.master_key_id;

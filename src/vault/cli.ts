@@ -3,8 +3,6 @@ import { basename } from 'node:path';
 import { Option } from 'commander';
 import { type Cli, type CliSession, UsageError } from '../platform/cli/cli.ts';
 import { collect, listOption, textOption } from '../platform/cli/options.ts';
-import { note } from '../platform/cli/output.ts';
-import { runCommand } from '../platform/cli/run-command.ts';
 import { readSecret, readSecretBytes } from '../platform/cli/secret-input.ts';
 import { formatTable } from '../platform/cli/tables.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
@@ -83,7 +81,10 @@ Examples:
         }
         const metadata = await services.vault.set(actor, project, service, values);
         if (service.service === 'captcha')
-          warn(services.vault.warnings([project]).map(({ message }) => message));
+          warn(
+            cli,
+            services.vault.warnings([project]).map(({ message }) => message),
+          );
         return { json: metadata, text: metadataTable([metadata]) };
       }),
     );
@@ -110,7 +111,7 @@ function registerReveals(cli: Cli<Services>, verb: Verb): void {
         const scope = name === undefined ? {} : { service: requireVaultService(name) };
         const project = projectOf(services, options);
         const revealed = await services.vault.reveal(actor, project, { how: 'reveal', ...scope });
-        warnOfUndecryptable(revealed.undecryptable);
+        warnOfUndecryptable(cli, revealed.undecryptable);
         return { json: revealed, text: revealedTable(revealed) };
       }),
     );
@@ -126,9 +127,9 @@ function registerReveals(cli: Cli<Services>, verb: Verb): void {
         const target = ENV_TARGETS.find((each) => each === options.target) ?? 'server';
         const project = projectOf(services, options);
         const { env, undecryptable } = await services.vault.reveal(actor, project, { how: 'env' });
-        warnOfUndecryptable(undecryptable);
+        warnOfUndecryptable(cli, undecryptable);
         const block = env[target];
-        if (block === undefined) note(`satchel: nothing is stored that a ${target} block would hold`);
+        if (block === undefined) cli.note(`satchel: nothing is stored that a ${target} block would hold`);
         return {
           json: { env: block === undefined ? {} : { [target]: block }, undecryptable },
           text: block ?? '',
@@ -149,13 +150,13 @@ function registerRun(cli: Cli<Services>, verb: Verb): void {
         }
         command = words;
         const revealed = await services.vault.revealVariables(actor, projectOf(services, options));
-        warnOfUndecryptable(revealed.undecryptable);
+        warnOfUndecryptable(cli, revealed.undecryptable);
         variables = revealed.variables;
         return { json: null, text: '' };
       });
       await reveal(...raw);
       // The data directory is closed by now: the command may run for days, or be a restore.
-      cli.exitWith(await runCommand(command, variables, cli.host.umask));
+      cli.exitWith(await cli.host.process.runCommand(command, variables));
     });
 }
 
@@ -184,20 +185,23 @@ async function readValue(
   const is_reference = argument === '-' || argument.startsWith('@') || argument.startsWith('env:');
   if (field?.file) {
     if (!is_reference) throw new UsageError(`${what} is a file: give ${name}=@path or ${name}=-`);
-    const bytes = await readSecretBytes(cli.host, argument, what);
+    const bytes = await readSecretBytes(cli, argument, what);
     const filename = argument.startsWith('@') ? basename(argument.slice(1)) : name;
     return { filename, content_base64: Buffer.from(bytes).toString('base64') };
   }
   if (!is_reference && !field?.secret) return argument;
-  return await readSecret(cli.host, argument, what);
+  return await readSecret(cli, argument, what);
 }
 
-function warn(warnings: readonly string[]): void {
-  for (const warning of warnings) note(`satchel: warning: ${warning}`);
+function warn(cli: Cli<Services>, warnings: readonly string[]): void {
+  for (const warning of warnings) cli.note(`satchel: warning: ${warning}`);
 }
 
-function warnOfUndecryptable(undecryptable: RevealedVault['undecryptable']): void {
-  warn(undecryptable.map(({ service, field }) => `${service}.${field} does not decrypt and is left out`));
+function warnOfUndecryptable(cli: Cli<Services>, undecryptable: RevealedVault['undecryptable']): void {
+  warn(
+    cli,
+    undecryptable.map(({ service, field }) => `${service}.${field} does not decrypt and is left out`),
+  );
 }
 
 function registryTable(): string {

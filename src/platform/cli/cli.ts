@@ -1,11 +1,10 @@
 /** The frame of the command line: how a verb is declared, runs, prints, and fails. The verbs are in each capability's cli.ts. */
 import { Command, CommanderError } from 'commander';
-import type { Config, ConfigFlags } from '../../config.ts';
+import { type Config, type ConfigFlags, type Environment, loadConfig } from '../../config.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import { sqliteErrorOf } from '../database/database.ts';
 import type { Actor } from '../http/callers.ts';
 import { type Options, textOption } from './options.ts';
-import { note, writeOut } from './output.ts';
 import { shellActor } from './shell-actor.ts';
 
 /** Decision: 0 done, 1 refused, 2 wrong usage. */
@@ -33,15 +32,33 @@ export interface CliSession<S> extends CliContext {
   readonly services: S;
 }
 
+/** The process that verbs run in: the executable's own (own-process.ts), or what a test puts in its place. */
+export interface CliProcess {
+  readonly environment: Environment;
+  /** Writes text to standard output as it is. */
+  out(text: string): void;
+  /** Writes text to standard error as it is. */
+  err(text: string): void;
+  /** All of standard input. */
+  input(): Promise<Uint8Array>;
+  /** The width of the terminal that shows standard output; null where none does. */
+  readonly out_columns: number | null;
+  /** As `out_columns`, of standard error. */
+  readonly err_columns: number | null;
+  /** Runs a command in our place, with these variables over the environment; resolves with its exit status. */
+  runCommand(command: readonly string[], variables: Readonly<Record<string, string>>): Promise<number>;
+  /** Gives the processor to whoever else wants it, for the rest of the process. */
+  yieldToOthers(): void;
+}
+
 export interface CliHost<S> {
-  loadConfig(flags: ConfigFlags): Config;
+  readonly process: CliProcess;
   /** Opens the data directory and everything on it; `close` also wakes a running server if anything was written. */
   open(config: Config): Promise<{ services: S; close(): Promise<void> }>;
-  /** The value of an environment variable that an argument named with `env:`. */
-  environment(name: string): string | undefined;
-  /** The umask Satchel was started with; a command that it runs gets it back. */
-  readonly umask?: number;
 }
+
+/** What help is wrapped at where no terminal says its width. */
+const PLAIN_COLUMNS = 80;
 
 /** The command was not given as it is written; ends with `EXIT.usage`. For what commander itself cannot check. */
 export class UsageError extends Error {}
@@ -59,7 +76,14 @@ export class Cli<S> {
     program
       .option('--data-dir <dir>', 'the data directory (SATCHEL_DATA_DIR, else ./data)')
       .option('--json', 'print exactly one JSON document on stdout');
-    program.configureOutput({ outputError: (text, write) => write(withoutValues(text)) });
+    const { out, err, out_columns, err_columns } = host.process;
+    program.configureOutput({
+      writeOut: out,
+      writeErr: err,
+      getOutHelpWidth: () => out_columns ?? PLAIN_COLUMNS,
+      getErrHelpWidth: () => err_columns ?? PLAIN_COLUMNS,
+      outputError: (text, write) => write(withoutValues(text)),
+    });
     program.exitOverride().showHelpAfterError('(add --help for what this command takes)').helpCommand(false);
   }
 
@@ -101,16 +125,28 @@ export class Cli<S> {
       if (!(command instanceof Command)) throw new Error('commander passes the command last');
       const options: Options = command.optsWithGlobals();
       const args = command.processedArgs.flat().filter((arg): arg is string => typeof arg === 'string');
-      const config = this.host.loadConfig({ data_dir: textOption(options, 'dataDir') });
+      const config = this.loadConfig({ data_dir: textOption(options, 'dataDir') });
+      const note = (message: string): void => this.note(message);
       const result = await run({ config, actor: shellActor(), note }, options, ...args);
-      writeOut(options.json === true ? JSON.stringify(result.json, null, 2) : result.text);
+      this.print(options.json === true ? JSON.stringify(result.json, null, 2) : result.text);
       this.#exit = result.exit ?? EXIT.done;
     };
   }
 
-  /** Prints a document on stdout, for a verb that needs no data directory. */
+  /** The settings that the environment and these flags make. */
+  loadConfig(flags: ConfigFlags): Config {
+    const { environment, err_columns } = this.host.process;
+    return loadConfig(environment, flags, err_columns !== null);
+  }
+
+  /** Prints a document on stdout. */
   print(text: string): void {
-    writeOut(text);
+    if (text !== '') this.host.process.out(withNewline(text));
+  }
+
+  /** A remark for the person at the terminal, on stderr. */
+  note(message: string): void {
+    this.host.process.err(`${message}\n`);
   }
 
   /** Sets the exit status of a verb that ends by itself, such as one that runs another command. */
@@ -128,10 +164,10 @@ export class Cli<S> {
         return error.exitCode === 0 ? EXIT.done : EXIT.usage;
       }
       if (error instanceof UsageError) {
-        note(`error: ${error.message}\n(add --help for what this command takes)`);
+        this.note(`error: ${error.message}\n(add --help for what this command takes)`);
         return EXIT.usage;
       }
-      note(`satchel: ${describeFailure(error)}`);
+      this.note(`satchel: ${describeFailure(error)}`);
       return EXIT.refused;
     }
   }
@@ -159,4 +195,8 @@ function describeFailure(error: unknown): string {
 /** A message either goes on after the field's name or is a sentence of its own. */
 function joinField(field: string, message: string): string {
   return /^[a-z]/.test(message) ? `${field} ${message}` : `${field}: ${message}`;
+}
+
+function withNewline(text: string): string {
+  return text.endsWith('\n') ? text : `${text}\n`;
 }

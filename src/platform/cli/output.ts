@@ -2,17 +2,8 @@
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 
-/** A line on stderr. */
-export function note(message: string): void {
-  write(2, `${message}\n`);
-}
-
-/** A document on stdout; written synchronously, so that an exit right after cannot cut it off in a pipe. */
-export function writeOut(text: string): void {
-  if (text !== '') write(1, text.endsWith('\n') ? text : `${text}\n`);
-}
-
-function write(descriptor: number, text: string): void {
+/** Written synchronously, so that an exit right after cannot cut it off in a pipe. */
+export function writeTo(descriptor: number, text: string): void {
   let rest = Buffer.from(isatty(descriptor) ? showControls(text) : text);
   while (rest.length > 0) {
     try {

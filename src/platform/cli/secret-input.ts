@@ -1,26 +1,21 @@
 /** Secrets given on the command line, from where no other user of the machine can read them. */
 import { readFileSync } from 'node:fs';
 import { AppError, messageOf } from '../../errors.ts';
-import type { CliHost } from './cli.ts';
-import { note } from './output.ts';
+import type { Cli } from './cli.ts';
 
 /**
  * A secret given on the command line: `-` reads standard input, `@file` a file, `env:NAME` a variable. A plain argument
  * works, with a warning: every user of the machine can read it in the process list.
  */
-export async function readSecret<S>(host: CliHost<S>, argument: string, what: string): Promise<string> {
-  const bytes = await readSecretBytes(host, argument, what);
+export async function readSecret<S>(cli: Cli<S>, argument: string, what: string): Promise<string> {
+  const bytes = await readSecretBytes(cli, argument, what);
   // Editors and echo end a file with a newline that is no part of the secret.
   return new TextDecoder().decode(bytes).replace(/\r?\n$/, '');
 }
 
 /** As `readSecret`, for files: the bytes untouched. */
-export async function readSecretBytes<S>(
-  host: CliHost<S>,
-  argument: string,
-  what: string,
-): Promise<Uint8Array> {
-  if (argument === '-') return new Uint8Array(await Bun.stdin.arrayBuffer());
+export async function readSecretBytes<S>(cli: Cli<S>, argument: string, what: string): Promise<Uint8Array> {
+  if (argument === '-') return await cli.host.process.input();
   if (argument.startsWith('@')) {
     try {
       return readFileSync(argument.slice(1));
@@ -29,12 +24,12 @@ export async function readSecretBytes<S>(
     }
   }
   if (argument.startsWith('env:')) {
-    const value = host.environment(argument.slice(4));
+    const value = cli.host.process.environment[argument.slice(4)];
     if (value === undefined)
       throw new AppError('invalid', `The variable for ${what} is not set: ${argument.slice(4)}`);
     return new TextEncoder().encode(value);
   }
-  note(
+  cli.note(
     `satchel: warning: ${what} stands in the process list and the shell's history; give - (standard input), @file or env:NAME instead`,
   );
   return new TextEncoder().encode(argument);

@@ -8,8 +8,7 @@ import { formatTable } from '../../../src/platform/cli/tables.ts';
 import { systemClock } from '../../../src/platform/host/clock.ts';
 import { createLogger } from '../../../src/platform/host/logger.ts';
 import { createToken } from '../../../src/platform/secrets/token-format.ts';
-import { run, runInTerminal, runJson, runRecord } from '../../command.ts';
-import { runWith } from '../../deployment.ts';
+import { run, runInTerminal, runJson, runRecord, runWith } from '../../command.ts';
 import { makeTempDir } from '../../temp.ts';
 import { allVerbs, examplesOf, pathOf } from '../../verbs.ts';
 

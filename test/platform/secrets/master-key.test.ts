@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { loadConfig } from '../../../src/config.ts';
 import { openDataDirectory } from '../../../src/platform/host/data-directory.ts';
 import { PLATFORM_SCOPE } from '../../../src/platform/secrets/key-ring.ts';
-import { run, runRecord } from '../../command.ts';
-import { dumpRows, namesIn, runWith } from '../../deployment.ts';
+import { run, runRecord, runWith } from '../../command.ts';
+import { dumpRows, namesIn } from '../../deployment.ts';
 import { makeProject, startTestApp } from '../../helpers.ts';
 import { makeTempDir, TestClock } from '../../temp.ts';
 
@@ -72,7 +72,7 @@ test('killed at any moment, again and again, everything that was sealed still op
   const ids = new Set([first.key_ring.master_key_id]);
   await first.close();
   const script = `
-    const { openDataDirectory } = await import(${JSON.stringify(join(SRC, 'platform/data-directory.ts'))});
+    const { openDataDirectory } = await import(${JSON.stringify(join(SRC, 'platform/host/data-directory.ts'))});
     const { loadConfig } = await import(${JSON.stringify(join(SRC, 'config.ts'))});
     const config = loadConfig({ SATCHEL_DATA_DIR: ${JSON.stringify(data_dir)} });
     const { key_ring } = await openDataDirectory(config, { clock: { now: () => 1 } });

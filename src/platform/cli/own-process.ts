@@ -1,0 +1,31 @@
+/** The process that the executable runs in, as verbs see it: nothing else of the command line touches `process`. */
+import { setPriority } from 'node:os';
+import { processEnvironment } from '../../config.ts';
+import { BACKUP_NICENESS } from '../../limits.ts';
+import type { CliProcess } from './cli.ts';
+import { writeTo } from './output.ts';
+import { runCommand } from './run-command.ts';
+
+/** `umask` is the one Satchel was started with; a command that it runs gets it back. */
+export function ownProcess(umask: number): CliProcess {
+  return {
+    environment: processEnvironment(),
+    out: (text) => writeTo(1, text),
+    err: (text) => writeTo(2, text),
+    input: async () => new Uint8Array(await Bun.stdin.arrayBuffer()),
+    out_columns: columnsOf(process.stdout),
+    err_columns: columnsOf(process.stderr),
+    runCommand: (command, variables) => runCommand(command, variables, umask),
+    yieldToOthers() {
+      try {
+        setPriority(BACKUP_NICENESS);
+      } catch {
+        // Containers may forbid it; that costs speed only.
+      }
+    },
+  };
+}
+
+function columnsOf(stream: NodeJS.WriteStream): number | null {
+  return stream.isTTY ? stream.columns : null;
+}
