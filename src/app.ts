@@ -1,13 +1,17 @@
 /** All wiring, in one visible list: the platform's parts, the capabilities on them, their routes, tasks and cron entries. */
 
-import { aiProviderRoutes } from './ai-accounts/routes.ts';
+import { AiAssignments, aiAccountsCascade } from './ai-accounts/assignments.ts';
+import { aiAccountRoutes } from './ai-accounts/routes.ts';
+import { AiAccounts } from './ai-accounts/service.ts';
 import { auditRoutes } from './audit/routes.ts';
 import { Audit } from './audit/service.ts';
 import { captchaRoutes } from './captcha/routes.ts';
 import { Captcha } from './captcha/service.ts';
 import type { Config } from './config.ts';
-import { databaseProviderRoutes } from './database-accounts/routes.ts';
-import { createDatabaseLinks, Providers, providersCascade } from './database-accounts/service.ts';
+import { createDatabaseLinks, databaseLinksCascade } from './database-accounts/links.ts';
+import { DatabaseProjects } from './database-accounts/projects.ts';
+import { databaseAccountRoutes } from './database-accounts/routes.ts';
+import { DatabaseAccounts } from './database-accounts/service.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { emailRoutes } from './emails/routes.ts';
 import { AttachmentPins, Emails } from './emails/service.ts';
@@ -17,11 +21,13 @@ import { jobRoutes } from './jobs/routes.ts';
 import { Jobs } from './jobs/service.ts';
 import { jobCronEntries } from './jobs/tasks.ts';
 import { keyRoutes } from './keys/routes.ts';
-import { Keys } from './keys/service.ts';
+import { Keys, keysShownBy } from './keys/service.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from './limits.ts';
 import { Mailboxes } from './mailboxes/service.ts';
 import { objectRoutes } from './objects/routes.ts';
 import { Objects } from './objects/service.ts';
+import { originRoutes } from './origins/routes.ts';
+import { Origins } from './origins/service.ts';
 import type { Database, Tx } from './platform/database/database.ts';
 import { createBlobStore } from './platform/files/store.ts';
 import type { Clock } from './platform/host/clock.ts';
@@ -39,7 +45,7 @@ import { createResolver, type Resolver } from './platform/mail/dns.ts';
 import { createMailer } from './platform/mail/mailer.ts';
 import type { KeyRing } from './platform/secrets/key-ring.ts';
 import { projectRoutes } from './projects/routes.ts';
-import { forgetDataKey, type ProjectCascade, Projects } from './projects/service.ts';
+import { forgetDataKey, Projects } from './projects/service.ts';
 import { scheduleRoutes } from './schedules/routes.ts';
 import { Schedules } from './schedules/service.ts';
 import { createScheduleTask, scheduleCronEntry } from './schedules/tasks.ts';
@@ -67,92 +73,87 @@ export type Services = ReturnType<typeof createServices>;
 
 /** The capabilities on their platform. Starts nothing: the command line uses them too, beside a running server. */
 export function createServices(config: Config, deps: AppDeps) {
+  const platform = createPlatform(config, deps);
+  const tenancy = createTenancy(platform);
+  return { ...platform, ...tenancy, ...createWork({ ...platform, ...tenancy }) };
+}
+
+/** What capabilities stand on besides the data directory. */
+function createPlatform(config: Config, deps: AppDeps) {
   const { clock, database, logger, key_ring } = deps;
-  const resolver = deps.resolver ?? createResolver({ servers: config.dns_servers });
-  const limiter = new RateLimiter(clock);
-  const idempotency = new Idempotency(database, clock);
-  const cascades: ProjectCascade[] = [forgetDataKey(key_ring), vaultCascade, providersCascade];
-  const projects = new Projects({ database, clock, cascades, databaseLinks: createDatabaseLinks(database) });
-  const keys = new Keys({ database, clock, projects, key_ring });
-  const tokens = new Tokens({ database, clock, projects });
-  const audit = new Audit({ database });
-  const vault = new Vault({ database, clock, key_ring });
-  const providers = new Providers({ database, clock, key_ring, projects });
-  const captcha = new Captcha({ vault, config, logger });
-  const mail = createMail(deps, resolver);
-  const blobs = createBlobStore(config.data_dir);
-  const objects: Objects = new Objects({
-    database,
-    clock,
-    logger,
-    blobs,
-    pins: new AttachmentPins(),
-    public_url: config.public_url,
-    allowed_mime_types: config.allowed_mime_types,
-  });
-  cascades.push(objects.projectCascade());
-  const templates = new Templates({ database, clock, max_body_bytes: config.max_email_body_bytes });
-  const enqueue = (tx: Tx, job: NewJob): string => engine.enqueue(tx, job);
-  const names = {
-    keyOf: (id: number) => keys.nameOf(id),
-    projectOf: (id: number) => projects.find(String(id)),
-  };
-  const emails: Emails = new Emails({
-    ...{ config, database, clock, logger, ...mail, idempotency, objects, templates, names, enqueue },
-  });
-  cascades.push(emails.projectCascade());
-  const schedules = new Schedules({
-    ...{ database, clock, logger, templates, emails, projects, enqueue },
-    max_body_bytes: config.max_email_body_bytes,
-  });
-  const jobs = new Jobs({ database, clock });
-  // Made here and started by the app: a command enqueues through it, and the running server does the work.
-  const engine = createJobEngine({
-    ...{ database, clock, logger },
-    tasks: [createEmailTask(emails), createScheduleTask(schedules)],
-  });
-  const status = new Status({ database, clock, data_dir: config.data_dir });
   return {
-    config,
-    clock,
-    database,
-    logger,
-    resolver,
-    limiter,
-    idempotency,
-    projects,
-    keys,
-    tokens,
-    audit,
-    vault,
-    providers,
-    captcha,
-    ...mail,
-    blobs,
-    objects,
-    templates,
-    emails,
-    schedules,
-    jobs,
-    engine,
-    status,
+    ...{ config, clock, database, logger, key_ring },
+    resolver: deps.resolver ?? createResolver({ servers: config.dns_servers }),
+    limiter: new RateLimiter(clock),
+    idempotency: new Idempotency(database, clock),
+    mailer: createMailer({
+      onCrash: (message) => logger.error('the mailer thread ended', { error: message }),
+    }),
+    blobs: createBlobStore(config.data_dir),
+    /** What takes part in the deletion of a project. */
+    cascades: [forgetDataKey(key_ring), vaultCascade, databaseLinksCascade, aiAccountsCascade],
   };
 }
 
-/** What mail goes out from, and through. */
-function createMail({ database, clock, key_ring, logger }: AppDeps, resolver: Resolver) {
-  const mailer = createMailer({
-    onCrash: (message) => logger.error('the mailer thread ended', { error: message }),
-  });
+/** Whose everything is, who may ask for it, and what is kept for them. */
+function createTenancy(on: ReturnType<typeof createPlatform>) {
+  const { database } = on;
+  const links = { databaseLinks: createDatabaseLinks(database), keysOf: keysShownBy(database) };
+  const projects = new Projects({ ...on, ...links });
+  const origins = new Origins({ ...on, projects });
+  const keys = new Keys({ ...on, projects, origins });
+  const tokens = new Tokens({ ...on, projects });
+  const audit = new Audit(on);
+  const vault = new Vault(on);
+  const captcha = new Captcha({ ...on, vault });
+  const database_accounts = new DatabaseAccounts(on);
+  const database_projects = new DatabaseProjects({ ...on, accounts: database_accounts });
+  const ai_accounts = new AiAccounts(on);
+  const ai_assignments = new AiAssignments({ ...on, projects, accounts: ai_accounts });
+  const accounts = { database_accounts, database_projects, ai_accounts, ai_assignments };
+  return { projects, origins, keys, tokens, audit, vault, captcha, ...accounts };
+}
+
+type Tenancy = ReturnType<typeof createPlatform> & ReturnType<typeof createTenancy>;
+
+/** What mail goes out from. */
+function createMail(on: Tenancy) {
   const sending_domains = new SendingDomains({
-    ...{ database, clock, key_ring, resolver },
+    ...on,
     mailboxes: {
       countOf: (tx, domain_id) => mailboxes.countOf(tx, domain_id),
       relaysOf: (tx, domain_id) => mailboxes.relaysOf(tx, domain_id),
     },
   });
-  const mailboxes: Mailboxes = new Mailboxes({ database, clock, key_ring, mailer, sending_domains });
-  return { mailer, sending_domains, mailboxes };
+  const mailboxes: Mailboxes = new Mailboxes({ ...on, sending_domains });
+  return { sending_domains, mailboxes };
+}
+
+/** What apps do: they store files and send mail, now and later. */
+function createWork(on: Tenancy) {
+  const { config, keys, projects, cascades } = on;
+  const mail = createMail(on);
+  const max_body_bytes = config.max_email_body_bytes;
+  const enqueue = (tx: Tx, job: NewJob): string => engine.enqueue(tx, job);
+  const objects: Objects = new Objects({
+    ...on,
+    pins: new AttachmentPins(),
+    public_url: config.public_url,
+    allowed_mime_types: config.allowed_mime_types,
+  });
+  const templates = new Templates({ ...on, max_body_bytes });
+  const names = {
+    keyOf: (id: number) => keys.nameOf(id),
+    projectOf: (id: number) => projects.find(String(id)),
+  };
+  const emails: Emails = new Emails({ ...on, ...mail, objects, templates, names, enqueue });
+  const schedules = new Schedules({ ...on, templates, emails, enqueue, max_body_bytes });
+  cascades.push(objects.projectCascade(), emails.projectCascade());
+  // Made here and started by the app: a command enqueues through it, and the running server does the work.
+  const engine = createJobEngine({ ...on, tasks: [createEmailTask(emails), createScheduleTask(schedules)] });
+  const jobs = new Jobs(on);
+  const status = new Status({ ...on, data_dir: config.data_dir });
+  return { ...mail, objects, templates, emails, schedules, jobs, engine, status };
 }
 
 /** Every route of Satchel. */
@@ -160,11 +161,12 @@ export function createRoutes(services: Services): Route[] {
   const routes: Route[] = [
     ...projectRoutes(services),
     ...keyRoutes(services),
+    ...originRoutes(services),
     ...tokenRoutes(services.tokens),
     ...auditRoutes(services),
     ...vaultRoutes(services.vault, services.projects),
-    ...databaseProviderRoutes(services.providers),
-    ...aiProviderRoutes(services.providers, services.projects),
+    ...databaseAccountRoutes(services),
+    ...aiAccountRoutes(services),
     ...captchaRoutes(services.captcha, services.limiter),
     ...objectRoutes(services),
     ...emailRoutes(services.emails),

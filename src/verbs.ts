@@ -5,6 +5,7 @@ import { registerEmailCommands } from './emails/cli.ts';
 import { registerKeyCommands } from './keys/cli.ts';
 import { registerMailboxCommands } from './mailboxes/cli.ts';
 import { type OperationDeps, registerOperationCommands } from './operations/cli.ts';
+import { registerOriginCommands } from './origins/cli.ts';
 import type { Cli } from './platform/cli/cli.ts';
 import { registerProjectCommands } from './projects/cli.ts';
 import { registerDomainCommands } from './sending-domains/cli.ts';
@@ -14,7 +15,7 @@ import { registerVaultCommands } from './vault/cli.ts';
 export function registerVerbs(cli: Cli<Services>, operations: OperationDeps): void {
   registerTokenCommands(cli);
   registerProjectCommands(cli);
-  registerKeyCommands(cli);
+  registerOriginCommands(cli, registerKeyCommands(cli));
   registerAuditCommands(cli);
   registerVaultCommands(cli);
   registerDomainCommands(cli);

@@ -1,21 +1,18 @@
 /** Which AI accounts serve which projects: assignments one by one, and the standing rule of an account. */
+
 import { type FieldErrors, invalid } from '../errors.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database } from '../platform/database/database.ts';
+import { explainMissing } from '../platform/database/foreign-keys.ts';
 import type { Clock } from '../platform/host/clock.ts';
-import type { Actor, TokenCaller } from '../platform/http/callers.ts';
+import { type Actor, scopeOf, type TokenCaller } from '../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
-import type { ProjectRow, Projects } from '../projects/service.ts';
-import { auditRecord, explainMissing, type ProviderDeps, scopeOf } from '../providers/records.ts';
-import type {
-  AccountProjectsInput,
-  AiAccountRecord,
-  AssignedProject,
-  Reference,
-} from '../providers/schemas.ts';
-import type { AiAccountRow } from '../providers/tables.ts';
+import { type AccountDeps, auditRecord } from '../platform/secrets/account-secrets.ts';
+import type { ProjectCascade, ProjectRow, Projects } from '../projects/service.ts';
+import type { AccountProjectsInput, AiAccountRecord, AssignedProject, Reference } from './schemas.ts';
 import type { AiAccounts } from './service.ts';
 import * as store from './store.ts';
+import type { AiAccountRow } from './tables.ts';
 
 export class AiAssignments {
   readonly #database: Database;
@@ -23,7 +20,7 @@ export class AiAssignments {
   readonly #accounts: AiAccounts;
   readonly #projects: Projects;
 
-  constructor(deps: ProviderDeps & { accounts: AiAccounts; projects: Projects }) {
+  constructor(deps: AccountDeps & { accounts: AiAccounts; projects: Projects }) {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#accounts = deps.accounts;
@@ -73,7 +70,7 @@ export class AiAssignments {
         }
         auditRecord(tx, actor, 'ai_account.assigned', account, { added, removed }, now);
       })
-      .catch(explainMissing);
+      .catch(explainMissing('Project or account'));
   }
 
   #resolveProjects(caller: TokenCaller, input: AccountProjectsInput): Set<number> {
@@ -119,9 +116,14 @@ export class AiAssignments {
         const entry = { event: 'project.ai_accounts_assigned', target: `project:${project.id}`, project };
         recordAudit(tx, actor, { ...entry, metadata: { added, removed } }, now);
       })
-      .catch(explainMissing);
+      .catch(explainMissing('Project or account'));
   }
 }
+
+/** The assignments of a project go with it, by foreign key. */
+export const aiAccountsCascade: ProjectCascade = {
+  count: (tx, project) => ({ links: store.listAccountIds(tx, project.id).length }),
+};
 
 function resolveAll(
   field: string,

@@ -1,10 +1,11 @@
 /** AI accounts and their assignment to projects on the management plane. */
 
-import type { Providers } from '../database-accounts/service.ts';
+import { tokenActor } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type Route } from '../platform/http/routes.ts';
 import { t } from '../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';
+import type { AiAssignments } from './assignments.ts';
 import {
   aiAccount,
   assignedProject,
@@ -14,18 +15,21 @@ import {
   setAccountProjectsBody,
   setProjectAccountsBody,
   updateAiAccountBody,
-} from '../providers/schemas.ts';
-import { tokenActor } from '../tokens/service.ts';
-import type { AiAssignments } from './assignments.ts';
+} from './schemas.ts';
 import type { AiAccounts } from './service.ts';
 
 const tag = 'AI providers';
 
-export function aiProviderRoutes(providers: Providers, projects: Projects): Route[] {
+export function aiAccountRoutes(services: {
+  ai_accounts: AiAccounts;
+  ai_assignments: AiAssignments;
+  projects: Projects;
+}): Route[] {
+  const { ai_accounts, ai_assignments, projects } = services;
   return [
-    ...accountRoutes(providers.ai_accounts),
-    ...projectsOfAccountRoutes(providers.ai_accounts, providers.ai_assignments),
-    ...accountsOfProjectRoutes(projects, providers.ai_assignments),
+    ...accountRoutes(ai_accounts),
+    ...projectsOfAccountRoutes(ai_accounts, ai_assignments),
+    ...accountsOfProjectRoutes(projects, ai_assignments),
   ];
 }
 

@@ -1,31 +1,31 @@
-/** Accounts at AI providers, with the key of each. Whom they serve is in `ai-assignments.ts`. */
+/** Accounts at AI providers, with the key of each. Whom they serve is in assignments.ts. */
 
-import type { Scope } from '../database-accounts/store.ts';
 import { forbidden, invalid, notFound } from '../errors.ts';
 import type { Database } from '../platform/database/database.ts';
+import { explainMissing } from '../platform/database/foreign-keys.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
-import { newId } from '../platform/host/ids.ts';
-import type { Actor, TokenCaller } from '../platform/http/callers.ts';
-import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
-import type { KeyRing } from '../platform/secrets/key-ring.ts';
+import { newId, readRef } from '../platform/host/ids.ts';
 import {
+  type Actor,
+  projectsOfNewRecord,
+  refuseBeyondScope,
+  type Scope,
+  scopeOf,
+  type TokenCaller,
+} from '../platform/http/callers.ts';
+import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../platform/http/pagination.ts';
+import {
+  type AccountDeps,
   auditRecord,
-  explainMissing,
   type LostSecret,
   listLost,
   openSecret,
-  type ProviderDeps,
   prefixOf,
-  projectsOfNewRecord,
-  readRef,
-  refuseBeyondScope,
-  refuseNull,
   type SecretPlace,
-  scopeOf,
   sealSecret,
   undecryptable,
-  WHOLE_LIST,
-} from '../providers/records.ts';
+} from '../platform/secrets/account-secrets.ts';
+import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import {
   type AiAccountChanges,
   type AiAccountRecord,
@@ -34,9 +34,11 @@ import {
   type NewAiAccountInput,
   type Reference,
   type RevealedAiAccount,
-} from '../providers/schemas.ts';
-import type { AiAccountRow } from '../providers/tables.ts';
+} from './schemas.ts';
 import * as store from './store.ts';
+import type { AiAccountRow } from './tables.ts';
+
+export type { AiAccountRow } from './tables.ts';
 
 const placeOf = (public_id: string): SecretPlace => ({ kind: 'ai_account', public_id, field: 'api_key' });
 
@@ -45,7 +47,7 @@ export class AiAccounts {
   readonly #clock: Clock;
   readonly #key_ring: KeyRing;
 
-  constructor(deps: ProviderDeps) {
+  constructor(deps: AccountDeps) {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#key_ring = deps.key_ring;
@@ -138,7 +140,7 @@ export class AiAccounts {
         auditRecord(tx, actor, 'ai_account.created', account, { provider, all_projects, project_ids }, now);
         return present(account);
       })
-      .catch(explainMissing);
+      .catch(explainMissing('Project or account'));
   }
 
   /**
@@ -153,7 +155,6 @@ export class AiAccounts {
   ): Promise<AiAccountRecord> {
     const { name, provider, api_key, is_active, all_projects, base_url, organization_id } = changes;
     refuseStandingRule(caller, all_projects ?? false);
-    refuseNull({ name, provider, is_active, all_projects });
     const fields = Object.keys(changes);
     if (fields.length === 0) return present(account);
     const now = this.#clock.now();

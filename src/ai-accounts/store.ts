@@ -1,8 +1,9 @@
 /** The SQL of AI accounts and of their assignment to projects. */
 import { and, count, desc, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
-import type { RecordRef, Scope } from '../database-accounts/store.ts';
 import type { Tx } from '../platform/database/database.ts';
-import { type AiAccountRow, aiAccountProjects, aiAccounts } from '../providers/tables.ts';
+import type { RecordRef } from '../platform/host/ids.ts';
+import type { Scope } from '../platform/http/callers.ts';
+import { type AiAccountRow, aiAccountProjects, aiAccounts } from './tables.ts';
 
 export type NewAiAccount = typeof aiAccounts.$inferInsert;
 

@@ -1,28 +1,29 @@
 /** Projects at database providers, with their credentials, and which of our projects they belong to. */
+
 import { invalid, notFound } from '../errors.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
+import { explainMissing } from '../platform/database/foreign-keys.ts';
 import type { Clock } from '../platform/host/clock.ts';
-import { newId } from '../platform/host/ids.ts';
-import type { Actor, TokenCaller } from '../platform/http/callers.ts';
-import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
-import type { KeyRing } from '../platform/secrets/key-ring.ts';
+import { newId, readRef } from '../platform/host/ids.ts';
 import {
+  type Actor,
+  projectsOfNewRecord,
+  refuseBeyondScope,
+  scopeOf,
+  type TokenCaller,
+} from '../platform/http/callers.ts';
+import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../platform/http/pagination.ts';
+import {
+  type AccountDeps,
   auditRecord,
-  explainMissing,
   type LostSecret,
   listLost,
   openSecret,
-  type ProviderDeps,
-  projectsOfNewRecord,
-  readRef,
-  refuseBeyondScope,
-  refuseNull,
   type SecretPlace,
-  scopeOf,
   sealSecret,
   undecryptable,
-  WHOLE_LIST,
-} from '../providers/records.ts';
+} from '../platform/secrets/account-secrets.ts';
+import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import type {
   DatabaseProjectChanges,
   DatabaseProjectRecord,
@@ -30,10 +31,10 @@ import type {
   NewDatabaseProjectInput,
   Reference,
   RevealedDatabaseProject,
-} from '../providers/schemas.ts';
-import type { DatabaseProjectRow } from '../providers/tables.ts';
-import type { DatabaseAccounts } from './accounts.ts';
+} from './schemas.ts';
+import type { DatabaseAccounts } from './service.ts';
 import * as store from './store.ts';
+import type { DatabaseProjectRow } from './tables.ts';
 
 const SECRET_FIELDS = ['secret_key', 'db_password', 'connection_string'] as const;
 type SecretField = (typeof SECRET_FIELDS)[number];
@@ -50,7 +51,7 @@ export class DatabaseProjects {
   readonly #key_ring: KeyRing;
   readonly #accounts: DatabaseAccounts;
 
-  constructor(deps: ProviderDeps & { accounts: DatabaseAccounts }) {
+  constructor(deps: AccountDeps & { accounts: DatabaseAccounts }) {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#key_ring = deps.key_ring;
@@ -123,7 +124,7 @@ export class DatabaseProjects {
         auditRecord(tx, actor, 'database_project.created', project, { project_ids }, now);
         return present(project);
       })
-      .catch(explainMissing);
+      .catch(explainMissing('Project or account'));
   }
 
   /**
@@ -139,7 +140,6 @@ export class DatabaseProjects {
     const { account_id, ref, name, secret_key, db_password, connection_string, ...rest } = changes;
     const fields = Object.keys(changes);
     if (fields.length === 0) return present(project);
-    refuseNull({ ref, name });
     const account = this.#resolveAccount(caller, account_id);
     const now = this.#clock.now();
     return await this.#database
@@ -156,7 +156,7 @@ export class DatabaseProjects {
         auditRecord(tx, actor, 'database_project.updated', changed, { fields }, now);
         return present(changed);
       })
-      .catch(explainMissing);
+      .catch(explainMissing('Project or account'));
   }
 
   /** Deletes it with its links. */

@@ -1,8 +1,10 @@
 /** Database accounts and database projects on the management plane. */
 
+import { tokenActor } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type Route } from '../platform/http/routes.ts';
 import { t } from '../platform/http/schema.ts';
+import type { DatabaseProjects } from './projects.ts';
 import {
   createDatabaseAccountBody,
   createDatabaseProjectBody,
@@ -13,16 +15,16 @@ import {
   revealedDatabaseProject,
   updateDatabaseAccountBody,
   updateDatabaseProjectBody,
-} from '../providers/schemas.ts';
-import { tokenActor } from '../tokens/service.ts';
-import type { DatabaseAccounts } from './accounts.ts';
-import type { DatabaseProjects } from './projects.ts';
-import type { Providers } from './service.ts';
+} from './schemas.ts';
+import type { DatabaseAccounts } from './service.ts';
 
 const tag = 'Database providers';
 
-export function databaseProviderRoutes(providers: Providers): Route[] {
-  return [...accountRoutes(providers.database_accounts), ...projectRoutes(providers.database_projects)];
+export function databaseAccountRoutes(services: {
+  database_accounts: DatabaseAccounts;
+  database_projects: DatabaseProjects;
+}): Route[] {
+  return [...accountRoutes(services.database_accounts), ...projectRoutes(services.database_projects)];
 }
 
 function accountRoutes(accounts: DatabaseAccounts): Route[] {

@@ -2,19 +2,15 @@
 import { and, count, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { Tx } from '../platform/database/database.ts';
 import { plainSelect } from '../platform/database/plain-select.ts';
+import type { RecordRef } from '../platform/host/ids.ts';
+import type { Scope } from '../platform/http/callers.ts';
 import {
   type DatabaseAccountRow,
   type DatabaseProjectRow,
   databaseAccounts,
   databaseProjectLinks,
   databaseProjects,
-} from '../providers/tables.ts';
-
-/** How a record is named: by one of its two ids. */
-export type RecordRef = { id: number } | { public_id: string };
-
-/** Ids of the projects whose records count; null for all records. */
-export type Scope = readonly number[] | null;
+} from './tables.ts';
 
 /* --- Accounts ------------------------------------------------------------------------------------------------- */
 

@@ -1,21 +1,27 @@
 /** What `satchel doctor` asks the capabilities: DNS and mailboxes, secrets that do not decrypt, captcha test secrets. */
 
-import type { Providers } from '../database-accounts/service.ts';
 import type { Keys } from '../keys/service.ts';
 import type { Mailboxes, MailboxRecord } from '../mailboxes/service.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { Finding, HealthCheck } from '../platform/host/health-check.ts';
 import { PLANE_PREFIX } from '../platform/http/routes.ts';
+import type { LostSecret } from '../platform/secrets/account-secrets.ts';
 import type { Projects } from '../projects/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import type { Vault } from '../vault/service.ts';
+
+interface HasSecrets {
+  listUndecryptable(): LostSecret[];
+}
 
 export interface CheckedServices {
   clock: Clock;
   projects: Projects;
   keys: Keys;
   vault: Vault;
-  providers: Providers;
+  database_accounts: HasSecrets;
+  database_projects: HasSecrets;
+  ai_accounts: HasSecrets;
   sending_domains: SendingDomains;
   mailboxes: Mailboxes;
 }
@@ -103,7 +109,7 @@ function checkMailboxes(mailboxes: readonly MailboxRecord[]): Finding[] {
 }
 
 function checkSecrets(services: CheckedServices): Finding[] {
-  const { projects, keys, vault, providers, sending_domains, mailboxes } = services;
+  const { projects, keys, vault, sending_domains, mailboxes } = services;
   const check = 'sealed values';
   const findings: Finding[] = [];
   const add = (message: string, remedy: string): void => {
@@ -123,7 +129,8 @@ function checkSecrets(services: CheckedServices): Finding[] {
       );
     }
   }
-  for (const { kind, id, name, field } of providers.listUndecryptable()) {
+  const accounts = [services.database_accounts, services.database_projects, services.ai_accounts];
+  for (const { kind, id, name, field } of accounts.flatMap((each) => each.listUndecryptable())) {
     add(
       `The ${field} of the ${kind.replaceAll('_', ' ')} ${id} (${name}) does not decrypt.`,
       `store it again: PATCH ${PLANE_PREFIX.management}/${kind.replaceAll('_', '-')}s/${id} with ${field}`,

@@ -1,6 +1,5 @@
 /** `satchel key`: making, listing, rotating, revealing, switching and deleting API keys, and why one is refused. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { registerOriginCommands } from '../origins/cli.ts';
 import { type Cli, type CliResult, EXIT } from '../platform/cli/cli.ts';
 import { numberOption, requireYes, textOption, wholeNumber } from '../platform/cli/options.ts';
 import { formatFields, formatTable } from '../platform/cli/tables.ts';
@@ -25,14 +24,14 @@ const ABILITIES = {
 type Ability = keyof typeof ABILITIES;
 const ABILITY_NAMES = Object.keys(ABILITIES).join(', ');
 
-/** Registers `satchel key ...` and `satchel origin ...`. */
-export function registerKeyCommands(cli: Cli<Services>): void {
+/** Registers `satchel key ...`, and returns the noun for those of a key's origins. */
+export function registerKeyCommands(cli: Cli<Services>): Command {
   const key = cli.noun('key', 'API keys of projects, and the origins they are restricted to');
   registerCreate(cli, key);
   registerList(cli, key);
   registerSecrets(cli, key);
   registerSwitches(cli, key);
-  registerOriginCommands(cli, key);
+  return key;
 }
 
 function registerCreate(cli: Cli<Services>, key: Command): void {

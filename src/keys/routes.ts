@@ -1,12 +1,9 @@
-/** The management plane's endpoints of API keys. Those of origins are in origin-routes.ts. */
-
-import { originRoutes } from '../origins/routes.ts';
-import type { TokenCaller } from '../platform/http/callers.ts';
+/** The management plane's endpoints of API keys. */
+import { type TokenCaller, tokenActor } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { t } from '../platform/http/schema.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
-import { tokenActor } from '../tokens/service.ts';
 import {
   createKeyBody,
   deletedKey,
@@ -31,11 +28,11 @@ export function keyRoutes(services: { keys: Keys; projects: Projects }): Route[]
   const { keys, projects } = services;
   const project = ({ ctx, caller }: Named): ProjectRow =>
     projects.requireFor(caller, ctx.params.project ?? '');
-  const key = (named: Named): KeyRow => keys.get(project(named), named.ctx.params.apiKey ?? '');
+  const key = ({ ctx, caller }: Named): KeyRow =>
+    keys.getFor(caller, ctx.params.project ?? '', ctx.params.apiKey ?? '');
   return [
     ...collectionRoutes(keys, project),
     ...singleKeyRoutes(keys, key),
-    ...originRoutes(keys.origins, key),
     managementRoute({
       method: 'POST',
       path: '/api-keys/lookup',

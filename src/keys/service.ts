@@ -6,9 +6,7 @@ import {
   MAX_LIST_ENTRIES,
   MAX_NAME_CHARS,
 } from '../limits.ts';
-import { matchRequest, type OriginDecision, type RequestOrigin } from '../origins/matcher.ts';
-import { OriginRules } from '../origins/service.ts';
-import { listRulesOfKey } from '../origins/store.ts';
+import type { OriginDecision, OriginRecord, Origins, RequestOrigin } from '../origins/service.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { ReadCache } from '../platform/database/read-cache.ts';
@@ -25,15 +23,18 @@ import {
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
 import { createToken, hashToken, parseToken, sameHash } from '../platform/secrets/token-format.ts';
-import type { ProjectRecord, ProjectRow, ProjectState, Projects } from '../projects/service.ts';
-import type { KeyChanges, KeyRecord, KeyWithPlaintext, NewKeyInput, OriginRecord } from './schemas.ts';
+import type {
+  AbbreviatedKey,
+  ProjectRecord,
+  ProjectRow,
+  ProjectState,
+  Projects,
+} from '../projects/service.ts';
+import type { KeyChanges, KeyRecord, KeyWithPlaintext, NewKeyInput } from './schemas.ts';
 import * as store from './store.ts';
 import type { KeyRow } from './tables.ts';
 
-export type { OriginType, RequestOrigin } from '../origins/matcher.ts';
-export type { OriginRules } from '../origins/service.ts';
-export type { AbbreviatedKey } from './store.ts';
-export type { KeyRow, OriginRow } from './tables.ts';
+export type { KeyRow } from './tables.ts';
 
 /** As an origin's decision, or that the key answers nobody. */
 export type KeyDecision =
@@ -51,15 +52,15 @@ export interface KeysDeps {
   database: Database;
   clock: Clock;
   projects: Projects;
+  origins: Origins;
   key_ring: Pick<KeyRing, 'seal' | 'openText'>;
 }
 
 export class Keys {
-  /** The rules of restricted keys, and the global ones. */
-  readonly origins: OriginRules;
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #projects: Projects;
+  readonly #origins: Origins;
   readonly #key_ring: KeysDeps['key_ring'];
   readonly #known: ReadCache<Bearer>;
 
@@ -69,7 +70,7 @@ export class Keys {
     this.#projects = deps.projects;
     this.#key_ring = deps.key_ring;
     this.#known = new ReadCache(deps.database);
-    this.origins = new OriginRules(deps);
+    this.#origins = deps.origins;
   }
 
   /* --- The data plane -------------------------------------------------------------------------------------------- */
@@ -86,7 +87,7 @@ export class Keys {
     if (!found?.key.is_active || found.project.status !== 'active') throw keyRefused('invalid');
     const { key, project, permissions } = found;
     if (key.restricted) {
-      const decision = this.#decide(key, {
+      const decision = this.#origins.decide(key, {
         origin: credentials.origin,
         app_id,
         android_package,
@@ -120,12 +121,6 @@ export class Keys {
     return project && { key, project, permissions: permissionsOf(key) };
   }
 
-  #decide(key: KeyRow, request: RequestOrigin): OriginDecision {
-    const { restricted, allow_no_origin } = key;
-    const rules = listRulesOfKey(this.#database.read, key.id);
-    return matchRequest(request, { restricted, allow_no_origin, ...rules });
-  }
-
   /** Whether a request from there would be accepted with this key, and which rule says so or why none does. */
   why(key: KeyRow, request: RequestOrigin): KeyDecision {
     const message = 'The API key is not valid, or no longer active.';
@@ -141,7 +136,7 @@ export class Keys {
         why: 'The project is inactive: its keys get 401.',
       };
     }
-    return this.#decide(key, request);
+    return this.#origins.decide(key, request);
   }
 
   /* --- Reading --------------------------------------------------------------------------------------------------- */
@@ -163,6 +158,11 @@ export class Keys {
     const key = this.#find(ref);
     if (key?.project_id !== project.id) throw notFound('API key');
     return key;
+  }
+
+  /** As `get`, of a project that a token may see. Throws AppError `not_found`. */
+  getFor(caller: TokenCaller, project: string, ref: string): KeyRow {
+    return this.get(this.#projects.requireFor(caller, project), ref);
   }
 
   /** The name of a key, or null when it is gone. */
@@ -201,11 +201,6 @@ export class Keys {
       .map(({ id }) => id);
   }
 
-  /** Every key of a project as the project's own record shows it, newest first. */
-  abbreviate(project: ProjectRow): store.AbbreviatedKey[] {
-    return store.listAbbreviated(this.#database.read, project.id);
-  }
-
   /** The safe representation: what it shows is named here one by one, so that a new column stays hidden. */
   present(key: KeyRow): KeyRecord {
     return {
@@ -223,7 +218,7 @@ export class Keys {
       permissions: key.permissions,
       is_test: key.is_test,
       is_active: key.is_active,
-      origins_count: this.origins.count(key),
+      origins_count: this.#origins.count(key),
     };
   }
 
@@ -239,7 +234,7 @@ export class Keys {
     return {
       project: this.#projects.present(project),
       api_key: this.present(key),
-      origins: this.origins.list(key),
+      origins: this.#origins.list(key),
     };
   }
 
@@ -350,7 +345,7 @@ export class Keys {
     return this.#database.write((tx) => {
       const current = store.findKey(tx, key.id);
       if (!current) throw notFound('API key');
-      const cascade = { origins: this.origins.count(current, tx) };
+      const cascade = { origins: this.#origins.count(current, tx) };
       const project = this.#stateIn(tx, current.project_id);
       const metadata = { name: current.name, key_prefix: current.key_prefix, cascade };
       this.#audit(tx, actor, { event: 'api_key.deleted', key: current, project, metadata });
@@ -382,6 +377,11 @@ export class Keys {
     const { event, key, project, metadata } = of;
     recordAudit(tx, actor, { event, target: `api_key:${key.id}`, project, metadata }, this.#clock.now());
   }
+}
+
+/** How a project's own record learns of its keys, newest first. It stands apart from Keys, which is built on Projects. */
+export function keysShownBy(database: Database): (project_id: number) => AbbreviatedKey[] {
+  return (project_id) => store.listAbbreviated(database.read, project_id);
 }
 
 /** Bound to the hash, the copy opens only beside the very secret it is of. */
@@ -429,31 +429,9 @@ function checkPermissions(permissions: Record<string, boolean>): Record<string, 
   return permissions;
 }
 
-/** The columns that a change sets. Throws AppError `invalid` for null where a key must have a value. */
-function columnsOf(changes: KeyChanges): Partial<store.NewKey> {
-  const { email_daily_limit, rate_limit_per_minute, permissions, name, ...flags } = changes;
-  const missing = Object.entries({ name, ...flags }).filter(([, value]) => value === null);
-  if (missing.length > 0) {
-    throw invalid(Object.fromEntries(missing.map(([field]) => [field, ['must not be null']])));
-  }
-  const columns: Partial<store.NewKey> = {};
-  for (const flag of CHANGEABLE_FLAGS) {
-    const value = flags[flag];
-    if (typeof value === 'boolean') columns[flag] = value;
-  }
-  if (typeof name === 'string') columns.name = name;
-  if (email_daily_limit !== undefined) columns.email_daily_limit = email_daily_limit;
-  if (rate_limit_per_minute !== undefined) columns.rate_limit_per_minute = rate_limit_per_minute;
-  if (permissions !== undefined) columns.permissions = checkPermissions(permissions ?? {});
-  return columns;
+/** The columns that a change sets. Throws AppError `invalid` for heaps of permissions. */
+function columnsOf({ permissions, ...columns }: KeyChanges): Partial<store.NewKey> {
+  return permissions === undefined
+    ? columns
+    : { ...columns, permissions: checkPermissions(permissions ?? {}) };
 }
-
-const CHANGEABLE_FLAGS = [
-  'can_read',
-  'can_write',
-  'can_send_emails',
-  'can_manage_email_marketing',
-  'restricted',
-  'allow_no_origin',
-  'is_active',
-] as const;

@@ -1,4 +1,4 @@
-/** The SQL of API keys. That of origins is in origin-store.ts. */
+/** The SQL of API keys. */
 import { and, desc, eq, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
 import { plainSelect } from '../platform/database/plain-select.ts';
@@ -17,9 +17,6 @@ export function findKey(read: Tx, id: number): KeyRow | null {
   return byId.get(read, id);
 }
 
-/** What a project's own record shows of its keys. */
-export type AbbreviatedKey = Pick<KeyRow, 'id' | 'name' | 'key_prefix' | 'restricted' | 'is_active'>;
-
 const abbreviated = plainSelect(apiKeys, 'WHERE project_id = +? ORDER BY id DESC', [
   'id',
   'name',
@@ -29,7 +26,10 @@ const abbreviated = plainSelect(apiKeys, 'WHERE project_id = +? ORDER BY id DESC
 ]);
 
 /** Every key of a project as the project's own record shows it, newest first; asked for every project that is read. */
-export function listAbbreviated(read: Tx, project_id: number): AbbreviatedKey[] {
+export function listAbbreviated(
+  read: Tx,
+  project_id: number,
+): Pick<KeyRow, 'id' | 'name' | 'key_prefix' | 'restricted' | 'is_active'>[] {
   return abbreviated.all(read, project_id);
 }
 

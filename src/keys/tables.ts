@@ -1,11 +1,7 @@
-/** Drizzle definitions: API keys, the origins they accept, and the origins that every restricted key accepts. */
+/** Drizzle definitions: API keys. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-type OriginType = 'domain' | 'android' | 'ios';
-
 const flag = () => integer({ mode: 'boolean' }).notNull();
-const fingerprints = () => text({ mode: 'json' }).$type<string[]>().notNull();
-const originType = () => text().$type<OriginType>().notNull();
 
 export const apiKeys = sqliteTable('api_keys', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -29,26 +25,3 @@ export const apiKeys = sqliteTable('api_keys', {
   updated_at: integer().notNull(),
 });
 export type KeyRow = typeof apiKeys.$inferSelect;
-
-export const keyOrigins = sqliteTable('key_origins', {
-  id: integer().primaryKey({ autoIncrement: true }),
-  api_key_id: integer().notNull(),
-  type: originType(),
-  value: text().notNull(),
-  sha256_fingerprints: fingerprints(),
-  sha1_fingerprints: fingerprints(),
-  created_at: integer().notNull(),
-});
-export type OriginRow = typeof keyOrigins.$inferSelect;
-
-export const globalOrigins = sqliteTable('global_origins', {
-  id: integer().primaryKey({ autoIncrement: true }),
-  type: originType(),
-  value: text().notNull(),
-  sha256_fingerprints: fingerprints(),
-  sha1_fingerprints: fingerprints(),
-  note: text(),
-  is_active: flag(),
-  created_at: integer().notNull(),
-});
-export type GlobalOriginRow = typeof globalOrigins.$inferSelect;

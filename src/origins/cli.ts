@@ -1,15 +1,16 @@
 /** `satchel key origin` and `satchel origin`: the origins of one key, and those that every restricted key accepts. */
 import { type Command, Option } from 'commander';
 import { AppError } from '../errors.ts';
-import { createOriginBody, newGlobalOrigin, type OriginRecord } from '../keys/schemas.ts';
 import type { Keys } from '../keys/service.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { collect, listOption, textOption } from '../platform/cli/options.ts';
 import { type Cell, formatTable } from '../platform/cli/tables.ts';
 import { parse } from '../platform/http/schema.ts';
+import { createOriginBody, newGlobalOrigin, type OriginRecord } from './schemas.ts';
+import type { Origins } from './service.ts';
 
 type Options = Record<string, unknown>;
-type Services = { keys: Keys };
+type Services = { keys: Keys; origins: Origins };
 
 /** Registers `satchel key origin add | list | remove` below `key_noun`, and `satchel origin add | list | remove`. */
 export function registerOriginCommands(cli: Cli<Services>, key_noun: Command): void {
@@ -51,9 +52,8 @@ Examples:
     )
     .action(
       cli.action(async ({ services, actor }, options, id = '') => {
-        const { keys } = services;
-        const key = keys.require(id);
-        const origin = await keys.origins.add(actor, key, parse(createOriginBody, originInput(options)));
+        const key = services.keys.require(id);
+        const origin = await services.origins.add(actor, key, parse(createOriginBody, originInput(options)));
         const remark = key.restricted
           ? ''
           : ' The key is not restricted, so it is accepted from anywhere still.';
@@ -68,7 +68,7 @@ Examples:
     .addHelpText('after', '\nExample:\n  satchel key origin list 12')
     .action(
       cli.action(async ({ services }, _options, id = '') => {
-        const origins = services.keys.origins.list(services.keys.require(id));
+        const origins = services.origins.list(services.keys.require(id));
         const empty = 'The key has no origins of its own.';
         return { json: origins, text: formatTable(ORIGIN_TITLES, origins.map(originCells), empty) };
       }),
@@ -79,8 +79,8 @@ Examples:
     .action(
       cli.action(async ({ services, actor }, _options, id = '', origin_id = '') => {
         const key = services.keys.require(id);
-        const origin = services.keys.origins.require(key, origin_id);
-        const removed = await services.keys.origins.remove(actor, key, origin);
+        const origin = services.origins.require(key, origin_id);
+        const removed = await services.origins.remove(actor, key, origin);
         return { json: removed, text: `Origin ${origin.id} (${origin.value}) is removed from key ${id}.` };
       }),
     );
@@ -103,7 +103,7 @@ function registerGlobalOrigins(cli: Cli<Services>, noun: Command): void {
     .action(
       cli.action(async ({ services, actor }, options) => {
         const input = parse(newGlobalOrigin, { ...originInput(options), note: textOption(options, 'note') });
-        const origin = await services.keys.origins.addGlobal(actor, input);
+        const origin = await services.origins.addGlobal(actor, input);
         const text = `Global origin ${origin.id} (${origin.value}): every restricted key accepts it from now on.`;
         return { json: origin, text };
       }),
@@ -113,7 +113,7 @@ function registerGlobalOrigins(cli: Cli<Services>, noun: Command): void {
     .addHelpText('after', '\nExample:\n  satchel origin list')
     .action(
       cli.action(async ({ services }) => {
-        const origins = services.keys.origins.listGlobal();
+        const origins = services.origins.listGlobal();
         const rows = origins.map((origin) => [...originCells(origin), origin.note]);
         return {
           json: origins,
@@ -132,7 +132,7 @@ function registerGlobalOrigins(cli: Cli<Services>, noun: Command): void {
             'A global origin is named by its numeric id; satchel origin list shows it.',
           );
         }
-        const origin = await services.keys.origins.removeGlobal(actor, Number(id));
+        const origin = await services.origins.removeGlobal(actor, Number(id));
         return { json: { deleted: true }, text: `Global origin ${origin.id} (${origin.value}) is removed.` };
       }),
     );

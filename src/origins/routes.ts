@@ -1,5 +1,8 @@
 /** The management plane's endpoints of the origins of keys and of global origins. */
-
+import type { KeyRow, Keys } from '../keys/service.ts';
+import { type TokenCaller, tokenActor } from '../platform/http/callers.ts';
+import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
+import { t } from '../platform/http/schema.ts';
 import {
   checkOriginsBody,
   createOriginBody,
@@ -8,12 +11,8 @@ import {
   originRecord,
   originVerdict,
   updateOriginBody,
-} from '../keys/schemas.ts';
-import type { KeyRow, OriginRow, OriginRules } from '../keys/service.ts';
-import type { TokenCaller } from '../platform/http/callers.ts';
-import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
-import { t } from '../platform/http/schema.ts';
-import { tokenActor } from '../tokens/service.ts';
+} from './schemas.ts';
+import type { OriginRow, Origins } from './service.ts';
 
 interface Named {
   ctx: RequestContext;
@@ -23,11 +22,13 @@ interface Named {
 const ORIGINS = '/projects/:project/api-keys/:apiKey/origins';
 const ORIGIN = `${ORIGINS}/:origin`;
 
-export function originRoutes(rules: OriginRules, key: (named: Named) => KeyRow): Route[] {
-  return [...keyOriginRoutes(rules, key), ...globalOriginRoutes(rules)];
+export function originRoutes(services: { keys: Keys; origins: Origins }): Route[] {
+  const key = ({ ctx, caller }: Named): KeyRow =>
+    services.keys.getFor(caller, ctx.params.project ?? '', ctx.params.apiKey ?? '');
+  return [...keyOriginRoutes(services.origins, key), ...globalOriginRoutes(services.origins)];
 }
 
-function keyOriginRoutes(rules: OriginRules, key: (named: Named) => KeyRow): Route[] {
+function keyOriginRoutes(rules: Origins, key: (named: Named) => KeyRow): Route[] {
   const origin = (named: Named): { key: KeyRow; origin: OriginRow } => {
     const of_key = key(named);
     return { key: of_key, origin: rules.require(of_key, named.ctx.params.origin ?? '') };
@@ -82,7 +83,7 @@ function keyOriginRoutes(rules: OriginRules, key: (named: Named) => KeyRow): Rou
   ];
 }
 
-function globalOriginRoutes(rules: OriginRules): Route[] {
+function globalOriginRoutes(rules: Origins): Route[] {
   return [
     managementRoute({
       method: 'GET',

@@ -1,16 +1,8 @@
 /** The origins of keys and the global ones: adding, changing and removing them, and asking which key accepts what. */
 import { AppError, conflict, type FieldErrors, invalid, notFound } from '../errors.ts';
-import type {
-  GlobalOriginRecord,
-  NewGlobalOriginInput,
-  NewOriginInput,
-  OriginChanges,
-  OriginRecord,
-} from '../keys/schemas.ts';
-import { findKey } from '../keys/store.ts';
-import type { GlobalOriginRow, KeyRow, OriginRow } from '../keys/tables.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
+import { explainMissing } from '../platform/database/foreign-keys.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import type { Projects } from '../projects/service.ts';
@@ -18,13 +10,34 @@ import {
   canonicalizeFingerprint,
   canonicalizeOrigin,
   checkCandidate,
+  matchRequest,
   type OriginCandidate,
+  type OriginDecision,
   type OriginType,
   type OriginVerdict,
+  type RequestOrigin,
 } from './matcher.ts';
+import type {
+  GlobalOriginRecord,
+  NewGlobalOriginInput,
+  NewOriginInput,
+  OriginChanges,
+  OriginRecord,
+} from './schemas.ts';
 import * as store from './store.ts';
+import type { GlobalOriginRow, OriginRow } from './tables.ts';
 
-export class OriginRules {
+export type { OriginDecision, RequestOrigin } from './matcher.ts';
+export { type OriginRecord, originRecord } from './schemas.ts';
+export type { OriginRow } from './tables.ts';
+
+/** The key whose origins are meant. */
+interface OfKey {
+  id: number;
+  project_id: number;
+}
+
+export class Origins {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #projects: Projects;
@@ -35,42 +48,52 @@ export class OriginRules {
     this.#projects = deps.projects;
   }
 
+  /** Whether a key accepts a request from there, and by which rule. */
+  decide(
+    key: { id: number; restricted: boolean; allow_no_origin: boolean },
+    request: RequestOrigin,
+  ): OriginDecision {
+    const { restricted, allow_no_origin } = key;
+    const rules = store.listRulesOfKey(this.#database.read, key.id);
+    return matchRequest(request, { restricted, allow_no_origin, ...rules });
+  }
+
   /** The rules of a key, newest first. */
-  list(key: KeyRow): OriginRecord[] {
+  list(key: OfKey): OriginRecord[] {
     return store.listOrigins(this.#database.read, key.id).map(presentOrigin);
   }
 
-  count(key: KeyRow, read: Tx = this.#database.read): number {
+  count(key: OfKey, read: Tx = this.#database.read): number {
     return store.countOrigins(read, key.id);
   }
 
   /** A key's rule. Throws AppError `not_found`, for another key's rule too. */
-  require(key: KeyRow, ref: string): OriginRow {
+  require(key: OfKey, ref: string): OriginRow {
     const id = /^\d{1,15}$/.test(ref) ? Number(ref) : 0;
     const origin = store.findOrigin(this.#database.read, { api_key_id: key.id, id });
     if (!origin) throw notFound('Origin');
     return origin;
   }
 
-  /** Adds a rule to a key. Throws AppError `invalid`, or `conflict` ORIGIN_ALREADY_EXISTS. */
-  add(actor: Actor, key: KeyRow, input: NewOriginInput): Promise<OriginRecord> {
+  /** Adds a rule to a key. Throws AppError `invalid`, `conflict` ORIGIN_ALREADY_EXISTS, `not_found` when the key is gone. */
+  add(actor: Actor, key: OfKey, input: NewOriginInput): Promise<OriginRecord> {
     const values = canonicalValues(input);
     const now = this.#clock.now();
-    return this.#database.write((tx) => {
-      if (!findKey(tx, key.id)) throw notFound('API key');
-      if (store.findOriginByValue(tx, { api_key_id: key.id, ...values })) throw alreadyExists('This key');
-      const origin = store.insertOrigin(tx, { ...values, api_key_id: key.id, created_at: now });
-      this.#audit(tx, actor, { event: 'api_key.origin_added', key, origin }, now);
-      return presentOrigin(origin);
-    });
+    return this.#database
+      .write((tx) => {
+        if (store.findOriginByValue(tx, { api_key_id: key.id, ...values })) throw alreadyExists('This key');
+        const origin = store.insertOrigin(tx, { ...values, api_key_id: key.id, created_at: now });
+        this.#audit(tx, actor, { event: 'api_key.origin_added', key, origin }, now);
+        return presentOrigin(origin);
+      })
+      .catch(explainMissing('API key'));
   }
 
   /** Changes value and fingerprints of a rule; its type stays. Throws as `add` does. */
-  async update(actor: Actor, key: KeyRow, origin: OriginRow, changes: OriginChanges): Promise<OriginRecord> {
+  async update(actor: Actor, key: OfKey, origin: OriginRow, changes: OriginChanges): Promise<OriginRecord> {
     if (changes.type !== undefined && changes.type !== origin.type) {
       throw invalid({ type: ['cannot be changed; remove this origin and add another'] });
     }
-    if (changes.value === null) throw invalid({ value: ['must not be null'] });
     const { sha256_fingerprints, sha1_fingerprints } = changes;
     const values = canonicalValues({
       type: origin.type,
@@ -93,7 +116,7 @@ export class OriginRules {
   }
 
   /** Takes a rule from a key. */
-  remove(actor: Actor, key: KeyRow, origin: OriginRow): Promise<{ deleted: true }> {
+  remove(actor: Actor, key: OfKey, origin: OriginRow): Promise<{ deleted: true }> {
     const now = this.#clock.now();
     return this.#database.write((tx) => {
       const removed = store.deleteOrigin(tx, origin.id);
@@ -103,7 +126,7 @@ export class OriginRules {
     });
   }
 
-  #audit(tx: Tx, actor: Actor, of: { event: string; key: KeyRow; origin: OriginRow }, now: number): void {
+  #audit(tx: Tx, actor: Actor, of: { event: string; key: OfKey; origin: OriginRow }, now: number): void {
     const { event, key, origin } = of;
     const project = this.#projects.stateOf(key.project_id, tx);
     const metadata = { origin: presentOrigin(origin) };

@@ -1,8 +1,8 @@
 /** The SQL of the origins of keys and of global origins. */
 import { and, count, desc, eq, sql } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/sqlite-core';
-import { type GlobalOriginRow, globalOrigins, keyOrigins, type OriginRow } from '../keys/tables.ts';
 import { statement, type Tx } from '../platform/database/database.ts';
+import { type GlobalOriginRow, globalOrigins, keyOrigins, type OriginRow } from './tables.ts';
 
 export type StoredRule = Pick<
   OriginRow,

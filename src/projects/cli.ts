@@ -1,5 +1,4 @@
 /** `satchel project`: making, listing, showing and deleting projects. */
-import type { Keys } from '../keys/service.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { requireYes, textOption } from '../platform/cli/options.ts';
 import { formatFields, formatTable } from '../platform/cli/tables.ts';
@@ -7,7 +6,7 @@ import { parse, t } from '../platform/http/schema.ts';
 import { createProjectBody, projectStatus } from './schemas.ts';
 import type { CascadeCounts, Projects } from './service.ts';
 
-type Services = { projects: Projects; keys: Keys };
+type Services = { projects: Projects };
 
 /** Registers `satchel project create | list | show | delete`. */
 export function registerProjectCommands(cli: Cli<Services>): void {
@@ -93,8 +92,7 @@ function registerReading(cli: Cli<Services>, project: ReturnType<Cli<Services>['
     .action(
       cli.action(async ({ services }, _options, ref = '') => {
         const row = services.projects.require(ref);
-        const { platforms, tech_stack, ...fields } = services.projects.present(row);
-        const api_keys = services.keys.abbreviate(row);
+        const { platforms, tech_stack, api_keys, ...fields } = services.projects.presentWithKeys(row);
         const keys = api_keys.map((key) => `${key.id} ${key.name} ${key.key_prefix}...`).join(', ');
         return {
           json: { ...fields, platforms, tech_stack, api_keys },

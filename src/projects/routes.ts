@@ -1,33 +1,18 @@
 /** The management plane's endpoints of projects. */
-import type { Keys } from '../keys/service.ts';
 import { MAX_NAME_CHARS } from '../limits.ts';
-import { requireCapabilities, type TokenCaller } from '../platform/http/callers.ts';
+import { requireCapabilities, type TokenCaller, tokenActor } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { t, text } from '../platform/http/schema.ts';
-import { tokenActor } from '../tokens/service.ts';
 import {
   createProjectBody,
   deletedProject,
-  projectShape,
   projectStatus,
+  projectWithKeyCount,
+  projectWithKeys,
   updateProjectBody,
 } from './schemas.ts';
 import type { ProjectRow, Projects } from './service.ts';
-
-const listItem = t.Object({ ...projectShape, api_keys_count: t.Integer() });
-const single = t.Object({
-  ...projectShape,
-  api_keys: t.Array(
-    t.Object({
-      id: t.Integer(),
-      name: t.String(),
-      key_prefix: t.String(),
-      restricted: t.Boolean(),
-      is_active: t.Boolean(),
-    }),
-  ),
-});
 
 const listQuery = t.Object({
   q: t.Optional(text({ max: MAX_NAME_CHARS, description: 'Part of the name or the slug.' })),
@@ -37,14 +22,10 @@ const listQuery = t.Object({
 
 const NAMED_BY = '`project` is its numeric id, ULID or slug.';
 
-export function projectRoutes(services: { projects: Projects; keys: Keys }): Route[] {
-  const { projects, keys } = services;
+export function projectRoutes(services: { projects: Projects }): Route[] {
+  const { projects } = services;
   const load = ({ ctx, caller }: { ctx: RequestContext; caller: TokenCaller }): ProjectRow =>
     projects.requireFor(caller, ctx.params.project ?? '');
-  const present = (project: ProjectRow) => ({
-    ...projects.present(project),
-    api_keys: keys.abbreviate(project),
-  });
   return [
     managementRoute({
       method: 'GET',
@@ -52,7 +33,7 @@ export function projectRoutes(services: { projects: Projects; keys: Keys }): Rou
       tag: 'Projects',
       summary: 'List projects',
       query: listQuery,
-      response: t.Array(listItem),
+      response: t.Array(projectWithKeyCount),
       handle: ({ caller, query }) =>
         projects.list(caller, query).map((project) => ({
           ...projects.present(project),
@@ -68,9 +49,9 @@ export function projectRoutes(services: { projects: Projects; keys: Keys }): Rou
         'Without `slug` one is made from the name. A token that is scoped to projects may use the new one at once.',
       status: 201,
       body: createProjectBody,
-      response: single,
+      response: projectWithKeys,
       handle: async ({ caller, ctx, body }) =>
-        present(await projects.create(tokenActor(caller, ctx.ip), body, caller)),
+        projects.presentWithKeys(await projects.create(tokenActor(caller, ctx.ip), body, caller)),
     }),
     managementRoute({
       method: 'GET',
@@ -78,9 +59,9 @@ export function projectRoutes(services: { projects: Projects; keys: Keys }): Rou
       tag: 'Projects',
       summary: 'Read a project',
       description: NAMED_BY,
-      response: single,
+      response: projectWithKeys,
       load,
-      handle: ({ resource }) => present(resource),
+      handle: ({ resource }) => projects.presentWithKeys(resource),
     }),
     managementRoute({
       method: 'PATCH',
@@ -89,13 +70,13 @@ export function projectRoutes(services: { projects: Projects; keys: Keys }): Rou
       summary: 'Change a project',
       description: `${NAMED_BY} Only what is sent changes; null clears. \`database_project_id\` needs \`can_manage_database\`.`,
       body: updateProjectBody,
-      response: single,
+      response: projectWithKeys,
       authorize: ({ caller, sent }) => {
         if (Object.hasOwn(sent, 'database_project_id')) requireCapabilities(caller, ['can_manage_database']);
       },
       load,
       handle: async ({ caller, ctx, resource, body }) =>
-        present(await projects.update(tokenActor(caller, ctx.ip), resource, body, caller)),
+        projects.presentWithKeys(await projects.update(tokenActor(caller, ctx.ip), resource, body, caller)),
     }),
     managementRoute({
       method: 'DELETE',

@@ -6,7 +6,7 @@ import {
   MAX_NOTES_CHARS,
   MAX_URL_CHARS,
 } from '../limits.ts';
-import { nullable, oneOf, type Static, t, text, webUrl } from '../platform/http/schema.ts';
+import { changesOf, nullable, oneOf, type Static, t, text, webUrl } from '../platform/http/schema.ts';
 
 export const projectStatus = oneOf(['active', 'inactive']);
 
@@ -37,18 +37,17 @@ export const createProjectBody = t.Object({
 });
 export type NewProjectInput = Static<typeof createProjectBody>;
 
-/** What must have a value takes null here only to be refused by name: left out, null would be ignored in silence. */
-export const updateProjectBody = t.Object({
-  name: t.Optional(nullable(name)),
-  slug: t.Optional(nullable(slug)),
-  status: t.Optional(nullable(projectStatus)),
+export const updateProjectBody = changesOf({
+  name,
+  slug,
+  status: projectStatus,
   ...optional,
-  database_project_id: t.Optional(nullable(t.Union([t.Integer({ minimum: 1 }), text({ min: 1, max: 26 })]))),
+  database_project_id: nullable(t.Union([t.Integer({ minimum: 1 }), text({ min: 1, max: 26 })])),
 });
 export type ProjectChanges = Static<typeof updateProjectBody>;
 
 /** What a project looks like to clients. */
-export const projectShape = {
+const projectShape = {
   id: t.Integer(),
   public_id: t.String(),
   name: t.String(),
@@ -67,6 +66,19 @@ export const projectShape = {
 };
 export const projectRecord = t.Object(projectShape);
 export type ProjectRecord = Static<typeof projectRecord>;
+
+const abbreviatedKey = t.Object({
+  id: t.Integer(),
+  name: t.String(),
+  key_prefix: t.String(),
+  restricted: t.Boolean(),
+  is_active: t.Boolean(),
+});
+export type AbbreviatedKey = Static<typeof abbreviatedKey>;
+
+export const projectWithKeys = t.Object({ ...projectShape, api_keys: t.Array(abbreviatedKey) });
+export type ProjectWithKeys = Static<typeof projectWithKeys>;
+export const projectWithKeyCount = t.Object({ ...projectShape, api_keys_count: t.Integer() });
 
 const cascadeCounts = t.Object({
   api_keys: t.Integer(),

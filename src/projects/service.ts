@@ -13,13 +13,21 @@ import {
 } from '../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
-import type { CascadeCounts, NewProjectInput, ProjectChanges, ProjectRecord } from './schemas.ts';
+import type {
+  AbbreviatedKey,
+  CascadeCounts,
+  NewProjectInput,
+  ProjectChanges,
+  ProjectRecord,
+  ProjectWithKeys,
+} from './schemas.ts';
 import { checkSlug, generateSlug } from './slugs.ts';
 import type { ProjectState } from './store.ts';
 import * as store from './store.ts';
 import type { ProjectRow } from './tables.ts';
 
 export {
+  type AbbreviatedKey,
   type CascadeCounts,
   type NewProjectInput,
   type ProjectChanges,
@@ -39,7 +47,7 @@ export interface ProjectCascade {
   afterCommit?(project: ProjectRow, state: unknown): void | Promise<void>;
 }
 
-/** How a project is tied to a database project; the providers capability knows. */
+/** How a project is tied to a database project; the capability of database accounts knows. */
 export interface DatabaseLinks {
   /** Numeric id of the database project that `ref` names, if the caller (null: the shell) may see it. */
   visibleIdFor(caller: TokenCaller | null, ref: string): number | null;
@@ -51,7 +59,9 @@ export interface ProjectsDeps {
   database: Database;
   clock: Clock;
   cascades?: readonly ProjectCascade[];
-  databaseLinks?: DatabaseLinks;
+  databaseLinks: DatabaseLinks;
+  /** The keys of a project, newest first; the keys capability knows. */
+  keysOf(project_id: number): AbbreviatedKey[];
 }
 
 export interface ProjectQuery extends PageQuery {
@@ -63,13 +73,15 @@ export class Projects {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #cascades: readonly ProjectCascade[];
-  readonly #database_links: DatabaseLinks | null;
+  readonly #database_links: DatabaseLinks;
+  readonly #keysOf: ProjectsDeps['keysOf'];
 
   constructor(deps: ProjectsDeps) {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#cascades = deps.cascades ?? [];
-    this.#database_links = deps.databaseLinks ?? null;
+    this.#database_links = deps.databaseLinks;
+    this.#keysOf = deps.keysOf;
   }
 
   /** The project with this numeric id, ULID or slug, or null. */
@@ -119,8 +131,13 @@ export class Projects {
   /** What clients see of a project. */
   present(project: ProjectRow): ProjectRecord {
     const { updated_at, created_at, ...fields } = project;
-    const database_project_id = this.#database_links?.linkedId(this.#database.read, project.id) ?? null;
+    const database_project_id = this.#database_links.linkedId(this.#database.read, project.id);
     return { ...fields, database_project_id, created_at: toIso(created_at) };
+  }
+
+  /** A project's own record: with its keys. */
+  presentWithKeys(project: ProjectRow): ProjectWithKeys {
+    return { ...this.present(project), api_keys: this.#keysOf(project.id) };
   }
 
   countApiKeys(project: ProjectRow): number {
@@ -182,7 +199,7 @@ export class Projects {
       if (values.slug !== undefined) refuseTakenSlug(tx, values.slug, project.id);
       const changed = store.updateProject(tx, project.id, { ...values, updated_at: now });
       if (!changed) throw notFound('Project');
-      if (link !== undefined) this.#database_links?.link(tx, project.id, link);
+      if (link !== undefined) this.#database_links.link(tx, project.id, link);
       this.#audit(tx, actor, { event: 'project.updated', project: changed, metadata: { fields } }, now);
       return changed;
     });
@@ -191,7 +208,7 @@ export class Projects {
   #resolveLink(caller: TokenCaller | null, ref: number | string | null): number | null {
     if (caller) requireCapabilities(caller, ['can_manage_database']);
     if (ref === null) return null;
-    const id = this.#database_links?.visibleIdFor(caller, String(ref)) ?? null;
+    const id = this.#database_links.visibleIdFor(caller, String(ref));
     if (id === null) {
       throw invalid({ database_project_id: ['must name a database project that this token can see'] });
     }
@@ -290,18 +307,12 @@ function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): void {
   });
 }
 
-/** The columns that a change sets. Throws AppError `invalid` for null where a project must have a value. */
+/** The columns that a change sets. Throws AppError `invalid` for a slug that could be an id. */
 function columnsOf(changes: Omit<ProjectChanges, 'database_project_id'>): Partial<store.NewProject> {
-  const { name, slug, status, platforms, tech_stack, ...nullable } = changes;
-  const missing = Object.entries({ name, slug, status }).filter(([, value]) => value === null);
-  if (missing.length > 0) {
-    throw invalid(Object.fromEntries(missing.map(([field]) => [field, ['must not be null']])));
-  }
+  const { slug, platforms, tech_stack, ...rest } = changes;
   return {
-    ...nullable,
-    ...(name ? { name } : {}),
-    ...(slug ? { slug: checkSlug(slug) } : {}),
-    ...(status ? { status } : {}),
+    ...rest,
+    ...(slug === undefined ? {} : { slug: checkSlug(slug) }),
     ...(platforms === undefined ? {} : { platforms: platforms ?? [] }),
     ...(tech_stack === undefined ? {} : { tech_stack: tech_stack ?? [] }),
   };

@@ -20,11 +20,6 @@ export interface TokenRecord extends TokenIntrospection {
   created_at: string;
 }
 
-/** The bearer of a token, as the audit trail names it. */
-export function tokenActor(caller: TokenCaller, ip: string | null): Actor {
-  return { kind: 'token', id: String(caller.token_id), name: caller.name, ip };
-}
-
 /** A token that exists, whether or not it is still good, and whom it lets in. */
 interface Bearer {
   token: TokenRow;

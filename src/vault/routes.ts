@@ -1,12 +1,11 @@
 /** The vault's endpoints on the management plane: registry, metadata, changes, reveals, files. */
 import { createHash } from 'node:crypto';
 import { create as contentDisposition } from 'content-disposition';
-import type { TokenCaller } from '../platform/http/callers.ts';
+import { type TokenCaller, tokenActor } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { oneOf, t } from '../platform/http/schema.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
-import { tokenActor } from '../tokens/service.ts';
 import { requireVaultFile, requireVaultService, VAULT_SERVICES, type VaultService } from './registry.ts';
 import {
   registryEntry,

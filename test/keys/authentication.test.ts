@@ -24,9 +24,9 @@ async function makeKey(input: Partial<NewKeyInput> = {}): Promise<{ id: number; 
 }
 
 async function allow(id: number, type: 'domain' | 'android' | 'ios', value: string, sha256?: string) {
-  const { keys } = app.services;
+  const { keys, origins } = app.services;
   const pins = sha256 === undefined ? {} : { sha256_fingerprints: [sha256] };
-  return await keys.origins.add(actor, keys.require(String(id)), { type, value, ...pins });
+  return await origins.add(actor, keys.require(String(id)), { type, value, ...pins });
 }
 
 function knock(key: string | null, more: Partial<KeyCredentials> = {}): KeyCaller {
@@ -162,14 +162,14 @@ describe('a restricted key', () => {
   });
 
   test('takes its own origins, from when they are added to when they are removed', async () => {
-    const { keys } = app.services;
+    const { keys, origins } = app.services;
     const { id, key } = await makeKey({ restricted: true });
     const { id: origin_id } = await allow(id, 'domain', 'app.example.com');
     expect(statusOf(key, { origin: ORIGIN })).toBe(200);
     expect(statusOf(key, { origin: 'https://evil.example' })).toBe(403);
     expect(statusOf(key)).toBe(403);
     const row = keys.require(String(id));
-    await keys.origins.remove(actor, row, keys.origins.require(row, String(origin_id)));
+    await origins.remove(actor, row, origins.require(row, String(origin_id)));
     expect(statusOf(key, { origin: ORIGIN })).toBe(403);
   });
 
@@ -182,7 +182,7 @@ describe('a restricted key', () => {
   });
 
   test('takes global origins, until they are removed', async () => {
-    const { origins } = app.services.keys;
+    const { origins } = app.services;
     const { key } = await makeKey({ restricted: true });
     const { id } = await origins.addGlobal(actor, { type: 'domain', value: '*.example.com' });
     expect(statusOf(key, { origin: ORIGIN })).toBe(200);

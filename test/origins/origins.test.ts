@@ -19,10 +19,10 @@ let stage: Management;
 /** Keys 1 and 2 are of `mine`, key 3 of `other`; each has one origin with the key's number as id. */
 beforeEach(async () => {
   stage = await startManagement();
-  const { keys } = stage.app.services;
+  const { keys, origins } = stage.app.services;
   for (const project of [stage.mine, stage.mine, stage.other]) {
     const { id } = await keys.create(actor, project, { name: 'k', restricted: true });
-    await keys.origins.add(actor, keys.require(String(id)), { type: 'domain', value: 'app.example.com' });
+    await origins.add(actor, keys.require(String(id)), { type: 'domain', value: 'app.example.com' });
   }
 });
 
@@ -219,7 +219,7 @@ test('removing an origin takes it from the key alone', async () => {
 
 describe('global origins', () => {
   test('are a plain array that a scoped token may read, too', async () => {
-    const { origins } = stage.app.services.keys;
+    const { origins } = stage.app.services;
     await origins.addGlobal(actor, { type: 'domain', value: '*.example.com', note: 'ours' });
     await origins.addGlobal(actor, { type: 'android', value: 'com.example.app', sha1_fingerprints: [SHA1] });
     const created_at = '2030-01-15T12:00:00.000Z';
@@ -248,7 +248,7 @@ describe('global origins', () => {
   });
 
   test('the check gives one verdict each, in order, and changes nothing', async () => {
-    const { origins } = stage.app.services.keys;
+    const { origins } = stage.app.services;
     await origins.addGlobal(actor, { type: 'domain', value: '*.example.com', note: 'ours' });
     await origins.addGlobal(actor, { type: 'android', value: 'com.example.app', sha1_fingerprints: [SHA1] });
     const before = stage.snapshot();

@@ -16,7 +16,9 @@ const caller: TokenCaller = {
 
 function makeProjects(parts: { cascades?: ProjectCascade[]; databaseLinks?: DatabaseLinks }) {
   const { database } = makeDatabase();
-  return { database, projects: new Projects({ database, clock: new TestClock(), ...parts }) };
+  const databaseLinks: DatabaseLinks = { visibleIdFor: () => null, link: () => {}, linkedId: () => null };
+  const without = { databaseLinks, keysOf: () => [] };
+  return { database, projects: new Projects({ database, clock: new TestClock(), ...without, ...parts }) };
 }
 
 describe('deletion', () => {

@@ -22,3 +22,13 @@ export function firstIdOf(ms: number): string {
   // Ids know no time before 1970, and nothing is that old.
   return encodeTime(Math.max(ms, 0), 10);
 }
+
+/** How a record is named: by one of its two ids. */
+export type RecordRef = { id: number } | { public_id: string };
+
+/** A numeric id or a ULID, or null for what is neither. */
+export function readRef(ref: string | number): RecordRef | null {
+  const text = String(ref);
+  if (/^\d{1,15}$/.test(text)) return { id: Number(text) };
+  return isUlid(text) ? { public_id: text.toUpperCase() } : null;
+}

@@ -57,6 +57,11 @@ export interface Actor {
   readonly ip: string | null;
 }
 
+/** The bearer of a token, as the audit trail names it. */
+export function tokenActor(caller: TokenCaller, ip: string | null): Actor {
+  return { kind: 'token', id: String(caller.token_id), name: caller.name, ip };
+}
+
 /** Throws AppError `forbidden` naming the first permission that the key lacks. */
 export function requirePermissions(caller: KeyCaller, needed: readonly Permission[]): void {
   for (const permission of needed) {
@@ -82,6 +87,39 @@ export function requireCapabilities(caller: TokenCaller, needed: readonly Capabi
 /** Whether a project is within the token's scope. */
 export function mayAccessProject(caller: TokenCaller, project_id: number): boolean {
   return caller.all_projects || caller.project_ids.includes(project_id);
+}
+
+/** Ids of the projects whose records count; null for all records. */
+export type Scope = readonly number[] | null;
+
+/** The projects whose records a token sees. */
+export function scopeOf(caller: TokenCaller): Scope {
+  return caller.all_projects ? null : caller.project_ids;
+}
+
+/**
+ * The projects that get what a token creates: its own, none for a token of all projects. Throws AppError `forbidden` for
+ * a scoped token without a project left, which could not see what it made.
+ */
+export function projectsOfNewRecord(caller: TokenCaller): readonly number[] {
+  if (caller.all_projects) return [];
+  if (caller.project_ids.length === 0) {
+    throw forbidden('This access token is scoped to projects that are gone, so it can create nothing.');
+  }
+  return caller.project_ids;
+}
+
+/** A scoped token changes only what concerns its own projects. Throws AppError `forbidden`. */
+export function refuseBeyondScope(
+  caller: TokenCaller,
+  record: { all_projects?: boolean; project_ids: readonly number[] },
+): void {
+  if (caller.all_projects) return;
+  if (record.all_projects || record.project_ids.some((id) => !mayAccessProject(caller, id))) {
+    throw forbidden(
+      'This record serves projects outside the scope of this access token, so only a token of all projects may change it.',
+    );
+  }
 }
 
 /** The 401 of the data plane; its wording does not tell a missing key from a wrong one beyond the obvious. */

@@ -35,6 +35,9 @@ export interface PageMeta {
   default_per_page: number;
 }
 
+/** The page that holds a whole list: to SQLite a negative limit is none. */
+export const WHOLE_LIST = { limit: -1, offset: 0 };
+
 /** One page of a list, as services return it. */
 export class Page<T> {
   readonly data: T[];

@@ -2,7 +2,7 @@
  * Shapes of input and output. A shape is a TypeBox schema: the OpenAPI pages print it, `parse` checks against it.
  * The checking is ours because its messages must tell what would be right, count code points, and never repeat a value.
  */
-import { Kind, OptionalKind, type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Kind, OptionalKind, type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { AppError, type FieldErrors } from '../../errors.ts';
 import { isUlid } from '../host/ids.ts';
 import { parseAddress } from '../mail/address.ts';
@@ -24,6 +24,16 @@ export const webUrl = (max: number) => Type.String({ format: 'uri', maxLength: m
 
 export function nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
+}
+
+const REFUSES_NULL = Symbol('refuses null');
+
+/**
+ * The body of a PATCH: each field may be left out, and null clears those that take it. For the others it is refused by
+ * name, as to ignore it would leave the client in the belief that it had cleared something.
+ */
+export function changesOf<T extends TProperties>(fields: T) {
+  return Object.assign(Type.Partial(Type.Object(fields)), { [REFUSES_NULL]: true });
 }
 
 /** One of a fixed set of words. */
@@ -217,7 +227,8 @@ function checkObject(schema: TSchema, input: unknown, path: string, walk: Walk):
     const field = path === '' ? name : `${path}.${name}`;
     const given = Object.hasOwn(input, name) ? input[name] : undefined;
     const is_absent = given === undefined || (given === null && !acceptsNull(property));
-    if (!is_absent) value[name] = check(property, given, field, walk);
+    if (given === null && is_absent && REFUSES_NULL in schema) fail(walk, field, 'must not be null');
+    else if (!is_absent) value[name] = check(property, given, field, walk);
     else if (!(OptionalKind in property)) fail(walk, field, 'is required');
     else if (property.default !== undefined) value[name] = property.default;
   }

@@ -1,6 +1,15 @@
-/** Shapes of database accounts, database projects and AI accounts, for the API. */
-import { MAX_ASSIGNMENTS, MAX_NAME_CHARS, MAX_PROVIDER_SECRET_CHARS, MAX_URL_CHARS } from '../limits.ts';
-import { dateTime, nullable, oneOf, type Static, t, text, webUrl } from '../platform/http/schema.ts';
+/** Shapes of database accounts and database projects. */
+import { MAX_NAME_CHARS, MAX_PROVIDER_SECRET_CHARS, MAX_URL_CHARS } from '../limits.ts';
+import {
+  changesOf,
+  dateTime,
+  nullable,
+  oneOf,
+  type Static,
+  t,
+  text,
+  webUrl,
+} from '../platform/http/schema.ts';
 
 const name = text({ min: 1, max: MAX_NAME_CHARS });
 const secret = text({ min: 1, max: MAX_PROVIDER_SECRET_CHARS });
@@ -25,10 +34,9 @@ const accountOptions = {
 export const createDatabaseAccountBody = t.Object({ name, access_token: secret, ...accountOptions });
 export type NewDatabaseAccountInput = Static<typeof createDatabaseAccountBody>;
 
-/** What must have a value takes null here only to be refused by name: left out, null would be ignored in silence. */
-export const updateDatabaseAccountBody = t.Object({
-  name: t.Optional(nullable(name)),
-  access_token: clearableSecret(),
+export const updateDatabaseAccountBody = changesOf({
+  name,
+  access_token: secret,
   ...accountOptions,
 });
 export type DatabaseAccountChanges = Static<typeof updateDatabaseAccountBody>;
@@ -71,9 +79,9 @@ const projectOptions = {
 export const createDatabaseProjectBody = t.Object({ ref: name, name, ...projectOptions });
 export type NewDatabaseProjectInput = Static<typeof createDatabaseProjectBody>;
 
-export const updateDatabaseProjectBody = t.Object({
-  ref: t.Optional(nullable(name)),
-  name: t.Optional(nullable(name)),
+export const updateDatabaseProjectBody = changesOf({
+  ref: name,
+  name,
   ...projectOptions,
 });
 export type DatabaseProjectChanges = Static<typeof updateDatabaseProjectBody>;
@@ -103,87 +111,6 @@ export const revealedDatabaseProject = t.Object({
   undecryptable: t.Array(t.String(), { description: 'Stored fields that do not decrypt; null above.' }),
 });
 export type RevealedDatabaseProject = Static<typeof revealedDatabaseProject>;
-
-/* --- AI accounts ---------------------------------------------------------------------------------------------- */
-
-export const AI_PROVIDERS = [
-  'openai',
-  'anthropic',
-  'gemini',
-  'openrouter',
-  'bedrock',
-  'vertex-ai',
-  'ollama',
-  'custom',
-] as const;
-
-/** These work without a key of their own: a machine's identity, or none at all. */
-export const KEYLESS_AI_PROVIDERS: readonly string[] = ['bedrock', 'vertex-ai', 'ollama', 'custom'];
-
-const aiOptions = {
-  base_url: address(),
-  organization_id: word(),
-};
-const all_projects = t.Boolean({ description: 'A standing rule: serves every project, later ones too.' });
-
-export const createAiAccountBody = t.Object({
-  name,
-  provider: oneOf(AI_PROVIDERS),
-  api_key: t.Optional({
-    ...secret,
-    description: `Required, unless provider is ${KEYLESS_AI_PROVIDERS.join(', ')}.`,
-  }),
-  is_active: t.Optional(t.Boolean()),
-  all_projects: t.Optional(all_projects),
-  ...aiOptions,
-});
-export type NewAiAccountInput = Static<typeof createAiAccountBody>;
-
-export const updateAiAccountBody = t.Object({
-  name: t.Optional(nullable(name)),
-  provider: t.Optional(nullable(oneOf(AI_PROVIDERS))),
-  api_key: clearableSecret(),
-  is_active: t.Optional(nullable(t.Boolean())),
-  all_projects: t.Optional(nullable(all_projects)),
-  ...aiOptions,
-});
-export type AiAccountChanges = Static<typeof updateAiAccountBody>;
-
-export const aiAccount = t.Object({
-  id: t.Integer(),
-  public_id: t.String(),
-  name: t.String(),
-  provider: t.String(),
-  key_prefix: maybe,
-  base_url: maybe,
-  organization_id: maybe,
-  is_active: t.Boolean(),
-  all_projects: t.Boolean(),
-  created_at: moment,
-});
-export type AiAccountRecord = Static<typeof aiAccount>;
-
-export const revealedAiAccount = t.Object({ api_key: maybe });
-export type RevealedAiAccount = Static<typeof revealedAiAccount>;
-
-export const setAccountProjectsBody = t.Object({
-  all_existing: t.Optional(t.Boolean({ description: 'The projects there are now, and no later ones.' })),
-  project_ids: t.Optional(t.Array(reference, { maxItems: MAX_ASSIGNMENTS })),
-});
-export type AccountProjectsInput = Static<typeof setAccountProjectsBody>;
-
-export const setProjectAccountsBody = t.Object({
-  account_ids: t.Array(reference, { maxItems: MAX_ASSIGNMENTS }),
-});
-
-export const assignedProject = t.Object({
-  id: t.Integer(),
-  public_id: t.String(),
-  name: t.String(),
-  slug: t.String(),
-  status: t.String(),
-});
-export type AssignedProject = Static<typeof assignedProject>;
 
 export const deletedRecord = t.Object({ deleted: t.Boolean(), cascade: t.Object({ links: t.Integer() }) });
 export type DeletedRecord = Static<typeof deletedRecord>;

@@ -1,4 +1,4 @@
-/** Drizzle definitions: accounts and projects at database providers, accounts at AI providers, and whose they are. */
+/** Drizzle definitions: accounts and projects at database providers, and whose they are. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const databaseAccounts = sqliteTable('database_accounts', {
@@ -46,29 +46,4 @@ export const databaseProjectLinks = sqliteTable(
     is_shown: integer({ mode: 'boolean' }).notNull(),
   },
   (table) => [primaryKey({ columns: [table.database_project_id, table.project_id] })],
-);
-
-export const aiAccounts = sqliteTable('ai_accounts', {
-  id: integer().primaryKey({ autoIncrement: true }),
-  public_id: text().notNull(),
-  name: text().notNull(),
-  provider: text().notNull(),
-  key_prefix: text(),
-  sealed_api_key: text(),
-  base_url: text(),
-  organization_id: text(),
-  is_active: integer({ mode: 'boolean' }).notNull(),
-  all_projects: integer({ mode: 'boolean' }).notNull(),
-  created_at: integer().notNull(),
-  updated_at: integer().notNull(),
-});
-export type AiAccountRow = typeof aiAccounts.$inferSelect;
-
-export const aiAccountProjects = sqliteTable(
-  'ai_account_projects',
-  {
-    ai_account_id: integer().notNull(),
-    project_id: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.ai_account_id, table.project_id] })],
 );

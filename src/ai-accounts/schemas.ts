@@ -1,0 +1,97 @@
+/** Shapes of AI accounts and their assignment to projects. */
+import { MAX_ASSIGNMENTS, MAX_NAME_CHARS, MAX_PROVIDER_SECRET_CHARS, MAX_URL_CHARS } from '../limits.ts';
+import { changesOf, nullable, oneOf, type Static, t, text, webUrl } from '../platform/http/schema.ts';
+
+const name = text({ min: 1, max: MAX_NAME_CHARS });
+const secret = text({ min: 1, max: MAX_PROVIDER_SECRET_CHARS });
+const word = () => t.Optional(nullable(text({ max: MAX_NAME_CHARS })));
+const address = () => t.Optional(nullable(webUrl(MAX_URL_CHARS)));
+const clearableSecret = () => t.Optional(nullable(secret));
+/** A record is named by its numeric id or its ULID; a project by its slug as well. */
+const reference = t.Union([t.Integer({ minimum: 1 }), text({ min: 1, max: MAX_NAME_CHARS })]);
+export type Reference = Static<typeof reference>;
+
+const moment = t.String({ format: 'date-time' });
+const maybe = nullable(t.String());
+
+export const AI_PROVIDERS = [
+  'openai',
+  'anthropic',
+  'gemini',
+  'openrouter',
+  'bedrock',
+  'vertex-ai',
+  'ollama',
+  'custom',
+] as const;
+
+/** These work without a key of their own: a machine's identity, or none at all. */
+export const KEYLESS_AI_PROVIDERS: readonly string[] = ['bedrock', 'vertex-ai', 'ollama', 'custom'];
+
+const aiOptions = {
+  base_url: address(),
+  organization_id: word(),
+};
+const all_projects = t.Boolean({ description: 'A standing rule: serves every project, later ones too.' });
+
+export const createAiAccountBody = t.Object({
+  name,
+  provider: oneOf(AI_PROVIDERS),
+  api_key: t.Optional({
+    ...secret,
+    description: `Required, unless provider is ${KEYLESS_AI_PROVIDERS.join(', ')}.`,
+  }),
+  is_active: t.Optional(t.Boolean()),
+  all_projects: t.Optional(all_projects),
+  ...aiOptions,
+});
+export type NewAiAccountInput = Static<typeof createAiAccountBody>;
+
+export const updateAiAccountBody = changesOf({
+  name,
+  provider: oneOf(AI_PROVIDERS),
+  api_key: clearableSecret(),
+  is_active: t.Boolean(),
+  all_projects,
+  ...aiOptions,
+});
+export type AiAccountChanges = Static<typeof updateAiAccountBody>;
+
+export const aiAccount = t.Object({
+  id: t.Integer(),
+  public_id: t.String(),
+  name: t.String(),
+  provider: t.String(),
+  key_prefix: maybe,
+  base_url: maybe,
+  organization_id: maybe,
+  is_active: t.Boolean(),
+  all_projects: t.Boolean(),
+  created_at: moment,
+});
+export type AiAccountRecord = Static<typeof aiAccount>;
+
+export const revealedAiAccount = t.Object({ api_key: maybe });
+export type RevealedAiAccount = Static<typeof revealedAiAccount>;
+
+export const setAccountProjectsBody = t.Object({
+  all_existing: t.Optional(t.Boolean({ description: 'The projects there are now, and no later ones.' })),
+  project_ids: t.Optional(t.Array(reference, { maxItems: MAX_ASSIGNMENTS })),
+});
+export type AccountProjectsInput = Static<typeof setAccountProjectsBody>;
+
+export const setProjectAccountsBody = t.Object({
+  account_ids: t.Array(reference, { maxItems: MAX_ASSIGNMENTS }),
+});
+
+export const assignedProject = t.Object({
+  id: t.Integer(),
+  public_id: t.String(),
+  name: t.String(),
+  slug: t.String(),
+  status: t.String(),
+});
+export type AssignedProject = Static<typeof assignedProject>;
+
+export const deletedRecord = t.Object({ deleted: t.Boolean(), cascade: t.Object({ links: t.Integer() }) });
+export type DeletedRecord = Static<typeof deletedRecord>;

@@ -1,0 +1,10 @@
+/** What it means that a row names another one that is not there. */
+import { notFound } from '../../errors.ts';
+import { sqliteErrorOf } from './database.ts';
+
+/** For `catch`: what the row names may have been deleted since it was looked up. Throws AppError `not_found` then, else what was thrown. */
+export function explainMissing(noun: string): (error: unknown) => never {
+  return (error) => {
+    throw sqliteErrorOf(error)?.code === 'SQLITE_CONSTRAINT_FOREIGNKEY' ? notFound(noun) : error;
+  };
+}
