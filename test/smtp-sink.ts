@@ -64,6 +64,8 @@ export interface SmtpSink {
   unanswered: (() => void)[];
   /** User names that tried to log in. */
   log_ins: string[];
+  /** Resolves once this holds; asked again at every mail, withheld answer, log-in and connection. */
+  until(holds: () => boolean): Promise<void>;
   /** Resolves once that many mails were taken. */
   waitForMails(count: number): Promise<SunkMail[]>;
   /** Cuts every connection, as a relay does with idle ones. */
@@ -76,7 +78,12 @@ export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink
   const { tls, certificate, users, offers_plain_auth, max_size_bytes, hides_pipelining, ...behavior } =
     options;
   const sockets = new Set<Socket>();
-  const waiting: { count: number; resolve(mails: SunkMail[]): void }[] = [];
+  let waiting: { holds(): boolean; resolve(): void }[] = [];
+  const changed = (): void => {
+    const ready = waiting.filter(({ holds }) => holds());
+    waiting = waiting.filter((waiter) => !ready.includes(waiter));
+    for (const { resolve } of ready) resolve();
+  };
   const sink: SmtpSink = {
     host: '127.0.0.1',
     port: 0,
@@ -87,11 +94,15 @@ export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink
     connections_open: 0,
     unanswered: [],
     log_ins: [],
-    waitForMails: (count) =>
+    until: (holds) =>
       new Promise((resolve) => {
-        if (sink.mails.length >= count) resolve(sink.mails);
-        else waiting.push({ count, resolve });
+        if (holds()) resolve();
+        else waiting.push({ holds, resolve });
       }),
+    async waitForMails(count) {
+      await sink.until(() => sink.mails.length >= count);
+      return sink.mails;
+    },
     dropConnections: () => {
       for (const socket of sockets) socket.destroy();
     },
@@ -99,10 +110,6 @@ export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink
       sink.dropConnections();
       await stopListening();
     },
-  };
-  const keep = (mail: SunkMail): void => {
-    sink.mails.push(mail);
-    for (const waiter of waiting) if (sink.mails.length >= waiter.count) waiter.resolve(sink.mails);
   };
   const server = new SMTPServer({
     ...SERVER_CERTIFICATES[certificate ?? 'localhost'],
@@ -115,7 +122,7 @@ export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink
     logger: false,
     ...(max_size_bytes === undefined ? {} : { size: max_size_bytes }),
     ...(hides_pipelining ? { hidePIPELINING: true } : {}),
-    ...handlersOf(sink, { users: users ?? {}, keep, sockets }),
+    ...handlersOf(sink, { users: users ?? {}, changed, sockets }),
   });
   server.on('error', () => {});
   const listener: Server = behavior.hang === 'connect' ? createServer(() => {}) : server.server;
@@ -123,10 +130,12 @@ export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink
     sink.connections_total += 1;
     sink.connections_open += 1;
     sockets.add(socket);
+    changed();
     socket.on('error', () => {});
     socket.on('close', () => {
       sink.connections_open -= 1;
       sockets.delete(socket);
+      changed();
     });
   });
   const stopListening = (): Promise<void> =>
@@ -144,19 +153,22 @@ type Answer = (error?: Error | null) => void;
 
 function handlersOf(
   sink: SmtpSink,
-  context: { users: Record<string, string>; keep(mail: SunkMail): void; sockets: Set<Socket> },
+  context: { users: Record<string, string>; changed(): void; sockets: Set<Socket> },
 ): SMTPServerOptions {
   const answer = (stage: SinkBehavior['hang'], refusal: SinkReply | undefined, callback: Answer): void => {
     const reply = () =>
       callback(refusal ? Object.assign(new Error(refusal.message), { responseCode: refusal.code }) : null);
-    if (sink.behavior.hang === stage) sink.unanswered.push(reply);
-    else reply();
+    if (sink.behavior.hang === stage) {
+      sink.unanswered.push(reply);
+      context.changed();
+    } else reply();
   };
   return {
     onConnect: (_session, callback) => answer('greeting', sink.behavior.greeting, callback),
     onAuth: (auth, _session, callback) => {
       const name = auth.username ?? '';
       sink.log_ins.push(name);
+      context.changed();
       const is_right = Object.hasOwn(context.users, name) && context.users[name] === auth.password;
       if (is_right) callback(null, { user: name });
       else callback(Object.assign(new Error('5.7.8 Authentication failed'), { responseCode: 535 }));
@@ -178,8 +190,10 @@ function handlersOf(
             if (socket.remotePort === session.remotePort) socket.destroy();
           return;
         }
-        if (!sink.behavior.data && sink.behavior.hang !== 'data')
-          context.keep(sunk(session, Buffer.concat(chunks)));
+        if (!sink.behavior.data && sink.behavior.hang !== 'data') {
+          sink.mails.push(sunk(session, Buffer.concat(chunks)));
+          context.changed();
+        }
         answer('data', sink.behavior.data, callback);
       });
     },
@@ -197,4 +211,19 @@ function sunk(session: SMTPServerSession, raw: Buffer): SunkMail {
     client_name: session.hostNameAppearsAs || '',
     connection: session.id,
   };
+}
+
+export function subjectOf({ raw }: SunkMail): string {
+  return /^Subject: (\S+)/m.exec(raw.toString())?.[1] ?? '';
+}
+
+/** Resolves once a mail of each of these subjects, of one word each, was taken. */
+export async function waitForSubjects(sink: SmtpSink, subjects: Iterable<string>): Promise<void> {
+  const missing = new Set(subjects);
+  let seen = 0;
+  await sink.until(() => {
+    for (const mail of sink.mails.slice(seen)) missing.delete(subjectOf(mail));
+    seen = sink.mails.length;
+    return missing.size === 0;
+  });
 }

@@ -3,12 +3,14 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { startSmtpSink } from '../smtp-sink.ts';
+import { startSmtpSink, subjectOf, waitForSubjects } from '../smtp-sink.ts';
 import { makeTempDir } from '../temp.ts';
+import { until } from '../until.ts';
 import { makeKey, satchel, startServer, upload } from './binary.ts';
 
 const TIMEOUT_MS = 120_000;
 const ROUNDS = 6;
+const ROOM = { SATCHEL_UPLOADS_PER_MINUTE: '1000000' };
 
 /** Names of the files below a folder, sorted. */
 function filesIn(folder: string): string[] {
@@ -23,29 +25,32 @@ describe('kill -9', () => {
     'in the middle of uploads loses no acknowledged file and leaves no partial one',
     async () => {
       const dir = makeTempDir();
-      let server = await startServer(dir);
+      let server = await startServer(dir, ROOM);
       const key = await makeKey(dir);
       const acknowledged = new Map<string, string>();
       for (let round = 0; round < ROUNDS; round += 1) {
         const { url } = server;
         let is_down = false;
+        const has_enough = Promise.withResolvers<void>();
+        const enough = acknowledged.size + 20 * (round + 1);
         const uploaders = Array.from({ length: 8 }, async (_, worker) => {
           for (let n = 0; !is_down; n += 1) {
             const bytes = `${round} ${worker} ${n} `.repeat(2_000);
             const stored = await upload(url, key, bytes);
             if (stored?.status === 201) acknowledged.set(stored.public_id, bytes);
             if (stored === null) return;
+            if (acknowledged.size >= enough) has_enough.resolve();
           }
         });
-        await Bun.sleep(120 + 60 * round);
+        await has_enough.promise;
         await server.end('SIGKILL');
         is_down = true;
         await Promise.all(uploaders);
-        server = await startServer(dir, { SATCHEL_UPLOADS_PER_MINUTE: '1000000' });
-        for (const [id, bytes] of acknowledged) {
-          const response = await fetch(`${server.url}/api/v1/objects/${id}`);
-          expect([response.status, (await response.text()) === bytes]).toEqual([200, true]);
-        }
+        server = await startServer(dir, ROOM);
+      }
+      for (const [id, bytes] of acknowledged) {
+        const response = await fetch(`${server.url}/api/v1/objects/${id}`);
+        expect([response.status, (await response.text()) === bytes]).toEqual([200, true]);
       }
       expect(acknowledged.size).toBeGreaterThan(ROUNDS);
       // What is on disk is exactly what has a row, once the sweep of the last start is through.
@@ -55,7 +60,7 @@ describe('kill -9', () => {
         .values()
         .map(([id]) => String(id));
       db.close();
-      while (filesIn(join(dir, 'objects')).length > rows.length) await Bun.sleep(20);
+      await until(() => filesIn(join(dir, 'objects')).length === rows.length);
       await server.end('SIGTERM');
       expect(filesIn(join(dir, 'objects'))).toEqual(rows);
     },
@@ -90,6 +95,8 @@ describe('kill -9', () => {
       for (let round = 0; round < ROUNDS; round += 1) {
         const { url } = server;
         let is_down = false;
+        const has_enough = Promise.withResolvers<void>();
+        const enough = acknowledged.size + 20 * (round + 1);
         const senders = Array.from({ length: 4 }, async (_, worker) => {
           for (let n = 0; !is_down; n += 1) {
             const subject = `mail-${round}-${worker}-${n}`;
@@ -100,9 +107,10 @@ describe('kill -9', () => {
             }).catch(() => null);
             if (response?.status === 202) acknowledged.add(subject);
             if (response === null) return;
+            if (acknowledged.size >= enough) has_enough.resolve();
           }
         });
-        await Bun.sleep(150 + 50 * round);
+        await has_enough.promise;
         await server.end('SIGKILL');
         is_down = true;
         await Promise.all(senders);
@@ -113,17 +121,14 @@ describe('kill -9', () => {
         db.close();
         server = await startServer(dir);
       }
-      const subjectOf = (raw: Buffer): string => /^Subject: (\S+)/m.exec(raw.toString())?.[1] ?? '';
-      const delivered = () => new Set(sink.mails.map((mail) => subjectOf(mail.raw)));
-      while ([...acknowledged].some((subject) => !delivered().has(subject))) await Bun.sleep(50);
-      expect(acknowledged.size).toBeGreaterThan(ROUNDS);
-      const duplicates = sink.mails.length - delivered().size;
+      await waitForSubjects(sink, acknowledged);
+      const duplicates = sink.mails.length - new Set(sink.mails.map(subjectOf)).size;
       expect(duplicates).toBeLessThanOrEqual(in_flight_at_kills);
       // A repeated mail is the same mail: one Message-ID for all its attempts.
       const ids = new Map<string, Set<string>>();
-      for (const { raw } of sink.mails) {
-        const subject = subjectOf(raw);
-        const id = /^Message-ID: (\S+)/im.exec(raw.toString())?.[1] ?? '';
+      for (const mail of sink.mails) {
+        const subject = subjectOf(mail);
+        const id = /^Message-ID: (\S+)/im.exec(mail.raw.toString())?.[1] ?? '';
         ids.set(subject, (ids.get(subject) ?? new Set()).add(id));
       }
       expect([...ids.values()].every((set) => set.size === 1 && !set.has(''))).toBe(true);

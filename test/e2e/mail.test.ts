@@ -364,7 +364,7 @@ test(
     const post = await Post.open();
     post.sink.behavior.hang = 'data';
     const { body } = await post.send({});
-    while (post.sink.unanswered.length === 0) await Bun.sleep(10);
+    await post.sink.until(() => post.sink.unanswered.length > 0);
     const ended = post.end('SIGTERM');
     const isListening = () =>
       fetch(`${post.server.url}/api/health`).then(

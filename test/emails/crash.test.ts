@@ -72,7 +72,7 @@ test('a stop in the middle of a hanging relay costs the mail nothing', async () 
   const sender = await startSender();
   await addDomain(sender.app, 'mail.example.com', sink);
   const { body } = await sender.send();
-  while (sink.unanswered.length === 0) await Bun.sleep(2);
+  await sink.until(() => sink.unanswered.length > 0);
   await sender.app.stop();
   delete sink.behavior.hang;
   const { data_dir, clock } = sender.app;
@@ -89,7 +89,7 @@ test('a stop waits for a mail whose content is out, and the log knows that it wa
   const sender = await startSender();
   await addDomain(sender.app, 'mail.example.com', sink);
   const { body } = await sender.send();
-  while (sink.unanswered.length === 0) await Bun.sleep(2);
+  await sink.until(() => sink.unanswered.length > 0);
   const stopped = sender.app.stop();
   await Bun.sleep(20);
   for (const answer of sink.unanswered) answer();

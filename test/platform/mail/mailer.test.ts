@@ -289,7 +289,7 @@ test('idle connections are closed after a while', async () => {
   const sink = await startSink();
   const mailer = startMailer({ deadlines: { idle_ms: 50 } });
   await mailer.deliver(mailOf(), routeTo(sink), [ANN]);
-  while (sink.connections_open > 0) await Bun.sleep(10);
+  await sink.until(() => sink.connections_open === 0);
   expect(sink.connections_total).toBe(1);
 });
 
@@ -310,7 +310,7 @@ test('a stop waits for a mail whose content is with the relay and gives up the o
   const in_data = mailer.deliver(mailOf(), routeTo(sink), [ANN]);
   const hanging = await startSink({ hang: 'greeting' });
   const waiting = mailer.deliver(mailOf(), routeTo(hanging), [ANN]);
-  while (sink.unanswered.length === 0) await Bun.sleep(5);
+  await sink.until(() => sink.unanswered.length > 0);
   const stopped = mailer.stop(10_000);
   expect(await waiting).toMatchObject({ stage: 'interrupted', may_be_sent: false, connection_trouble: true });
   for (const answer of sink.unanswered) answer();
@@ -324,7 +324,7 @@ test('a stop ends at its deadline and says that a mail may be sent', async () =>
   const sink = await startSink({ hang: 'data' });
   const mailer = startMailer();
   const in_data = mailer.deliver(mailOf(), routeTo(sink), [ANN]);
-  while (sink.unanswered.length === 0) await Bun.sleep(5);
+  await sink.until(() => sink.unanswered.length > 0);
   await mailer.stop(50);
   expect(await in_data).toMatchObject({ stage: 'interrupted', may_be_sent: true, permanent: false });
 });
@@ -342,7 +342,7 @@ test('a worker that dies is replaced, and what it had in hand is answered', asyn
     onCrash: (message) => crashes.push(message),
   });
   const in_hand = mailer.deliver(mailOf(), routeTo(sink), [ANN]);
-  while (sink.unanswered.length === 0) await Bun.sleep(5);
+  await sink.until(() => sink.unanswered.length > 0);
   workers[0]?.terminate();
   expect(await in_hand).toMatchObject({ stage: 'interrupted', may_be_sent: true, connection_trouble: true });
   expect(crashes).toHaveLength(1);
