@@ -1,6 +1,7 @@
 /** The whole command line, apart from the process that it runs in. Each capability registers its own verbs. */
 import { Command } from 'commander';
 import { createServices, type Services } from './app.ts';
+import { createDirectoryChecks, createServiceChecks } from './checks.ts';
 import type { Config } from './config.ts';
 import { Cli, type CliHost, type CliProcess } from './platform/cli/cli.ts';
 import { textOption } from './platform/cli/options.ts';
@@ -31,9 +32,10 @@ Examples:
   registerServe(cli);
   registerVerbs(cli, {
     clock: systemClock,
-    createServices(config, on) {
+    createDirectoryChecks,
+    createServiceChecks(config, on) {
       const services = createServices(config, { clock: systemClock, logger: silentLogger, ...on });
-      return { ...services, close: () => services.mailer.stop(0) };
+      return { checks: createServiceChecks(services), close: () => services.mailer.stop(0) };
     },
   });
   registerVersion(cli);

@@ -1,18 +1,25 @@
 /** The verbs of every capability, in the order in which help lists them. `serve` and `version` are the executable's own. */
 import type { Services } from './app.ts';
 import { registerAuditCommands } from './audit/cli.ts';
+import { registerBackupCommands } from './backups/cli.ts';
+import { registerDoctorCommand } from './doctor/cli.ts';
+import type { DoctorDeps } from './doctor/service.ts';
 import { registerEmailCommands } from './emails/cli.ts';
 import { registerKeyCommands } from './keys/cli.ts';
 import { registerMailboxCommands } from './mailboxes/cli.ts';
-import { type OperationDeps, registerOperationCommands } from './operations/cli.ts';
 import { registerOriginCommands } from './origins/cli.ts';
 import type { Cli } from './platform/cli/cli.ts';
+import {
+  registerCompletionCommand,
+  registerMasterKeyCommand,
+  registerMigrateCommand,
+} from './platform/cli/platform-verbs.ts';
 import { registerProjectCommands } from './projects/cli.ts';
 import { registerDomainCommands } from './sending-domains/cli.ts';
 import { registerTokenCommands } from './tokens/cli.ts';
 import { registerVaultCommands } from './vault/cli.ts';
 
-export function registerVerbs(cli: Cli<Services>, operations: OperationDeps): void {
+export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerTokenCommands(cli);
   registerProjectCommands(cli);
   registerOriginCommands(cli, registerKeyCommands(cli));
@@ -21,5 +28,9 @@ export function registerVerbs(cli: Cli<Services>, operations: OperationDeps): vo
   registerDomainCommands(cli);
   registerMailboxCommands(cli);
   registerEmailCommands(cli);
-  registerOperationCommands(cli, operations);
+  registerBackupCommands(cli, doctor.clock);
+  registerMasterKeyCommand(cli, doctor.clock);
+  registerDoctorCommand(cli, doctor);
+  registerMigrateCommand(cli, doctor.clock);
+  registerCompletionCommand(cli);
 }

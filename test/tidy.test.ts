@@ -140,7 +140,7 @@ const ROOM_OF_WORD: Readonly<Record<string, Room>> = {
 /** `keys/origin-store.ts` is a store too; a file named after no room is a part of its service. */
 function roomOf(path: string): Room {
   const [, folder, file] = path.split('/');
-  if (['src/main.ts', 'src/command-line.ts', 'src/serve.ts', 'src/verbs.ts'].includes(path)) return 'main';
+  if (/^src\/(main|command-line|serve|verbs|checks)\.ts$/.test(path)) return 'main';
   if (path === 'src/app.ts') return 'app';
   if (file === undefined) return 'base';
   if (folder === 'platform') return 'platform';

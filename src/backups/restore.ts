@@ -19,15 +19,15 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import { AppError, conflict, messageOf } from '../errors.ts';
-import { connect } from '../operations/store.ts';
 import { shellWord } from '../platform/cli/shell-words.ts';
+import { connect } from '../platform/database/plain-connection.ts';
 import { blobPathOf, listBlobFiles } from '../platform/files/store.ts';
 import { flushFolder } from '../platform/files/upload.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { databasePathOf, hasDatabase, makeDataDirectory } from '../platform/host/data-directory.ts';
 import { lockDirectory } from '../platform/host/directory-lock.ts';
+import { judgeMasterKey } from '../platform/secrets/master-key-fit.ts';
 import { type About, BackupReader } from './format.ts';
-import { judgeMasterKey } from './master-key-fit.ts';
 import { withScratch } from './scratch.ts';
 import { checkRestored, type RestoredCounts, unpack } from './unpacking.ts';
 

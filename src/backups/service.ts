@@ -10,7 +10,7 @@
 import { closeSync, existsSync, fstatSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, conflict, messageOf } from '../errors.ts';
-import { connect, dropBlobs, listNamedBlobs, type NamedBlob, readMetaValue } from '../operations/store.ts';
+import { connect, readMetaValue } from '../platform/database/plain-connection.ts';
 import { blobPathOf } from '../platform/files/store.ts';
 import { flushFolder } from '../platform/files/upload.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
@@ -18,6 +18,10 @@ import { requireDatabase } from '../platform/host/data-directory.ts';
 import { VERSION } from '../version.ts';
 import { BackupWriter } from './format.ts';
 import { withScratch } from './scratch.ts';
+import { dropBlobs, listNamedBlobs, type NamedBlob } from './store.ts';
+
+export { findUnnamed, listNamedBlobs } from './store.ts';
+export { describeIds } from './unpacking.ts';
 
 export interface BackupResult {
   file: string;

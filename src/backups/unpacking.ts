@@ -4,11 +4,12 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../errors.ts';
 import { BACKUP_BUFFER_BYTES, FINDING_EXAMPLES, RESTORE_FLUSHES } from '../limits.ts';
-import { connect, countWaitingEmails, listDefects, listNamedBlobs, readCount } from '../operations/store.ts';
 import { listPendingMigrations } from '../platform/database/migrate.ts';
+import { connect, listDefects, readCount } from '../platform/database/plain-connection.ts';
 import { blobPathOf } from '../platform/files/store.ts';
 import { databasePathOf } from '../platform/host/data-directory.ts';
 import type { BackupReader, Entry } from './format.ts';
+import { countWaitingEmails, listNamedBlobs } from './store.ts';
 
 /** What a restored directory holds. */
 export interface RestoredCounts {

@@ -1,15 +1,9 @@
-/** What `satchel doctor` sees of a data directory without opening its database: modes, owners, room, leftovers. */
-import { existsSync, lstatSync, readdirSync, type Stats, statfsSync } from 'node:fs';
+/** What `satchel doctor` sees of a data directory without opening its database: modes, owners, room. */
+import { existsSync, lstatSync, readdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import { REPLACED, RESTORE_SCRATCH } from '../backups/restore.ts';
 import { FINDING_EXAMPLES, LOW_DISK_BYTES, MIN_FREE_DISK_BYTES } from '../limits.ts';
 import { shellWord } from '../platform/cli/shell-words.ts';
-import type { Finding } from '../platform/host/health-check.ts';
-
-/** Whoever else than the owner may do anything with a file is one too many: a directory is 0700, a file 0600. */
-export function isOpenToOthers(stat: Stats): boolean {
-  return (stat.mode & 0o077) !== 0;
-}
+import { type Finding, isOpenToOthers, ok, problem } from '../platform/host/health-check.ts';
 
 /** Modes and owners of the directory, of what stands in it, and of the folders of the objects. */
 export function checkModes(data_dir: string): Finding[] {
@@ -27,23 +21,15 @@ export function checkModes(data_dir: string): Finding[] {
   const foreign = stats.filter(({ stat }) => stat.uid !== top.uid).map(({ path }) => path);
   const findings: Finding[] = [];
   if (open.length > 0) {
-    findings.push({
-      check,
-      status: 'problem',
-      message: `Other users of this machine may get at: ${listSome(open)}.`,
-      remedy: `chmod -R go-rwx ${shellWord(data_dir)}`,
-    });
+    const message = `Other users of this machine may get at: ${listSome(open)}.`;
+    findings.push(problem(check, message, `chmod -R go-rwx ${shellWord(data_dir)}`));
   }
   if (foreign.length > 0) {
-    findings.push({
-      check,
-      status: 'problem',
-      message: `The owner of the directory does not own: ${listSome(foreign)}. The server may be unable to use it.`,
-      remedy: `chown -R ${top.uid}:${top.gid} ${shellWord(data_dir)}`,
-    });
+    const message = `The owner of the directory does not own: ${listSome(foreign)}. The server may be unable to use it.`;
+    findings.push(problem(check, message, `chown -R ${top.uid}:${top.gid} ${shellWord(data_dir)}`));
   }
   if (findings.length > 0) return findings;
-  return [{ check, status: 'ok', message: 'Only the owner may read or write anything.', remedy: null }];
+  return [ok(check, 'Only the owner may read or write anything.')];
 }
 
 /** How much room there is. Below the first limit writes are refused, below the second somebody should act. */
@@ -57,21 +43,6 @@ export function checkDisk(data_dir: string): Finding {
     message: `${Math.floor(free / 1024 / 1024)} MiB are free.`,
     remedy: status === 'ok' ? null : `du -x -h -d 2 ${shellWord(data_dir)}, and make room on that disk`,
   };
-}
-
-/** What restores left behind: on purpose, or because they were cut off. */
-export function checkLeftovers(data_dir: string, is_served: boolean): Finding[] {
-  const check = 'leftovers';
-  return readdirSync(data_dir).flatMap((name): Finding[] => {
-    const remedy = `rm -r ${shellWord(join(data_dir, name))}`;
-    if (name.startsWith(REPLACED)) {
-      const message = `${name} keeps what a restore replaced. Once you don't need it, remove it.`;
-      return [{ check, status: 'ok', message, remedy }];
-    }
-    // Without a server it may be a restore that runs now.
-    if (!name.startsWith(RESTORE_SCRATCH) || !is_served) return [];
-    return [{ check, status: 'warning', message: `${name} is left of a restore that was cut off.`, remedy }];
-  });
 }
 
 function listSome(paths: readonly string[]): string {

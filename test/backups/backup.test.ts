@@ -12,9 +12,9 @@ import {
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { backUp } from '../../src/backups/service.ts';
-import { dropBlobs } from '../../src/operations/store.ts';
+import { dropBlobs } from '../../src/backups/store.ts';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
-import { run, runRecord, runSpawned, runWith } from '../command.ts';
+import { run, runRecord, runSpawned } from '../command.ts';
 import { blobPath, dumpBlobs, dumpRows, modeOf, namesIn, sql, upload } from '../deployment.ts';
 import { makeProject, startTestApp, type TestApp } from '../helpers.ts';
 import { makeTempDir, TestClock } from '../temp.ts';
@@ -274,7 +274,7 @@ test('a command that backs up or verifies makes way for others, and nothing else
   expect(getPriority()).toBe(own);
   for (const verb of ['backup', 'verify']) {
     const env = { SATCHEL_DATA_DIR: data_dir, BUN_OPTIONS: `--preload ${probe}` };
-    const { exit, stderr } = await runWith(env, verb, join(dir, 'a.backup'));
+    const { exit, stderr } = await runSpawned([verb, join(dir, 'a.backup')], { env });
     expect([verb, exit, stderr]).toEqual([verb, 0, 'priority 19\n']);
   }
 });

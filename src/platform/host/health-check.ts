@@ -1,4 +1,6 @@
 /** What a health check found: the common form in which every capability reports to `satchel doctor`. */
+import type { Database as Sqlite } from 'bun:sqlite';
+import type { Stats } from 'node:fs';
 
 /** `warning`: works, but somebody should look. `problem`: something is broken, or about to be. */
 export type FindingStatus = 'ok' | 'warning' | 'problem';
@@ -16,4 +18,45 @@ export interface Finding {
 export interface HealthCheck {
   check: string;
   run(): Finding[] | Promise<Finding[]>;
+}
+
+/** What a check has that needs neither the master key nor a service: it also runs where either is lost. */
+export interface CheckedDirectory {
+  data_dir: string;
+  /** Can't be changed, and may be of an older schema. */
+  sqlite: Sqlite;
+  is_served: boolean;
+  now_ms: number;
+}
+
+export function ok(check: string, message: string, remedy: string | null = null): Finding {
+  return { check, status: 'ok', message, remedy };
+}
+
+export function warning(check: string, message: string, remedy: string): Finding {
+  return { check, status: 'warning', message, remedy };
+}
+
+export function problem(check: string, message: string, remedy: string): Finding {
+  return { check, status: 'problem', message, remedy };
+}
+
+/** The check of a capability's sealed values: those that do not decrypt, or that all do. */
+export function sealedCheck(
+  what: string,
+  listLost: () => { message: string; remedy: string }[],
+): HealthCheck {
+  const check = 'sealed values';
+  return {
+    check,
+    run() {
+      const lost = listLost().map(({ message, remedy }) => problem(check, message, remedy));
+      return lost.length > 0 ? lost : [ok(check, `Of ${what} each decrypts.`)];
+    },
+  };
+}
+
+/** Whoever else than the owner may do anything with a file is one too many: a directory is 0700, a file 0600. */
+export function isOpenToOthers(stat: Stats): boolean {
+  return (stat.mode & 0o077) !== 0;
 }

@@ -1,6 +1,6 @@
 /** Whether the master key that the settings give is the one a database needs; looks, and changes nothing. */
-import type { Config } from '../config.ts';
-import { AppError, messageOf } from '../errors.ts';
+import type { Config } from '../../config.ts';
+import { AppError, messageOf } from '../../errors.ts';
 import {
   deriveMasterKey,
   findKeyInFiles,
@@ -8,8 +8,8 @@ import {
   parseMasterKey,
   readKeyFile,
   settingOf,
-} from '../platform/secrets/master-key-source.ts';
-import type { MasterKey } from '../platform/secrets/sealing.ts';
+} from './master-key-source.ts';
+import type { MasterKey } from './sealing.ts';
 
 /** `missing`: no key is at hand, so nothing is known. */
 export type MasterKeyFit =

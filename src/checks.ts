@@ -1,0 +1,29 @@
+/** The health checks of every capability that has any, in the order in which `satchel doctor` reports. */
+import { aiAccountChecks } from './ai-accounts/checks.ts';
+import type { Services } from './app.ts';
+import { backupChecks } from './backups/checks.ts';
+import { databaseAccountChecks } from './database-accounts/checks.ts';
+import { emailChecks } from './emails/checks.ts';
+import { keyChecks } from './keys/checks.ts';
+import { mailboxChecks } from './mailboxes/checks.ts';
+import { objectChecks } from './objects/checks.ts';
+import type { CheckedDirectory, HealthCheck } from './platform/host/health-check.ts';
+import { sendingDomainChecks } from './sending-domains/checks.ts';
+import { vaultChecks } from './vault/checks.ts';
+
+/** Those that need nothing but the directory and its database. */
+export function createDirectoryChecks(on: CheckedDirectory): HealthCheck[] {
+  return [...objectChecks(on), ...emailChecks(on), ...backupChecks(on)];
+}
+
+/** Those that ask services, whose secrets the master key opens. */
+export function createServiceChecks(services: Services): HealthCheck[] {
+  return [
+    ...sendingDomainChecks(services),
+    ...mailboxChecks(services),
+    ...keyChecks(services),
+    ...vaultChecks(services),
+    ...databaseAccountChecks(services),
+    ...aiAccountChecks(services),
+  ];
+}

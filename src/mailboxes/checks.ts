@@ -1,0 +1,46 @@
+/** What `satchel doctor` asks of mailboxes: relays that could not be used, limits reached, passwords that do not decrypt. */
+import {
+  type Finding,
+  type HealthCheck,
+  ok,
+  problem,
+  sealedCheck,
+  warning,
+} from '../platform/host/health-check.ts';
+import type { Mailboxes, MailboxRecord } from './service.ts';
+
+export function mailboxChecks({ mailboxes }: { mailboxes: Mailboxes }): HealthCheck[] {
+  return [
+    { check: 'mailboxes', run: () => mailboxes.list().map(checkMailbox) },
+    sealedCheck("the relays' passwords", () =>
+      mailboxes.listUndecryptable().map((address) => ({
+        message: `The relay's password of the mailbox ${address} does not decrypt.`,
+        remedy: `satchel mailbox change ${address} --smtp -`,
+      })),
+    ),
+  ];
+}
+
+/** RFC 4954, 6: the password is wrong, or is not the kind that this relay wants. */
+const REFUSED_LOG_IN = /^53[45]\b/;
+
+function checkMailbox(mailbox: MailboxRecord): Finding {
+  const { address, state, failures, last_error, daily_limit, used_today } = mailbox;
+  const check = 'mailboxes';
+  if (state === 'paused') return ok(check, `${address} is paused.`, `satchel mailbox resume ${address}`);
+  if (state === 'resting' || failures > 0) {
+    const times = failures === 1 ? 'the last time' : `${failures} times in a row`;
+    const rest = mailbox.resting_until === null ? '' : ` It rests until ${mailbox.resting_until}.`;
+    const reason = last_error === null ? '' : ` Last error: ${last_error}`;
+    const remedy = REFUSED_LOG_IN.test(last_error ?? '')
+      ? `satchel mailbox change ${address} --smtp -`
+      : `satchel mailbox test ${address} --to YOUR-ADDRESS`;
+    const tell = state === 'resting' ? problem : warning;
+    return tell(check, `${address} could not be used ${times}.${rest}${reason}`, remedy);
+  }
+  if (daily_limit !== null && used_today >= daily_limit) {
+    const message = `${address} has reached its daily limit of ${daily_limit}; it goes on at midnight UTC.`;
+    return warning(check, message, 'satchel mailbox add ANOTHER-ADDRESS --smtp URL');
+  }
+  return ok(check, `${address} works; messages today: ${used_today}.`);
+}

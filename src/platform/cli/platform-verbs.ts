@@ -1,0 +1,128 @@
+/** Verbs of the platform itself: `satchel master-key rotate`, `migrate` and `completion`. */
+import { Argument, type Command } from 'commander';
+import type { Config } from '../../config.ts';
+import { AppError } from '../../errors.ts';
+import { recordAudit } from '../database/audit-trail.ts';
+import { listPendingMigrations, type Migration } from '../database/migrate.ts';
+import type { Clock } from '../host/clock.ts';
+import { databasePathOf, openDataDirectory, requireDatabase } from '../host/data-directory.ts';
+import { lockDirectory } from '../host/directory-lock.ts';
+import { touchWakeFile } from '../jobs/wake-file.ts';
+import type { Cli, CliContext, CliResult } from './cli.ts';
+import { completionScript, SHELLS } from './completion.ts';
+import { textOption } from './options.ts';
+import { readSecret } from './secret-input.ts';
+
+export function registerMasterKeyCommand<S>(cli: Cli<S>, clock: Clock): void {
+  const noun = cli.noun('master-key', 'the key that all stored secrets depend on');
+  cli
+    .verb(noun, 'rotate', 'change the master key; every secret stays readable')
+    .option(
+      '--new-key <value>',
+      'for SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE: its new value as -, @file or env:NAME',
+    )
+    .addHelpText(
+      'after',
+      `
+A master key file gets a new random key. A server that runs goes on; where the key comes from
+the environment it is restarted with the new value afterwards.
+
+Examples:
+  satchel master-key rotate
+  openssl rand -base64 32 | tee new-key | satchel master-key rotate --new-key -`,
+    )
+    .action(
+      cli.plainAction((context, options) =>
+        rotateMasterKey(cli, context, textOption(options, 'newKey'), clock),
+      ),
+    );
+}
+
+async function rotateMasterKey<S>(
+  cli: Cli<S>,
+  { config, actor }: CliContext,
+  new_key: string | undefined,
+  clock: Clock,
+): Promise<CliResult> {
+  requireDatabase(config.data_dir);
+  const replacement = new_key === undefined ? null : await readSecret(cli, new_key, 'the new master key');
+  const { key_ring, close } = await openDataDirectory(config, { clock });
+  try {
+    const old_master_key_id = key_ring.master_key_id;
+    const { master_key_id, rewrapped, undecryptable, next_step } = await key_ring.rotate(
+      replacement,
+      (tx, rotation) => {
+        const metadata = { old_master_key_id, ...rotation };
+        recordAudit(
+          tx,
+          actor,
+          { event: 'master_key.rotated', target: null, project: null, metadata },
+          clock.now(),
+        );
+      },
+    );
+    touchWakeFile(config.data_dir, clock.now());
+    const steps = [
+      ...(next_step === null ? [] : [next_step]),
+      ...(undecryptable.length === 0
+        ? []
+        : [`These did not open under the old key either: ${undecryptable.join(', ')}. See satchel doctor.`]),
+      'Keep a copy of the new key apart from the backups.',
+      `Backups made before this need the old key (${old_master_key_id}): make a new one with satchel backup FILE.`,
+    ];
+    return {
+      json: { master_key_id, old_master_key_id, rewrapped, undecryptable, next_steps: steps },
+      text: `The master key is now ${master_key_id}; data keys wrapped anew: ${rewrapped}.\n\n${steps.map((step) => `- ${step}`).join('\n')}`,
+    };
+  } finally {
+    await close();
+  }
+}
+
+export function registerMigrateCommand<S>(cli: Cli<S>, clock: Clock): void {
+  cli
+    .verb(cli.program, 'migrate', 'bring the database up to date, as the next start of the server would')
+    .option('--dry-run', 'only say what would be done')
+    .addHelpText('after', '\nExample:\n  satchel migrate --dry-run')
+    .action(cli.plainAction(({ config }, options) => runMigrate(config, options.dryRun === true, clock)));
+}
+
+/** Throws AppError `conflict` while a server runs: the code of an older one would work on a schema it does not know. */
+async function runMigrate(config: Config, dry_run: boolean, clock: Clock): Promise<CliResult> {
+  requireDatabase(config.data_dir);
+  const pending = listPendingMigrations(databasePathOf(config.data_dir));
+  const describe = ({ version, name }: Migration) => ({ version, name });
+  if (pending.length === 0)
+    return { json: { pending: [], applied: [] }, text: 'The database is up to date.' };
+  const names = pending.map(({ version, name }) => `${version} (${name})`).join(', ');
+  if (dry_run)
+    return { json: { pending: pending.map(describe), applied: [] }, text: `Would be applied: ${names}.` };
+  const directory = await openDataDirectory(config, {
+    clock,
+    beforeOpening: () => lockDirectory(config.data_dir, process.pid),
+  });
+  await directory.close();
+  return { json: { pending: [], applied: pending.map(describe) }, text: `Applied: ${names}.` };
+}
+
+export function registerCompletionCommand<S>(cli: Cli<S>): void {
+  cli.program
+    .command('completion')
+    .description('print a script that completes commands and options in a shell')
+    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  satchel completion bash > /etc/bash_completion.d/satchel
+  satchel completion zsh > "\${fpath[1]}/_satchel"
+  satchel completion fish > ~/.config/fish/completions/satchel.fish`,
+    )
+    .action((name: string, _: unknown, command: Command) => {
+      const shell = SHELLS.find((each) => each === name);
+      if (!shell) throw new AppError('invalid', `The shells are ${SHELLS.join(', ')}.`);
+      const script = completionScript(cli.program, shell);
+      const options: Record<string, unknown> = command.optsWithGlobals();
+      cli.print(options.json === true ? JSON.stringify({ shell, script }) : script);
+    });
+}

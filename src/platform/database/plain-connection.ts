@@ -1,0 +1,47 @@
+/**
+ * A plain connection to a database file, with the little SQL that every such file answers: snapshots, restored copies and
+ * damaged databases are not opened as the database of a server is.
+ */
+import { type SQLQueryBindings, Database as Sqlite } from 'bun:sqlite';
+import { BUSY_TIMEOUT_MS } from '../../limits.ts';
+
+/** Opens a database that exists. With `query_only` nothing in it can be changed. */
+export function connect(path: string, options: { query_only: boolean }): Sqlite {
+  const sqlite = new Sqlite(path, { readwrite: true, create: false, strict: true });
+  sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  sqlite.run('PRAGMA temp_store = MEMORY');
+  if (options.query_only) sqlite.run('PRAGMA query_only = ON');
+  return sqlite;
+}
+
+/** First column of the first row, as a number. */
+export function readCount(sqlite: Sqlite, sql: string, ...values: SQLQueryBindings[]): number {
+  const value = sqlite.query(sql).values(...values)[0]?.[0];
+  return typeof value === 'number' ? value : 0;
+}
+
+/** First column of every row, as texts. */
+export function readTexts(sqlite: Sqlite, sql: string, ...values: SQLQueryBindings[]): string[] {
+  return sqlite
+    .query(sql)
+    .values(...values)
+    .flatMap(([value]) => (typeof value === 'string' ? [value] : []));
+}
+
+export function readMetaValue(sqlite: Sqlite, name: string): string | null {
+  return readTexts(sqlite, 'SELECT value FROM meta WHERE name = ?', name)[0] ?? null;
+}
+
+/** What SQLite finds wrong with a database, at most a few lines; empty when it is sound. */
+export function listDefects(sqlite: Sqlite, options: { thorough: boolean }): string[] {
+  const check = options.thorough ? 'integrity_check' : 'quick_check';
+  const defects = readTexts(sqlite, `PRAGMA ${check}(5)`).filter((line) => line !== 'ok');
+  const orphans = sqlite.query('PRAGMA foreign_key_check').values().slice(0, 5);
+  return [
+    ...defects,
+    ...orphans.map(
+      ([table, row, parent]) =>
+        `row ${String(row)} of ${String(table)} names a row of ${String(parent)} that is not there`,
+    ),
+  ];
+}
