@@ -3,21 +3,19 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { compile } from 'html-to-text';
-import * as base64 from 'nodemailer/lib/base64';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import { encodeWord } from 'nodemailer/lib/mime-funcs';
 import type MimeNode from 'nodemailer/lib/mime-node';
-import * as quoted_printable from 'nodemailer/lib/qp';
 import { AppError, invalid } from '../../errors.ts';
 import { MAX_BUFFERED_MESSAGE_BYTES, MAX_DERIVED_TEXT_DEPTH } from '../../limits.ts';
 import { hashBody, signHeaders } from './dkim.ts';
 import type { MailAttachment, MailContent } from './types.ts';
 
-/** A message ready to be sent: small ones as bytes, large ones as something that streams them. */
+/** A message ready to be sent. */
 export interface ComposedMessage {
   size_bytes: number;
   /** The chunks of the message; each call reads from the start. */
-  read(): Iterable<Buffer> | AsyncIterable<Buffer>;
+  read(): AsyncIterable<Buffer>;
 }
 
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+^_`|~-]{1,76}$/;
@@ -76,9 +74,15 @@ export async function composeMessage(content: MailContent): Promise<ComposedMess
   const boundary = crypto.randomUUID();
   const open = () => buildMime({ ...content, text }, boundary);
   const payload_bytes = content.attachments.reduce((sum, attachment) => sum + attachment.size_bytes, 0);
-  return payload_bytes <= MAX_BUFFERED_MESSAGE_BYTES
-    ? composeInMemory(open, content)
-    : composeStreaming(open, content);
+  const held = payload_bytes <= MAX_BUFFERED_MESSAGE_BYTES ? [await open().build()] : null;
+  const unsigned = () => held ?? readChunks(open());
+  const { headers, body_hash, size_bytes } = await digest(unsigned());
+  const head = Buffer.from(content.dkim ? await signHeaders(headers, body_hash, content.dkim) : '', 'latin1');
+  const read = async function* (): AsyncIterable<Buffer> {
+    if (head.length > 0) yield head;
+    yield* unsigned();
+  };
+  return { size_bytes: head.length + size_bytes, read };
 }
 
 /** The whole message as one block of bytes. Throws as composeMessage does. */
@@ -88,72 +92,29 @@ export async function composeBytes(content: MailContent): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-async function composeInMemory(open: () => MimeNode, content: MailContent): Promise<ComposedMessage> {
-  const root = open();
-  const message = content.attachments.length === 0 ? renderText(root) : await root.build();
-  if (!content.dkim) return { size_bytes: message.length, read: () => [message] };
-  const body_starts_at = message.indexOf('\r\n\r\n') + 4;
-  const body_hash = await hashBody([message.subarray(body_starts_at)]);
-  const signature = await signHeaders(
-    message.toString('latin1', 0, body_starts_at - 2),
-    body_hash,
-    content.dkim,
-  );
-  const head = Buffer.from(signature, 'latin1');
-  const signed = Buffer.concat([head, message]);
-  return { size_bytes: signed.length, read: () => [signed] };
-}
-
-/**
- * The bytes that MimeNode.build() makes, without the eight streams it makes them with: most mails have only text, and
- * this halves what building one costs.
- */
-export function renderText(root: MimeNode): Buffer {
-  const message = renderNode(root);
-  return Buffer.from(message.endsWith('\n') ? message : `${message}\r\n`);
-}
-
-function renderNode(node: MimeNode): string {
-  const head = `${node.buildHeaders()}\r\n\r\n`;
-  if (node.multipart) {
-    const parts = node.childNodes.map((child) => `--${node.boundary}\r\n${renderNode(child)}`);
-    return `${head}${parts.join('\r\n')}\r\n--${node.boundary}--\r\n`;
-  }
-  const content = typeof node.content === 'string' ? node.content : '';
-  const encoding = node.getTransferEncoding();
-  if (encoding === 'base64') return head + base64.wrap(base64.encode(content));
-  return (
-    head +
-    (encoding === 'quoted-printable' ? quoted_printable.wrap(quoted_printable.encode(content)) : content)
-  );
-}
-
-async function composeStreaming(open: () => MimeNode, content: MailContent): Promise<ComposedMessage> {
-  let headers = '';
+/** What a signature is made of: the header block with one character a byte, and the hash of the body. */
+async function digest(
+  message: Iterable<Buffer> | AsyncIterable<Buffer>,
+): Promise<{ headers: string; body_hash: string; size_bytes: number }> {
+  let start: Buffer = Buffer.alloc(0);
+  let body_starts_at = -1;
   let size_bytes = 0;
   const body = async function* (): AsyncIterable<Buffer> {
-    let start: Buffer | null = Buffer.alloc(0);
-    for await (const chunk of readChunks(open())) {
+    for await (const chunk of message) {
       size_bytes += chunk.length;
-      if (start === null) {
+      if (body_starts_at >= 0) {
         yield chunk;
         continue;
       }
       start = Buffer.concat([start, chunk]);
-      const body_starts_at = start.indexOf('\r\n\r\n') + 4;
-      if (body_starts_at < 4) continue;
-      headers = start.toString('latin1', 0, body_starts_at - 2);
+      const end = start.indexOf('\r\n\r\n');
+      if (end < 0) continue;
+      body_starts_at = end + 4;
       yield start.subarray(body_starts_at);
-      start = null;
     }
   };
   const body_hash = await hashBody(body());
-  const head = Buffer.from(content.dkim ? await signHeaders(headers, body_hash, content.dkim) : '', 'latin1');
-  const read = async function* (): AsyncIterable<Buffer> {
-    yield head;
-    yield* readChunks(open());
-  };
-  return { size_bytes: head.length + size_bytes, read };
+  return { headers: start.toString('latin1', 0, body_starts_at - 2), body_hash, size_bytes };
 }
 
 async function* readChunks(root: MimeNode): AsyncIterable<Buffer> {
@@ -162,8 +123,7 @@ async function* readChunks(root: MimeNode): AsyncIterable<Buffer> {
   }
 }
 
-/** The MIME tree; exported so that a test can compare both ways of rendering it. */
-export function buildMime(content: MailContent, boundary: string): MimeNode {
+function buildMime(content: MailContent, boundary: string): MimeNode {
   const composer = new MailComposer({
     from: toAddress(content.from),
     to: [toAddress(content.to)],
