@@ -17,22 +17,14 @@ export interface DkimIdentity {
   private_key_pem: string;
 }
 
-/** What a reader sees or a client acts on. Those that a message has are signed, in this order. */
-const SIGNED_HEADERS = [
-  'from',
-  'to',
-  'cc',
-  'subject',
-  'date',
-  'message-id',
-  'reply-to',
-  'mime-version',
-  'content-type',
-  'content-transfer-encoding',
-  'list-id',
-  'list-unsubscribe',
-  'list-unsubscribe-post',
-];
+/**
+ * What a reader sees or a client acts on: signed once more than it occurs (RFC 6376 8.15), so that nobody can add another
+ * of it, of which many readers would show the one that is not signed.
+ */
+const OVER_SIGNED_HEADERS =
+  'from to cc subject reply-to date message-id content-type mime-version list-unsubscribe list-unsubscribe-post';
+/** Signed as often as it occurs: whoever adds one of these deceives nobody. */
+const SIGNED_HEADERS = 'content-transfer-encoding list-id';
 
 /** A new RSA key of DKIM_KEY_BITS bits. Takes some 100 ms, on another thread. */
 export async function generateDkimKey(): Promise<DkimKeyPair> {
@@ -68,38 +60,35 @@ export async function signHeaders(
 ): Promise<string> {
   const key = readKey(identity.private_key_pem);
   const fields = parseFields(headers);
-  const present = SIGNED_HEADERS.filter((name) => fields.has(name));
+  const present = `${OVER_SIGNED_HEADERS} ${SIGNED_HEADERS}`
+    .split(' ')
+    .flatMap((name) => fields.filter((field) => field.name === name));
+  const names = [...present.map((field) => field.name), ...OVER_SIGNED_HEADERS.split(' ')];
   const tags = [
     'DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; q=dns/txt;',
     ` d=${identity.domain}; s=${identity.selector};`,
-    ` h=${present.join(':\r\n  ')};`,
+    ` h=${names.join(':\r\n  ')};`,
     ` bh=${body_hash};`,
     ' b=',
   ].join('\r\n');
-  const signed = present.map((name) => `${name}:${relax(fields.get(name) ?? '')}\r\n`);
+  // A name that is signed once more than it occurs adds nothing to what is hashed (RFC 6376 3.5, h=).
+  const signed = present.map(({ name, value }) => `${name}:${relax(value)}\r\n`);
   signed.push(`dkim-signature:${relax(tags.slice('DKIM-Signature:'.length))}`);
-  const data = Buffer.from(signed.join(''), 'latin1');
-  const signature = await signOnPool(data, key);
-  return `${tags}${signature.replace(/.{72}(?=.)/g, '$&\r\n  ')}\r\n`;
+  const signature = await signOnPool('sha256', Buffer.from(signed.join(''), 'latin1'), key);
+  return `${tags}${signature.toString('base64').replace(/.{72}(?=.)/g, '$&\r\n  ')}\r\n`;
 }
 
-function signOnPool(data: Buffer, key: KeyObject): Promise<string> {
-  return new Promise((resolve, reject) => {
-    sign('sha256', data, key, (error, signature) => {
-      if (error) reject(error);
-      else resolve(signature.toString('base64'));
-    });
-  });
-}
+const signOnPool = promisify(sign);
 
-/** Field values by lower-case name, still folded. Of a name that occurs twice the last counts, as section 5.4.2 has it. */
-function parseFields(headers: string): Map<string, string> {
-  const fields = new Map<string, string>();
-  for (const line of headers.split(/\r\n(?![ \t])/)) {
-    const colon = line.indexOf(':');
-    if (colon > 0) fields.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1));
-  }
-  return fields;
+/** The fields from the last to the first, as verifiers take them (RFC 6376 5.4.2), with lower-case names and folded values. */
+function parseFields(headers: string): { name: string; value: string }[] {
+  return headers
+    .split(/\r\n(?![ \t])/)
+    .map((line) => {
+      const colon = line.indexOf(':');
+      return { name: line.slice(0, colon).trim().toLowerCase(), value: line.slice(colon + 1) };
+    })
+    .reverse();
 }
 
 /** Relaxed header canonicalization (section 3.4.2) of a value. Only space and tab count as white space there. */

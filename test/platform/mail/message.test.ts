@@ -267,6 +267,48 @@ test('what a reader relies on is signed', async () => {
   for (const name of expected.split(' ')) expect(names).toContain(name);
 });
 
+const ADDED = [
+  'From: Boss <boss@evil.example>',
+  'To: someone@evil.example',
+  'Cc: someone@evil.example',
+  'Subject: Another',
+  'Reply-To: someone@evil.example',
+  'Date: Fri, 02 Jan 2026 03:04:06 +0000',
+  'Message-ID: <other@evil.example>',
+  'Content-Type: text/html',
+  'MIME-Version: 1.0',
+  'List-Unsubscribe: <https://evil.example/u>',
+  'List-Unsubscribe-Post: List-Unsubscribe=One-Click',
+];
+
+test.each(ADDED)(
+  'whoever adds %s breaks the signature, above and below, where there was one and where not',
+  async (line) => {
+    const with_all = signed({
+      cc: ['bob@customer.example'],
+      reply_to: 'help@shop.example',
+      headers: {
+        'List-Unsubscribe': '<https://shop.example/u>',
+        'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      },
+    });
+    for (const content of [signed(), with_all]) {
+      const message = Buffer.from(await composeBytes(content)).toString('latin1');
+      const above = `${line}\r\n${message}`;
+      const below = message.replace('\r\n\r\n', `\r\n${line}\r\n\r\n`);
+      expect((await verify(Buffer.from(message, 'latin1'))).result).toBe('pass');
+      expect((await verify(Buffer.from(above, 'latin1'))).result).toBe('fail');
+      expect((await verify(Buffer.from(below, 'latin1'))).result).toBe('fail');
+    }
+  },
+);
+
+test('headers that relays add on the way leave the signature whole', async () => {
+  const message = Buffer.from(await composeBytes(signed())).toString('latin1');
+  const relayed = `Return-Path: <orders@shop.example>\r\nReceived: from a by b\r\nX-Spam: no\r\n${message}`;
+  expect((await verify(Buffer.from(relayed, 'latin1'))).result).toBe('pass');
+});
+
 test('a changed body, subject or key fails verification', async () => {
   const message = Buffer.from(await composeBytes(signed())).toString('latin1');
   const body = message.replace('on its way', 'off its way');
