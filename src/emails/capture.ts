@@ -1,11 +1,12 @@
 /** What happens to mail that is captured instead of delivered, and the simulator's addresses that act out an outcome there. */
+import { refusalAtRcpt, rejectedOutcome } from '../platform/mail/smtp-replies.ts';
 import type { DeliveryOutcome, RefusedRecipient } from '../platform/mail/types.ts';
 
 const SIMULATOR = 'simulator.satchel.test';
 
-const SIMULATED: Readonly<Record<string, { code: number; words: string }>> = {
-  bounce: { code: 550, words: '550 5.1.1 Simulated bounce: no such mailbox' },
-  defer: { code: 451, words: '451 4.7.1 Simulated deferral: try again later' },
+const SIMULATED: Readonly<Record<string, { smtp_code: number; response: string }>> = {
+  bounce: { smtp_code: 550, response: '550 5.1.1 Simulated bounce: no such mailbox' },
+  defer: { smtp_code: 451, response: '451 4.7.1 Simulated deferral: try again later' },
 };
 
 /** Whether a captured mail to this address is complained about. */
@@ -21,20 +22,11 @@ export function simulateDelivery(recipients: readonly string[]): DeliveryOutcome
   if (accepted.length > 0 || !first) {
     return { outcome: 'sent', smtp_code: 250, response: '250 Captured instead of sent', accepted, rejected };
   }
-  return {
-    outcome: 'refused',
-    stage: 'rcpt',
-    permanent: rejected.every((one) => (one.smtp_code ?? 0) >= 500),
-    connection_trouble: false,
-    may_be_sent: false,
-    smtp_code: first.smtp_code,
-    response: first.response,
-    rejected,
-  };
+  return rejectedOutcome(rejected, first);
 }
 
 function simulateRefusal(address: string): RefusedRecipient | null {
   const [local = '', domain] = address.toLowerCase().split('@');
   const simulated = domain === SIMULATOR && Object.hasOwn(SIMULATED, local) ? SIMULATED[local] : undefined;
-  return simulated ? { address, smtp_code: simulated.code, response: simulated.words } : null;
+  return simulated ? { address, ...refusalAtRcpt(simulated) } : null;
 }

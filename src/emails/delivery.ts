@@ -7,7 +7,7 @@ import { type Clock, SECOND_MS, utcDay } from '../platform/host/clock.ts';
 import { isPlainObject } from '../platform/http/schema.ts';
 import type { Beginning, TaskOutcome } from '../platform/jobs/engine.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
-import { refusedOutcome } from '../platform/mail/smtp-replies.ts';
+import { unmadeOutcome, unsentOutcome } from '../platform/mail/smtp-replies.ts';
 import type { DeliveryOutcome, MailContent } from '../platform/mail/types.ts';
 import { type AttachmentSource, purposeOf } from './acceptance.ts';
 import { isComplaintAddress, simulateDelivery } from './capture.ts';
@@ -157,7 +157,7 @@ export class Delivery {
     const { email, recipients, mailbox, obstacle } = attempt;
     if (!mailbox) {
       const response = obstacle?.message ?? 'There is no usable mailbox.';
-      return { outcome: refusedOutcome({ stage: 'choose', response }), captured: null };
+      return { outcome: unsentOutcome({ stage: 'choose', response }), captured: null };
     }
     try {
       const outlet = this.#deps.mailboxes.outletOf(mailbox);
@@ -169,7 +169,7 @@ export class Delivery {
         };
       }
       const outcome = simulateDelivery(recipients);
-      if (outcome.outcome === 'refused') return { outcome, captured: null };
+      if (outcome.outcome !== 'sent') return { outcome, captured: null };
       const raw = await this.#deps.mailer.compose(content);
       const envelope = { from: outlet.envelope_sender, to: outcome.accepted };
       return { outcome, captured: { raw, envelope } };
@@ -248,7 +248,7 @@ export class Delivery {
     if (verdict.end === 'retry') {
       const [first, later] = this.#deps.retry_delays_s;
       const run_at = this.#deps.clock.now() + (tries <= 1 ? first : later) * SECOND_MS;
-      const is_cut_off = outcome.outcome === 'refused' && outcome.stage === 'interrupted';
+      const is_cut_off = outcome.outcome === 'interrupted';
       return {
         verdict,
         outcome: { status: 'retry', error: verdict.error ?? 'deferred', run_at, apply, is_cut_off },
@@ -321,7 +321,7 @@ export class Delivery {
     if (hasFailedToConnect(outcome)) {
       const reason = outcome.response;
       mailboxes.recordFailure(tx, mailbox.mailbox_id, { started_at, now_ms, reason });
-    } else if (outcome.outcome === 'sent' || !outcome.connection_trouble) {
+    } else if (outcome.outcome !== 'unreachable' && outcome.outcome !== 'interrupted') {
       mailboxes.recordSuccess(tx, mailbox.mailbox_id, now_ms);
     }
   }
@@ -341,11 +341,8 @@ export class Delivery {
     if (verdict.taken.length > email.taken.length && email.taken.length === 0) tell('sent', email.to_email);
     if (verdict.end === 'failed') tell('failed', email.to_email);
     if (end.complainer !== undefined) tell('complained', end.complainer);
-    // Only a 5xx at RCPT speaks of the address; a message that was refused says nothing about who it was for.
-    const is_rcpt = end.outcome.outcome === 'sent' || end.outcome.stage === 'rcpt';
-    for (const recipient of is_rcpt ? verdict.refused.slice(email.refused.length) : []) {
-      if ((recipient.smtp_code ?? 0) >= 500) tell('bounced', recipient.address);
-    }
+    for (const recipient of verdict.refused.slice(email.refused.length))
+      if (recipient.about === 'recipient') tell('bounced', recipient.address);
   }
 
   /** Mends what a crash cut off: the attempt stays on record, and the email waits again. */
@@ -398,22 +395,12 @@ function over(
 
 /** The relay never came to judge the mail, and has not got it either. */
 function hasFailedToConnect(outcome: DeliveryOutcome): boolean {
-  return (
-    outcome.outcome === 'refused' &&
-    outcome.connection_trouble &&
-    !outcome.may_be_sent &&
-    outcome.stage !== 'interrupted'
-  );
+  return outcome.outcome === 'unreachable' && !outcome.may_be_sent;
 }
 
 /** What went wrong before any relay was asked. A mail that can't be made stays so; the rest may pass. */
 function outcomeOfFailure(error: AppError): DeliveryOutcome {
-  const permanent = error.kind === 'invalid' || error.kind === 'not_found';
-  const stage = error.kind === 'internal' ? 'auth' : 'compose';
-  return refusedOutcome({
-    stage,
-    response: messageOf(error),
-    permanent,
-    connection_trouble: stage === 'auth',
-  });
+  const response = messageOf(error);
+  if (error.kind === 'internal') return unsentOutcome({ stage: 'auth', response });
+  return unmadeOutcome(response, { is_permanent: error.kind === 'invalid' || error.kind === 'not_found' });
 }

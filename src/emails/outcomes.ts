@@ -1,6 +1,6 @@
 /** What an attempt's outcome means for its email: one pure function from the relay's words to the log's. */
 import { MAX_SMTP_RESPONSE_CHARS } from '../limits.ts';
-import type { DeliveryOutcome, RefusedOutcome } from '../platform/mail/types.ts';
+import type { DeliveryOutcome, UnsentOutcome } from '../platform/mail/types.ts';
 import type { AttemptOutcome, RefusedRecord } from './tables.ts';
 
 export interface Delivery {
@@ -36,8 +36,8 @@ export interface Verdict {
 }
 
 /**
- * Retries follow 4xx and connection trouble; a 5xx ends it at once. With anybody taken the mail is sent; a 5xx at RCPT
- * for its recipient is a bounce, any other end a failure.
+ * Retries follow 4xx and connection trouble; a 5xx ends it at once. With anybody taken the mail is sent; a refusal for
+ * good that is about its recipient is a bounce, any other end a failure.
  */
 export function judgeOutcome(outcome: DeliveryOutcome, delivery: Delivery): Verdict {
   const accepted = outcome.outcome === 'sent' ? outcome.accepted : [];
@@ -46,14 +46,14 @@ export function judgeOutcome(outcome: DeliveryOutcome, delivery: Delivery): Verd
   const open = delivery.recipients.filter(
     (address) => !accepted.includes(address) && !for_good.some((refusal) => refusal.address === address),
   );
-  const is_permanent = outcome.outcome === 'refused' && outcome.permanent;
+  const is_permanent = outcome.outcome !== 'sent' && outcome.about !== null;
   const reply = { smtp_code: outcome.smtp_code, response: responseOf(outcome) };
   const facts = {
     taken,
-    attempt: { outcome: attemptOutcomeOf(outcome), ...reply },
+    attempt: { outcome: outcome.outcome, ...reply },
     ...reply,
     is_permanent,
-    may_be_sent: outcome.outcome === 'refused' && outcome.may_be_sent,
+    may_be_sent: outcome.outcome !== 'sent' && outcome.may_be_sent,
   };
   if (open.length > 0 && delivery.may_retry && !is_permanent) {
     const refused = [...delivery.refused, ...for_good];
@@ -67,31 +67,33 @@ export function judgeOutcome(outcome: DeliveryOutcome, delivery: Delivery): Verd
   });
   if (taken.length > 0) return { ...facts, end: 'sent', refused, bounce_type: null, error };
   const bounce = [...delivery.refused, ...for_good].find(
-    (refusal) => refusal.address === delivery.to_email && (refusal.smtp_code ?? 0) >= 500,
+    (refusal) => refusal.address === delivery.to_email && refusal.about === 'recipient',
   );
   if (bounce) {
     const { smtp_code, response } = bounce;
     const said = { smtp_code, response, error: `The relay refused the recipient: ${response}` };
     return { ...facts, ...said, end: 'bounced', refused, bounce_type: 'permanent' };
   }
-  const is_deferred = outcome.outcome === 'refused' && outcome.stage === 'rcpt';
+  const is_deferred = outcome.outcome === 'deferred' && outcome.stage === 'rcpt';
   return { ...facts, end: 'failed', refused, bounce_type: is_deferred ? 'transient' : null, error };
 }
 
 /** Recipients refused with 5xx at RCPT: those only are not addressed again. */
 function refusedForGood(outcome: DeliveryOutcome, delivery: Delivery): RefusedRecord[] {
   const refused = outcome.rejected
-    .filter((recipient) => (recipient.smtp_code ?? 0) >= 500)
+    .filter((recipient) => recipient.about !== null)
     .map((recipient) => ({ ...recipient, response: cut(recipient.response) }));
-  const is_all = outcome.outcome === 'refused' && outcome.stage === 'rcpt' && outcome.permanent;
+  const is_all = outcome.outcome === 'refused' && outcome.stage === 'rcpt';
   if (!is_all || refused.length > 0) return refused;
   return delivery.recipients.map((address) => refusalOf(outcome, address));
 }
 
 function refusalOf(outcome: DeliveryOutcome, address: string): RefusedRecord {
   const own = outcome.rejected.find((recipient) => recipient.address === address);
+  const about = own?.about ?? (outcome.outcome === 'sent' ? null : outcome.about);
   return {
     address,
+    about,
     smtp_code: own?.smtp_code ?? outcome.smtp_code,
     response: cut(own?.response ?? outcome.response),
   };
@@ -99,15 +101,8 @@ function refusalOf(outcome: DeliveryOutcome, address: string): RefusedRecord {
 
 /** For the attempt's row: an attempt that may have delivered the mail says so for good, as a later one may deliver it twice. */
 function responseOf(outcome: DeliveryOutcome): string {
-  const may_be_sent = outcome.outcome === 'refused' && outcome.may_be_sent;
+  const may_be_sent = outcome.outcome !== 'sent' && outcome.may_be_sent;
   return `${cut(outcome.response)}${may_be_sent ? ' (after the message, which the relay may have taken)' : ''}`;
-}
-
-function attemptOutcomeOf(outcome: DeliveryOutcome): AttemptOutcome {
-  if (outcome.outcome === 'sent') return 'sent';
-  if (outcome.stage === 'interrupted') return 'interrupted';
-  if (outcome.connection_trouble) return 'unreachable';
-  return outcome.permanent ? 'refused' : 'deferred';
 }
 
 /** What the relay, or the way to it, had to say. */
@@ -120,15 +115,16 @@ function explain(outcome: DeliveryOutcome, for_good: readonly RefusedRecord[]): 
   return `${subjectOf(outcome)}: ${cut(outcome.response)}`;
 }
 
-function subjectOf(outcome: RefusedOutcome): string {
-  if (outcome.stage === 'interrupted') return 'The attempt was cut off';
+function subjectOf(outcome: UnsentOutcome): string {
+  if (outcome.outcome === 'interrupted') return 'The attempt was cut off';
   if (outcome.stage === 'choose') return 'There was no mailbox to go out from';
   if (outcome.stage === 'compose') return 'The message could not be made';
   if (outcome.may_be_sent) return 'Contact to the relay was lost after the message, which it may have taken';
   if (outcome.stage === 'auth' && outcome.smtp_code !== null) return 'The relay refused the log-in';
-  if (outcome.connection_trouble) return 'The relay could not be used';
-  const verb = outcome.permanent ? 'refused' : 'deferred';
-  return `The relay ${verb} the ${outcome.stage === 'rcpt' ? 'recipient' : 'message'}`;
+  if (outcome.outcome === 'unreachable') return 'The relay could not be used';
+  if (outcome.about === 'mailbox') return 'The relay refused what comes from this mailbox';
+  const is_recipient = outcome.stage === 'rcpt' && outcome.about !== 'message';
+  return `The relay ${outcome.outcome} the ${is_recipient ? 'recipient' : 'message'}`;
 }
 
 function explainEnd(

@@ -30,6 +30,8 @@ export interface RefusedRecord {
   address: string;
   smtp_code: number | null;
   response: string;
+  /** What a refusal for good speaks of; null for one that might have passed. */
+  about: 'recipient' | 'mailbox' | 'message' | null;
 }
 
 export const emails = sqliteTable('emails', {

@@ -147,7 +147,7 @@ function registerTest<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
         return {
           json: test,
           text: `${test.outcome}: ${test.response}`,
-          exit: test.outcome === 'refused' ? EXIT.refused : EXIT.done,
+          exit: test.outcome === 'sent' || test.outcome === 'captured' ? EXIT.done : EXIT.refused,
         };
       }),
     );

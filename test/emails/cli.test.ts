@@ -49,6 +49,22 @@ test('a domain and mailboxes are added, and the running server sends with them a
   expect((await sender.send({ queue: false })).status).toBe(201);
 });
 
+test('a test of a mailbox ends well only where its relay took the message', async () => {
+  const mail = ['mailbox', 'test', 'hi@mail.example.com', '--to', 'a@example.org'];
+  expect((await run(dir, ...mail)).exit).toBe(0);
+  const answers = [
+    ['mail', { code: 554, message: '5.7.1 Not from you' }, 'refused'],
+    ['mail', { code: 451, message: '4.3.0 Later' }, 'deferred'],
+    ['greeting', { code: 421, message: '4.3.2 Closing' }, 'unreachable'],
+  ] as const;
+  for (const [stage, answer, outcome] of answers) {
+    sink.behavior[stage] = answer;
+    const ran = await run(dir, ...mail);
+    expect([ran.exit, ran.stdout]).toEqual([1, expect.stringContaining(`${outcome}: ${answer.code} `)]);
+    delete sink.behavior[stage];
+  }
+});
+
 test('a password in a plain argument draws a warning, an address without one does not', async () => {
   const add = (address: string, relay: string) => run(dir, 'mailbox', 'add', address, '--smtp', relay);
   expect((await add('b@mail.example.com', 'smtp://user:secret@localhost:25')).stderr).toContain('warning');

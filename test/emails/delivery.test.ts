@@ -159,6 +159,23 @@ describe('a 5xx ends it at once', () => {
     expect(waited_for.body.message).toContain('refused the recipient with 550');
   });
 
+  test('at RCPT it is no bounce where the relay speaks of us and not of the recipient', async () => {
+    const heard: string[] = [];
+    sender.app.services.emails.listen((_tx, event) => heard.push(event.kind));
+    sink.behavior.rcpt = { [ADA]: { code: 554, message: '5.7.1 Client host rejected' } };
+    const { id } = await sendAndSettle();
+    expect(await sender.log(id)).toMatchObject({
+      status: 'failed',
+      bounce_type: null,
+      bounced_at: null,
+      attempts: 1,
+      smtp_code: 554,
+      error: 'The relay refused what comes from this mailbox: 554 5.7.1 Client host rejected',
+      refused: [{ address: ADA, smtp_code: 554, about: 'mailbox' }],
+    });
+    expect(heard).toEqual(['failed']);
+  });
+
   for (const stage of ['mail', 'data'] as const) {
     test(`at ${stage} the mail has failed, and nothing is said of its recipient`, async () => {
       sink.behavior[stage] = { code: 554, message: '5.7.1 Policy' };

@@ -120,7 +120,7 @@ describe('a mailbox', () => {
     expect(taken).toMatchObject({ outcome: 'sent', smtp_code: 250, to: 'ada@example.org' });
     expect(sink.mails[0]?.envelope).toEqual({ from: 'bounces@mail.example.com', to: ['ada@example.org'] });
     const refused = await mailboxes.test('wrong@mail.example.com', 'ada@example.org');
-    expect(refused).toMatchObject({ outcome: 'refused', smtp_code: 535 });
+    expect(refused).toMatchObject({ outcome: 'unreachable', smtp_code: 535 });
     await sink.stop();
   });
 });

@@ -2,13 +2,12 @@
 import { AppError } from '../../errors.ts';
 import * as limits from '../../limits.ts';
 import { requireThreadDescriptors } from '../host/descriptors.ts';
-import { interruptedOutcome, refusedOutcome } from './smtp-replies.ts';
+import { interruptedOutcome, unmadeOutcome } from './smtp-replies.ts';
 import type {
   DeliveryOutcome,
   MailContent,
   MailerReply,
   MailerRequest,
-  ProbeResult,
   SmtpDeadlines,
   SmtpRoute,
 } from './types.ts';
@@ -21,8 +20,6 @@ export interface Mailer {
   deliver(content: MailContent, route: SmtpRoute, recipients: string[]): Promise<DeliveryOutcome>;
   /** The message as it would be sent, DKIM-signed. Rejects with AppError `invalid` or `not_found` when it can't be built. */
   compose(content: MailContent): Promise<Uint8Array>;
-  /** Connects and logs in, without sending anything. */
-  probe(route: SmtpRoute): Promise<ProbeResult>;
   /**
    * Takes no more mail, waits up to `deadline_ms` for mails whose content is on its way, and ends the thread. Mails
    * that had not got as far are answered with stage `interrupted`.
@@ -89,8 +86,7 @@ class WorkerMailer implements Mailer {
     } catch (error) {
       if (error instanceof Interrupted) return interruptedOutcome(error.message, error);
       // No thread could be started, which says nothing of the mail or its relay, and may pass.
-      if (error instanceof AppError)
-        return refusedOutcome({ stage: 'compose', response: error.message, connection_trouble: false });
+      if (error instanceof AppError) return unmadeOutcome(error.message, { is_permanent: false });
       throw error;
     }
   }
@@ -100,12 +96,6 @@ class WorkerMailer implements Mailer {
     if (reply.op === 'composed') return reply.message;
     if (reply.op === 'unfit') throw new AppError(reply.kind, reply.message);
     throw new Error(`the mailer worker answered a composition with ${reply.op}`);
-  }
-
-  async probe(route: SmtpRoute): Promise<ProbeResult> {
-    const reply = await this.#ask({ op: 'probe', route }).catch(toUnavailable);
-    if (reply.op === 'probed') return reply.result;
-    throw new Error(`the mailer worker answered a probe with ${reply.op}`);
   }
 
   async stop(deadline_ms: number): Promise<void> {

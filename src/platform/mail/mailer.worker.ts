@@ -2,16 +2,8 @@
 import { AppError, messageOf } from '../../errors.ts';
 import { type ComposedMessage, composeBytes, composeMessage } from './message.ts';
 import { SmtpPool } from './smtp-pool.ts';
-import { interruptedOutcome, refusedOutcome } from './smtp-replies.ts';
-import { openSession, SmtpSession } from './smtp-session.ts';
-import type {
-  DeliveryOutcome,
-  MailerReply,
-  MailerRequest,
-  ProbeResult,
-  SmtpDeadlines,
-  SmtpRoute,
-} from './types.ts';
+import { interruptedOutcome, unmadeOutcome } from './smtp-replies.ts';
+import type { DeliveryOutcome, MailerReply, MailerRequest, SmtpDeadlines, SmtpRoute } from './types.ts';
 
 declare const self: Worker;
 
@@ -39,9 +31,6 @@ function handle(request: MailerRequest): void {
       composeBytes(request.content)
         .then((message) => reply({ op: 'composed', id: request.id, message }))
         .catch((error: unknown) => reply(unfit(request.id, error)));
-      return;
-    case 'probe':
-      void probe(request.route).then((result) => reply({ op: 'probed', id: request.id, result }));
       return;
     case 'stop':
       is_stopping = true;
@@ -77,12 +66,7 @@ async function composeAndSend({ content, route, recipients }: Deliver): Promise<
     message = await composeMessage(content);
   } catch (error) {
     // What was checked and found unfit stays so; anything else, such as too many open files, may pass.
-    return refusedOutcome({
-      stage: 'compose',
-      response: messageOf(error),
-      permanent: error instanceof AppError,
-      connection_trouble: false,
-    });
+    return unmadeOutcome(messageOf(error), { is_permanent: error instanceof AppError });
   }
   if (is_stopping)
     return interruptedOutcome('The mailer stopped before this mail was handed over.', { may_be_sent: false });
@@ -96,14 +80,6 @@ function poolOf(route: SmtpRoute): SmtpPool {
   const pool = new SmtpPool(route, configured(), () => pools.delete(route.key));
   pools.set(route.key, pool);
   return pool;
-}
-
-async function probe(route: SmtpRoute): Promise<ProbeResult> {
-  const session = await openSession(route, configured());
-  if (!(session instanceof SmtpSession))
-    return { ok: false, stage: session.stage, message: session.response };
-  session.quit();
-  return { ok: true, stage: 'ready', message: session.description };
 }
 
 function configured(): SmtpDeadlines {

@@ -4,7 +4,7 @@ import { monotonicMs } from '../host/clock.ts';
 import type { ComposedMessage } from './message.ts';
 import { interruptedOutcome } from './smtp-replies.ts';
 import { type Envelope, openSession, SmtpSession } from './smtp-session.ts';
-import type { DeliveryOutcome, RefusedOutcome, SmtpDeadlines, SmtpRoute } from './types.ts';
+import type { DeliveryOutcome, SmtpDeadlines, SmtpRoute, UnsentOutcome } from './types.ts';
 
 interface WaitingMail {
   envelope: Envelope;
@@ -99,7 +99,7 @@ export class SmtpPool {
   }
 
   /** While other connections work, or are still counted, mails wait; else all that wait share the fate of this attempt. */
-  #onOpeningFailed(refusal: RefusedOutcome): void {
+  #onOpeningFailed(refusal: UnsentOutcome): void {
     if (this.#live.size > 0) this.#max_live = this.#live.size;
     else if (this.#opening === 0 && this.#mayCountEnded(refusal)) this.#pauseOpening();
     else if (this.#opening === 0) this.#answerWaiting(refusal);
@@ -107,7 +107,7 @@ export class SmtpPool {
   }
 
   /** Whether the relay may refuse a connection because it still counts those that it has just ended. */
-  #mayCountEnded(refusal: RefusedOutcome): boolean {
+  #mayCountEnded(refusal: UnsentOutcome): boolean {
     if (refusal.smtp_code !== 421 || this.#is_stopping) return false;
     return monotonicMs() - this.#last_end_ms < SMTP_REOPEN_WITHIN_MS;
   }
@@ -178,7 +178,7 @@ export class SmtpPool {
  * served another mail, and a fresh one's answer counts.
  */
 function isUsedUp(outcome: DeliveryOutcome): boolean {
-  return outcome.outcome === 'refused' && outcome.stage === 'mail' && outcome.smtp_code === 421;
+  return outcome.outcome === 'unreachable' && outcome.stage === 'mail' && outcome.smtp_code === 421;
 }
 
 /** Lost before any of the content was asked for, and not because of what the mail is: safe to send over another connection. */

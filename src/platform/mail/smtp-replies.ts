@@ -1,31 +1,62 @@
 /** Reads what became of a delivery out of replies and errors of the SMTP connection. */
 import type { NodemailerError } from 'nodemailer/lib/errors.js';
 import { MAX_SMTP_RESPONSE_CHARS } from '../../limits.ts';
-import type { DeliveryStage, RefusedOutcome, RefusedRecipient, SentOutcome } from './types.ts';
+import { enhancedCodeOf, subjectOf } from './refusals.ts';
+import type { DeliveryStage, RefusedRecipient, SentOutcome, UnsentOutcome } from './types.ts';
 
 /** Stages at which the relay has not yet judged the mail itself. */
-const TROUBLE_STAGES: readonly DeliveryStage[] = ['connect', 'greeting', 'tls', 'auth', 'interrupted'];
+const TROUBLE_STAGES: readonly DeliveryStage[] = ['connect', 'greeting', 'tls', 'auth'];
 
-/** A refusal; what is not given follows from the stage and the code. */
-export function refusedOutcome(
-  refusal: Pick<RefusedOutcome, 'stage' | 'response'> & Partial<RefusedOutcome>,
-): RefusedOutcome {
-  const smtp_code = refusal.smtp_code ?? null;
+/** A mail that was not taken; what is not given follows from the stage and the code. */
+export function unsentOutcome(
+  facts: Pick<UnsentOutcome, 'stage' | 'response'> & Partial<UnsentOutcome>,
+): UnsentOutcome {
+  const { stage, response } = facts;
+  const smtp_code = facts.smtp_code ?? null;
+  const enhanced_code = enhancedCodeOf(response);
+  // A relay that answers STARTTLS with 5xx has not refused the mail, and may offer TLS again tomorrow.
+  const about =
+    stage === 'tls' ? null : subjectOf({ smtp_code, enhanced_code, is_of_recipient: stage === 'rcpt' });
+  const is_trouble = smtp_code === null || smtp_code === 421 || TROUBLE_STAGES.includes(stage);
   return {
-    outcome: 'refused',
-    // A relay that answers STARTTLS with 5xx has not refused the mail, and may offer TLS again tomorrow.
-    permanent: smtp_code !== null && smtp_code >= 500 && refusal.stage !== 'tls',
-    connection_trouble: smtp_code === null || smtp_code === 421 || TROUBLE_STAGES.includes(refusal.stage),
+    outcome: is_trouble ? 'unreachable' : about === null ? 'deferred' : 'refused',
+    about,
     may_be_sent: false,
     rejected: [],
-    ...refusal,
+    ...facts,
     smtp_code,
   };
 }
 
 /** A delivery that the mailer itself cut off. `may_be_sent` when nobody can tell how far it got. */
-export function interruptedOutcome(response: string, options: { may_be_sent: boolean }): RefusedOutcome {
-  return refusedOutcome({ stage: 'interrupted', response, may_be_sent: options.may_be_sent });
+export function interruptedOutcome(response: string, options: { may_be_sent: boolean }): UnsentOutcome {
+  const { may_be_sent } = options;
+  return unsentOutcome({ outcome: 'interrupted', stage: 'interrupted', response, may_be_sent });
+}
+
+/** A mail that can't be made, for good or at present. */
+export function unmadeOutcome(response: string, options: { is_permanent: boolean }): UnsentOutcome {
+  return options.is_permanent
+    ? unsentOutcome({ outcome: 'refused', about: 'message', stage: 'compose', response })
+    : unsentOutcome({ outcome: 'deferred', stage: 'compose', response });
+}
+
+/** No recipient was taken at RCPT: final where each was refused for good, and then about what concerns the most. */
+export function rejectedOutcome(
+  rejected: RefusedRecipient[],
+  reply: { smtp_code: number | null; response: string },
+): UnsentOutcome {
+  const subjects = rejected.map((recipient) => recipient.about);
+  const is_final = rejected.length > 0 && !subjects.includes(null);
+  const widest = (['mailbox', 'message', 'recipient'] as const).find((subject) => subjects.includes(subject));
+  const about = is_final ? (widest ?? null) : null;
+  return unsentOutcome({
+    outcome: about === null ? 'deferred' : 'refused',
+    about,
+    stage: 'rcpt',
+    ...reply,
+    rejected,
+  });
 }
 
 /** The relay took the mail for at least one recipient. */
@@ -43,12 +74,12 @@ export function sentOutcome(
 }
 
 /** What an error of opening a connection means: everything up to and including the log-in. */
-export function outcomeOfOpening(error: NodemailerError, stage: DeliveryStage): RefusedOutcome {
+export function outcomeOfOpening(error: NodemailerError, stage: DeliveryStage): UnsentOutcome {
   const refusal = { response: replyOf(error), smtp_code: refusalCodeOf(error) };
-  if (!isTlsFailure(error)) return refusedOutcome({ ...refusal, stage });
+  if (!isTlsFailure(error)) return unsentOutcome({ ...refusal, stage });
   const remedy = remedyOfTlsFailure(error, stage);
   const response = remedy === null ? refusal.response : `${refusal.response.replace(/\.?$/, '.')} ${remedy}`;
-  return refusedOutcome({ ...refusal, response, stage: 'tls' });
+  return unsentOutcome({ ...refusal, response, stage: 'tls' });
 }
 
 /** What an error of sending means. `rejected` are the recipients refused until then, `stage` is how far the session saw it get. */
@@ -60,24 +91,22 @@ export function outcomeOfSending(
     original: ReadonlyMap<string, string>;
     is_all_written: boolean;
   },
-): RefusedOutcome {
+): UnsentOutcome {
   // Where commands are sent in one go, recipients after a refused sender are refused too, for no fault of theirs.
   const is_sender_refused = error.command === 'MAIL FROM';
   const rejected = is_sender_refused ? [] : toRefusedRecipients(seen.rejected, seen.original);
   const smtp_code = refusalCodeOf(error);
   const response = replyOf(error);
-  if (error.rejectedErrors && smtp_code !== 421) {
-    const permanent = rejected.length > 0 && rejected.every((recipient) => (recipient.smtp_code ?? 0) >= 500);
-    return refusedOutcome({ stage: 'rcpt', response, smtp_code, rejected, permanent });
+  if (error.rejectedErrors && rejected.length > 0 && smtp_code !== null && smtp_code !== 421) {
+    return rejectedOutcome(rejected, { smtp_code, response });
   }
   // Checked by nodemailer against the SIZE that the relay announced, before the sender: there is no reply to quote.
   if (error.code === 'EMESSAGE' && is_sender_refused) {
-    return refusedOutcome({ stage: 'mail', response, smtp_code: 552, rejected });
+    return unsentOutcome({ stage: 'mail', response, smtp_code: 552, rejected });
   }
-  if (error.code === 'ESTREAM')
-    return refusedOutcome({ stage: 'compose', response, connection_trouble: false });
+  if (error.code === 'ESTREAM') return unmadeOutcome(response, { is_permanent: false });
   const may_be_sent = smtp_code === null && seen.is_all_written;
-  return refusedOutcome({
+  return unsentOutcome({
     stage: stageOfCommand(error.command) ?? seen.stage,
     response,
     smtp_code,
@@ -92,17 +121,24 @@ function stageOfCommand(command: string | undefined): DeliveryStage | null {
   return command === 'DATA' ? 'data' : null;
 }
 
+/** What the answer to a RCPT means for its recipient. */
+export function refusalAtRcpt(reply: {
+  smtp_code: number | null;
+  response: string;
+}): Omit<RefusedRecipient, 'address'> {
+  const enhanced_code = enhancedCodeOf(reply.response);
+  return { ...reply, about: subjectOf({ smtp_code: reply.smtp_code, enhanced_code, is_of_recipient: true }) };
+}
+
 function toRefusedRecipients(
   errors: readonly NodemailerError[],
   original: ReadonlyMap<string, string>,
 ): RefusedRecipient[] {
   return errors.map((error) => {
     const address = error.recipient ?? '';
-    return {
-      address: original.get(address) ?? address,
-      smtp_code: refusalCodeOf(error),
-      response: replyOf(error),
-    };
+    const smtp_code = refusalCodeOf(error);
+    const response = replyOf(error);
+    return { address: original.get(address) ?? address, ...refusalAtRcpt({ smtp_code, response }) };
   });
 }
 

@@ -12,10 +12,10 @@ import {
   interruptedOutcome,
   outcomeOfOpening,
   outcomeOfSending,
-  refusedOutcome,
   sentOutcome,
+  unsentOutcome,
 } from './smtp-replies.ts';
-import type { DeliveryOutcome, DeliveryStage, RefusedOutcome, SmtpDeadlines, SmtpRoute } from './types.ts';
+import type { DeliveryOutcome, DeliveryStage, SmtpDeadlines, SmtpRoute, UnsentOutcome } from './types.ts';
 
 export interface Envelope {
   from: string;
@@ -26,7 +26,7 @@ export interface Envelope {
 export async function openSession(
   route: SmtpRoute,
   deadlines: SmtpDeadlines,
-): Promise<SmtpSession | RefusedOutcome> {
+): Promise<SmtpSession | UnsentOutcome> {
   const socket = await connectSocket(route, deadlines.connect_ms);
   if ('outcome' in socket) return socket;
   const connection = new SMTPConnection({
@@ -68,14 +68,14 @@ export async function openSession(
     if (!connection.secure && !isLoopback(route.host)) {
       connection.close();
       const response = 'The relay offers no TLS, so the password was not sent to it.';
-      return refusedOutcome({ stage: 'tls', response });
+      return unsentOutcome({ stage: 'tls', response });
     }
     // Mail without the log-in would be refused as a stranger's, which reads like a fault of its recipients.
     if (!connection.allowsAuth) {
       connection.close();
       const response =
         'The relay offers no log-in on this port: try another one, or add the mailbox without a user name.';
-      return refusedOutcome({ stage: 'auth', response });
+      return unsentOutcome({ stage: 'auth', response });
     }
     const auth = { credentials: { user: username, pass: password ?? '' } };
     const error = await step(connection, deadlines.command_ms, (done) => connection.login(auth, done));
@@ -95,7 +95,7 @@ function tlsOptions(route: SmtpRoute) {
 }
 
 /** A connected socket, with TLS where the route begins with it. The deadline covers name look-up, TCP and TLS. */
-function connectSocket(route: SmtpRoute, limit_ms: number): Promise<Socket | RefusedOutcome> {
+function connectSocket(route: SmtpRoute, limit_ms: number): Promise<Socket | UnsentOutcome> {
   return new Promise((resolve) => {
     const target = { host: route.host, port: route.port };
     const is_tls = route.security === 'tls';
@@ -103,7 +103,7 @@ function connectSocket(route: SmtpRoute, limit_ms: number): Promise<Socket | Ref
     const give_up = setTimeout(() => {
       socket.destroy();
       const response = `No connection to the relay within ${limit_ms / 1000} s.`;
-      resolve(refusedOutcome({ stage: 'connect', response }));
+      resolve(unsentOutcome({ stage: 'connect', response }));
     }, limit_ms);
     const onError = (error: Error): void => {
       clearTimeout(give_up);
@@ -198,13 +198,6 @@ export class SmtpSession {
   /** Whether the content of a mail is on its way or its answer is awaited. */
   get isPastEnvelope(): boolean {
     return this.#sending?.stage === 'data';
-  }
-
-  /** For an operator: how the session came to be. */
-  get description(): string {
-    const security = this.#connection.secure ? 'with TLS' : 'without TLS';
-    const user = this.#connection.authenticated ? 'logged in' : 'without a log-in';
-    return `The relay accepts mail ${security}, ${user}.`;
   }
 
   /** Calls back once when the connection ends, whichever side ended it. */

@@ -1,5 +1,7 @@
 /** The plain data of a mail, of a relay and of what became of a delivery: all of it crosses between threads. */
-export interface Mailbox {
+import type { RefusalSubject } from './refusals.ts';
+
+export interface NamedAddress {
   address: string;
   name: string | null;
 }
@@ -17,8 +19,8 @@ export interface MailContent {
   message_id: string;
   /** Milliseconds since the epoch, for the Date header. */
   date_ms: number;
-  from: Mailbox;
-  to: Mailbox;
+  from: NamedAddress;
+  to: NamedAddress;
   cc: string[];
   /** Stands in no header. Who gets a copy is decided by the recipients of the delivery alone. */
   bcc: string[];
@@ -77,6 +79,8 @@ export interface RefusedRecipient {
   address: string;
   smtp_code: number | null;
   response: string;
+  /** Null: it may be taken another time. */
+  about: RefusalSubject | null;
 }
 
 export interface SentOutcome {
@@ -88,13 +92,18 @@ export interface SentOutcome {
   rejected: RefusedRecipient[];
 }
 
-export interface RefusedOutcome {
-  outcome: 'refused';
+/**
+ * `refused`: the relay said no for good, or the mail can't be built; trying again is useless. `deferred`: it may take the
+ * mail another time. `unreachable`: the relay never came to judge this mail, as it was silent, without TLS, or refused the
+ * log-in. `interrupted`: the mailer itself cut the attempt off.
+ */
+export type UnsentKind = 'refused' | 'deferred' | 'unreachable' | 'interrupted';
+
+export interface UnsentOutcome {
+  outcome: UnsentKind;
   stage: DeliveryStage;
-  /** The relay said 5xx (to every recipient, at RCPT), or the mail can't be built: trying again is useless. */
-  permanent: boolean;
-  /** The relay never came to judge this mail: unreachable, silent, without TLS, or it refused the log-in. */
-  connection_trouble: boolean;
+  /** What a refusal for good (a 5xx; at RCPT one to every recipient) speaks of. Null: another attempt may do better. */
+  about: RefusalSubject | null;
   /** All of the content had been handed over when contact was lost: the relay may have taken it. */
   may_be_sent: boolean;
   smtp_code: number | null;
@@ -104,13 +113,8 @@ export interface RefusedOutcome {
   rejected: RefusedRecipient[];
 }
 
-export type DeliveryOutcome = SentOutcome | RefusedOutcome;
-
-export interface ProbeResult {
-  ok: boolean;
-  stage: DeliveryStage | 'ready';
-  message: string;
-}
+/** What became of handing a mail over, classified once: all that follows reads it from here. */
+export type DeliveryOutcome = SentOutcome | UnsentOutcome;
 
 /** Deadlines of one SMTP session, in milliseconds. */
 export interface SmtpDeadlines {
@@ -127,7 +131,6 @@ export type MailerRequest =
   | { op: 'configure'; deadlines: SmtpDeadlines }
   | { op: 'deliver'; id: number; content: MailContent; route: SmtpRoute; recipients: string[] }
   | { op: 'compose'; id: number; content: MailContent }
-  | { op: 'probe'; id: number; route: SmtpRoute }
   | { op: 'stop' };
 
 /** What the mailer worker answers; several travel in one message. */
@@ -135,5 +138,4 @@ export type MailerReply =
   | { op: 'delivered'; id: number; outcome: DeliveryOutcome }
   | { op: 'composed'; id: number; message: Uint8Array }
   | { op: 'unfit'; id: number; kind: 'invalid' | 'not_found' | 'internal'; message: string }
-  | { op: 'probed'; id: number; result: ProbeResult }
   | { op: 'stopped' };

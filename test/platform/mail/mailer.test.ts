@@ -91,20 +91,19 @@ for (const hides_pipelining of [false, true]) {
     const route = routeTo(sink);
     const mixed = await mailer.deliver(mailOf(), route, [ANN, BOB]);
     expect(mixed).toMatchObject({
-      outcome: 'refused',
+      outcome: 'deferred',
       stage: 'rcpt',
-      permanent: false,
-      connection_trouble: false,
+      about: null,
     });
     expect(mixed.rejected.map((each) => [each.address, each.smtp_code])).toEqual([
       [ANN, 550],
       [BOB, 450],
     ]);
-    const all_permanent = await mailer.deliver(mailOf(), route, [ANN]);
-    expect(all_permanent).toMatchObject({
+    const all_refused = await mailer.deliver(mailOf(), route, [ANN]);
+    expect(all_refused).toMatchObject({
       outcome: 'refused',
       stage: 'rcpt',
-      permanent: true,
+      about: 'recipient',
       smtp_code: 550,
     });
     expect(sink.mails).toEqual([]);
@@ -115,20 +114,19 @@ for (const hides_pipelining of [false, true]) {
 }
 
 const REFUSALS = [
-  ['mail', 550, true],
-  ['mail', 451, false],
-  ['data', 554, true],
-  ['data', 452, false],
+  ['mail', 550, 'message'],
+  ['mail', 451, null],
+  ['data', 554, 'mailbox'],
+  ['data', 452, null],
 ] as const;
 
-test.each(REFUSALS)('a refusal at %s with %i says so', async (stage, code, permanent) => {
+test.each(REFUSALS)('a refusal at %s with %i says so', async (stage, code, about) => {
   const sink = await startSink({ [stage]: { code, message: 'not this one' } });
   const outcome = await startMailer().deliver(mailOf(), routeTo(sink), [ANN]);
   expect(outcome).toEqual({
-    outcome: 'refused',
+    outcome: about === null ? 'deferred' : 'refused',
     stage,
-    permanent,
-    connection_trouble: false,
+    about,
     may_be_sent: false,
     smtp_code: code,
     response: `${code} not this one`,
@@ -139,7 +137,7 @@ test.each(REFUSALS)('a refusal at %s with %i says so', async (stage, code, perma
 test('a mail larger than the relay takes is refused for good without being sent', async () => {
   const sink = await startSink({ max_size_bytes: 2_000 });
   const outcome = await startMailer().deliver(mailOf({ text: 'x\n'.repeat(2_000) }), routeTo(sink), [ANN]);
-  expect(outcome).toMatchObject({ outcome: 'refused', stage: 'mail', permanent: true, smtp_code: 552 });
+  expect(outcome).toMatchObject({ outcome: 'refused', stage: 'mail', about: 'message', smtp_code: 552 });
 });
 
 test('a relay that says 421 at the greeting is connection trouble', async () => {
@@ -147,8 +145,8 @@ test('a relay that says 421 at the greeting is connection trouble', async () => 
   const outcome = await startMailer().deliver(mailOf(), routeTo(sink), [ANN]);
   expect(outcome).toMatchObject({
     stage: 'greeting',
-    permanent: false,
-    connection_trouble: true,
+    outcome: 'unreachable',
+    about: null,
     smtp_code: 421,
     may_be_sent: false,
   });
@@ -160,8 +158,8 @@ test('a port where nobody listens is connection trouble', async () => {
   const outcome = await startMailer().deliver(mailOf(), routeTo(sink), [ANN]);
   expect(outcome).toMatchObject({
     stage: 'connect',
-    permanent: false,
-    connection_trouble: true,
+    outcome: 'unreachable',
+    about: null,
     smtp_code: null,
   });
 });
@@ -179,8 +177,8 @@ test.each(HANGS)('a relay that hangs at %s is given up', async (hang, stage, dea
   const outcome = await startMailer({ deadlines }).deliver(mailOf(), routeTo(sink), [ANN]);
   expect(outcome).toMatchObject({
     stage,
-    permanent: false,
-    connection_trouble: true,
+    outcome: 'unreachable',
+    about: null,
     smtp_code: null,
     may_be_sent,
   });
@@ -190,7 +188,7 @@ test('a TLS handshake that is never answered ends with the connect deadline', as
   const sink = await startSink({ hang: 'connect' });
   const mailer = startMailer({ deadlines: { connect_ms: SHORT_MS } });
   const outcome = await mailer.deliver(mailOf(), routeTo(sink, { security: 'tls' }), [ANN]);
-  expect(outcome).toMatchObject({ stage: 'connect', connection_trouble: true, may_be_sent: false });
+  expect(outcome).toMatchObject({ outcome: 'unreachable', stage: 'connect', may_be_sent: false });
 });
 
 test('a connection that is lost after the content may have sent the mail', async () => {
@@ -198,8 +196,8 @@ test('a connection that is lost after the content may have sent the mail', async
   const outcome = await startMailer().deliver(mailOf(), routeTo(sink), [ANN]);
   expect(outcome).toMatchObject({
     stage: 'data',
-    permanent: false,
-    connection_trouble: true,
+    outcome: 'unreachable',
+    about: null,
     may_be_sent: true,
   });
 });
@@ -214,7 +212,7 @@ test('a relay that hangs holds up nobody but those who use it', async () => {
   expect(sent.every((outcome) => outcome.outcome === 'sent')).toBe(true);
   expect(hanging.connections_open).toBe(10);
   await mailer.stop(0);
-  expect((await Promise.all(stuck)).every((outcome) => outcome.outcome === 'refused')).toBe(true);
+  expect((await Promise.all(stuck)).every((outcome) => outcome.outcome === 'interrupted')).toBe(true);
 });
 
 test('all that waits for an unreachable relay learns of it at once, and the next mail tries again', async () => {
@@ -281,7 +279,7 @@ test('a relay that ends every connection over a mail is asked about that mail a 
   const route = routeTo(sink);
   await Promise.all(Array.from({ length: 20 }, () => mailer.deliver(mailOf(), route, [ANN])));
   const outcome = await mailer.deliver(mailOf(), route, [EVE]);
-  expect(outcome).toMatchObject({ outcome: 'refused', smtp_code: 421, connection_trouble: true });
+  expect(outcome).toMatchObject({ outcome: 'unreachable', smtp_code: 421 });
   expect(await mailer.deliver(mailOf(), route, [ANN])).toMatchObject({ outcome: 'sent' });
 });
 
@@ -298,7 +296,7 @@ test('a mail that cannot be built is refused for good before any connection', as
   const mailer = startMailer();
   const content = mailOf({ subject: 'a\nb' });
   const outcome = await mailer.deliver(content, routeTo(sink), [ANN]);
-  expect(outcome).toMatchObject({ stage: 'compose', permanent: true, connection_trouble: false });
+  expect(outcome).toMatchObject({ outcome: 'refused', stage: 'compose', about: 'message' });
   const error = await mailer.compose(content).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ kind: 'invalid' });
   expect(sink.connections_total).toBe(0);
@@ -312,7 +310,7 @@ test('a stop waits for a mail whose content is with the relay and gives up the o
   const waiting = mailer.deliver(mailOf(), routeTo(hanging), [ANN]);
   await sink.until(() => sink.unanswered.length > 0);
   const stopped = mailer.stop(10_000);
-  expect(await waiting).toMatchObject({ stage: 'interrupted', may_be_sent: false, connection_trouble: true });
+  expect(await waiting).toMatchObject({ outcome: 'interrupted', may_be_sent: false });
   for (const answer of sink.unanswered) answer();
   expect(await in_data).toMatchObject({ outcome: 'sent' });
   await stopped;
@@ -326,7 +324,7 @@ test('a stop ends at its deadline and says that a mail may be sent', async () =>
   const in_data = mailer.deliver(mailOf(), routeTo(sink), [ANN]);
   await sink.until(() => sink.unanswered.length > 0);
   await mailer.stop(50);
-  expect(await in_data).toMatchObject({ stage: 'interrupted', may_be_sent: true, permanent: false });
+  expect(await in_data).toMatchObject({ outcome: 'interrupted', may_be_sent: true, about: null });
 });
 
 test('a worker that dies is replaced, and what it had in hand is answered', async () => {
@@ -344,7 +342,7 @@ test('a worker that dies is replaced, and what it had in hand is answered', asyn
   const in_hand = mailer.deliver(mailOf(), routeTo(sink), [ANN]);
   await sink.until(() => sink.unanswered.length > 0);
   workers[0]?.terminate();
-  expect(await in_hand).toMatchObject({ stage: 'interrupted', may_be_sent: true, connection_trouble: true });
+  expect(await in_hand).toMatchObject({ outcome: 'interrupted', may_be_sent: true });
   expect(crashes).toHaveLength(1);
   sink.behavior = {};
   expect(await mailer.deliver(mailOf(), routeTo(sink), [ANN])).toMatchObject({ outcome: 'sent' });

@@ -34,8 +34,8 @@ test('an answer to the content that is no reply leaves open whether the mail was
   const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
   expect(outcome).toMatchObject({
     stage: 'data',
-    permanent: false,
-    connection_trouble: true,
+    outcome: 'unreachable',
+    about: null,
     may_be_sent: true,
     smtp_code: null,
   });
@@ -53,9 +53,8 @@ test.each(NO_REFUSALS)('%s answered with "%s" is no refusal', async (moment, rep
   const { relay, mailer } = await start({ [moment]: reply });
   const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
   expect(outcome).toMatchObject({
-    outcome: 'refused',
-    permanent: false,
-    connection_trouble: true,
+    outcome: 'unreachable',
+    about: null,
     may_be_sent,
     smtp_code: null,
     response: reply,
@@ -63,8 +62,8 @@ test.each(NO_REFUSALS)('%s answered with "%s" is no refusal', async (moment, rep
 });
 
 const EARLY = [
-  ['250 queued', { stage: 'data', smtp_code: null, permanent: false }],
-  ['552 too large', { stage: 'data', smtp_code: 552, permanent: true }],
+  ['250 queued', { outcome: 'unreachable', stage: 'data', smtp_code: null, about: null }],
+  ['552 too large', { outcome: 'refused', stage: 'data', smtp_code: 552, about: 'message' }],
 ] as const;
 
 test.each(EARLY)(
@@ -78,7 +77,7 @@ test.each(EARLY)(
     const { relay, mailer } = await start({ DATA: sayAndRead, content: '' });
     const route = routeTo(relay);
     const large = mailOf({ text: 'a line of text\n'.repeat(MORE_LINES_THAN_A_SOCKET_HOLDS) });
-    expect(await mailer.deliver(large, route, [ANN])).toMatchObject({ outcome: 'refused', ...refusal });
+    expect(await mailer.deliver(large, route, [ANN])).toMatchObject(refusal);
     // The next mail would get into the middle of the first.
     await mailer.deliver(mailOf(), route, [ANN]);
     expect(relay.connections_total).toBe(2);
@@ -92,7 +91,7 @@ test('an answer to the content that never ends is waited for no longer than one 
   };
   const { relay, mailer } = await start({ content: drip }, { deadlines: { data_ms: SHORT_MS } });
   const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
-  expect(outcome).toMatchObject({ stage: 'data', connection_trouble: true, may_be_sent: true });
+  expect(outcome).toMatchObject({ stage: 'data', outcome: 'unreachable', may_be_sent: true });
 });
 
 test.each(['EHLO', 'STARTTLS'])('a relay that hangs at %s has the time of one command', async (moment) => {
@@ -102,7 +101,7 @@ test.each(['EHLO', 'STARTTLS'])('a relay that hangs at %s has the time of one co
   );
   const began_ms = performance.now();
   const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
-  expect(outcome).toMatchObject({ connection_trouble: true, smtp_code: null });
+  expect(outcome).toMatchObject({ outcome: 'unreachable', smtp_code: null });
   expect(performance.now() - began_ms).toBeLessThan(10 * SHORT_MS);
 });
 
@@ -127,7 +126,7 @@ test('a relay that hangs in the TLS it was asked for is not said to want TLS fro
     { deadlines: { greeting_ms: SHORT_MS } },
   );
   const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
-  expect(outcome).toMatchObject({ connection_trouble: true, response: 'TLS handshake timed out' });
+  expect(outcome).toMatchObject({ outcome: 'unreachable', response: 'TLS handshake timed out' });
 });
 
 test("a relay's words are passed on without control characters, and cut", async () => {
@@ -201,6 +200,6 @@ test('a relay that goes on without the TLS it was asked for is not said to want 
   };
   const { relay, mailer } = await start({ EHLO: '250-odd.test\r\n250 STARTTLS', STARTTLS: goOnInClear });
   const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
-  expect(outcome).toMatchObject({ stage: 'tls', connection_trouble: true });
+  expect(outcome).toMatchObject({ stage: 'tls', outcome: 'unreachable' });
   expect(outcome.response).not.toContain('smtp://');
 });
