@@ -220,6 +220,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     limiter: services.limiter,
     authenticateKey: (credentials) => services.keys.authenticate(credentials),
     authenticateToken: (authorization, ip) => services.tokens.authenticate(authorization, ip),
+    findProject: (caller, ref) => services.projects.requireFor(caller, ref),
     clientIp: createClientIpReader(config.trusted_proxies),
     settled: () => deps.database.settled(),
   });

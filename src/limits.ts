@@ -18,6 +18,15 @@ export const MIN_JSON_BODY_BYTES = 5 * 1024 * 1024;
 export const MAX_JSON_DEPTH = 64;
 /** A JSON body is small: a client that needs longer is stalled. */
 export const JSON_BODY_DEADLINE_MS = 30_000;
+/** A page's form: an address, a token and a few choices. */
+export const MAX_FORM_BODY_BYTES = 16 * 1024;
+/** Decision: the Warning header names at most ten unknown fields, each cut at 64 characters. */
+export const MAX_WARNED_FIELDS = 10;
+export const MAX_WARNED_FIELD_CHARS = 64;
+/** A connection may idle this long between requests; bodies and downloads have deadlines of their own. */
+export const HTTP_IDLE_TIMEOUT_S = 60;
+/** Past it Bun answers 413 without a body before any handler, where the contract wants 422: it stands above every limit of ours. */
+export const MAX_REQUEST_BODY_BYTES = 2 ** 50;
 /** An upload may be slow, but a client that sends nothing at all for this long is gone. */
 export const UPLOAD_IDLE_TIMEOUT_MS = 30_000;
 /** 10 MB at 12 KB/s, the slowest mobile link that still works, takes about 15 minutes. */
@@ -31,6 +40,8 @@ export const IDEMPOTENCY_RETENTION_MS = 24 * 3_600_000;
 /** Decision: exit within 15 s of SIGTERM; requests get most of that, the mailer the rest. */
 export const STOP_REQUESTS_DEADLINE_MS = 8_000;
 export const STOP_MAILER_DEADLINE_MS = 5_000;
+/** What closing the connections that are left may take. */
+export const STOP_CONNECTIONS_DEADLINE_MS = 500;
 /** Browsers may keep a preflight's answer for this long (Chromium's own cap is 2 h). */
 export const CORS_MAX_AGE_S = 7_200;
 

@@ -91,7 +91,10 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     clock,
     data_dir,
     url: `http://127.0.0.1:${port}`,
-    logs: () => logged,
+    logs() {
+      logger.flush();
+      return logged;
+    },
     call: (method, path, call = {}) => answerOf(app, method, path, call),
     async stop() {
       if (!running.delete(test_app)) return;

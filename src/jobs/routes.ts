@@ -2,7 +2,7 @@
 import { MAX_NAME_CHARS } from '../limits.ts';
 import { JOB_STATUSES } from '../platform/database/tables.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
-import { dataRoute, type Route } from '../platform/http/routes.ts';
+import { bothPlanes, type Route } from '../platform/http/routes.ts';
 import { dateTime, nullable, oneOf, t, text, ulid } from '../platform/http/schema.ts';
 import type { Jobs } from './service.ts';
 
@@ -20,7 +20,7 @@ const job = t.Object({
 
 export function jobRoutes(jobs: Jobs): Route[] {
   return [
-    dataRoute({
+    ...bothPlanes({
       method: 'GET',
       path: '/jobs',
       needs: ['read'],
@@ -33,9 +33,9 @@ export function jobRoutes(jobs: Jobs): Route[] {
         type: t.Optional(text({ min: 1, max: MAX_NAME_CHARS, description: 'Such as email.send.' })),
       }),
       response: job,
-      handle: ({ caller, query }) => jobs.list(caller.project_id, query),
+      handle: ({ caller, query }) => jobs.list(caller.project.id, query),
     }),
-    dataRoute({
+    ...bothPlanes({
       method: 'GET',
       path: '/jobs/:job_id',
       needs: ['read'],
@@ -43,7 +43,7 @@ export function jobRoutes(jobs: Jobs): Route[] {
       tag: 'Jobs',
       summary: 'One job',
       response: job,
-      load: ({ ctx, caller }) => jobs.get(caller.project_id, ctx.params.job_id ?? ''),
+      load: ({ ctx, caller }) => jobs.get(caller.project.id, ctx.params.job_id ?? ''),
       handle: ({ resource }) => resource,
     }),
   ];

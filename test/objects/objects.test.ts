@@ -5,7 +5,8 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { DAY_MS } from '../../src/platform/host/clock.ts';
-import { answer, type RequestContext } from '../../src/platform/http/routes.ts';
+import { answer } from '../../src/platform/http/pipeline.ts';
+import type { RequestContext } from '../../src/platform/http/routes.ts';
 import { type Answer, type CallOptions, makeProject, startTestApp, type TestApp } from '../helpers.ts';
 
 let app: TestApp;
@@ -252,6 +253,9 @@ test('an upload may take its time; once it is answered, its connection may not i
       authenticateKey: (credentials) => app.services.keys.authenticate(credentials),
       authenticateToken: () => {
         throw new Error('an upload asks for no token');
+      },
+      findProject: () => {
+        throw new Error('an upload names no project');
       },
       clientIp: () => null,
       settled: () => null,

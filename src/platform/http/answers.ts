@@ -4,9 +4,9 @@ import { Page, pageMessage } from './pagination.ts';
 
 /**
  * `core`: single resources flat. `wrapped`: `{success, data}` (jobs, email marketing). `management`: `{data}`.
- * `status`: as it is. Lists and failures follow the plane.
+ * `status`: as it is. `page`: HTML, see pages.ts. Lists and failures follow the plane.
  */
-export type Family = 'core' | 'wrapped' | 'management' | 'status';
+export type Family = 'core' | 'wrapped' | 'management' | 'status' | 'page';
 
 /** The body of a success. */
 export function successBody(family: Family, value: unknown, url: URL): unknown {
@@ -34,12 +34,15 @@ const MANAGEMENT_CODES = {
   unavailable: 'UNAVAILABLE',
 } as const;
 
-/** The body of a failure. What an `internal` error says stays in the log. */
+/** What a client is told of a failure in one sentence. What an `internal` error says stays in the log. */
+export function failureMessage(error: AppError): string {
+  if (error.kind !== 'internal') return error.message;
+  return 'Something went wrong on the server. The X-Request-Id names it in the log.';
+}
+
+/** The body of a failure. */
 export function failureBody(family: Family, error: AppError): unknown {
-  const message =
-    error.kind === 'internal'
-      ? 'Something went wrong on the server. The X-Request-Id names it in the log.'
-      : error.message;
+  const message = failureMessage(error);
   if (family === 'management') {
     const details =
       error.errors || error.details

@@ -1,13 +1,7 @@
-/** Reading JSON bodies: bounded in bytes, time and depth, with errors that a client can act on. */
+/** Reading JSON bodies and small forms: bounded in bytes, time and depth, with errors that a client can act on. */
 import { AppError, invalid } from '../../errors.ts';
 import { JSON_BODY_DEADLINE_MS, MAX_JSON_DEPTH } from '../../limits.ts';
 import { isPlainObject } from './schema.ts';
-
-export interface JsonBody {
-  /** The bytes as sent: what an Idempotency-Key is compared by. */
-  raw: Uint8Array;
-  value: Record<string, unknown>;
-}
 
 const EMPTY = new Uint8Array(0);
 
@@ -92,6 +86,22 @@ export function parseJsonObject(raw: Uint8Array): Record<string, unknown> {
   if (isDeeperThan(value, MAX_JSON_DEPTH))
     throw invalid({ _: [`The body is nested deeper than ${MAX_JSON_DEPTH} levels.`] });
   return value;
+}
+
+/**
+ * The text fields of a form, of both types that browsers and one-click unsubscribing (RFC 8058) send; an empty body has none.
+ * Of a name that is there twice, the last one counts. Throws AppError `invalid`.
+ */
+export async function readForm(request: Request, max_bytes: number): Promise<Record<string, string>> {
+  const raw = await readBody(request, max_bytes);
+  if (raw.length === 0) return {};
+  const headers = { 'Content-Type': request.headers.get('content-type') ?? '' };
+  const form = await new Response(raw, { headers }).formData().catch(() => {
+    throw invalid({ _: ['The body is no form (application/x-www-form-urlencoded).'] });
+  });
+  return Object.fromEntries(
+    [...form].filter((field): field is [string, string] => typeof field[1] === 'string'),
+  );
 }
 
 /** Level by level rather than by recursion, so that hostile nesting cannot exhaust the stack. */

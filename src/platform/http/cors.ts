@@ -7,7 +7,7 @@ const REQUEST_HEADERS =
   'If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range';
 const RESPONSE_HEADERS =
   'X-Request-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, ETag, Content-Disposition, Content-Range, ' +
-  'Accept-Ranges, Idempotent-Replayed';
+  'Accept-Ranges, Idempotent-Replayed, Warning';
 
 /** Whether a request only asks what a later one may do. */
 export function isPreflight(request: Request): boolean {

@@ -48,25 +48,45 @@ interface Walk {
   coerce: boolean;
 }
 
+/** What an input comes to: the declared fields that fit, and messages by field for those that do not. */
+export interface Validated<T extends TSchema> {
+  value: Partial<Static<T>>;
+  errors: FieldErrors;
+}
+
 /**
- * The value in the shape of the schema, holding declared fields only. Throws AppError `invalid` with messages by field.
- * An optional field that is null counts as absent, unless the schema takes null.
+ * The value in the shape of the schema, holding declared fields only, and what is wrong with the rest. An optional field
+ * that is null counts as absent, unless the schema takes null.
  */
+export function validate<T extends TSchema>(
+  schema: T,
+  input: unknown,
+  options: { coerce?: boolean } = {},
+): Validated<T> {
+  const walk: Walk = { errors: {}, coerce: options.coerce ?? false };
+  const value = check(schema, input, '', walk);
+  return { value: value as Partial<Static<T>>, errors: walk.errors }; // The walk has just built it by that schema.
+}
+
+/** The value, which is whole where nothing is wrong. Throws AppError `invalid` with all messages by field. */
+export function requireValid<T extends TSchema>({ value, errors }: Validated<T>): Static<T> {
+  const failed = Object.entries(errors);
+  if (failed.length > 0) {
+    const [field, messages] = failed[0] ?? ['', []];
+    const first = `${field === '_' ? '' : `${field}: `}${messages[0] ?? 'is not valid'}`;
+    const more = failed.length > 1 ? ` (and ${failed.length - 1} more)` : '';
+    throw new AppError('invalid', `${first}${more}`, { errors });
+  }
+  return value as Static<T>; // Without an error every field is there.
+}
+
+/** The value in the shape of the schema. Throws AppError `invalid`. */
 export function parse<T extends TSchema>(
   schema: T,
   input: unknown,
   options: { coerce?: boolean } = {},
 ): Static<T> {
-  const walk: Walk = { errors: {}, coerce: options.coerce ?? false };
-  const value = check(schema, input, '', walk);
-  const failed = Object.entries(walk.errors);
-  if (failed.length > 0) {
-    const [field, messages] = failed[0] ?? ['', []];
-    const first = `${field === '_' ? '' : `${field}: `}${messages[0] ?? 'is not valid'}`;
-    const more = failed.length > 1 ? ` (and ${failed.length - 1} more)` : '';
-    throw new AppError('invalid', `${first}${more}`, { errors: walk.errors });
-  }
-  return value as Static<T>; // The walk has just built it by that schema.
+  return requireValid(validate(schema, input, options));
 }
 
 function fail(walk: Walk, path: string, message: string): undefined {
@@ -101,8 +121,17 @@ function check(schema: TSchema, input: unknown, path: string, walk: Walk): unkno
     case 'Unsafe':
       return checkString(schema, input, path, walk);
     default:
-      return input;
+      return isWellFormed(input) ? input : fail(walk, path, ILL_FORMED);
   }
+}
+
+const ILL_FORMED = 'must be well-formed Unicode';
+
+/** Half a character has no UTF-8: it could be neither stored nor sent as it came. */
+function isWellFormed(input: unknown): boolean {
+  if (typeof input === 'string') return input.isWellFormed();
+  if (typeof input !== 'object' || input === null) return true;
+  return Object.entries(input).every(([name, value]) => name.isWellFormed() && isWellFormed(value));
 }
 
 /** How many code points a string has; its length counts a pair of surrogates twice. */
@@ -114,6 +143,7 @@ export function countCodePoints(value: string): number {
 
 function checkString(schema: TSchema, input: unknown, path: string, walk: Walk): unknown {
   if (typeof input !== 'string') return fail(walk, path, 'must be a string');
+  if (!input.isWellFormed()) return fail(walk, path, ILL_FORMED);
   if (Array.isArray(schema.enum)) {
     return schema.enum.includes(input)
       ? input
@@ -228,8 +258,10 @@ function checkObject(schema: TSchema, input: unknown, path: string, walk: Walk):
     const given = Object.hasOwn(input, name) ? input[name] : undefined;
     const is_absent = given === undefined || (given === null && !acceptsNull(property));
     if (given === null && is_absent && REFUSES_NULL in schema) fail(walk, field, 'must not be null');
-    else if (!is_absent) value[name] = check(property, given, field, walk);
-    else if (!(OptionalKind in property)) fail(walk, field, 'is required');
+    else if (!is_absent) {
+      const found = check(property, given, field, walk);
+      if (found !== undefined) value[name] = found;
+    } else if (!(OptionalKind in property)) fail(walk, field, 'is required');
     else if (property.default !== undefined) value[name] = property.default;
   }
   return value;
@@ -249,6 +281,10 @@ function checkRecord(schema: TSchema, input: unknown, path: string, walk: Walk):
   const value: Record<string, unknown> = {};
   for (const [name, given] of Object.entries(input)) {
     if (PROTOTYPE_NAMES.has(name) || item === undefined) continue;
+    if (!name.isWellFormed()) {
+      fail(walk, path, `every name ${ILL_FORMED}`);
+      continue;
+    }
     // Names of a record are the client's, so a message speaks of the record, not of the name.
     const inner: Walk = { errors: {}, coerce: walk.coerce };
     value[name] = check(item, given, '', inner);

@@ -2,21 +2,18 @@
 import type { Server } from 'bun';
 import { Elysia } from 'elysia';
 import { AppError, messageOf } from '../../errors.ts';
-import { STOP_REQUESTS_DEADLINE_MS } from '../../limits.ts';
+import {
+  HTTP_IDLE_TIMEOUT_S,
+  MAX_REQUEST_BODY_BYTES,
+  STOP_CONNECTIONS_DEADLINE_MS,
+  STOP_REQUESTS_DEADLINE_MS,
+} from '../../limits.ts';
 import { monotonicMs } from '../host/clock.ts';
 import { newId } from '../host/ids.ts';
 import { type Family, failureBody } from './answers.ts';
 import { isPreflight, preflightResponse } from './cors.ts';
-import {
-  answer,
-  answerUnrouted,
-  type HttpDeps,
-  PLANE_PREFIX,
-  type Plane,
-  type RequestContext,
-  type Route,
-  requestIdOf,
-} from './routes.ts';
+import { answer, answerUnrouted, requestIdOf } from './pipeline.ts';
+import { type HttpDeps, PLANE_PREFIX, type Plane, type RequestContext, type Route } from './routes.ts';
 
 type BunServer = Server<undefined>;
 
@@ -28,11 +25,6 @@ export interface HttpServer {
   /** Takes no new connection, lets requests in flight finish within the deadline, then closes what is left. */
   stop(): Promise<void>;
 }
-
-/** Seconds a connection may idle between requests; bodies and downloads have deadlines of their own. */
-const IDLE_TIMEOUT_S = 60;
-/** Larger bodies never reach a handler: Bun would answer 413 with no body, so this stands far above every own limit. */
-const MAX_REQUEST_BODY_BYTES = 2 ** 50;
 
 export function createHttpServer(routes: readonly Route[], deps: HttpDeps): HttpServer {
   let server: BunServer | null = null;
@@ -49,7 +41,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
       ip: deps.clientIp(peer, request.headers.get('x-forwarded-for')),
       user_agent: request.headers.get('user-agent'),
       keepOpen: () => server?.timeout(original, 0),
-      closeWhenIdle: () => server?.timeout(original, IDLE_TIMEOUT_S),
+      closeWhenIdle: () => server?.timeout(original, HTTP_IDLE_TIMEOUT_S),
     };
   };
 
@@ -75,7 +67,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
           // A second server on a taken port must fail at its start instead of sharing the port's requests.
           reusePort: false,
           port: deps.config.port,
-          idleTimeout: IDLE_TIMEOUT_S,
+          idleTimeout: HTTP_IDLE_TIMEOUT_S,
           maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
           development: false,
           fetch: handle,
@@ -106,7 +98,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
       void listening.stop(false);
       const give_up_ms = monotonicMs() + STOP_REQUESTS_DEADLINE_MS;
       while (listening.pendingRequests > 0 && monotonicMs() < give_up_ms) await Bun.sleep(10);
-      await Promise.race([listening.stop(true), Bun.sleep(500)]);
+      await Promise.race([listening.stop(true), Bun.sleep(STOP_CONNECTIONS_DEADLINE_MS)]);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { AppError } from '../../../src/errors.ts';
 import {
+  changesOf,
   dateTime,
   emailAddress,
   nullable,
@@ -174,4 +175,30 @@ describe('date-times', () => {
     expect(parseDateTime(given)).toBeNull();
     expect(errorsOf(t.Object({ at: dateTime() }), { at: given })).toHaveProperty('at');
   });
+});
+
+test('half a surrogate pair is refused wherever it stands: in text, in an enum, in free values and in names', () => {
+  const schema = t.Object({
+    note: t.Optional(text({ max: 9 })),
+    kind: t.Optional(oneOf(['a'])),
+    variables: t.Optional(t.Record(t.String(), t.Unknown())),
+    flags: t.Optional(t.Record(t.String(), t.Boolean())),
+  });
+  const half = '\ud83d';
+  expect(errorsOf(schema, { note: `a${half}` })).toEqual({ note: ['must be well-formed Unicode'] });
+  expect(errorsOf(schema, { kind: half })).toEqual({ kind: ['must be well-formed Unicode'] });
+  expect(errorsOf(schema, { variables: { a: [{ b: half }] } })).toHaveProperty('variables');
+  expect(errorsOf(schema, { variables: { a: { [half]: 1 } } })).toHaveProperty('variables');
+  expect(errorsOf(schema, { flags: { [half]: true } })).toHaveProperty('flags');
+  expect(parse(schema, { note: '😀', variables: { '😀': ['😀'] } })).toEqual({
+    note: '😀',
+    variables: { '😀': ['😀'] },
+  });
+});
+
+test('a change may leave out every field, and null is refused by name where it clears nothing', () => {
+  const changes = changesOf({ name: text({ max: 5 }), note: nullable(text({ max: 5 })) });
+  expect(parse(changes, {})).toEqual({});
+  expect(parse(changes, { name: 'n', note: null })).toEqual({ name: 'n', note: null });
+  expect(errorsOf(changes, { name: null, note: null })).toEqual({ name: ['must not be null'] });
 });

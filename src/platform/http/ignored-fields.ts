@@ -1,0 +1,35 @@
+/** What a client sent and no endpoint knows: it stays ignored, but is named in a Warning header, so that a typing error shows. */
+import { MAX_WARNED_FIELD_CHARS, MAX_WARNED_FIELDS } from '../../limits.ts';
+import type { TSchema } from './schema.ts';
+
+/** The unknown query parameters of a list, and the unknown fields at the top of a body, in the order in which they came. */
+export function ignoredNames(
+  known: { query?: TSchema; body?: TSchema; response?: TSchema },
+  url: URL,
+  sent: Readonly<Record<string, unknown>>,
+): string[] {
+  const { query, body, response } = known;
+  const is_list = query !== undefined || response?.type === 'array';
+  return [
+    ...(is_list && url.search !== '' ? unknownTo(query, new Set(url.searchParams.keys())) : []),
+    ...(body ? unknownTo(body, Object.keys(sent)) : []),
+  ];
+}
+
+function unknownTo(schema: TSchema | undefined, names: Iterable<string>): string[] {
+  const properties: object = schema?.properties ?? {};
+  return [...names].filter((name) => !Object.hasOwn(properties, name));
+}
+
+/** Names as they may stand in a header: cut, and with what is no token character (RFC 9110, 5.6.2) shown as `_`. */
+export function showNames(names: readonly string[]): string {
+  return names
+    .slice(0, MAX_WARNED_FIELDS)
+    .map((name) =>
+      [...name]
+        .slice(0, MAX_WARNED_FIELD_CHARS)
+        .join('')
+        .replace(/[^!#$%&'*+.^`|~\w-]/gu, '_'),
+    )
+    .join(', ');
+}

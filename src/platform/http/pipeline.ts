@@ -1,0 +1,146 @@
+/** From a route to its response: envelope, headers, the log's line; a failure of any kind becomes an answer here. */
+import { AppError, type ErrorKind, messageOf } from '../../errors.ts';
+import { explainFailure } from '../database/database.ts';
+import { monotonicMs } from '../host/clock.ts';
+import { newId } from '../host/ids.ts';
+import type { Logger } from '../host/logger.ts';
+import { type Family, failureBody, failureMessage, successBody } from './answers.ts';
+import { setCorsHeaders } from './cors.ts';
+import { showNames } from './ignored-fields.ts';
+import { html, pageResponse } from './pages.ts';
+import { type HttpDeps, type Plane, Reply, type RequestContext, type Route, type Trace } from './routes.ts';
+
+/** Runs a route and turns what comes out of it, failures too, into a response. Never throws. */
+export async function answer(route: Route, ctx: RequestContext, deps: HttpDeps): Promise<Response> {
+  const started_ms = monotonicMs();
+  const trace: Trace = { rate: null, caller: null, ignored: [] };
+  let response: Response;
+  try {
+    response = toResponse(route, await route.run(ctx, deps, trace), ctx);
+    // "It is so already" is an acknowledgement too, and may rest on what another request has only just committed.
+    const settled = route.method === 'GET' ? null : deps.settled();
+    if (settled) await settled;
+  } catch (error) {
+    ctx.closeWhenIdle();
+    response = failureResponse(route.family, error, ctx, deps.logger);
+  }
+  finishHeaders(response.headers, route.plane, ctx, trace);
+  logRequest(deps.logger, ctx, response.status, trace, started_ms);
+  return response;
+}
+
+/** The answer to a request that no route takes: with the headers and in the log like any other. */
+export function answerUnrouted(
+  refusal: { plane: Plane; family: Family; thrown: unknown },
+  ctx: RequestContext,
+  deps: HttpDeps,
+): Response {
+  const started_ms = monotonicMs();
+  const trace: Trace = { rate: null, caller: null, ignored: [] };
+  const response = failureResponse(refusal.family, refusal.thrown, ctx, deps.logger);
+  finishHeaders(response.headers, refusal.plane, ctx, trace);
+  logRequest(deps.logger, ctx, response.status, trace, started_ms);
+  return response;
+}
+
+function toResponse(route: Route, result: unknown, ctx: RequestContext): Response {
+  if (result instanceof Response) return result;
+  if (result instanceof Reply) {
+    return Response.json(successBody(route.family, result.value, ctx.url), {
+      status: result.status,
+      headers: result.headers,
+    });
+  }
+  return Response.json(successBody(route.family, result, ctx.url), { status: route.status });
+}
+
+/** What a page of a failure is headed by. */
+const TITLES: Readonly<Record<ErrorKind, string>> = {
+  unauthenticated: 'Not allowed',
+  forbidden: 'Not allowed',
+  not_found: 'Not found',
+  conflict: 'Not possible',
+  invalid: 'Not understood',
+  rate_limited: 'Too many requests',
+  internal: 'Something went wrong',
+  upstream_failed: 'Not possible at the moment',
+  unavailable: 'Not possible at the moment',
+};
+
+/** The response to a failure in the envelope of its plane; what is no AppError is logged with the request's id. */
+function failureResponse(family: Family, thrown: unknown, ctx: RequestContext, logger: Logger): Response {
+  const explained = explainFailure(thrown);
+  const error =
+    explained instanceof AppError
+      ? explained
+      : new AppError('internal', messageOf(thrown), { cause: thrown });
+  if (error.kind === 'internal') {
+    logger.error('request failed', {
+      request_id: ctx.request_id,
+      method: ctx.request.method,
+      path: withoutTokens(ctx.url.pathname),
+      error: messageOf(thrown),
+      stack: thrown instanceof Error ? thrown.stack : undefined,
+    });
+  } else if (error.kind === 'unavailable') {
+    logger.warn('request not served', {
+      request_id: ctx.request_id,
+      path: withoutTokens(ctx.url.pathname),
+      reason: messageOf(error.cause ?? error),
+    });
+  }
+  const { status, retry_after_s } = error;
+  const response =
+    family === 'page'
+      ? pageResponse(status, TITLES[error.kind], html`<p>${failureMessage(error)}</p>`)
+      : Response.json(failureBody(family, error), { status });
+  if (retry_after_s !== undefined) response.headers.set('Retry-After', String(retry_after_s));
+  return response;
+}
+
+function finishHeaders(headers: Headers, plane: Plane, ctx: RequestContext, trace: Trace): void {
+  headers.set('X-Request-Id', ctx.request_id);
+  if (!headers.has('X-Content-Type-Options')) headers.set('X-Content-Type-Options', 'nosniff');
+  if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store');
+  if (plane === 'data') setCorsHeaders(headers, ctx.request.headers.get('origin'));
+  if (trace.ignored.length > 0)
+    headers.set('Warning', `299 satchel "ignored fields: ${showNames(trace.ignored)}"`);
+  if (trace.rate) {
+    headers.set('RateLimit-Limit', String(trace.rate.limit));
+    headers.set('RateLimit-Remaining', String(trace.rate.remaining));
+    headers.set('RateLimit-Reset', String(trace.rate.reset_s));
+  }
+}
+
+function logRequest(
+  logger: Logger,
+  ctx: RequestContext,
+  status: number,
+  trace: Trace,
+  started_ms: number,
+): void {
+  logger.info('request', {
+    request_id: ctx.request_id,
+    method: ctx.request.method,
+    // The query stays out: confirm and unsubscribe links carry tokens there.
+    path: withoutTokens(ctx.url.pathname),
+    status,
+    duration_ms: Math.round((monotonicMs() - started_ms) * 10) / 10,
+    caller: trace.caller,
+    ip: ctx.ip,
+    ...(trace.ignored.length > 0 ? { ignored_fields: trace.ignored.length } : {}),
+  });
+}
+
+/** Links of mails and invitations carry what lets their bearer in; ids are shorter, and so are most names. */
+function withoutTokens(path: string): string {
+  return path.replace(/(?<=\/)[\w.~%-]{32,}/g, '…');
+}
+
+const REQUEST_ID = /^[\w.-]{1,128}$/;
+
+/** The client's own request id where it is a harmless one, so that its log and ours can be matched; else a new ULID. */
+export function requestIdOf(request: Request, now_ms: number): string {
+  const given = request.headers.get('x-request-id');
+  return given !== null && REQUEST_ID.test(given) ? given : newId(now_ms);
+}

@@ -1,0 +1,193 @@
+/**
+ * From a request to what a handler gets: authenticate, check the permission, count the rate, read the body, find the
+ * resource, validate. The order of refusals is kept here, for every route alike.
+ */
+import type { Config } from '../../config.ts';
+import type { FieldErrors } from '../../errors.ts';
+import { MIN_JSON_BODY_BYTES } from '../../limits.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Logger } from '../host/logger.ts';
+import type { Family } from './answers.ts';
+import { parseJsonObject, readBody } from './body.ts';
+import {
+  type KeyCaller,
+  type KeyCredentials,
+  type Permission,
+  requirePermissions,
+  type TokenCaller,
+} from './callers.ts';
+import { ignoredNames } from './ignored-fields.ts';
+import type { RateLimiter, RateState } from './rate-limit.ts';
+import type { Method, RouteDocs } from './routes.ts';
+import { requireValid, type Static, type TSchema, validate } from './schema.ts';
+
+/** What the pipeline needs of the rest of Satchel; the capabilities provide it in `app.ts`. */
+export interface HttpDeps {
+  config: Config;
+  clock: Clock;
+  logger: Logger;
+  limiter: RateLimiter;
+  /** Throws 401 or 403; see the keys capability. */
+  authenticateKey(credentials: KeyCredentials): KeyCaller;
+  /** Throws one of the five 401s; see the tokens capability. */
+  authenticateToken(authorization: string | null, ip: string | null): TokenCaller;
+  /** The project that a path of the management plane names; throws 404. See the projects capability. */
+  findProject(caller: TokenCaller, ref: string): ProjectRef;
+  clientIp(peer: string | null, forwarded_for: string | null): string | null;
+  /** Null when all that a handler may have read is on disk, else what resolves once it is. */
+  settled(): Promise<void> | null;
+}
+
+export interface ProjectRef {
+  readonly id: number;
+  readonly public_id: string;
+}
+
+/** What a handler knows of its request besides its own inputs. */
+export interface RequestContext {
+  readonly request: Request;
+  readonly url: URL;
+  readonly params: Readonly<Record<string, string>>;
+  readonly request_id: string;
+  readonly ip: string | null;
+  readonly user_agent: string | null;
+  /** Lifts the server's idle time-out for a body or an answer that takes its time. */
+  keepOpen(): void;
+  /** Puts the idle time-out back: a client that was refused must not hold its connection by saying nothing. */
+  closeWhenIdle(): void;
+}
+
+/** What is noted on the way, for headers and the log. */
+export interface Trace {
+  rate: RateState | null;
+  caller: string | null;
+  /** Names of fields and query parameters that were sent and mean nothing to the route. */
+  ignored: readonly string[];
+}
+
+interface Inputs<C, Q extends TSchema, B extends TSchema, R> {
+  ctx: RequestContext;
+  caller: C;
+  query: Static<Q>;
+  body: Static<B>;
+  /** The JSON bytes as sent. */
+  raw: Uint8Array;
+  resource: R;
+}
+
+/** What the routes that need a credential have in common; `C` is who calls. */
+export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
+  extends Pick<RouteDocs, 'summary' | 'tag' | 'description' | 'also' | 'headers' | 'is_idempotent'> {
+  method: Method;
+  path: string;
+  /** Status of a success; 200 unless given. */
+  status?: number;
+  family?: Family;
+  query?: Q;
+  body?: B;
+  /** A body that works as it stands, for the documentation. */
+  example?: Static<B>;
+  response?: TSchema;
+  /** Shape of a multipart form that the handler reads by itself; for the documentation. */
+  form?: TSchema;
+  /**
+   * Throws the 403 that only some bodies meet; it comes before 404 and 422. `sent` is the body as it came, empty where it
+   * is no JSON object.
+   */
+  authorize?(input: { caller: C; sent: Readonly<Record<string, unknown>> }): void;
+  /** Finds the resource the path names, or throws 404: that comes before validation. */
+  load?(input: { ctx: RequestContext; caller: C }): R;
+  /** What is wrong by rules past the schema, told together with what the schema finds. `body` holds the fields that passed it. */
+  check?(input: { caller: C; body: Partial<Static<B>>; resource: R }): FieldErrors;
+  handle(input: Inputs<C, Q, B, R>): unknown;
+}
+
+/** 401, origin or app 403, permission 403. The key's rate is taken after them: refused requests use none of it up. */
+export function acceptKey(
+  ctx: RequestContext,
+  deps: HttpDeps,
+  trace: Trace,
+  needs: readonly Permission[],
+): { caller: KeyCaller; takeRate: () => void } {
+  const { headers } = ctx.request;
+  const caller = deps.authenticateKey({
+    api_key: headers.get('x-api-key'),
+    origin: headers.get('origin'),
+    app_id: headers.get('x-app-id'),
+    android_package: headers.get('x-android-package'),
+    android_cert: headers.get('x-android-cert'),
+  });
+  const rate_of = `key:${caller.key_id}`;
+  trace.caller = rate_of;
+  const limit = caller.rate_limit_per_minute;
+  trace.rate = deps.limiter.peek(rate_of, limit);
+  requirePermissions(caller, needs);
+  const takeRate = (): void => {
+    trace.rate = deps.limiter.take(rate_of, limit, 'Requests of this API key');
+  };
+  return { caller, takeRate };
+}
+
+/** What a request of an accepted caller brings with it. */
+export interface Accepted<C> {
+  ctx: RequestContext;
+  deps: HttpDeps;
+  trace: Trace;
+  caller: C;
+  takeRate(): void;
+}
+
+/** Everything from an accepted caller to the handler's result. */
+export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
+  spec: SpecBase<C, Q, B, R>,
+  accepted: Accepted<C>,
+): Promise<unknown> {
+  const { ctx, deps, trace, caller, takeRate } = accepted;
+  if (!spec.authorize) takeRate();
+  // The body is read before the resource is looked up, so that no row is held across an await; it is judged after.
+  const max_bytes = Math.max(MIN_JSON_BODY_BYTES, 4 * deps.config.max_email_body_bytes);
+  const raw = spec.body
+    ? await readBody(ctx.request, max_bytes).catch((error: unknown) => ({ error }))
+    : new Uint8Array(0);
+  const sent = 'error' in raw ? raw : parseOrError(raw);
+  trace.ignored = ignoredNames(spec, ctx.url, 'error' in sent ? {} : sent.value);
+  if (spec.authorize) {
+    spec.authorize({ caller, sent: 'error' in sent ? {} : sent.value });
+    // Only now, as a refused request uses none of the rate up.
+    takeRate();
+  }
+  // An absent schema, or an absent `load`, has the type of an absent input; TypeScript cannot tie the two together.
+  const resource = spec.load?.({ ctx, caller }) as R;
+  if ('error' in sent) throw sent.error;
+  const query = readQuery(spec.query, ctx.url);
+  const body = spec.body ? readChecked(spec, spec.body, { caller, resource, sent: sent.value }) : undefined;
+  const bytes = 'error' in raw ? new Uint8Array(0) : raw;
+  return spec.handle({ ctx, caller, query, body, raw: bytes, resource } as Inputs<C, Q, B, R>);
+}
+
+function readQuery<Q extends TSchema>(schema: Q | undefined, url: URL): Static<Q> | undefined {
+  if (!schema) return undefined;
+  return requireValid(validate(schema, Object.fromEntries(url.searchParams), { coerce: true }));
+}
+
+/** Every field that fails is told at once: those that break the schema, and those that break a rule past it. */
+function readChecked<C, Q extends TSchema, B extends TSchema, R>(
+  spec: SpecBase<C, Q, B, R>,
+  schema: B,
+  input: { caller: C; resource: R; sent: Record<string, unknown> },
+): Static<B> {
+  const found = validate(schema, input.sent);
+  if (!spec.check) return requireValid(found);
+  const { caller, resource } = input;
+  const rules = spec.check({ caller, resource, body: found.value });
+  return requireValid({ value: found.value, errors: { ...rules, ...found.errors } });
+}
+
+/** The body before it is judged: what is wrong with it is said later, by the validation. */
+function parseOrError(raw: Uint8Array): { value: Record<string, unknown> } | { error: unknown } {
+  try {
+    return { value: parseJsonObject(raw) };
+  } catch (error) {
+    return { error };
+  }
+}
