@@ -105,12 +105,12 @@ back_up() {
   local data=$1 backups=$2 program=$3
   shift 3
   [[ -x $program && -e $data/satchel.db ]] || return 0
-  BACKUP=$backups/satchel-$(date -u +%Y%m%dT%H%M%SZ).backup
+  BACKUP=$backups/satchel-$(date -u +%Y%m%dT%H%M%SZ).tar
   say "Backing up $data to $BACKUP"
   (cd / && umask 077 && "$@" "$program" backup "$BACKUP" --data-dir "$data" </dev/null >/dev/null) ||
     die "The backup failed, so nothing was changed."
   chmod 0600 "$BACKUP"
-  local files=("$backups"/satchel-*.backup)
+  local files=("$backups"/satchel-*.tar)
   while ((${#files[@]} > KEEP_BACKUPS)); do
     rm -f "${files[0]}"
     files=("${files[@]:1}")

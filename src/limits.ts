@@ -320,10 +320,8 @@ export const DEFAULT_IMPORT_ROWS_PER_MINUTE = 500;
 export const BACKUP_BUFFER_BYTES = 1024 * 1024;
 /** A backup waits for the disk each time this much is written: a commit of the server never waits behind more. */
 export const BACKUP_PACE_BYTES = 16 * 1024 * 1024;
-/** Headers of entries have some 100 bytes; a longer one is damage. */
-export const MAX_BACKUP_HEADER_BYTES = 64 * 1024;
-/** The first line, with room for a format of six digits. */
-export const MAX_BACKUP_LINE_BYTES = 32;
+/** What a backup says of itself has some 80 bytes; more is damage, or another's archive. */
+export const MAX_BACKUP_ABOUT_BYTES = 4096;
 /** Files that a restore flushes at once: enough to keep a disk busy, few enough to stay below every limit of open files. */
 export const RESTORE_FLUSHES = 32;
 /** The lowest priority of a process (setpriority(2)): a backup takes what the server leaves. */

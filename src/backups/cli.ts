@@ -4,8 +4,9 @@ import { textOption } from '../platform/cli/options.ts';
 import { shellWord } from '../platform/cli/shell-words.ts';
 import { formatBytes, formatFields } from '../platform/cli/tables.ts';
 import type { Clock } from '../platform/host/clock.ts';
-import { restoreBackup, type VerifyResult, verifyBackup } from './restore.ts';
+import { restoreBackup } from './restore.ts';
 import { backUp } from './service.ts';
+import { type VerifyResult, verifyBackup } from './verification.ts';
 
 export function registerBackupCommands<S>(cli: Cli<S>, clock: Clock): void {
   registerBackup(cli, clock);
@@ -27,7 +28,7 @@ Keep the master key apart from the backups: who has both has every secret, and w
 the secrets in a backup are lost.
 
 Example:
-  satchel backup /var/backups/satchel-$(date +%F).backup`,
+  satchel backup /var/backups/satchel-$(date +%F).tar`,
     )
     .action(
       cli.plainAction((context, _options, file = '') => {
@@ -73,7 +74,7 @@ The master key comes from where the server takes it: master.key in the data dire
 SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE.
 
 Example:
-  satchel restore /var/backups/satchel-2026-01-31.backup --yes`,
+  satchel restore /var/backups/satchel-2026-01-31.tar --yes`,
     )
     .action(
       cli.plainAction(async ({ config, note }, options, file = '') => {
@@ -101,7 +102,7 @@ function registerVerify<S>(cli: Cli<S>): void {
       'read a whole backup, restore it to a scratch folder, and check all of it',
     )
     .option('--scratch-dir <dir>', 'where the scratch folder is made (default: beside the file)')
-    .addHelpText('after', '\nExample:\n  satchel verify /var/backups/satchel-2026-01-31.backup')
+    .addHelpText('after', '\nExample:\n  satchel verify /var/backups/satchel-2026-01-31.tar')
     .action(
       cli.plainAction(async (_context, options, file = '') => {
         cli.host.process.yieldToOthers();

@@ -1,5 +1,5 @@
 /**
- * Restoring a backup into a data directory, and verifying one.
+ * Restoring a backup into a data directory.
  *
  * A restore has one moment at which it counts: the rename that puts the new database in the old one's place. Until then
  * the old database is in force, and the restored files, which stand beside its own, are bytes without a row that the next
@@ -13,7 +13,6 @@ import {
   readdirSync,
   renameSync,
   rmSync,
-  statfsSync,
   statSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -26,21 +25,10 @@ import { flushFolder } from '../platform/files/upload.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { databasePathOf, hasDatabase, makeDataDirectory } from '../platform/host/data-directory.ts';
 import { lockDirectory } from '../platform/host/directory-lock.ts';
-import { judgeMasterKey } from '../platform/secrets/master-key-fit.ts';
-import { type About, BackupReader } from './format.ts';
-import { withScratch } from './scratch.ts';
-import { checkRestored, type RestoredCounts, unpack } from './unpacking.ts';
-
-export interface VerifyResult extends Partial<RestoredCounts> {
-  ok: boolean;
-  file: string;
-  /** What the backup says of itself; null when it is too damaged to say. */
-  made_by: string | null;
-  created_at: string | null;
-  master_key_id: string | null;
-  /** What is wrong; empty when `ok`. */
-  findings: string[];
-}
+import { judgeMasterKey, type KeyDemand } from '../platform/secrets/master-key-fit.ts';
+import { BackupReader } from './reader.ts';
+import { makeScratch, requireRoom, withScratch } from './scratch.ts';
+import { checkRestored, type OnProgress, type RestoredCounts, unpack } from './unpacking.ts';
 
 export interface RestoreResult extends RestoredCounts {
   data_dir: string;
@@ -59,72 +47,6 @@ export const RESTORE_SCRATCH = 'restoring-';
 /** Begins the names of folders that keep what a restore replaced. */
 export const REPLACED = 'replaced-';
 
-/* --- Verifying ------------------------------------------------------------------------------------------------ */
-
-/**
- * Reads every byte of a backup, restores it to a scratch folder (beside the file, or in `scratch_dir`) and checks that.
- * Touches nothing else. What is wrong with the file is an answer, not an error. Throws AppError `unavailable` when there is
- * no room for it.
- */
-export async function verifyBackup(options: {
-  file: string;
-  scratch_dir: string | null;
-}): Promise<VerifyResult> {
-  const file = resolve(options.file);
-  const answer: VerifyResult = {
-    ok: false,
-    ...{ file, made_by: null, created_at: null, master_key_id: null },
-    findings: [],
-  };
-  let reader: BackupReader | null = null;
-  try {
-    reader = new BackupReader(file);
-    const { version, created_at, master_key_id } = reader.about;
-    Object.assign(answer, { made_by: version, created_at, master_key_id });
-    const scratch = join(resolve(options.scratch_dir ?? dirname(file)), `.satchel-verify-${process.pid}`);
-    const { findings, counts } = await unpackAndCheck(reader, scratch);
-    return { ...answer, ok: findings.length === 0, ...counts, findings };
-  } catch (error) {
-    if (!(error instanceof AppError) || error.kind === 'unavailable') throw error;
-    return { ...answer, findings: [error.message] };
-  } finally {
-    reader?.close();
-  }
-}
-
-function unpackAndCheck(reader: BackupReader, scratch: string): ReturnType<typeof checkRestored> {
-  return withScratch([scratch], async () => {
-    const folder = dirname(scratch);
-    try {
-      requireRoom(folder, reader.size_bytes);
-      makeScratch(scratch);
-    } catch (error) {
-      const why = error instanceof AppError ? error.message : `${messageOf(error)}.`;
-      const message = `There can be no scratch folder in ${folder}: ${why} Choose another place with --scratch-dir.`;
-      throw new AppError('unavailable', message, { cause: error });
-    }
-    await unpack(reader, scratch, { durable: false });
-    return checkRestored(scratch);
-  });
-}
-
-function requireRoom(folder: string, bytes: number): void {
-  const { bavail, bsize } = statfsSync(folder);
-  if (bavail * bsize >= bytes) return;
-  const megabytes = (count: number): string => `${Math.ceil(count / 1024 / 1024)} MiB`;
-  throw new AppError(
-    'unavailable',
-    `There is no room in ${folder}: unpacking needs ${megabytes(bytes)}, and ${megabytes(bavail * bsize)} are free.`,
-  );
-}
-
-function makeScratch(path: string): void {
-  rmSync(path, { recursive: true, force: true });
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-}
-
-/* --- Restoring ------------------------------------------------------------------------------------------------ */
-
 /**
  * Puts a backup into the data directory of the settings, after unpacking and checking all of it there. Without `replace` a
  * directory that has a database is refused. Throws AppError, having changed nothing: `invalid` for a damaged backup,
@@ -132,7 +54,7 @@ function makeScratch(path: string): void {
  */
 export async function restoreBackup(
   config: Config,
-  options: { file: string; replace: boolean; clock: Clock },
+  options: { file: string; replace: boolean; clock: Clock; onProgress?: OnProgress },
 ): Promise<RestoreResult> {
   const { data_dir } = config;
   const reader = new BackupReader(resolve(options.file));
@@ -146,18 +68,16 @@ export async function restoreBackup(
           'kept beside it.',
       );
     }
-    const key = await judgeKey(config, about);
     makeDataDirectory(data_dir);
     const lock = lockDirectory(data_dir, process.pid);
     try {
-      const { counts, replaced } = await restoreLocked(reader, data_dir, toIso(options.clock.now()));
+      const now = toIso(options.clock.now());
+      const result = await restoreLocked(reader, config, { now, onProgress: options.onProgress });
+      const { counts, replaced, key } = result;
       return {
-        data_dir,
-        created_at: about.created_at,
-        master_key_id: about.master_key_id,
-        master_key_fits: key.fits,
-        ...counts,
-        replaced,
+        ...{ data_dir, created_at: about.created_at },
+        ...{ master_key_id: key.master_key_id, master_key_fits: key.fits },
+        ...{ ...counts, replaced },
         notes: [...key.notes, ...noteOfOwner(data_dir), ...notesOf(counts, replaced)],
       };
     } finally {
@@ -179,15 +99,21 @@ function explainFailure(error: unknown, data_dir: string): AppError {
   );
 }
 
-async function judgeKey(config: Config, about: About): Promise<{ fits: boolean | null; notes: string[] }> {
-  const { master_key_id, passphrase_salt } = about;
-  if (master_key_id === null) return { fits: null, notes: [] };
-  const judged = await judgeMasterKey(config, { master_key_id, passphrase_salt });
-  if (judged.fit === 'fits') return { fits: true, notes: [] };
+interface JudgedKey {
+  master_key_id: string | null;
+  fits: boolean | null;
+  notes: string[];
+}
+
+async function judgeKey(config: Config, demand: KeyDemand | null): Promise<JudgedKey> {
+  if (demand === null) return { master_key_id: null, fits: null, notes: [] };
+  const { master_key_id } = demand;
+  const judged = await judgeMasterKey(config, demand);
+  if (judged.fit === 'fits') return { master_key_id, fits: true, notes: [] };
   const where = `Put it into ${join(config.data_dir, 'master.key')} with mode 0600, or set SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE`;
   if (judged.fit === 'missing') {
     const note = `A backup does not hold the master key. This one needs the key ${master_key_id}. ${where}, before the server starts.`;
-    return { fits: null, notes: [note] };
+    return { master_key_id, fits: null, notes: [note] };
   }
   const keep = hasDatabase(config.data_dir) ? ' Keep the present key: what is there now needs it.' : '';
   throw conflict(
@@ -219,9 +145,10 @@ function notesOf(counts: RestoredCounts, replaced: string | null): string[] {
 
 async function restoreLocked(
   reader: BackupReader,
-  data_dir: string,
-  now: string,
-): Promise<{ counts: RestoredCounts; replaced: string | null }> {
+  config: Config,
+  { now, onProgress }: { now: string; onProgress: OnProgress | undefined },
+): Promise<{ counts: RestoredCounts; replaced: string | null; key: JudgedKey }> {
+  const { data_dir } = config;
   for (const name of readdirSync(data_dir)) {
     // The lock is ours, so these are what a restore left that was cut off.
     if (name.startsWith(RESTORE_SCRATCH)) rmSync(join(data_dir, name), { recursive: true, force: true });
@@ -231,18 +158,19 @@ async function restoreLocked(
     requireRoom(data_dir, reader.size_bytes);
     const fresh = join(scratch, 'fresh');
     makeScratch(fresh);
-    await unpack(reader, fresh, { durable: true });
-    const { findings, counts } = await checkRestored(fresh);
+    await unpack(reader, fresh, { durable: true, onProgress });
+    const { findings, counts, key: demand } = await checkRestored(fresh);
     if (findings.length > 0) {
       throw new AppError(
         'invalid',
         `The backup ${reader.path} is not sound, and nothing was changed. ${findings.join(' ')}`,
       );
     }
+    const key = await judgeKey(config, demand);
     const replaced = existsSync(databasePathOf(data_dir)) ? keepOldData(data_dir, scratch, now) : null;
     await placeBlobs(fresh, data_dir);
     await placeDatabase(fresh, data_dir);
-    return { counts, replaced };
+    return { counts, replaced, key };
   });
 }
 

@@ -1,6 +1,7 @@
 /** Scratch places: files and folders that must not outlive the command that made them. */
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync, statfsSync } from 'node:fs';
 import { constants } from 'node:os';
+import { AppError } from '../errors.ts';
 
 /** Runs with these paths as scratch places, and removes them at its end: when it succeeds, fails, or is told to stop. */
 export async function withScratch<T>(paths: readonly string[], run: () => Promise<T>): Promise<T> {
@@ -20,4 +21,21 @@ export async function withScratch<T>(paths: readonly string[], run: () => Promis
     for (const signal of signals) process.off(signal, onSignal);
     remove();
   }
+}
+
+/** Throws AppError `unavailable` where a disk has not this much room. */
+export function requireRoom(folder: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize >= bytes) return;
+  const megabytes = (count: number): string => `${Math.ceil(count / 1024 / 1024)} MiB`;
+  throw new AppError(
+    'unavailable',
+    `There is no room in ${folder}: unpacking needs ${megabytes(bytes)}, and ${megabytes(bavail * bsize)} are free.`,
+  );
+}
+
+/** An empty folder, its owner's alone. */
+export function makeScratch(path: string): void {
+  rmSync(path, { recursive: true, force: true });
+  mkdirSync(path, { recursive: true, mode: 0o700 });
 }

@@ -15,10 +15,11 @@ import { blobPathOf } from '../platform/files/store.ts';
 import { flushFolder } from '../platform/files/upload.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { requireDatabase } from '../platform/host/data-directory.ts';
-import { VERSION } from '../version.ts';
-import { BackupWriter } from './format.ts';
+import { blobName, DATABASE } from './format.ts';
 import { withScratch } from './scratch.ts';
-import { dropBlobs, listNamedBlobs, type NamedBlob } from './store.ts';
+import { dropBlobs, listNamedBlobs, type NamedBlob, sumBlobBytes } from './store.ts';
+import type { OnProgress } from './unpacking.ts';
+import { BackupWriter } from './writer.ts';
 
 export { findUnnamed, listNamedBlobs } from './store.ts';
 export { describeIds } from './unpacking.ts';
@@ -43,7 +44,7 @@ export interface BackupResult {
  */
 export async function backUp(
   data_dir: string,
-  options: { file: string; clock: Clock },
+  options: { file: string; clock: Clock; onProgress?: OnProgress },
 ): Promise<BackupResult> {
   const file = resolve(options.file);
   const live_path = requireDatabase(data_dir);
@@ -58,7 +59,7 @@ export async function backUp(
       takeSnapshot(live_path, snapshot);
       const result = await writeBackup(
         { data_dir, live_path, snapshot, partial },
-        toIso(options.clock.now()),
+        { created_ms: options.clock.now(), onProgress: options.onProgress ?? (() => {}) },
       );
       publish(partial, file);
       await flushFolder(dirname(file));
@@ -104,22 +105,29 @@ interface Places {
   partial: string;
 }
 
-async function writeBackup(places: Places, created_at: string): Promise<Omit<BackupResult, 'file'>> {
+async function writeBackup(
+  places: Places,
+  { created_ms, onProgress }: { created_ms: number; onProgress: OnProgress },
+): Promise<Omit<BackupResult, 'file'>> {
   const { data_dir, live_path, snapshot, partial } = places;
   rmSync(partial, { force: true });
   const fd = openSync(partial, 'wx', 0o600);
   try {
-    const writer = new BackupWriter(fd);
+    const writer = new BackupWriter(fd, created_ms);
     const copy = connect(snapshot, { query_only: true });
     const missing: string[] = [];
+    const blobs = { objects: 0, object_bytes: 0 };
     let master_key_id: string | null;
+    let total_bytes = statSync(snapshot).size;
     try {
       master_key_id = readMetaValue(copy, 'master_key_id');
-      const passphrase_salt = readMetaValue(copy, 'passphrase_salt');
-      writer.writeAbout({ version: VERSION, created_at, master_key_id, passphrase_salt });
+      total_bytes += sumBlobBytes(copy);
       for (const blob of listNamedBlobs(copy)) {
-        if (!(await copyBlob(writer, blobPathOf(data_dir, blob.public_id), blob)))
-          missing.push(blob.public_id);
+        const size_bytes = await copyBlob(writer, data_dir, blob);
+        if (size_bytes === null) missing.push(blob.public_id);
+        else blobs.objects += 1;
+        blobs.object_bytes += size_bytes ?? 0;
+        onProgress(writer.position, total_bytes);
       }
     } finally {
       copy.close();
@@ -127,32 +135,24 @@ async function writeBackup(places: Places, created_at: string): Promise<Omit<Bac
     const left_out = missing.length > 0 ? dropBlobs(snapshot, live_path, missing) : [];
     const database_bytes = await copyDatabase(writer, snapshot);
     const size_bytes = await writer.finish();
-    const { blobs, blob_bytes } = writer.totals;
     return {
-      size_bytes,
-      created_at,
-      objects: blobs,
-      object_bytes: blob_bytes,
-      database_bytes,
-      master_key_id,
-      left_out,
+      ...{ size_bytes, created_at: toIso(created_ms), ...blobs, database_bytes },
+      ...{ master_key_id, left_out },
     };
   } finally {
     closeSync(fd);
   }
 }
 
-/** False when the bytes are gone, or are not those that the row tells of. */
-async function copyBlob(writer: BackupWriter, path: string, blob: NamedBlob): Promise<boolean> {
-  const fd = openIfPresent(path);
-  if (fd === null) return false;
+/** Their number, or null when the bytes are gone or are not those that the row tells of. */
+async function copyBlob(writer: BackupWriter, data_dir: string, blob: NamedBlob): Promise<number | null> {
+  const { public_id, sha256 } = blob;
+  const fd = openIfPresent(blobPathOf(data_dir, public_id));
+  if (fd === null) return null;
   try {
     const size_bytes = fstatSync(fd).size;
-    if (blob.size_bytes !== null && blob.size_bytes !== size_bytes) return false;
-    const sha256 = await writer.writeFile({ kind: 'blob', id: blob.public_id }, { fd, size_bytes });
-    if (sha256 !== null && (blob.sha256 === null || blob.sha256 === sha256)) return true;
-    writer.undo();
-    return false;
+    if (blob.size_bytes !== null && blob.size_bytes !== size_bytes) return null;
+    return (await writer.writeFile(blobName(public_id), { fd, size_bytes, sha256 })) ? size_bytes : null;
   } finally {
     closeSync(fd);
   }
@@ -171,7 +171,7 @@ async function copyDatabase(writer: BackupWriter, snapshot: string): Promise<num
   const fd = openSync(snapshot, 'r');
   try {
     const size_bytes = statSync(snapshot).size;
-    if ((await writer.writeFile({ kind: 'database' }, { fd, size_bytes })) === null) {
+    if (!(await writer.writeFile(DATABASE, { fd, size_bytes, sha256: null }))) {
       throw new Error('the snapshot of the database was cut short');
     }
     return size_bytes;

@@ -25,6 +25,11 @@ export function* listNamedBlobs(sqlite: Sqlite): Generator<NamedBlob> {
   yield* pinned.iterate();
 }
 
+/** How many bytes the objects have by their rows. */
+export function sumBlobBytes(sqlite: Sqlite): number {
+  return readCount(sqlite, 'SELECT coalesce(sum(size_bytes), 0) FROM objects');
+}
+
 /** Which of these ids no row names. */
 export function findUnnamed(sqlite: Sqlite, public_ids: readonly string[]): string[] {
   return readTexts(

@@ -1,14 +1,16 @@
 /** Unpacking a backup into a scratch directory and checking that what stands there is whole: for `verify` and `restore`. */
 import { closeSync, existsSync, fsync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../errors.ts';
 import { BACKUP_BUFFER_BYTES, FINDING_EXAMPLES, RESTORE_FLUSHES } from '../limits.ts';
 import { listPendingMigrations } from '../platform/database/migrate.ts';
-import { connect, listDefects, readCount } from '../platform/database/plain-connection.ts';
+import { connect, listDefects, readCount, readMetaValue } from '../platform/database/plain-connection.ts';
 import { blobPathOf } from '../platform/files/store.ts';
 import { databasePathOf } from '../platform/host/data-directory.ts';
-import type { BackupReader, Entry } from './format.ts';
+import type { KeyDemand } from '../platform/secrets/master-key-fit.ts';
+import { blobIdOf, DATABASE } from './format.ts';
+import type { BackupReader } from './reader.ts';
 import { countWaitingEmails, listNamedBlobs } from './store.ts';
 
 /** What a restored directory holds. */
@@ -21,6 +23,17 @@ export interface RestoredCounts {
   waiting_emails: number;
 }
 
+/** What is wrong with a restored directory, what it holds, and which master key it needs. */
+export interface Restored {
+  findings: string[];
+  counts: RestoredCounts;
+  /** Null when nothing was ever sealed. */
+  key: KeyDemand | null;
+}
+
+/** Is told how much of a long work is done. */
+export type OnProgress = (done: number, total: number) => void;
+
 const flush: (fd: number) => Promise<void> = promisify(fsync);
 
 /**
@@ -30,33 +43,26 @@ const flush: (fd: number) => Promise<void> = promisify(fsync);
 export async function unpack(
   reader: BackupReader,
   dir: string,
-  options: { durable: boolean },
+  options: { durable: boolean; onProgress?: OnProgress | undefined },
 ): Promise<void> {
+  const { onProgress = () => {} } = options;
   const flushes = new Set<Promise<void>>();
   const folders = new Set<string>();
-  let has_database = false;
   for (let entry = reader.next(); entry; entry = reader.next()) {
-    if (entry.kind === 'about' || (entry.kind === 'database' && has_database))
-      throw unexpected(reader, entry);
-    if (entry.kind === 'end') {
-      await reader.read(() => {});
-      continue;
+    // A name becomes a path here, so this is where any other must end.
+    const path = join(dir, entry.name);
+    if ((entry.name !== DATABASE && blobIdOf(entry.name) === null) || existsSync(path)) {
+      throw new AppError(
+        'invalid',
+        `The backup ${reader.path} is damaged: it holds ${JSON.stringify(entry.name)}, which is no file of a backup or is there twice.`,
+      );
     }
-    if (entry.kind === 'database') has_database = true;
-    const path = entry.kind === 'blob' ? blobPathOf(dir, entry.id) : databasePathOf(dir);
-    if (entry.kind === 'blob') makeFolder(folders, dirname(path));
-    if (existsSync(path)) throw unexpected(reader, entry);
-    await unpackFile(reader, path, options.durable ? flushes : null);
+    makeFolder(folders, dirname(path));
+    await unpackFile(reader, path, { flushes: options.durable ? flushes : null, onProgress });
   }
-  if (!has_database) throw new AppError('invalid', `The backup ${reader.path} holds no database.`);
+  if (!existsSync(databasePathOf(dir)))
+    throw new AppError('invalid', `The backup ${reader.path} holds no database.`);
   await Promise.all(flushes);
-}
-
-function unexpected(reader: BackupReader, entry: Entry): AppError {
-  return new AppError(
-    'invalid',
-    `The backup ${reader.path} is damaged: it holds the entry "${entry.kind}" twice.`,
-  );
 }
 
 function makeFolder(known: Set<string>, path: string): void {
@@ -68,13 +74,14 @@ function makeFolder(known: Set<string>, path: string): void {
 async function unpackFile(
   reader: BackupReader,
   path: string,
-  flushes: Set<Promise<void>> | null,
+  { flushes, onProgress }: { flushes: Set<Promise<void>> | null; onProgress: OnProgress },
 ): Promise<void> {
   const fd = openSync(path, 'wx', 0o600);
   let is_mine = true;
   try {
     await reader.read((chunk) => {
       for (let done = 0; done < chunk.length; ) done += writeSync(fd, chunk, done);
+      onProgress(reader.position, reader.size_bytes);
     });
     if (!flushes) return;
     is_mine = false;
@@ -94,7 +101,7 @@ async function unpackFile(
  * Checks a restored directory: that this Satchel knows its schema, that SQLite finds the database sound, and that every
  * file which a row names is there with the bytes the row tells of. Returns what is wrong, worst first, and what is there.
  */
-export async function checkRestored(dir: string): Promise<{ findings: string[]; counts: RestoredCounts }> {
+export async function checkRestored(dir: string): Promise<Restored> {
   const path = databasePathOf(dir);
   const findings: string[] = [];
   const sqlite = connect(path, { query_only: true });
@@ -111,7 +118,9 @@ export async function checkRestored(dir: string): Promise<{ findings: string[]; 
       emails: readCount(sqlite, 'SELECT count(*) FROM emails'),
       waiting_emails: countWaitingEmails(sqlite),
     };
-    return { findings, counts };
+    const master_key_id = readMetaValue(sqlite, 'master_key_id');
+    const passphrase_salt = readMetaValue(sqlite, 'passphrase_salt');
+    return { findings, counts, key: master_key_id === null ? null : { master_key_id, passphrase_salt } };
   } finally {
     sqlite.close();
   }

@@ -2,7 +2,8 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { BackupWriter } from '../../src/backups/format.ts';
+import { blobName, DATABASE } from '../../src/backups/format.ts';
+import { BackupWriter } from '../../src/backups/writer.ts';
 import { blobPath } from '../deployment.ts';
 
 export async function backUpWith(
@@ -19,16 +20,15 @@ export async function backUpWith(
   sqlite.close();
   const [missing = '', other = '', ...rest] = ids;
   const fd = openSync(path, 'w');
-  const writer = new BackupWriter(fd);
-  writer.writeAbout({ version: '0', created_at: 'x', master_key_id: null, passphrase_salt: null });
-  const add = async (from: string, entry: Parameters<BackupWriter['writeFile']>[0]): Promise<void> => {
+  const writer = new BackupWriter(fd, 0);
+  const add = async (from: string, name: string): Promise<void> => {
     const source = openSync(from, 'r');
-    await writer.writeFile(entry, { fd: source, size_bytes: fstatSync(source).size });
+    await writer.writeFile(name, { fd: source, size_bytes: fstatSync(source).size, sha256: null });
     closeSync(source);
   };
-  for (const id of rest) await add(blobPath(data_dir, id), { kind: 'blob', id });
-  await add(blobPath(data_dir, missing), { kind: 'blob', id: other });
-  await add(database, { kind: 'database' });
+  for (const id of rest) await add(blobPath(data_dir, id), blobName(id));
+  await add(blobPath(data_dir, missing), blobName(other));
+  await add(database, DATABASE);
   await writer.finish();
   closeSync(fd);
   return { missing, other };

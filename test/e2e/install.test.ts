@@ -174,7 +174,7 @@ describe('install.sh --prefix', () => {
     async () => {
       const create = [satchel, 'project', 'create', '--name', 'Kept', '--data-dir', data];
       expect(await checkout.run(create)).toMatchObject({ exit: 0 });
-      const older = [1, 2, 3, 4, 5, 6].map((day) => `satchel-2020010${day}T000000Z.backup`);
+      const older = [1, 2, 3, 4, 5, 6].map((day) => `satchel-2020010${day}T000000Z.tar`);
       for (const name of older) writeFileSync(join(prefix, 'backups', name), 'older');
 
       const upgraded = await checkout.run(['./install.sh', '--prefix', prefix]);
