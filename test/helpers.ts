@@ -3,9 +3,9 @@ import { type App, createApp, type Services } from '../src/app.ts';
 import { type Config, type Environment, loadConfig } from '../src/config.ts';
 import type { NewKeyInput } from '../src/keys/schemas.ts';
 import { type DataDirectory, openDataDirectory } from '../src/platform/host/data-directory.ts';
-import { createLogger } from '../src/platform/host/logger.ts';
 import type { Actor } from '../src/platform/http/callers.ts';
 import { isPlainObject } from '../src/platform/http/schema.ts';
+import { captureLog } from './captured-log.ts';
 import { atEnd } from './cleanup.ts';
 import { makeTempDir, TestClock } from './temp.ts';
 
@@ -65,19 +65,11 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     SATCHEL_PUBLIC_URL: 'http://satchel.test',
     ...options.env,
   });
-  let logged = '';
-  const logger = createLogger({
-    level: config.log_level,
-    format: 'json',
-    clock,
-    write: (lines) => {
-      logged += lines;
-    },
-  });
+  const log = captureLog(clock, { level: config.log_level });
   const directory: DataDirectory = await openDataDirectory(config, { clock });
   const app = createApp(config, {
     clock,
-    logger,
+    logger: log.logger,
     database: directory.database,
     key_ring: directory.key_ring,
   });
@@ -91,10 +83,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     clock,
     data_dir,
     url: `http://127.0.0.1:${port}`,
-    logs() {
-      logger.flush();
-      return logged;
-    },
+    logs: log.text,
     call: (method, path, call = {}) => answerOf(app, method, path, call),
     async stop() {
       if (!running.delete(test_app)) return;

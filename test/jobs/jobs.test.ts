@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { JOB_RETENTION_MS } from '../../src/limits.ts';
 import { addDomain, type Sender, startSender } from '../emails/setup.ts';
-import { makeProject } from '../helpers.ts';
+import { makeProject, startTestApp } from '../helpers.ts';
 
 let sender: Sender;
 
@@ -87,8 +87,10 @@ describe('jobs', () => {
   });
 
   test('of a rare type are found as fast as others, newest first whatever their status', async () => {
-    const { database } = sender.app.services;
-    const { id: project_id } = await makeProject(sender.app, 'many');
+    // An app whose list was never asked for: its statements are still to be prepared.
+    const fresh = await startTestApp();
+    const { database } = fresh.services;
+    const { id: project_id } = await makeProject(fresh, 'many');
     await database.write((tx) => {
       const add = tx.$client.query(
         `WITH RECURSIVE series (n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM series WHERE n < ?2)
@@ -99,20 +101,41 @@ describe('jobs', () => {
       add.run(3, 60_000, project_id, 'common', 'completed');
       add.run(60_001, 60_001, project_id, 'rare', 'completed');
     });
+    const fetched: number[] = [];
+    const client = database.read.$client;
+    const query = client.query.bind(client);
+    const counting = (text: string) => {
+      const prepared = query(text);
+      const all = prepared.all.bind(prepared);
+      prepared.all = (...values) => {
+        const found = all(...values);
+        fetched.push(found.length);
+        return found;
+      };
+      return prepared;
+    };
+    Object.defineProperty(client, 'query', { value: counting });
     let data: string[] = [];
     const look = (per_page: number, page: number, type = 'rare'): number => {
       const from_ms = performance.now();
-      const found = sender.app.services.jobs.list(Number(project_id), { type, per_page, page });
+      const found = fresh.services.jobs.list(Number(project_id), { type, per_page, page });
       data = found.data.map((job) => job.id.replace(/^0+/, ''));
       return performance.now() - from_ms;
     };
     look(2, 2);
     expect(data).toEqual(['1']);
-    // The best of five. To go through all jobs takes 10 ms.
-    expect(Math.min(...[1, 2, 3, 4, 5].map(() => look(20, 1)))).toBeLessThan(3);
+    // The best of five, each beside what it must not do: a busy machine slows both.
+    const bestOf = (work: () => number): number => Math.min(...[1, 2, 3, 4, 5].map(work));
+    const all_ms = bestOf(() => {
+      const from_ms = performance.now();
+      database.read.$client.query("SELECT count(*) FROM jobs WHERE payload = 'none'").all();
+      return performance.now() - from_ms;
+    });
+    expect(bestOf(() => look(20, 1))).toBeLessThan(all_ms / 2);
     expect(data).toEqual(['60001', '2', '1']);
-    // What stands before the asked page is stepped over: to fetch all of it takes 15 ms.
-    expect(Math.min(...[1, 2, 3, 4, 5].map(() => look(20, 2_999, 'common')))).toBeLessThan(10);
+    // What stands before the asked page is stepped over rather than fetched.
+    look(20, 2_999, 'common');
+    expect(Math.max(...fetched)).toBe(20);
     expect(data).toEqual(Array.from({ length: 20 }, (_, n) => String(40 - n)));
   });
 

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { shellActor } from '../../../src/platform/cli/shell-actor.ts';
 import { formatTable } from '../../../src/platform/cli/tables.ts';
 import { systemClock } from '../../../src/platform/host/clock.ts';
-import { createLogger } from '../../../src/platform/host/logger.ts';
 import { createToken } from '../../../src/platform/secrets/token-format.ts';
+import { captureLog } from '../../captured-log.ts';
 import { run, runInTerminal, runJson, runRecord, runWith } from '../../command.ts';
 import { makeTempDir } from '../../temp.ts';
 import { allVerbs, examplesOf, pathOf } from '../../verbs.ts';
@@ -116,30 +116,20 @@ test('a user without an account, as in a container, is named by number', () => {
 
 test('a key or token that a client has put into an address is not in the log', () => {
   for (const format of ['text', 'json'] as const) {
-    const lines: string[] = [];
-    const logger = createLogger({
-      level: 'info',
-      format,
-      clock: systemClock,
-      write: (text) => lines.push(text),
-    });
+    const log = captureLog(systemClock, { format });
     const secrets = (['management', 'live', 'test'] as const).map((kind) => createToken(kind));
-    for (const { plaintext } of secrets) logger.info('request', { path: `/api/v1/${plaintext}/x` });
-    logger.flush();
+    for (const { plaintext } of secrets) log.logger.info('request', { path: `/api/v1/${plaintext}/x` });
     for (const { plaintext, prefix_shown } of secrets) {
-      expect(lines.join('')).not.toContain(plaintext.slice(0, 20));
-      expect(lines.join('')).toContain(`/api/v1/${prefix_shown}.../x`);
+      expect(log.text()).not.toContain(plaintext.slice(0, 20));
+      expect(log.text()).toContain(`/api/v1/${prefix_shown}.../x`);
     }
   }
 });
 
 test('a log for people leaves out what there is nothing to say of', () => {
-  const lines: string[] = [];
-  const options = { level: 'info', format: 'text', clock: systemClock } as const;
-  const logger = createLogger({ ...options, write: (text) => lines.push(text) });
-  logger.info('request', { caller: null, status: 404 });
-  logger.flush();
-  expect(lines.join('')).toMatch(/INFO {2}request status=404\n$/);
+  const log = captureLog(systemClock, { format: 'text' });
+  log.logger.info('request', { caller: null, status: 404 });
+  expect(log.text()).toMatch(/INFO {2}request status=404\n$/);
 });
 
 test('a row of a table is one line, whatever its cells say', () => {

@@ -3,19 +3,18 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { loadConfig } from '../../../src/config.ts';
 import { conflict } from '../../../src/errors.ts';
 import { MAX_FORM_BODY_BYTES } from '../../../src/limits.ts';
-import { createLogger } from '../../../src/platform/host/logger.ts';
 import { createClientIpReader } from '../../../src/platform/http/client-ip.ts';
 import { Html, html, pageResponse } from '../../../src/platform/http/pages.ts';
 import { RateLimiter } from '../../../src/platform/http/rate-limit.ts';
 import { openRoute } from '../../../src/platform/http/routes.ts';
 import { oneOf, t, text } from '../../../src/platform/http/schema.ts';
 import { createHttpServer, type HttpServer } from '../../../src/platform/http/server.ts';
+import { captureLog } from '../../captured-log.ts';
 import { TestClock } from '../../temp.ts';
 
 const TOKEN = 'tok_0123456789abcdefghijklmnopqrstuvwxyz';
 const base = { tag: 'Test', summary: 'test', plane: 'page' } as const;
 const left: string[] = [];
-let logged = '';
 
 const routes = [
   openRoute({
@@ -48,19 +47,14 @@ const routes = [
 let server: HttpServer;
 let at = '';
 const clock = new TestClock();
-const logger = createLogger({
-  ...{ level: 'info', format: 'json', clock },
-  write: (lines) => {
-    logged += lines;
-  },
-});
+const log = captureLog(clock);
 const nobody = (): never => {
   throw new Error('an open route asks for nobody');
 };
 beforeAll(() => {
   server = createHttpServer(routes, {
     config: { ...loadConfig({}), port: 0 },
-    ...{ clock, logger, limiter: new RateLimiter(clock) },
+    ...{ clock, logger: log.logger, limiter: new RateLimiter(clock) },
     ...{ authenticateKey: nobody, authenticateToken: nobody, findProject: nobody },
     clientIp: createClientIpReader([]),
     settled: () => null,
@@ -128,7 +122,6 @@ test('what is no form, too long, too large or refused is a page that says so, an
 test('what lets the bearer of a link in is not in the log', async () => {
   await fetch(at);
   await fetch(at, { method: 'DELETE' });
-  logger.flush();
-  expect(logged).toContain('"path":"/leave/…"');
-  expect(logged).not.toContain(TOKEN);
+  expect(log.text()).toContain('"path":"/leave/…"');
+  expect(log.text()).not.toContain(TOKEN);
 });

@@ -1,8 +1,9 @@
 /** The scheduler: which entries a look at the clock runs, and what it does when they fail, hang or the clock jumps. */
 import { afterEach, describe, expect, test } from 'bun:test';
 import { MINUTE_MS } from '../../../src/platform/host/clock.ts';
-import { createLogger, silentLogger } from '../../../src/platform/host/logger.ts';
+import { silentLogger } from '../../../src/platform/host/logger.ts';
 import { type CronEntry, createScheduler, type Scheduler } from '../../../src/platform/jobs/scheduler.ts';
+import { captureLog } from '../../captured-log.ts';
 import { TestClock } from '../../temp.ts';
 
 const started: Scheduler[] = [];
@@ -90,11 +91,7 @@ describe('the scheduler', () => {
 
   test('logs an entry that fails and runs it again at its next tick', async () => {
     const clock = new TestClock();
-    let lines = '';
-    const write = (text: string) => {
-      lines += text;
-    };
-    const logger = createLogger({ level: 'warn', format: 'json', clock, write });
+    const log = captureLog(clock);
     let begun = 0;
     const run = async () => {
       begun += 1;
@@ -103,14 +100,14 @@ describe('the scheduler', () => {
     const scheduler = createScheduler({
       entries: [{ name: 'unlucky', expression: '* * * * *', run }],
       clock,
-      logger,
+      logger: log.logger,
     });
     clock.advance(MINUTE_MS);
     await scheduler.tick();
     clock.advance(MINUTE_MS);
     await scheduler.tick();
     expect(begun).toBe(2);
-    expect(lines).toContain('"entry":"unlucky","error":"no luck"');
+    expect(log.text()).toContain('"entry":"unlucky","error":"no luck"');
   });
 
   test('runs at the start what is to run at the start, and only that', async () => {

@@ -60,6 +60,9 @@ test('where there is no deployment none is made', async () => {
   expect(existsSync(data_dir)).toBe(false);
 });
 
+const ROUNDS = 15;
+const ROTATION_MS = 5;
+
 test('killed at any moment, again and again, everything that was sealed still opens', async () => {
   const data_dir = makeTempDir();
   const config = loadConfig({ SATCHEL_DATA_DIR: data_dir });
@@ -76,13 +79,16 @@ test('killed at any moment, again and again, everything that was sealed still op
     const { loadConfig } = await import(${JSON.stringify(join(SRC, 'config.ts'))});
     const config = loadConfig({ SATCHEL_DATA_DIR: ${JSON.stringify(data_dir)} });
     const { key_ring } = await openDataDirectory(config, { clock: { now: () => 1 } });
-    console.log('ready');
-    for (;;) await key_ring.rotate(null);`;
-  for (let round = 0; round < 25; round += 1) {
+    for (;;) {
+      await key_ring.rotate(null);
+      console.log('rotated');
+    }`;
+  for (let round = 0; round < ROUNDS; round += 1) {
     const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'inherit' });
     const { done } = await child.stdout.getReader().read();
     expect(done).toBe(false);
-    await Bun.sleep(Math.random() * 25);
+    // A rotation takes about as long as this, so that the kill falls anywhere in one.
+    await Bun.sleep(Math.random() * ROTATION_MS);
     child.kill('SIGKILL');
     await child.exited;
     const again = await openDataDirectory(config, { clock });
@@ -95,5 +101,5 @@ test('killed at any moment, again and again, everything that was sealed still op
     expect(namesIn(data_dir).filter((name) => name.startsWith('master.key'))).toEqual(['master.key']);
   }
   // The kills fell among rotations, not before them.
-  expect(ids.size).toBeGreaterThan(10);
+  expect(ids.size).toBe(ROUNDS + 1);
 }, 60_000);
