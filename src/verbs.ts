@@ -9,11 +9,8 @@ import { registerKeyCommands } from './keys/cli.ts';
 import { registerMailboxCommands } from './mailboxes/cli.ts';
 import { registerOriginCommands } from './origins/cli.ts';
 import type { Cli } from './platform/cli/cli.ts';
-import {
-  registerCompletionCommand,
-  registerMasterKeyCommand,
-  registerMigrateCommand,
-} from './platform/cli/platform-verbs.ts';
+import { registerCompletionCommand } from './platform/cli/completion.ts';
+import { registerMasterKeyCommand, registerMigrateCommand } from './platform/cli/platform-verbs.ts';
 import { registerProjectCommands } from './projects/cli.ts';
 import { registerDomainCommands } from './sending-domains/cli.ts';
 import { registerTokenCommands } from './tokens/cli.ts';

@@ -3,10 +3,12 @@ import type { Command } from 'commander';
 import { createCli } from '../src/command-line.ts';
 import { standInProcess } from './command.ts';
 
-/** Every verb that a capability registers. */
+/** Every verb that help shows. */
 export function allVerbs(): Command[] {
-  const leaves = (command: Command): Command[] =>
-    command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+  const leaves = (command: Command): Command[] => {
+    const children = command.createHelp().visibleCommands(command);
+    return children.length === 0 ? [command] : children.flatMap(leaves);
+  };
   return leaves(createCli(standInProcess().process).program);
 }
 

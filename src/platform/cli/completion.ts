@@ -1,218 +1,150 @@
 /**
- * Shell completion, made from the tree of commands itself: a static script for each shell, which never runs satchel.
+ * Shell completion. The scripts of the shells are glue: what completes a word is asked of the hidden verb `__complete`, which
+ * looks at the tree of commands and at nothing else.
  */
-import type { Argument, Command, Option } from 'commander';
-import { quoteWord as quote } from './shell-words.ts';
+import { Argument, type Command, type Option } from 'commander';
+import type { Cli } from './cli.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
-export type Shell = (typeof SHELLS)[number];
 
-/** What an option's or an argument's value is completed with. */
-type Values =
-  | { kind: 'choices'; choices: readonly string[] }
-  | { kind: 'folders' }
-  | { kind: 'files' }
-  | { kind: 'free' };
-
-interface Flag {
-  /** `--data-dir`, and its short form if it has one. */
-  names: string[];
-  description: string;
-  /** Null for a flag without a value. */
-  values: Values | null;
+/** What a word is completed with: `words` are the candidates; of files and folders the shell knows itself. */
+export interface Completion {
+  kind: 'words' | 'files' | 'folders';
+  words: { word: string; description: string }[];
 }
 
-/** One command of the tree. */
-interface Node {
-  /** `['key', 'create']`; empty for the executable itself. */
-  path: string[];
-  children: { name: string; description: string }[];
-  flags: Flag[];
-  /** Of its first argument. */
-  values: Values;
+/** Completes the last of the words that follow the name of the program. */
+export function complete(program: Command, words: readonly string[]): Completion {
+  const typed = words.at(-1) ?? '';
+  const { command, option, operands } = walk(program, words.slice(0, -1));
+  const { kind, words: found } = option ? valuesOf(option) : candidatesOf(command, typed, operands);
+  return { kind, words: found.filter(({ word }) => word.startsWith(typed)) };
 }
 
-/** The completion script of a shell for everything below `program`. */
-export function completionScript(program: Command, shell: Shell): string {
-  const nodes = nodesOf(program, []);
-  if (shell === 'bash') return bashScript(nodes);
-  return shell === 'zsh' ? zshScript(nodes) : fishScript(nodes);
+/** The command that words lead to, the option whose value is due, and how many operands it has so far. */
+function walk(
+  program: Command,
+  words: readonly string[],
+): { command: Command; option: Option | null; operands: number } {
+  let command = program;
+  let option: Option | null = null;
+  let operands = 0;
+  for (const word of words) {
+    if (option) option = null;
+    else if (word.startsWith('-')) option = optionsOf(command).find((one) => takes(one, word)) ?? null;
+    else {
+      const child = command.commands.find((one) => one.name() === word);
+      operands = child ? 0 : operands + 1;
+      command = child ?? command;
+    }
+  }
+  return { command, option, operands };
 }
 
-function nodesOf(command: Command, path: string[], inherited: Flag[] = []): Node[] {
-  const own = command.options.filter((option) => !option.hidden).map(flagOf);
-  const names = own.flatMap((flag) => flag.names);
-  const flags = [...own, ...inherited.filter((flag) => !flag.names.some((name) => names.includes(name)))];
-  const help = { names: ['-h', '--help'], description: 'what this command takes', values: null };
-  const node: Node = {
-    path,
-    children: command.commands.map((child) => ({ name: child.name(), description: child.description() })),
-    flags: [...flags, help],
-    values: valuesOf(command.registeredArguments[0]),
-  };
-  return [node, ...command.commands.flatMap((child) => nodesOf(child, [...path, child.name()], flags))];
+function takes(option: Option, word: string): boolean {
+  return (option.required || option.optional) && (option.short === word || option.long === word);
 }
 
-function flagOf(option: Option): Flag {
-  const takes_value = option.required || option.optional;
-  return {
-    names: [option.short, option.long].filter((name) => name !== undefined && name !== null),
-    description: option.description,
-    values: takes_value ? valuesOf(option) : null,
-  };
+/** Those of the command and of those above it, each name once. */
+function optionsOf(command: Command): Option[] {
+  const own = [...command.createHelp().visibleOptions(command)];
+  const names = own.map(({ long }) => long);
+  const above = command.parent ? optionsOf(command.parent) : [];
+  return [...own, ...above.filter(({ long }) => !names.includes(long))];
 }
 
-function valuesOf(of: Option | Argument | undefined): Values {
-  if (!of) return { kind: 'free' };
-  if (of.argChoices) return { kind: 'choices', choices: of.argChoices };
-  const name = of.name();
-  if (/(^|-)dir$/.test(name)) return { kind: 'folders' };
-  return /(^|-)file$/.test(name) ? { kind: 'files' } : { kind: 'free' };
-}
-
-function keyOf(path: readonly string[]): string {
-  return path.join(' ');
-}
-
-/* --- bash ----------------------------------------------------------------------------------------------------- */
-
-const BASH_REPLY = {
-  folders: 'COMPREPLY=($(compgen -d -- "$cur"))',
-  files: 'COMPREPLY=($(compgen -f -- "$cur"))',
-  free: 'COMPREPLY=()',
-} as const;
-
-function bashReply(values: Values): string {
-  if (values.kind !== 'choices') return BASH_REPLY[values.kind];
-  return `COMPREPLY=($(compgen -W ${quote(values.choices.join(' '))} -- "$cur"))`;
-}
-
-function bashScript(nodes: readonly Node[]): string {
-  const known = nodes.filter(({ path }) => path.length > 0).map(({ path }) => quote(keyOf(path)));
-  const cases = nodes.map((node) => {
-    const valued = node.flags.filter(({ values }) => values !== null);
-    const previous = valued.map(
-      ({ names, values }) =>
-        `        ${names.join('|')}) ${bashReply(values ?? { kind: 'free' })}; return ;;`,
+function candidatesOf(command: Command, typed: string, operands: number): Completion {
+  if (typed.startsWith('-')) {
+    const words = optionsOf(command).flatMap(({ short, long, description }) =>
+      [short, long].flatMap((word) => (word ? [{ word, description }] : [])),
     );
-    const words = [...node.children.map(({ name }) => name), ...node.flags.flatMap(({ names }) => names)];
-    return [
-      `    ${quote(keyOf(node.path))})`,
-      ...(previous.length > 0 ? ['      case "$prev" in', ...previous, '      esac'] : []),
-      // Words of the command itself are offered unless a value of its argument is what is meant.
-      node.values.kind === 'free'
-        ? `      COMPREPLY=($(compgen -W ${quote(words.join(' '))} -- "$cur")) ;;`
-        : `      if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W ${quote(words.join(' '))} -- "$cur")); else ${bashReply(node.values)}; fi ;;`,
-    ].join('\n');
-  });
-  return `# bash completion of satchel. Load it with: source <(satchel completion bash)
+    return { kind: 'words', words };
+  }
+  const children = command.createHelp().visibleCommands(command);
+  if (children.length === 0) return valuesOf(command.registeredArguments[operands]);
+  const words = children.map((child) => ({ word: child.name(), description: child.description() }));
+  return { kind: 'words', words };
+}
+
+function valuesOf(of: Option | Argument | undefined): Completion {
+  const words = (of?.argChoices ?? []).map((word) => ({ word, description: '' }));
+  const name = of?.name() ?? '';
+  const kind = /(^|-)dir$/.test(name) ? 'folders' : /(^|-)file$/.test(name) ? 'files' : 'words';
+  return { kind, words };
+}
+
+const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], string>> = {
+  bash: `# bash completion of satchel. Load it with: source <(satchel completion bash)
 _satchel() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} path='' word i
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    word=\${COMP_WORDS[i]}
-    case "\${path:+$path }$word" in
-      ${known.join('|')}) path="\${path:+$path }$word" ;;
-    esac
-  done
-  local IFS=$' \\t\\n'
-  case "$path" in
-${cases.join('\n')}
+  local cur=\${COMP_WORDS[COMP_CWORD]} kind='' line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    if [[ -z $kind ]]; then kind=$line; else COMPREPLY+=("\${line%%$'\\t'*}"); fi
+  done < <(satchel __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  local IFS=$'\\n'
+  case $kind in
+    files) COMPREPLY=($(compgen -f -- "$cur")) ;;
+    folders) COMPREPLY=($(compgen -d -- "$cur")) ;;
   esac
 }
 complete -o filenames -o bashdefault -F _satchel satchel
-`;
-}
-
-/* --- zsh ------------------------------------------------------------------------------------------------------ */
-
-/** As one \`name:description\` pair of _describe. */
-function zshPair(name: string, description: string): string {
-  return quote(`${name.replaceAll(':', '\\:')}:${description}`);
-}
-
-function zshValues(values: Values): string {
-  if (values.kind === 'folders') return '_files -/';
-  if (values.kind === 'files') return '_files';
-  return values.kind === 'choices' ? `compadd -- ${values.choices.map(quote).join(' ')}` : ':';
-}
-
-function zshScript(nodes: readonly Node[]): string {
-  const known = nodes.filter(({ path }) => path.length > 0).map(({ path }) => quote(keyOf(path)));
-  const cases = nodes.map((node) => {
-    const previous = node.flags.flatMap(({ names, values }) =>
-      values === null ? [] : [`        ${names.join('|')}) ${zshValues(values)}; return ;;`],
-    );
-    const flags = node.flags.flatMap(({ names, description }) =>
-      names.map((name) => zshPair(name, description)),
-    );
-    const children = node.children.map(({ name, description }) => zshPair(name, description));
-    return [
-      `    ${quote(keyOf(node.path))})`,
-      ...(previous.length > 0 ? ['      case $prev in', ...previous, '      esac'] : []),
-      `      flags=(${flags.join(' ')})`,
-      ...(children.length > 0 ? [`      verbs=(${children.join(' ')})`] : []),
-      `      [[ $cur == -* ]] || ${zshValues(node.values)} ;;`,
-    ].join('\n');
-  });
-  return `#compdef satchel
+`,
+  zsh: `#compdef satchel
 # zsh completion of satchel. Load it with: source <(satchel completion zsh), after compinit
 _satchel() {
-  local cur=\${words[CURRENT]} prev=\${words[CURRENT-1]} path_so_far='' word
-  local -a flags verbs
-  for word in "\${(@)words[2,CURRENT-1]}"; do
-    case "\${path_so_far:+$path_so_far }$word" in
-      ${known.join('|')}) path_so_far="\${path_so_far:+$path_so_far }$word" ;;
-    esac
-  done
-  case "$path_so_far" in
-${cases.join('\n')}
+  local -a lines found
+  lines=("\${(@f)$(satchel __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  case $lines[1] in
+    files) _files ;;
+    folders) _files -/ ;;
+    *)
+      found=("\${(@)lines[2,-1]//:/\\\\:}")
+      found=("\${(@)found/$'\\t'/:}")
+      _describe -t values value found
+      ;;
   esac
-  (( \${#verbs} )) && _describe -t commands command verbs
-  [[ $cur == -* ]] && _describe -t options option flags
-  return 0
 }
 if [[ \${funcstack[1]-} == _satchel ]]; then _satchel "$@"; else compdef _satchel satchel; fi
-`;
-}
-
-/* --- fish ----------------------------------------------------------------------------------------------------- */
-
-/** As one word of fish, where only a backslash and a quote are special between quotes. */
-function fishQuote(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-}
-
-function fishValues(values: Values): string {
-  if (values.kind === 'folders') return " -x -a '(__fish_complete_directories)'";
-  if (values.kind === 'files') return ' -r -F';
-  return values.kind === 'choices' ? ` -x -a ${fishQuote(values.choices.join(' '))}` : ' -x';
-}
-
-function fishScript(nodes: readonly Node[]): string {
-  const known = nodes.filter(({ path }) => path.length > 0).map(({ path }) => fishQuote(keyOf(path)));
-  const lines = nodes.flatMap((node) => {
-    const start = `complete -c satchel -n ${fishQuote(`__satchel_at ${fishQuote(keyOf(node.path))}`)}`;
-    return [
-      ...node.children.map(({ name, description }) => `${start} -a ${name} -d ${fishQuote(description)}`),
-      ...node.flags.map(({ names, description, values }) => {
-        const named = names.map((name) =>
-          name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`,
-        );
-        return `${start} ${named.join(' ')}${values === null ? '' : fishValues(values)} -d ${fishQuote(description)}`;
-      }),
-      ...(node.values.kind === 'free' ? [] : [`${start}${fishValues(node.values)}`]),
-    ];
-  });
-  return `# fish completion of satchel. Load it with: satchel completion fish | source
-function __satchel_at
-  set -l at ''
-  for word in (commandline -opc)[2..-1]
-    set -l next (string trim -- "$at $word")
-    contains -- "$next" ${known.join(' ')}; and set at $next
+`,
+  fish: `# fish completion of satchel. Load it with: satchel completion fish | source
+function __satchel_complete
+  set -l lines (satchel __complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
+  switch "$lines[1]"
+    case files
+      __fish_complete_path (commandline -ct)
+    case folders
+      __fish_complete_directories (commandline -ct)
+    case '*'
+      printf '%s\\n' $lines[2..-1]
   end
-  test "$at" = "$argv[1]"
 end
-complete -c satchel -f
-${lines.join('\n')}
-`;
+complete -c satchel -f -a '(__satchel_complete)'
+`,
+};
+
+export function registerCompletionCommand<S>(cli: Cli<S>): void {
+  cli.program
+    .command('completion')
+    .description('print a script that completes commands and options in a shell')
+    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  satchel completion bash > /etc/bash_completion.d/satchel
+  satchel completion zsh > "\${fpath[1]}/_satchel"
+  satchel completion fish > ~/.config/fish/completions/satchel.fish`,
+    )
+    .action((name: (typeof SHELLS)[number], _: unknown, command: Command) => {
+      const script = SCRIPTS[name];
+      const options: Record<string, unknown> = command.optsWithGlobals();
+      cli.print(options.json === true ? JSON.stringify({ shell: name, script }) : script);
+    });
+  cli.program
+    .command('__complete', { hidden: true })
+    .argument('[words...]')
+    .action((words: string[]) => {
+      const { kind, words: found } = complete(cli.program, words);
+      cli.print([kind, ...found.map(({ word, description }) => `${word}\t${description}`)].join('\n'));
+    });
 }

@@ -1,7 +1,5 @@
-/** Verbs of the platform itself: `satchel master-key rotate`, `migrate` and `completion`. */
-import { Argument, type Command } from 'commander';
+/** Verbs of the platform itself: `satchel master-key rotate` and `migrate`. */
 import type { Config } from '../../config.ts';
-import { AppError } from '../../errors.ts';
 import { recordAudit } from '../database/audit-trail.ts';
 import { listPendingMigrations, type Migration } from '../database/migrate.ts';
 import type { Clock } from '../host/clock.ts';
@@ -9,7 +7,6 @@ import { databasePathOf, openDataDirectory, requireDatabase } from '../host/data
 import { lockDirectory } from '../host/directory-lock.ts';
 import { touchWakeFile } from '../jobs/wake-file.ts';
 import type { Cli, CliContext, CliResult } from './cli.ts';
-import { completionScript, SHELLS } from './completion.ts';
 import { textOption } from './options.ts';
 import { readSecret } from './secret-input.ts';
 
@@ -103,26 +100,4 @@ async function runMigrate(config: Config, dry_run: boolean, clock: Clock): Promi
   });
   await directory.close();
   return { json: { pending: [], applied: pending.map(describe) }, text: `Applied: ${names}.` };
-}
-
-export function registerCompletionCommand<S>(cli: Cli<S>): void {
-  cli.program
-    .command('completion')
-    .description('print a script that completes commands and options in a shell')
-    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
-    .addHelpText(
-      'after',
-      `
-Examples:
-  satchel completion bash > /etc/bash_completion.d/satchel
-  satchel completion zsh > "\${fpath[1]}/_satchel"
-  satchel completion fish > ~/.config/fish/completions/satchel.fish`,
-    )
-    .action((name: string, _: unknown, command: Command) => {
-      const shell = SHELLS.find((each) => each === name);
-      if (!shell) throw new AppError('invalid', `The shells are ${SHELLS.join(', ')}.`);
-      const script = completionScript(cli.program, shell);
-      const options: Record<string, unknown> = command.optsWithGlobals();
-      cli.print(options.json === true ? JSON.stringify({ shell, script }) : script);
-    });
 }
