@@ -7,7 +7,9 @@ import type { NodemailerError } from 'nodemailer/lib/errors.js';
 import SMTPConnection, { type SMTPConnectionEnvelope } from 'nodemailer/lib/smtp-connection';
 import { monotonicMs } from '../host/clock.ts';
 import { isLoopback } from '../host/loopback.ts';
+import { createResolver } from './dns.ts';
 import type { ComposedMessage } from './message.ts';
+import { whyUnanswered } from './relay-name.ts';
 import {
   interruptedOutcome,
   outcomeOfOpening,
@@ -22,11 +24,16 @@ export interface Envelope {
   recipients: readonly string[];
 }
 
+/** The system's own name servers: those of the settings are for what is looked up about recipients and senders. */
+const resolver = createResolver({ servers: [] });
+
 /** Connects, greets, secures and logs in. Never throws: what goes wrong comes back as the outcome a delivery would have. */
 export async function openSession(
   route: SmtpRoute,
   deadlines: SmtpDeadlines,
 ): Promise<SmtpSession | UnsentOutcome> {
+  const unanswered = await whyUnanswered(route.host, { resolver });
+  if (unanswered !== null) return unsentOutcome({ stage: 'connect', response: unanswered });
   const socket = await connectSocket(route, deadlines.connect_ms);
   if ('outcome' in socket) return socket;
   const connection = new SMTPConnection({
