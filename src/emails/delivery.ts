@@ -164,7 +164,9 @@ export class Delivery {
       const content = this.#contentOf(email, outlet);
       if (outlet.route && !email.is_test) {
         return {
-          outcome: await this.#deps.mailer.deliver(content, outlet.route, recipients),
+          outcome: await this.#deps.mailer.deliver(content, outlet.route, recipients, {
+            purpose: purposeOf(email.source),
+          }),
           captured: null,
         };
       }

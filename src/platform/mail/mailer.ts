@@ -4,6 +4,7 @@ import * as limits from '../../limits.ts';
 import { requireThreadDescriptors } from '../host/descriptors.ts';
 import { interruptedOutcome, unmadeOutcome } from './smtp-replies.ts';
 import type {
+  DeliverOptions,
   DeliveryOutcome,
   MailContent,
   MailerReply,
@@ -17,7 +18,12 @@ export interface Mailer {
    * Sends a mail to those of its recipients (to, cc and bcc alike) that are given here. Resolves with what became of
    * it, whatever that is; never rejects.
    */
-  deliver(content: MailContent, route: SmtpRoute, recipients: string[]): Promise<DeliveryOutcome>;
+  deliver(
+    content: MailContent,
+    route: SmtpRoute,
+    recipients: string[],
+    options?: DeliverOptions,
+  ): Promise<DeliveryOutcome>;
   /** The message as it would be sent, DKIM-signed. Rejects with AppError `invalid` or `not_found` when it can't be built. */
   compose(content: MailContent): Promise<Uint8Array>;
   /**
@@ -78,9 +84,14 @@ class WorkerMailer implements Mailer {
     this.#options = options;
   }
 
-  async deliver(content: MailContent, route: SmtpRoute, recipients: string[]): Promise<DeliveryOutcome> {
+  async deliver(
+    content: MailContent,
+    route: SmtpRoute,
+    recipients: string[],
+    options: DeliverOptions = {},
+  ): Promise<DeliveryOutcome> {
     try {
-      const reply = await this.#ask({ op: 'deliver', content, route, recipients });
+      const reply = await this.#ask({ op: 'deliver', content, route, recipients, options });
       if (reply.op === 'delivered') return reply.outcome;
       throw new Error(`the mailer worker answered a delivery with ${reply.op}`);
     } catch (error) {

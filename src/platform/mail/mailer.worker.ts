@@ -60,7 +60,7 @@ async function deliver(request: Deliver): Promise<void> {
   reportIfStopped();
 }
 
-async function composeAndSend({ content, route, recipients }: Deliver): Promise<DeliveryOutcome> {
+async function composeAndSend({ content, route, recipients, options }: Deliver): Promise<DeliveryOutcome> {
   let message: ComposedMessage;
   try {
     message = await composeMessage(content);
@@ -71,7 +71,7 @@ async function composeAndSend({ content, route, recipients }: Deliver): Promise<
   if (is_stopping)
     return interruptedOutcome('The mailer stopped before this mail was handed over.', { may_be_sent: false });
   const envelope = { from: route.return_path ?? content.from.address, recipients };
-  return poolOf(route).deliver(envelope, message);
+  return poolOf(route).deliver(envelope, message, options.purpose ?? 'transactional');
 }
 
 function poolOf(route: SmtpRoute): SmtpPool {

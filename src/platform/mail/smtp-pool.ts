@@ -4,11 +4,12 @@ import { monotonicMs } from '../host/clock.ts';
 import type { ComposedMessage } from './message.ts';
 import { interruptedOutcome } from './smtp-replies.ts';
 import { type Envelope, openSession, SmtpSession } from './smtp-session.ts';
-import type { DeliveryOutcome, SmtpDeadlines, SmtpRoute, UnsentOutcome } from './types.ts';
+import type { DeliveryOutcome, MailPurpose, SmtpDeadlines, SmtpRoute, UnsentOutcome } from './types.ts';
 
 interface WaitingMail {
   envelope: Envelope;
   message: ComposedMessage;
+  purpose: MailPurpose;
   /** Its first connection turned out to be dead before anything was said over it. */
   is_second_try: boolean;
   resolve(outcome: DeliveryOutcome): void;
@@ -46,12 +47,19 @@ export class SmtpPool {
   }
 
   /** Sends a mail over the next free connection. Never throws. */
-  deliver(envelope: Envelope, message: ComposedMessage): Promise<DeliveryOutcome> {
+  deliver(envelope: Envelope, message: ComposedMessage, purpose: MailPurpose): Promise<DeliveryOutcome> {
     if (this.#is_stopping) return Promise.resolve(interruptedOutcome(STOPPING, { may_be_sent: false }));
     return new Promise((resolve) => {
-      this.#waiting.push({ envelope, message, is_second_try: false, resolve });
+      this.#queue({ envelope, message, purpose, is_second_try: false, resolve });
       this.#dispatch();
     });
+  }
+
+  /** Behind others of its purpose; what is transactional before all marketing. */
+  #queue(mail: WaitingMail): void {
+    const first_after =
+      mail.purpose === 'transactional' ? this.#waiting.findIndex((one) => one.purpose === 'marketing') : -1;
+    this.#waiting.splice(first_after < 0 ? this.#waiting.length : first_after, 0, mail);
   }
 
   /** Gives up what has not reached DATA; what has is left to finish. Idle connections are closed. */

@@ -59,6 +59,14 @@ export interface SmtpRoute {
   ca_pem?: string;
 }
 
+/** Transactional mail that waits for a connection goes before all marketing. */
+export type MailPurpose = 'transactional' | 'marketing';
+
+export interface DeliverOptions {
+  /** Transactional unless given. */
+  purpose?: MailPurpose;
+}
+
 /**
  * How far a delivery got. `choose` is without any mailbox to go out from, `compose` is before any SMTP; `interrupted` is the
  * mailer itself being stopped or crashing.
@@ -129,7 +137,14 @@ export interface SmtpDeadlines {
 /** What the main thread asks of the mailer worker; several travel in one message. */
 export type MailerRequest =
   | { op: 'configure'; deadlines: SmtpDeadlines }
-  | { op: 'deliver'; id: number; content: MailContent; route: SmtpRoute; recipients: string[] }
+  | {
+      op: 'deliver';
+      id: number;
+      content: MailContent;
+      route: SmtpRoute;
+      recipients: string[];
+      options: DeliverOptions;
+    }
   | { op: 'compose'; id: number; content: MailContent }
   | { op: 'stop' };
 

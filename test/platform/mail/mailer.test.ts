@@ -215,6 +215,40 @@ test('a relay that hangs holds up nobody but those who use it', async () => {
   expect((await Promise.all(stuck)).every((outcome) => outcome.outcome === 'interrupted')).toBe(true);
 });
 
+test('a thousand mails that hang in DATA hold up no other mailbox, of this relay or another', async () => {
+  const [relay, other_relay] = [await startSink({ hang: 'data' }), await startSink()];
+  const mailer = startMailer();
+  const route = routeTo(relay);
+  const marketing = { purpose: 'marketing' } as const;
+  const stuck = Array.from({ length: 1_000 }, () => mailer.deliver(mailOf(), route, [ANN], marketing));
+  while (relay.unanswered.length < 10) await Bun.sleep(5);
+  relay.behavior = {};
+  for (const free of [routeTo(relay), routeTo(other_relay)])
+    expect(await mailer.deliver(mailOf(), free, [BOB])).toMatchObject({ outcome: 'sent' });
+  expect([relay.unanswered.length, relay.mails.length, other_relay.mails.length]).toEqual([10, 1, 1]);
+  await mailer.stop(0);
+  expect((await Promise.all(stuck)).every((outcome) => outcome.outcome === 'interrupted')).toBe(true);
+});
+
+test('what is transactional takes the next free connection, before all marketing that waits', async () => {
+  const sink = await startSink({ hang: 'data' });
+  const mailer = startMailer();
+  const route = routeTo(sink);
+  const deliver = (address: string, purpose: 'marketing' | 'transactional') =>
+    mailer.deliver(mailOf(), route, [address], { purpose });
+  const all = Array.from({ length: 40 }, () => deliver(ANN, 'marketing'));
+  while (sink.unanswered.length < 10) await Bun.sleep(5);
+  all.push(deliver(BOB, 'transactional'), deliver(EVE, 'transactional'));
+  // The mailer has read both once it has answered what came after them.
+  await mailer.compose(mailOf());
+  sink.behavior = {};
+  for (const answer of sink.unanswered) answer();
+  expect((await Promise.all(all)).every((outcome) => outcome.outcome === 'sent')).toBe(true);
+  const order = sink.mails.map((mail) => mail.envelope.to[0]);
+  expect(order).toHaveLength(32);
+  expect(Math.max(order.indexOf(BOB), order.indexOf(EVE))).toBeLessThan(20);
+});
+
 test('all that waits for an unreachable relay learns of it at once, and the next mail tries again', async () => {
   const sink = await startSink({ greeting: { code: 554, message: 'go away' } });
   const mailer = startMailer();
