@@ -84,17 +84,8 @@ export const JOB_MAX_SLEEP_MS = 60_000;
 export const BUSY_TIMEOUT_MS = 5_000;
 /** Changes run for this long before they are committed and requests get a turn; one change is never cut. */
 export const WRITE_SLICE_MS = 0.5;
-/** From this many commits a second on, a thread of its own waits for the disk: fewer hold up nobody for long. */
-export const WAL_THREAD_FROM_COMMITS = 30;
-/** Or from this much time in commits a second on: on a slow disk few of them take up all of it. */
-export const WAL_THREAD_FROM_WAIT_MS = 100;
-/** One that could not be started is not tried again before. */
-export const WAL_THREAD_RETRY_MS = 30_000;
-export const WAL_THREAD_IDLE_STOP_MS = 30_000;
 /** Pages in the log from which on it is moved into the database: SQLite's own default. */
 export const WAL_CHECKPOINT_FRAMES = 1_000;
-/** Where the event loop moves the log itself, should the thread not get to it. */
-export const WAL_CHECKPOINT_FALLBACK_FRAMES = 16_000;
 /** Rows that one transaction of a sweep deletes: some 10 ms, so that no request waits long behind it. */
 export const SWEEP_BATCH = 500;
 /** Retry-After while the disk is full or failing: somebody has to make room. */

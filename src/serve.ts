@@ -17,9 +17,7 @@ export async function serve(config: Config, terminal: Terminal): Promise<number>
   const directory = await openDataDirectory(config, {
     clock,
     beforeOpening: () => lockDirectory(config.data_dir, process.pid),
-    wal_thread: {
-      onTrouble: (error) =>
-        logger.warn('requests wait for the disk together with commits', { reason: messageOf(error) }),
+    flush_thread: {
       onLost: (error) => {
         logger.error(
           'the disk did not keep what was written: look at it (dmesg). This process ends, and the next one goes by what it finds',

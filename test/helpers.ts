@@ -66,7 +66,14 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     ...options.env,
   });
   const log = captureLog(clock, { level: config.log_level });
-  const directory: DataDirectory = await openDataDirectory(config, { clock });
+  const directory: DataDirectory = await openDataDirectory(config, {
+    clock,
+    flush_thread: {
+      onLost(error) {
+        throw error;
+      },
+    },
+  });
   const app = createApp(config, {
     clock,
     logger: log.logger,

@@ -5,7 +5,7 @@ import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../../errors.ts';
 import { BUSY_TIMEOUT_MS, DISK_RETRY_AFTER_S, WRITE_SLICE_MS } from '../../limits.ts';
 import { monotonicMs } from '../host/clock.ts';
-import { WalSync, type WalSyncOptions } from './log-flush.ts';
+import { type FlushWorker, isSafeBesideCommits, WalFlusher } from './wal-flusher.ts';
 
 /** A connection to query: in a `write()` it sees that transaction, `Database.read` sees what is committed. */
 export type Tx = BunSQLiteDatabase<Record<string, never>> & { $client: Sqlite };
@@ -110,26 +110,34 @@ export function mayPass(error: unknown): boolean {
 }
 
 /** For a server's database, which must not keep requests waiting for the disk. */
-export interface WalThreadOptions extends WalSyncOptions {
+export interface FlushThreadOptions {
   /**
    * The disk failed to keep what was committed. Readers have seen it, and nothing can take it back: end the process, and
-   * the next one goes by what it finds.
+   * the next one goes by what it finds. Nothing is acknowledged from then on.
    */
-  onLost(error: unknown): void;
+  onLost(error: Error): void;
+  /** For tests. */
+  worker?: FlushWorker;
 }
 
 /**
- * Opens (and with `create` makes) the database file with mode 0600. Migrations are the caller's next step. Without
- * `wal_thread` every commit waits for the disk where it is made.
+ * Opens (and with `create` makes) the database file with mode 0600. Migrations are the caller's next step. With
+ * `flush_thread` a thread waits for the disk, without it every commit does so where it is made.
  */
 export function openDatabase(
   path: string,
-  options: { create: boolean; wal_thread?: WalThreadOptions | undefined },
+  options: { create: boolean; flush_thread?: FlushThreadOptions | undefined },
 ): Database {
   const writer = openConnection(path, { create: options.create, query_only: false });
   chmodSync(path, 0o600);
   const reader = openConnection(path, { create: false, query_only: true });
-  return new GroupCommitDatabase(path, { writer, reader }, options.wal_thread);
+  const version = String(writer.query('SELECT sqlite_version()').values()[0]?.[0]);
+  const { flush_thread } = options;
+  if (!flush_thread || !isSafeBesideCommits(version)) return new GroupCommitDatabase(writer, reader, null);
+  writer.run('PRAGMA synchronous = NORMAL');
+  writer.run('PRAGMA wal_autocheckpoint = 0');
+  const flusher = new WalFlusher(path, flush_thread.onLost, flush_thread.worker);
+  return new GroupCommitDatabase(writer, reader, flusher);
 }
 
 class GroupCommitDatabase implements Database {
@@ -147,19 +155,15 @@ class GroupCommitDatabase implements Database {
   #queue: QueuedChange[] = [];
   #is_scheduled = false;
   #is_closed = false;
-  #is_lost = false;
   #has_written = false;
-  readonly #wal_sync: WalSync | null;
-  readonly #onLost: (error: unknown) => void;
+  readonly #flusher: WalFlusher | null;
   /** The last commit is on its way to disk, and the next one waits for it. */
   #syncing: Promise<void> | null = null;
 
-  constructor(path: string, connections: { writer: Sqlite; reader: Sqlite }, wal_thread?: WalThreadOptions) {
-    const { writer, reader } = connections;
+  constructor(writer: Sqlite, reader: Sqlite, flusher: WalFlusher | null) {
     this.#writer = writer;
     this.#reader = reader;
-    this.#wal_sync = wal_thread ? new WalSync(path, writer, wal_thread) : null;
-    this.#onLost = wal_thread?.onLost ?? (() => {});
+    this.#flusher = flusher;
     this.#tx = drizzle({ client: writer });
     this.#steps = {
       begin: writer.query('BEGIN IMMEDIATE'),
@@ -201,7 +205,7 @@ class GroupCommitDatabase implements Database {
   }
 
   write<T>(change: (tx: Tx) => T, ..._refusal: unknown[]): Promise<T> {
-    if (this.#is_closed || this.#is_lost)
+    if (this.#is_closed)
       return Promise.reject(new AppError('unavailable', 'The server is stopping.', { retry_after_s: 5 }));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let value: { is: T } | undefined;
@@ -236,9 +240,11 @@ class GroupCommitDatabase implements Database {
 
   async close(): Promise<void> {
     this.#is_closed = true;
-    if (this.#syncing) await this.#syncing;
-    if (this.#wal_sync) await this.#wal_sync.close();
-    while (this.#queue.length > 0) this.#flush();
+    while (this.#syncing || this.#queue.length > 0) {
+      this.#flush();
+      await this.#syncing;
+    }
+    await this.#flusher?.close();
     this.#endSnapshot();
     this.#reader.close();
     this.#writer.close();
@@ -265,7 +271,6 @@ class GroupCommitDatabase implements Database {
     const refused: { change: QueuedChange; error: unknown }[] = [];
     // A snapshot would keep the commit from moving the log into the database file.
     this.#endSnapshot();
-    let commit_ms = 0;
     try {
       this.#steps.begin.run();
       const ends_ms = monotonicMs() + WRITE_SLICE_MS;
@@ -276,9 +281,7 @@ class GroupCommitDatabase implements Database {
         if (error === null) done.push(change);
         else refused.push({ change, error: error.reason });
       }
-      const commit_from_ms = monotonicMs();
       this.#steps.commit.run();
-      commit_ms = monotonicMs() - commit_from_ms;
       this.#has_written = true;
       // What a change read outside its transaction is from before the commit.
       this.#endSnapshot();
@@ -292,35 +295,18 @@ class GroupCommitDatabase implements Database {
       for (const { change, error } of refused) change.reject(explainFailure(error));
       for (const change of done) change.resolve(undefined);
     };
-    const on_its_way = this.#wal_sync?.afterCommit(commit_ms) ?? null;
-    if (on_its_way) this.#syncing = this.#settleOnDisk(on_its_way, group, settle);
     this.#queue = [...waiting.slice(group.length), ...this.#queue];
-    if (!on_its_way) settle();
+    if (this.#flusher) this.#syncing = this.#settleOnDisk(this.#flusher, settle);
+    else settle();
     if (this.#queue.length > 0) this.#scheduleFlush();
   }
 
-  /** Tells the callers of a commit once it is on disk. Never rejects. */
-  async #settleOnDisk(
-    on_its_way: Promise<void>,
-    group: readonly QueuedChange[],
-    settle: () => void,
-  ): Promise<void> {
-    try {
-      await on_its_way;
-      settle();
-    } catch (error) {
-      this.#is_lost = true;
-      const reason = new AppError(
-        'unavailable',
-        'The disk of the server is failing: whether this was stored is unknown. Look before you try again.',
-        { retry_after_s: DISK_RETRY_AFTER_S, cause: error },
-      );
-      for (const change of [...group, ...this.#queue.splice(0)]) change.reject(reason);
-      this.#onLost(error);
-    } finally {
-      this.#syncing = null;
-      if (this.#queue.length > 0) this.#scheduleFlush();
-    }
+  /** Tells the callers of a commit once it is on disk; where that fails, never. */
+  async #settleOnDisk(flusher: WalFlusher, settle: () => void): Promise<void> {
+    await flusher.flush();
+    this.#syncing = null;
+    settle();
+    if (this.#queue.length > 0) this.#scheduleFlush();
   }
 
   /** Null when the change stands, else why it was undone. Throws when SQLite gave up the whole transaction. */

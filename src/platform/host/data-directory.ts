@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import { FINDING_EXAMPLES } from '../../limits.ts';
-import { type Database, openDatabase, sqliteErrorOf, type WalThreadOptions } from '../database/database.ts';
+import { type Database, type FlushThreadOptions, openDatabase, sqliteErrorOf } from '../database/database.ts';
 import { listPendingMigrations, migrate } from '../database/migrate.ts';
 import { createKeyRing, type KeyRing } from '../secrets/key-ring.ts';
 import { masterKeySourceOf } from '../secrets/master-key-source.ts';
@@ -75,7 +75,7 @@ export function requireDatabase(data_dir: string): string {
  */
 export async function openDataDirectory(
   config: Config,
-  options: { clock: Clock; beforeOpening?: () => { release(): void }; wal_thread?: WalThreadOptions },
+  options: { clock: Clock; beforeOpening?: () => { release(): void }; flush_thread?: FlushThreadOptions },
 ): Promise<DataDirectory> {
   makeDataDirectory(config.data_dir);
   const is_new = !hasDatabase(config.data_dir);
@@ -86,7 +86,7 @@ export async function openDataDirectory(
     const source = masterKeySourceOf(config);
     if (!is_new && listPendingMigrations(path).length > 0) await checkMasterKey(path, { source, clock });
     const applied = migrate(path, { create: true, now_ms: clock.now() });
-    const database = openDatabase(path, { create: false, wal_thread: options.wal_thread });
+    const database = openDatabase(path, { create: false, flush_thread: options.flush_thread });
     try {
       const key_ring = await createKeyRing({ database, source, clock });
       return {

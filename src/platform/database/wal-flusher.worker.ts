@@ -1,12 +1,13 @@
 /**
- * The thread that flushes the database's log (WAL) and moves it into the database (a checkpoint). SQLite can begin its log
- * afresh only when all of it has been moved, and the event loop's commits make it longer while that goes on. So most of it is
- * moved between flushes, and the rest as part of the next flush, while the event loop commits nothing.
+ * The thread behind `WalFlusher`. SQLite can begin its log afresh only when all of it has been moved into the database (a
+ * checkpoint), and commits make it longer while that goes on. So most of it is moved between flushes, and the rest as part
+ * of the next flush, while nothing is committed.
  */
 import { Database } from 'bun:sqlite';
 import { closeSync, fdatasyncSync, openSync } from 'node:fs';
+import { messageOf } from '../../errors.ts';
 import { WAL_CHECKPOINT_FRAMES } from '../../limits.ts';
-import type { WalReply, WalRequest } from './log-flush-thread.ts';
+import type { WalFlusherReply, WalFlusherRequest } from './wal-flusher.ts';
 
 declare const self: Worker;
 
@@ -17,36 +18,37 @@ let is_rest_due = false;
 /** Frames (pages in the log) from which on a checkpoint is worth its time. */
 let worth_frames = WAL_CHECKPOINT_FRAMES;
 
-self.onmessage = ({ data: request }: MessageEvent<WalRequest>) => {
+self.onmessage = ({ data: request }: MessageEvent<WalFlusherRequest>) => {
   try {
-    if (request.op === 'open') open(request.path, request.wal_path);
-    else if (request.op === 'close') close();
-    else sync();
-    answer({ ok: true });
+    if (request.op === 'open') {
+      open(request.path);
+      return;
+    }
+    if (request.op === 'close') close();
+    else flush();
+    answer({ failure: null });
   } catch (error) {
-    answer({ ok: false, message: String(error) });
+    answer({ failure: messageOf(error) });
     return;
   }
-  if (request.op === 'sync') moveIfWorthIt();
+  if (request.op === 'flush') moveIfWorthIt();
 };
 
-function answer(reply: WalReply): void {
+function answer(reply: WalFlusherReply): void {
   self.postMessage(reply);
 }
 
-function open(path: string, wal_path: string): void {
-  wal_fd = openSync(wal_path, 'r+');
+function open(path: string): void {
+  wal_fd = openSync(`${path}-wal`, 'r+');
   database = new Database(path, { readwrite: true, create: false });
 }
 
 function close(): void {
   database?.close();
-  database = null;
-  if (wal_fd >= 0) closeSync(wal_fd);
-  wal_fd = -1;
+  closeSync(wal_fd);
 }
 
-function sync(): void {
+function flush(): void {
   fdatasyncSync(wal_fd);
   if (!is_rest_due) return;
   is_rest_due = false;
@@ -56,8 +58,7 @@ function sync(): void {
 }
 
 function moveIfWorthIt(): void {
-  const { in_log } = checkpoint('NOOP');
-  if (in_log < worth_frames) return;
+  if (checkpoint('NOOP').in_log < worth_frames) return;
   checkpoint('PASSIVE');
   is_rest_due = true;
 }
@@ -68,7 +69,7 @@ function checkpoint(mode: 'NOOP' | 'PASSIVE'): { in_log: number; moved: number }
     const [, in_log, moved] = database?.query(`PRAGMA wal_checkpoint(${mode})`).values()[0] ?? [];
     return { in_log: Number(in_log), moved: Number(moved) };
   } catch {
-    // A full disk, say. The log is kept and goes on growing; whoever commits to it is told of the disk.
+    // A full disk, say: the log, which is on disk, is kept and goes on growing. Whoever commits to it is told of the disk.
     return { in_log: 0, moved: -1 };
   }
 }
