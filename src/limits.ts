@@ -263,6 +263,14 @@ export const DNS_TRY_TIMEOUT_MS = 1_500;
 export const DNS_TRIES_PER_SERVER = 2;
 /** DNS Flag Day 2020: the largest UDP answer that crosses every common network unfragmented. */
 export const DNS_UDP_PAYLOAD_BYTES = 1_232;
+/** Whether a domain takes mail is remembered for this long, and no longer than operators wait for a change of their DNS. */
+export const MX_CACHE_MS = 10 * 60_000;
+/** Where nobody answered it is asked again after this: soon enough for whoever waits, and not for each of their rows. */
+export const MX_UNKNOWN_CACHE_MS = 30_000;
+/** Some 200 bytes each; a large list of contacts has a few thousand domains. */
+export const MAX_MX_CACHE_DOMAINS = 20_000;
+/** Domains asked about at once: each is one UDP socket, and public resolvers refuse floods. */
+export const MX_LOOKUPS_AT_ONCE = 32;
 /** RFC 1035 2.3.4: a label and a whole name, written with dots. */
 export const MAX_DNS_LABEL_CHARS = 63;
 export const MAX_DNS_NAME_CHARS = 253;

@@ -17,6 +17,7 @@ import {
   type Server,
   sameName,
 } from './dns-exchange.ts';
+import { MxCache, type TakesMail } from './mx-cache.ts';
 
 /**
  * What became of a look-up. `found` with no records: the name exists and has none of this type. `absent`: the name
@@ -40,6 +41,8 @@ export interface Resolver {
   lookupMx(name: string): Promise<Lookup<MxRecord>>;
   /** A and AAAA records together. */
   lookupAddresses(name: string): Promise<Lookup<string>>;
+  /** Whether a domain takes mail; unlike the others, an answer is remembered for a while. */
+  takesMail(domain: string): Promise<TakesMail>;
 }
 
 export interface ResolverOptions {
@@ -107,19 +110,21 @@ export function createResolver(options: ResolverOptions): Resolver {
     return { status: 'found', records };
   }
 
-  return {
-    lookupTxt: (name) => lookup(name, 'TXT', readTxt),
-    async lookupMx(name) {
+  const lookups = {
+    lookupTxt: (name: string) => lookup(name, 'TXT', readTxt),
+    async lookupMx(name: string) {
       const result = await lookup(name, 'MX', readMx);
       if (result.status === 'found') result.records.sort((a, b) => a.preference - b.preference);
       return result;
     },
-    async lookupAddresses(name) {
+    async lookupAddresses(name: string) {
       return mergeAddresses(
         await Promise.all([lookup(name, 'A', readAddress), lookup(name, 'AAAA', readAddress)]),
       );
     },
-  };
+  } satisfies Omit<Resolver, 'takesMail'>;
+  const mx_cache = new MxCache(lookups);
+  return { ...lookups, takesMail: (domain) => mx_cache.takesMail(domain) };
 }
 
 /** Addresses of one family are enough to be found; without any, one family's silence leaves the whole unknown. */

@@ -1,0 +1,73 @@
+/** Whether domains take mail, remembered for a while: a list of 100,000 contacts has few domains, and each is asked about once. */
+import * as limits from '../../limits.ts';
+import { monotonicMs } from '../host/clock.ts';
+import type { Lookup, MxRecord } from './dns.ts';
+
+/** `unknown`: nobody told us. It is no verdict, and never `no`. */
+export type TakesMail = 'yes' | 'no' | 'unknown';
+
+export interface MxLookups {
+  lookupMx(domain: string): Promise<Lookup<MxRecord>>;
+  lookupAddresses(domain: string): Promise<Lookup<string>>;
+}
+
+export class MxCache {
+  readonly #lookups: MxLookups;
+  readonly #monotonicMs: () => number;
+  /** In the order in which they were learnt. */
+  readonly #known = new Map<string, { verdict: TakesMail; until_ms: number }>();
+  readonly #under_way = new Map<string, Promise<TakesMail>>();
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(lookups: MxLookups, now: () => number = monotonicMs) {
+    this.#lookups = lookups;
+    this.#monotonicMs = now;
+  }
+
+  /** Never throws. Who asks about a domain that is being asked about shares the answer; too many domains at once wait for their turn. */
+  takesMail(domain: string): Promise<TakesMail> {
+    const key = domain.toLowerCase();
+    const known = this.#known.get(key);
+    if (known && known.until_ms > this.#monotonicMs()) return Promise.resolve(known.verdict);
+    const under_way = this.#under_way.get(key);
+    if (under_way) return under_way;
+    const asking = this.#ask(key).finally(() => this.#under_way.delete(key));
+    this.#under_way.set(key, asking);
+    return asking;
+  }
+
+  async #ask(domain: string): Promise<TakesMail> {
+    if (this.#running < limits.MX_LOOKUPS_AT_ONCE) this.#running += 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      const verdict = await this.#judge(domain);
+      this.#remember(domain, verdict);
+      return verdict;
+    } finally {
+      // The place goes to the next that waits, if any does.
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#running -= 1;
+    }
+  }
+
+  /** RFC 5321 5.1: without any MX, the domain's own addresses take its mail; RFC 7505: an MX of `.` says that nobody does. */
+  async #judge(domain: string): Promise<TakesMail> {
+    const mx = await this.#lookups.lookupMx(domain);
+    if (mx.status === 'unknown') return 'unknown';
+    if (mx.status === 'absent') return 'no';
+    if (mx.records.length > 0) return mx.records.some((record) => record.exchange !== '.') ? 'yes' : 'no';
+    const addresses = await this.#lookups.lookupAddresses(domain);
+    if (addresses.status === 'unknown') return 'unknown';
+    return addresses.status === 'found' && addresses.records.length > 0 ? 'yes' : 'no';
+  }
+
+  #remember(domain: string, verdict: TakesMail): void {
+    const for_ms = verdict === 'unknown' ? limits.MX_UNKNOWN_CACHE_MS : limits.MX_CACHE_MS;
+    this.#known.delete(domain);
+    this.#known.set(domain, { verdict, until_ms: this.#monotonicMs() + for_ms });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > limits.MAX_MX_CACHE_DOMAINS && oldest !== undefined) this.#known.delete(oldest);
+  }
+}
