@@ -7,6 +7,7 @@ import PostalMime from 'postal-mime';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
 import { makeTempDir } from '../temp.ts';
+import { until } from '../until.ts';
 import { makeKey, type Outcome, type Server, satchel, startServer, upload } from './binary.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -105,23 +106,24 @@ class Post {
 
   /** The job once it is over. */
   async jobOf(id: unknown, key = this.key): Promise<Json> {
-    for (;;) {
+    let job: Json = {};
+    await until(async () => {
       const { data } = (await this.call('GET', `/jobs/${id}`, undefined, key)).body;
-      if (isPlainObject(data) && (data.status === 'completed' || data.status === 'failed')) return data;
-      await Bun.sleep(30);
-    }
+      job = isPlainObject(data) ? data : {};
+      return job.status === 'completed' || job.status === 'failed';
+    });
+    return job;
   }
 
-  /** The last mail that the relay took of this subject, read and checked as a receiver does it. */
+  /** The first mail that the relay took of this subject, read and checked as a receiver does it. */
   async received(
     subject: string,
   ): Promise<{ mail: Awaited<ReturnType<typeof PostalMime.parse>>; dkim: string }> {
-    for (;;) {
-      for (const { raw } of this.sink.mails) {
-        const mail = await PostalMime.parse(raw);
-        if (mail.subject === subject) return { mail, dkim: await this.dkimOf(raw) };
-      }
-      await Bun.sleep(30);
+    for (let n = 0; ; n += 1) {
+      const { raw } = (await this.sink.waitForMails(n + 1))[n] ?? {};
+      if (raw === undefined) continue;
+      const mail = await PostalMime.parse(raw);
+      if (mail.subject === subject) return { mail, dkim: await this.dkimOf(raw) };
     }
   }
 
@@ -133,7 +135,7 @@ class Post {
   }
 }
 
-describe('each way to send arrives, signed, and is on record', () => {
+describe.concurrent('each way to send arrives, signed, and is on record', () => {
   test(
     'queued, at once, from a template, by a schedule, with an attachment, and captured',
     async () => {
@@ -233,15 +235,17 @@ describe('each way to send arrives, signed, and is on record', () => {
   );
 });
 
-describe('a relay in trouble', () => {
+describe.concurrent('a relay in trouble', () => {
   test(
     'a mail is sent by a later attempt, under its one Message-ID, once the relay is back',
     async () => {
       const post = await Post.open();
       post.sink.behavior.data = LATER;
       const { body } = await post.send({});
-      while ((await post.log(body.id)).attempts === 0 || (await post.log(body.id)).status !== 'queued')
-        await Bun.sleep(20);
+      await until(async () => {
+        const { attempts, status } = await post.log(body.id);
+        return attempts !== 0 && status === 'queued';
+      });
       const why = await post.run('email', 'why', String(body.id));
       expect(why.stdout).toContain('451 4.3.0 come back later');
       expect(why.stdout).toMatch(/^Next: Attempt 2 of 3 comes at /m);
@@ -280,7 +284,7 @@ describe('a relay in trouble', () => {
         left_out: [{ id: at_once.body.email_id }],
       });
       expect((await post.received('In vain')).dkim).toBe(`pass ${DOMAIN}`);
-      while ((await post.log(body.id)).status !== 'sent') await Bun.sleep(20);
+      await until(async () => (await post.log(body.id)).status === 'sent');
       expect(await post.log(body.id)).toMatchObject({ attempts: 4, error: null, failed_at: null });
       expect(post.sink.mails).toHaveLength(1);
       await post.close();
@@ -289,7 +293,7 @@ describe('a relay in trouble', () => {
   );
 });
 
-test(
+test.concurrent(
   'what waits at a restart or a kill goes out afterwards, once, and the quotas outlive it',
   async () => {
     const post = await Post.open();
@@ -308,7 +312,7 @@ test(
     expect([...waiting, not_yet].map(({ status }) => status)).toEqual([202, 202, 201, 201]);
     const begun = async (attempts: number): Promise<void> => {
       for (const { body } of waiting.slice(0, 2))
-        while (Number((await post.log(body.id)).attempts) < attempts) await Bun.sleep(20);
+        await until(async () => Number((await post.log(body.id)).attempts) >= attempts);
     };
     await begun(1);
     expect(await post.end('SIGTERM')).toBe(0);
@@ -338,7 +342,7 @@ test(
   TIMEOUT_MS,
 );
 
-test(
+test.concurrent(
   "a relay's own authority is trusted where NODE_EXTRA_CA_CERTS names it, and only there",
   async () => {
     const dir = makeTempDir();
@@ -358,7 +362,7 @@ test(
   TIMEOUT_MS,
 );
 
-test(
+test.concurrent(
   'a stop waits for the answer to a mail that the relay has in full, so that it is not sent again',
   async () => {
     const post = await Post.open();
@@ -371,7 +375,7 @@ test(
         () => true,
         () => false,
       );
-    while (await isListening()) await Bun.sleep(10);
+    await until(async () => !(await isListening()));
     delete post.sink.behavior.hang;
     for (const answer of post.sink.unanswered) answer();
     expect(await ended).toBe(0);
