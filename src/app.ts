@@ -12,10 +12,12 @@ import { createDatabaseLinks, databaseLinksCascade } from './database-accounts/l
 import { DatabaseProjects } from './database-accounts/projects.ts';
 import { databaseAccountRoutes } from './database-accounts/routes.ts';
 import { DatabaseAccounts } from './database-accounts/service.ts';
+import { Deliveries } from './deliveries/service.ts';
+import { createEmailTask, deliveryCronEntries } from './deliveries/tasks.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { emailRoutes } from './emails/routes.ts';
 import { AttachmentPins, Emails } from './emails/service.ts';
-import { createEmailTask, emailCronEntries } from './emails/tasks.ts';
+import { emailCronEntries } from './emails/tasks.ts';
 import { messageOf } from './errors.ts';
 import { jobRoutes } from './jobs/routes.ts';
 import { Jobs } from './jobs/service.ts';
@@ -146,14 +148,21 @@ function createWork(on: Tenancy) {
     keyOf: (id: number) => keys.nameOf(id),
     projectOf: (id: number) => projects.find(String(id)),
   };
-  const emails: Emails = new Emails({ ...on, ...mail, objects, templates, names, enqueue });
+  const emails: Emails = new Emails({
+    ...{ ...on, ...mail, objects, templates, enqueue },
+    sendNow: (email, claimed) => deliveries.sendNow(email, claimed),
+  });
+  const deliveries: Deliveries = new Deliveries({ ...on, ...mail, emails, objects, names, enqueue });
   const schedules = new Schedules({ ...on, templates, emails, enqueue, max_body_bytes });
   cascades.push(objects.projectCascade(), emails.projectCascade());
   // Made here and started by the app: a command enqueues through it, and the running server does the work.
-  const engine = createJobEngine({ ...on, tasks: [createEmailTask(emails), createScheduleTask(schedules)] });
+  const engine = createJobEngine({
+    ...on,
+    tasks: [createEmailTask(deliveries), createScheduleTask(schedules)],
+  });
   const jobs = new Jobs(on);
   const status = new Status({ ...on, data_dir: config.data_dir });
-  return { ...mail, objects, templates, emails, schedules, jobs, engine, status };
+  return { ...mail, objects, templates, emails, deliveries, schedules, jobs, engine, status };
 }
 
 /** Every route of Satchel. */
@@ -181,10 +190,11 @@ export function createRoutes(services: Services): Route[] {
 
 /** What is done by the clock: the schedules of apps, and tidying up at a quiet hour (UTC). */
 function createCronEntries(services: Services): CronEntry[] {
-  const { objects, jobs, idempotency, schedules, emails } = services;
+  const { objects, jobs, idempotency, schedules, emails, deliveries } = services;
   return [
     scheduleCronEntry(schedules),
     ...emailCronEntries(emails),
+    ...deliveryCronEntries(deliveries),
     ...jobCronEntries(jobs),
     { name: 'expired objects', expression: '11 3 * * *', at_start: true, run: () => objects.sweepExpired() },
     { name: 'orphaned bytes', expression: '21 3 * * *', run: () => objects.sweepOrphans() },

@@ -2,9 +2,9 @@
 import type { Services } from './app.ts';
 import { registerAuditCommands } from './audit/cli.ts';
 import { registerBackupCommands } from './backups/cli.ts';
+import { registerEmailCommands } from './deliveries/cli.ts';
 import { registerDoctorCommand } from './doctor/cli.ts';
 import type { DoctorDeps } from './doctor/service.ts';
-import { registerEmailCommands } from './emails/cli.ts';
 import { registerKeyCommands } from './keys/cli.ts';
 import { registerMailboxCommands } from './mailboxes/cli.ts';
 import { registerOriginCommands } from './origins/cli.ts';

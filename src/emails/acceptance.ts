@@ -1,4 +1,4 @@
-/** Accepting an email: everything is checked and rendered, counted against the quotas and stored in one transaction. */
+/** Accepting an email: everything is checked, counted against the quotas and stored in one transaction. */
 import { AppError, type FieldErrors, invalid } from '../errors.ts';
 import {
   EMAIL_MAX_ATTEMPTS,
@@ -13,16 +13,18 @@ import type { Tx } from '../platform/database/database.ts';
 import { secondsToUtcMidnight, utcDay } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
 import { countCodePoints } from '../platform/http/schema.ts';
-import { type NewJob, PRIORITY } from '../platform/jobs/store.ts';
+import { insertJob, type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import { canonicalDomain, parseAddress } from '../platform/mail/address.ts';
-import { insertEmail, takeKeyUsage } from './hot-store.ts';
-import { releaseKeyUsage } from './store.ts';
-import type { AttachmentRecord, EmailSource } from './tables.ts';
+import { type Bodies, insertEmail, releaseKeyUsage, takeKeyUsage } from './store.ts';
+import type { AttachmentRecord, EmailRow, EmailSource } from './tables.ts';
 
 /** The type of the jobs that are emails. */
 export const EMAIL_SEND = 'email.send';
 
-/** An email before it is accepted. Its content is rendered: what is accepted is what is sent. */
+/** What an email is rendered from as it is sent, by the renderer of its source: revisions and values, never whole bodies. */
+export type Merge = Readonly<Record<string, unknown>>;
+
+/** An email before it is accepted: what is accepted is what is sent. */
 export interface NewEmail {
   project_id: number;
   /** Whose daily limit it counts towards. */
@@ -36,8 +38,8 @@ export interface NewEmail {
   reply_to: string | null;
   from_name: string | null;
   subject: string;
-  body_html: string | null;
-  body_text: string | null;
+  /** Rendered, or what it is rendered from. */
+  content: Bodies | { merge: Merge };
   /** Slug of the template that the content was made from. */
   template: string | null;
   /** The sending domain asked for; null leaves it open. */
@@ -46,8 +48,8 @@ export interface NewEmail {
   attachments: readonly string[];
   /** Further headers, such as List-Unsubscribe. */
   headers?: Readonly<Record<string, string>>;
-  /** Only these mailboxes, by address; any unless given. */
-  mailboxes?: readonly string[];
+  /** The only mailboxes that it may ever go out from, by address; any that fits unless given. */
+  allowed_mailboxes?: readonly string[];
   /** When it is due, in epoch milliseconds; at once when null. */
   scheduled_at: number | null;
   /** Where the request came from, recorded when it named its app. */
@@ -94,97 +96,147 @@ export function purposeOf(source: EmailSource): Purpose {
   return source === 'sequence' || source === 'test' ? 'marketing' : 'transactional';
 }
 
+/** What an email asks of its mailbox, at acceptance and at each attempt alike. */
+export function wishesOf(
+  email: Pick<EmailRow, 'source' | 'is_test' | 'requested_domain' | 'allowed_mailboxes'>,
+) {
+  return {
+    domain: email.requested_domain,
+    purpose: purposeOf(email.source),
+    is_test: email.is_test,
+    only: email.allowed_mailboxes,
+  };
+}
+
+/**
+ * What an email competes for with others: one mailbox, and in each of the three kinds of mail by itself. So a relay that
+ * hangs holds up only what must go through it, and no bulk of mail what is more urgent.
+ */
+export function laneResourceOf(email: Pick<EmailRow, 'source' | 'scheduled_at'>, mailbox_id: number): string {
+  return `${priorityNameOf(email)}:${mailbox_id}`;
+}
+
+/** The job that sends an email. */
+export function sendingJob(
+  email: Pick<EmailRow, 'id' | 'project_id' | 'source' | 'scheduled_at'>,
+  mailbox_id: number,
+): NewJob {
+  return {
+    project_id: email.project_id,
+    type: EMAIL_SEND,
+    priority: PRIORITY[priorityNameOf(email)],
+    resource: laneResourceOf(email, mailbox_id),
+    payload: { email_id: email.id },
+    max_attempts: EMAIL_MAX_ATTEMPTS,
+  };
+}
+
 /**
  * Accepts an email within the transaction: chooses its mailbox, counts it, pins its attachments, stores it and queues
  * its job. Throws AppError before it has changed anything: `invalid` by field, `rate_limited` when the quotas of all
  * mailboxes or of the key are used up, `unavailable` when no mailbox can take it.
- * `max_attempts` is 1 for a mail that is sent while the client waits.
+ * One `is_waited_for` has a single attempt, and a job that its sender runs instead of the engine.
  */
 export function acceptEmail(
   tx: Tx,
   email: NewEmail,
-  options: { deps: AcceptanceDeps; now_ms: number; max_attempts?: number },
+  options: { deps: AcceptanceDeps; now_ms: number; is_waited_for: boolean },
 ): Accepted {
   const { deps, now_ms } = options;
-  const domain = checkEmail(email, { max_body_bytes: deps.max_body_bytes, now_ms });
+  const requested_domain = checkEmail(email, { max_body_bytes: deps.max_body_bytes, now_ms });
   const attachments = findAttachments(tx, email, deps.objects);
-  const quota_day = utcDay(email.scheduled_at ?? now_ms);
-  const choice = deps.mailboxes.take(tx, {
-    domain,
-    purpose: purposeOf(email.source),
-    day: quota_day,
-    now_ms,
-    is_test: email.is_test,
-    ...(email.mailboxes ? { only: email.mailboxes } : {}),
-  });
-  if (!choice.ok) throw choice.error;
+  const id = newId(now_ms);
+  const { scheduled_at } = email;
+  const asked = { ...email, id, requested_domain, allowed_mailboxes: [...(email.allowed_mailboxes ?? [])] };
+  const day = utcDay(scheduled_at ?? now_ms);
+  const mailbox = deps.mailboxes.take(tx, { ...wishesOf(asked), day, now_ms });
+  if (!mailbox.ok) throw mailbox.error;
   try {
-    if (email.api_key_id !== null) countForKey(tx, email.api_key_id, quota_day, now_ms);
+    if (email.api_key_id !== null) countForKey(tx, email.api_key_id, day, now_ms);
   } catch (error) {
-    if (!email.is_test) deps.mailboxes.release(tx, choice.mailbox_id, quota_day);
+    if (!email.is_test) deps.mailboxes.release(tx, mailbox.mailbox_id, day);
     throw error;
   }
-  const id = newId(now_ms);
-  const status = email.scheduled_at === null ? 'queued' : 'scheduled';
-  const job_id = deps.enqueue(tx, {
-    project_id: email.project_id,
-    type: EMAIL_SEND,
-    priority: priorityOf(email),
-    resource: domain ?? '*',
-    payload: { email_id: id },
-    max_attempts: options.max_attempts ?? EMAIL_MAX_ATTEMPTS,
-    ...(email.scheduled_at === null ? {} : { run_at: email.scheduled_at }),
-  });
-  insertEmail(tx, {
+  const job = sendingJob(asked, mailbox.mailbox_id);
+  const job_id = options.is_waited_for
+    ? insertJob(tx, { ...job, max_attempts: 1 }, now_ms)
+    : deps.enqueue(tx, { ...job, ...(scheduled_at === null ? {} : { run_at: scheduled_at }) });
+  const row: EmailRow = {
+    ...UNTRIED,
     id,
     project_id: email.project_id,
     job_id,
     api_key_id: email.api_key_id,
     source: email.source,
     is_test: email.is_test,
-    status,
-    requested_domain: domain,
-    mailbox_id: choice.mailbox_id,
-    quota_day,
-    from_email: choice.address,
+    status: scheduled_at === null ? 'queued' : 'scheduled',
+    requested_domain,
+    allowed_mailboxes: asked.allowed_mailboxes,
+    mailbox_id: mailbox.mailbox_id,
+    quota_day: day,
+    from_email: mailbox.address,
     from_name: email.from_name || null,
-    domain: choice.domain,
+    domain: mailbox.domain,
     to_email: email.to,
     to_name: email.to_name || null,
-    cc: email.cc,
-    bcc: email.bcc,
+    cc: [...email.cc],
+    bcc: [...email.bcc],
     reply_to: email.reply_to,
     subject: email.subject,
     template: email.template,
     attachments,
-    headers: email.headers ?? {},
+    headers: { ...email.headers },
+    merge: 'merge' in email.content ? JSON.stringify(email.content.merge) : null,
     // It stays with the mail through every attempt, so that a receiver can tell a second copy from a second mail.
-    message_id: `<${id.toLowerCase()}@${choice.domain}>`,
+    message_id: `<${id.toLowerCase()}@${mailbox.domain}>`,
     app_id: email.client?.app_id ?? null,
     ip: email.client?.ip ?? null,
     user_agent: email.client?.user_agent ?? null,
     created_at: now_ms,
-    scheduled_at: email.scheduled_at,
-    queued_at: email.scheduled_at === null ? now_ms : null,
-    body_html: email.body_html || null,
-    body_text: email.body_text || null,
-  });
+    scheduled_at,
+    queued_at: scheduled_at === null ? now_ms : null,
+  };
+  insertEmail(tx, row, 'merge' in email.content ? null : bodiesOf(email.content));
+  const { from_email, domain } = row;
   return {
     id,
     job_id,
-    status,
-    from_email: choice.address,
-    domain: choice.domain,
-    scheduled_at: email.scheduled_at,
+    status: scheduled_at === null ? 'queued' : 'scheduled',
+    from_email,
+    domain,
+    scheduled_at,
   };
 }
 
+/** What only attempts and reports fill in. */
+const UNTRIED = {
+  taken: [],
+  refused: [],
+  attempts: 0,
+  smtp_code: null,
+  smtp_response: null,
+  bounce_type: null,
+  error: null,
+  sent_at: null,
+  delivered_at: null,
+  opened_at: null,
+  clicked_at: null,
+  bounced_at: null,
+  complained_at: null,
+  failed_at: null,
+} satisfies Partial<EmailRow>;
+
+/** An empty body is none. */
+function bodiesOf(bodies: Bodies): Bodies {
+  return { body_html: bodies.body_html || null, body_text: bodies.body_text || null };
+}
+
 /** Transactional mail goes before scheduled, scheduled before marketing. */
-function priorityOf(email: Pick<NewEmail, 'source' | 'scheduled_at'>): number {
-  if (email.source === 'sequence') return PRIORITY.marketing;
-  return email.source === 'schedule' || email.scheduled_at !== null
-    ? PRIORITY.scheduled
-    : PRIORITY.transactional;
+function priorityNameOf(
+  email: Pick<EmailRow, 'source' | 'scheduled_at'>,
+): 'transactional' | 'scheduled' | 'marketing' {
+  if (email.source === 'sequence') return 'marketing';
+  return email.source === 'schedule' || email.scheduled_at !== null ? 'scheduled' : 'transactional';
 }
 
 /** Checks all that needs no look at the database, and returns the asked domain in its canonical form. */
@@ -194,7 +246,7 @@ function checkEmail(email: NewEmail, rules: { max_body_bytes: number; now_ms: nu
     errors[field] = [...(errors[field] ?? []), message];
   };
   checkHeaderFields(email, refuse);
-  checkBodies(email, rules.max_body_bytes, refuse);
+  if (!('merge' in email.content)) checkBodies(email.content, rules.max_body_bytes, refuse);
   checkCopies(email, refuse);
   if (email.attachments.length > MAX_ATTACHMENTS)
     refuse('attachments', `must have at most ${MAX_ATTACHMENTS} entries (got ${email.attachments.length})`);
@@ -232,11 +284,11 @@ function checkHeaderFields(email: NewEmail, refuse: Refuse): void {
     refuse('subject', `must have at most ${MAX_SUBJECT_CHARS} characters (got ${length})`);
 }
 
-function checkBodies(email: NewEmail, max_bytes: number, refuse: Refuse): void {
-  if (!email.body_html && !email.body_text)
+function checkBodies(bodies: Bodies, max_bytes: number, refuse: Refuse): void {
+  if (!bodies.body_html && !bodies.body_text)
     refuse('body_html', 'or body_text is required unless a template is named');
   for (const field of ['body_html', 'body_text'] as const) {
-    const body = email[field] ?? '';
+    const body = bodies[field] ?? '';
     // A code unit is at least one byte and at most three, so most bodies need no counting.
     const bytes = body.length * 3 <= max_bytes ? 0 : Buffer.byteLength(body);
     if (bytes > max_bytes) refuse(field, `must have at most ${max_bytes} bytes (got ${bytes})`);

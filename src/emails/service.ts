@@ -1,4 +1,4 @@
-/** Emails: accepting them, the log, and what an operator asks of it. */
+/** Emails: accepting them, and the log. What becomes of one is written into it by deliveries, which stand on this. */
 import type { Config } from '../config.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import {
@@ -6,38 +6,43 @@ import {
   EMAIL_LOG_RETENTION_MS,
   EMAIL_SWEEP_STEP_MS,
   MAX_USER_AGENT_CHARS,
-  STORY_RETRIES,
   SWEEP_BATCH,
 } from '../limits.ts';
-import { listAudit } from '../platform/database/audit-trail.ts';
-import type { Tx } from '../platform/database/database.ts';
-import { DAY_MS, toIso, utcDay } from '../platform/host/clock.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { type Clock, DAY_MS, toIso, utcDay } from '../platform/host/clock.ts';
 import { isUlid } from '../platform/host/ids.ts';
-import type { Logger } from '../platform/host/logger.ts';
-import type { Actor, KeyCaller } from '../platform/http/callers.ts';
-import type { Idempotency, KeepAnswer, KeptAnswer } from '../platform/http/idempotency.ts';
+import type { KeyCaller } from '../platform/http/callers.ts';
+import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../platform/http/idempotency.ts';
 import type { Page } from '../platform/http/pagination.ts';
 import { PLANE_PREFIX } from '../platform/http/routes.ts';
 import { finishJob } from '../platform/jobs/store.ts';
-import { type AcceptanceDeps, type Accepted, acceptEmail, type NewEmail } from './acceptance.ts';
-import { Delivery, type DeliveryDeps, type EmailListener } from './delivery.ts';
+import { type AcceptanceDeps, type Accepted, acceptEmail, type Merge, type NewEmail } from './acceptance.ts';
 import { pageOfLog, presentEmail } from './log.ts';
-import {
-  auditTargetOf,
-  EMAIL_RETRIED,
-  type LeftOut,
-  type RetryResult,
-  retryEmails,
-  sortFailed,
-} from './retrying.ts';
 import type { EmailListQuery, EmailRecord, SendBody, SendResult } from './schemas.ts';
-import { SendingNow } from './sending-now.ts';
 import * as store from './store.ts';
-import { tellStory } from './story.ts';
-import type { EmailRow } from './tables.ts';
+import type { EmailRow, EmailSource } from './tables.ts';
 
-export { type Accepted, EMAIL_SEND, type NewEmail } from './acceptance.ts';
-export type { EmailEvent, EmailListener } from './delivery.ts';
+export {
+  type Accepted,
+  EMAIL_SEND,
+  laneResourceOf,
+  type NewEmail,
+  sendingJob,
+  wishesOf,
+} from './acceptance.ts';
+export { presentEmail } from './log.ts';
+export type { EmailRecord } from './schemas.ts';
+/* What deliveries read and write of the log, in transactions of their own. */
+export {
+  beginAttempt,
+  deletePins,
+  type EmailState,
+  endAttempt,
+  findEmail,
+  insertPins,
+  updateEmail,
+} from './store.ts';
+export type { EmailRow, EmailSource, RefusedRecord } from './tables.ts';
 
 /** What emails ask of the templates capability. Throws AppError `invalid` where the template does not fit. */
 export interface TemplateSource {
@@ -48,19 +53,18 @@ export interface TemplateSource {
   ): { subject: string; body_html: string | null; body_text: string | null };
 }
 
-export interface EmailsDeps
-  extends Omit<AcceptanceDeps, 'max_body_bytes'>,
-    Omit<DeliveryDeps, 'retry_delays_s'> {
-  config: Pick<Config, 'public_url' | 'max_email_body_bytes' | 'email_retry_delays_s'>;
-  logger: Logger;
+export interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
+  config: Pick<Config, 'public_url' | 'max_email_body_bytes'>;
+  database: Database;
+  clock: Clock;
   idempotency: Idempotency;
   templates: TemplateSource;
-  /** Names for people: of a key and of a project, by numeric id; null where it is gone. */
-  names: {
-    keyOf(id: number): string | null;
-    projectOf(id: number): { public_id: string; slug: string } | null;
-  };
+  /** Sends an email while its client waits, and says what the client is told. */
+  sendNow(email: NewEmail, claimed: ClaimedKey): Promise<KeptAnswer>;
 }
+
+/** Makes a mail's content from what its row names. Throws AppError `invalid` or `not_found` where that can't be done. */
+export type Renderer = (tx: Tx, merge: Merge, email: EmailRow) => store.Bodies;
 
 /** What a request is, besides its body. */
 export interface SendRequest {
@@ -78,51 +82,30 @@ export interface ScheduledEmail
     'project_id' | 'api_key_id' | 'is_test' | 'cc' | 'bcc' | 'reply_to' | 'from_name' | 'domain' | 'template'
   > {
   to: { email: string; name: string | null };
-  content: Pick<NewEmail, 'subject' | 'body_html' | 'body_text'>;
-}
-
-export interface CapturedMessage {
-  email_id: string;
-  project_id: string | null;
-  mailbox: string;
-  from: string;
-  to: string[];
-  subject: string;
-  captured_at: string;
+  content: store.Bodies & { subject: string };
 }
 
 export class Emails {
-  readonly delivery: Delivery;
   readonly #deps: EmailsDeps;
   readonly #acceptance: AcceptanceDeps;
-  readonly #sending_now: SendingNow;
+  readonly #renderers = new Map<EmailSource, Renderer>();
   readonly #data_url: string;
 
   constructor(deps: EmailsDeps) {
     this.#deps = deps;
     this.#acceptance = { ...deps, max_body_bytes: deps.config.max_email_body_bytes };
-    this.delivery = new Delivery({ ...deps, retry_delays_s: deps.config.email_retry_delays_s });
-    this.#sending_now = new SendingNow({
-      ...{ database: deps.database, clock: deps.clock, logger: deps.logger },
-      ...{ acceptance: this.#acceptance, delivery: this.delivery },
-      resultOf: (accepted, end) => this.#resultOf(accepted, end),
-    });
     this.#data_url = `${deps.config.public_url}${PLANE_PREFIX.data}`;
-  }
-
-  /** Has a capability told of what happens to emails, in the transaction that records it. */
-  listen(listener: EmailListener): void {
-    this.delivery.listen(listener);
   }
 
   /* --- Accepting -------------------------------------------------------------------------------------------------- */
 
   /**
-   * Accepts an email within the transaction and queues it. Throws AppError before it has changed anything: `invalid`
-   * by field, `rate_limited` when quotas are used up, `unavailable` when no mailbox can take it.
+   * Accepts an email within the transaction and queues it; one that `is_waited_for` gets a job that its sender runs.
+   * Throws AppError before it has changed anything: `invalid` by field, `rate_limited` when quotas are used up,
+   * `unavailable` when no mailbox can take it.
    */
-  accept(tx: Tx, email: NewEmail): Accepted {
-    return acceptEmail(tx, email, { deps: this.#acceptance, now_ms: this.#deps.clock.now() });
+  accept(tx: Tx, email: NewEmail, options = { is_waited_for: false }): Accepted {
+    return acceptEmail(tx, email, { deps: this.#acceptance, now_ms: this.#deps.clock.now(), ...options });
   }
 
   /** Accepts one mail of a schedule's run and returns its id. Throws as `accept` does. */
@@ -130,7 +113,8 @@ export class Emails {
     const { to, content, ...rest } = email;
     return this.accept(tx, {
       ...rest,
-      ...content,
+      content,
+      subject: content.subject,
       to: to.email,
       to_name: to.name,
       source: 'schedule',
@@ -164,7 +148,7 @@ export class Emails {
       const email = this.#emailOf(caller, body, request);
       const is_now = body.queue === false && email.scheduled_at === null;
       const answer = is_now
-        ? await this.#sending_now.send(email, claimed)
+        ? await this.#deps.sendNow(email, claimed)
         : await database.write((tx) => this.#acceptAndKeep(tx, email, claimed.keep));
       return { ...answer, is_replayed: false };
     });
@@ -174,7 +158,7 @@ export class Emails {
     const accepted = this.accept(tx, email);
     const answer: KeptAnswer = {
       status: accepted.scheduled_at === null ? 202 : 201,
-      value: this.#resultOf(accepted, { status: accepted.status, sent_at: null }),
+      value: this.resultOf(accepted, { status: accepted.status, sent_at: null }),
     };
     keep(tx, answer);
     return answer;
@@ -190,7 +174,8 @@ export class Emails {
           }
         : this.#deps.templates.renderForSend(caller.project_id, body.template, body.variables ?? {});
     return {
-      ...content,
+      content,
+      subject: content.subject,
       project_id: caller.project_id,
       api_key_id: caller.key_id,
       is_test: caller.is_test,
@@ -216,7 +201,8 @@ export class Emails {
     };
   }
 
-  #resultOf(accepted: Accepted, end: { status: string; sent_at: number | null }): SendResult {
+  /** What the client of an accepted email is told of it. */
+  resultOf(accepted: Accepted, end: { status: string; sent_at: number | null }): SendResult {
     const is_scheduled = accepted.scheduled_at !== null;
     return {
       id: accepted.id,
@@ -230,6 +216,30 @@ export class Emails {
       scheduled_at: toIso(accepted.scheduled_at),
       sent_at: toIso(end.sent_at),
     };
+  }
+
+  /* --- Contents --------------------------------------------------------------------------------------------------- */
+
+  /** Has mail of a source that was accepted with `merge` rendered as it is sent, instead of keeping a copy of each body. */
+  renderWith(source: EmailSource, renderer: Renderer): void {
+    this.#renderers.set(source, renderer);
+  }
+
+  /** Whether what an email says is still kept, or can be rendered again. */
+  hasContent(tx: Tx, email: EmailRow): boolean {
+    return email.merge !== null || store.findBodies(tx, email.id) !== null;
+  }
+
+  /** What an email says. Throws AppError `not_found` where that is no longer kept, and what its renderer throws. */
+  contentOf(tx: Tx, email: EmailRow): store.Bodies {
+    if (email.merge !== null) {
+      const renderer = this.#renderers.get(email.source);
+      if (!renderer) throw new AppError('internal', `Nothing renders mail of the source ${email.source}.`);
+      return renderer(tx, JSON.parse(email.merge), email);
+    }
+    const bodies = store.findBodies(tx, email.id);
+    if (!bodies) throw new AppError('not_found', 'The content of the email is no longer kept.');
+    return bodies;
   }
 
   /* --- The log ---------------------------------------------------------------------------------------------------- */
@@ -296,70 +306,7 @@ export class Emails {
     return row;
   }
 
-  /* --- For the operator ------------------------------------------------------------------------------------------- */
-
-  /** The log of an email of any project, and its story in plain words. Throws AppError `not_found`. */
-  explain(id: string): { email: EmailRecord; story: string[] } {
-    const { read } = this.#deps.database;
-    const email = store.findEmail(read, id.toUpperCase());
-    if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
-    const project = this.#deps.names.projectOf(email.project_id);
-    const story = tellStory({
-      email,
-      attempts: store.listAttempts(read, email.id),
-      retries: listAudit(read, { event: EMAIL_RETRIED, target: auditTargetOf(email.id) }, STORY_RETRIES, 0),
-      job: email.job_id === null ? null : (store.findJob(read, email.job_id) ?? null),
-      key: email.api_key_id === null ? null : this.#deps.names.keyOf(email.api_key_id),
-      project: project?.slug ?? null,
-      has_body: store.hasBody(read, email.id),
-    });
-    return { email: presentEmail(email, project?.public_id ?? ''), story };
-  }
-
-  /** What was captured instead of sent, newest first. */
-  listCaptured(limit: number): CapturedMessage[] {
-    return store.listCaptured(this.#deps.database.read, limit).map(({ message, email }) => ({
-      email_id: message.email_id,
-      project_id: this.#deps.names.projectOf(email.project_id)?.public_id ?? null,
-      mailbox: message.mailbox,
-      from: message.envelope.from,
-      to: message.envelope.to,
-      subject: email.subject,
-      captured_at: toIso(message.captured_at),
-    }));
-  }
-
-  /** What was captured last of one email, as it would have been sent. Throws AppError `not_found`. */
-  readCaptured(id: string): CapturedMessage & { raw: string } {
-    const { read } = this.#deps.database;
-    const email = store.findEmail(read, id.toUpperCase());
-    const [message] = email ? store.listCapturedOf(read, email.id) : [];
-    if (!email || !message) throw notFound('Captured message', 'satchel email captured');
-    return {
-      email_id: email.id,
-      project_id: this.#deps.names.projectOf(email.project_id)?.public_id ?? null,
-      mailbox: message.mailbox,
-      from: message.envelope.from,
-      to: message.envelope.to,
-      subject: email.subject,
-      captured_at: toIso(message.captured_at),
-      raw: message.raw.toString('utf8'),
-    };
-  }
-
-  /** Queues failed or bounced emails again, each by itself, and says of each what became of it. */
-  retry(actor: Actor, ids: readonly string[]): Promise<RetryResult[]> {
-    return retryEmails(ids, { deps: this.#deps, actor });
-  }
-
-  /** Queues again what failed since a moment, oldest first, but for what had better be looked at one by one. */
-  async retryFailed(
-    actor: Actor,
-    since_ms: number,
-  ): Promise<{ results: RetryResult[]; left_out: LeftOut[] }> {
-    const { ids, left_out } = sortFailed(this.#deps.database.read, since_ms);
-    return { results: await this.retry(actor, ids), left_out };
-  }
+  /* --- By the clock ----------------------------------------------------------------------------------------------- */
 
   /** Forgets contents, log rows and counts whose time is over. */
   async sweep(): Promise<void> {

@@ -1,23 +1,116 @@
-/** SQL of the email log beyond what every email passes through (`hot-store.ts`): lists, stories, captures, sweeps. */
-import { and, asc, count, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
+/** SQL of the email log, of the contents and attachments that it still needs, and of what each key sent. */
+import {
+  and,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  gte,
+  inArray,
+  isNotNull,
+  lt,
+  type Placeholder,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
-import { type JobRow, jobs } from '../platform/database/tables.ts';
+import { plainSelect } from '../platform/database/plain-select.ts';
 import { monotonicMs } from '../platform/host/clock.ts';
 import { firstIdOf } from '../platform/host/ids.ts';
 import {
-  type AttemptRow,
   attachmentPins,
-  capturedMessages,
   type EmailRow,
   type EmailStatus,
-  emailAttempts,
   emailBodies,
   emails,
   keyUsage,
+  type RefusedRecord,
 } from './tables.ts';
 
-export function findEmail(tx: Tx, id: string): EmailRow | undefined {
-  return tx.select().from(emails).where(eq(emails.id, id)).get();
+/* --- Accepting -------------------------------------------------------------------------------------------------- */
+
+export interface Bodies {
+  body_html: string | null;
+  body_text: string | null;
+}
+
+/** One for each column, under its name. */
+function placeholdersOf(table: typeof emails): Record<keyof EmailRow, Placeholder> {
+  const names = Object.keys(getTableColumns(table)) as (keyof EmailRow)[];
+  const pairs = names.map((name) => [name, sql.placeholder(name)] as const);
+  return Object.fromEntries(pairs) as Record<keyof EmailRow, Placeholder>;
+}
+
+const insertRow = statement((tx) =>
+  tx
+    .insert(emails)
+    // Prepared, as a statement of fifty columns takes longer to build than to run.
+    .values(placeholdersOf(emails))
+    .prepare(),
+);
+
+const insertBodies = statement((tx) =>
+  tx
+    .insert(emailBodies)
+    .values({
+      email_id: sql.placeholder('email_id'),
+      body_html: sql.placeholder('body_html'),
+      body_text: sql.placeholder('body_text'),
+    })
+    .prepare(),
+);
+
+/** Writes an accepted email with its bodies, unless it is rendered as it is sent, and pins its attachments. */
+export function insertEmail(tx: Tx, email: EmailRow, bodies: Bodies | null): void {
+  insertRow(tx).run({ ...email });
+  if (bodies) insertBodies(tx).run({ email_id: email.id, ...bodies });
+  const attached = email.attachments.map((attachment) => attachment.public_id);
+  insertPins(tx, email.id, attached);
+}
+
+/* --- What each key sent ----------------------------------------------------------------------------------------- */
+
+/** A key's count of a day and the limit it must not pass. */
+interface KeyCount {
+  n: number;
+  email_daily_limit: number | null;
+}
+
+const countForKey = statement((tx) =>
+  tx.$client.query<KeyCount, [string, number]>(`
+    INSERT INTO key_usage (api_key_id, day, n) SELECT id, ?, 1 FROM api_keys WHERE id = ?
+    ON CONFLICT DO UPDATE SET n = n + 1
+    RETURNING n, (SELECT email_daily_limit FROM api_keys WHERE id = api_key_id) AS email_daily_limit`),
+);
+
+/** Counts one more message of a key on a day; null for a key that is gone, such as that of an old schedule. */
+export function takeKeyUsage(tx: Tx, api_key_id: number, day: string): KeyCount | null {
+  return countForKey(tx).get(day, api_key_id);
+}
+
+export function releaseKeyUsage(tx: Tx, api_key_id: number, day: string): void {
+  tx.update(keyUsage)
+    .set({ n: sql`max(0, ${keyUsage.n} - 1)` })
+    .where(and(eq(keyUsage.api_key_id, api_key_id), eq(keyUsage.day, day)))
+    .run();
+}
+
+export function deleteKeyUsageBefore(tx: Tx, day: string): void {
+  tx.delete(keyUsage).where(lt(keyUsage.day, day)).run();
+}
+
+/* --- The log ---------------------------------------------------------------------------------------------------- */
+
+const rowOf = plainSelect(emails, 'WHERE id = +?');
+const bodiesOf = plainSelect(emailBodies, 'WHERE email_id = +?', ['body_html', 'body_text']);
+
+export function findEmail(tx: Tx, id: string): EmailRow | null {
+  return rowOf.get(tx, id);
+}
+
+/** Null once they are no longer kept, and for an email that is rendered as it is sent. */
+export function findBodies(tx: Tx, id: string): Bodies | null {
+  return bodiesOf.get(tx, id);
 }
 
 export interface EmailFilter {
@@ -58,33 +151,8 @@ export function listEmails(tx: Tx, filter: EmailFilter, limit: number, offset: n
     .all();
 }
 
-export function listAttempts(tx: Tx, email_id: string): AttemptRow[] {
-  return tx
-    .select()
-    .from(emailAttempts)
-    .where(eq(emailAttempts.email_id, email_id))
-    .orderBy(asc(emailAttempts.id))
-    .all();
-}
-
-/** Marks attempts that never ended. */
-export function interruptAttempts(tx: Tx, email_id: string, now_ms: number): void {
-  tx.update(emailAttempts)
-    .set({ outcome: 'interrupted', finished_at: now_ms })
-    .where(and(eq(emailAttempts.email_id, email_id), isNull(emailAttempts.finished_at)))
-    .run();
-}
-
 export function updateEmail(tx: Tx, id: string, changes: Partial<EmailRow>): void {
   tx.update(emails).set(changes).where(eq(emails.id, id)).run();
-}
-
-export function hasBody(tx: Tx, email_id: string): boolean {
-  const found = tx
-    .select({ id: emailBodies.email_id })
-    .from(emailBodies)
-    .where(eq(emailBodies.email_id, email_id));
-  return found.get() !== undefined;
 }
 
 /** The places in mailboxes' quotas that a project's scheduled emails hold, one for each. */
@@ -104,36 +172,73 @@ export function listScheduledPlaces(tx: Tx, project_id: number): { mailbox_id: n
     .all();
 }
 
-export function releaseKeyUsage(tx: Tx, api_key_id: number, day: string): void {
-  tx.update(keyUsage)
-    .set({ n: sql`max(0, ${keyUsage.n} - 1)` })
-    .where(and(eq(keyUsage.api_key_id, api_key_id), eq(keyUsage.day, day)))
-    .run();
-}
+/* --- Attempts --------------------------------------------------------------------------------------------------- */
 
-/** An email that failed, and what speaks against trying it again unasked. */
-export interface FailedEmail {
-  id: string;
-  is_test: 0 | 1;
-  /** It had one attempt while its client waited, and the client was told. */
-  was_waited_for: 0 | 1;
-  /** The words with which its relay refused it for good at the last attempt; null when that ended otherwise. */
-  refusal: string | null;
-}
+type Value = string | number | null;
 
-const failedSince = statement((tx) =>
-  tx.$client.query<FailedEmail, [number]>(`
-    SELECT e.id, e.is_test, coalesce(j.max_attempts = 1, 0) AS was_waited_for,
-      (SELECT a.smtp_response FROM email_attempts a
-       WHERE a.id = (SELECT max(id) FROM email_attempts WHERE email_id = e.id)
-         AND a.outcome = 'refused' AND a.smtp_code >= 500) AS refusal
-    FROM emails e LEFT JOIN jobs j ON j.id = e.job_id
-    WHERE e.status = 'failed' AND e.failed_at >= ? ORDER BY e.failed_at, e.id`),
+const beginRow = statement((tx) =>
+  tx.$client.query<unknown, Value[]>(`
+    UPDATE emails SET attempts = ?, mailbox_id = ?, quota_day = ?, from_email = ?, domain = ?,
+      status = CASE WHEN status IN ('scheduled', 'queued', 'sending') THEN 'sending' ELSE status END,
+      queued_at = coalesce(queued_at, ?)
+    WHERE id = ?`),
 );
 
-/** Emails that failed at or after a moment, oldest first. */
-export function listFailed(tx: Tx, since_ms: number): FailedEmail[] {
-  return failedSince(tx).all(since_ms);
+export interface AttemptBegin {
+  attempt: number;
+  mailbox_id: number | null;
+  quota_day: string | null;
+  from_email: string;
+  domain: string;
+  now_ms: number;
+}
+
+/** Notes that an attempt at an email begins, and what it goes out from. */
+export function beginAttempt(tx: Tx, id: string, begin: AttemptBegin): void {
+  const { attempt, mailbox_id, quota_day, from_email, domain, now_ms } = begin;
+  beginRow(tx).run(attempt, mailbox_id, quota_day, from_email, domain, now_ms, id);
+}
+
+const endRow = statement((tx) =>
+  tx.$client.query<unknown, Value[]>(`
+    UPDATE emails SET
+      status = CASE WHEN ?2 IN ('sent', 'queued') AND status IN ('delivered', 'bounced', 'complained')
+        THEN status ELSE ?2 END,
+      smtp_code = ?3, smtp_response = ?4, bounce_type = coalesce(?5, bounce_type), error = ?6, taken = ?7, refused = ?8,
+      sent_at = coalesce(sent_at, ?9), bounced_at = coalesce(bounced_at, ?10),
+      complained_at = coalesce(complained_at, ?11), failed_at = ?12
+    WHERE id = ?1`),
+);
+
+/** How an email stands after an attempt. */
+export interface EmailState {
+  status: 'queued' | 'sent' | 'bounced' | 'failed' | 'complained';
+  smtp_code: number | null;
+  smtp_response: string | null;
+  bounce_type: 'permanent' | 'transient' | null;
+  error: string | null;
+  taken: readonly string[];
+  refused: readonly RefusedRecord[];
+}
+
+/** Records it; what a report said meanwhile of those whom an earlier attempt reached stands. */
+export function endAttempt(tx: Tx, id: string, state: EmailState, now_ms: number): void {
+  const { status } = state;
+  const at = (...statuses: EmailStatus[]): number | null => (statuses.includes(status) ? now_ms : null);
+  endRow(tx).run(
+    id,
+    status,
+    state.smtp_code,
+    state.smtp_response,
+    state.bounce_type,
+    state.error,
+    JSON.stringify(state.taken),
+    JSON.stringify(state.refused),
+    at('sent', 'complained'),
+    at('bounced'),
+    at('complained'),
+    at('failed'),
+  );
 }
 
 /* --- Pins ------------------------------------------------------------------------------------------------------- */
@@ -163,47 +268,6 @@ export function deletePins(tx: Tx, email_id: string): void {
   tx.delete(attachmentPins).where(eq(attachmentPins.email_id, email_id)).run();
 }
 
-/* --- Captures --------------------------------------------------------------------------------------------------- */
-
-export type NewCapture = Omit<typeof capturedMessages.$inferInsert, 'id'>;
-export type CapturedRow = typeof capturedMessages.$inferSelect;
-
-export function insertCaptured(tx: Tx, message: NewCapture): void {
-  tx.insert(capturedMessages).values(message).run();
-}
-
-/** Newest first. */
-export function listCaptured(
-  tx: Tx,
-  limit: number,
-): { message: Omit<CapturedRow, 'raw'>; email: EmailRow }[] {
-  const { raw: _raw, ...columns } = {
-    id: capturedMessages.id,
-    email_id: capturedMessages.email_id,
-    mailbox: capturedMessages.mailbox,
-    envelope: capturedMessages.envelope,
-    captured_at: capturedMessages.captured_at,
-    raw: undefined,
-  };
-  return tx
-    .select({ message: columns, email: emails })
-    .from(capturedMessages)
-    .innerJoin(emails, eq(emails.id, capturedMessages.email_id))
-    .orderBy(desc(capturedMessages.id))
-    .limit(limit)
-    .all();
-}
-
-/** What was captured of one email, newest first. */
-export function listCapturedOf(tx: Tx, email_id: string): CapturedRow[] {
-  return tx
-    .select()
-    .from(capturedMessages)
-    .where(eq(capturedMessages.email_id, email_id))
-    .orderBy(desc(capturedMessages.id))
-    .all();
-}
-
 /* --- Sweeps ----------------------------------------------------------------------------------------------------- */
 
 const ENDED: EmailStatus[] = [
@@ -217,9 +281,6 @@ const ENDED: EmailStatus[] = [
 ];
 const ended_at = sql<number>`max(${emails.created_at}, coalesce(${emails.sent_at}, 0), coalesce(${emails.failed_at}, 0), coalesce(${emails.bounced_at}, 0), coalesce(${emails.scheduled_at}, 0))`;
 
-const deleteCaptured = statement((tx) =>
-  tx.$client.query<unknown, [string]>('DELETE FROM captured_messages WHERE email_id = ?'),
-);
 const deleteBody = statement((tx) =>
   tx.$client.query<unknown, [string]>('DELETE FROM email_bodies WHERE email_id = ?'),
 );
@@ -245,7 +306,6 @@ export function deleteOldBodies(tx: Tx, before_ms: number, step: { limit: number
   const ends_ms = monotonicMs() + step.step_ms;
   let deleted = 0;
   for (const { id } of old) {
-    deleteCaptured(tx).run(id);
     deleteBody(tx).run(id);
     deleted += 1;
     if (monotonicMs() >= ends_ms) break;
@@ -261,14 +321,4 @@ export function deleteOldEmails(tx: Tx, before_ms: number, limit: number): numbe
     .where(and(lt(emails.id, firstIdOf(before_ms)), inArray(emails.status, ENDED), lt(ended_at, before_ms)))
     .limit(limit);
   return tx.delete(emails).where(inArray(emails.id, old)).returning({ id: emails.id }).all().length;
-}
-
-export function deleteKeyUsageBefore(tx: Tx, day: string): void {
-  tx.delete(keyUsage).where(lt(keyUsage.day, day)).run();
-}
-
-/* --- Jobs ------------------------------------------------------------------------------------------------------- */
-
-export function findJob(tx: Tx, id: string): JobRow | undefined {
-  return tx.select().from(jobs).where(eq(jobs.id, id)).get();
 }

@@ -1,5 +1,5 @@
-/** Drizzle definitions of the email log, what was sent, every attempt at it, and what was captured. */
-import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+/** Drizzle definitions of the email log, of contents and attachments that are still needed, and of what each key sent. */
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export type EmailSource = 'api' | 'schedule' | 'sequence' | 'confirmation' | 'test';
 
@@ -43,6 +43,7 @@ export const emails = sqliteTable('emails', {
   is_test: integer({ mode: 'boolean' }).notNull(),
   status: text().$type<EmailStatus>().notNull(),
   requested_domain: text(),
+  allowed_mailboxes: text({ mode: 'json' }).$type<string[]>().notNull(),
   mailbox_id: integer(),
   quota_day: text(),
   from_email: text().notNull(),
@@ -57,6 +58,7 @@ export const emails = sqliteTable('emails', {
   template: text(),
   attachments: text({ mode: 'json' }).$type<AttachmentRecord[]>().notNull(),
   headers: text({ mode: 'json' }).$type<Record<string, string>>().notNull(),
+  merge: text(),
   message_id: text().notNull(),
   taken: text({ mode: 'json' }).$type<string[]>().notNull(),
   refused: text({ mode: 'json' }).$type<RefusedRecord[]>().notNull(),
@@ -85,35 +87,6 @@ export const emailBodies = sqliteTable('email_bodies', {
   email_id: text().primaryKey(),
   body_html: text(),
   body_text: text(),
-});
-
-/** `captured` is a message that was kept instead of delivered; `interrupted` one that a crash or a stop cut off. */
-export type AttemptOutcome = 'sent' | 'captured' | 'refused' | 'deferred' | 'unreachable' | 'interrupted';
-
-/** Stands for the mailbox of an attempt that found none. */
-export const NO_MAILBOX = 'none';
-
-export const emailAttempts = sqliteTable('email_attempts', {
-  id: integer().primaryKey({ autoIncrement: true }),
-  email_id: text().notNull(),
-  attempt: integer().notNull(),
-  mailbox: text().notNull(),
-  choice: text().notNull(),
-  started_at: integer().notNull(),
-  finished_at: integer(),
-  outcome: text().$type<AttemptOutcome>(),
-  smtp_code: integer(),
-  smtp_response: text(),
-});
-export type AttemptRow = typeof emailAttempts.$inferSelect;
-
-export const capturedMessages = sqliteTable('captured_messages', {
-  id: integer().primaryKey({ autoIncrement: true }),
-  email_id: text().notNull(),
-  mailbox: text().notNull(),
-  envelope: text({ mode: 'json' }).$type<{ from: string; to: string[] }>().notNull(),
-  raw: blob({ mode: 'buffer' }).notNull(),
-  captured_at: integer().notNull(),
 });
 
 export const attachmentPins = sqliteTable(

@@ -17,8 +17,8 @@ export interface ChoiceRequest {
   is_test: boolean;
   /** The mailbox that has a place for this message already: it keeps it as long as it is as good as any other. */
   held_mailbox_id?: number | null;
-  /** Mailboxes that have just failed to connect: they are left out, and so is every one that rests. */
-  failed?: ReadonlySet<number>;
+  /** Mailboxes, by address, that have just failed to connect: they are left out, and so is every one that rests. */
+  tried?: readonly string[];
   /** Only these mailboxes, by address; absent or empty means any. */
   only?: readonly string[];
 }
@@ -126,9 +126,9 @@ function findObstacle(
   const capture = explainCapture(mailbox, candidates, request);
   if (capture !== null) return { hindrance: 'captures', words: capture };
   if (mailbox.status !== 'active') return { hindrance: 'paused', words: 'paused' };
-  if (request.failed?.has(mailbox.mailbox_id))
+  if (request.tried?.includes(mailbox.address))
     return { hindrance: 'other', words: 'it has just failed to connect' };
-  if (request.failed && isResting(mailbox, request.now_ms))
+  if (request.tried && isResting(mailbox, request.now_ms))
     return { hindrance: 'other', words: restOf(mailbox) };
   if (!isUsedUp(mailbox, request)) return null;
   return { hindrance: 'full', words: `its ${mailbox.daily_limit} messages of ${request.day} are used up` };

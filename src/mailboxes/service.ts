@@ -17,7 +17,7 @@ import { describeRelay, type Relay } from './relay.ts';
 import * as store from './store.ts';
 import type { MailboxKind, MailboxRow } from './tables.ts';
 
-export type { Choice, ChosenMailbox, Purpose } from './choosing.ts';
+export type { Choice, ChoiceRequest, ChosenMailbox, Purpose } from './choosing.ts';
 
 export interface NewMailbox {
   address: string;
@@ -199,12 +199,17 @@ export class Mailboxes {
    * in its quota of the day and no longer in that of the mailbox that held it. Nothing changes where none will do.
    */
   take(tx: Tx, request: ChoiceRequest): Choice {
-    const choice = choose(store.listCandidates(tx, request.day), request);
+    const choice = this.choose(tx, request);
     const held = request.held_mailbox_id ?? null;
     if (!choice.ok || request.is_test || choice.mailbox_id === held) return choice;
     if (held !== null) store.releaseUsage(tx, held, request.day);
     store.takeUsage(tx, choice.mailbox_id, request.day);
     return choice;
+  }
+
+  /** The mailbox that `take` would give a message now. */
+  choose(tx: Tx, request: ChoiceRequest): Choice {
+    return choose(store.listCandidates(tx, request.day), request);
   }
 
   /** Gives a counted message's place back. */

@@ -149,7 +149,7 @@ test('a retry on a day that is used up is refused, and names what keeps each mai
   await sender.settle();
   await sender.pass(24 * 3_600_000);
   expect((await sender.send()).status).toBe(202);
-  const [result] = await sender.app.services.emails.retry(actor, [String(body.id)]);
+  const [result] = await sender.app.services.deliveries.requeue(actor, [String(body.id)]);
   expect(result).toEqual({
     id: String(body.id),
     refusal: expect.stringContaining(
@@ -163,14 +163,14 @@ test('a retry on the same day keeps its place, and is refused where nothing can 
   await addDomain(sender.app, 'mail.example.com', null, { daily_limit: 1 });
   const { body } = await sender.send({ to: 'bounce@simulator.satchel.test' });
   await sender.settle();
-  const { emails, mailboxes } = sender.app.services;
+  const { deliveries, mailboxes } = sender.app.services;
   await mailboxes.setStatus(actor, 'hello@mail.example.com', 'paused');
-  expect(await emails.retry(actor, [String(body.id)])).toEqual([
+  expect(await deliveries.requeue(actor, [String(body.id)])).toEqual([
     { id: String(body.id), refusal: expect.stringContaining('Not hello@mail.example.com (paused).') },
   ]);
   expect(await sender.log(body.id)).toMatchObject({ status: 'bounced' });
   await mailboxes.setStatus(actor, 'hello@mail.example.com', 'active');
-  expect(await emails.retry(actor, [String(body.id)])).toEqual([
+  expect(await deliveries.requeue(actor, [String(body.id)])).toEqual([
     { id: String(body.id), job_id: expect.any(String) },
   ]);
   expect(rows(sender.app, 'SELECT n FROM mailbox_usage')).toEqual([{ n: 1 }]);
@@ -210,7 +210,7 @@ describe('mail of a test key', () => {
     await addDomain(sender.app, 'new.example.com', sink, { is_default: true });
     await sender.pass(24 * 3_600_000);
     expect(await tester.log(moved.body.id)).toMatchObject({ status: 'sent', domain: 'new.example.com' });
-    await sender.app.services.emails.retry(actor, [String(refused.body.id)]);
+    await sender.app.services.deliveries.requeue(actor, [String(refused.body.id)]);
     await tester.settle();
     expect(await tester.log(refused.body.id)).toMatchObject({ attempts: 2, domain: 'new.example.com' });
     // The two real ones, which both moved; the sink saw no other.

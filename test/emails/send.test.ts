@@ -378,12 +378,13 @@ test('what an ended email held is forgotten after 30 days, the log after a year,
       keeper.app,
       'SELECT count(*) AS bodies, (SELECT count(*) FROM captured_messages) AS captured FROM email_bodies',
     );
-  const { emails } = keeper.app.services;
+  const { emails, deliveries } = keeper.app.services;
+  const sweep = () => Promise.all([emails.sweep(), deliveries.sweep()]);
   keeper.app.clock.advance(30 * 86_400_000);
-  await emails.sweep();
+  await sweep();
   expect(kept()).toEqual([{ bodies: 2, captured: 1 }]);
   keeper.app.clock.advance(1);
-  await emails.sweep();
+  await sweep();
   expect(kept()).toEqual([{ bodies: 1, captured: 0 }]);
   expect(await keeper.log(sent.body.id)).toMatchObject({ status: 'sent' });
   keeper.app.clock.advance(335 * 86_400_000);

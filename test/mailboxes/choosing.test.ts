@@ -97,7 +97,7 @@ describe('with no domain asked for', () => {
       mailbox('a@one.test'),
       mailbox('b@two.test', { failures: 3, resting_until: NOW + 1 }),
     ];
-    expect(chosen(candidates, { failed: new Set([candidates[0]?.mailbox_id ?? 0]) })).toBe('unavailable');
+    expect(chosen(candidates, { tried: [candidates[0]?.address ?? ''] })).toBe('unavailable');
   });
 
   test('all used up is 429 until midnight; none usable at all is 503', () => {
@@ -223,7 +223,7 @@ describe('a mailbox that captures', () => {
     const resting = { is_default: 1, failures: 4, resting_until: NOW + 1 };
     const candidates = [mailbox('a@one.test', resting), mailbox('b@two.test', kept)];
     expect(chosen(candidates)).toBe('a@one.test');
-    expect(chosen(candidates, { failed: new Set([candidates[0]?.mailbox_id ?? 0]) })).toBe('unavailable');
+    expect(chosen(candidates, { tried: [candidates[0]?.address ?? ''] })).toBe('unavailable');
   });
 
   test('takes what leaves the domain open where its own is the default', () => {

@@ -10,6 +10,7 @@ import { type Clock, monotonicMs } from '../host/clock.ts';
 import type { Logger } from '../host/logger.ts';
 import {
   AT_ONCE,
+  changeLane,
   finishJob,
   insertJob,
   type JobEnd,
@@ -38,12 +39,14 @@ export type TaskOutcome =
       apply?: (tx: Tx) => void;
       /** The attempt was cut off by the stop of this process, so that it came to nothing. */
       is_cut_off?: boolean;
-    };
+    }
+  /** It goes on at once, in another lane, with no further attempt counted. */
+  | { status: 'continue'; lane: string; apply?: (tx: Tx) => void };
 
-/** What `begin` decides within the claim: run with this, wait without an attempt being counted, or be over already. */
+/** What `begin` decides within the claim: run with this, go into another lane without an attempt being counted, or be over already. */
 export type Beginning<Started> =
   | { go: true; started: Started }
-  | { go: false; wait_until_ms: number; reason: string }
+  | { go: false; lane: string }
   | { go: false; end: JobEnd };
 
 /** The function that runs jobs of one type. */
@@ -302,12 +305,7 @@ class Engine implements JobEngine {
     const beginning = task.begin(tx, begun, now);
     if (beginning.go) return { job: begun, task, started: beginning.started };
     if ('end' in beginning) finishJob(tx, job.id, beginning.end, now);
-    else
-      postponeJob(tx, job.id, {
-        run_at: beginning.wait_until_ms,
-        error: beginning.reason,
-        uncount_attempt: true,
-      });
+    else changeLane(tx, job.id, beginning.lane);
     return null;
   }
 
@@ -380,9 +378,10 @@ class Engine implements JobEngine {
           outcome.apply?.(tx);
           if (outcome.status === 'retry')
             postponeJob(tx, job.id, { run_at: outcome.run_at, error: outcome.error });
+          else if (outcome.status === 'continue') changeLane(tx, job.id, outcome.lane);
           else finishJob(tx, job.id, outcome, this.#clock.now());
         });
-        if (outcome.status !== 'retry') outcome.afterCommit?.();
+        if ('afterCommit' in outcome) outcome.afterCommit?.();
         return;
       } catch (error) {
         if (!mayPass(error) || this.#is_stopping) throw error;

@@ -151,18 +151,21 @@ export function finishJob(tx: Tx, id: string, end: JobEnd, now_ms: number): void
 }
 
 /** Puts a job back to wait until `run_at`, remembering why. */
-export function postponeJob(
-  tx: Tx,
-  id: string,
-  options: { run_at: number; error: string | null; uncount_attempt?: boolean },
-): void {
+export function postponeJob(tx: Tx, id: string, options: { run_at: number; error: string | null }): void {
   tx.update(jobs)
     .set({
       status: 'pending',
       run_at: options.run_at,
       error: options.error,
-      ...(options.uncount_attempt ? { attempts: sql`${jobs.attempts} - 1` } : {}),
     })
+    .where(eq(jobs.id, id))
+    .run();
+}
+
+/** Puts a job back to go on at once in another lane, without the attempt that was begun. */
+export function changeLane(tx: Tx, id: string, lane: string): void {
+  tx.update(jobs)
+    .set({ status: 'pending', lane, run_at: AT_ONCE, attempts: sql`${jobs.attempts} - 1` })
     .where(eq(jobs.id, id))
     .run();
 }

@@ -190,34 +190,59 @@ describe('the job engine', () => {
     await engine.stop(100);
   });
 
-  test('what begin postpones costs no attempt, what it ends does not run', async () => {
-    const ran: string[] = [];
-    const { database, engine, clock } = await makeEngine([
+  test('what begin puts into another lane costs no attempt, what it ends does not run', async () => {
+    const ran: unknown[] = [];
+    const { database, engine } = await makeEngine([
       taskOf(
         (row) => {
-          ran.push(row.id);
+          ran.push([row.id, row.lane, row.attempts]);
           return done;
         },
         {
-          begin: (_, row, now) =>
-            row.payload.end === true
-              ? { go: false, end: { status: 'failed', result: null, error: 'gone' } }
-              : now < Date.parse('2030-01-15T13:00:00Z')
-                ? { go: false, wait_until_ms: Date.parse('2030-01-15T13:00:00Z'), reason: 'quota' }
-                : { go: true, started: null },
+          begin: (_, row) => {
+            if (row.payload.end === true)
+              return { go: false, end: { status: 'failed', result: null, error: 'gone' } };
+            const lane = `${row.type}:free`;
+            return row.lane === lane ? { go: true, started: null } : { go: false, lane };
+          },
         },
       ),
     ]);
     await engine.start();
     const ended = await add(database, engine, { payload: { end: true } });
-    const waiting = await add(database, engine);
+    const moved = await add(database, engine, { resource: 'taken' });
     await engine.whenIdle();
     expect(rowOf(database, ended)).toMatchObject({ status: 'failed', error: 'gone' });
-    expect(rowOf(database, waiting)).toMatchObject({ status: 'pending', attempts: 0, error: 'quota' });
-    expect(ran).toEqual([]);
-    clock.advance(3_600_000);
+    const { type = '' } = rowOf(database, moved) ?? {};
+    expect(ran).toEqual([[moved, `${type}:free`, 1]]);
+    await engine.stop(100);
+  });
+
+  test('an attempt that goes on in another lane is the same one there, and keeps what it recorded', async () => {
+    const ran: unknown[] = [];
+    const { database, engine } = await makeEngine([
+      taskOf((row) => {
+        ran.push([row.lane.split(':')[1], row.attempts]);
+        if (row.lane.endsWith(':one'))
+          return {
+            status: 'continue',
+            lane: `${row.type}:two`,
+            apply: (tx) => tx.$client.run("INSERT INTO meta (name, value) VALUES ('moved', 'yes')"),
+          };
+        return done;
+      }),
+    ]);
+    await engine.start();
+    const id = await add(database, engine, { resource: 'one' });
     await engine.whenIdle();
-    expect(ran).toEqual([waiting]);
+    expect(ran).toEqual([
+      ['one', 1],
+      ['two', 1],
+    ]);
+    expect(rowOf(database, id)).toMatchObject({ status: 'completed', attempts: 1 });
+    expect(database.read.$client.query("SELECT value FROM meta WHERE name = 'moved'").get()).toEqual({
+      value: 'yes',
+    });
     await engine.stop(100);
   });
 

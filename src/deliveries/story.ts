@@ -1,20 +1,24 @@
 /** `satchel email why`: what happened to an email, and what comes next, in plain words. */
 
+import type { EmailRow } from '../emails/service.ts';
 import type { AuditRow } from '../platform/database/audit-trail.ts';
 import type { JobRow } from '../platform/database/tables.ts';
 import { toIso } from '../platform/host/clock.ts';
-import { type AttemptRow, type EmailRow, NO_MAILBOX } from './tables.ts';
+import { type AttemptRow, NO_MAILBOX, type ReportRow } from './tables.ts';
 
 export interface StoryFacts {
   email: EmailRow;
   attempts: readonly AttemptRow[];
+  /** What was told of it from outside, in the order in which it came. */
+  reports: readonly ReportRow[];
   /** Events of operators who had it tried again, newest first. */
   retries: readonly AuditRow[];
   job: JobRow | null;
   /** Name of the key it was accepted with, where it still exists. */
   key: string | null;
   project: string | null;
-  has_body: boolean;
+  /** Its content is still kept, or can be rendered again. */
+  has_content: boolean;
 }
 
 /** One sentence a line, in the order of time. */
@@ -25,6 +29,7 @@ export function tellStory(facts: StoryFacts): string[] {
     ...(email.scheduled_at === null ? [] : [`It was to be sent at ${toIso(email.scheduled_at)}.`]),
     ...tellAttempts(facts),
     ...tellRecipients(email),
+    ...facts.reports.map(tellReport),
     tellState(facts),
     ...tellNext(facts),
   ];
@@ -47,9 +52,11 @@ function tellAcceptance({ email, key, project }: StoryFacts): string {
   const app = email.app_id === null ? '' : `, from the app ${email.app_id}`;
   const domain =
     email.requested_domain === null ? 'no domain was asked for' : `${email.requested_domain} was asked for`;
+  const only =
+    email.allowed_mailboxes.length === 0 ? '' : `, from ${email.allowed_mailboxes.join(' or ')} only`;
   const test = email.is_test ? ' It is a test: it is captured, not sent.' : '';
   const where = project === null ? '' : ` in project ${project}`;
-  return `Accepted ${toIso(email.created_at)} ${origins[email.source]}${by_key}${where}${app}; ${domain}.${test}`;
+  return `Accepted ${toIso(email.created_at)} ${origins[email.source]}${by_key}${where}${app}; ${domain}${only}.${test}`;
 }
 
 /** A retry stands before the first attempt that it led to, whatever the clocks of the two processes say. */
@@ -95,6 +102,16 @@ function tellRecipients(email: EmailRow): string[] {
   ];
 }
 
+function tellReport({ kind, address, words, reported_at }: ReportRow): string {
+  const told = {
+    delivered: 'was delivered',
+    bounced: 'was returned for good',
+    soft_bounced: 'was returned, for a reason that may pass',
+    complained: 'was complained about',
+  };
+  return `Reported ${toIso(reported_at)}: for ${address} it ${told[kind]}: ${words}`;
+}
+
 function tellState({ email }: StoryFacts): string {
   const since =
     email.complained_at ??
@@ -108,7 +125,7 @@ function tellState({ email }: StoryFacts): string {
   return `Its status is ${email.status}${since === null ? '' : ` since ${toIso(since)}`}.${reason}`;
 }
 
-function tellNext({ email, job, has_body }: StoryFacts): string[] {
+function tellNext({ email, job, has_content }: StoryFacts): string[] {
   if (job?.status === 'pending') {
     const tries = job.attempts - job.interruptions;
     const when = job.run_at === 0 ? 'as soon as the server gets to it' : `at ${toIso(job.run_at)}`;
@@ -119,7 +136,7 @@ function tellNext({ email, job, has_body }: StoryFacts): string[] {
   if (job?.status === 'processing') return ['Next: an attempt is under way.'];
   if (email.status === 'failed' || email.status === 'bounced') {
     return [
-      has_body
+      has_content
         ? `Next: nothing by itself. To try again: satchel email retry ${email.id}`
         : 'Next: nothing. Its content is no longer kept, so it cannot be tried again.',
     ];

@@ -1,38 +1,37 @@
 /** Sending an email while its client waits: one attempt, with a job that never passes through the queue. */
-import { AppError, messageOf } from '../errors.ts';
+import { type Accepted, type Emails, findEmail, type NewEmail } from '../emails/service.ts';
+import { AppError, type FieldErrors, messageOf } from '../errors.ts';
 import { DISK_RETRY_AFTER_S, EMAIL_RECORD_RETRY_MS, EMAIL_RECORD_WAIT_MS } from '../limits.ts';
 import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
 import type { JobRow } from '../platform/database/tables.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { ClaimedKey, KeptAnswer } from '../platform/http/idempotency.ts';
-import { finishJob, insertJob, startJob } from '../platform/jobs/store.ts';
-import { type AcceptanceDeps, type Accepted, acceptEmail, type NewEmail } from './acceptance.ts';
-import type { Attempt, Conclusion, Delivery } from './delivery.ts';
-import type { Verdict } from './outcomes.ts';
-import type { SendResult } from './schemas.ts';
-import { findEmail, findJob } from './store.ts';
+import { finishJob, type JobEnd, startJob } from '../platform/jobs/store.ts';
+import type { Attempt, Attempts, Conclusion } from './attempts.ts';
+import { findJob } from './store.ts';
+import type { Verdict } from './verdict.ts';
 
 export interface SendingNowDeps {
   database: Database;
   clock: Clock;
   logger: Logger;
-  acceptance: AcceptanceDeps;
-  delivery: Delivery;
-  resultOf(accepted: Accepted, end: { status: string; sent_at: number | null }): SendResult;
+  emails: Pick<Emails, 'accept' | 'resultOf'>;
 }
 
 /** How it ended; no verdict where Satchel itself broke down. */
 interface End {
-  outcome: Conclusion['outcome'];
+  outcome: JobEnd & { apply?: (tx: Tx) => void; afterCommit?: () => void };
   verdict: Verdict | null;
 }
 
 export class SendingNow {
   readonly #deps: SendingNowDeps;
+  readonly #attempts: Attempts;
 
-  constructor(deps: SendingNowDeps) {
+  constructor(deps: SendingNowDeps, attempts: Attempts) {
     this.#deps = deps;
+    this.#attempts = attempts;
   }
 
   /**
@@ -43,14 +42,9 @@ export class SendingNow {
     const { accepted, job, attempt } = await this.#deps.database.write((tx) => this.#begin(tx, email));
     const end = await this.#run(job, attempt);
     const recorded = this.#record(job, end, (tx) => {
-      if (end.verdict?.end !== 'sent') return null;
+      if (end.verdict?.status !== 'sent') return null;
       const row = findEmail(tx, accepted.id);
-      const sent = {
-        ...accepted,
-        from_email: row?.from_email ?? accepted.from_email,
-        domain: row?.domain ?? accepted.domain,
-      };
-      const value = this.#deps.resultOf(sent, {
+      const value = this.#deps.emails.resultOf(row ? { ...accepted, ...pickSender(row) } : accepted, {
         status: row?.status ?? 'sent',
         sent_at: row?.sent_at ?? null,
       });
@@ -68,27 +62,44 @@ export class SendingNow {
   }
 
   #begin(tx: Tx, email: NewEmail): { accepted: Accepted; job: JobRow; attempt: Attempt } {
-    const now_ms = this.#deps.clock.now();
-    const deps: AcceptanceDeps = {
-      ...this.#deps.acceptance,
-      enqueue: (tx, job) => insertJob(tx, job, now_ms),
-    };
-    const accepted = acceptEmail(tx, email, { deps, now_ms, max_attempts: 1 });
-    startJob(tx, accepted.job_id, now_ms);
+    const accepted = this.#deps.emails.accept(tx, email, { is_waited_for: true });
+    startJob(tx, accepted.job_id, this.#deps.clock.now());
     const job = findJob(tx, accepted.job_id);
-    const beginning = job ? this.#deps.delivery.begin(tx, job, now_ms) : null;
-    if (!job || !beginning?.go) throw new AppError('internal', 'A job that was just begun is over already.');
-    return { accepted, job, attempt: beginning.started };
+    const attempt = job && this.#attemptAt(tx, job);
+    if (!job || !attempt) throw new AppError('internal', 'A job that was just begun is over already.');
+    return { accepted, job, attempt };
   }
 
-  async #run(job: JobRow, attempt: Attempt): Promise<End> {
-    const { delivery, logger, clock } = this.#deps;
+  #attemptAt(tx: Tx, job: JobRow): Attempt | null {
+    const beginning = this.#attempts.begin(tx, job, this.#deps.clock.now(), { any_lane: true });
+    return beginning.go ? beginning.started : null;
+  }
+
+  async #run(job: JobRow, first: Attempt): Promise<End> {
+    const { database, logger, clock } = this.#deps;
     try {
-      return await delivery.run(job, attempt);
+      let attempt = first;
+      for (;;) {
+        const conclusion = await this.#attempts.run(job, attempt);
+        const { outcome, otherwise } = conclusion;
+        if (outcome.status !== 'continue') return endOf(conclusion);
+        try {
+          const next = await database.write((tx) => {
+            outcome.apply?.(tx);
+            return this.#attemptAt(tx, job);
+          });
+          if (!next) throw new AppError('internal', 'An attempt could not go on with another mailbox.');
+          attempt = next;
+        } catch (error) {
+          // The disk is full or the database busy: the attempt ends with this mailbox.
+          if (otherwise && mayPass(error)) return endOf(otherwise());
+          throw error;
+        }
+      }
     } catch (error) {
       logger.error('sending failed unexpectedly', { job_id: job.id, error: messageOf(error) });
-      const apply = (tx: Tx): void => delivery.abandon(tx, job, clock.now());
-      const result = { email_id: attempt.email.id };
+      const apply = (tx: Tx): void => this.#attempts.abandon(tx, job, clock.now());
+      const result = { email_id: first.email.id };
       const reason = 'Something went wrong on the server.';
       return { outcome: { status: 'failed', result, error: reason, apply }, verdict: null };
     }
@@ -103,7 +114,6 @@ export class SendingNow {
     { outcome }: End,
     also: (tx: Tx) => KeptAnswer | null,
   ): Promise<KeptAnswer | null> {
-    if (outcome.status === 'retry') throw new AppError('internal', 'A single attempt asked for another.');
     const { database, clock, logger } = this.#deps;
     for (;;) {
       try {
@@ -123,6 +133,16 @@ export class SendingNow {
       }
     }
   }
+}
+
+function endOf({ outcome, verdict }: Conclusion): End {
+  if (outcome.status === 'retry' || outcome.status === 'continue')
+    throw new AppError('internal', 'A single attempt asked for another.');
+  return { outcome, verdict };
+}
+
+function pickSender({ from_email, domain }: { from_email: string; domain: string }) {
+  return { from_email, domain };
 }
 
 /** What comes of the recording while the client waits for it. */
@@ -145,7 +165,7 @@ function pause(ms: number): Promise<void> {
 
 /** What the client is told of a mail whose end is known and not on disk. */
 function unrecorded(end: End, accepted: Accepted): AppError {
-  if (end.verdict?.end !== 'sent') return refusalOf(end, accepted);
+  if (end.verdict?.status !== 'sent') return refusalOf(end, accepted);
   const message =
     'The relay took the message, which the server could not note yet, as its disk is full, failing or busy: sent again, it arrives twice.';
   return new AppError('unavailable', message, {
@@ -162,27 +182,41 @@ function detailsOf(accepted: Accepted): { email_id: string; job_id: string } {
 function refusalOf({ verdict }: End, accepted: Accepted): AppError {
   const details = detailsOf(accepted);
   if (!verdict) return new AppError('internal', 'Sending failed unexpectedly.', { details });
-  const code = verdict.smtp_code === null ? '' : ` with ${verdict.smtp_code}`;
-  // No relay has said so: the message never got as far as one.
-  if (verdict.is_permanent && verdict.smtp_code === null) {
-    const message = 'The message could not be made; the email log says why.';
-    return new AppError('invalid', message, { details, errors: { _: [message] } });
-  }
-  if (verdict.is_permanent || verdict.end === 'bounced') {
-    const is_about_mail = verdict.attempt.outcome !== 'unreachable';
-    const judged = is_about_mail ? 'message' : 'log-in or the connection';
-    const what = verdict.end === 'bounced' ? 'recipient' : judged;
-    const message = `The relay refused the ${what}${code}; its words are in the email log.`;
-    const field = verdict.end === 'bounced' ? 'to' : '_';
-    return new AppError('invalid', message, { details, errors: { [field]: [message] } });
-  }
-  return new AppError('unavailable', excuseOf(verdict, code), { details, retry_after_s: 30 });
+  const copies = copiesOf(verdict);
+  const is_bounced = verdict.status === 'bounced';
+  if (!is_bounced && !verdict.is_permanent)
+    return new AppError('unavailable', excuseOf(verdict), { details, retry_after_s: 30, ...copies });
+  const message = complaintOf(verdict);
+  const errors = { [is_bounced ? 'to' : '_']: [message], ...copies.errors };
+  const code = is_bounced && copies.errors ? { code: 'bounced' } : {};
+  return new AppError('invalid', message, { details, errors, ...code });
 }
 
-function excuseOf(verdict: Verdict, code: string): string {
+/** Who has the mail although its own recipient has not: sent again, they would get it twice. */
+function copiesOf({ taken }: Verdict): { errors?: FieldErrors } {
+  return taken.length > 0 ? { errors: { delivered: [...taken] } } : {};
+}
+
+function codeOf(verdict: Verdict): string {
+  return verdict.smtp_code === null ? '' : ` with ${verdict.smtp_code}`;
+}
+
+function complaintOf(verdict: Verdict): string {
+  // No relay has said so: the message never got as far as one.
+  if (verdict.smtp_code === null) return 'The message could not be made; the email log says why.';
+  const what =
+    verdict.status === 'bounced'
+      ? 'recipient'
+      : verdict.ended === 'unreachable'
+        ? 'log-in or the connection'
+        : 'message';
+  return `The relay refused the ${what}${codeOf(verdict)}; its words are in the email log.`;
+}
+
+function excuseOf(verdict: Verdict): string {
   if (verdict.may_be_sent)
     return 'Contact to the relay was lost after the message, which it may have taken: sent again, it may arrive twice.';
-  return verdict.attempt.outcome === 'unreachable'
+  return verdict.ended === 'unreachable'
     ? 'The relay could not be used at present. Try again later.'
-    : `The relay did not take the message at present${code}. Try again later.`;
+    : `The relay did not take the message at present${codeOf(verdict)}. Try again later.`;
 }

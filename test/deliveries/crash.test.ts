@@ -1,8 +1,8 @@
 /** What a crash cuts off: the attempt counts and is on record, the mail goes out all the same. */
 import { describe, expect, test } from 'bun:test';
+import { addDomain, rows, type Sender, senderOf, startSender } from '../emails/setup.ts';
 import { startTestApp } from '../helpers.ts';
 import { startSmtpSink } from '../smtp-sink.ts';
-import { addDomain, rows, type Sender, senderOf, startSender } from './setup.ts';
 
 /** Starts again on the directory of an app that is made to look as if it had died in the middle of an attempt. */
 async function crash(sender: Sender, ids: { id: unknown; job_id: unknown }): Promise<Sender> {

@@ -5,10 +5,10 @@ import { textOption } from '../platform/cli/options.ts';
 import { formatTable } from '../platform/cli/tables.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/host/clock.ts';
 import { parseDateTime } from '../platform/http/schema.ts';
-import type { Emails } from './service.ts';
+import type { Deliveries } from './service.ts';
 
 interface Needs {
-  emails: Emails;
+  deliveries: Deliveries;
   clock: Clock;
 }
 
@@ -21,7 +21,7 @@ export function registerEmailCommands<S extends Needs>(cli: Cli<S>): void {
     .addHelpText('after', '\nExample:\n  satchel email why 01J00000000000000000000000')
     .action(
       cli.action(async ({ services }, _options, id = '') => {
-        const { email: record, story } = services.emails.explain(id);
+        const { email: record, story } = services.deliveries.explain(id);
         return { json: { ...record, story }, text: story.join('\n') };
       }),
     );
@@ -46,10 +46,10 @@ Examples:
     .action(
       cli.action(async ({ services }, _options, id) => {
         if (id !== undefined) {
-          const message = services.emails.readCaptured(id);
+          const message = services.deliveries.readCaptured(id);
           return { json: message, text: message.raw };
         }
-        const messages = services.emails.listCaptured(CAPTURED_LIST_ROWS);
+        const messages = services.deliveries.listCaptured(CAPTURED_LIST_ROWS);
         return {
           json: messages,
           text: formatTable(
@@ -71,7 +71,7 @@ function registerRetry<S extends Needs>(cli: Cli<S>, email: Noun): void {
       'after',
       `
 --failed leaves out, and names: mails sent while their client waited, which was told and may have sent them again;
-mails that their relay refused for good (5xx); and mails of test keys. Name such a one to have it queued all the same.
+and mails of test keys. Name such a one to have it queued all the same. A bounced one is queued only where it is named.
 
 Examples:
   satchel email retry 01J00000000000000000000000
@@ -85,8 +85,8 @@ Examples:
           throw new UsageError('Name the emails, or give --failed together with --since.');
         const { results, left_out } =
           since === undefined
-            ? { results: await services.emails.retry(actor, ids), left_out: [] }
-            : await services.emails.retryFailed(actor, sinceOf(since, services.clock.now()));
+            ? { results: await services.deliveries.requeue(actor, ids), left_out: [] }
+            : await services.deliveries.requeueFailed(actor, sinceOf(since, services.clock.now()));
         const queued = results.flatMap((result) => ('job_id' in result ? [result] : []));
         const refused = results.flatMap((result) => ('refusal' in result ? [result] : []));
         return {

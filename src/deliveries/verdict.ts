@@ -1,9 +1,10 @@
 /** What an attempt's outcome means for its email: one pure function from the relay's words to the log's. */
+import type { EmailState, RefusedRecord } from '../emails/service.ts';
 import { MAX_SMTP_RESPONSE_CHARS } from '../limits.ts';
 import type { DeliveryOutcome, UnsentOutcome } from '../platform/mail/types.ts';
-import type { AttemptOutcome, RefusedRecord } from './tables.ts';
 
-export interface Delivery {
+/** What is known of the email, and of the attempt that has ended. */
+export interface Tried {
   to_email: string;
   /** Who this attempt was addressed to. */
   recipients: readonly string[];
@@ -16,93 +17,101 @@ export interface Delivery {
   tries: number;
 }
 
-export interface Verdict {
-  /** `retry`: another attempt addresses those whom no relay has taken. */
-  end: 'sent' | 'bounced' | 'failed' | 'retry';
-  taken: string[];
-  refused: RefusedRecord[];
+/** How the email stands, for its log and its job; `smtp_response` is that of a bounce's own recipient. */
+export interface Verdict extends EmailState {
+  status: 'queued' | 'sent' | 'bounced' | 'failed';
+  smtp_response: string;
+  /** False: another attempt addresses those whom no relay has taken. */
+  is_over: boolean;
   /** For the attempt's own row: what the relay said last. */
-  attempt: { outcome: AttemptOutcome; smtp_code: number | null; response: string };
-  /** For the log: the same, but of a bounce what was said of its recipient. */
-  smtp_code: number | null;
-  response: string;
-  bounce_type: 'permanent' | 'transient' | null;
-  /** For the log and the job: why not everybody has the mail. */
-  error: string | null;
-  /** A 5xx reply: trying again later is no use. */
+  said: { smtp_code: number | null; smtp_response: string };
+  /** How the attempt itself ended. */
+  ended: DeliveryOutcome['outcome'];
+  /** A refusal for good: trying again later is no use. */
   is_permanent: boolean;
   /** Contact was lost after the content: the relay may have taken it all the same. */
   may_be_sent: boolean;
 }
 
 /**
- * Retries follow 4xx and connection trouble; a 5xx ends it at once. With anybody taken the mail is sent; a refusal for
- * good that is about its recipient is a bounce, any other end a failure.
+ * Retries follow 4xx and connection trouble; a 5xx ends it at once. The status speaks of the `to`: sent once that is taken,
+ * bounced where a refusal for good is about it, failed at any other end.
  */
-export function judgeOutcome(outcome: DeliveryOutcome, delivery: Delivery): Verdict {
+export function judge(outcome: DeliveryOutcome, tried: Tried): Verdict {
   const accepted = outcome.outcome === 'sent' ? outcome.accepted : [];
-  const taken = [...delivery.taken, ...accepted];
-  const for_good = refusedForGood(outcome, delivery);
-  const open = delivery.recipients.filter(
+  const taken = [...tried.taken, ...accepted];
+  const for_good = refusedForGood(outcome, tried);
+  const open = tried.recipients.filter(
     (address) => !accepted.includes(address) && !for_good.some((refusal) => refusal.address === address),
   );
-  const is_permanent = outcome.outcome !== 'sent' && outcome.about !== null;
-  const reply = { smtp_code: outcome.smtp_code, response: responseOf(outcome) };
+  const is_permanent =
+    outcome.outcome === 'refused' || (outcome.outcome === 'unreachable' && outcome.about !== null);
+  const said = { smtp_code: outcome.smtp_code, smtp_response: wordsOf(outcome) };
+  const may_be_sent = outcome.outcome !== 'sent' && outcome.may_be_sent;
   const facts = {
     taken,
-    attempt: { outcome: outcome.outcome, ...reply },
-    ...reply,
+    said,
+    ...said,
+    ended: outcome.outcome,
     is_permanent,
-    may_be_sent: outcome.outcome !== 'sent' && outcome.may_be_sent,
+    may_be_sent,
+    bounce_type: null,
   };
-  if (open.length > 0 && delivery.may_retry && !is_permanent) {
-    const refused = [...delivery.refused, ...for_good];
-    return { ...facts, end: 'retry', refused, bounce_type: null, error: explain(outcome, for_good) };
+  const is_taken = taken.includes(tried.to_email);
+  if (open.length > 0 && tried.may_retry && !is_permanent) {
+    const refused = [...tried.refused, ...for_good];
+    const status = is_taken ? 'sent' : 'queued';
+    return { ...facts, is_over: false, status, refused, error: explain(outcome, for_good) };
   }
-  const refused = [...delivery.refused, ...for_good, ...open.map((address) => refusalOf(outcome, address))];
+  const refused = [...tried.refused, ...for_good, ...open.map((address) => refusalOf(outcome, address))];
   const error = explainEnd(outcome, refused, {
     is_permanent,
-    tries: delivery.tries,
+    tries: tried.tries,
     gave_up: open.length > 0,
   });
-  if (taken.length > 0) return { ...facts, end: 'sent', refused, bounce_type: null, error };
-  const bounce = [...delivery.refused, ...for_good].find(
-    (refusal) => refusal.address === delivery.to_email && refusal.about === 'recipient',
-  );
+  if (is_taken) return { ...facts, is_over: true, status: 'sent', refused, error };
+  const bounce = refused.find(({ address, about }) => address === tried.to_email && about === 'recipient');
   if (bounce) {
-    const { smtp_code, response } = bounce;
-    const said = { smtp_code, response, error: `The relay refused the recipient: ${response}` };
-    return { ...facts, ...said, end: 'bounced', refused, bounce_type: 'permanent' };
+    const { smtp_code, response: smtp_response } = bounce;
+    const own = { smtp_code, smtp_response, error: `The relay refused the recipient: ${smtp_response}` };
+    return { ...facts, ...own, is_over: true, status: 'bounced', refused, bounce_type: 'permanent' };
   }
-  const is_deferred = outcome.outcome === 'deferred' && outcome.stage === 'rcpt';
-  return { ...facts, end: 'failed', refused, bounce_type: is_deferred ? 'transient' : null, error };
+  const is_deferred = outcome.rejected.some(
+    ({ address, about }) => address === tried.to_email && about === null,
+  );
+  return {
+    ...facts,
+    is_over: true,
+    status: 'failed',
+    refused,
+    bounce_type: is_deferred ? 'transient' : null,
+    error,
+  };
 }
 
 /** Recipients refused with 5xx at RCPT: those only are not addressed again. */
-function refusedForGood(outcome: DeliveryOutcome, delivery: Delivery): RefusedRecord[] {
-  const refused = outcome.rejected
-    .filter((recipient) => recipient.about !== null)
-    .map((recipient) => ({ ...recipient, response: cut(recipient.response) }));
+function refusedForGood(outcome: DeliveryOutcome, tried: Tried): RefusedRecord[] {
+  const refused = outcome.rejected.filter((recipient) => recipient.about !== null);
   const is_all = outcome.outcome === 'refused' && outcome.stage === 'rcpt';
   if (!is_all || refused.length > 0) return refused;
-  return delivery.recipients.map((address) => refusalOf(outcome, address));
+  return tried.recipients.map((address) => refusalOf(outcome, address));
 }
 
 function refusalOf(outcome: DeliveryOutcome, address: string): RefusedRecord {
   const own = outcome.rejected.find((recipient) => recipient.address === address);
-  const about = own?.about ?? (outcome.outcome === 'sent' ? null : outcome.about);
+  const about = own ? own.about : outcome.outcome === 'sent' ? null : outcome.about;
   return {
     address,
     about,
     smtp_code: own?.smtp_code ?? outcome.smtp_code,
-    response: cut(own?.response ?? outcome.response),
+    response: own?.response ?? outcome.response,
   };
 }
 
-/** For the attempt's row: an attempt that may have delivered the mail says so for good, as a later one may deliver it twice. */
-function responseOf(outcome: DeliveryOutcome): string {
+/** An attempt that may have delivered the mail says so for good, as a later one may deliver it twice. */
+function wordsOf(outcome: DeliveryOutcome): string {
   const may_be_sent = outcome.outcome !== 'sent' && outcome.may_be_sent;
-  return `${cut(outcome.response)}${may_be_sent ? ' (after the message, which the relay may have taken)' : ''}`;
+  return `${outcome.response}${may_be_sent ? ' (after the message, which the relay may have taken)' : ''}`;
 }
 
 /** What the relay, or the way to it, had to say. */
@@ -112,7 +121,7 @@ function explain(outcome: DeliveryOutcome, for_good: readonly RefusedRecord[]): 
       for_good.length > 0 ? 'refused some recipients and deferred others' : 'deferred some recipients';
     return `The relay ${some}: ${cut(outcome.rejected.map((recipient) => recipient.response).join('; '))}`;
   }
-  return `${subjectOf(outcome)}: ${cut(outcome.response)}`;
+  return `${subjectOf(outcome)}: ${outcome.response}`;
 }
 
 function subjectOf(outcome: UnsentOutcome): string {
@@ -142,6 +151,7 @@ function explainEnd(
   return `${gave_up}${explain(outcome, [])}`;
 }
 
+/** Of many recipients: each reply by itself is cut where it comes in. */
 function cut(words: string): string {
   return words.length <= MAX_SMTP_RESPONSE_CHARS ? words : `${words.slice(0, MAX_SMTP_RESPONSE_CHARS)}...`;
 }

@@ -1,14 +1,22 @@
-/** Queueing failed emails again, as an operator asks for it. */
+/** An operator's requeue: failed and bounced emails are queued again as they were accepted. */
+import {
+  type EmailRow,
+  type Emails,
+  findEmail,
+  insertPins,
+  sendingJob,
+  updateEmail,
+  wishesOf,
+} from '../emails/service.ts';
 import { messageOf } from '../errors.ts';
-import { EMAIL_MAX_ATTEMPTS, EMAIL_RETRY_BATCH_ROWS, EMAIL_RETRY_PAUSE_MS } from '../limits.ts';
+import { EMAIL_RETRY_BATCH_ROWS, EMAIL_RETRY_PAUSE_MS } from '../limits.ts';
+import type { Mailboxes } from '../mailboxes/service.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
 import { type Clock, utcDay } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
-import { PRIORITY } from '../platform/jobs/store.ts';
-import { type AcceptanceDeps, EMAIL_SEND, purposeOf } from './acceptance.ts';
-import { findEmail, hasBody, insertPins, listFailed, updateEmail } from './store.ts';
-import type { EmailRow } from './tables.ts';
+import type { NewJob } from '../platform/jobs/store.ts';
+import { listFailed } from './store.ts';
 
 /** The event of a retry in the audit trail; its target is `email:ID`, and `attempts` those made before it. */
 export const EMAIL_RETRIED = 'email.retried';
@@ -27,14 +35,13 @@ export interface LeftOut {
 
 /**
  * What of the emails that failed since a moment can be queued again without looking at each: not what its client was
- * told of, who has likely sent it again, nor what its relay will refuse again, nor what was to reach nobody.
+ * told of, who has likely sent it again, nor what was to reach nobody.
  */
 export function sortFailed(tx: Tx, since_ms: number): { ids: string[]; left_out: LeftOut[] } {
   const left_out: LeftOut[] = [];
   const ids: string[] = [];
-  for (const { id, is_test, was_waited_for, refusal } of listFailed(tx, since_ms)) {
+  for (const { id, is_test, was_waited_for } of listFailed(tx, since_ms)) {
     if (is_test) left_out.push({ id, reason: 'it is of a test key' });
-    else if (refusal !== null) left_out.push({ id, reason: `its relay refused it for good: ${refusal}` });
     else if (was_waited_for)
       left_out.push({ id, reason: 'its client was told at once that it failed, and may have sent it again' });
     else ids.push(id);
@@ -42,17 +49,23 @@ export function sortFailed(tx: Tx, since_ms: number): { ids: string[]; left_out:
   return { ids, left_out };
 }
 
-export interface RetryDeps extends Pick<AcceptanceDeps, 'mailboxes' | 'objects' | 'enqueue'> {
+export interface RequeueDeps {
+  database: Database;
+  clock: Clock;
+  emails: Pick<Emails, 'hasContent'>;
+  mailboxes: Mailboxes;
+  objects: { findMany(tx: Tx, project_id: number, public_ids: readonly string[]): readonly unknown[] };
   names: { projectOf(id: number): { public_id: string } | null };
+  enqueue(tx: Tx, job: NewJob): string;
 }
 
 /**
  * Queues emails again, each by itself, and says of each what became of it. A command does this beside the server, which
  * waits with every write for the lock: it is let go of after a few emails, and for about as long as they held it.
  */
-export async function retryEmails(
+export async function requeueEmails(
   ids: readonly string[],
-  options: { deps: RetryDeps & { database: Database; clock: Clock }; actor: Actor },
+  options: { deps: RequeueDeps; actor: Actor },
 ): Promise<RetryResult[]> {
   const { database, clock } = options.deps;
   const results: RetryResult[] = [];
@@ -62,7 +75,7 @@ export async function retryEmails(
     try {
       const retried = await database.write((tx) => {
         const now_ms = clock.now();
-        return batch.map((id) => retryEmail(tx, id.toUpperCase(), { ...options, now_ms }));
+        return batch.map((id) => requeueEmail(tx, id.toUpperCase(), { ...options, now_ms }));
       });
       results.push(...retried);
     } catch (error) {
@@ -78,31 +91,24 @@ export async function retryEmails(
  * Gives a failed or bounced email a new job with all its attempts, and today's quota where its own day is over. Only
  * recipients that no relay has taken are addressed. It is put on the audit trail; a refusal changes nothing.
  */
-function retryEmail(
+function requeueEmail(
   tx: Tx,
   id: string,
-  options: { deps: RetryDeps; actor: Actor; now_ms: number },
+  options: { deps: RequeueDeps; actor: Actor; now_ms: number },
 ): RetryResult {
   const { deps, actor, now_ms } = options;
   const email = findEmail(tx, id);
   if (!email) return { id, refusal: 'there is no such email' };
   if (email.status !== 'failed' && email.status !== 'bounced')
     return { id, refusal: `it is ${email.status}; only failed and bounced emails can be tried again` };
-  if (!hasBody(tx, id)) return { id, refusal: 'its content is no longer kept' };
+  if (!deps.emails.hasContent(tx, email)) return { id, refusal: 'its content is no longer kept' };
   const attachments = email.attachments.map((attachment) => attachment.public_id);
   const found = deps.objects.findMany(tx, email.project_id, attachments);
   if (found.length < attachments.length) return { id, refusal: 'an attachment has been deleted meanwhile' };
   const place = takePlace(tx, email, options);
   if ('refusal' in place) return { id, refusal: place.refusal };
   insertPins(tx, id, attachments);
-  const job_id = deps.enqueue(tx, {
-    project_id: email.project_id,
-    type: EMAIL_SEND,
-    priority: email.source === 'sequence' ? PRIORITY.marketing : PRIORITY.transactional,
-    resource: email.requested_domain ?? '*',
-    payload: { email_id: id },
-    max_attempts: EMAIL_MAX_ATTEMPTS,
-  });
+  const job_id = deps.enqueue(tx, sendingJob(email, place.mailbox_id));
   updateEmail(tx, id, {
     ...place,
     job_id,
@@ -132,19 +138,10 @@ function retryEmail(
 function takePlace(
   tx: Tx,
   email: EmailRow,
-  { deps, now_ms }: { deps: Pick<RetryDeps, 'mailboxes'>; now_ms: number },
-): { mailbox_id?: number; quota_day?: string } | { refusal: string } {
+  { deps, now_ms }: { deps: RequeueDeps; now_ms: number },
+): { mailbox_id: number; quota_day: string } | { refusal: string } {
   const day = utcDay(now_ms);
-  const has_place = email.quota_day === day;
-  const choice = deps.mailboxes.take(tx, {
-    domain: email.requested_domain,
-    purpose: purposeOf(email.source),
-    day,
-    now_ms,
-    is_test: email.is_test,
-    held_mailbox_id: has_place ? email.mailbox_id : null,
-  });
-  if (!choice.ok) return { refusal: choice.explanation };
-  if (has_place) return {};
-  return { mailbox_id: choice.mailbox_id, quota_day: day };
+  const held_mailbox_id = email.quota_day === day ? email.mailbox_id : null;
+  const choice = deps.mailboxes.take(tx, { ...wishesOf(email), day, now_ms, held_mailbox_id });
+  return choice.ok ? { mailbox_id: choice.mailbox_id, quota_day: day } : { refusal: choice.explanation };
 }

@@ -3,8 +3,8 @@ import { expect, spyOn, test } from 'bun:test';
 import { AppError } from '../../src/errors.ts';
 import { EMAIL_RETRY_BATCH_ROWS } from '../../src/limits.ts';
 import { newId } from '../../src/platform/host/ids.ts';
+import { addDomain, rows, type Sender, startSender } from '../emails/setup.ts';
 import { actor } from '../helpers.ts';
-import { addDomain, rows, type Sender, startSender } from './setup.ts';
 
 const COUNT = 120;
 
@@ -30,8 +30,8 @@ test('many are queued in small steps, so that other writes come between', async 
   const sender = await startSender();
   await addDomain(sender.app, 'mail.example.com', null);
   await addFailed(sender);
-  const { database, emails, clock } = sender.app.services;
-  const retrying = emails.retryFailed(actor, clock.now());
+  const { database, deliveries, clock } = sender.app.services;
+  const retrying = deliveries.requeueFailed(actor, clock.now());
   const left = await database.write(
     (tx) => tx.$client.query("SELECT count(*) FROM emails WHERE status = 'failed'").values()[0]?.[0],
   );
@@ -49,8 +49,8 @@ test('what was queued before the database was busy is told all the same', async 
   const sender = await startSender();
   await addDomain(sender.app, 'mail.example.com', null);
   await addFailed(sender);
-  const { database, emails, clock } = sender.app.services;
-  const retrying = emails.retryFailed(actor, clock.now());
+  const { database, deliveries, clock } = sender.app.services;
+  const retrying = deliveries.requeueFailed(actor, clock.now());
   const writing = spyOn(database, 'write').mockImplementation(() =>
     Promise.reject(new AppError('unavailable', 'The database is busy.')),
   );

@@ -1,0 +1,30 @@
+/** Who is told what becomes of emails, in the transaction that records it: capabilities that stand on deliveries. */
+import type { EmailRow, EmailSource } from '../emails/service.ts';
+import type { Tx } from '../platform/database/database.ts';
+import type { ReportKind } from './tables.ts';
+
+/** What happened to an email; of several recipients each bounce is an event of its own. */
+export interface EmailEvent {
+  kind: 'sent' | 'failed' | ReportKind;
+  email_id: string;
+  project_id: number;
+  source: EmailSource;
+  /** Whom it concerns. */
+  address: string;
+  at: number;
+}
+
+export type EmailListener = (tx: Tx, event: EmailEvent) => void;
+
+export class Listeners {
+  readonly #listeners: EmailListener[] = [];
+
+  add(listener: EmailListener): void {
+    this.#listeners.push(listener);
+  }
+
+  tell(tx: Tx, email: EmailRow, what: Pick<EmailEvent, 'kind' | 'address' | 'at'>): void {
+    const { id: email_id, project_id, source } = email;
+    for (const listener of this.#listeners) listener(tx, { ...what, email_id, project_id, source });
+  }
+}

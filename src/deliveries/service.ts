@@ -1,0 +1,158 @@
+/** Deliveries: what becomes of accepted emails, by our own attempts, by reports from outside and by an operator. */
+import type { Config } from '../config.ts';
+import { type EmailRecord, type Emails, findEmail, type NewEmail, presentEmail } from '../emails/service.ts';
+import { AppError, notFound } from '../errors.ts';
+import { EMAIL_BODY_RETENTION_MS, STORY_RETRIES, SWEEP_BATCH } from '../limits.ts';
+import { listAudit } from '../platform/database/audit-trail.ts';
+import type { Tx } from '../platform/database/database.ts';
+import { toIso } from '../platform/host/clock.ts';
+import type { Actor } from '../platform/http/callers.ts';
+import type { ClaimedKey, KeptAnswer } from '../platform/http/idempotency.ts';
+import { Attempts, type AttemptsDeps } from './attempts.ts';
+import { type EmailListener, Listeners } from './listeners.ts';
+import { type Evidence, report } from './reports.ts';
+import {
+  auditTargetOf,
+  EMAIL_RETRIED,
+  type LeftOut,
+  type RequeueDeps,
+  type RetryResult,
+  requeueEmails,
+  sortFailed,
+} from './requeue.ts';
+import { SendingNow, type SendingNowDeps } from './sending-now.ts';
+import * as store from './store.ts';
+import { tellStory } from './story.ts';
+import type { ReportKind } from './tables.ts';
+
+export type { Attempt } from './attempts.ts';
+export type { EmailEvent, EmailListener } from './listeners.ts';
+export type { Evidence } from './reports.ts';
+export type { ReportKind } from './tables.ts';
+
+export interface DeliveriesDeps extends Omit<AttemptsDeps, 'retry_delays_s'>, RequeueDeps, SendingNowDeps {
+  config: Pick<Config, 'email_retry_delays_s'>;
+  emails: Emails;
+  objects: AttemptsDeps['objects'] & RequeueDeps['objects'];
+  /** Names for people: of a key and of a project, by numeric id; null where it is gone. */
+  names: {
+    keyOf(id: number): string | null;
+    projectOf(id: number): { public_id: string; slug: string } | null;
+  };
+}
+
+export interface CapturedMessage {
+  email_id: string;
+  project_id: string | null;
+  mailbox: string;
+  from: string;
+  to: string[];
+  subject: string;
+  captured_at: string;
+}
+
+export class Deliveries {
+  readonly attempts: Attempts;
+  readonly #deps: DeliveriesDeps;
+  readonly #listeners = new Listeners();
+  readonly #sending_now: SendingNow;
+
+  constructor(deps: DeliveriesDeps) {
+    this.#deps = deps;
+    this.attempts = new Attempts(
+      { ...deps, retry_delays_s: deps.config.email_retry_delays_s },
+      this.#listeners,
+    );
+    this.#sending_now = new SendingNow(deps, this.attempts);
+  }
+
+  /** Has a capability told of what happens to emails, in the transaction that records it. */
+  listen(listener: EmailListener): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Accepts an email and makes its one attempt while the client waits; throws AppError for what became of it. */
+  sendNow(email: NewEmail, claimed: ClaimedKey): Promise<KeptAnswer> {
+    return this.#sending_now.send(email, claimed);
+  }
+
+  /**
+   * Has what is told of an email from outside take effect: on its log where it concerns the mail's own recipient, and on
+   * all who listen. False where nothing changes, as for what was told before. Throws AppError `not_found`.
+   */
+  report(tx: Tx, email_id: string, kind: ReportKind, evidence: Evidence): boolean {
+    return report(tx, { email_id, kind, evidence, at: this.#deps.clock.now() }, this.#listeners);
+  }
+
+  /* --- For the operator ------------------------------------------------------------------------------------------- */
+
+  /** The log of an email of any project, and its story in plain words. Throws AppError `not_found`. */
+  explain(id: string): { email: EmailRecord; story: string[] } {
+    const { names, database, emails } = this.#deps;
+    const { read } = database;
+    const email = findEmail(read, id.toUpperCase());
+    if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
+    const project = names.projectOf(email.project_id);
+    const story = tellStory({
+      email,
+      attempts: store.listAttempts(read, email.id),
+      reports: store.listReports(read, email.id),
+      retries: listAudit(read, { event: EMAIL_RETRIED, target: auditTargetOf(email.id) }, STORY_RETRIES, 0),
+      job: email.job_id === null ? null : (store.findJob(read, email.job_id) ?? null),
+      key: email.api_key_id === null ? null : names.keyOf(email.api_key_id),
+      project: project?.slug ?? null,
+      has_content: emails.hasContent(read, email),
+    });
+    return { email: presentEmail(email, project?.public_id ?? ''), story };
+  }
+
+  /** What was captured instead of sent, newest first. */
+  listCaptured(limit: number): CapturedMessage[] {
+    return store
+      .listCaptured(this.#deps.database.read, limit)
+      .map((message) => this.#presentCaptured(message));
+  }
+
+  /** What was captured last of one email, as it would have been sent. Throws AppError `not_found`. */
+  readCaptured(id: string): CapturedMessage & { raw: string } {
+    const message = store.findCaptured(this.#deps.database.read, id.toUpperCase());
+    if (!message) throw notFound('Captured message', 'satchel email captured');
+    return { ...this.#presentCaptured(message), raw: message.raw.toString('utf8') };
+  }
+
+  #presentCaptured(message: Omit<store.CapturedRow, 'raw'>): CapturedMessage {
+    const { database, names } = this.#deps;
+    const email = findEmail(database.read, message.email_id);
+    return {
+      email_id: message.email_id,
+      project_id: email ? (names.projectOf(email.project_id)?.public_id ?? null) : null,
+      mailbox: message.mailbox,
+      from: message.envelope.from,
+      to: message.envelope.to,
+      subject: email?.subject ?? '',
+      captured_at: toIso(message.captured_at),
+    };
+  }
+
+  /** Queues failed or bounced emails again, each by itself, and says of each what became of it. */
+  requeue(actor: Actor, ids: readonly string[]): Promise<RetryResult[]> {
+    return requeueEmails(ids, { deps: this.#deps, actor });
+  }
+
+  /** Queues again what failed since a moment, oldest first, but for what had better be looked at one by one. */
+  async requeueFailed(
+    actor: Actor,
+    since_ms: number,
+  ): Promise<{ results: RetryResult[]; left_out: LeftOut[] }> {
+    const { ids, left_out } = sortFailed(this.#deps.database.read, since_ms);
+    return { results: await this.requeue(actor, ids), left_out };
+  }
+
+  /** Forgets captured messages whose time is over. */
+  async sweep(): Promise<void> {
+    const { database, clock } = this.#deps;
+    const before = clock.now() - EMAIL_BODY_RETENTION_MS;
+    const limit = SWEEP_BATCH;
+    while ((await database.write((tx) => store.deleteCapturedBefore(tx, before, limit))) === limit) {}
+  }
+}

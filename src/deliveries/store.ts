@@ -1,0 +1,170 @@
+/** SQL of attempts, reports, captured messages, and of what failed. */
+import { and, asc, desc, eq, isNull, sql } from 'drizzle-orm';
+import { statement, type Tx } from '../platform/database/database.ts';
+import { type JobRow, jobs } from '../platform/database/tables.ts';
+import {
+  type AttemptOutcome,
+  type AttemptRow,
+  capturedMessages,
+  emailAttempts,
+  emailReports,
+  type ReportRow,
+} from './tables.ts';
+
+/* --- Attempts --------------------------------------------------------------------------------------------------- */
+
+type Value = string | number | null;
+
+// Raw SQL here, where every mail passes: building it for each would cost more than running it.
+const insertRow = statement((tx) =>
+  tx.$client.query<unknown, Value[]>(
+    'INSERT INTO email_attempts (email_id, attempt, mailbox, choice, started_at) VALUES (?, ?, ?, ?, ?)',
+  ),
+);
+
+/** Puts an attempt on record before any SMTP and returns the id of its row. */
+export function insertAttempt(
+  tx: Tx,
+  attempt: Pick<AttemptRow, 'email_id' | 'attempt' | 'mailbox' | 'choice' | 'started_at'>,
+): number {
+  const { email_id, mailbox, choice, started_at } = attempt;
+  return Number(insertRow(tx).run(email_id, attempt.attempt, mailbox, choice, started_at).lastInsertRowid);
+}
+
+const endRow = statement((tx) =>
+  tx.$client.query<unknown, Value[]>(
+    'UPDATE email_attempts SET finished_at = ?, outcome = ?, smtp_code = ?, smtp_response = ? WHERE id = ?',
+  ),
+);
+
+export interface AttemptEnd {
+  outcome: AttemptOutcome;
+  smtp_code: number | null;
+  smtp_response: string;
+}
+
+export function endAttempt(tx: Tx, attempt_id: number, end: AttemptEnd, now_ms: number): void {
+  endRow(tx).run(now_ms, end.outcome, end.smtp_code, end.smtp_response, attempt_id);
+}
+
+const mailboxesOf = statement((tx) =>
+  tx.$client.query<{ mailbox: string }, [string, number]>(
+    'SELECT mailbox FROM email_attempts WHERE email_id = ? AND attempt = ?',
+  ),
+);
+
+/** Addresses of the mailboxes that an attempt has tried already. */
+export function listTriedMailboxes(tx: Tx, email_id: string, attempt: number): string[] {
+  return mailboxesOf(tx)
+    .all(email_id, attempt)
+    .map(({ mailbox }) => mailbox);
+}
+
+export function listAttempts(tx: Tx, email_id: string): AttemptRow[] {
+  return tx
+    .select()
+    .from(emailAttempts)
+    .where(eq(emailAttempts.email_id, email_id))
+    .orderBy(asc(emailAttempts.id))
+    .all();
+}
+
+/** Marks attempts that never ended. */
+export function interruptAttempts(tx: Tx, email_id: string, now_ms: number): void {
+  tx.update(emailAttempts)
+    .set({ outcome: 'interrupted', finished_at: now_ms })
+    .where(and(eq(emailAttempts.email_id, email_id), isNull(emailAttempts.finished_at)))
+    .run();
+}
+
+export function findJob(tx: Tx, id: string): JobRow | undefined {
+  return tx.select().from(jobs).where(eq(jobs.id, id)).get();
+}
+
+/* --- What failed ------------------------------------------------------------------------------------------------ */
+
+/** An email that failed, and what speaks against trying it again unasked. */
+export interface FailedEmail {
+  id: string;
+  is_test: 0 | 1;
+  /** It had one attempt while its client waited, and the client was told. */
+  was_waited_for: 0 | 1;
+}
+
+const failedSince = statement((tx) =>
+  tx.$client.query<FailedEmail, [number]>(`
+    SELECT e.id, e.is_test, coalesce(j.max_attempts = 1, 0) AS was_waited_for
+    FROM emails e LEFT JOIN jobs j ON j.id = e.job_id
+    WHERE e.status = 'failed' AND e.failed_at >= ? ORDER BY e.failed_at, e.id`),
+);
+
+/** Emails that failed at or after a moment, oldest first. */
+export function listFailed(tx: Tx, since_ms: number): FailedEmail[] {
+  return failedSince(tx).all(since_ms);
+}
+
+/* --- Reports ---------------------------------------------------------------------------------------------------- */
+
+/** Keeps a report; false where the same was told before. */
+export function insertReport(tx: Tx, report: Omit<ReportRow, 'id'>): boolean {
+  const inserted = tx
+    .insert(emailReports)
+    .values(report)
+    .onConflictDoNothing()
+    .returning({ id: emailReports.id });
+  return inserted.get() !== undefined;
+}
+
+/** In the order in which they came. */
+export function listReports(tx: Tx, email_id: string): ReportRow[] {
+  return tx
+    .select()
+    .from(emailReports)
+    .where(eq(emailReports.email_id, email_id))
+    .orderBy(asc(emailReports.id))
+    .all();
+}
+
+/* --- Captured messages ------------------------------------------------------------------------------------------ */
+
+export type CapturedRow = typeof capturedMessages.$inferSelect;
+
+export function insertCaptured(tx: Tx, message: Omit<CapturedRow, 'id'>): void {
+  tx.insert(capturedMessages).values(message).run();
+}
+
+/** Without the messages themselves, newest first. */
+export function listCaptured(tx: Tx, limit: number): Omit<CapturedRow, 'raw'>[] {
+  const { id, email_id, mailbox, envelope, captured_at } = capturedMessages;
+  return tx
+    .select({ id, email_id, mailbox, envelope, captured_at })
+    .from(capturedMessages)
+    .orderBy(desc(id))
+    .limit(limit)
+    .all();
+}
+
+/** What was captured last of one email. */
+export function findCaptured(tx: Tx, email_id: string): CapturedRow | undefined {
+  return tx
+    .select()
+    .from(capturedMessages)
+    .where(eq(capturedMessages.email_id, email_id))
+    .orderBy(desc(capturedMessages.id))
+    .limit(1)
+    .get();
+}
+
+/** Forgets up to `limit` of what was captured before a moment; returns how many. Ids grow with time. */
+export function deleteCapturedBefore(tx: Tx, before_ms: number, limit: number): number {
+  const oldest = tx
+    .select({ id: capturedMessages.id, captured_at: capturedMessages.captured_at })
+    .from(capturedMessages)
+    .orderBy(asc(capturedMessages.id))
+    .limit(limit)
+    .all();
+  const old = oldest.filter(({ captured_at }) => captured_at < before_ms).map(({ id }) => id);
+  const last = old.at(-1);
+  if (last !== undefined) tx.delete(capturedMessages).where(sql`${capturedMessages.id} <= ${last}`).run();
+  return old.length;
+}

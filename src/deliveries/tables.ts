@@ -1,0 +1,45 @@
+/** Drizzle definitions of every attempt at an email, of what was told of it from outside, and of what was captured. */
+import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+/** `captured` is a message that was kept instead of delivered; `interrupted` one that a crash or a stop cut off. */
+export type AttemptOutcome = 'sent' | 'captured' | 'refused' | 'deferred' | 'unreachable' | 'interrupted';
+
+/** Stands for the mailbox of an attempt that found none. */
+export const NO_MAILBOX = 'none';
+
+export const emailAttempts = sqliteTable('email_attempts', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  email_id: text().notNull(),
+  attempt: integer().notNull(),
+  mailbox: text().notNull(),
+  choice: text().notNull(),
+  started_at: integer().notNull(),
+  finished_at: integer(),
+  outcome: text().$type<AttemptOutcome>(),
+  smtp_code: integer(),
+  smtp_response: text(),
+});
+export type AttemptRow = typeof emailAttempts.$inferSelect;
+
+/** `bounced` is for good; `soft_bounced` gave up on what might have passed. */
+export type ReportKind = 'delivered' | 'bounced' | 'soft_bounced' | 'complained';
+
+export const emailReports = sqliteTable('email_reports', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  email_id: text().notNull(),
+  kind: text().$type<ReportKind>().notNull(),
+  address: text().notNull(),
+  smtp_code: integer(),
+  words: text().notNull(),
+  reported_at: integer().notNull(),
+});
+export type ReportRow = typeof emailReports.$inferSelect;
+
+export const capturedMessages = sqliteTable('captured_messages', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  email_id: text().notNull(),
+  mailbox: text().notNull(),
+  envelope: text({ mode: 'json' }).$type<{ from: string; to: string[] }>().notNull(),
+  raw: blob({ mode: 'buffer' }).notNull(),
+  captured_at: integer().notNull(),
+});

@@ -1,0 +1,24 @@
+/** The job that is one email to deliver, and what is done for deliveries by the clock. */
+import { EMAIL_SEND } from '../emails/service.ts';
+import { LANE_CONCURRENCY } from '../limits.ts';
+import type { Task } from '../platform/jobs/engine.ts';
+import type { CronEntry } from '../platform/jobs/scheduler.ts';
+import type { Attempt, Deliveries } from './service.ts';
+
+/** Sends one email. */
+export function createEmailTask({ attempts }: Deliveries): Task<Attempt> {
+  return {
+    type: EMAIL_SEND,
+    lane_concurrency: LANE_CONCURRENCY,
+    begin: (tx, job, now_ms) => attempts.begin(tx, job, now_ms),
+    run: async (job, attempt) => (await attempts.run(job, attempt)).outcome,
+    recover: (tx, job, now_ms) => attempts.recover(tx, job, now_ms),
+    abandon: (tx, job, _error, now_ms) => attempts.abandon(tx, job, now_ms),
+  };
+}
+
+export function deliveryCronEntries(deliveries: Deliveries): CronEntry[] {
+  return [
+    { name: 'captured messages', expression: '43 3 * * *', at_start: true, run: () => deliveries.sweep() },
+  ];
+}
