@@ -20,7 +20,14 @@ export function simulateDelivery(recipients: readonly string[]): DeliveryOutcome
   const accepted = recipients.filter((address) => !rejected.some((one) => one.address === address));
   const [first] = rejected;
   if (accepted.length > 0 || !first) {
-    return { outcome: 'sent', smtp_code: 250, response: '250 Captured instead of sent', accepted, rejected };
+    return {
+      outcome: 'sent',
+      tls: null,
+      smtp_code: 250,
+      response: '250 Captured instead of sent',
+      accepted,
+      rejected,
+    };
   }
   return rejectedOutcome(rejected, first);
 }

@@ -21,6 +21,7 @@ export function unsentOutcome(
   return {
     outcome: is_trouble ? 'unreachable' : about === null ? 'deferred' : 'refused',
     about,
+    tls: null,
     may_be_sent: false,
     rejected: [],
     ...facts,
@@ -66,6 +67,7 @@ export function sentOutcome(
 ): SentOutcome {
   return {
     outcome: 'sent',
+    tls: null,
     smtp_code: codeOf(result.response) ?? 250,
     response: readable(result.response),
     accepted: result.accepted.map((address) => original.get(address) ?? address),

@@ -1,7 +1,7 @@
 /** One SMTP connection: opening it (TCP, TLS, greeting, log-in), sending mails over it one by one, each step with a deadline. */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, TLSSocket } from 'node:tls';
 import { domainToASCII } from 'node:url';
 import type { NodemailerError } from 'nodemailer/lib/errors.js';
 import SMTPConnection, { type SMTPConnectionEnvelope } from 'nodemailer/lib/smtp-connection';
@@ -59,8 +59,9 @@ export async function openSession(
     socket,
     answer_ms: deadlines.command_ms,
   });
+  const tls = tlsVersionOf(connection);
   if (greeting_error) {
-    const refusal = outcomeOfOpening(greeting_error, 'greeting');
+    const refusal = { ...outcomeOfOpening(greeting_error, 'greeting'), tls };
     // Where both sides wait for the other, the port may be one that begins with TLS.
     const may_be_tls = greeting_error.timeoutType === 'GREETING_TIMEOUT' && route.security !== 'tls';
     return may_be_tls
@@ -82,13 +83,17 @@ export async function openSession(
       connection.close();
       const response =
         'The relay offers no log-in on this port: try another one, or add the mailbox without a user name.';
-      return unsentOutcome({ stage: 'auth', response });
+      return unsentOutcome({ stage: 'auth', response, tls });
     }
     const auth = { credentials: { user: username, pass: password ?? '' } };
     const error = await step(connection, deadlines.command_ms, (done) => connection.login(auth, done));
-    if (error) return outcomeOfOpening(error, 'auth');
+    if (error) return { ...outcomeOfOpening(error, 'auth'), tls };
   }
   return new SmtpSession(connection, deadlines);
+}
+
+function tlsVersionOf({ _socket: socket }: SMTPConnection): string | null {
+  return socket instanceof TLSSocket ? socket.getProtocol() : null;
 }
 
 function tlsOptions(route: SmtpRoute) {
@@ -183,12 +188,14 @@ interface Sending {
 export class SmtpSession {
   readonly #connection: SMTPConnection;
   readonly #deadlines: SmtpDeadlines;
+  readonly #tls: string | null;
   #sending: Sending | null = null;
   #is_closed = false;
 
   constructor(connection: SMTPConnection, deadlines: SmtpDeadlines) {
     this.#connection = connection;
     this.#deadlines = deadlines;
+    this.#tls = tlsVersionOf(connection);
     connection.once('end', () => {
       this.#is_closed = true;
     });
@@ -225,7 +232,7 @@ export class SmtpSession {
       rejectedErrors: [],
       accepted: [],
     };
-    const outcome = await this.#transfer(tracked, original, message);
+    const outcome = { ...(await this.#transfer(tracked, original, message)), tls: this.#tls };
     if (outcome.outcome === 'sent') return outcome;
     // A refusal by reply leaves the session usable, anything else leaves it in an unknown state.
     const is_reply = outcome.smtp_code !== null && outcome.smtp_code !== 421;

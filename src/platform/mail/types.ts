@@ -93,6 +93,7 @@ export interface RefusedRecipient {
 
 export interface SentOutcome {
   outcome: 'sent';
+  tls: string | null;
   smtp_code: number;
   response: string;
   accepted: string[];
@@ -110,6 +111,7 @@ export type UnsentKind = 'refused' | 'deferred' | 'unreachable' | 'interrupted';
 export interface UnsentOutcome {
   outcome: UnsentKind;
   stage: DeliveryStage;
+  tls: string | null;
   /** What a refusal for good (a 5xx; at RCPT one to every recipient) speaks of. Null: another attempt may do better. */
   about: RefusalSubject | null;
   /** All of the content had been handed over when contact was lost: the relay may have taken it. */
@@ -121,7 +123,10 @@ export interface UnsentOutcome {
   rejected: RefusedRecipient[];
 }
 
-/** What became of handing a mail over, classified once: all that follows reads it from here. */
+/**
+ * What became of handing a mail over, classified once: all that follows reads it from here. `tls` is the version that the
+ * connection was secured with, such as `TLSv1.3`; null without.
+ */
 export type DeliveryOutcome = SentOutcome | UnsentOutcome;
 
 /** Deadlines of one SMTP session, in milliseconds. */

@@ -44,7 +44,24 @@ for (const [security, tls] of [
     expect(Math.max(...sink.mails.map((mail) => mail.raw.length))).toBeGreaterThan(2_000_000);
     expect(sink.connections_total).toBeLessThanOrEqual(10);
   });
+
+  test(`${security}: the version of TLS is told of what is taken, refused or kept from logging in`, async () => {
+    const { sink, mailer } = await start({ tls, users: USERS });
+    const route = routeTo(sink, { security, host: 'localhost', ca_pem: sink.ca_pem, ...LOG_IN });
+    expect(await mailer.deliver(mailOf(), route, [ANN])).toMatchObject({ outcome: 'sent', tls: 'TLSv1.3' });
+    const wrong = { ...route, key: 'wrong', password: 'wrong' };
+    expect(await mailer.deliver(mailOf(), wrong, [ANN])).toMatchObject({ stage: 'auth', tls: 'TLSv1.3' });
+    sink.behavior = { rcpt: { [ANN]: { code: 550, message: '5.1.1 no' } } };
+    expect(await mailer.deliver(mailOf(), route, [ANN])).toMatchObject({ stage: 'rcpt', tls: 'TLSv1.3' });
+  });
 }
+
+test('without TLS none is told of', async () => {
+  const { sink, mailer } = await start({});
+  expect(await mailer.deliver(mailOf(), routeTo(sink), [ANN])).toMatchObject({ outcome: 'sent', tls: null });
+  sink.behavior = { mail: { code: 550, message: 'no' } };
+  expect(await mailer.deliver(mailOf(), routeTo(sink), [ANN])).toMatchObject({ stage: 'mail', tls: null });
+});
 
 const CERTIFICATES: [string, SinkOptions, (sink: SmtpSink) => Partial<SmtpRoute>][] = [
   ['tls, unknown authority', { tls: 'tls' }, () => ({ security: 'tls' })],
