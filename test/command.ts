@@ -33,6 +33,7 @@ export function standInProcess({ env = {}, input = '' }: RunOptions = {}): {
     err: (text) => {
       written.stderr += text;
     },
+    status: () => {},
     input: async () => new TextEncoder().encode(input),
     out_columns: null,
     err_columns: null,

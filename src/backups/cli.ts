@@ -38,8 +38,9 @@ Example:
     );
 }
 
-async function runBackup({ config, note }: CliContext, file: string, clock: Clock): Promise<CliResult> {
-  const result = await backUp(config.data_dir, { file, clock });
+async function runBackup(context: CliContext, file: string, clock: Clock): Promise<CliResult> {
+  const { config, note, progress } = context;
+  const result = await backUp(config.data_dir, { file, clock, onProgress: progress('backing up') });
   for (const id of result.left_out) {
     note(
       `satchel: warning: the bytes of object ${id} are missing or damaged on the disk; it is not in the backup`,
@@ -77,8 +78,10 @@ Example:
   satchel restore /var/backups/satchel-2026-01-31.tar --yes`,
     )
     .action(
-      cli.plainAction(async ({ config, note }, options, file = '') => {
-        const result = await restoreBackup(config, { file, replace: options.yes === true, clock });
+      cli.plainAction(async ({ config, note, progress }, options, file = '') => {
+        const onProgress = progress('restoring');
+        const replace = options.yes === true;
+        const result = await restoreBackup(config, { file, replace, clock, onProgress });
         const { notes, ...json } = result;
         for (const each of notes) note(each);
         const fields = formatFields({
@@ -104,9 +107,10 @@ function registerVerify<S>(cli: Cli<S>): void {
     .option('--scratch-dir <dir>', 'where the scratch folder is made (default: beside the file)')
     .addHelpText('after', '\nExample:\n  satchel verify /var/backups/satchel-2026-01-31.tar')
     .action(
-      cli.plainAction(async (_context, options, file = '') => {
+      cli.plainAction(async ({ progress }, options, file = '') => {
         cli.host.process.yieldToOthers();
-        const result = await verifyBackup({ file, scratch_dir: textOption(options, 'scratchDir') ?? null });
+        const scratch_dir = textOption(options, 'scratchDir') ?? null;
+        const result = await verifyBackup({ file, scratch_dir, onProgress: progress('verifying') });
         return { json: result, text: describeVerified(result), exit: result.ok ? EXIT.done : EXIT.refused };
       }),
     );

@@ -18,6 +18,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import { AppError, conflict, messageOf } from '../errors.ts';
+import type { OnProgress } from '../platform/cli/progress.ts';
 import { shellWord } from '../platform/cli/shell-words.ts';
 import { connect } from '../platform/database/plain-connection.ts';
 import { blobPathOf, listBlobFiles } from '../platform/files/store.ts';
@@ -28,7 +29,7 @@ import { lockDirectory } from '../platform/host/directory-lock.ts';
 import { judgeMasterKey, type KeyDemand } from '../platform/secrets/master-key-fit.ts';
 import { BackupReader } from './reader.ts';
 import { makeScratch, requireRoom, withScratch } from './scratch.ts';
-import { checkRestored, type OnProgress, type RestoredCounts, unpack } from './unpacking.ts';
+import { type RestoredCounts, unpackAndCheck } from './unpacking.ts';
 
 export interface RestoreResult extends RestoredCounts {
   data_dir: string;
@@ -158,8 +159,8 @@ async function restoreLocked(
     requireRoom(data_dir, reader.size_bytes);
     const fresh = join(scratch, 'fresh');
     makeScratch(fresh);
-    await unpack(reader, fresh, { durable: true, onProgress });
-    const { findings, counts, key: demand } = await checkRestored(fresh);
+    const restored = await unpackAndCheck(reader, fresh, { durable: true, onProgress });
+    const { findings, counts, key: demand } = restored;
     if (findings.length > 0) {
       throw new AppError(
         'invalid',

@@ -10,6 +10,7 @@
 import { closeSync, existsSync, fstatSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, conflict, messageOf } from '../errors.ts';
+import type { OnProgress } from '../platform/cli/progress.ts';
 import { connect, readMetaValue } from '../platform/database/plain-connection.ts';
 import { blobPathOf } from '../platform/files/store.ts';
 import { flushFolder } from '../platform/files/upload.ts';
@@ -18,7 +19,6 @@ import { requireDatabase } from '../platform/host/data-directory.ts';
 import { blobName, DATABASE } from './format.ts';
 import { withScratch } from './scratch.ts';
 import { dropBlobs, listNamedBlobs, type NamedBlob, sumBlobBytes } from './store.ts';
-import type { OnProgress } from './unpacking.ts';
 import { BackupWriter } from './writer.ts';
 
 export { findUnnamed, listNamedBlobs } from './store.ts';

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../errors.ts';
 import { BACKUP_BUFFER_BYTES, FINDING_EXAMPLES, RESTORE_FLUSHES } from '../limits.ts';
+import type { OnProgress } from '../platform/cli/progress.ts';
 import { listPendingMigrations } from '../platform/database/migrate.ts';
 import { connect, listDefects, readCount, readMetaValue } from '../platform/database/plain-connection.ts';
 import { blobPathOf } from '../platform/files/store.ts';
@@ -31,21 +32,35 @@ export interface Restored {
   key: KeyDemand | null;
 }
 
-/** Is told how much of a long work is done. */
-export type OnProgress = (done: number, total: number) => void;
-
 const flush: (fd: number) => Promise<void> = promisify(fsync);
 
+interface UnpackOptions {
+  /** Whether everything must be on disk at the end, apart from the names of the files. */
+  durable: boolean;
+  onProgress?: OnProgress | undefined;
+}
+
 /**
- * Unpacks the whole backup below `dir`, which must be empty, with modes 0700 and 0600. With `durable` everything is on disk
- * when it resolves, apart from the names of the files. Throws AppError `invalid` when the backup is damaged.
+ * Unpacks the whole backup below `dir`, which must be empty, with modes 0700 and 0600, and checks what stands there then.
+ * Throws AppError `invalid` when the backup is damaged.
  */
-export async function unpack(
+export async function unpackAndCheck(
   reader: BackupReader,
   dir: string,
-  options: { durable: boolean; onProgress?: OnProgress | undefined },
+  { durable, onProgress = () => {} }: UnpackOptions,
+): Promise<Restored> {
+  // Every byte is read twice: from the backup, and from the disk again.
+  const { size_bytes } = reader;
+  await unpack(reader, dir, { durable, onProgress: (done) => onProgress(done, 2 * size_bytes) });
+  return checkRestored(dir, (bytes) => onProgress(size_bytes + bytes, 2 * size_bytes));
+}
+
+async function unpack(
+  reader: BackupReader,
+  dir: string,
+  options: { durable: boolean; onProgress: OnProgress },
 ): Promise<void> {
-  const { onProgress = () => {} } = options;
+  const { onProgress } = options;
   const flushes = new Set<Promise<void>>();
   const folders = new Set<string>();
   for (let entry = reader.next(); entry; entry = reader.next()) {
@@ -101,7 +116,7 @@ async function unpackFile(
  * Checks a restored directory: that this Satchel knows its schema, that SQLite finds the database sound, and that every
  * file which a row names is there with the bytes the row tells of. Returns what is wrong, worst first, and what is there.
  */
-export async function checkRestored(dir: string): Promise<Restored> {
+async function checkRestored(dir: string, onChecked: (bytes: number) => void): Promise<Restored> {
   const path = databasePathOf(dir);
   const findings: string[] = [];
   const sqlite = connect(path, { query_only: true });
@@ -109,7 +124,7 @@ export async function checkRestored(dir: string): Promise<Restored> {
     const defects = listDefects(sqlite, { thorough: true });
     findings.push(...defects.map((defect) => `The database is damaged: ${defect}.`));
     listPendingMigrations(path);
-    const { wrong, bytes } = await checkBlobs(sqlite, dir);
+    const { wrong, bytes } = await checkBlobs(sqlite, dir, onChecked);
     findings.push(...wrong);
     const counts: RestoredCounts = {
       projects: readCount(sqlite, 'SELECT count(*) FROM projects'),
@@ -129,6 +144,7 @@ export async function checkRestored(dir: string): Promise<Restored> {
 async function checkBlobs(
   sqlite: ReturnType<typeof connect>,
   dir: string,
+  onChecked: (bytes: number) => void,
 ): Promise<{ wrong: string[]; bytes: number }> {
   const buffer = new Uint8Array(BACKUP_BUFFER_BYTES);
   const missing: string[] = [];
@@ -139,6 +155,7 @@ async function checkBlobs(
     const found = hashFile(blobPathOf(dir, blob.public_id), buffer);
     bytes += found?.size_bytes ?? 0;
     unpaced += found?.size_bytes ?? 0;
+    onChecked(bytes);
     if (!found) missing.push(blob.public_id);
     else if (blob.sha256 !== null && blob.sha256 !== found.sha256) different.push(blob.public_id);
     if (unpaced < buffer.length) continue;

@@ -1,9 +1,10 @@
 /** Verifying a backup: all of it is read, unpacked to a scratch place, and checked there. */
 import { dirname, join, resolve } from 'node:path';
 import { AppError, messageOf } from '../errors.ts';
+import type { OnProgress } from '../platform/cli/progress.ts';
 import { BackupReader } from './reader.ts';
 import { makeScratch, requireRoom, withScratch } from './scratch.ts';
-import { checkRestored, type OnProgress, type Restored, type RestoredCounts, unpack } from './unpacking.ts';
+import { type Restored, type RestoredCounts, unpackAndCheck } from './unpacking.ts';
 
 export interface VerifyResult extends Partial<RestoredCounts> {
   ok: boolean;
@@ -38,7 +39,7 @@ export async function verifyBackup(options: {
     answer.made_by = reader.about.version;
     answer.created_at = reader.about.created_at;
     const scratch = join(resolve(options.scratch_dir ?? dirname(file)), `.satchel-verify-${process.pid}`);
-    const { findings, counts, key } = await unpackAndCheck(reader, scratch, options.onProgress);
+    const { findings, counts, key } = await checkInScratch(reader, scratch, options.onProgress);
     return {
       ...answer,
       ok: findings.length === 0,
@@ -54,7 +55,7 @@ export async function verifyBackup(options: {
   }
 }
 
-function unpackAndCheck(reader: BackupReader, scratch: string, onProgress?: OnProgress): Promise<Restored> {
+function checkInScratch(reader: BackupReader, scratch: string, onProgress?: OnProgress): Promise<Restored> {
   return withScratch([scratch], async () => {
     const folder = dirname(scratch);
     try {
@@ -65,7 +66,6 @@ function unpackAndCheck(reader: BackupReader, scratch: string, onProgress?: OnPr
       const message = `There can be no scratch folder in ${folder}: ${why} Choose another place with --scratch-dir.`;
       throw new AppError('unavailable', message, { cause: error });
     }
-    await unpack(reader, scratch, { durable: false, onProgress });
-    return checkRestored(scratch);
+    return unpackAndCheck(reader, scratch, { durable: false, onProgress });
   });
 }

@@ -53,8 +53,8 @@ Examples:
         return {
           json: messages,
           text: formatTable(
-            ['email', 'captured', 'from', 'to', 'subject'],
-            messages.map((one) => [one.email_id, one.captured_at, one.from, one.to.join(', '), one.subject]),
+            ['email', 'to', 'subject', 'from', 'captured'],
+            messages.map((one) => [one.email_id, one.to.join(', '), one.subject, one.from, one.captured_at]),
             'Nothing was captured yet.',
           ),
         };

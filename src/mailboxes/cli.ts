@@ -2,7 +2,7 @@
 import { type Cli, type CliResult, EXIT, UsageError } from '../platform/cli/cli.ts';
 import { listOption, numberOption, textOption, wholeNumber } from '../platform/cli/options.ts';
 import { readSecret } from '../platform/cli/secret-input.ts';
-import { formatFields, formatTable } from '../platform/cli/tables.ts';
+import { formatFields, formatTable, type Table } from '../platform/cli/tables.ts';
 import { parseAddress } from '../platform/mail/address.ts';
 import { hasPassword, parseRelay, type Relay } from './relay.ts';
 import type { MailboxChanges, Mailboxes, MailboxRecord } from './service.ts';
@@ -190,7 +190,7 @@ function shown(mailbox: MailboxRecord): CliResult {
   };
 }
 
-function formatMailboxes(mailboxes: readonly MailboxRecord[]): string {
+function formatMailboxes(mailboxes: readonly MailboxRecord[]): Table {
   return formatTable(
     ['mailbox', 'relay', 'for', 'today', 'limit', 'state', 'last error'],
     mailboxes.map((mailbox) => [

@@ -1,6 +1,6 @@
 /** `satchel domain`: the domains that mail goes out from, and the DNS records they need. */
 import { type Cli, type CliResult, EXIT } from '../platform/cli/cli.ts';
-import { formatFields, formatTable } from '../platform/cli/tables.ts';
+import { formatFields, formatTable, type Table } from '../platform/cli/tables.ts';
 import type { DnsRecord, RecordCheck } from './dns-records.ts';
 import type { DomainRecord, SendingDomains } from './service.ts';
 
@@ -105,7 +105,7 @@ function shown(domain: DomainRecord): CliResult {
   return { json: domain, text: formatFields({ ...fields, mailboxes, created_at }) };
 }
 
-function formatDomains(domains: readonly DomainRecord[]): string {
+function formatDomains(domains: readonly DomainRecord[]): Table {
   return formatTable(
     ['domain', 'default', 'active', 'verified', 'mailboxes'],
     domains.map((domain) => [

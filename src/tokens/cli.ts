@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts';
 import { DEFAULT_TOKEN_DAYS } from '../limits.ts';
 import { type Cli, type CliResult, UsageError } from '../platform/cli/cli.ts';
 import { collect, listOption, numberOption, textOption, wholeNumber } from '../platform/cli/options.ts';
-import { formatTable } from '../platform/cli/tables.ts';
+import { formatTable, type Table } from '../platform/cli/tables.ts';
 import { CAPABILITIES, type Capability } from '../platform/http/callers.ts';
 import { parse } from '../platform/http/schema.ts';
 import { newToken } from './schemas.ts';
@@ -93,7 +93,7 @@ async function createToken(
   };
 }
 
-function tokenTable(tokens: readonly TokenRecord[]): string {
+function tokenTable(tokens: readonly TokenRecord[]): Table {
   return formatTable(
     ['id', 'name', 'token', 'projects', 'can', 'expires', 'last used', 'revoked'],
     tokens.map((token) => [

@@ -4,7 +4,7 @@ import { Option } from 'commander';
 import { type Cli, type CliSession, UsageError } from '../platform/cli/cli.ts';
 import { collect, listOption, textOption } from '../platform/cli/options.ts';
 import { readSecret, readSecretBytes } from '../platform/cli/secret-input.ts';
-import { formatTable } from '../platform/cli/tables.ts';
+import { formatTable, type Table } from '../platform/cli/tables.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
 import { ENV_TARGETS } from './env-blocks.ts';
 import { requireVaultService, VAULT_SERVICES, type VaultService } from './registry.ts';
@@ -204,7 +204,7 @@ function warnOfUndecryptable(cli: Cli<Services>, undecryptable: RevealedVault['u
   );
 }
 
-function registryTable(): string {
+function registryTable(): Table {
   const rows = VAULT_SERVICES.flatMap(({ service, fields }) =>
     fields.map((field) => {
       const kind = field.file
@@ -220,7 +220,7 @@ function registryTable(): string {
   return formatTable(['service', 'field', 'kind', 'variable', 'what it is'], rows, '');
 }
 
-function metadataTable(services: readonly ServiceMetadata[]): string {
+function metadataTable(services: readonly ServiceMetadata[]): Table {
   const rows = services.flatMap(({ service, values, present, updated_at }) =>
     Object.entries(present)
       .filter(([, is_present]) => is_present)
@@ -229,10 +229,10 @@ function metadataTable(services: readonly ServiceMetadata[]): string {
         return [service, field, value === undefined ? MASK : (value ?? 'does not decrypt'), updated_at];
       }),
   );
-  return formatTable(['service', 'field', 'value', 'updated'], rows, 'Nothing is stored.');
+  return formatTable(['service', 'field', 'value', 'updated'], rows, 'Nothing is stored.', { keep: 3 });
 }
 
-function revealedTable(revealed: RevealedVault): string {
+function revealedTable(revealed: RevealedVault): Table {
   const rows = Object.entries(revealed.services).flatMap(([service, values]) =>
     Object.entries(values).map(([field, value]) =>
       typeof value === 'string'
@@ -240,5 +240,5 @@ function revealedTable(revealed: RevealedVault): string {
         : [service, field, `file ${value.filename}; --json has its content`],
     ),
   );
-  return formatTable(['service', 'field', 'value'], rows, 'Nothing is stored.');
+  return formatTable(['service', 'field', 'value'], rows, 'Nothing is stored.', { keep: 3 });
 }

@@ -5,7 +5,9 @@ import { AppError, messageOf } from '../../errors.ts';
 import { sqliteErrorOf } from '../database/database.ts';
 import type { Actor } from '../http/callers.ts';
 import { type Options, textOption } from './options.ts';
+import { createProgress, type OnProgress } from './progress.ts';
 import { shellActor } from './shell-actor.ts';
+import type { Table } from './tables.ts';
 
 /** Decision: 0 done, 1 refused, 2 wrong usage. */
 export const EXIT = { done: 0, refused: 1, usage: 2 } as const;
@@ -13,7 +15,7 @@ export const EXIT = { done: 0, refused: 1, usage: 2 } as const;
 /** What a verb prints: `json` is the one document of `--json`, `text` is for people. */
 export interface CliResult {
   json: unknown;
-  text: string;
+  text: string | Table;
   /** Exit status where the verb itself ran but its answer is no; `done` unless given. */
   exit?: number;
 }
@@ -25,6 +27,8 @@ export interface CliContext {
   readonly actor: Actor;
   /** A remark for the person at the terminal, on stderr. */
   note(message: string): void;
+  /** Shows on a terminal what is being done, until the verb ends or shows something else. */
+  progress(what: string): OnProgress;
 }
 
 /** What a verb of a capability works with. Opened for it, closed after it. */
@@ -39,6 +43,8 @@ export interface CliProcess {
   out(text: string): void;
   /** Writes text to standard error as it is. */
   err(text: string): void;
+  /** Shows one line on the terminal of standard error, over the one before it; nothing where there is none. */
+  status(line: string): void;
   /** All of standard input. */
   input(): Promise<Uint8Array>;
   /** The width of the terminal that shows standard output; null where none does. */
@@ -57,7 +63,7 @@ export interface CliHost<S> {
   open(config: Config): Promise<{ services: S; close(): Promise<void> }>;
 }
 
-/** What help is wrapped at where no terminal says its width. */
+/** What help and tables fit into where no terminal says its width. */
 const PLAIN_COLUMNS = 80;
 
 /** The command was not given as it is written; ends with `EXIT.usage`. For what commander itself cannot check. */
@@ -68,6 +74,7 @@ export class Cli<S> {
   readonly program: Command;
   readonly host: CliHost<S>;
   #exit: number = EXIT.done;
+  #is_json = false;
 
   constructor(program: Command, host: CliHost<S>) {
     this.program = program;
@@ -125,10 +132,22 @@ export class Cli<S> {
       if (!(command instanceof Command)) throw new Error('commander passes the command last');
       const options: Options = command.optsWithGlobals();
       const args = command.processedArgs.flat().filter((arg): arg is string => typeof arg === 'string');
+      this.#is_json = options.json === true;
       const config = this.loadConfig({ data_dir: textOption(options, 'dataDir') });
-      const note = (message: string): void => this.note(message);
-      const result = await run({ config, actor: shellActor(), note }, options, ...args);
-      this.print(options.json === true ? JSON.stringify(result.json, null, 2) : result.text);
+      const { process } = this.host;
+      const progress = createProgress(process);
+      const context: CliContext = {
+        ...{ config, actor: shellActor() },
+        note: (message) => {
+          progress.end();
+          this.note(message);
+        },
+        progress: progress.of,
+      };
+      const result = await run(context, options, ...args).finally(progress.end);
+      const { json, text } = result;
+      const shown = typeof text === 'string' ? text : text(process.out_columns ?? PLAIN_COLUMNS);
+      this.print(this.#is_json ? JSON.stringify(json, null, 2) : shown);
       this.#exit = result.exit ?? EXIT.done;
     };
   }
@@ -167,7 +186,9 @@ export class Cli<S> {
         this.note(`error: ${error.message}\n(add --help for what this command takes)`);
         return EXIT.usage;
       }
-      this.note(`satchel: ${describeFailure(error)}`);
+      const message = describeFailure(error);
+      if (this.#is_json) this.print(JSON.stringify({ error: { code: codeOf(error), message } }, null, 2));
+      this.note(`satchel: ${message}`);
       return EXIT.refused;
     }
   }
@@ -181,9 +202,19 @@ function withoutValues(text: string): string {
   return text.replace(/( but got \d+): .*$/s, '$1.\n').replace(/(unknown option '[^'=\n]*)=[^\n]*/, "$1'");
 }
 
+/** The contract's code where it names one, else the kind of failure. */
+function codeOf(error: unknown): string {
+  if (isDiskFailure(error)) return 'unavailable';
+  return error instanceof AppError ? (error.code ?? error.kind) : 'internal';
+}
+
+function isDiskFailure(error: unknown): boolean {
+  return /^SQLITE_(FULL|IOERR)/.test(sqliteErrorOf(error)?.code ?? '');
+}
+
 /** The message of a failure with every field's own, for a person at a terminal. */
 function describeFailure(error: unknown): string {
-  if (/^SQLITE_(FULL|IOERR)/.test(sqliteErrorOf(error)?.code ?? ''))
+  if (isDiskFailure(error))
     return `The disk is full or failing (${messageOf(error)}). Make room on it and try again.`;
   if (!(error instanceof AppError) || !error.errors) return messageOf(error);
   const lines = Object.entries(error.errors).flatMap(([field, messages]) =>

@@ -4,7 +4,16 @@ import { isatty } from 'node:tty';
 
 /** Written synchronously, so that an exit right after cannot cut it off in a pipe. */
 export function writeTo(descriptor: number, text: string): void {
-  let rest = Buffer.from(isatty(descriptor) ? showControls(text) : text);
+  writeAll(descriptor, isatty(descriptor) ? showControls(text) : text);
+}
+
+/** Puts a line of our own in place of the terminal's present one: the carriage return, then ECMA-48's "erase in line". */
+export function writeStatus(descriptor: number, line: string): void {
+  writeAll(descriptor, `\r\x1b[K${line}`);
+}
+
+function writeAll(descriptor: number, text: string): void {
+  let rest = Buffer.from(text);
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(descriptor, rest));

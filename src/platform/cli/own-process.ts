@@ -3,7 +3,7 @@ import { setPriority } from 'node:os';
 import { processEnvironment } from '../../config.ts';
 import { BACKUP_NICENESS } from '../../limits.ts';
 import type { CliProcess } from './cli.ts';
-import { writeTo } from './output.ts';
+import { writeStatus, writeTo } from './output.ts';
 import { runCommand } from './run-command.ts';
 
 /** `umask` is the one Satchel was started with; a command that it runs gets it back. */
@@ -12,6 +12,9 @@ export function ownProcess(umask: number): CliProcess {
     environment: processEnvironment(),
     out: (text) => writeTo(1, text),
     err: (text) => writeTo(2, text),
+    status(line) {
+      if (process.stderr.isTTY) writeStatus(2, line);
+    },
     input: async () => new Uint8Array(await Bun.stdin.arrayBuffer()),
     out_columns: columnsOf(process.stdout),
     err_columns: columnsOf(process.stderr),

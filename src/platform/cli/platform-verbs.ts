@@ -37,7 +37,7 @@ Examples:
 
 async function rotateMasterKey<S>(
   cli: Cli<S>,
-  { config, actor }: CliContext,
+  { config, actor, progress }: CliContext,
   new_key: string | undefined,
   clock: Clock,
 ): Promise<CliResult> {
@@ -46,6 +46,8 @@ async function rotateMasterKey<S>(
   const { key_ring, close } = await openDataDirectory(config, { clock });
   try {
     const old_master_key_id = key_ring.master_key_id;
+    // No share of it can be told: it is one transaction, in which nothing waits for a terminal.
+    progress('wrapping every data key anew');
     const { master_key_id, rewrapped, undecryptable, next_step } = await key_ring.rotate(
       replacement,
       (tx, rotation) => {

@@ -7,30 +7,49 @@ function cellText(cell: Cell): string {
   return typeof cell === 'boolean' ? (cell ? 'yes' : 'no') : String(cell);
 }
 
-/** In a table: a relay's reply of several lines, say, would get between the rows. */
+/** In a table: a moment to the minute, and one line; a relay's reply of several, say, would get between the rows. */
 function lineText(cell: Cell): string {
-  return cellText(cell).replace(/\s*\n\s*/g, ' ');
+  return cellText(cell)
+    .replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z$/, '$1 $2Z')
+    .replace(/\s*\n\s*/g, ' ');
 }
 
-/** Rows in aligned columns under their titles; `empty` is said when there are none. */
+/** A text that is laid out for so many columns once it is known where it will be shown. */
+export type Table = (columns: number) => string;
+
+const GAP = '  ';
+
+/**
+ * Rows in aligned columns under their titles; `empty` is said when there are none. Where they do not fit the last columns
+ * are left out, one by one, but never the first `keep`; a line below names them.
+ */
 export function formatTable(
   titles: readonly string[],
   rows: readonly (readonly Cell[])[],
   empty: string,
-): string {
-  if (rows.length === 0) return empty;
+  { keep = 1 }: { keep?: number } = {},
+): Table {
+  if (rows.length === 0) return () => empty;
   const lines = [titles.map((title) => title.toUpperCase()), ...rows.map((row) => row.map(lineText))];
   const widths = titles.map((_, column) =>
     Math.max(...lines.map((line) => Bun.stringWidth(line[column] ?? ''))),
   );
-  return lines
-    .map((line) =>
+  const widthOf = (count: number): number =>
+    widths.slice(0, count).reduce((sum, width) => sum + width, GAP.length * (count - 1));
+  return (columns) => {
+    let shown = titles.length;
+    while (shown > keep && widthOf(shown) > columns) shown -= 1;
+    const table = lines.map((line) =>
       line
+        .slice(0, shown)
         .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - Bun.stringWidth(cell))))
-        .join('  ')
+        .join(GAP)
         .trimEnd(),
-    )
-    .join('\n');
+    );
+    if (shown < titles.length)
+      table.push('', `Not shown for want of room: ${titles.slice(shown).join(', ')}. --json has all.`);
+    return table.join('\n');
+  };
 }
 
 /** Names and values of one thing, aligned. */

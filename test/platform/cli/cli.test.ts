@@ -8,7 +8,7 @@ import { formatTable } from '../../../src/platform/cli/tables.ts';
 import { systemClock } from '../../../src/platform/host/clock.ts';
 import { createToken } from '../../../src/platform/secrets/token-format.ts';
 import { captureLog } from '../../captured-log.ts';
-import { run, runInTerminal, runJson, runRecord, runWith } from '../../command.ts';
+import { run, runInTerminal, runJson, runRecord, runSpawned, runWith } from '../../command.ts';
 import { makeTempDir } from '../../temp.ts';
 import { allVerbs, examplesOf, pathOf } from '../../verbs.ts';
 
@@ -134,8 +134,63 @@ test('a log for people leaves out what there is nothing to say of', () => {
 
 test('a row of a table is one line, whatever its cells say', () => {
   const refusal = '535-5.7.8 Username and Password not accepted.\n535 5.7.8 See the documentation.';
-  const table = formatTable(['mailbox', 'last error', 'today'], [['a@shop.example', refusal, 7]], '');
+  const table = formatTable(['mailbox', 'last error', 'today'], [['a@shop.example', refusal, 7]], '')(200);
   const [, row, ...more] = table.split('\n');
   expect(row).toBe(`a@shop.example  ${refusal.replace('\n', ' ')}  7`);
   expect(more).toEqual([]);
+});
+
+test('a table leaves out its last columns until it fits, says which, and never the first', () => {
+  const row = ['a'.repeat(30), 'b'.repeat(30), 'c'.repeat(30), 'd'];
+  const table = formatTable(['one', 'two', 'three', 'four'], [row], '');
+  expect(table(100).split('\n')[1]).toBe(row.join('  '));
+  expect(table(99).split('\n').slice(1)).toEqual([
+    row.slice(0, 3).join('  '),
+    '',
+    'Not shown for want of room: four. --json has all.',
+  ]);
+  expect(table(80).split('\n')[1]).toBe(row.slice(0, 2).join('  '));
+  expect(table(10).split('\n')[1]).toBe(row[0] ?? '');
+  expect(formatTable(['one', 'two'], [row.slice(0, 2)], '', { keep: 2 })(10)).not.toContain('Not shown');
+});
+
+test('a table fits 80 columns where no terminal is, and the terminal where one is', async () => {
+  const dir = makeTempDir();
+  await runRecord(dir, 'project', 'create', '--name', 'A project with quite a long name', '--slug', 'shop');
+  const { stdout } = await run(dir, 'project', 'list');
+  expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  expect(stdout).toContain('Not shown for want of room: ulid, created.');
+  expect(await runInTerminal(dir, 'project', 'list')).toContain('CREATED');
+});
+
+test('a refusal is one document on stdout with --json, and the sentence on stderr all the same', async () => {
+  const dir = makeTempDir();
+  await runRecord(dir, 'project', 'create', '--name', 'Shop');
+  const { exit, stdout, stderr } = await run(dir, 'project', 'show', 'nothing', '--json');
+  const { error } = JSON.parse(stdout);
+  expect([exit, error.code, stderr]).toEqual([1, 'not_found', `satchel: ${error.message}\n`]);
+  const taken = await run(dir, 'project', 'create', '--name', 'x', '--slug', 'shop', '--json');
+  expect(JSON.parse(taken.stdout).error.code).toBe('SLUG_ALREADY_EXISTS');
+  expect((await run(dir, 'project', 'show', 'nothing')).stdout).toBe('');
+  const usage = await run(dir, 'project', 'show', '--json');
+  expect([usage.exit, usage.stdout]).toEqual([2, '']);
+});
+
+test('a long command shows on a terminal how far it is, and nothing anywhere else', async () => {
+  const dir = makeTempDir();
+  await runRecord(dir, 'project', 'create', '--name', 'Shop');
+  const file = join(makeTempDir(), 'a.tar');
+  expect((await runSpawned(['backup', file], { env: { SATCHEL_DATA_DIR: dir } })).stderr).toBe('');
+  const shown = await runInTerminal(dir, 'verify', file);
+  // Each state in place of the one before, and none left behind.
+  const [before, ...states] = shown.split('\r\u001b[K');
+  expect([before, states[0], states.at(-2)]).toEqual([
+    '',
+    'verifying ...',
+    expect.stringMatching(/^verifying \d+ %$/),
+  ]);
+  expect(states.at(-1)).toStartWith('Sound: ');
+  expect(await runInTerminal(dir, 'master-key', 'rotate')).toContain(
+    '\r\u001b[Kwrapping every data key anew ...',
+  );
 });

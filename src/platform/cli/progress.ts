@@ -1,0 +1,28 @@
+/** How far a long command is: one line of a terminal's standard error, written over itself, and gone at the end. */
+import type { CliProcess } from './cli.ts';
+
+/** Is told how much of a long work is done, in units of its choice. */
+export type OnProgress = (done: number, total: number) => void;
+
+export interface Progress {
+  /** Shows what is being done, and returns what tells how far it is. */
+  of(what: string): OnProgress;
+  end(): void;
+}
+
+export function createProgress(process: CliProcess): Progress {
+  let shown = '';
+  const show = (line: string): void => {
+    if (line === shown) return;
+    shown = line;
+    process.status(line);
+  };
+  return {
+    of(what) {
+      show(`${what} ...`);
+      return (done, total) =>
+        show(`${what} ${Math.min(100, Math.floor((100 * done) / Math.max(1, total)))} %`);
+    },
+    end: () => show(''),
+  };
+}
