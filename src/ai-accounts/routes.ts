@@ -18,7 +18,7 @@ import {
 } from './schemas.ts';
 import type { AiAccounts } from './service.ts';
 
-const tag = 'AI providers';
+const tag = 'AI accounts';
 
 export function aiAccountRoutes(services: {
   ai_accounts: AiAccounts;
@@ -54,6 +54,7 @@ function accountRoutes(accounts: AiAccounts): Route[] {
       summary: 'Add an account',
       description: 'From a scoped token it is assigned to the projects of that token.',
       body: createAiAccountBody,
+      example: { name: 'OpenAI', provider: 'openai', api_key: 'sk-example' },
       response: aiAccount,
       authorize: ({ caller, sent }) => accounts.requireRuleSetter(caller, sent.all_projects === true),
       load: ({ caller }) => accounts.ownersOfNew(caller),
@@ -78,6 +79,7 @@ function accountRoutes(accounts: AiAccounts): Route[] {
       summary: 'Change an account',
       description: '`all_projects` is a standing rule: the account then serves later projects too.',
       body: updateAiAccountBody,
+      example: { is_active: false },
       response: aiAccount,
       authorize: ({ caller, sent }) => accounts.requireRuleSetter(caller, sent.all_projects === true),
       load: ({ ctx, caller }) => accounts.requireForChange(caller, ctx.params.account ?? ''),
@@ -131,6 +133,7 @@ function projectsOfAccountRoutes(accounts: AiAccounts, assignments: AiAssignment
         'Either `all_existing: true`, the projects there are now, or `project_ids`. A scoped token replaces among its own ' +
         'projects alone. Answers the first page of the list.',
       body: setAccountProjectsBody,
+      example: { all_existing: true },
       response: t.Array(assignedProject),
       load: ({ ctx, caller }) => accounts.requireFor(caller, ctx.params.account ?? ''),
       async handle({ ctx, caller, body, resource }) {
@@ -163,6 +166,7 @@ function accountsOfProjectRoutes(projects: Projects, assignments: AiAssignments)
       summary: 'Replace the accounts assigned to a project',
       description: 'Accounts of all projects serve it in any case. Answers the first page of the list.',
       body: setProjectAccountsBody,
+      example: { account_ids: [1] },
       response: t.Array(aiAccount),
       load: ({ ctx, caller }) => projects.requireFor(caller, ctx.params.project ?? ''),
       async handle({ ctx, caller, body, resource }) {

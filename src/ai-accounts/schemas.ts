@@ -1,29 +1,29 @@
 /** Shapes of AI accounts and their assignment to projects. */
 import { MAX_ASSIGNMENTS, MAX_NAME_CHARS, MAX_PROVIDER_SECRET_CHARS, MAX_URL_CHARS } from '../limits.ts';
-import { changesOf, nullable, oneOf, type Static, t, text, webUrl } from '../platform/http/schema.ts';
+import {
+  changesOf,
+  named,
+  nullable,
+  nullables,
+  oneOf,
+  optionals,
+  type Static,
+  t,
+  text,
+  webUrl,
+} from '../platform/http/schema.ts';
+import { AI_PROVIDERS } from './tables.ts';
 
 const name = text({ min: 1, max: MAX_NAME_CHARS });
 const secret = text({ min: 1, max: MAX_PROVIDER_SECRET_CHARS });
-const word = () => t.Optional(nullable(text({ max: MAX_NAME_CHARS })));
-const address = () => t.Optional(nullable(webUrl(MAX_URL_CHARS)));
-const clearableSecret = () => t.Optional(nullable(secret));
+const word = () => text({ max: MAX_NAME_CHARS });
+const address = () => webUrl(MAX_URL_CHARS);
 /** A record is named by its numeric id or its ULID; a project by its slug as well. */
 const reference = t.Union([t.Integer({ minimum: 1 }), text({ min: 1, max: MAX_NAME_CHARS })]);
 export type Reference = Static<typeof reference>;
 
 const moment = t.String({ format: 'date-time' });
 const maybe = nullable(t.String());
-
-export const AI_PROVIDERS = [
-  'openai',
-  'anthropic',
-  'gemini',
-  'openrouter',
-  'bedrock',
-  'vertex-ai',
-  'ollama',
-  'custom',
-] as const;
 
 /** These work without a key of their own: a machine's identity, or none at all. */
 export const KEYLESS_AI_PROVIDERS: readonly string[] = ['bedrock', 'vertex-ai', 'ollama', 'custom'];
@@ -34,41 +34,50 @@ const aiOptions = {
 };
 const all_projects = t.Boolean({ description: 'A standing rule: serves every project, later ones too.' });
 
-export const createAiAccountBody = t.Object({
-  name,
-  provider: oneOf(AI_PROVIDERS),
-  api_key: t.Optional({
-    ...secret,
-    description: `Required, unless provider is ${KEYLESS_AI_PROVIDERS.join(', ')}.`,
+export const createAiAccountBody = named(
+  'NewAiAccount',
+  t.Object({
+    name,
+    provider: oneOf(AI_PROVIDERS),
+    api_key: t.Optional({
+      ...secret,
+      description: `Required, unless provider is ${KEYLESS_AI_PROVIDERS.join(', ')}.`,
+    }),
+    is_active: t.Optional(t.Boolean()),
+    all_projects: t.Optional(all_projects),
+    ...optionals(aiOptions),
   }),
-  is_active: t.Optional(t.Boolean()),
-  all_projects: t.Optional(all_projects),
-  ...aiOptions,
-});
+);
 export type NewAiAccountInput = Static<typeof createAiAccountBody>;
 
-export const updateAiAccountBody = changesOf({
-  name,
-  provider: oneOf(AI_PROVIDERS),
-  api_key: clearableSecret(),
-  is_active: t.Boolean(),
-  all_projects,
-  ...aiOptions,
-});
+export const updateAiAccountBody = named(
+  'AiAccountChanges',
+  changesOf({
+    name,
+    provider: oneOf(AI_PROVIDERS),
+    api_key: nullable(secret),
+    is_active: t.Boolean(),
+    all_projects,
+    ...nullables(aiOptions),
+  }),
+);
 export type AiAccountChanges = Static<typeof updateAiAccountBody>;
 
-export const aiAccount = t.Object({
-  id: t.Integer(),
-  public_id: t.String(),
-  name: t.String(),
-  provider: t.String(),
-  key_prefix: maybe,
-  base_url: maybe,
-  organization_id: maybe,
-  is_active: t.Boolean(),
-  all_projects: t.Boolean(),
-  created_at: moment,
-});
+export const aiAccount = named(
+  'AiAccount',
+  t.Object({
+    id: t.Integer(),
+    public_id: t.String(),
+    name: t.String(),
+    provider: oneOf(AI_PROVIDERS),
+    key_prefix: maybe,
+    base_url: maybe,
+    organization_id: maybe,
+    is_active: t.Boolean(),
+    all_projects: t.Boolean(),
+    created_at: moment,
+  }),
+);
 export type AiAccountRecord = Static<typeof aiAccount>;
 
 export const revealedAiAccount = t.Object({ api_key: maybe });
@@ -84,14 +93,20 @@ export const setProjectAccountsBody = t.Object({
   account_ids: t.Array(reference, { maxItems: MAX_ASSIGNMENTS }),
 });
 
-export const assignedProject = t.Object({
-  id: t.Integer(),
-  public_id: t.String(),
-  name: t.String(),
-  slug: t.String(),
-  status: t.String(),
-});
+export const assignedProject = named(
+  'AssignedProject',
+  t.Object({
+    id: t.Integer(),
+    public_id: t.String(),
+    name: t.String(),
+    slug: t.String(),
+    status: oneOf(['active', 'inactive']),
+  }),
+);
 export type AssignedProject = Static<typeof assignedProject>;
 
-export const deletedRecord = t.Object({ deleted: t.Boolean(), cascade: t.Object({ links: t.Integer() }) });
+export const deletedRecord = named(
+  'DeletedRecord',
+  t.Object({ deleted: t.Boolean(), cascade: t.Object({ links: t.Integer() }) }),
+);
 export type DeletedRecord = Static<typeof deletedRecord>;

@@ -1,11 +1,22 @@
 /** Drizzle definitions: accounts at AI providers, and whom they serve. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
+export const AI_PROVIDERS = [
+  'openai',
+  'anthropic',
+  'gemini',
+  'openrouter',
+  'bedrock',
+  'vertex-ai',
+  'ollama',
+  'custom',
+] as const;
+
 export const aiAccounts = sqliteTable('ai_accounts', {
   id: integer().primaryKey({ autoIncrement: true }),
   public_id: text().notNull(),
   name: text().notNull(),
-  provider: text().notNull(),
+  provider: text().$type<(typeof AI_PROVIDERS)[number]>().notNull(),
   key_prefix: text(),
   sealed_api_key: text(),
   base_url: text(),

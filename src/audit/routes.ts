@@ -2,7 +2,7 @@
 import { MAX_NAME_CHARS } from '../limits.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type Route } from '../platform/http/routes.ts';
-import { dateTime, nullable, t, text } from '../platform/http/schema.ts';
+import { dateTime, named, nullable, oneOf, t, text } from '../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';
 import type { Audit } from './service.ts';
 
@@ -16,18 +16,21 @@ const auditQuery = t.Object({
   ...pageQuery,
 });
 
-const auditRecord = t.Object({
-  id: t.String(),
-  at: t.String({ format: 'date-time' }),
-  event: t.String(),
-  target: nullable(t.String()),
-  actor_kind: t.String(),
-  actor_id: nullable(t.String()),
-  actor_name: t.String(),
-  ip: nullable(t.String()),
-  project_id: nullable(t.String()),
-  metadata: t.Record(t.String(), t.Unknown()),
-});
+const auditRecord = named(
+  'AuditEvent',
+  t.Object({
+    id: t.String(),
+    at: t.String({ format: 'date-time' }),
+    event: t.String(),
+    target: nullable(t.String()),
+    actor_kind: oneOf(['token', 'shell', 'system']),
+    actor_id: nullable(t.String()),
+    actor_name: t.String(),
+    ip: nullable(t.String()),
+    project_id: nullable(t.String()),
+    metadata: t.Record(t.String(), t.Unknown()),
+  }),
+);
 
 export function auditRoutes(services: { audit: Audit; projects: Projects }): Route[] {
   const { audit, projects } = services;

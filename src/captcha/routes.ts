@@ -20,6 +20,7 @@ export function captchaRoutes(captcha: Captcha, limiter: RateLimiter): Route[] {
         `${CAPTCHA_RATE_PER_MINUTE} requests a minute for each key.`,
       also: { 502: 'The captcha provider gave no answer' },
       body: verifyBody,
+      example: { token: 'XXXX.DUMMY.TOKEN.XXXX' },
       response: captchaResult,
       // Before the body is judged: a refused body counts too.
       load: ({ caller }) => {

@@ -18,7 +18,7 @@ import {
 } from './schemas.ts';
 import type { DatabaseAccounts } from './service.ts';
 
-const tag = 'Database providers';
+const tag = 'Database accounts';
 
 export function databaseAccountRoutes(services: {
   database_accounts: DatabaseAccounts;
@@ -47,6 +47,7 @@ function accountRoutes(accounts: DatabaseAccounts): Route[] {
       tag,
       summary: 'Add an account',
       body: createDatabaseAccountBody,
+      example: { name: 'Supabase', provider: 'supabase', access_token: 'sbp_example' },
       response: databaseAccount,
       load: ({ caller }) => accounts.requireCreator(caller),
       handle: ({ ctx, caller, body }) => accounts.create(tokenActor(caller, ctx.ip), body),
@@ -68,6 +69,7 @@ function accountRoutes(accounts: DatabaseAccounts): Route[] {
       tag,
       summary: 'Change an account',
       body: updateDatabaseAccountBody,
+      example: { organization_slug: 'bakers' },
       response: databaseAccount,
       load: ({ ctx, caller }) => accounts.requireFor(caller, ctx.params.account ?? ''),
       handle: ({ ctx, caller, body, resource }) =>
@@ -118,6 +120,7 @@ function projectRoutes(projects: DatabaseProjects): Route[] {
       summary: 'Add a database project',
       description: 'From a scoped token it belongs to the projects of that token.',
       body: createDatabaseProjectBody,
+      example: { ref: 'abcdefghijkl', name: 'Shop', region: 'eu-central-1', secret_key: 'sb_secret_example' },
       response: databaseProject,
       load: ({ caller }) => projects.ownersOfNew(caller),
       handle: ({ ctx, caller, body, resource }) =>
@@ -140,6 +143,7 @@ function projectRoutes(projects: DatabaseProjects): Route[] {
       tag,
       summary: 'Change a database project',
       body: updateDatabaseProjectBody,
+      example: { status: 'active' },
       response: databaseProject,
       load: ({ ctx, caller }) => projects.requireForChange(caller, ctx.params.database ?? ''),
       handle: ({ ctx, caller, body, resource }) =>

@@ -3,8 +3,11 @@ import { MAX_NAME_CHARS, MAX_PROVIDER_SECRET_CHARS, MAX_URL_CHARS } from '../lim
 import {
   changesOf,
   dateTime,
+  named,
   nullable,
+  nullables,
   oneOf,
+  optionals,
   type Static,
   t,
   text,
@@ -13,9 +16,8 @@ import {
 
 const name = text({ min: 1, max: MAX_NAME_CHARS });
 const secret = text({ min: 1, max: MAX_PROVIDER_SECRET_CHARS });
-const word = () => t.Optional(nullable(text({ max: MAX_NAME_CHARS })));
-const address = () => t.Optional(nullable(webUrl(MAX_URL_CHARS)));
-const clearableSecret = () => t.Optional(nullable(secret));
+const word = () => text({ max: MAX_NAME_CHARS });
+const address = () => webUrl(MAX_URL_CHARS);
 /** A record is named by its numeric id or its ULID; a project by its slug as well. */
 const reference = t.Union([t.Integer({ minimum: 1 }), text({ min: 1, max: MAX_NAME_CHARS })]);
 export type Reference = Static<typeof reference>;
@@ -28,29 +30,38 @@ const maybe = nullable(t.String());
 const accountOptions = {
   provider: word(),
   organization_slug: word(),
-  expires_at: t.Optional(nullable(dateTime())),
+  expires_at: dateTime(),
 };
 
-export const createDatabaseAccountBody = t.Object({ name, access_token: secret, ...accountOptions });
+export const createDatabaseAccountBody = named(
+  'NewDatabaseAccount',
+  t.Object({ name, access_token: secret, ...optionals(accountOptions) }),
+);
 export type NewDatabaseAccountInput = Static<typeof createDatabaseAccountBody>;
 
-export const updateDatabaseAccountBody = changesOf({
-  name,
-  access_token: secret,
-  ...accountOptions,
-});
+export const updateDatabaseAccountBody = named(
+  'DatabaseAccountChanges',
+  changesOf({
+    name,
+    access_token: secret,
+    ...nullables(accountOptions),
+  }),
+);
 export type DatabaseAccountChanges = Static<typeof updateDatabaseAccountBody>;
 
-export const databaseAccount = t.Object({
-  id: t.Integer(),
-  public_id: t.String(),
-  name: t.String(),
-  provider: maybe,
-  organization_slug: maybe,
-  token_prefix: t.String(),
-  expires_at: nullable(moment),
-  created_at: moment,
-});
+export const databaseAccount = named(
+  'DatabaseAccount',
+  t.Object({
+    id: t.Integer(),
+    public_id: t.String(),
+    name: t.String(),
+    provider: maybe,
+    organization_slug: maybe,
+    token_prefix: t.String(),
+    expires_at: nullable(moment),
+    created_at: moment,
+  }),
+);
 export type DatabaseAccountRecord = Static<typeof databaseAccount>;
 
 export const revealedDatabaseAccount = t.Object({ access_token: t.String() });
@@ -61,56 +72,71 @@ export type RevealedDatabaseAccount = Static<typeof revealedDatabaseAccount>;
 const poolMode = oneOf(['transaction', 'session']);
 
 const projectOptions = {
-  account_id: t.Optional(nullable(reference)),
+  account_id: reference,
   region: word(),
   status: word(),
   api_url: address(),
-  publishable_key: t.Optional(nullable(text({ max: MAX_PROVIDER_SECRET_CHARS }))),
+  publishable_key: text({ max: MAX_PROVIDER_SECRET_CHARS }),
   db_host: word(),
-  db_port: t.Optional(nullable(t.Integer({ minimum: 1, maximum: 65_535 }))),
+  db_port: t.Integer({ minimum: 1, maximum: 65_535 }),
   db_name: word(),
   db_user: word(),
-  pool_mode: t.Optional(nullable(poolMode)),
-  secret_key: clearableSecret(),
-  db_password: clearableSecret(),
-  connection_string: clearableSecret(),
+  pool_mode: poolMode,
+  secret_key: secret,
+  db_password: secret,
+  connection_string: secret,
 };
 
-export const createDatabaseProjectBody = t.Object({ ref: name, name, ...projectOptions });
+export const createDatabaseProjectBody = named(
+  'NewDatabaseProject',
+  t.Object({ ref: name, name, ...optionals(projectOptions) }),
+);
 export type NewDatabaseProjectInput = Static<typeof createDatabaseProjectBody>;
 
-export const updateDatabaseProjectBody = changesOf({
-  ref: name,
-  name,
-  ...projectOptions,
-});
+export const updateDatabaseProjectBody = named(
+  'DatabaseProjectChanges',
+  changesOf({
+    ref: name,
+    name,
+    ...nullables(projectOptions),
+  }),
+);
 export type DatabaseProjectChanges = Static<typeof updateDatabaseProjectBody>;
 
-export const databaseProject = t.Object({
-  id: t.Integer(),
-  public_id: t.String(),
-  ref: t.String(),
-  name: t.String(),
-  region: maybe,
-  status: maybe,
-  api_url: maybe,
-  publishable_key: maybe,
-  db_host: maybe,
-  db_port: nullable(t.Integer()),
-  db_name: maybe,
-  db_user: maybe,
-  pool_mode: nullable(poolMode),
-  account_id: nullable(t.Integer()),
-});
+export const databaseProject = named(
+  'DatabaseProject',
+  t.Object({
+    id: t.Integer(),
+    public_id: t.String(),
+    ref: t.String(),
+    name: t.String(),
+    region: maybe,
+    status: maybe,
+    api_url: maybe,
+    publishable_key: maybe,
+    db_host: maybe,
+    db_port: nullable(t.Integer()),
+    db_name: maybe,
+    db_user: maybe,
+    pool_mode: nullable(poolMode),
+    account_id: nullable(t.Integer()),
+  }),
+);
 export type DatabaseProjectRecord = Static<typeof databaseProject>;
 
-export const revealedDatabaseProject = t.Object({
-  secret_key: maybe,
-  db_password: maybe,
-  connection_string: maybe,
-  undecryptable: t.Array(t.String(), { description: 'Stored fields that do not decrypt; null above.' }),
-});
+export const revealedDatabaseProject = named(
+  'RevealedDatabaseProject',
+  t.Object({
+    secret_key: maybe,
+    db_password: maybe,
+    connection_string: maybe,
+    undecryptable: t.Array(t.String(), { description: 'Stored fields that do not decrypt; null above.' }),
+  }),
+);
 export type RevealedDatabaseProject = Static<typeof revealedDatabaseProject>;
 
-export const deletedRecord = t.Object({ deleted: t.Boolean(), cascade: t.Object({ links: t.Integer() }) });
+export const deletedRecord = named(
+  'DeletedRecord',
+  t.Object({ deleted: t.Boolean(), cascade: t.Object({ links: t.Integer() }) }),
+);
 export type DeletedRecord = Static<typeof deletedRecord>;

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { buildOpenApiDocument } from '../platform/http/openapi.ts';
 import { openRoute, type Route } from '../platform/http/routes.ts';
 import { VERSION } from '../version.ts';
+import { ABOUT } from './about.ts';
 
 /** Nothing from any other host, ever: the pages work on a server without a way out. */
 const CONTENT_SECURITY_POLICY =
@@ -28,20 +29,42 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-const START = `SwaggerUIBundle({
+/** The search looks for each word in path, summary, name of the operation and group; Swagger UI's own knows only the groups. */
+const START = `const search = () => ({
+  fn: {
+    opsFilter(groups, phrase) {
+      const words = phrase.toLowerCase().split(/\\s+/);
+      const isMeant = (operation, group) => {
+        const told = [group, operation.get('method'), operation.get('path')];
+        for (const field of ['summary', 'operationId', 'description']) told.push(operation.getIn(['operation', field]));
+        const text = told.join(' ').toLowerCase();
+        return words.every((word) => text.includes(word));
+      };
+      return groups
+        .map((group, name) => group.update('operations', (all) => all.filter((each) => isMeant(each, name))))
+        .filter((group) => group.get('operations').size > 0);
+    },
+  },
+});
+SwaggerUIBundle({
   url: '/docs/openapi.json',
   dom_id: '#docs',
   deepLinking: true,
-  docExpansion: 'none',
+  docExpansion: 'list',
+  filter: true,
+  plugins: [search],
   validatorUrl: null,
   persistAuthorization: false,
+  onComplete() {
+    document.querySelector('.operation-filter-input')?.setAttribute('placeholder', 'Search, such as: send email');
+  },
 });
 `;
 
 /** `routes` is read at the first request, when the list is complete. */
 export function docsRoutes(routes: () => readonly Route[], config: Config): Route[] {
-  let document: Promise<unknown> | null = null;
-  const page = (path: string, summary: string, respond: () => Response | Promise<Response>): Route =>
+  let document: string | null = null;
+  const page = (path: string, summary: string, respond: () => Response): Route =>
     openRoute({ plane: 'page', method: 'GET', path, tag: 'Documentation', summary, handle: respond });
   return [
     page(
@@ -55,9 +78,11 @@ export function docsRoutes(routes: () => readonly Route[], config: Config): Rout
       asset(Bun.file(swagger_js), 'text/javascript; charset=utf-8'),
     ),
     page('/docs/swagger-ui.css', 'Swagger UI', () => asset(Bun.file(swagger_css), 'text/css; charset=utf-8')),
-    page('/docs/openapi.json', 'The OpenAPI document', async () => {
-      document ??= buildOpenApiDocument(routes(), { version: VERSION, server_url: config.public_url });
-      return asset(JSON.stringify(await document), 'application/json');
+    page('/docs/openapi.json', 'The OpenAPI document', () => {
+      document ??= JSON.stringify(
+        buildOpenApiDocument(routes(), { ...ABOUT, version: VERSION, server_url: config.public_url }),
+      );
+      return asset(document, 'application/json');
     }),
   ];
 }

@@ -23,6 +23,7 @@ export function emailRoutes(emails: Emails): Route[] {
         'With an Idempotency-Key the same request is answered once more instead of sent once more, with the header ' +
         '`Idempotent-Replayed: true`.',
       body: sendBody,
+      example: { to: 'ann@example.org', subject: 'Hello', body_text: 'Your order is on its way.' },
       response: sendResult,
       async handle({ ctx, caller, body, raw }) {
         // A relay may take longer over its answer than a connection may be idle.

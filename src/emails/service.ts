@@ -202,7 +202,7 @@ export class Emails {
   }
 
   /** What the client of an accepted email is told of it. */
-  resultOf(accepted: Accepted, end: { status: string; sent_at: number | null }): SendResult {
+  resultOf(accepted: Accepted, end: { status: SendResult['status']; sent_at: number | null }): SendResult {
     const is_scheduled = accepted.scheduled_at !== null;
     return {
       id: accepted.id,

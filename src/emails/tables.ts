@@ -1,7 +1,8 @@
 /** Drizzle definitions of the email log, of contents and attachments that are still needed, and of what each key sent. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-export type EmailSource = 'api' | 'schedule' | 'sequence' | 'confirmation' | 'test';
+export const EMAIL_SOURCES = ['api', 'schedule', 'sequence', 'confirmation', 'test'] as const;
+export type EmailSource = (typeof EMAIL_SOURCES)[number];
 
 export const EMAIL_STATUSES = [
   'scheduled',

@@ -3,20 +3,23 @@ import { MAX_NAME_CHARS } from '../limits.ts';
 import { JOB_STATUSES } from '../platform/database/tables.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { bothPlanes, type Route } from '../platform/http/routes.ts';
-import { dateTime, nullable, oneOf, t, text, ulid } from '../platform/http/schema.ts';
+import { dateTime, named, nullable, oneOf, t, text, ulid } from '../platform/http/schema.ts';
 import type { Jobs } from './service.ts';
 
-const job = t.Object({
-  id: ulid(),
-  type: t.String(),
-  status: oneOf(JOB_STATUSES),
-  attempts: t.Integer(),
-  result: nullable(t.Record(t.String(), t.Unknown())),
-  error: nullable(t.String()),
-  queued_at: dateTime(),
-  started_at: nullable(dateTime()),
-  finished_at: nullable(dateTime()),
-});
+const job = named(
+  'Job',
+  t.Object({
+    id: ulid(),
+    type: t.String(),
+    status: oneOf(JOB_STATUSES),
+    attempts: t.Integer(),
+    result: nullable(t.Record(t.String(), t.Unknown())),
+    error: nullable(t.String()),
+    queued_at: dateTime(),
+    started_at: nullable(dateTime()),
+    finished_at: nullable(dateTime()),
+  }),
+);
 
 export function jobRoutes(jobs: Jobs): Route[] {
   return [

@@ -1,49 +1,58 @@
 /** Shapes of API keys, for the API and the command line alike. */
 import { MAX_NAME_CHARS } from '../limits.ts';
 import { originRecord } from '../origins/service.ts';
-import { changesOf, nullable, type Static, t, text } from '../platform/http/schema.ts';
+import {
+  changesOf,
+  named,
+  nullable,
+  nullables,
+  optionals,
+  type Static,
+  t,
+  text,
+} from '../platform/http/schema.ts';
 import { projectRecord } from '../projects/service.ts';
 
 const name = text({ min: 1, max: MAX_NAME_CHARS });
 const limits = {
-  email_daily_limit: t.Optional(
-    nullable(t.Integer({ minimum: 0, description: 'Emails a UTC day; null for no limit.' })),
-  ),
-  rate_limit_per_minute: t.Optional(
-    nullable(t.Integer({ minimum: 1, description: 'Requests a minute; null for the default.' })),
-  ),
-  permissions: t.Optional(
-    nullable(
-      t.Record(t.String(), t.Boolean(), { description: 'Further permissions: `email_template`, `captcha`.' }),
-    ),
-  ),
+  email_daily_limit: t.Integer({ minimum: 0, description: 'Emails a UTC day; null for no limit.' }),
+  rate_limit_per_minute: t.Integer({ minimum: 1, description: 'Requests a minute; null for the default.' }),
+  permissions: t.Record(t.String(), t.Boolean(), {
+    description: 'Further permissions: `email_template`, `captcha`.',
+  }),
 };
 const flag = t.Optional(t.Boolean());
 
-export const createKeyBody = t.Object({
-  name,
-  can_read: flag,
-  can_write: flag,
-  can_send_emails: flag,
-  can_manage_email_marketing: flag,
-  restricted: flag,
-  allow_no_origin: flag,
-  is_test: flag,
-  ...limits,
-});
+export const createKeyBody = named(
+  'NewApiKey',
+  t.Object({
+    name,
+    can_read: flag,
+    can_write: flag,
+    can_send_emails: flag,
+    can_manage_email_marketing: flag,
+    restricted: flag,
+    allow_no_origin: flag,
+    is_test: flag,
+    ...optionals(limits),
+  }),
+);
 export type NewKeyInput = Static<typeof createKeyBody>;
 
-export const updateKeyBody = changesOf({
-  name,
-  can_read: t.Boolean(),
-  can_write: t.Boolean(),
-  can_send_emails: t.Boolean(),
-  can_manage_email_marketing: t.Boolean(),
-  restricted: t.Boolean(),
-  allow_no_origin: t.Boolean(),
-  is_active: t.Boolean(),
-  ...limits,
-});
+export const updateKeyBody = named(
+  'ApiKeyChanges',
+  changesOf({
+    name,
+    can_read: t.Boolean(),
+    can_write: t.Boolean(),
+    can_send_emails: t.Boolean(),
+    can_manage_email_marketing: t.Boolean(),
+    restricted: t.Boolean(),
+    allow_no_origin: t.Boolean(),
+    is_active: t.Boolean(),
+    ...nullables(limits),
+  }),
+);
 export type KeyChanges = Static<typeof updateKeyBody>;
 
 /** The safe representation: neither the key nor its hash. */
@@ -64,14 +73,20 @@ const keyShape = {
   is_active: t.Boolean(),
   origins_count: t.Integer(),
 };
-export const keyRecord = t.Object(keyShape);
+export const keyRecord = named('ApiKey', t.Object(keyShape));
 export type KeyRecord = Static<typeof keyRecord>;
 
 export const plaintextKey = t.Object({ plaintext_key: t.String() });
-export const keyWithPlaintext = t.Object({ ...keyShape, plaintext_key: t.String() });
+export const keyWithPlaintext = named(
+  'ApiKeyWithSecret',
+  t.Object({ ...keyShape, plaintext_key: t.String() }),
+);
 export type KeyWithPlaintext = Static<typeof keyWithPlaintext>;
 
-export const deletedKey = t.Object({ deleted: t.Boolean(), cascade: t.Object({ origins: t.Integer() }) });
+export const deletedKey = named(
+  'DeletedApiKey',
+  t.Object({ deleted: t.Boolean(), cascade: t.Object({ origins: t.Integer() }) }),
+);
 
 export const lookupBody = t.Object({ api_key: text({ min: 1, max: MAX_NAME_CHARS }) });
 export const lookupAnswer = t.Object({

@@ -19,35 +19,41 @@ import {
 import { pageQuery } from '../platform/http/pagination.ts';
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
 import { dataRoute, openRoute, Reply, type RequestContext, type Route } from '../platform/http/routes.ts';
-import { dateTime, nullable, oneOf, t, ulid } from '../platform/http/schema.ts';
+import { dateTime, named, nullable, oneOf, t, ulid } from '../platform/http/schema.ts';
 import { bytesMissing, type ObjectRow, type Objects } from './service.ts';
 
-const StoredObject = t.Object({
-  public_id: ulid(),
-  project_id: ulid(),
-  visibility: oneOf(['public', 'private']),
-  mime_type: t.String(),
-  size_bytes: t.Integer(),
-  url: t.String({ format: 'uri' }),
-  expires_at: nullable(dateTime()),
-});
+const StoredObject = named(
+  'StoredObject',
+  t.Object({
+    public_id: ulid(),
+    project_id: ulid(),
+    visibility: oneOf(['public', 'private']),
+    mime_type: t.String(),
+    size_bytes: t.Integer(),
+    url: t.String({ format: 'uri' }),
+    expires_at: nullable(dateTime()),
+  }),
+);
 
 const UploadForm = t.Object({
   file: t.String({ format: 'binary' }),
-  visibility: t.Optional(oneOf(['public', 'private'])),
-  expires_in_days: t.Optional(t.Integer({ minimum: 1, maximum: 3650 })),
-  expires_at: t.Optional(dateTime()),
+  visibility: t.Optional({ ...oneOf(['public', 'private']), example: 'private' }),
+  expires_in_days: t.Optional(t.Integer({ minimum: 1, maximum: 3650, example: 30 })),
+  expires_at: t.Optional({ ...dateTime(), example: '2040-01-31T09:00:00Z' }),
 });
 
-const ListItem = t.Object({
-  public_id: ulid(),
-  original_filename: t.String(),
-  mime_type: t.String(),
-  size_bytes: t.Integer(),
-  visibility: oneOf(['public', 'private']),
-  url: t.String({ format: 'uri' }),
-  created_at: dateTime(),
-});
+const ListItem = named(
+  'ListedObject',
+  t.Object({
+    public_id: ulid(),
+    original_filename: t.String(),
+    mime_type: t.String(),
+    size_bytes: t.Integer(),
+    visibility: oneOf(['public', 'private']),
+    url: t.String({ format: 'uri' }),
+    created_at: dateTime(),
+  }),
+);
 
 /** A year, the longest that RFC 9111 caches honour; an object's bytes never change. */
 const MAX_AGE_S = 31_536_000;

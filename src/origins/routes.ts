@@ -54,6 +54,7 @@ function keyOriginRoutes(rules: Origins, key: (named: Named) => KeyRow): Route[]
         'or the origin of a browser extension. It is stored in canonical form.',
       status: 201,
       body: createOriginBody,
+      example: { type: 'domain', value: 'https://shop.example.com' },
       response: originRecord,
       load: key,
       handle: ({ caller, ctx, resource, body }) => rules.add(tokenActor(caller, ctx.ip), resource, body),
@@ -65,6 +66,7 @@ function keyOriginRoutes(rules: Origins, key: (named: Named) => KeyRow): Route[]
       summary: 'Change an origin of a key',
       description: 'The value and the fingerprints; the type stays.',
       body: updateOriginBody,
+      example: { value: 'https://www.shop.example.com' },
       response: originRecord,
       load: origin,
       handle: ({ caller, ctx, resource, body }) =>
@@ -102,6 +104,7 @@ function globalOriginRoutes(rules: Origins): Route[] {
       summary: 'Which values the global origins cover',
       description: 'One verdict for each value, in the same order.',
       body: checkOriginsBody,
+      example: { origins: [{ type: 'domain', value: 'https://shop.example.com' }] },
       response: t.Array(originVerdict),
       handle: ({ body }) =>
         rules.check(

@@ -49,6 +49,7 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
         'Without `slug` one is made from the name. A token that is scoped to projects may use the new one at once.',
       status: 201,
       body: createProjectBody,
+      example: { name: 'Bakery', platforms: ['web'] },
       response: projectWithKeys,
       handle: async ({ caller, ctx, body }) =>
         projects.presentWithKeys(await projects.create(tokenActor(caller, ctx.ip), body, caller)),
@@ -70,6 +71,7 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       summary: 'Change a project',
       description: `${NAMED_BY} Only what is sent changes; null clears. \`database_project_id\` needs \`can_manage_database\`.`,
       body: updateProjectBody,
+      example: { description: 'What the shop sells, and to whom.' },
       response: projectWithKeys,
       authorize: ({ caller, sent }) => {
         if (Object.hasOwn(sent, 'database_project_id')) requireCapabilities(caller, ['can_manage_database']);

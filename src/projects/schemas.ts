@@ -6,7 +6,18 @@ import {
   MAX_NOTES_CHARS,
   MAX_URL_CHARS,
 } from '../limits.ts';
-import { changesOf, nullable, oneOf, type Static, t, text, webUrl } from '../platform/http/schema.ts';
+import {
+  changesOf,
+  named,
+  nullable,
+  nullables,
+  oneOf,
+  optionals,
+  type Static,
+  t,
+  text,
+  webUrl,
+} from '../platform/http/schema.ts';
 
 export const projectStatus = oneOf(['active', 'inactive']);
 
@@ -19,31 +30,37 @@ const slug = text({
 const words = t.Array(text({ min: 1, max: MAX_NAME_CHARS }), { maxItems: MAX_LIST_ENTRIES });
 
 const optional = {
-  notes: t.Optional(nullable(text({ max: MAX_NOTES_CHARS }))),
-  description: t.Optional(nullable(text({ max: MAX_NOTES_CHARS }))),
-  app_identifier: t.Optional(nullable(text({ max: MAX_APP_ID_CHARS, description: 'Reverse-DNS app id.' }))),
-  primary_url: t.Optional(nullable(webUrl(MAX_URL_CHARS))),
-  repo_url: t.Optional(nullable(webUrl(MAX_URL_CHARS))),
-  repo_is_public: t.Optional(nullable(t.Boolean())),
-  platforms: t.Optional(nullable(words)),
-  tech_stack: t.Optional(nullable(words)),
+  notes: text({ max: MAX_NOTES_CHARS }),
+  description: text({ max: MAX_NOTES_CHARS }),
+  app_identifier: text({ max: MAX_APP_ID_CHARS, description: 'Reverse-DNS app id.' }),
+  primary_url: webUrl(MAX_URL_CHARS),
+  repo_url: webUrl(MAX_URL_CHARS),
+  repo_is_public: t.Boolean(),
+  platforms: words,
+  tech_stack: words,
 };
 
-export const createProjectBody = t.Object({
-  name,
-  slug: t.Optional(slug),
-  status: t.Optional(projectStatus),
-  ...optional,
-});
+export const createProjectBody = named(
+  'NewProject',
+  t.Object({
+    name,
+    slug: t.Optional(slug),
+    status: t.Optional(projectStatus),
+    ...optionals(optional),
+  }),
+);
 export type NewProjectInput = Static<typeof createProjectBody>;
 
-export const updateProjectBody = changesOf({
-  name,
-  slug,
-  status: projectStatus,
-  ...optional,
-  database_project_id: nullable(t.Union([t.Integer({ minimum: 1 }), text({ min: 1, max: 26 })])),
-});
+export const updateProjectBody = named(
+  'ProjectChanges',
+  changesOf({
+    name,
+    slug,
+    status: projectStatus,
+    ...nullables(optional),
+    database_project_id: nullable(t.Union([t.Integer({ minimum: 1 }), text({ min: 1, max: 26 })])),
+  }),
+);
 export type ProjectChanges = Static<typeof updateProjectBody>;
 
 /** What a project looks like to clients. */
@@ -64,30 +81,42 @@ const projectShape = {
   database_project_id: nullable(t.Integer()),
   created_at: t.String({ format: 'date-time' }),
 };
-export const projectRecord = t.Object(projectShape);
+export const projectRecord = named('Project', t.Object(projectShape));
 export type ProjectRecord = Static<typeof projectRecord>;
 
-const abbreviatedKey = t.Object({
-  id: t.Integer(),
-  name: t.String(),
-  key_prefix: t.String(),
-  restricted: t.Boolean(),
-  is_active: t.Boolean(),
-});
+const abbreviatedKey = named(
+  'AbbreviatedApiKey',
+  t.Object({
+    id: t.Integer(),
+    name: t.String(),
+    key_prefix: t.String(),
+    restricted: t.Boolean(),
+    is_active: t.Boolean(),
+  }),
+);
 export type AbbreviatedKey = Static<typeof abbreviatedKey>;
 
-export const projectWithKeys = t.Object({ ...projectShape, api_keys: t.Array(abbreviatedKey) });
+export const projectWithKeys = named(
+  'ProjectWithKeys',
+  t.Object({ ...projectShape, api_keys: t.Array(abbreviatedKey) }),
+);
 export type ProjectWithKeys = Static<typeof projectWithKeys>;
-export const projectWithKeyCount = t.Object({ ...projectShape, api_keys_count: t.Integer() });
+export const projectWithKeyCount = named(
+  'ProjectWithKeyCount',
+  t.Object({ ...projectShape, api_keys_count: t.Integer() }),
+);
 
-const cascadeCounts = t.Object({
-  api_keys: t.Integer(),
-  stored_objects: t.Integer(),
-  vault_credentials: t.Integer(),
-  vault_files: t.Integer(),
-  links: t.Integer(),
-  vault_reveals: t.Integer(),
-});
+const cascadeCounts = named(
+  'CascadeCounts',
+  t.Object({
+    api_keys: t.Integer(),
+    stored_objects: t.Integer(),
+    vault_credentials: t.Integer(),
+    vault_files: t.Integer(),
+    links: t.Integer(),
+    vault_reveals: t.Integer(),
+  }),
+);
 export type CascadeCounts = Static<typeof cascadeCounts>;
 
 export const deletedProject = t.Object({ deleted: t.Boolean(), cascade: cascadeCounts });

@@ -27,9 +27,9 @@ export type ScheduleFields = Pick<
 
 /** What a request gives of a schedule: an absent field stays, null clears. */
 export interface ScheduleChanges {
-  name?: string | null;
-  recipients?: { email: string; name?: string | null }[] | null;
-  cron_expression?: string | null;
+  name?: string;
+  recipients?: { email: string; name?: string }[];
+  cron_expression?: string;
   timezone?: string | null;
   template?: string | null;
   variables?: Record<string, unknown> | null;
@@ -86,9 +86,6 @@ export function checkSchedule(
 ): { fields: ScheduleFields; cron: Cron } {
   const fields = merge(current ?? BLANK, sent);
   const errors: FieldErrors = {};
-  for (const field of ['name', 'recipients', 'cron_expression'] as const) {
-    if (sent[field] === null) errors[field] = ['is required and cannot be null'];
-  }
   Object.assign(errors, recipientErrors(fields.recipients), contentErrors(fields, rules.max_body_bytes));
   for (const field of ['subject', 'from_name'] as const) {
     if (CONTROL.test(fields[field] ?? ''))

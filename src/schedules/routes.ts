@@ -14,14 +14,25 @@ import {
 import type { KeyCaller } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { dataRoute, PLANE_PREFIX, type RequestContext, type Route } from '../platform/http/routes.ts';
-import { emailAddress, nullable, oneOf, t, text } from '../platform/http/schema.ts';
+import {
+  changesOf,
+  dateTime,
+  emailAddress,
+  named,
+  nullable,
+  nullables,
+  oneOf,
+  optionals,
+  t,
+  text,
+} from '../platform/http/schema.ts';
 import type { Schedules } from './service.ts';
 
 const name = text({ min: 1, max: MAX_NAME_CHARS });
 const recipients = t.Array(
   t.Object({
     email: emailAddress(),
-    name: t.Optional(nullable(text({ max: MAX_DISPLAY_NAME_CHARS }))),
+    name: t.Optional(text({ max: MAX_DISPLAY_NAME_CHARS })),
   }),
   {
     minItems: 1,
@@ -40,80 +51,74 @@ const copies = t.Array(emailAddress(), {
 });
 
 const optional_fields = {
-  timezone: t.Optional(
-    nullable(
-      text({
-        min: 1,
-        max: MAX_TIMEZONE_CHARS,
-        description: 'IANA name of the zone the cron is in; default UTC.',
-      }),
-    ),
-  ),
-  template: t.Optional(
-    nullable(text({ min: 1, max: MAX_NAME_CHARS, description: 'Slug; wins over raw content.' })),
-  ),
-  variables: t.Optional(nullable(t.Record(t.String(), t.Unknown()))),
-  subject: t.Optional(
-    nullable(text({ min: 1, max: MAX_SUBJECT_CHARS, description: 'Required without a template.' })),
-  ),
-  body_html: t.Optional(
-    nullable(t.String({ description: 'This or body_text is required without a template.' })),
-  ),
-  body_text: t.Optional(nullable(t.String())),
-  cc: t.Optional(nullable(copies)),
-  bcc: t.Optional(nullable(copies)),
-  reply_to: t.Optional(nullable(emailAddress())),
-  from_name: t.Optional(nullable(text({ max: MAX_DISPLAY_NAME_CHARS }))),
-  domain: t.Optional(
-    nullable(text({ min: 1, max: MAX_DNS_NAME_CHARS, description: 'A verified sending domain.' })),
-  ),
-  description: t.Optional(nullable(text({ max: MAX_DESCRIPTION_CHARS }))),
-  missed_runs: t.Optional(
-    nullable({
-      ...oneOf(['skip', 'run_once']),
-      description: 'What follows a downtime of more than five minutes. Default `skip`.',
-    }),
-  ),
-  is_active: t.Optional(nullable(t.Boolean({ description: 'Default true; false pauses.' }))),
+  timezone: text({
+    min: 1,
+    max: MAX_TIMEZONE_CHARS,
+    description: 'IANA name of the zone the cron is in; default UTC.',
+  }),
+  template: text({ min: 1, max: MAX_NAME_CHARS, description: 'Slug; wins over raw content.' }),
+  variables: t.Record(t.String(), t.Unknown()),
+  subject: text({ min: 1, max: MAX_SUBJECT_CHARS, description: 'Required without a template.' }),
+  body_html: t.String({ description: 'This or body_text is required without a template.' }),
+  body_text: t.String(),
+  cc: copies,
+  bcc: copies,
+  reply_to: emailAddress(),
+  from_name: text({ max: MAX_DISPLAY_NAME_CHARS }),
+  domain: text({ min: 1, max: MAX_DNS_NAME_CHARS, description: 'A verified sending domain.' }),
+  description: text({ max: MAX_DESCRIPTION_CHARS }),
+  missed_runs: {
+    ...oneOf(['skip', 'run_once']),
+    description: 'What follows a downtime of more than five minutes. Default `skip`.',
+  },
+  is_active: t.Boolean({ description: 'Default true; false pauses.' }),
 };
 
-const creation = t.Object({ name, recipients, cron_expression, ...optional_fields });
+const creation = named(
+  'NewSchedule',
+  t.Object({ name, recipients, cron_expression, ...optionals(optional_fields) }),
+);
 
-// Null is taken here only to be refused with a message: these three a schedule always has.
-const changes = t.Object({
-  name: t.Optional(nullable(name)),
-  recipients: t.Optional(nullable(recipients)),
-  cron_expression: t.Optional(nullable(cron_expression)),
-  ...optional_fields,
-});
+const changes = named(
+  'ScheduleChanges',
+  changesOf({
+    name,
+    recipients,
+    cron_expression,
+    ...nullables(optional_fields),
+  }),
+);
 
 const text_or_null = nullable(t.String());
-const record = t.Object({
-  id: t.String(),
-  public_id: t.String({ description: 'The same as id.' }),
-  name: t.String(),
-  recipients: t.Array(t.Object({ email: t.String(), name: text_or_null })),
-  cron_expression: t.String(),
-  timezone: t.String(),
-  template: text_or_null,
-  variables: t.Record(t.String(), t.Unknown()),
-  subject: text_or_null,
-  body_html: text_or_null,
-  body_text: text_or_null,
-  cc: t.Array(t.String()),
-  bcc: t.Array(t.String()),
-  reply_to: text_or_null,
-  from_name: text_or_null,
-  domain: text_or_null,
-  description: text_or_null,
-  missed_runs: t.String(),
-  is_active: t.Boolean(),
-  next_run_at: text_or_null,
-  last_run_at: text_or_null,
-  last_status: nullable(oneOf(['queued', 'completed', 'failed', 'skipped'])),
-  created_at: t.String(),
-  updated_at: t.String(),
-});
+const record = named(
+  'Schedule',
+  t.Object({
+    id: t.String(),
+    public_id: t.String({ description: 'The same as id.' }),
+    name: t.String(),
+    recipients: t.Array(t.Object({ email: t.String(), name: text_or_null })),
+    cron_expression: t.String(),
+    timezone: t.String(),
+    template: text_or_null,
+    variables: t.Record(t.String(), t.Unknown()),
+    subject: text_or_null,
+    body_html: text_or_null,
+    body_text: text_or_null,
+    cc: t.Array(t.String()),
+    bcc: t.Array(t.String()),
+    reply_to: text_or_null,
+    from_name: text_or_null,
+    domain: text_or_null,
+    description: text_or_null,
+    missed_runs: oneOf(['skip', 'run_once']),
+    is_active: t.Boolean(),
+    next_run_at: nullable(dateTime()),
+    last_run_at: nullable(dateTime()),
+    last_status: nullable(oneOf(['queued', 'completed', 'failed', 'skipped'])),
+    created_at: dateTime(),
+    updated_at: dateTime(),
+  }),
+);
 
 const TAG = 'Email schedules';
 
@@ -151,6 +156,14 @@ export function scheduleRoutes(schedules: Schedules, config: Config): Route[] {
         'and again at each run.',
       status: 201,
       body: creation,
+      example: {
+        name: 'Weekly report',
+        recipients: [{ email: 'ann@example.org', name: 'Ann' }],
+        cron_expression: '0 9 * * 1',
+        timezone: 'Europe/Berlin',
+        subject: 'Your week',
+        body_text: 'Nothing broke.',
+      },
       response: record,
       handle: ({ caller, body }) => schedules.create(caller, body),
     }),
@@ -173,6 +186,7 @@ export function scheduleRoutes(schedules: Schedules, config: Config): Route[] {
         'Only what is sent changes; null clears an optional field. `is_active` false pauses, also for recipients of ' +
         'a run who still wait for capacity; true resumes, with the next run counted from now.',
       body: changes,
+      example: { is_active: false },
       response: record,
       load,
       handle: ({ caller, body, resource }) => schedules.update(caller.project_id, resource.id, body),

@@ -1,7 +1,7 @@
 /** Health and version: the two endpoints that need no credential and say how the server is. */
 import type { Config } from '../config.ts';
 import { openRoute, type Route } from '../platform/http/routes.ts';
-import { t } from '../platform/http/schema.ts';
+import { dateTime, oneOf, t } from '../platform/http/schema.ts';
 import { BACKEND_VERSION } from '../version.ts';
 import type { Status } from './service.ts';
 
@@ -16,12 +16,12 @@ export function statusRoutes(status: Status, config: Config): Route[] {
       description:
         'Answers 200 as long as the server runs; `status` is `degraded` when it cannot store anything.',
       response: t.Object({
-        status: t.String(),
+        status: oneOf(['ok', 'degraded']),
         app: t.String(),
         version: t.String(),
         backend_version: t.String(),
-        database: t.String(),
-        timestamp: t.String(),
+        database: oneOf(['ok', 'error']),
+        timestamp: dateTime(),
       }),
       handle: () => status.health(),
     }),

@@ -20,15 +20,15 @@ export type TemplateFields = Pick<
 
 interface SentVariable {
   name: string;
-  description?: string | null;
-  required?: boolean | null;
+  description?: string;
+  required?: boolean;
 }
 
 /** What a request gives of a template: an absent field stays, null clears. */
 export interface TemplateChanges {
-  name?: string | null;
-  category?: string | null;
-  subject?: string | null;
+  name?: string;
+  category?: string;
+  subject?: string;
   body_html?: string | null;
   body_text?: string | null;
   description?: string | null;
@@ -71,9 +71,6 @@ export function checkTemplate(
 ): TemplateFields {
   const old = current ?? BLANK;
   const errors: FieldErrors = {};
-  for (const field of ['name', 'category', 'subject'] as const) {
-    if (sent[field] === null) errors[field] = ['is required and cannot be null'];
-  }
   const fields: TemplateFields = {
     name: sent.name ?? old.name,
     category: sent.category ?? old.category,

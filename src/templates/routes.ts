@@ -7,15 +7,25 @@ import {
 } from '../limits.ts';
 import { type KeyCaller, requirePermissions } from '../platform/http/callers.ts';
 import { dataRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
-import { nullable, oneOf, t, text } from '../platform/http/schema.ts';
+import {
+  changesOf,
+  dateTime,
+  named,
+  nullable,
+  nullables,
+  oneOf,
+  optionals,
+  t,
+  text,
+} from '../platform/http/schema.ts';
 import { TEMPLATE_CATEGORIES, TEMPLATE_LAYOUTS, type Templates } from './service.ts';
 
 const variables = t.Array(
   t.Object({
     name: text({ min: 1, max: MAX_NAME_CHARS, description: 'As in its placeholder: `{{ name }}`.' }),
-    description: t.Optional(nullable(text({ max: MAX_DESCRIPTION_CHARS }))),
+    description: t.Optional(text({ max: MAX_DESCRIPTION_CHARS })),
     required: t.Optional(
-      nullable(t.Boolean({ description: 'Default false: without a value the placeholder is empty.' })),
+      t.Boolean({ description: 'Default false: without a value the placeholder is empty.' }),
     ),
   }),
   { maxItems: MAX_TEMPLATE_VARIABLES },
@@ -26,28 +36,25 @@ const category = oneOf(TEMPLATE_CATEGORIES);
 const subject = text({ min: 1, max: MAX_SUBJECT_CHARS, description: 'May hold placeholders.' });
 
 const optional_fields = {
-  body_html: t.Optional(nullable(t.String({ description: 'This or body_text, or both.' }))),
-  body_text: t.Optional(nullable(t.String())),
-  description: t.Optional(nullable(text({ max: MAX_DESCRIPTION_CHARS }))),
-  variables: t.Optional(nullable(variables)),
-  is_active: t.Optional(nullable(t.Boolean({ description: 'Default true.' }))),
-  is_marketing: t.Optional(
-    nullable(t.Boolean({ description: 'Default false. True needs `can_manage_email_marketing`.' })),
-  ),
-  layout: t.Optional(
-    nullable({
-      ...oneOf(TEMPLATE_LAYOUTS),
-      description:
-        '`marketing` wraps a marketing template in the branded layout with footer, postal address and unsubscribe ' +
-        'line. It has no effect on the sends of a template that is not marketing.',
-    }),
-  ),
+  body_html: t.String({ description: 'This or body_text, or both.' }),
+  body_text: t.String(),
+  description: text({ max: MAX_DESCRIPTION_CHARS }),
+  variables: variables,
+  is_active: t.Boolean({ description: 'Default true.' }),
+  is_marketing: t.Boolean({ description: 'Default false. True needs `can_manage_email_marketing`.' }),
+  layout: {
+    ...oneOf(TEMPLATE_LAYOUTS),
+    description:
+      '`marketing` wraps a marketing template in the branded layout with footer, postal address and unsubscribe ' +
+      'line. It has no effect on the sends of a template that is not marketing.',
+  },
 };
 
-const creation = t.Object({
-  name,
-  slug: t.Optional(
-    nullable(
+const creation = named(
+  'NewTemplate',
+  t.Object({
+    name,
+    slug: t.Optional(
       text({
         min: 1,
         max: MAX_NAME_CHARS,
@@ -55,50 +62,61 @@ const creation = t.Object({
           'Letters, digits, dashes and underscores. Made from the name unless given; never changes.',
       }),
     ),
-  ),
-  category,
-  subject,
-  ...optional_fields,
-});
-
-// Null is taken here only to be refused with a message: of these three a template always has one.
-const changes = t.Object({
-  name: t.Optional(nullable(name)),
-  category: t.Optional(nullable(category)),
-  subject: t.Optional(nullable(subject)),
-  ...optional_fields,
-});
-
-const summary = t.Object({
-  id: t.String(),
-  slug: t.String(),
-  name: t.String(),
-  category,
-  subject: t.String(),
-  description: nullable(t.String()),
-  variables: t.Array(
-    t.Object({ name: t.String(), description: nullable(t.String()), required: t.Boolean() }),
-  ),
-  is_active: t.Boolean(),
-  is_marketing: t.Boolean(),
-  layout: nullable(t.String()),
-  created_at: t.String(),
-  updated_at: t.String(),
-});
-const record = t.Object({
-  ...summary.properties,
-  body_html: nullable(t.String()),
-  body_text: nullable(t.String()),
-});
-const preview = t.Object({
-  subject: t.String(),
-  body_html: nullable(t.String()),
-  body_text: nullable(t.String()),
-  missing: t.Array(t.String(), { description: 'Placeholders and required variables without a value.' }),
-  invalid: t.Array(t.String(), {
-    description: 'Placeholders whose value is an object, an array or a number too large to be exact.',
+    category,
+    subject,
+    ...optionals(optional_fields),
   }),
-});
+);
+
+const changes = named(
+  'TemplateChanges',
+  changesOf({
+    name,
+    category,
+    subject,
+    ...nullables(optional_fields),
+  }),
+);
+
+const summary = named(
+  'TemplateSummary',
+  t.Object({
+    id: t.String(),
+    slug: t.String(),
+    name: t.String(),
+    category,
+    subject: t.String(),
+    description: nullable(t.String()),
+    variables: t.Array(
+      t.Object({ name: t.String(), description: nullable(t.String()), required: t.Boolean() }),
+    ),
+    is_active: t.Boolean(),
+    is_marketing: t.Boolean(),
+    layout: nullable(oneOf(TEMPLATE_LAYOUTS)),
+    created_at: dateTime(),
+    updated_at: dateTime(),
+  }),
+);
+const record = named(
+  'Template',
+  t.Object({
+    ...summary.properties,
+    body_html: nullable(t.String()),
+    body_text: nullable(t.String()),
+  }),
+);
+const preview = named(
+  'TemplatePreview',
+  t.Object({
+    subject: t.String(),
+    body_html: nullable(t.String()),
+    body_text: nullable(t.String()),
+    missing: t.Array(t.String(), { description: 'Placeholders and required variables without a value.' }),
+    invalid: t.Array(t.String(), {
+      description: 'Placeholders whose value is an object, an array or a number too large to be exact.',
+    }),
+  }),
+);
 
 const TAG = 'Email templates';
 
@@ -156,6 +174,7 @@ function readingRoutes(templates: Templates): Route[] {
         'What a send with these variables would hold, inactive and marketing templates too (the latter without their ' +
         'layout). `missing` and `invalid` name what a send would be refused for; in its place stands the placeholder itself.',
       body: t.Object({ variables: t.Optional(t.Record(t.String(), t.Unknown())) }),
+      example: { variables: { order_id: '1001', name: 'Ann' } },
       response: preview,
       load,
       handle: ({ caller, body, resource }) =>
@@ -185,6 +204,13 @@ function changingRoutes(templates: Templates): Route[] {
       description: 'A marketing template (`is_marketing`) also needs `can_manage_email_marketing`.',
       status: 201,
       body: creation,
+      example: {
+        name: 'Order shipped',
+        category: 'transactional',
+        subject: 'Order {{ order_id }} is on its way',
+        body_text: 'Hello {{ name }}, your order is on its way.',
+        variables: [{ name: 'order_id', required: true }, { name: 'name' }],
+      },
       response: record,
       authorize,
       handle: ({ caller, body }) => templates.create(caller.project_id, body),
@@ -199,6 +225,7 @@ function changingRoutes(templates: Templates): Route[] {
         'Only what is sent changes; null clears an optional field, and one of the bodies must remain. A slug in the ' +
         'body is ignored: it never changes. A marketing template also needs `can_manage_email_marketing`.',
       body: changes,
+      example: { subject: 'Your order {{ order_id }} is on its way' },
       response: record,
       authorize,
       load: loadForChange,

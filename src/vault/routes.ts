@@ -107,6 +107,7 @@ function serviceRoutes(
       summary: 'Store fields of a service',
       description: 'Changes only the fields sent; null removes one. Answers the metadata.',
       body: setServiceBody,
+      example: { values: { secret_key: 'sk_test_51Example' } },
       response: serviceMetadata,
       load: projectAndService,
       handle: ({ ctx, caller, body, resource }) =>

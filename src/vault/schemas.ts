@@ -1,21 +1,24 @@
 /** Shapes of the vault, for the API. */
-import { nullable, type Static, t } from '../platform/http/schema.ts';
+import { named, nullable, oneOf, type Static, t } from '../platform/http/schema.ts';
 
-export const registryEntry = t.Object({
-  service: t.String(),
-  label: t.String(),
-  fields: t.Array(
-    t.Object({
-      field: t.String(),
-      label: t.String(),
-      help_text: t.String(),
-      secret: t.Boolean(),
-      client_safe: t.Boolean(),
-      env_key: t.String(),
-      file: t.Boolean(),
-    }),
-  ),
-});
+export const registryEntry = named(
+  'VaultService',
+  t.Object({
+    service: t.String(),
+    label: t.String(),
+    fields: t.Array(
+      t.Object({
+        field: t.String(),
+        label: t.String(),
+        help_text: t.String(),
+        secret: t.Boolean(),
+        client_safe: t.Boolean(),
+        env_key: t.String(),
+        file: t.Boolean(),
+      }),
+    ),
+  }),
+);
 
 export const setServiceBody = t.Object({
   values: t.Record(t.String(), t.Unknown(), {
@@ -24,15 +27,18 @@ export const setServiceBody = t.Object({
   }),
 });
 
-export const serviceMetadata = t.Object({
-  service: t.String(),
-  label: t.String(),
-  values: t.Record(t.String(), nullable(t.String()), {
-    description: 'What is stored in fields that are no secrets; null where it does not decrypt.',
+export const serviceMetadata = named(
+  'VaultMetadata',
+  t.Object({
+    service: t.String(),
+    label: t.String(),
+    values: t.Record(t.String(), nullable(t.String()), {
+      description: 'What is stored in fields that are no secrets; null where it does not decrypt.',
+    }),
+    present: t.Record(t.String(), t.Boolean(), { description: 'Every field, and whether it is stored.' }),
+    updated_at: nullable(t.String({ format: 'date-time' })),
   }),
-  present: t.Record(t.String(), t.Boolean(), { description: 'Every field, and whether it is stored.' }),
-  updated_at: nullable(t.String({ format: 'date-time' })),
-});
+);
 export type ServiceMetadata = Static<typeof serviceMetadata>;
 
 export const vaultSummary = t.Object({
@@ -45,31 +51,40 @@ export const vaultSummary = t.Object({
 });
 export type VaultSummary = Static<typeof vaultSummary>;
 
-export const vaultProject = t.Object({
-  id: t.Integer(),
-  public_id: t.String(),
-  name: t.String(),
-  slug: t.String(),
-  status: t.String(),
-  ...vaultSummary.properties,
-});
-
-const revealedFile = t.Object({ filename: t.String(), content_base64: t.String() });
-
-export const revealedVault = t.Object({
-  services: t.Record(t.String(), t.Record(t.String(), t.Union([t.String(), revealedFile]))),
-  env: t.Object({
-    server: t.Optional(t.String()),
-    nextjs: t.Optional(t.String()),
-    vite: t.Optional(t.String()),
-    expo: t.Optional(t.String()),
+export const vaultProject = named(
+  'VaultProject',
+  t.Object({
+    id: t.Integer(),
+    public_id: t.String(),
+    name: t.String(),
+    slug: t.String(),
+    status: oneOf(['active', 'inactive']),
+    ...vaultSummary.properties,
   }),
-  undecryptable: t.Array(t.Object({ service: t.String(), field: t.String() })),
-});
+);
+
+const revealedFile = named('RevealedFile', t.Object({ filename: t.String(), content_base64: t.String() }));
+
+export const revealedVault = named(
+  'RevealedVault',
+  t.Object({
+    services: t.Record(t.String(), t.Record(t.String(), t.Union([t.String(), revealedFile]))),
+    env: t.Object({
+      server: t.Optional(t.String()),
+      nextjs: t.Optional(t.String()),
+      vite: t.Optional(t.String()),
+      expo: t.Optional(t.String()),
+    }),
+    undecryptable: t.Array(t.Object({ service: t.String(), field: t.String() })),
+  }),
+);
 export type RevealedVault = Static<typeof revealedVault>;
 
-export const removedService = t.Object({
-  deleted: t.Boolean(),
-  cascade: t.Object({ vault_credentials: t.Integer(), vault_files: t.Integer() }),
-});
+export const removedService = named(
+  'RemovedVaultService',
+  t.Object({
+    deleted: t.Boolean(),
+    cascade: t.Object({ vault_credentials: t.Integer(), vault_files: t.Integer() }),
+  }),
+);
 export type RemovedService = Static<typeof removedService>;

@@ -20,10 +20,17 @@ const BODILESS = new Set(['304']);
 let app: TestApp;
 let key = '';
 let token = '';
+let document: Record<string, unknown> = {};
 let paths: Record<string, unknown> = {};
 
+/** What stands there, with references followed to the components. */
 function member(value: unknown, ...names: string[]): unknown {
-  return names.reduce<unknown>((at, name) => (isPlainObject(at) ? at[name] : undefined), value);
+  return names.reduce<unknown>((at, name) => followed(isPlainObject(at) ? at[name] : undefined), value);
+}
+
+function followed(value: unknown): unknown {
+  const ref = isPlainObject(value) ? value.$ref : undefined;
+  return typeof ref === 'string' ? member(document, ...ref.slice('#/'.length).split('/')) : value;
 }
 
 function keysOf(value: unknown): string[] {
@@ -43,8 +50,8 @@ beforeAll(async () => {
     expires_in_days: 1,
   });
   token = made.token;
-  const { body } = await app.call('GET', '/docs/openapi.json');
-  const found = member(body, 'paths');
+  document = (await app.call('GET', '/docs/openapi.json')).body;
+  const found = member(document, 'paths');
   if (isPlainObject(found)) paths = found;
 });
 
@@ -183,7 +190,9 @@ test('the routes that honour Idempotency-Key say so, and no others', async () =>
   const honouring: string[] = [];
   for (const route of app.app.routes.filter(({ plane, method }) => plane === 'data' && method !== 'GET')) {
     const parameters = member(operationOf(route), 'parameters');
-    const names = Array.isArray(parameters) ? parameters.map((each: unknown) => member(each, 'name')) : [];
+    const names = Array.isArray(parameters)
+      ? parameters.map((each: unknown) => member(followed(each), 'name'))
+      : [];
     if (names.includes('Idempotency-Key')) declared.push(route.path);
     const headers = { 'Idempotency-Key': 'x'.repeat(256) };
     const refused = await expectDocumented(route, { key, headers, body: mail });
@@ -230,4 +239,82 @@ test('whatever a route answers to callers and bodies of every kind is documented
         }
   }
   expect([...seen].sort()).toEqual(expect.arrayContaining([200, 201, 401, 403, 404, 422]));
+});
+
+test('the search of the pages finds operations by any of their words, and leaves out groups without one', async () => {
+  const { text } = await app.call('GET', '/docs/start.js');
+  interface Shown {
+    get(name: string): string;
+    getIn(path: string[]): string | undefined;
+  }
+  interface Group {
+    shown: Shown[];
+    get(name: 'operations'): { size: number };
+    update(name: 'operations', change: (all: Shown[]) => Shown[]): Group;
+  }
+  // As much of Swagger UI's immutable collections as a filter meets.
+  const groupOf = (shown: Shown[]): Group => ({
+    shown,
+    get: () => ({ size: shown.length }),
+    update: (_, change) => groupOf(change(shown)),
+  });
+  class Groups extends Map<string, Group> {
+    map(change: (group: Group, name: string) => Group): Groups {
+      return new Groups([...this].map(([name, group]) => [name, change(group, name)]));
+    }
+    filter(keep: (group: Group) => boolean): Groups {
+      return new Groups([...this].filter(([, group]) => keep(group)));
+    }
+  }
+  type Plugin = () => { fn: { opsFilter(groups: Groups, phrase: string): Groups } };
+  const plugins: Plugin[] = [];
+  new Function('SwaggerUIBundle', text)((config: { plugins: Plugin[] }) => plugins.push(...config.plugins));
+  const shownOf = (path: string, method: string): Shown => ({
+    get: (name) => (name === 'path' ? path : method),
+    getIn: ([, field = '']) => {
+      const told = member(paths, path, method, field);
+      return typeof told === 'string' ? told : undefined;
+    },
+  });
+  const all = new Groups();
+  for (const route of app.app.routes.filter(({ plane }) => plane !== 'page')) {
+    const path = `${PLANE_PREFIX[route.plane]}${route.path}`.replace(/:(\w+)/g, '{$1}');
+    const group = all.get(route.docs.tag)?.shown ?? [];
+    all.set(route.docs.tag, groupOf([...group, shownOf(path, route.method.toLowerCase())]));
+  }
+  const find = (phrase: string) =>
+    [...(plugins[0]?.().fn.opsFilter(all, phrase) ?? [])].flatMap(([name, { shown }]) =>
+      shown.map((each) => `${name}: ${each.get('method')} ${each.get('path')}`),
+    );
+  expect(find('Send EMAIL one')).toContain('Emails: post /api/v1/emails/send');
+  expect(find('global-origins get')).toEqual(['Origins: get /api/public/v1/global-origins']);
+  expect(find('vault reveal').length).toBeGreaterThan(1);
+  expect(find('nothing-of-the-kind')).toEqual([]);
+});
+
+test('groups stand in the order of the tour, and every operation is in one of them under a name of its own', () => {
+  const tags = member(document, 'tags');
+  const groups = (Array.isArray(tags) ? tags : []).map((tag: unknown) => member(tag, 'name'));
+  expect(groups.slice(0, 2)).toEqual(['Objects', 'Emails']);
+  expect(document.openapi).toBe('3.1.0');
+  const ids: unknown[] = [];
+  for (const route of app.app.routes.filter(({ plane }) => plane !== 'page')) {
+    expect(groups).toContain(route.docs.tag);
+    ids.push(member(operationOf(route), 'operationId'));
+  }
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('a change is documented as taking null only where null clears, and a new thing nowhere', async () => {
+  const takesNull = (name: string) => {
+    const properties = member(document, 'components', 'schemas', name, 'properties');
+    return keysOf(properties).filter((field) => JSON.stringify(member(properties, field)).includes('"null"'));
+  };
+  expect(takesNull('ApiKeyChanges')).toEqual(['email_daily_limit', 'permissions', 'rate_limit_per_minute']);
+  expect(takesNull('OriginChanges')).toEqual(['sha1_fingerprints', 'sha256_fingerprints']);
+  expect(takesNull('AiAccountChanges')).toEqual(['api_key', 'base_url', 'organization_id']);
+  const schemas = keysOf(member(document, 'components', 'schemas'));
+  for (const name of schemas.filter((each) => each.startsWith('New'))) {
+    expect([name, takesNull(name)]).toEqual([name, []]);
+  }
 });

@@ -1,142 +1,171 @@
-/** OpenAPI: what the `/docs` pages print of a route, derived from the same schemas that check its input. */
-import { Elysia } from 'elysia';
+/** OpenAPI 3.1: what the `/docs` pages print, read off the routes and the schemas that check their input. */
 import { MAX_IDEMPOTENCY_KEY_CHARS } from '../../limits.ts';
 import type { Family } from './answers.ts';
+import { dataFailure, FAILURES, failureOf, managementFailure } from './openapi-failures.ts';
+import { SchemaBook } from './openapi-schemas.ts';
 import { PLANE_PREFIX, type Plane, type Route } from './routes.ts';
-import { type TSchema, t } from './schema.ts';
+import { named, type TSchema, t } from './schema.ts';
 
-/** Names of the security schemes as the document declares them. */
-const API_KEY_SCHEME = 'api_key';
-const BEARER_SCHEME = 'access_token';
+export interface About {
+  title: string;
+  version: string;
+  description: string;
+  license: { name: string; identifier: string };
+  server_url: string;
+  /** The groups of operations, in the order in which they are shown. */
+  tags: readonly { name: string; description: string }[];
+  /** An example for each path parameter. */
+  path_examples: Readonly<Record<string, string | number>>;
+}
 
-const FAILURES: Record<Plane, readonly (readonly [string, string])[]> = {
-  data: [
-    ['401', 'Missing or invalid X-API-Key'],
-    ['403', 'Origin, app or permission refused'],
-    ['404', 'Not found, or not of this project'],
-    ['409', 'In conflict with what is there'],
-    ['422', 'Validation failed'],
-    ['429', 'Rate or quota exceeded; see Retry-After'],
-    ['500', 'Something went wrong on the server'],
-    ['503', 'Not possible at the moment; see Retry-After'],
-  ],
-  management: [
-    ['401', 'Missing, malformed, unknown, revoked or expired token'],
-    ['403', 'The token lacks a capability'],
-    ['404', "Not found, or out of the token's scope"],
-    ['409', 'In conflict with what is there; the code says how'],
-    ['422', 'Validation failed'],
-    ['429', 'Rate exceeded; see Retry-After'],
-    ['500', 'Something went wrong on the server'],
-    ['503', 'Not possible at the moment; see Retry-After'],
-  ],
+type Json = Record<string, unknown>;
+
+const SECURITY: Record<Plane, readonly Json[]> = {
+  data: [{ api_key: [] }],
+  management: [{ access_token: [] }],
   status: [],
   page: [],
 };
 
-/**
- * The OpenAPI document of these routes. The generator is loaded at the first call: a server that nobody asks for its
- * documentation pays nothing for it.
- */
-export async function buildOpenApiDocument(
-  routes: readonly Route[],
-  about: { version: string; server_url: string },
-): Promise<unknown> {
-  const { swagger } = await import('@elysiajs/swagger');
-  const app = new Elysia({ aot: false }).use(
-    swagger({
-      path: '/openapi',
-      documentation: {
-        info: {
-          title: 'Satchel',
-          version: about.version,
-          description:
-            'Files, email, secrets and API keys for a small team. The data plane takes an API key in `X-API-Key`; the ' +
-            'management plane takes `Authorization: Bearer` with an access token made by `satchel token create`.',
-        },
-        servers: [
-          { url: about.server_url },
-          // Where the page was opened at another address: its Content-Security-Policy lets it ask that one alone.
-          { url: '/', description: 'The address of this page' },
-        ],
-        components: {
-          securitySchemes: {
-            [API_KEY_SCHEME]: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
-            [BEARER_SCHEME]: { type: 'http', scheme: 'bearer' },
-          },
-        },
-      },
-    }),
-  );
+/** The OpenAPI document of these routes; pages for people are left out. */
+export function buildOpenApiDocument(routes: readonly Route[], about: About): Json {
+  const book = new SchemaBook();
+  const paths: Record<string, Json> = {};
   for (const route of routes) {
-    const path = `${PLANE_PREFIX[route.plane]}${route.path}`;
-    app.route(route.method, path, () => '', { config: {}, detail: openApiDetail(route) });
+    if (route.plane === 'page') continue;
+    const path = `${PLANE_PREFIX[route.plane]}${route.path}`.replace(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, book, about) };
   }
-  const response = await app.handle(new Request('http://localhost/openapi/json'));
-  return response.json();
+  const { title, version, description, license } = about;
+  return {
+    openapi: '3.1.0',
+    info: { title, version, description, license },
+    servers: [
+      { url: about.server_url },
+      // Where the page was opened at another address: its Content-Security-Policy lets it ask that one alone.
+      { url: '/', description: 'The address of this page' },
+    ],
+    tags: about.tags,
+    paths,
+    components: {
+      securitySchemes: {
+        api_key: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        access_token: { type: 'http', scheme: 'bearer' },
+      },
+      parameters: Object.fromEntries(
+        Object.entries(HEADER_PARAMETERS).map(([key, { schema, ...rest }]) => [
+          key,
+          { in: 'header', required: false, ...rest, schema: book.print(schema) },
+        ]),
+      ),
+      headers: Object.fromEntries(
+        Object.entries(HEADERS).map(([name, [description, schema]]) => [
+          name,
+          { description, schema: book.print(schema) },
+        ]),
+      ),
+      responses: failureResponses(book),
+      schemas: book.schemas,
+    },
+  };
 }
 
-/** What apps say of themselves; a restricted key may ask for it. */
-const APP_HEADERS = [
-  ['X-App-Id', 'Android package or iOS bundle id, for keys restricted to apps'],
-  ['X-Android-Cert', "SHA-256 or SHA-1 of the app's signing certificate, where the key's rule pins one"],
-].map(([name, description]) => ({ name, in: 'header', required: false, description, schema: t.String() }));
+/* --- Operations ----------------------------------------------------------------------------------------------- */
 
-const IDEMPOTENCY_HEADER = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  description:
-    'A name of your choice for this request. For 24 hours the same request under the same key is answered as the first ' +
-    'time instead of done again; another request under it is 409.',
-  schema: t.String({ minLength: 1, maxLength: MAX_IDEMPOTENCY_KEY_CHARS }),
-};
+function operationOf(route: Route, book: SchemaBook, about: About): Json {
+  const { docs } = route;
+  const description = describe(route);
+  return {
+    operationId: operationIdOf(route),
+    summary: docs.summary,
+    ...(description ? { description } : {}),
+    tags: [docs.tag],
+    parameters: [
+      ...pathParameters(route.path, about.path_examples),
+      ...queryParameters(docs.query, book),
+      ...(route.plane === 'data' ? [parameterRef('AppId'), parameterRef('AndroidCert')] : []),
+      ...(docs.is_idempotent && route.plane === 'data' ? [parameterRef('IdempotencyKey')] : []),
+    ],
+    ...(docs.body ? { requestBody: requestBodyOf(docs.body, route, book) } : {}),
+    responses: responsesOf(route, book),
+    // The open route of the data plane serves what is public to all, and the rest to who has a key.
+    security: route.needs === null && route.plane === 'data' ? [{}, ...SECURITY.data] : SECURITY[route.plane],
+  };
+}
+
+/** `GET /projects/:project/api-keys` is getProjectsByProjectApiKeys. */
+function operationIdOf({ method, path }: Route): string {
+  const words = path.replace(/:/g, 'by-').split(/[^a-zA-Z0-9]+/);
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+function describe(route: Route): string {
+  const needs =
+    route.needs && route.needs.length > 0
+      ? `Needs: ${route.needs.map((need) => `\`${need}\``).join(', ')}.`
+      : '';
+  return [route.docs.description, needs].filter((part) => part).join('\n\n');
+}
+
+function pathParameters(path: string, examples: About['path_examples']): Json[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+    ...(Object.hasOwn(examples, name) ? { example: String(examples[name]) } : {}),
+  }));
+}
+
+function queryParameters(query: TSchema | undefined, book: SchemaBook): Json[] {
+  return Object.entries<TSchema>(query?.properties ?? {}).map(([name, schema]) => {
+    const { description, ...printed } = book.print(schema);
+    return { name, in: 'query', required: false, ...(description ? { description } : {}), schema: printed };
+  });
+}
+
+function requestBodyOf(body: TSchema, { docs }: Route, book: SchemaBook): Json {
+  const example = docs.example === undefined ? {} : { example: docs.example };
+  return {
+    required: true,
+    content: { [docs.consumes ?? 'application/json']: { schema: book.print(body), ...example } },
+  };
+}
+
+/* --- Answers -------------------------------------------------------------------------------------------------- */
 
 /** This answer has no body. */
-const BODILESS = [304];
+const BODILESS: readonly string[] = ['304'];
 
-const field_errors = t.Record(t.String(), t.Array(t.String()));
-const dataFailure = t.Object({
-  success: t.Literal(false),
-  message: t.String(),
-  code: t.Optional(t.String()),
-  errors: t.Optional(field_errors),
-});
-const managementFailure = t.Object({
-  error: t.Object({
-    code: t.String(),
-    message: t.String(),
-    details: t.Optional(t.Object({ errors: t.Optional(field_errors) }, { additionalProperties: true })),
-  }),
-});
+function responsesOf(route: Route, book: SchemaBook): Json {
+  const { docs, plane } = route;
+  const headers = successHeaders(route);
+  const success = { headers, content: successContent(route, book) };
+  const responses: Json = { [String(route.status)]: { description: 'Success', ...success } };
+  for (const status of Object.keys(FAILURES[plane])) {
+    responses[status] = { $ref: `#/components/responses/${plane}${status}` };
+  }
+  for (const [status, description] of Object.entries(docs.also ?? {})) {
+    if (BODILESS.includes(status)) responses[status] = { description, headers };
+    else if (Number(status) < 300) responses[status] = { description, ...success };
+    else
+      responses[status] = {
+        description,
+        headers: headerRefs(['X-Request-Id']),
+        content: failureContent(plane, status, book),
+      };
+  }
+  return responses;
+}
 
-const count = t.Integer();
-const count_or_null = t.Union([count, t.Null()]);
-const pageMeta = t.Object({
-  current_page: count,
-  per_page: count,
-  total: count,
-  last_page: count,
-  from: count_or_null,
-  to: count_or_null,
-  count,
-  has_more: t.Boolean(),
-  remaining_items: count,
-  remaining_pages: count,
-  next_page: count_or_null,
-  prev_page: count_or_null,
-  max_per_page: count,
-  default_per_page: count,
-});
-
-/** The answer as it is sent, envelope and all; see envelopes.ts. A route without a response schema answers bytes. */
-function successContent({ docs, family, method }: Route): Record<string, unknown> {
+/** The answer as it is sent, envelope and all; see answers.ts. A route without a response schema answers bytes. */
+function successContent({ docs, family, method }: Route, book: SchemaBook): Json {
   const { response } = docs;
   if (!response) return { '*/*': { schema: { type: 'string', format: 'binary' } } };
   // A list that was replaced is answered with its first page.
   const is_page =
     docs.query?.properties?.per_page !== undefined || (method === 'PUT' && response.type === 'array');
-  return { 'application/json': { schema: enveloped(response, family, is_page) } };
+  return { 'application/json': { schema: book.print(enveloped(response, family, is_page)) } };
 }
 
 function enveloped(response: TSchema, family: Family, is_page: boolean): TSchema {
@@ -150,69 +179,107 @@ function enveloped(response: TSchema, family: Family, is_page: boolean): TSchema
   return response;
 }
 
-/** The OpenAPI operation of a route. */
-function openApiDetail(route: Route): Record<string, unknown> {
-  if (route.plane === 'page') return { hide: true };
-  const { docs } = route;
-  const responses: Record<string, unknown> = {
-    [String(route.status)]: { description: 'Success', content: successContent(route) },
-  };
-  const failure = {
-    'application/json': { schema: route.plane === 'management' ? managementFailure : dataFailure },
-  };
-  for (const [status, description] of FAILURES[route.plane])
-    responses[status] = { description, content: failure };
-  for (const [status, description] of Object.entries(docs.also ?? {})) {
-    const content = Number(status) < 300 ? successContent(route) : failure;
-    responses[status] = BODILESS.includes(Number(status)) ? { description } : { description, content };
+const count = t.Integer();
+const count_or_null = t.Union([count, t.Null()]);
+const pageMeta = named(
+  'PageMeta',
+  t.Object({
+    current_page: count,
+    per_page: count,
+    total: count,
+    last_page: count,
+    from: count_or_null,
+    to: count_or_null,
+    count,
+    has_more: t.Boolean(),
+    remaining_items: count,
+    remaining_pages: count,
+    next_page: count_or_null,
+    prev_page: count_or_null,
+    max_per_page: count,
+    default_per_page: count,
+  }),
+);
+
+function failureContent(plane: Plane, status: string, book: SchemaBook): Json {
+  const example = failureOf(plane, status);
+  const schema = book.print(plane === 'management' ? managementFailure : dataFailure);
+  return { 'application/json': { schema, ...(example === undefined ? {} : { example }) } };
+}
+
+/** Every failure that any route of a plane may answer, once for all of them. */
+function failureResponses(book: SchemaBook): Json {
+  const responses: Json = {};
+  for (const plane of ['data', 'management'] as const) {
+    for (const [status, { description }] of Object.entries(FAILURES[plane])) {
+      const waits = status === '429' || status === '503' ? ['Retry-After'] : [];
+      const rates = status === '401' || status === '500' ? [] : RATE_HEADERS;
+      const warned = Number(status) < 404 ? [] : ['Warning'];
+      responses[`${plane}${status}`] = {
+        description,
+        headers: headerRefs(['X-Request-Id', ...rates, ...waits, ...warned]),
+        content: failureContent(plane, status, book),
+      };
+    }
   }
-  return {
-    summary: docs.summary,
-    tags: [docs.tag],
-    description: describe(route),
-    parameters: [
-      ...pathParameters(route.path),
-      ...queryParameters(docs.query),
-      ...(route.plane === 'data' ? APP_HEADERS : []),
-      ...(docs.is_idempotent ? [IDEMPOTENCY_HEADER] : []),
-    ],
-    ...(docs.body
-      ? {
-          requestBody: {
-            required: true,
-            content: { [docs.consumes ?? 'application/json']: { schema: docs.body } },
-          },
-        }
-      : {}),
-    responses,
-    security: securityOf(route),
-  };
+  return responses;
 }
 
-function describe(route: Route): string {
-  const needs =
-    route.needs && route.needs.length > 0
-      ? `Needs: ${route.needs.map((need) => `\`${need}\``).join(', ')}.`
-      : '';
-  return [route.docs.description, needs].filter((part) => part).join('\n\n');
-}
+/* --- Headers -------------------------------------------------------------------------------------------------- */
 
-function securityOf(route: Route): unknown[] {
-  // The open route of the data plane serves what is public to all, and the rest to who has a key.
-  if (route.needs === null) return route.plane === 'data' ? [{}, { [API_KEY_SCHEME]: [] }] : [];
-  return [{ [route.plane === 'management' ? BEARER_SCHEME : API_KEY_SCHEME]: [] }];
-}
-
-function pathParameters(path: string): unknown[] {
-  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
+const HEADER_PARAMETERS: Readonly<Record<string, { name: string; description: string; schema: TSchema }>> = {
+  AppId: {
+    name: 'X-App-Id',
+    description: 'Android package or iOS bundle id, for keys restricted to apps.',
     schema: t.String(),
-  }));
+  },
+  AndroidCert: {
+    name: 'X-Android-Cert',
+    description: "SHA-256 or SHA-1 of the app's signing certificate, where the key's rule pins one.",
+    schema: t.String(),
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    description:
+      'A name of your choice for this request. For 24 hours the same request under the same key is answered as the first ' +
+      'time instead of done again; another request under it is 409.',
+    schema: t.String({ minLength: 1, maxLength: MAX_IDEMPOTENCY_KEY_CHARS }),
+  },
+};
+
+const HEADERS: Readonly<Record<string, readonly [string, TSchema]>> = {
+  'X-Request-Id': ['The name of this request in the log of the server.', t.String()],
+  'RateLimit-Limit': ['Requests a minute that the credential may make.', t.Integer()],
+  'RateLimit-Remaining': ['Requests left in this minute.', t.Integer()],
+  'RateLimit-Reset': ['Seconds until the minute ends.', t.Integer()],
+  'Retry-After': ['Seconds after which another try makes sense.', t.Integer()],
+  Warning: [
+    '`299 satchel "ignored fields: a, b"`: top-level fields of the body, or query parameters of a list, that no endpoint knows.',
+    t.String(),
+  ],
+  'Idempotent-Replayed': ['`true` on an answer that is given once more for its Idempotency-Key.', t.String()],
+};
+const RATE_HEADERS = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+
+function parameterRef(key: string): Json {
+  return { $ref: `#/components/parameters/${key}` };
 }
 
-function queryParameters(query: TSchema | undefined): unknown[] {
-  const properties: Record<string, TSchema> = query?.properties ?? {};
-  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: false, schema }));
+function headerRefs(names: readonly string[]): Json {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function successHeaders({ docs, needs, plane }: Route): Json {
+  const is_warned = docs.query !== undefined || docs.response?.type === 'array' || docs.body !== undefined;
+  const names = [
+    'X-Request-Id',
+    ...(needs === null && plane !== 'data' ? [] : RATE_HEADERS),
+    ...(is_warned && docs.consumes === undefined ? ['Warning'] : []),
+    ...(docs.is_idempotent ? ['Idempotent-Replayed'] : []),
+  ];
+  const own = Object.entries(docs.headers ?? {}).map(([name, description]) => [
+    name,
+    { description, schema: { type: 'string' } },
+  ]);
+  return { ...headerRefs(names), ...Object.fromEntries(own) };
 }

@@ -2,7 +2,17 @@
  * Shapes of input and output. A shape is a TypeBox schema: the OpenAPI pages print it, `parse` checks against it.
  * The checking is ours because its messages must tell what would be right, count code points, and never repeat a value.
  */
-import { Kind, OptionalKind, type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import {
+  Kind,
+  OptionalKind,
+  type Static,
+  type TNull,
+  type TOptional,
+  type TProperties,
+  type TSchema,
+  type TUnion,
+  Type,
+} from '@sinclair/typebox';
 import { AppError, type FieldErrors } from '../../errors.ts';
 import { isUlid } from '../host/ids.ts';
 import { parseAddress } from '../mail/address.ts';
@@ -26,6 +36,11 @@ export function nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
 }
 
+/** The schema under a name of its own in the documentation, and so in the clients that are generated from it. */
+export function named<T extends TSchema>(name: string, schema: T): T {
+  return { ...schema, $id: name };
+}
+
 const REFUSES_NULL = Symbol('refuses null');
 
 /**
@@ -34,6 +49,23 @@ const REFUSES_NULL = Symbol('refuses null');
  */
 export function changesOf<T extends TProperties>(fields: T) {
   return Object.assign(Type.Partial(Type.Object(fields)), { [REFUSES_NULL]: true });
+}
+
+type Optionals<T extends TProperties> = { [K in keyof T]: TOptional<T[K]> };
+type Nullables<T extends TProperties> = { [K in keyof T]: TUnion<[T[K], TNull]> };
+
+function mapFields(fields: TProperties, change: (schema: TSchema) => TSchema): TProperties {
+  return Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, change(schema)]));
+}
+
+/** These fields, each of which may be left out of what is made. */
+export function optionals<T extends TProperties>(fields: T): Optionals<T> {
+  return mapFields(fields, (schema) => Type.Optional(schema)) as Optionals<T>; // Field by field the same.
+}
+
+/** These fields, each of which null clears in a change. */
+export function nullables<T extends TProperties>(fields: T): Nullables<T> {
+  return mapFields(fields, nullable) as Nullables<T>; // Field by field the same.
 }
 
 /** One of a fixed set of words. */

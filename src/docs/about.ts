@@ -1,0 +1,46 @@
+/** What the documentation says besides the routes: an introduction, the groups in the order of the tour, examples of ids. */
+import type { About } from '../platform/http/openapi.ts';
+
+const ULID = '01JYZ3NDEKTSV4RRFFQ69G5FAV';
+
+export const ABOUT: Omit<About, 'version' | 'server_url'> = {
+  title: 'Satchel',
+  license: { name: 'MIT', identifier: 'MIT' },
+  description: `Files, email, secrets and API keys for a small team.
+
+The data plane (\`/api/v1\`) takes an API key in \`X-API-Key\`; the management plane (\`/api/public/v1\`) takes
+\`Authorization: Bearer\` with an access token made by \`satchel token create\`. Press Authorize to give either to this page.
+
+A failure of the data plane is \`{success: false, message, errors?}\`, one of the management plane
+\`{error: {code, message, details?}}\`. Lists have \`meta\` and a \`message\` that names the next call.`,
+  tags: [
+    { name: 'Objects', description: 'Files: stored, listed, downloaded, deleted.' },
+    { name: 'Emails', description: 'Sending mail, and the log of what became of it.' },
+    { name: 'Email templates', description: 'Saved subjects and bodies with placeholders.' },
+    { name: 'Email schedules', description: 'Mail that recurs.' },
+    { name: 'Jobs', description: 'Work in the background, to be polled.' },
+    { name: 'Vault', description: 'Credentials of a project, encrypted.' },
+    { name: 'Captcha', description: "Whether a visitor's captcha token is good." },
+    { name: 'API keys', description: 'What apps show to the data plane.' },
+    { name: 'Origins', description: 'Where a restricted key may be used from.' },
+    { name: 'Token', description: 'The access token of the request.' },
+    { name: 'Projects', description: 'What keys, files, mail and secrets belong to.' },
+    { name: 'Database accounts', description: 'Accounts and projects at database providers.' },
+    { name: 'AI accounts', description: 'Accounts at AI providers, and the projects they serve.' },
+    { name: 'Audit', description: 'Who did what.' },
+    { name: 'Status', description: 'How the server is.' },
+  ],
+  path_examples: {
+    project: 'shop',
+    apiKey: 1,
+    origin: 1,
+    account: 1,
+    database: 1,
+    service: 'stripe',
+    file: 'firebase.service_account_json',
+    slug: 'order-shipped',
+    public_id: ULID,
+    id: ULID,
+    job_id: ULID,
+  },
+};

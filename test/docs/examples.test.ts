@@ -1,0 +1,138 @@
+/** Every example of the documentation, tried as it stands there: none may be refused for its shape. */
+import { beforeAll, expect, test } from 'bun:test';
+import { CAPABILITIES } from '../../src/platform/http/callers.ts';
+import { PLANE_PREFIX, type Route } from '../../src/platform/http/routes.ts';
+import { isPlainObject } from '../../src/platform/http/schema.ts';
+import {
+  type Answer,
+  actor,
+  addCapturingMailbox,
+  makeProject,
+  startTestApp,
+  type TestApp,
+} from '../helpers.ts';
+
+let app: TestApp;
+let key = '';
+let token = '';
+let paths: Record<string, unknown> = {};
+/** Ids of what the examples of POST made, by the route that made them. */
+const made: Record<string, string> = {};
+
+function member(value: unknown, ...names: string[]): unknown {
+  return names.reduce<unknown>((at, name) => (isPlainObject(at) ? at[name] : undefined), value);
+}
+
+beforeAll(async () => {
+  app = await startTestApp({ env: { SATCHEL_CAPTCHA_VERIFY_URL: 'http://127.0.0.1:9/siteverify' } });
+  const shop = await makeProject(app, 'shop');
+  key = await shop.key({
+    ...{ can_read: true, can_write: true, can_send_emails: true },
+    permissions: { email_template: true, captcha: true },
+  });
+  await addCapturingMailbox(app);
+  ({ token } = await app.services.tokens.create(actor, {
+    ...{ name: 't', all_projects: true, projects: [], capabilities: [...CAPABILITIES], expires_in_days: 1 },
+  }));
+  const { body } = await app.call('GET', '/docs/openapi.json');
+  const found = member(body, 'paths');
+  if (isPlainObject(found)) paths = found;
+});
+
+/** What stands in the path: the documented example, or what an example of POST has made where that has an id of its own. */
+function pathOf(route: Route, operation: unknown): string {
+  const parameters = member(operation, 'parameters');
+  const list: unknown[] = Array.isArray(parameters) ? parameters : [];
+  const filled = route.path.replace(/:(\w+)/g, (placeholder, name: string) => {
+    const collection = route.path.slice(0, route.path.indexOf(`/${placeholder}`));
+    const example = list.find((each) => member(each, 'name') === name && member(each, 'in') === 'path');
+    if (name === 'project') return 'shop';
+    return made[collection.replace('/projects/:project/jobs', '/jobs')] ?? String(member(example, 'example'));
+  });
+  return `${PLANE_PREFIX[route.plane]}${filled}`;
+}
+
+async function tryExample(route: Route): Promise<Answer> {
+  const documented = `${PLANE_PREFIX[route.plane]}${route.path}`.replace(/:(\w+)/g, '{$1}');
+  const operation = member(paths, documented, route.method.toLowerCase());
+  const json = member(operation, 'requestBody', 'content', 'application/json');
+  const is_form = member(operation, 'requestBody', 'content', 'multipart/form-data') !== undefined;
+  const example = is_form ? formOf(route) : member(json, 'example');
+  if (json !== undefined) expect([documented, example]).toEqual([documented, expect.any(Object)]);
+  const credential = route.plane === 'data' ? { key } : route.plane === 'management' ? { token } : {};
+  return app.call(route.method, pathOf(route, operation), {
+    ...credential,
+    ...(example ? { body: example } : {}),
+  });
+}
+
+/** The form as Swagger UI fills it in: the example of each field, and a file of the reader's choice. */
+function formOf(route: Route): FormData {
+  const form = new FormData();
+  for (const [name, schema] of Object.entries(route.docs.body?.properties ?? {})) {
+    form.set(
+      name,
+      member(schema, 'format') === 'binary' ? new File(['hi'], 'a.txt') : String(member(schema, 'example')),
+    );
+  }
+  return form;
+}
+
+/** What the examples cannot know: the plaintext of a key, a secret at the captcha provider, a mail that is still scheduled. */
+const NOT_DONE: Record<string, number> = {
+  'POST /captcha/verify': 409,
+  'POST /api-keys/lookup': 404,
+  'DELETE /emails/:id/schedule': 409,
+  'GET /projects/:project/vault-files/:file': 404,
+};
+
+test('every documented example works when it is tried, in the order of making, changing and deleting', async () => {
+  const routes = app.app.routes.filter(({ plane }) => plane !== 'page');
+  const rank = ({ method }: Route): number => ['POST', 'PUT', 'PATCH', 'GET', 'DELETE'].indexOf(method);
+  // Deleting the project ends everything.
+  const depth = ({ path }: Route): number => (path === '/projects/:project' ? 0 : path.split('/').length);
+  // What is in something goes before it.
+  const ordered = routes.toSorted(
+    (a, b) => rank(a) - rank(b) || (a.method === 'DELETE' ? depth(b) - depth(a) : depth(a) - depth(b)),
+  );
+  for (const route of ordered) {
+    const answer = await tryExample(route);
+    const name = `${route.method} ${route.path}`;
+    const status = answer.status < 300 ? 'done' : answer.status;
+    expect({ name, text: answer.text, status }).toEqual({
+      name,
+      text: answer.text,
+      status: NOT_DONE[name] ?? 'done',
+    });
+    const { body } = answer;
+    const data = isPlainObject(body.data) ? body.data : body;
+    const id = data.slug ?? data.public_id ?? data.id;
+    if (route.method === 'POST' && answer.status < 300 && id !== undefined) {
+      made[route.path === '/emails/send' ? '/emails' : route.path] ??= String(id);
+      if (data.job_id !== undefined) made['/jobs'] ??= String(data.job_id);
+    }
+  }
+});
+
+test('an example of a refusal is a refusal', async () => {
+  const { body } = await app.call('GET', '/docs/openapi.json');
+  const responses = member(body, 'components', 'responses');
+  const bodies = Object.entries(isPlainObject(responses) ? responses : {}).map(([name, response]) => ({
+    name,
+    example: member(response, 'content', 'application/json', 'example'),
+  }));
+  expect(bodies.length).toBe(16);
+  for (const { name, example } of bodies) {
+    expect({ name, example }).toEqual({
+      name,
+      example: name.startsWith('data')
+        ? expect.objectContaining({ success: false, message: expect.stringMatching(/./) })
+        : {
+            error: expect.objectContaining({
+              code: expect.stringMatching(/^[A-Z_]+$/),
+              message: expect.stringMatching(/./),
+            }),
+          },
+    });
+  }
+});
