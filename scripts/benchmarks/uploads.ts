@@ -1,10 +1,11 @@
-/** Uploads and downloads: one large file, many small ones, a public object, a cold start. */
+/** Uploads and downloads: one large file, many small ones, a lone uploader, a public object, a cold start. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, copyFileSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, copyFileSync, fsyncSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import {
   BINARY,
   compare,
+  latencies,
   load,
   makeKey,
   median,
@@ -23,6 +24,7 @@ import {
 const LARGE_BYTES = 200 * 1024 * 1024;
 const LARGE_PEAK_MIB = 120;
 const SMALL_UPLOADS = 8_000;
+const LONE_UPLOADS = 400;
 const DOWNLOADS = 20_000;
 const BASELINE = resolve(import.meta.dir, 'baseline.ts');
 
@@ -30,6 +32,7 @@ export async function measureUploads(): Promise<Row[]> {
   return [
     ...(await measureLargeUpload()),
     await measureSmallUploads(),
+    await measureLoneUploader(),
     await measureDownloads(),
     ...(await measureStart()),
   ];
@@ -123,6 +126,47 @@ async function measureSmallUploads(): Promise<Row> {
     baseline: rate(speed.baseline),
     ratio: speed.ours / speed.baseline,
     at_least: 1,
+  });
+}
+
+/** Nobody shares a flush with a lone uploader: it waits for the disk as often as the server does, one wait after the other. */
+async function measureLoneUploader(): Promise<Row> {
+  const bytes = randomBytes(10_240);
+  const satchel = await startSatchel({ SATCHEL_UPLOADS_PER_MINUTE: '1000000' });
+  const key = await makeKey(satchel);
+  const dir = scratchDir();
+  let files = 0;
+  const upload = async (): Promise<number> => {
+    const taken = await latencies(LONE_UPLOADS, () => {
+      const form = new FormData();
+      form.set('file', new Blob([bytes], { type: 'application/x-bench' }), 'a.bin');
+      return fetch(`${satchel.url}/api/v1/objects`, {
+        method: 'POST',
+        headers: { 'X-API-Key': key },
+        body: form,
+      });
+    });
+    return median(taken);
+  };
+  const write = async (): Promise<number> => {
+    const taken: number[] = [];
+    for (let n = 0; n < LONE_UPLOADS; n += 1) {
+      files += 1;
+      const started = performance.now();
+      const file = openSync(join(dir, `file-${files}`), 'wx', 0o600);
+      writeSync(file, bytes);
+      fsyncSync(file);
+      closeSync(file);
+      taken.push(performance.now() - started);
+    }
+    return median(taken);
+  };
+  const taken = await compare(upload, write, { warm_up: true });
+  await satchel.stop();
+  return row('10 KB uploads, one after the other, against write + fsync, median', {
+    ours: ms(taken.ours),
+    baseline: ms(taken.baseline),
+    ratio: taken.ours / taken.baseline,
   });
 }
 
