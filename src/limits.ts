@@ -154,11 +154,6 @@ export const BLOB_KEPT_CHUNK_BYTES = 4 * 1024;
 export const BLOB_SYNC_EVERY_BYTES = 8 * 1024 * 1024;
 /** A sweep asks for the rows of this many ids at once: SQLite takes far more parameters, and the event loop stays free. */
 export const BLOB_SWEEP_BATCH = 500;
-/** Small objects that are asked for again are sent from memory: icons and avatars fit many times over. */
-export const MAX_CACHED_BLOB_BYTES = 256 * 1024;
-export const MAX_CACHED_BLOBS_BYTES = 16 * 1024 * 1024;
-/** Ids remembered to tell a second request from a first; 100 bytes each. */
-export const MAX_REMEMBERED_BLOB_IDS = 1_000;
 /** The row of an upload is written right after its bytes are committed; a sweep leaves such bytes alone for this long. */
 export const BLOB_SETTLE_MS = 3_600_000;
 

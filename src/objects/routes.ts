@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import { notFound } from '../errors.ts';
-import { BlobCache } from '../platform/files/cache.ts';
 import { contentSecurityPolicyFor, dispositionFor } from '../platform/files/media-types.ts';
 import { readMultipart } from '../platform/files/multipart.ts';
 import { evaluateRequest } from '../platform/files/ranges.ts';
@@ -70,7 +69,6 @@ export interface ObjectRoutesDeps {
 
 export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
   const { objects } = deps;
-  const cache = new BlobCache(deps.blobs);
   return [
     dataRoute({
       method: 'POST',
@@ -116,7 +114,7 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
         412: '`If-Match` or `If-Unmodified-Since` does not hold',
         416: '`Range` asks for nothing that is there',
       },
-      handle: ({ ctx, acceptKey }) => download({ ...deps, cache }, ctx, acceptKey),
+      handle: ({ ctx, acceptKey }) => download(deps, ctx, acceptKey),
     }),
     dataRoute({
       method: 'DELETE',
@@ -180,7 +178,7 @@ function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: KeyCaller):
  * there; a key is judged before the object is looked for, so that a foreign and a missing one answer the same.
  */
 async function download(
-  deps: DownloadDeps,
+  deps: ObjectRoutesDeps,
   ctx: RequestContext,
   acceptKey: (needs: readonly Permission[]) => KeyCaller,
 ): Promise<Response> {
@@ -193,12 +191,8 @@ async function download(
   return serveObject(deps, ctx, row);
 }
 
-type DownloadDeps = ObjectRoutesDeps & { cache: BlobCache };
-
-async function serveObject(deps: DownloadDeps, ctx: RequestContext, row: ObjectRow): Promise<Response> {
-  // Asked for cached bytes too: what is gone from the disk is gone, whatever memory still holds.
+function serveObject(deps: ObjectRoutesDeps, ctx: RequestContext, row: ObjectRow): Response {
   if (!existsSync(deps.objects.pathOf(row.public_id))) throw bytesMissing(deps.logger, row.public_id);
-  const cached = await deps.cache.get(row.public_id, row.size_bytes);
   const { method, headers: asked } = ctx.request;
   const etag = `"${row.sha256}"`;
   const verdict = evaluateRequest({
@@ -229,7 +223,7 @@ async function serveObject(deps: DownloadDeps, ctx: RequestContext, row: ObjectR
   if (verdict.status === 206) headers['Content-Range'] = `bytes ${start}-${end - 1}/${row.size_bytes}`;
   // A large file takes longer than an idle time-out allows when its reader is slow.
   ctx.keepOpen();
-  const file = cached ?? deps.blobs.read(row.public_id);
+  const file = deps.blobs.read(row.public_id);
   // A HEAD gets the body too: the server leaves it out, and takes Content-Length from it.
   return new Response(verdict.status === 206 ? file.slice(start, end) : file, {
     status: verdict.status,
