@@ -31,7 +31,7 @@ import { Objects } from './objects/service.ts';
 import { originRoutes } from './origins/routes.ts';
 import { Origins } from './origins/service.ts';
 import type { Database, Tx } from './platform/database/database.ts';
-import { createBlobStore } from './platform/files/store.ts';
+import { BlobStore } from './platform/files/store.ts';
 import type { Clock } from './platform/host/clock.ts';
 import type { Logger } from './platform/host/logger.ts';
 import { createClientIpReader } from './platform/http/client-ip.ts';
@@ -91,7 +91,7 @@ function createPlatform(config: Config, deps: AppDeps) {
     mailer: createMailer({
       onCrash: (message) => logger.error('the mailer thread ended', { error: message }),
     }),
-    blobs: createBlobStore(config.data_dir),
+    blobs: new BlobStore(config.data_dir),
     /** What takes part in the deletion of a project. */
     cascades: [forgetDataKey(key_ring), vaultCascade, databaseLinksCascade, aiAccountsCascade],
   };

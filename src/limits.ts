@@ -137,25 +137,12 @@ export const MAX_FORM_PARTS = 32;
 export const MAX_FORM_FIELD_BYTES = 16 * 1024;
 /** What an upload's body may have besides the file: its other fields, headers and boundaries. */
 export const MAX_FORM_OVERHEAD_BYTES = 1024 * 1024;
-/**
- * Bytes of an upload collected before another thread writes and hashes them: waking it costs as much as 100 KB of work. An
- * upload of less is written and hashed at once, which holds the event loop up for less than half a millisecond.
- */
+/** Bytes of an upload written at once: fewer calls gain nothing any more, and two such buffers are all that an upload holds. */
 export const BLOB_WRITE_BYTES = 256 * 1024;
-/** Buffers of one upload that are being written while the next one fills. */
-export const BLOB_BUFFERS_IN_FLIGHT = 4;
-/** Free buffers kept for the next uploads. */
-export const MAX_FREE_BLOB_BUFFERS = 4;
-/** That thread is ended after this long without an upload; starting it takes a few milliseconds. */
-export const BLOB_THREAD_IDLE_STOP_MS = 30_000;
-/** Chunks from this size on are written from where they are; smaller ones are copied together first. */
-export const BLOB_KEPT_CHUNK_BYTES = 4 * 1024;
-/** A large upload is flushed in the background each time this much is written, so that its end is quick; its chunks are forgotten then. */
+/** A large upload is flushed each time this much is written, so that its end is quick. */
 export const BLOB_SYNC_EVERY_BYTES = 8 * 1024 * 1024;
-/** A sweep asks for the rows of this many ids at once: SQLite takes far more parameters, and the event loop stays free. */
-export const BLOB_SWEEP_BATCH = 500;
-/** The row of an upload is written right after its bytes are committed; a sweep leaves such bytes alone for this long. */
-export const BLOB_SETTLE_MS = 3_600_000;
+/** A sweep leaves bytes without a row alone for this long: four times what the slowest upload may take. */
+export const BLOB_SETTLE_MS = 4 * UPLOAD_DEADLINE_MS;
 
 /* --- Email ---------------------------------------------------------------------------------------------------- */
 

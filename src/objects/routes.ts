@@ -1,5 +1,4 @@
 /** Objects over HTTP: upload, list, download, delete. */
-import { existsSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import { notFound } from '../errors.ts';
 import { contentSecurityPolicyFor, dispositionFor } from '../platform/files/media-types.ts';
@@ -7,6 +6,7 @@ import { readMultipart } from '../platform/files/multipart.ts';
 import { evaluateRequest } from '../platform/files/ranges.ts';
 import type { BlobStore } from '../platform/files/store.ts';
 import type { Clock } from '../platform/host/clock.ts';
+import { newId } from '../platform/host/ids.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { KeyCaller, Permission } from '../platform/http/callers.ts';
 import {
@@ -142,7 +142,7 @@ function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: KeyCaller):
     ctx.keepOpen();
     const { fields, file } = await readMultipart(ctx.request, {
       max_file_bytes: deps.config.max_upload_bytes,
-      blobs: deps.blobs,
+      openUpload: () => deps.blobs.openUpload(newId(deps.clock.now())),
     });
     let answer: ReturnType<typeof claim>;
     try {
@@ -151,7 +151,7 @@ function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: KeyCaller):
         hashRequest(
           'POST',
           '/objects',
-          file.sha256,
+          file.upload.sha256(),
           file.filename,
           file.mime_type ?? '',
           JSON.stringify(sorted),
@@ -166,10 +166,7 @@ function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: KeyCaller):
       return new Reply(answer.kept.status, answer.kept.value, REPLAYED_HEADERS);
     }
     const project = { id: caller.project_id, public_id: caller.project_public_id };
-    return new Reply(
-      201,
-      await deps.objects.create(project, { ...file, fields, declared_type: file.mime_type }, answer.keep),
-    );
+    return new Reply(201, await deps.objects.create(project, { ...file, fields }, answer.keep));
   });
 }
 
@@ -192,7 +189,7 @@ async function download(
 }
 
 function serveObject(deps: ObjectRoutesDeps, ctx: RequestContext, row: ObjectRow): Response {
-  if (!existsSync(deps.objects.pathOf(row.public_id))) throw bytesMissing(deps.logger, row.public_id);
+  if (!deps.blobs.has(row.public_id)) throw bytesMissing(deps.logger, row.public_id);
   const { method, headers: asked } = ctx.request;
   const etag = `"${row.sha256}"`;
   const verdict = evaluateRequest({

@@ -1,5 +1,5 @@
 /** Stored objects: creating, finding, deleting and expiring them, and keeping rows and bytes in step. */
-import { type AppError, invalid, messageOf, notFound } from '../errors.ts';
+import { AppError, invalid, messageOf, notFound } from '../errors.ts';
 import { MAX_EXPIRES_IN_DAYS, MIN_EXPIRES_IN_DAYS, SWEEP_BATCH } from '../limits.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import {
@@ -8,9 +8,9 @@ import {
   isAllowedMediaType,
   sniffMediaType,
 } from '../platform/files/media-types.ts';
-import type { BlobStore, BlobUpload } from '../platform/files/store.ts';
+import type { BlobStore } from '../platform/files/store.ts';
+import type { BlobUpload } from '../platform/files/upload.ts';
 import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
-import { newId } from '../platform/host/ids.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { KeepAnswer } from '../platform/http/idempotency.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
@@ -30,14 +30,12 @@ import type { ObjectRow, Visibility } from './tables.ts';
 
 export type { ObjectRow } from './tables.ts';
 
-/** What a client sent, with the bytes already on disk but not yet an object. */
+/** What a client sent: bytes that are not yet an object. */
 export interface UploadedFile {
   fields: Readonly<Record<string, string>>;
   filename: string;
-  declared_type: string | null;
-  size_bytes: number;
-  sha256: string;
-  head: Uint8Array;
+  /** The part's own Content-Type, which may be nonsense. */
+  mime_type: string | null;
   upload: BlobUpload;
 }
 
@@ -100,20 +98,22 @@ export class Objects {
       const fields = readUploadFields(file.fields, now);
       const mime_type = await this.#chooseType(file);
       const row = {
-        public_id: newId(now),
+        public_id: file.upload.id,
         project_id: project.id,
         original_filename: file.filename,
         mime_type,
-        size_bytes: file.size_bytes,
-        sha256: file.sha256,
+        size_bytes: file.upload.size_bytes,
+        sha256: file.upload.sha256(),
         visibility: fields.visibility,
         expires_at: fields.expires_at,
         created_at: now,
       };
-      await file.upload.commit(row.public_id);
+      await file.upload.commit();
       const stored = this.#toStored(row, project.public_id);
       try {
         await database.write((tx) => {
+          // The one look at the file system inside a write: no sweep of another process can come between it and the row.
+          if (!blobs.has(row.public_id)) throw sweptAway();
           insertObject(tx, row);
           keep(tx, { status: 201, value: stored });
         });
@@ -130,10 +130,10 @@ export class Objects {
 
   async #chooseType(file: UploadedFile): Promise<string> {
     const allowed = this.#deps.allowed_mime_types;
-    const declared = declaredTypeOf({ declared: file.declared_type });
+    const declared = declaredTypeOf({ declared: file.mime_type });
     // Then nothing depends on the bytes, and looking at them is a tenth of the work of a small upload.
     if (declared !== null && allowed.length === 0) return declared;
-    const sniffed = await sniffMediaType(file.head);
+    const sniffed = await sniffMediaType(file.upload.head);
     const mime_type = chooseMediaType({ declared, sniffed, filename: file.filename });
     if (!isAllowedMediaType({ mime_type, sniffed }, allowed)) {
       throw invalid({
@@ -193,11 +193,8 @@ export class Objects {
 
   /** Removes bytes that were kept for a waiting mail after their object had been deleted. */
   async releaseBytes(public_ids: readonly string[]): Promise<void> {
-    const { read } = this.#deps.database;
-    const known = new Set(public_ids.length > 0 ? listKnownIds(read, public_ids) : []);
-    for (const public_id of public_ids) {
-      if (!known.has(public_id) && !this.#deps.pins.isPinned(read, public_id))
-        await this.#deps.blobs.remove(public_id);
+    for (const public_id of this.#withoutRow(this.#deps.database.read, public_ids)) {
+      await this.#deps.blobs.remove(public_id);
     }
   }
 
@@ -215,14 +212,27 @@ export class Objects {
     }
   }
 
-  /** Removes partial uploads and bytes without a row, which a crash may leave. */
-  sweepOrphans(): ReturnType<BlobStore['sweep']> {
-    const { read } = this.#deps.database;
-    return this.#deps.blobs.sweep((ids) => {
-      const kept = new Set(listKnownIds(read, ids));
-      for (const id of ids) if (!kept.has(id) && this.#deps.pins.isPinned(read, id)) kept.add(id);
-      return kept;
-    });
+  /** Removes bytes without a row, which a crash leaves, and returns how many files that were. */
+  async sweepOrphans(): Promise<number> {
+    const { blobs, database } = this.#deps;
+    let removed = 0;
+    for await (const ids of blobs.listIds()) {
+      const lost = this.#withoutRow(database.read, ids).filter((id) => blobs.isLeftover(id));
+      if (lost.length === 0) continue;
+      removed += await database.write((tx) => {
+        // While this holds the database no row can come, so nothing that is removed here is anybody's.
+        const gone = this.#withoutRow(tx, lost);
+        for (const id of gone) blobs.removeNow(id);
+        return gone.length;
+      });
+    }
+    return removed;
+  }
+
+  #withoutRow(tx: Tx, ids: readonly string[]): string[] {
+    if (ids.length === 0) return [];
+    const known = new Set(listKnownIds(tx, ids));
+    return ids.filter((id) => !known.has(id) && !this.#deps.pins.isPinned(tx, id));
   }
 
   /** How objects take part in the deletion of their project: rows in its transaction, bytes after the commit. */
@@ -306,6 +316,12 @@ export function readUploadFields(
     visibility: visibility === 'public' ? 'public' : 'private',
     expires_at: at_ms ?? (days === null ? null : now_ms + day_count * DAY_MS),
   };
+}
+
+function sweptAway(): AppError {
+  return new AppError('unavailable', 'The file was not stored: it took too long. Try again.', {
+    retry_after_s: 1,
+  });
 }
 
 /** The failure of a download whose bytes are not there though its row is. */

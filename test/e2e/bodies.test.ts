@@ -1,4 +1,5 @@
 /** Bodies and heads as the network really brings them: in odd pieces, cut off, too large, malformed, reused connections. */
+import { Database } from 'bun:sqlite';
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { readdirSync, writeFileSync } from 'node:fs';
@@ -32,7 +33,15 @@ beforeAll(async () => {
   key = await makeKey(dir);
 }, TIMEOUT_MS);
 
-const partials = (): string[] => readdirSync(join(dir, 'objects/tmp'));
+/** Files of uploads that are no objects. */
+function partials(): string[] {
+  const files = readdirSync(join(dir, 'objects'), { recursive: true, withFileTypes: true });
+  const database = new Database(join(dir, 'satchel.db'), { readonly: true });
+  const stored = new Set(database.query('SELECT public_id FROM objects').values().flat());
+  database.close();
+  return files.filter((file) => file.isFile() && !stored.has(file.name)).map((file) => file.name);
+}
+
 const descriptors = (): number => readdirSync(`/proc/${server.pid}/fd`).length;
 
 /** Waits until a condition holds; fails after some seconds. */

@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
+import { Objects } from '../../src/objects/service.ts';
+import { BlobStore } from '../../src/platform/files/store.ts';
 import { DAY_MS } from '../../src/platform/host/clock.ts';
 import { answer } from '../../src/platform/http/pipeline.ts';
 import type { RequestContext } from '../../src/platform/http/routes.ts';
@@ -610,7 +612,7 @@ describe('Idempotency-Key', () => {
 });
 
 describe('after a crash', () => {
-  test('the start-up sweep removes partial uploads and bytes without a row, and nothing else', async () => {
+  test('the start-up sweep removes bytes without a row, and nothing else', async () => {
     const one = await startTestApp();
     const one_key = await (await makeProject(one)).key();
     const id = String(
@@ -620,15 +622,58 @@ describe('after a crash', () => {
     const kept = one.app.services.objects.pathOf(id);
     const orphan = one.app.services.objects.pathOf('01ARZ3NDEKTSV4RRFFQ69G5FAV');
     await Bun.write(orphan, 'orphan');
-    await Bun.write(join(one.data_dir, 'objects', 'tmp', 'partial'), 'partial');
     const two = await startTestApp({ data_dir: one.data_dir });
     await two.app.whenSwept();
-    expect([
-      existsSync(kept),
-      existsSync(orphan),
-      existsSync(join(one.data_dir, 'objects', 'tmp', 'partial')),
-    ]).toEqual([true, false, false]);
+    expect([existsSync(kept), existsSync(orphan)]).toEqual([true, false]);
     expect((await two.call('GET', `/api/v1/objects/${id}`, { key: one_key })).text).toBe('hello');
     await two.stop();
+  });
+
+  test('a sweep that is late takes no upload under way for one of these, nor acknowledges what another removed', async () => {
+    const one = await startTestApp();
+    const one_key = await (await makeProject(one)).key();
+    const { blobs, objects } = one.services;
+    const removed: number[] = [];
+    const makeDurable = blobs.openUpload.bind(blobs);
+    // Another process sweeps, for which the upload is old, at the last moment at which it can.
+    const sweeper = new Objects({
+      database: one.services.database,
+      clock: one.clock,
+      logger: one.services.logger,
+      blobs: new BlobStore(one.data_dir, { now: () => Date.now() + 60_000 }),
+      pins: { isPinned: () => false },
+      public_url: '',
+      allowed_mime_types: [],
+    });
+    let sweepers: Objects[] = [objects];
+    blobs.openUpload = (id) => {
+      const upload = makeDurable(id);
+      const commit = upload.commit.bind(upload);
+      upload.commit = async () => {
+        await commit();
+        for (const each of sweepers) removed.push(await each.sweepOrphans());
+      };
+      return upload;
+    };
+    const send = () =>
+      one.call('POST', '/api/v1/objects', {
+        key: one_key,
+        body: form(),
+        headers: { 'Idempotency-Key': 'once' },
+      });
+    sweepers = [sweeper];
+    const refused = await send();
+    expect([refused.status, removed]).toEqual([503, [1]]);
+    expect((await one.call('GET', '/api/v1/objects', { key: one_key })).body.meta).toMatchObject({
+      total: 0,
+    });
+    sweepers = [objects];
+    const stored = await send();
+    expect([stored.status, removed]).toEqual([201, [1, 0]]);
+    const url = `/api/v1/objects/${String(stored.body.public_id)}`;
+    expect((await one.call('GET', url, { key: one_key })).text).toBe('hello');
+    expect(await sweeper.sweepOrphans()).toBe(0);
+    expect((await one.call('GET', url, { key: one_key })).status).toBe(200);
+    await one.stop();
   });
 });

@@ -18,17 +18,13 @@ import {
   type PartHeaders,
   readPartHeaders,
 } from './multipart-headers.ts';
-import type { BlobStore, BlobUpload } from './store.ts';
+import type { BlobUpload } from './upload.ts';
 
 export interface MultipartFile {
   /** Cleaned for storing; see `cleanFilename`. */
   filename: string;
   /** The part's own Content-Type as written, which may be nonsense; null where it has none. */
   mime_type: string | null;
-  size_bytes: number;
-  /** Lower-case hex. */
-  sha256: string;
-  head: Uint8Array;
   /** The caller ends it, with `commit` or `abort`. */
   upload: BlobUpload;
 }
@@ -41,7 +37,8 @@ export interface Multipart {
 
 export interface MultipartOptions {
   max_file_bytes: number;
-  blobs: Pick<BlobStore, 'openUpload'>;
+  /** Called once the file's part begins. */
+  openUpload: () => BlobUpload;
   /** For the whole body; `UPLOAD_DEADLINE_MS` unless given. */
   deadline_ms?: number;
   /** Without a single byte from the client; `UPLOAD_IDLE_TIMEOUT_MS` unless given. */
@@ -194,14 +191,7 @@ class FormReader {
     const { part, filename, upload } = this.#file;
     return {
       fields: Object.fromEntries(this.#fields),
-      file: {
-        filename,
-        mime_type: part.content_type,
-        size_bytes: upload.size_bytes,
-        sha256: await upload.sha256(),
-        head: upload.head(),
-        upload,
-      },
+      file: { filename, mime_type: part.content_type, upload },
     };
   }
 
@@ -274,7 +264,7 @@ class FormReader {
       return null;
     }
     const filename = cleanFilename(headers.filename ?? '');
-    this.#file = { part, filename, upload: this.#options.blobs.openUpload() };
+    this.#file = { part, filename, upload: this.#options.openUpload() };
     return part;
   }
 

@@ -7,11 +7,12 @@ import { join } from 'node:path';
 import { AppError, type FieldErrors } from '../../../src/errors.ts';
 import { type Multipart, readMultipart } from '../../../src/platform/files/multipart.ts';
 import { cleanFilename } from '../../../src/platform/files/multipart-headers.ts';
-import { createBlobStore } from '../../../src/platform/files/store.ts';
+import { BlobStore } from '../../../src/platform/files/store.ts';
 import { newId } from '../../../src/platform/host/ids.ts';
 
 const DIR = mkdtempSync(join(tmpdir(), 'multipart-'));
-const BLOBS = createBlobStore(DIR);
+const BLOBS = new BlobStore(DIR);
+const openUpload = () => BLOBS.openUpload(newId(NOW_MS));
 const MAX_FILE_BYTES = 1024 * 1024;
 const FORM = { 'content-type': 'multipart/form-data; boundary=XX' };
 const NOW_MS = Date.UTC(2030, 0, 1);
@@ -47,7 +48,7 @@ interface ReadOptions {
 function read(body: Body, options: ReadOptions = {}): Promise<Multipart> {
   const { headers = FORM, ...limits } = options;
   const request = new Request('http://localhost/', { method: 'POST', body, headers });
-  return readMultipart(request, { max_file_bytes: MAX_FILE_BYTES, blobs: BLOBS, ...limits });
+  return readMultipart(request, { max_file_bytes: MAX_FILE_BYTES, openUpload, ...limits });
 }
 
 type Body = string | Uint8Array | ReadableStream<Uint8Array> | FormData | null;
@@ -69,12 +70,13 @@ async function take(
   reading: Promise<Multipart>,
 ): Promise<Record<string, unknown> & { fields: Record<string, string>; content: Buffer }> {
   const { fields, file } = await reading;
-  const { upload, head, ...told } = file;
-  const id = newId(NOW_MS);
-  await upload.commit(id);
+  const { upload, ...told } = file;
+  const { id, size_bytes, head } = upload;
+  const sha256 = upload.sha256();
+  await upload.commit();
   const content = readFileSync(BLOBS.path(id));
   await BLOBS.remove(id);
-  return { fields, ...told, content, head: Buffer.from(head) };
+  return { fields, ...told, size_bytes, sha256, content, head: Buffer.from(head) };
 }
 
 function inPieces(bytes: Uint8Array, piece_bytes: number): ReadableStream<Uint8Array> {
@@ -313,10 +315,10 @@ describe('over a real connection', () => {
     maxRequestBodySize: 2 ** 50,
     async fetch(request) {
       try {
-        const { file } = await readMultipart(request, { max_file_bytes: MAX_FILE_BYTES, blobs: BLOBS });
+        const { file } = await readMultipart(request, { max_file_bytes: MAX_FILE_BYTES, openUpload });
         await file.upload.abort();
         outcomes.push('taken');
-        return Response.json({ sha256: file.sha256 });
+        return Response.json({ sha256: file.upload.sha256() });
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         outcomes.push(error.status);

@@ -1,7 +1,6 @@
 // Bytes on disk: durable uploads, what a failure leaves, and the sweep that removes what nobody needs.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import {
-  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -15,24 +14,18 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '../../../src/errors.ts';
-import {
-  BLOB_SWEEP_BATCH,
-  BLOB_SYNC_EVERY_BYTES,
-  BLOB_WRITE_BYTES,
-  SNIFF_BYTES,
-} from '../../../src/limits.ts';
-import { type BlobStore, createBlobStore } from '../../../src/platform/files/store.ts';
+import { BLOB_SETTLE_MS, BLOB_SYNC_EVERY_BYTES, BLOB_WRITE_BYTES, SNIFF_BYTES } from '../../../src/limits.ts';
+import { BlobStore } from '../../../src/platform/files/store.ts';
 import { diskErrorOf } from '../../../src/platform/files/upload.ts';
 import { newId } from '../../../src/platform/host/ids.ts';
 
 const NOW_MS = Date.UTC(2030, 0, 1);
-const NONE: ReadonlySet<string> = new Set();
 let dir = '';
 let blobs: BlobStore;
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'blobs-'));
-  blobs = createBlobStore(dir);
+  blobs = new BlobStore(dir);
 });
 
 afterEach(() => {
@@ -46,11 +39,10 @@ function filesIn(folder: string): string[] {
 }
 
 async function store(content: string | Uint8Array, into: BlobStore = blobs): Promise<string> {
-  const upload = into.openUpload();
+  const upload = into.openUpload(newId(NOW_MS));
   await upload.write(Buffer.from(content));
-  const id = newId(NOW_MS);
-  await upload.commit(id);
-  return id;
+  await upload.commit();
+  return upload.id;
 }
 
 function hashOf(...chunks: Uint8Array[]): string {
@@ -65,9 +57,8 @@ describe('an upload', () => {
     expect(filesIn(dir)).toEqual([`objects/${id.slice(-2)}/${id}`]);
     expect(blobs.path(id)).toBe(join(dir, 'objects', id.slice(-2), id));
     expect(readFileSync(blobs.path(id), 'utf8')).toBe('hello');
-    expect(await blobs.stat(id)).toEqual({ size_bytes: 5 });
+    expect(blobs.has(id)).toBe(true);
     expect(await blobs.read(id).text()).toBe('hello');
-    expect(await blobs.read(id, { start: 1, end: 3 }).text()).toBe('el');
   });
 
   test('is readable by its owner alone, whatever the umask', async () => {
@@ -75,10 +66,10 @@ describe('an upload', () => {
     try {
       const other = join(dir, 'other');
       mkdirSync(other);
-      const open = createBlobStore(other);
+      const open = new BlobStore(other);
       const path = open.path(await store('x', open));
       expect(statSync(path).mode & 0o777).toBe(0o600);
-      for (const folder of [join(path, '..'), join(other, 'objects'), join(other, 'objects/tmp')]) {
+      for (const folder of [join(path, '..'), join(other, 'objects')]) {
         expect(statSync(folder).mode & 0o777).toBe(0o700);
       }
     } finally {
@@ -87,7 +78,7 @@ describe('an upload', () => {
   });
 
   test('counts, hashes and keeps its first bytes as they come in pieces of any size', async () => {
-    const upload = blobs.openUpload();
+    const upload = blobs.openUpload(newId(NOW_MS));
     const chunks: Uint8Array[] = [];
     const sizes = [1, 0, 5000, 3, 4096, 4095, 100_000, 7, BLOB_WRITE_BYTES, 1, 2 * BLOB_WRITE_BYTES, 4096, 9];
     for (const [index, size] of sizes.entries()) {
@@ -97,33 +88,29 @@ describe('an upload', () => {
     }
     const whole = Buffer.concat(chunks);
     expect(upload.size_bytes).toBe(whole.length);
-    expect(upload.head()).toEqual(new Uint8Array(whole.subarray(0, SNIFF_BYTES)));
-    expect(await upload.sha256()).toBe(hashOf(whole));
-    const id = newId(NOW_MS);
-    await upload.commit(id);
-    expect(readFileSync(blobs.path(id)).equals(whole)).toBe(true);
+    expect(Buffer.from(upload.head).equals(whole.subarray(0, SNIFF_BYTES))).toBe(true);
+    expect(upload.sha256()).toBe(hashOf(whole));
+    await upload.commit();
+    expect(readFileSync(blobs.path(upload.id)).equals(whole)).toBe(true);
   });
 
   test('of single bytes, and of nothing, is stored too', async () => {
-    const upload = blobs.openUpload();
+    const upload = blobs.openUpload(newId(NOW_MS));
     for (let at = 0; at < 50_000; at += 1) await upload.write(Uint8Array.of(at % 256));
-    const [id, empty_id] = [newId(NOW_MS), newId(NOW_MS)];
-    await upload.commit(id);
-    await blobs.openUpload().commit(empty_id);
-    expect(readFileSync(blobs.path(id))).toEqual(
+    await upload.commit();
+    expect(readFileSync(blobs.path(upload.id))).toEqual(
       Buffer.from(Array.from({ length: 50_000 }, (_, at) => at % 256)),
     );
-    expect(await blobs.stat(empty_id)).toEqual({ size_bytes: 0 });
+    expect(readFileSync(blobs.path(await store('')))).toHaveLength(0);
   });
 
   test('of many megabytes, flushed on the way, is stored whole', async () => {
     const chunk = crypto.getRandomValues(new Uint8Array(65_536));
     const chunks = Array.from({ length: (3 * BLOB_SYNC_EVERY_BYTES) / chunk.length + 1 }, () => chunk);
-    const upload = blobs.openUpload();
+    const upload = blobs.openUpload(newId(NOW_MS));
     for (const each of chunks) await upload.write(each);
-    const id = newId(NOW_MS);
-    await upload.commit(id);
-    expect(hashOf(readFileSync(blobs.path(id)))).toBe(hashOf(...chunks));
+    await upload.commit();
+    expect(hashOf(readFileSync(blobs.path(upload.id)))).toBe(hashOf(...chunks));
   });
 
   test('many at once end up in the right files', async () => {
@@ -131,48 +118,48 @@ describe('an upload', () => {
     expect(ids.map((id) => readFileSync(blobs.path(id), 'utf8'))).toEqual(
       ids.map((_, index) => `content ${index}`),
     );
-    expect(filesIn(join(dir, 'objects/tmp'))).toEqual([]);
+    expect(filesIn(dir)).toHaveLength(64);
   });
 
   test('that is aborted leaves nothing, before and after its first write to disk', async () => {
     for (const size of [0, 10, 3 * BLOB_WRITE_BYTES]) {
-      const upload = blobs.openUpload();
+      const upload = blobs.openUpload(newId(NOW_MS));
       await upload.write(new Uint8Array(size));
       await upload.abort();
       await upload.abort();
       expect(filesIn(dir)).toEqual([]);
       await expect(upload.write(Uint8Array.of(1))).rejects.toThrow('takes no more bytes');
-      await expect(upload.commit(newId(NOW_MS))).rejects.toThrow('already ended');
+      await expect(upload.commit()).rejects.toThrow('already ended');
     }
   });
 
   test('that has committed stays, though it is aborted after that', async () => {
-    const upload = blobs.openUpload();
-    const id = newId(NOW_MS);
-    await upload.commit(id);
+    const upload = blobs.openUpload(newId(NOW_MS));
+    await upload.commit();
     await upload.abort();
-    expect(existsSync(blobs.path(id))).toBe(true);
+    expect(existsSync(blobs.path(upload.id))).toBe(true);
   });
 
-  test('that cannot get its name leaves nothing, and keeps what stood there', async () => {
-    const id = newId(NOW_MS);
-    mkdirSync(join(blobs.path(id), 'occupied'), { recursive: true });
-    const upload = blobs.openUpload();
-    await upload.write(new Uint8Array(3 * BLOB_WRITE_BYTES));
-    const error = await upload.commit(id).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ syscall: 'rename' });
-    await upload.abort();
-    expect(filesIn(dir)).toEqual([]);
-    expect(existsSync(join(blobs.path(id), 'occupied'))).toBe(true);
-  });
+  test.each([0, 3 * BLOB_WRITE_BYTES])(
+    'of %p bytes leaves alone what stands under its name',
+    async (size) => {
+      const id = newId(NOW_MS);
+      mkdirSync(join(blobs.path(id), '..'), { recursive: true });
+      writeFileSync(blobs.path(id), 'there before');
+      const upload = blobs.openUpload(id);
+      const storing = upload.write(new Uint8Array(size)).then(() => upload.commit());
+      await expect(storing).rejects.toMatchObject({ code: 'EEXIST' });
+      await upload.abort();
+      expect(filesIn(dir)).toHaveLength(1);
+      expect(readFileSync(blobs.path(id), 'utf8')).toBe('there before');
+    },
+  );
 
   test.each(['', '../../etc/passwd', '01ARZ3NDEKTSV4RRFFQ69G5FA', '01arz3ndektsv4rrffq69g5fav', '..'])(
     'has no path for %p, which is no id',
-    async (id) => {
+    (id) => {
       expect(() => blobs.path(id)).toThrow('upper-case ULID');
-      const upload = blobs.openUpload();
-      await upload.write(Uint8Array.of(1));
-      await expect(upload.commit(id)).rejects.toThrow('upper-case ULID');
+      expect(() => blobs.openUpload(id)).toThrow('upper-case ULID');
     },
   );
 });
@@ -202,15 +189,15 @@ describe('a disk that takes no more', () => {
       script,
       `${setup}
       const { readdirSync } = await import('node:fs');
-      const { createBlobStore } = await import('${source}/blobs.ts');
-      const { newId } = await import('${source}/ids.ts');
+      const { BlobStore } = await import('${source}/files/store.ts');
+      const { newId } = await import('${source}/host/ids.ts');
       const at = '${dir}/disk';
-      const blobs = createBlobStore(at);
+      const blobs = new BlobStore(at);
       for (const size of [10, 60_000, 3_000_000]) {
-        const upload = blobs.openUpload();
+        const upload = blobs.openUpload(newId(${NOW_MS}));
         try {
           for (let left = size; left > 0; left -= 60_000) await upload.write(new Uint8Array(Math.min(left, 60_000)));
-          await upload.commit(newId(${NOW_MS}));
+          await upload.commit();
           console.log(size, 'stored');
         } catch (error) {
           await upload.abort();
@@ -246,29 +233,16 @@ describe('a disk that takes no more', () => {
   });
 });
 
-describe('an upload whose first bytes could not be written', () => {
-  /** As when all descriptors are in use: the file cannot be opened, and a moment later it could. */
-  async function loseFirstBytes() {
-    const upload = blobs.openUpload();
-    rmSync(join(dir, 'objects/tmp'), { recursive: true });
-    await upload.write(new Uint8Array(BLOB_WRITE_BYTES));
-    mkdirSync(join(dir, 'objects/tmp'));
-    await upload.write(new Uint8Array(1));
-    return upload;
-  }
-
-  test('is not stored without them', async () => {
-    const upload = await loseFirstBytes();
-    await expect(upload.commit(newId(NOW_MS))).rejects.toMatchObject({ code: 'ENOENT' });
-    expect(filesIn(dir)).toEqual([]);
+test('an upload whose first bytes could not be written is not stored without them', async () => {
+  const upload = blobs.openUpload(newId(NOW_MS));
+  // As when all descriptors are in use: the file cannot be opened, and a moment later it could.
+  mkdirSync(blobs.path(upload.id), { recursive: true });
+  await expect(upload.write(new Uint8Array(2 * BLOB_WRITE_BYTES + 1))).rejects.toMatchObject({
+    code: 'EEXIST',
   });
-
-  test('has no hash, which would be that of other bytes', async () => {
-    const upload = await loseFirstBytes();
-    await expect(upload.sha256()).rejects.toMatchObject({ code: 'ENOENT' });
-    await upload.abort();
-    expect(filesIn(dir)).toEqual([]);
-  });
+  rmSync(blobs.path(upload.id), { recursive: true });
+  await expect(upload.commit()).rejects.toMatchObject({ code: 'EEXIST' });
+  expect(filesIn(dir)).toEqual([]);
 });
 
 describe('making all folders ahead', () => {
@@ -277,11 +251,11 @@ describe('making all folders ahead', () => {
     const ids = await Promise.all(Array.from({ length: 40 }, () => store('x')));
     await making;
     const folders = readdirSync(join(dir, 'objects'));
-    expect(folders).toHaveLength(32 * 32 + 1);
+    expect(folders).toHaveLength(32 * 32);
     expect(ids.filter((id) => !folders.includes(id.slice(-2)))).toEqual([]);
     expect(statSync(join(dir, 'objects', 'ZZ')).mode & 0o777).toBe(0o700);
     await blobs.makeFolders();
-    await createBlobStore(dir).makeFolders();
+    await new BlobStore(dir).makeFolders();
   });
 });
 
@@ -291,91 +265,48 @@ describe('removing', () => {
     await blobs.remove(id);
     await blobs.remove(id);
     expect(filesIn(dir)).toEqual([]);
-    expect(await blobs.stat(id)).toBeNull();
+    expect(blobs.has(id)).toBe(false);
   });
 });
 
-describe('the sweep', () => {
-  /** A store that a later process opens: it knows nothing of the uploads of the one before. */
-  const reopen = (): BlobStore => createBlobStore(dir);
-
-  test('removes bytes without a row and partial uploads that a crash left', async () => {
-    const [kept, lost] = [await store('kept'), await store('lost')];
-    await blobs.openUpload().write(new Uint8Array(BLOB_WRITE_BYTES));
-    expect(filesIn(dir)).toHaveLength(3);
-    expect(await reopen().sweep((ids) => new Set(ids.filter((id) => id === kept)))).toBe(2);
-    expect(filesIn(dir)).toEqual([`objects/${kept.slice(-2)}/${kept}`]);
-    expect(existsSync(blobs.path(lost))).toBe(false);
-  });
-
-  test('leaves an upload of this process alone, in progress or committed before its row is written', async () => {
-    const upload = blobs.openUpload();
+describe('what a crash left', () => {
+  test('is told by its time: older than the store that is open now, and than an hour', async () => {
+    const now_ms = Date.now();
+    const first = new BlobStore(dir, { now: () => now_ms - 5_000 });
+    const upload = first.openUpload(newId(NOW_MS));
     await upload.write(new Uint8Array(3 * BLOB_WRITE_BYTES));
-    const id = await store('row to come');
-    expect(await blobs.sweep(() => NONE)).toBe(0);
-    const late_id = newId(NOW_MS);
-    await upload.commit(late_id);
-    expect(await blobs.stat(late_id)).toEqual({ size_bytes: 3 * BLOB_WRITE_BYTES });
-    // Once a sweep has seen the rows, their absence means that the objects were deleted.
-    expect(await blobs.sweep((ids) => new Set(ids))).toBe(0);
-    expect(await blobs.sweep(() => NONE)).toBe(2);
-    expect(await blobs.stat(id)).toBeNull();
+    const id = await store('row to come', first);
+    expect([id, upload.id].map((each) => first.isLeftover(each))).toEqual([false, false]);
+    // A later process knows nothing of the one before, nor that one of it.
+    const later = new BlobStore(dir, { now: () => now_ms + 5_000 });
+    expect([id, upload.id].map((each) => later.isLeftover(each))).toEqual([true, true]);
+    utimesSync(later.path(id), now_ms / 1000, now_ms / 1000 + 6);
+    expect([id, upload.id].map((each) => later.isLeftover(each))).toEqual([false, true]);
+    await upload.commit();
+    expect(later.isLeftover(newId(NOW_MS))).toBe(false);
   });
 
-  test('sweeping again and again while uploads run costs none of them', async () => {
-    const rows = new Set<string>();
-    let is_done = false;
-    const uploads = Promise.all(
-      Array.from({ length: 100 }, async (_, index) => {
-        const id = await store(new Uint8Array(index * 20_000));
-        await Bun.sleep(index % 3);
-        rows.add(id);
-      }),
-    ).finally(() => {
-      is_done = true;
-    });
-    while (!is_done) {
-      await blobs.sweep((ids) => new Set(ids.filter((id) => rows.has(id))));
-      await Bun.sleep(0);
-    }
-    await uploads;
-    expect(filesIn(dir)).toHaveLength(100);
+  test('is left alone for an hour by the process that may be writing it', async () => {
+    let now_ms = Date.now() - 60_000;
+    const open = new BlobStore(dir, { now: () => now_ms });
+    const id = await store('row to come', open);
+    now_ms += BLOB_SETTLE_MS;
+    expect(open.isLeftover(id)).toBe(false);
+    now_ms += 120_000;
+    expect(open.isLeftover(id)).toBe(true);
   });
+});
 
-  test('leaves alone what was changed lately, when asked to', async () => {
-    const [old_id, new_id] = [await store('old'), await store('new')];
-    utimesSync(blobs.path(old_id), 1_000, 1_000);
-    expect(await reopen().sweep(() => NONE, { older_than_ms: 3_600_000 })).toBe(1);
-    expect(existsSync(blobs.path(new_id))).toBe(true);
-    expect(await reopen().sweep(() => NONE)).toBe(1);
-  });
-
-  test('asks for rows in batches', async () => {
-    const ids = Array.from({ length: BLOB_SWEEP_BATCH + 20 }, () => newId(NOW_MS));
-    for (const id of ids) {
-      mkdirSync(join(blobs.path(id), '..'), { recursive: true });
-      writeFileSync(blobs.path(id), 'x');
-    }
-    const asked: string[][] = [];
-    const removed = await blobs.sweep((batch) => {
-      asked.push([...batch]);
-      return NONE;
-    });
-    expect(removed).toBe(ids.length);
-    expect(asked.map((batch) => batch.length)).toEqual([BLOB_SWEEP_BATCH, 20]);
-    expect(asked.flat().sort()).toEqual(ids.sort());
-  });
-
-  test('touches no file that is not a blob of this store', async () => {
-    const id = newId(NOW_MS);
-    const folder = join(dir, 'objects', id.slice(-2));
-    const wrong_folder = join(dir, 'objects', id.endsWith('00') ? '11' : '00');
-    for (const made of [folder, wrong_folder]) mkdirSync(made, { recursive: true });
-    for (const path of [join(folder, 'notes.txt'), join(wrong_folder, id), join(dir, 'objects/readme')]) {
-      writeFileSync(path, 'x');
-      chmodSync(path, 0o600);
-    }
-    expect(await reopen().sweep(() => NONE)).toBe(0);
-    expect(filesIn(dir)).toHaveLength(3);
-  });
+test('ids are listed folder by folder, and nothing that is no blob of this store', async () => {
+  const ids = [await store('one'), await store('two')];
+  const id = newId(NOW_MS);
+  const folder = join(dir, 'objects', id.slice(-2));
+  const wrong_folder = join(dir, 'objects', id.endsWith('00') ? '11' : '00');
+  for (const made of [folder, wrong_folder]) mkdirSync(made, { recursive: true });
+  for (const path of [join(folder, 'notes.txt'), join(wrong_folder, id), join(dir, 'objects/readme')]) {
+    writeFileSync(path, 'x');
+  }
+  const listed = await Array.fromAsync(blobs.listIds());
+  expect(listed.flat().sort()).toEqual(ids.sort());
+  for (const each of listed) expect(new Set(each.map((name) => name.slice(-2))).size).toBeLessThan(2);
 });
