@@ -31,9 +31,6 @@ export const MAX_REQUEST_BODY_BYTES = 2 ** 50;
 export const UPLOAD_IDLE_TIMEOUT_MS = 30_000;
 /** 10 MB at 12 KB/s, the slowest mobile link that still works, takes about 15 minutes. */
 export const UPLOAD_DEADLINE_MS = 15 * 60_000;
-/** An upload's body up to this size is read in one piece; one at 1 KB/s is still in time. */
-export const SMALL_UPLOAD_BODY_BYTES = 64 * 1024;
-export const SMALL_UPLOAD_DEADLINE_MS = 2 * 60_000;
 /** Decision: Idempotency-Key has up to 255 characters and is kept 24 h. */
 export const MAX_IDEMPOTENCY_KEY_CHARS = 255;
 export const IDEMPOTENCY_RETENTION_MS = 24 * 3_600_000;

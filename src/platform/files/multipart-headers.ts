@@ -51,18 +51,17 @@ export function readPartHeaders(headers: object): PartHeaders | null {
 
 /**
  * A file name to store: the last part of a path of either kind, without control characters, at most
- * `MAX_FILENAME_BYTES` of UTF-8, of which the extension is kept. What is left empty is `file`.
+ * `MAX_FILENAME_BYTES` of UTF-8, of which the extension is kept; its outer spaces stay. What is left blank is `file`.
  */
 export function cleanFilename(name: string): string {
   const base = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1);
   // Bidirectional overrides are as invisible as control characters, and make `gpj.exe` look like `exe.jpg`.
   const visible = base.toWellFormed().replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '');
-  const clean = visible.trim();
-  if (clean === '' || clean === '.' || clean === '..') return 'file';
-  if (Buffer.byteLength(clean) <= MAX_FILENAME_BYTES) return clean;
+  if (['', '.', '..'].includes(visible.trim())) return 'file';
+  if (Buffer.byteLength(visible) <= MAX_FILENAME_BYTES) return visible;
   // An extension longer than this is no extension but a name that has a dot in it.
-  const extension = /\.[^.\s]{1,16}$/u.exec(clean)?.[0] ?? '';
-  const stem = clean.slice(0, clean.length - extension.length);
+  const extension = /\.[^.\s]{1,16}$/u.exec(visible)?.[0] ?? '';
+  const stem = visible.slice(0, visible.length - extension.length);
   return `${cutBytes(stem, MAX_FILENAME_BYTES - Buffer.byteLength(extension))}${extension}`;
 }
 

@@ -287,12 +287,6 @@ describe('a slow client', () => {
     expect(messages?.[0]).toMatch(/nothing was received for 1 s, which is the time-out/);
   });
 
-  test('with a small body, which is taken in one piece, is refused at its deadline', async () => {
-    const headers = { ...FORM, 'content-length': '500' };
-    const { _: messages } = await refusalOf(read(stalled(), { headers, deadline_ms: 20 }));
-    expect(messages?.[0]).toMatch(/it was not complete within 1 s, which is the time-out/);
-  });
-
   test('that is not done at the deadline is refused', async () => {
     const dripping = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(formOf(FILE).subarray(0, -12)),
@@ -411,7 +405,9 @@ describe('over a real connection', () => {
 describe('cleaning a file name', () => {
   test.each([
     ['report.pdf', 'report.pdf'],
-    ['  a b .txt ', 'a b .txt'],
+    ['  a b .txt ', '  a b .txt '],
+    ['   ', 'file'],
+    [' .. ', 'file'],
     ['/home/ann/x.tar.gz', 'x.tar.gz'],
     ['C:\\Users\\ann/y\\z.txt', 'z.txt'],
     ['a\0b\r\nc\u0085d.txt', 'abcd.txt'],
