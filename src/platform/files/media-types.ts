@@ -2,7 +2,7 @@
 import { extname } from 'node:path';
 import { encodeExtended, format } from 'content-disposition';
 import { supportedMimeTypes } from 'file-type';
-import { lookup } from 'mime-types';
+import { extensions, lookup } from 'mime-types';
 import { MAX_MEDIA_TYPE_CHARS } from '../../limits.ts';
 
 export { sniffMediaType } from './media-sniffing.ts';
@@ -13,59 +13,40 @@ const NONE = 'application/octet-stream';
 const MEDIA_TYPE =
   /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"))*$/;
 
-function familiesOf(...names: string[]): readonly ReadonlySet<string>[] {
-  return names.map((family) => new Set(family.split(' ')));
-}
-
-/** Several names of one format. */
-const ALIASES = familiesOf(
-  'image/jpeg image/jpg image/pjpeg',
-  'image/png image/apng image/x-png',
-  'image/x-icon image/vnd.microsoft.icon image/ico',
-  'image/bmp image/x-ms-bmp image/x-bmp',
-  'audio/mpeg audio/mp3 audio/x-mp3 audio/mpeg3',
-  'audio/wav audio/x-wav audio/wave audio/vnd.wave',
-  'audio/aac audio/x-aac audio/aacp',
-  'audio/flac audio/x-flac',
-  'audio/midi audio/x-midi audio/mid',
-  'audio/aiff audio/x-aiff',
-  'audio/x-m4a audio/m4a',
-  'video/matroska video/x-matroska',
-  'video/vnd.avi video/x-msvideo video/avi',
-  'application/gzip application/x-gzip',
-  'application/zip application/x-zip application/x-zip-compressed',
-  'application/xml text/xml',
-  'application/x-rar-compressed application/x-rar application/vnd.rar',
-  'application/x-bzip2 application/bzip2 application/x-bzip',
-  'application/x-msdownload application/vnd.microsoft.portable-executable application/x-msdos-program application/x-dosexec',
-  'application/rtf text/rtf',
-  'application/pdf application/x-pdf',
-  'font/ttf application/x-font-ttf',
-  'font/otf application/x-font-otf',
-  'font/woff application/font-woff',
-);
-
-/** Formats in one container: the first bytes show one of them where the file is another. */
-const CONTAINERS = familiesOf(
-  'image/heic image/heif image/heic-sequence image/heif-sequence',
-  'image/tiff image/x-adobe-dng image/x-canon-cr2 image/x-nikon-nef image/x-sony-arw image/x-panasonic-rw2',
-  'video/mp4 audio/mp4 audio/x-m4a audio/m4a video/x-m4v video/quicktime video/3gpp video/3gpp2 audio/3gpp',
-  'video/matroska video/x-matroska video/webm audio/webm audio/x-matroska',
-  'application/ogg audio/ogg video/ogg audio/opus',
-  'application/vnd.ms-asf video/x-ms-asf audio/x-ms-asf video/x-ms-wmv audio/x-ms-wma',
-  'video/mpeg video/mp2t video/mp1s video/mp2p',
-  'font/ttf font/otf font/sfnt font/collection application/font-sfnt',
-  'application/gzip application/x-tar+gzip application/x-compressed-tar application/tar+gzip',
-  'application/postscript application/eps application/illustrator',
-  'application/pdf application/illustrator',
-  'application/x-cfb application/msword application/vnd.ms-excel application/vnd.ms-powerpoint application/vnd.ms-outlook application/vnd.visio application/x-msi',
-);
+/** Names of one format that neither a prefix nor a common extension gives away, and formats with the same first bytes. */
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['image/jpg', 'image/jpeg'],
+  ['image/pjpeg', 'image/jpeg'],
+  ['image/apng', 'image/png'],
+  ['image/ico', 'image/x-icon'],
+  ['image/heif', 'image/heic'],
+  ['image/heic-sequence', 'image/heic'],
+  ['image/heif-sequence', 'image/heic'],
+  ['audio/x-mp3', 'audio/mpeg'],
+  ['audio/vnd.wave', 'audio/wav'],
+  ['audio/mid', 'audio/midi'],
+  ['video/x-msvideo', 'video/vnd.avi'],
+  ['application/vnd.microsoft.portable-executable', 'application/x-msdownload'],
+  ['application/x-dosexec', 'application/x-msdownload'],
+]);
 
 /** Media types that are written as text, against what their first half says. */
 const TEXT_MEDIA = /^(image\/(x-portable-\w+|x-x(bit|pix)map)|audio\/(x-)?(mpegurl|scpls))$/;
 const ZIP_BASED =
   /^application\/(x-zip|zip|epub\+zip|java-archive|x-java-archive|x-xpinstall|vnd\.(openxmlformats|oasis\.opendocument|android\.package-archive|ms-[a-z]+\.\w+\.macroenabled|apple\.(pages|numbers|keynote)|google-earth\.kmz|ms-xpsdocument))[\w.+-]*$|\+zip$|^model\/3mf$/;
 const XML_BASED = /[/+]xml$/;
+/** What was an OLE compound file before it was an archive. */
+const OLE_BASED = /^application\/(x-cfb|x-msi|msword|vnd\.visio|vnd\.ms-(excel|powerpoint|outlook))$/;
+/** Formats in one container: the first bytes show one of them where the file is another. */
+const CONTAINERS = [
+  /^(audio|video)\/(mp4|x-m4[av]|m4a|quicktime|3gpp2?)$/,
+  /^(audio|video)\/(x-)?(matroska|webm)$/,
+  /^(application|audio|video)\/(ogg|opus)$/,
+  /^(application|audio|video)\/(vnd\.ms-asf|x-ms-(asf|wm[av]))$/,
+  /^video\/(mpeg|mp2t|mp1s|mp2p)$/,
+  /^(font|application)\/([a-z-]*font-)?(ttf|otf|sfnt|collection)$/,
+  OLE_BASED,
+];
 
 /** The type without parameters, in lower case: what types are compared by. */
 export function essenceOf(type: string): string {
@@ -148,17 +129,24 @@ function isListed(essence: string, allowed: readonly string[]): boolean {
   });
 }
 
+/** Whether two names mean one format: they are the same but for a prefix, or one extension stands for both. */
 function isAlias(one: string, other: string): boolean {
-  return one === other || shareFamily(ALIASES, one, other);
+  const [first, second] = [ALIASES.get(one) ?? one, ALIASES.get(other) ?? other];
+  if (withoutPrefix(first) === withoutPrefix(second)) return true;
+  // Every extension without a type of its own stands for that one.
+  if (first === NONE || second === NONE) return false;
+  const others = extensions[second] ?? [];
+  return (extensions[first] ?? []).some((extension) => others.includes(extension));
 }
 
-function shareFamily(families: readonly ReadonlySet<string>[], one: string, other: string): boolean {
-  return families.some((family) => family.has(one) && family.has(other));
+function withoutPrefix(essence: string): string {
+  return essence.replace(/\/(x-ms-|x-|vnd\.(ms-)?)/, '/');
 }
 
 /** Whether bytes that show one type may honestly be called the other. */
 function fits(sniffed: string, essence: string): boolean {
-  if (isAlias(sniffed, essence) || shareFamily(CONTAINERS, sniffed, essence)) return true;
+  if (isAlias(sniffed, essence)) return true;
+  if (CONTAINERS.some((family) => family.test(sniffed) && family.test(essence))) return true;
   if (sniffed === 'text/plain') return isTextual(essence);
   // Markdown may hold HTML, and often begins with it.
   if (sniffed === 'text/html') return essence === 'application/xhtml+xml' || essence === 'text/markdown';
@@ -180,6 +168,6 @@ function isTextual(essence: string): boolean {
     known.has(essence) ||
     /^(image|audio|video|font)\//.test(essence) ||
     ZIP_BASED.test(essence) ||
-    [...ALIASES, ...CONTAINERS].some((family) => family.has(essence));
+    OLE_BASED.test(essence);
   return !is_binary;
 }

@@ -139,6 +139,14 @@ describe('the allow-list', () => {
     ['an old document', ['application/msword'], 'application/msword', 'application/x-cfb'],
     ['a song in a film container', ['audio/*'], 'audio/mp4', 'video/mp4'],
     ['a calendar', ['text/plain'], 'text/plain', 'text/calendar'],
+    ['a film by its older name', ['video/x-msvideo'], 'video/x-msvideo', 'video/vnd.avi'],
+    [
+      'an archive by its newer name',
+      ['application/vnd.rar'],
+      'application/x-rar',
+      'application/x-rar-compressed',
+    ],
+    ['a picture that moves', ['image/png'], 'image/png', 'image/apng'],
   ] satisfies [string, string[], string, string | null][])('takes %s', (_, allowed, mime_type, sniffed) => {
     expect(takes(allowed, mime_type, sniffed)).toBe(true);
   });
@@ -156,6 +164,13 @@ describe('the allow-list', () => {
     ['a program called JSON', ['application/json'], 'application/json', 'application/x-elf'],
     ['a film called so where songs are allowed', ['audio/mp4'], 'video/mp4', 'video/mp4'],
     ['an archive called a PDF', ['application/pdf'], 'application/pdf', 'application/zip'],
+    ['a film called a song', ['audio/mpeg'], 'audio/mpeg', 'video/mp4'],
+    [
+      'a program where only the unknown is allowed',
+      ['application/octet-stream'],
+      'application/x-msdownload',
+      null,
+    ],
     ['a type whose start is allowed', ['image/pn'], 'image/png', 'image/png'],
   ] satisfies [string, string[], string, string | null][])('refuses %s', (_, allowed, mime_type, sniffed) => {
     expect(takes(allowed, mime_type, sniffed)).toBe(false);
