@@ -12,6 +12,7 @@ export NO_PROXY="${NO_PROXY:+$NO_PROXY,}127.0.0.1"
 KEEP_BACKUPS=5
 HEALTH_TIMEOUT_S=30
 SERVICE_USER=satchel
+UNITS=(satchel.service satchel-backup.service satchel-backup.timer)
 BACKUP=none
 STAGE=${DESTDIR:+$(cd "$CALLED_FROM" && mkdir -p "$DESTDIR" && cd "$DESTDIR" && pwd)}
 
@@ -22,6 +23,9 @@ Satchel: files, email, secrets and API keys for a small team's apps.
   ./install.sh               install as a system service, or upgrade it (as root)
   ./install.sh --prefix DIR  install into DIR, without root and systemd
   ./install.sh --try         try it: a server on 127.0.0.1:8420 that keeps everything in this checkout
+  ./install.sh --uninstall [--prefix DIR] [--purge [--yes]]
+                             remove what was installed; data, settings and backups stay unless --purge is given, which
+                             asks first (--yes answers)
   ./install.sh --help
 
 Bun, which compiles Satchel, is put into .tools/ of this checkout where the machine has none.
@@ -31,7 +35,8 @@ As a system service:
   /var/lib/satchel                       data, mode 0700, of the system user '$SERVICE_USER'
   /etc/satchel/satchel.env               settings, mode 0600; an existing one is kept
   /etc/systemd/system/satchel.service    the service
-  /var/lib/satchel-backups               a backup from before each upgrade, the last $KEEP_BACKUPS
+  /etc/systemd/system/satchel-backup.*   a timer that backs up each night, and keeps the last seven
+  /var/lib/satchel-backups               those backups, and one from before each upgrade, the last $KEEP_BACKUPS
 
 With --prefix DIR: DIR/bin/satchel, DIR/bin/satchel-serve (starts the server), DIR/data, DIR/etc/satchel.env,
 DIR/backups.
@@ -85,9 +90,25 @@ setting() {
   printf '%s\n' "${value%[\"\']}"
 }
 
+# What program $1 calls itself: `0.1.0 (2030.01.31.1)`.
+version_of() {
+  local answer
+  answer=$("$1" version --json 2>/dev/null) || answer=
+  sed -n 's/.*"version": *"\([^"]*\)".*"backend_version": *"\([^"]*\)".*/\1 (\2)/p' <<<"$answer" | grep . || echo unknown
+}
+
+# Is program $1 the very one that was compiled?
+is_same_build() {
+  cmp -s dist/satchel "$1"
+}
+
 # Replaces program $1 in one step, so that a server which runs it is not disturbed.
 install_program() {
   local target=$1
+  if is_same_build "$target"; then
+    say "Satchel $(version_of "$target") is installed already; no backup was needed."
+    return 0
+  fi
   mkdir -p "$(dirname "$target")"
   install -m 0755 dist/satchel "$target.new"
   mv -f "$target.new" "$target"
@@ -99,18 +120,21 @@ install_settings() {
   install -m 0600 scripts/satchel.env "$1"
 }
 
-# Backs data $1 up into directory $2 with the installed program $3, the one that wrote them, and keeps the newest
-# $KEEP_BACKUPS. The rest of the line is a command to run it with. There is nothing to do before the first start.
+# Before an upgrade to another build: backs data $1 up into directory $2 with the installed program $3, the one that wrote
+# them, and keeps the newest $KEEP_BACKUPS. The rest of the line is a command to run it with. There is nothing to do before
+# the first start.
 back_up() {
   local data=$1 backups=$2 program=$3
   shift 3
-  [[ -x $program && -e $data/satchel.db ]] || return 0
-  BACKUP=$backups/satchel-$(date -u +%Y%m%dT%H%M%SZ).tar
+  [[ -x $program ]] && ! is_same_build "$program" || return 0
+  say "Upgrading Satchel $(version_of "$program") to $(version_of dist/satchel)"
+  [[ -e $data/satchel.db ]] || return 0
+  BACKUP=$backups/before-upgrade-$(date -u +%Y%m%dT%H%M%SZ).tar
   say "Backing up $data to $BACKUP"
   (cd / && umask 077 && "$@" "$program" backup "$BACKUP" --data-dir "$data" </dev/null >/dev/null) ||
     die "The backup failed, so nothing was changed."
   chmod 0600 "$BACKUP"
-  local files=("$backups"/satchel-*.tar)
+  local files=("$backups"/before-upgrade-*.tar)
   while ((${#files[@]} > KEEP_BACKUPS)); do
     rm -f "${files[0]}"
     files=("${files[@]:1}")
@@ -124,7 +148,7 @@ install_service() {
   local data=$STAGE/var/lib/satchel
   local backups=$STAGE/var/lib/satchel-backups
   local settings=$STAGE/etc/satchel/satchel.env
-  local unit=$STAGE/etc/systemd/system/satchel.service
+  local units=$STAGE/etc/systemd/system
 
   if for_real; then
     [[ $(uname -s) == Linux ]] || die "A system service needs Linux. Elsewhere use --prefix DIR, or --try."
@@ -144,8 +168,8 @@ install_service() {
 
   install_program "$program"
   install_settings "$settings"
-  mkdir -p "$(dirname "$unit")"
-  install -m 0644 scripts/satchel.service "$unit"
+  mkdir -p "$units"
+  install -m 0644 "${UNITS[@]/#/scripts/}" "$units"
 
   if ! for_real; then
     say "The files of Satchel are below $STAGE. No user was made and nothing was started."
@@ -187,6 +211,7 @@ start_service() {
   fi
   systemctl daemon-reload
   systemctl enable --quiet satchel.service
+  systemctl enable --quiet --now satchel-backup.timer
   systemctl restart satchel.service
   local host port
   host=$(setting SATCHEL_HOST "$settings")
@@ -249,35 +274,113 @@ END
   how_to_begin "$quoted/bin/satchel" "$quoted/data"
 }
 
+# --- ./install.sh --uninstall ---
+
+uninstall_service() {
+  local program=$STAGE/usr/local/bin/satchel
+  local units=$STAGE/etc/systemd/system
+  local kept=("$STAGE/var/lib/satchel" "$STAGE/var/lib/satchel-backups" "$STAGE/etc/satchel")
+  if for_real; then
+    [[ $(id -u) == 0 ]] || die "A system service is removed by root: sudo ./install.sh --uninstall"
+  fi
+  confirm_purge "${kept[@]}"
+  if for_real && [[ -n $(type -P systemctl) && -d /run/systemd/system ]]; then
+    systemctl disable --quiet --now satchel-backup.timer satchel.service 2>/dev/null || true
+  fi
+  refuse_if_served "$program" "${kept[0]}"
+  rm -f "$program" "${UNITS[@]/#/$units/}"
+  if for_real && [[ -n $(type -P systemctl) && -d /run/systemd/system ]]; then systemctl daemon-reload; fi
+  finish_uninstall "${kept[@]}"
+  if for_real && [[ $PURGE == yes && -n $(type -P userdel) ]]; then userdel "$SERVICE_USER" 2>/dev/null || true; fi
+}
+
+uninstall_prefix() {
+  local prefix
+  prefix=$(cd "$CALLED_FROM" && cd "$1" && pwd) || die "There is no directory $1."
+  [[ -e $prefix/bin/satchel || -e $prefix/data/satchel.db ]] || die "No Satchel is installed in $prefix."
+  local kept=("$prefix/data" "$prefix/backups" "$prefix/etc/satchel.env")
+  confirm_purge "${kept[@]}"
+  refuse_if_served "$prefix/bin/satchel" "$prefix/data"
+  rm -f "$prefix/bin/satchel" "$prefix/bin/satchel-serve"
+  finish_uninstall "${kept[@]}"
+  rmdir "$prefix/bin" "$prefix/etc" 2>/dev/null || true
+}
+
+# A server that runs would go on with files that are gone.
+refuse_if_served() {
+  [[ -x $1 && -e $2/satchel.db ]] || return 0
+  local server
+  server=$("$1" doctor --data-dir "$2" 2>/dev/null | grep -o 'server: It runs.*') || return 0
+  die "A server uses $2 (${server#server: }) Stop it first; nothing was removed."
+}
+
+# Has the person at the terminal say that everything may go, unless --yes said so.
+confirm_purge() {
+  [[ $PURGE == yes && $YES == no ]] || return 0
+  say "This deletes for good, with the master key and every backup that is there:"
+  printf "  %s\n" "$@"
+  local answer=''
+  if [[ -t 0 ]]; then read -r -p "Type 'delete' to go on: " answer; fi
+  [[ $answer == delete ]] || die "Nothing was removed. Without a terminal, --yes says that it is meant."
+}
+
+finish_uninstall() {
+  if [[ $PURGE == yes ]]; then
+    rm -rf "$@"
+    say "Satchel is removed, and with it: $*"
+    return 0
+  fi
+  say "Satchel is removed. What it kept is still there:"
+  printf "  %s\n" "$@"
+  say "Run this again with --purge to delete that too."
+}
+
 # --- The command line ---
 
-case "${1:-}" in
-  '')
-    install_service
-    ;;
-  --prefix | --prefix=*)
-    if [[ $1 == --prefix ]]; then
-      directory=${2:-}
-      extra=$(($# - 2))
-    else
-      directory=${1#--prefix=}
-      extra=$(($# - 1))
-    fi
-    if [[ -z $directory || $extra -gt 0 ]]; then
-      usage >&2
-      exit 2
-    fi
-    install_prefix "$directory"
-    ;;
-  --try)
+wrong_usage() {
+  usage >&2
+  exit 2
+}
+
+ACTION=install
+PREFIX=
+PURGE=no
+YES=no
+while (($# > 0)); do
+  case $1 in
+    --prefix=?*) PREFIX=${1#--prefix=} ;;
+    --prefix)
+      [[ -n ${2:-} ]] || wrong_usage
+      PREFIX=$2
+      shift
+      ;;
+    --try | --uninstall)
+      [[ $ACTION == install ]] || wrong_usage
+      ACTION=${1#--}
+      ;;
+    --purge) PURGE=yes ;;
+    --yes) YES=yes ;;
+    --help | -h)
+      usage
+      exit 0
+      ;;
+    *) wrong_usage ;;
+  esac
+  shift
+done
+if [[ $ACTION != uninstall && $PURGE == yes || $PURGE == no && $YES == yes || $ACTION == try && -n $PREFIX ]]; then
+  wrong_usage
+fi
+
+case $ACTION in
+  try)
     compile
     exec "$BUN" scripts/try.ts
     ;;
-  --help | -h)
-    usage
+  install)
+    if [[ -n $PREFIX ]]; then install_prefix "$PREFIX"; else install_service; fi
     ;;
-  *)
-    usage >&2
-    exit 2
+  uninstall)
+    if [[ -n $PREFIX ]]; then uninstall_prefix "$PREFIX"; else uninstall_service; fi
     ;;
 esac

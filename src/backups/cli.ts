@@ -1,11 +1,13 @@
 /** `satchel backup`, `restore` and `verify`. They open the data directory in their own ways: none may migrate or unlock anything. */
+import { basename } from 'node:path';
 import { type Cli, type CliContext, type CliResult, EXIT } from '../platform/cli/cli.ts';
-import { textOption } from '../platform/cli/options.ts';
+import { numberOption, textOption, wholeNumber } from '../platform/cli/options.ts';
 import { shellWord } from '../platform/cli/shell-words.ts';
 import { formatBytes, formatFields } from '../platform/cli/tables.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import { restoreBackup } from './restore.ts';
-import { backUp } from './service.ts';
+import { backUpInto } from './rotation.ts';
+import { type BackupResult, backUp } from './service.ts';
 import { type VerifyResult, verifyBackup } from './verification.ts';
 
 export function registerBackupCommands<S>(cli: Cli<S>, clock: Clock): void {
@@ -21,26 +23,49 @@ function registerBackup<S>(cli: Cli<S>, clock: Clock): void {
       'backup <file>',
       'write everything but the master key to one new file, while the server runs',
     )
+    .option(
+      '--keep <n>',
+      'take <file> for a folder: write a dated file into it, and keep the newest n of those',
+      wholeNumber(1),
+    )
     .addHelpText(
       'after',
       `
 Keep the master key apart from the backups: who has both has every secret, and without it
 the secrets in a backup are lost.
 
-Example:
-  satchel backup /var/backups/satchel-$(date +%F).tar`,
+Examples:
+  satchel backup /var/backups/satchel-$(date +%F).tar
+  satchel backup --keep 7 /var/backups`,
     )
     .action(
-      cli.plainAction((context, _options, file = '') => {
+      cli.plainAction((context, options, file = '') => {
         cli.host.process.yieldToOthers();
-        return runBackup(context, file, clock);
+        return runBackup(context, { file, keep: numberOption(options, 'keep'), clock });
       }),
     );
 }
 
-async function runBackup(context: CliContext, file: string, clock: Clock): Promise<CliResult> {
-  const { config, note, progress } = context;
-  const result = await backUp(config.data_dir, { file, clock, onProgress: progress('backing up') });
+async function runBackup(
+  { config, note, progress }: CliContext,
+  { file, keep, clock }: { file: string; keep: number | undefined; clock: Clock },
+): Promise<CliResult> {
+  const onProgress = progress('backing up');
+  if (keep === undefined) {
+    const result = await backUp(config.data_dir, { file, clock, onProgress });
+    return describeBackup(result, note, {});
+  }
+  const result = await backUpInto(config.data_dir, { dir: file, keep, clock, onProgress });
+  for (const path of result.unsound)
+    note(`satchel: warning: ${path} is no whole backup; it is not counted and not removed`);
+  return describeBackup(result, note, { removed: result.removed.map((path) => basename(path)).join(', ') });
+}
+
+function describeBackup(
+  result: BackupResult,
+  note: CliContext['note'],
+  more: Record<string, string>,
+): CliResult {
   for (const id of result.left_out) {
     note(
       `satchel: warning: the bytes of object ${id} are missing or damaged on the disk; it is not in the backup`,
@@ -56,6 +81,7 @@ async function runBackup(context: CliContext, file: string, clock: Clock): Promi
     objects: `${result.objects} (${formatBytes(result.object_bytes)})`,
     database: formatBytes(result.database_bytes),
     left_out: result.left_out.length,
+    ...more,
   });
   return {
     json: result,

@@ -63,6 +63,12 @@ export class BackupReader {
     closeSync(this.#fd);
   }
 
+  endsInZeros(): boolean {
+    const end = Buffer.alloc(END_BYTES, 1);
+    readSync(this.#fd, end, 0, END_BYTES, this.size_bytes - END_BYTES);
+    return end.every((byte) => byte === 0);
+  }
+
   /**
    * The next file, whose content must be taken with `read`; null after the end, when all of it proved to be whole. Throws
    * AppError `invalid` for damage: nothing that was handed out until then must be trusted.
@@ -174,6 +180,21 @@ export class BackupReader {
       'invalid',
       `The backup ${this.path} is damaged or cut off: it ends after ${this.size_bytes} bytes, in the middle of a file.`,
     );
+  }
+}
+
+/** Whether a file begins and ends as a backup does: a quick look, which sees what is another's or was cut off. */
+export function looksWhole(path: string): boolean {
+  try {
+    const reader = new BackupReader(path);
+    try {
+      return reader.endsInZeros();
+    } finally {
+      reader.close();
+    }
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
   }
 }
 

@@ -69,6 +69,14 @@ function scratchCheckout(name: string): Checkout {
   };
 }
 
+/** Puts a program in place of an installed one that is not the build of the checkout, and works as that does. */
+function makeOlderBuild(checkout: Checkout, program: string): void {
+  const version = '{"version":"0.0.9","backend_version":"older"}';
+  const script = `#!/bin/sh\n[ "$1" != version ] || exec echo '${version}'\nexec '${checkout.folder}/dist/satchel' "$@"\n`;
+  rmSync(program);
+  writeFileSync(program, script, { mode: 0o755 });
+}
+
 function modeOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8);
 }
@@ -117,8 +125,15 @@ describe('install.sh', () => {
     const checkout = scratchCheckout('usage');
     const help = await checkout.run(['./install.sh', '--help']);
     expect(help).toMatchObject({ exit: 0, stderr: '' });
-    for (const option of ['--prefix DIR', '--try', 'DESTDIR']) expect(help.stdout).toContain(option);
-    for (const wrong of [['--nonsense'], ['--prefix'], ['--prefix', 'a', 'b']]) {
+    for (const option of ['--prefix DIR', '--try', '--uninstall', 'DESTDIR'])
+      expect(help.stdout).toContain(option);
+    for (const wrong of [
+      ...[['--nonsense'], ['--prefix'], ['--prefix', 'a', 'b'], ['--purge'], ['--uninstall', '--yes']],
+      ...[
+        ['--try', '--prefix', 'a'],
+        ['--try', '--uninstall'],
+      ],
+    ]) {
       expect(await checkout.run(['./install.sh', ...wrong])).toMatchObject({ exit: 2, stdout: '' });
     }
     expect(readdirSync(checkout.folder).sort()).toEqual(
@@ -170,19 +185,38 @@ describe('install.sh --prefix', () => {
   );
 
   test(
-    'upgrades after a backup, and keeps settings, data and the newest five backups',
+    'leaves a program of the same build as it is, and makes no backup',
+    async () => {
+      expect(await checkout.run([satchel, 'project', 'list', '--data-dir', data])).toMatchObject({ exit: 0 });
+      const before = statSync(satchel).ino;
+      const again = await checkout.run(['./install.sh', '--prefix', prefix]);
+      expect([again.exit, again.stdout]).toEqual([0, expect.stringContaining('is installed already')]);
+      expect([statSync(satchel).ino, readdirSync(join(prefix, 'backups'))]).toEqual([before, []]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'upgrades another build after a backup, and keeps settings, data and the newest five of those backups',
     async () => {
       const create = [satchel, 'project', 'create', '--name', 'Kept', '--data-dir', data];
       expect(await checkout.run(create)).toMatchObject({ exit: 0 });
-      const older = [1, 2, 3, 4, 5, 6].map((day) => `satchel-2020010${day}T000000Z.tar`);
-      for (const name of older) writeFileSync(join(prefix, 'backups', name), 'older');
+      const older = [1, 2, 3, 4, 5, 6].map((day) => `before-upgrade-2020010${day}T000000Z.tar`);
+      for (const name of [...older, 'satchel-20200101T000000Z.tar'])
+        writeFileSync(join(prefix, 'backups', name), 'older');
+      makeOlderBuild(checkout, satchel);
 
       const upgraded = await checkout.run(['./install.sh', '--prefix', prefix]);
-      expect(upgraded).toMatchObject({ exit: 0 });
+      expect([upgraded.exit, upgraded.stdout]).toEqual([
+        0,
+        expect.stringMatching(/^Upgrading Satchel 0\.0\.9 \(older\) to \d+\.\d+\.\d+ \(\d{4}\./m),
+      ]);
+      expect(readFileSync(satchel).equals(readFileSync(join(checkout.folder, 'dist/satchel')))).toBe(true);
 
       const kept = readdirSync(join(prefix, 'backups')).sort();
       expect(kept.slice(0, 4)).toEqual(older.slice(2));
-      expect(kept).toHaveLength(5);
+      // The nightly ones are the timer's.
+      expect([kept.length, kept.at(-1)]).toEqual([6, 'satchel-20200101T000000Z.tar']);
       const backup = join(prefix, 'backups', kept[4] ?? '');
       expect(modeOf(backup)).toBe('600');
       expect(await checkout.run([satchel, 'verify', backup, '--data-dir', data])).toMatchObject({ exit: 0 });
@@ -204,6 +238,40 @@ describe('install.sh --prefix', () => {
       expect(refused.exit).toBe(1);
       expect(refused.stderr).toContain('nothing was changed');
       expect(readFileSync(satchel, 'utf8')).toBe(failing);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'is uninstalled: data and settings stay, unless that is meant to go too',
+    async () => {
+      const server = await startServer([
+        join(checkout.folder, 'dist/satchel'),
+        'serve',
+        '--data-dir',
+        data,
+        '--port',
+        '0',
+      ]);
+      copyFileSync(join(checkout.folder, 'dist/satchel'), satchel);
+      const uninstall = ['./install.sh', '--uninstall', '--prefix', prefix];
+      const served = await checkout.run(uninstall);
+      expect([served.exit, served.stderr]).toEqual([1, expect.stringContaining('Stop it first')]);
+      expect(existsSync(satchel)).toBe(true);
+      await server.stop();
+
+      const removed = await checkout.run(uninstall);
+      expect([removed.exit, removed.stdout]).toEqual([0, expect.stringContaining(data)]);
+      expect(readdirSync(prefix).sort()).toEqual(['backups', 'data', 'etc']);
+      expect(existsSync(join(data, 'satchel.db'))).toBe(true);
+
+      const asked = await checkout.run([...uninstall, '--purge']);
+      expect([asked.exit, asked.stdout]).toEqual([1, expect.stringContaining('This deletes for good')]);
+      expect(existsSync(join(data, 'satchel.db'))).toBe(true);
+      expect(await checkout.run([...uninstall, '--purge', '--yes'])).toMatchObject({ exit: 0 });
+      expect(readdirSync(prefix)).toEqual([]);
+      const nothing = await checkout.run(uninstall);
+      expect([nothing.exit, nothing.stderr]).toEqual([1, expect.stringContaining('No Satchel is installed')]);
     },
     TIMEOUT_MS,
   );
@@ -239,10 +307,32 @@ describe('install.sh with DESTDIR', () => {
       expect((await fetch(`${server.address}/api/health`)).status).toBe(200);
 
       // The backup is taken while the server runs.
+      makeOlderBuild(checkout, join(stage, 'usr/local/bin/satchel'));
       expect(await checkout.run(['./install.sh'], { DESTDIR: stage })).toMatchObject({ exit: 0 });
-      expect(readdirSync(join(stage, 'var/lib/satchel-backups'))).toHaveLength(1);
-      expect(modeOf(join(stage, 'var/lib/satchel-backups'))).toBe('700');
+      const backups = join(stage, 'var/lib/satchel-backups');
+      expect(readdirSync(backups)).toHaveLength(1);
+      expect(modeOf(backups)).toBe('700');
+
+      // So is the timer's, whose command line this is.
+      const timer = readFileSync(join(stage, 'etc/systemd/system/satchel-backup.timer'), 'utf8');
+      expect(timer).toContain('OnCalendar=');
+      const nightly = readFileSync(join(stage, 'etc/systemd/system/satchel-backup.service'), 'utf8');
+      const by_night = (/^ExecStart=(.*)$/m.exec(nightly)?.[1] ?? '').replaceAll(
+        /\/(var|usr)\//g,
+        `${stage}$&`,
+      );
+      expect(await checkout.run(by_night.split(' '))).toMatchObject({ exit: 0, stderr: '' });
+      expect(readdirSync(backups).sort()).toEqual([
+        expect.stringMatching(/^before-upgrade-/),
+        expect.stringMatching(/^satchel-\d{8}T\d{6}Z\.tar$/),
+      ]);
       expect(await server.stop()).toBe(0);
+
+      expect(await checkout.run(['./install.sh', '--uninstall'], { DESTDIR: stage })).toMatchObject({
+        exit: 0,
+      });
+      expect(readdirSync(join(stage, 'etc/systemd/system'))).toEqual([]);
+      expect(existsSync(join(stage, 'var/lib/satchel/satchel.db'))).toBe(true);
     },
     TIMEOUT_MS,
   );
