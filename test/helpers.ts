@@ -2,12 +2,12 @@
 import { type App, createApp, type Services } from '../src/app.ts';
 import { type Config, type Environment, loadConfig } from '../src/config.ts';
 import type { NewKeyInput } from '../src/keys/schemas.ts';
-import { type DataDirectory, openDataDirectory } from '../src/platform/host/data-directory.ts';
+import { type DataDirectory, hasDatabase, openDataDirectory } from '../src/platform/host/data-directory.ts';
 import type { Actor } from '../src/platform/http/callers.ts';
 import { isPlainObject } from '../src/platform/http/schema.ts';
 import { captureLog } from './captured-log.ts';
 import { atEnd } from './cleanup.ts';
-import { makeTempDir, TestClock } from './temp.ts';
+import { makeTempDir, placeDatabase, TestClock } from './temp.ts';
 
 export const actor: Actor = { kind: 'shell', id: '0', name: 'tester', ip: null };
 
@@ -66,6 +66,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     ...options.env,
   });
   const log = captureLog(clock, { level: config.log_level });
+  if (!hasDatabase(data_dir)) placeDatabase(data_dir);
   const directory: DataDirectory = await openDataDirectory(config, {
     clock,
     flush_thread: {

@@ -1,5 +1,5 @@
 /** Temporary directories and databases for tests; everything is removed after the tests. */
-import { mkdtempSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '../src/platform/database/database.ts';
 import { migrate } from '../src/platform/database/migrate.ts';
@@ -10,10 +10,23 @@ export function makeTempDir(): string {
   return mkdtempSync(join(RUN_DIR, 'dir-'));
 }
 
+const migrated = join(makeTempDir(), 'satchel.db');
+
+/** Puts a migrated database into a directory: a copy, as making one from nothing is most of what a new directory takes. */
+export function placeDatabase(dir: string): string {
+  if (!existsSync(migrated)) {
+    migrate(migrated, { create: true, now_ms: 1 });
+    chmodSync(migrated, 0o600);
+  }
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const path = join(dir, 'satchel.db');
+  copyFileSync(migrated, path);
+  return path;
+}
+
 /** A migrated database in a directory of its own. */
 export function makeDatabase(dir = makeTempDir()): { database: Database; path: string } {
-  const path = join(dir, 'satchel.db');
-  migrate(path, { create: true, now_ms: 1 });
+  const path = placeDatabase(dir);
   return { database: openDatabase(path, { create: false }), path };
 }
 
