@@ -63,13 +63,6 @@ export const EMAIL_MAX_ATTEMPTS = 3;
 export const JOB_CLAIM_BATCH = 20;
 /** How many jobs of one lane (a sending domain, say) run at once; a hanging relay can hold no more than these. */
 export const LANE_CONCURRENCY = 40;
-/** From this many running jobs on, ends and claims are gathered; below, each is written at once. */
-export const JOB_GATHER_FROM = 8;
-/**
- * How long they are gathered: well below what handing over a mail takes, some five mails on a busy server, and little
- * enough at once that a request hardly waits for them. A disk that is slower than this gathers more by itself.
- */
-export const JOB_GATHER_MS = 2;
 /** Finished jobs are kept this long for clients that poll late. */
 export const JOB_RETENTION_MS = 30 * 86_400_000;
 /** setTimeout overflows past 2^31 ms; a longer sleep is cut into pieces of at most this, which also notices a clock that jumped. */

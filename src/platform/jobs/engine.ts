@@ -3,7 +3,7 @@
  * woken by an enqueue, by a task that ended, and by another process that wrote; it never polls.
  */
 import { messageOf } from '../../errors.ts';
-import { JOB_CLAIM_BATCH, JOB_GATHER_FROM, JOB_GATHER_MS, JOB_MAX_SLEEP_MS } from '../../limits.ts';
+import { JOB_CLAIM_BATCH, JOB_MAX_SLEEP_MS } from '../../limits.ts';
 import { type Database, mayPass, type Tx } from '../database/database.ts';
 import type { JobRow } from '../database/tables.ts';
 import { type Clock, monotonicMs } from '../host/clock.ts';
@@ -112,9 +112,6 @@ class Engine implements JobEngine {
   #timer: ReturnType<typeof setTimeout> | null = null;
   /** When the next claim comes by itself. */
   #planned_at = Number.POSITIVE_INFINITY;
-  /** What waits for the next beat; empty when none is planned. */
-  #on_beat: (() => void)[] = [];
-  #is_room_awaited = false;
   #idle_waiters: (() => void)[] = [];
   #clock_offset_ms = 0;
 
@@ -327,33 +324,8 @@ class Engine implements JobEngine {
     } finally {
       this.#running -= 1;
       this.#leaveLane(job.lane);
-      this.#useRoom();
+      this.wake();
     }
-  }
-
-  /**
-   * While much runs, ends and claims wait a few milliseconds for each other and share a transaction: a commit for each
-   * would keep the disk and this thread busier than the work does.
-   */
-  #atBeat(act: () => void): void {
-    if (this.#running < JOB_GATHER_FROM || this.#is_stopping) {
-      act();
-      return;
-    }
-    if (this.#on_beat.push(act) > 1) return;
-    setTimeout(() => {
-      for (const waiting of this.#on_beat.splice(0)) waiting();
-    }, JOB_GATHER_MS);
-  }
-
-  #useRoom(): void {
-    if (this.#running < JOB_GATHER_FROM) this.wake();
-    if (this.#running < JOB_GATHER_FROM || this.#is_room_awaited) return;
-    this.#is_room_awaited = true;
-    this.#atBeat(() => {
-      this.#is_room_awaited = false;
-      void this.#claim();
-    });
   }
 
   async #attempt(job: JobRow, task: Task, started: unknown): Promise<TaskOutcome> {
@@ -371,7 +343,6 @@ class Engine implements JobEngine {
   async #record(job: JobRow, outcome: TaskOutcome): Promise<void> {
     // A stop cuts attempts off; they are put back at the next start, as after a crash, and cost nothing.
     if (this.#is_stopping && outcome.status === 'retry' && outcome.is_cut_off) return;
-    await new Promise<void>((resolve) => this.#atBeat(resolve));
     for (;;) {
       try {
         await this.#database.write((tx) => {
