@@ -162,11 +162,6 @@ export class Templates {
     });
   }
 
-  /** Whether a transactional send or a schedule may use it: it exists, is active and no marketing template. */
-  isUsable(project_id: number, slug: string): boolean {
-    return refusalOf(findTemplateState(this.#database.read, project_id, slug)) === null;
-  }
-
   /**
    * What a send of this template holds. Throws AppError `invalid`: under `template` for one that is unknown, inactive
    * or marketing, under `variables.<name>` for each value that is missing or no text, under `subject` or a body for one

@@ -73,11 +73,6 @@ export function sqliteErrorOf(error: unknown): SQLiteError | null {
   return error instanceof Error && error.cause !== undefined ? sqliteErrorOf(error.cause) : null;
 }
 
-/** Whether a change failed because it would have broken a UNIQUE constraint. */
-export function isUniqueViolation(error: unknown): boolean {
-  return sqliteErrorOf(error)?.code === 'SQLITE_CONSTRAINT_UNIQUE';
-}
-
 function isDiskFailure(error: unknown): boolean {
   const code = sqliteErrorOf(error)?.code ?? '';
   return DISK_FAILURES.some((failure) => code.startsWith(failure));

@@ -3,12 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eq, sql } from 'drizzle-orm';
-import {
-  isUniqueViolation,
-  openDatabase,
-  statement,
-  type Tx,
-} from '../../../src/platform/database/database.ts';
+import { openDatabase, statement, type Tx } from '../../../src/platform/database/database.ts';
 import { listPendingMigrations, MIGRATIONS, migrate } from '../../../src/platform/database/migrate.ts';
 import { dataKeys, meta } from '../../../src/platform/database/tables.ts';
 import { makeDatabase, makeTempDir } from '../../temp.ts';
@@ -68,19 +63,6 @@ describe('write', () => {
     expect(promise).rejects.toThrow('asynchronous');
     await database.write(() => null);
     expect(database.read.select().from(meta).all()).toEqual([]);
-    await database.close();
-  });
-
-  test('a unique violation is told apart', async () => {
-    const { database } = makeDatabase();
-    const insert = () =>
-      database.write((tx) =>
-        tx.run(sql`INSERT INTO data_keys (scope, wrapped, created_at) VALUES ('platform', 'w', 1)`),
-      );
-    await insert();
-    const error = await insert().catch((thrown: unknown) => thrown);
-    expect(isUniqueViolation(error)).toBe(true);
-    expect(isUniqueViolation(new Error('other'))).toBe(false);
     await database.close();
   });
 
