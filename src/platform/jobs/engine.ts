@@ -10,7 +10,7 @@ import { type Clock, monotonicMs } from '../host/clock.ts';
 import type { Logger } from '../host/logger.ts';
 import {
   AT_ONCE,
-  changeLane,
+  continueJob,
   finishJob,
   insertJob,
   type JobEnd,
@@ -40,14 +40,14 @@ export type TaskOutcome =
       /** The attempt was cut off by the stop of this process, so that it came to nothing. */
       is_cut_off?: boolean;
     }
-  /** It goes on at once, in another lane, with no further attempt counted. */
-  | { status: 'continue'; lane: string; apply?: (tx: Tx) => void };
+  /** It goes on later (at once, unless told), in another lane where one is named, and this attempt is not counted. */
+  | { status: 'continue'; run_at?: number; lane?: string; apply?: (tx: Tx) => void };
 
-/** What `begin` decides within the claim: run with this, go into another lane without an attempt being counted, or be over already. */
+/** What `begin` decides within the claim: run with this, be over already, or go into another lane, costing no attempt. */
 export type Beginning<Started> =
   | { go: true; started: Started }
-  | { go: false; lane: string }
-  | { go: false; end: JobEnd };
+  | { go: false; end: JobEnd }
+  | { go: false; lane: string };
 
 /** The function that runs jobs of one type. */
 export interface Task<Started = unknown> {
@@ -56,8 +56,11 @@ export interface Task<Started = unknown> {
   lane_concurrency: number;
   /** Runs inside the claim's transaction, with the attempt just counted in `job.attempts`. */
   begin(tx: Tx, job: JobRow, now_ms: number): Beginning<Started>;
-  /** Does the work. A throw counts as an unexpected failure and ends the job. */
-  run(job: JobRow, started: Started): Promise<TaskOutcome>;
+  /**
+   * Does the work. A throw counts as an unexpected failure and ends the job. `stopping` is aborted when this process is
+   * told to stop: a task that takes long then ends with `continue` soon, or is run anew at the next start.
+   */
+  run(job: JobRow, started: Started, stopping: AbortSignal): Promise<TaskOutcome>;
   /** Mends what an attempt cut off by a crash left behind; runs in the transaction that puts the job back. */
   recover?(tx: Tx, job: JobRow, now_ms: number): void;
   /** Records an unexpected failure of `run` in the capability's own rows. */
@@ -72,7 +75,7 @@ export interface JobEngine {
   wake(): void;
   /** Resolves when nothing is due and nothing runs; for tests and for commands that wait. */
   whenIdle(): Promise<void>;
-  /** Claims nothing more and waits for running tasks, for at most `deadline_ms`. */
+  /** Claims nothing more, tells running tasks to stop and waits for them, for at most `deadline_ms`. */
   stop(deadline_ms: number): Promise<void>;
 }
 
@@ -105,7 +108,7 @@ class Engine implements JobEngine {
   readonly #last_lane = new Map<number, string>();
   #running = 0;
   #is_started = false;
-  #is_stopping = false;
+  readonly #stopping = new AbortController();
   #is_claiming = false;
   #wake_again = false;
   #has_wake_planned = false;
@@ -132,8 +135,7 @@ class Engine implements JobEngine {
   #isForeseen(job: NewJob): boolean {
     if (this.#is_claiming) return false;
     if ((job.run_at ?? AT_ONCE) >= this.#planned_at) return true;
-    const lane = laneOf(job);
-    return (this.#running_by_lane.get(lane) ?? 0) >= this.#laneLimit(lane);
+    return this.#roomOf(laneOf(job), this.#running_by_lane) <= 0;
   }
 
   async start(): Promise<void> {
@@ -153,7 +155,7 @@ class Engine implements JobEngine {
   }
 
   wake(): void {
-    if (!this.#is_started || this.#is_stopping || this.#has_wake_planned) return;
+    if (!this.#is_started || this.#stopping.signal.aborted || this.#has_wake_planned) return;
     this.#has_wake_planned = true;
     // One turn later the transaction that enqueued has committed, and several wakes have become one.
     setTimeout(() => {
@@ -170,7 +172,7 @@ class Engine implements JobEngine {
   }
 
   async stop(deadline_ms: number): Promise<void> {
-    this.#is_stopping = true;
+    this.#stopping.abort();
     if (this.#timer) clearTimeout(this.#timer);
     const give_up_ms = monotonicMs() + deadline_ms;
     while ((this.#running > 0 || this.#is_claiming) && monotonicMs() < give_up_ms) await Bun.sleep(5);
@@ -181,7 +183,7 @@ class Engine implements JobEngine {
       this.#wake_again = true;
       return;
     }
-    if (this.#is_stopping) return;
+    if (this.#stopping.signal.aborted) return;
     this.#is_claiming = true;
     try {
       await this.#followClock();
@@ -205,7 +207,7 @@ class Engine implements JobEngine {
 
   #claimDue(tx: Tx): { claimed: Claimed[]; next_run_at: number | null; has_more: boolean } {
     const now = this.#clock.now();
-    const groups = listPendingGroups(tx);
+    const groups = listPendingGroups(tx, (lane) => this.#roomOf(lane, this.#running_by_lane) <= 0);
     const waiting = groups.filter((group) => group.first_run_at > now).map((group) => group.first_run_at);
     const due = groups.filter((group) => group.first_run_at <= now);
     // A copy: if this transaction fails, nothing was claimed and no lane is busier than before.
@@ -238,7 +240,7 @@ class Engine implements JobEngine {
   ): JobRow[] {
     const { busy, left, now } = claim;
     const lane = rivals[0]?.lane ?? '';
-    const room = Math.min(this.#laneLimit(lane) - (busy.get(lane) ?? 0), left);
+    const room = Math.min(this.#roomOf(lane, busy), left);
     if (room <= 0) return [];
     const last = this.#last_project.get(lane) ?? 0;
     const order = [
@@ -280,9 +282,9 @@ class Engine implements JobEngine {
   }
 
   /** A lane is named by its job type, so the type's task tells how many run at once. */
-  #laneLimit(lane: string): number {
+  #roomOf(lane: string, busy: ReadonlyMap<string, number>): number {
     const [type = ''] = lane.split(':');
-    return this.#tasks.get(type)?.lane_concurrency ?? 1;
+    return (this.#tasks.get(type)?.lane_concurrency ?? 1) - (busy.get(lane) ?? 0);
   }
 
   /** Starts one attempt in the claim's transaction; null when the job does not run now. */
@@ -302,7 +304,7 @@ class Engine implements JobEngine {
     const beginning = task.begin(tx, begun, now);
     if (beginning.go) return { job: begun, task, started: beginning.started };
     if ('end' in beginning) finishJob(tx, job.id, beginning.end, now);
-    else changeLane(tx, job.id, beginning.lane);
+    else continueJob(tx, job.id, { lane: beginning.lane });
     return null;
   }
 
@@ -330,7 +332,7 @@ class Engine implements JobEngine {
 
   async #attempt(job: JobRow, task: Task, started: unknown): Promise<TaskOutcome> {
     try {
-      return await task.run(job, started);
+      return await task.run(job, started, this.#stopping.signal);
     } catch (error) {
       const reason = messageOf(error);
       this.#logger.error('a task failed unexpectedly', { job_id: job.id, type: job.type, error: reason });
@@ -342,20 +344,20 @@ class Engine implements JobEngine {
   /** Records an outcome, waiting out a full disk or a busy database: what was done to the outside world must not be done again. */
   async #record(job: JobRow, outcome: TaskOutcome): Promise<void> {
     // A stop cuts attempts off; they are put back at the next start, as after a crash, and cost nothing.
-    if (this.#is_stopping && outcome.status === 'retry' && outcome.is_cut_off) return;
+    if (this.#stopping.signal.aborted && outcome.status === 'retry' && outcome.is_cut_off) return;
     for (;;) {
       try {
         await this.#database.write((tx) => {
           outcome.apply?.(tx);
           if (outcome.status === 'retry')
             postponeJob(tx, job.id, { run_at: outcome.run_at, error: outcome.error });
-          else if (outcome.status === 'continue') changeLane(tx, job.id, outcome.lane);
+          else if (outcome.status === 'continue') continueJob(tx, job.id, outcome);
           else finishJob(tx, job.id, outcome, this.#clock.now());
         });
         if ('afterCommit' in outcome) outcome.afterCommit?.();
         return;
       } catch (error) {
-        if (!mayPass(error) || this.#is_stopping) throw error;
+        if (!mayPass(error) || this.#stopping.signal.aborted) throw error;
         await Bun.sleep(1_000);
       }
     }
@@ -363,7 +365,7 @@ class Engine implements JobEngine {
 
   #plan(next_run_at: number | null): void {
     if (this.#timer) clearTimeout(this.#timer);
-    if (this.#is_stopping) return;
+    if (this.#stopping.signal.aborted) return;
     const sleep_ms = Math.min(
       Math.max((next_run_at ?? Number.POSITIVE_INFINITY) - this.#clock.now(), 1),
       JOB_MAX_SLEEP_MS,

@@ -1,5 +1,5 @@
 /**
- * The job queue's SQL. A job is a row, a task the function that runs it (`worker.ts`). States: pending, processing,
+ * The job queue's SQL. A job is a row, a task the function that runs it (`engine.ts`). States: pending, processing,
  * completed, failed. Jobs compete within a lane; within one, urgent ones go first and projects take turns.
  */
 import { and, eq, lt, sql } from 'drizzle-orm';
@@ -82,21 +82,29 @@ const nextPriority = statement((tx) =>
   tx.$client.query<PendingGroup, [number]>(`${GROUPS} AND priority > +? ${GROUP_ORDER}`),
 );
 
-function groupAfter(tx: Tx, { priority, lane, project_id }: PendingGroup): PendingGroup | null {
+function groupAfter(
+  tx: Tx,
+  { priority, lane, project_id }: PendingGroup,
+  skip_lane: boolean,
+): PendingGroup | null {
   return (
-    nextProject(tx).get(priority, lane, project_id) ??
+    (skip_lane ? null : nextProject(tx).get(priority, lane, project_id)) ??
     nextLane(tx).get(priority, lane) ??
     nextPriority(tx).get(priority)
   );
 }
 
-/** Every group that has pending jobs, most urgent first: one index seek a group, however many jobs wait in it. */
-export function listPendingGroups(tx: Tx): PendingGroup[] {
+/**
+ * Every group that has pending jobs, most urgent first, but for those in full lanes: an index seek or three for each group,
+ * however many jobs wait in it, and for each full lane, however many groups it has.
+ */
+export function listPendingGroups(tx: Tx, isFull: (lane: string) => boolean): PendingGroup[] {
   const groups: PendingGroup[] = [];
   let group = nextPriority(tx).get(Number.MIN_SAFE_INTEGER);
   while (group) {
-    groups.push(group);
-    group = groupAfter(tx, group);
+    const is_full = isFull(group.lane);
+    if (!is_full) groups.push(group);
+    group = groupAfter(tx, group, is_full);
   }
   return groups;
 }
@@ -153,19 +161,16 @@ export function finishJob(tx: Tx, id: string, end: JobEnd, now_ms: number): void
 /** Puts a job back to wait until `run_at`, remembering why. */
 export function postponeJob(tx: Tx, id: string, options: { run_at: number; error: string | null }): void {
   tx.update(jobs)
-    .set({
-      status: 'pending',
-      run_at: options.run_at,
-      error: options.error,
-    })
+    .set({ status: 'pending', run_at: options.run_at, error: options.error })
     .where(eq(jobs.id, id))
     .run();
 }
 
-/** Puts a job back to go on at once in another lane, without the attempt that was begun. */
-export function changeLane(tx: Tx, id: string, lane: string): void {
+/** Puts a job back to go on, at once unless told, without the attempt that was begun. */
+export function continueJob(tx: Tx, id: string, options: { run_at?: number; lane?: string }): void {
+  const { run_at = AT_ONCE, lane } = options;
   tx.update(jobs)
-    .set({ status: 'pending', lane, run_at: AT_ONCE, attempts: sql`${jobs.attempts} - 1` })
+    .set({ status: 'pending', run_at, attempts: sql`${jobs.attempts} - 1`, ...(lane ? { lane } : {}) })
     .where(eq(jobs.id, id))
     .run();
 }

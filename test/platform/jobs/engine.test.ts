@@ -2,8 +2,8 @@ import { describe, expect, spyOn, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
 import { AppError } from '../../../src/errors.ts';
 import { JOB_CLAIM_BATCH } from '../../../src/limits.ts';
-import type { Database } from '../../../src/platform/database/database.ts';
-import { type JobRow, jobs } from '../../../src/platform/database/tables.ts';
+import type { Database, Tx } from '../../../src/platform/database/database.ts';
+import { type JobRow, jobs, meta } from '../../../src/platform/database/tables.ts';
 import { silentLogger } from '../../../src/platform/host/logger.ts';
 import {
   createJobEngine,
@@ -11,17 +11,25 @@ import {
   type Task,
   type TaskOutcome,
 } from '../../../src/platform/jobs/engine.ts';
-import { deleteFinishedJobs, type NewJob, PRIORITY } from '../../../src/platform/jobs/store.ts';
+import {
+  deleteFinishedJobs,
+  listPendingGroups,
+  type NewJob,
+  PRIORITY,
+} from '../../../src/platform/jobs/store.ts';
 import { makeDatabase, TestClock } from '../../temp.ts';
 
 const done: TaskOutcome = { status: 'completed', result: { ok: true }, error: null };
 
-function taskOf(run: (job: JobRow) => Promise<TaskOutcome> | TaskOutcome, more: Partial<Task> = {}): Task {
+function taskOf(
+  run: (job: JobRow, stopping: AbortSignal) => Promise<TaskOutcome> | TaskOutcome,
+  more: Partial<Task> = {},
+): Task {
   return {
     type: 'test',
     lane_concurrency: 2,
     begin: () => ({ go: true, started: null }),
-    run: async (job) => run(job),
+    run: async (job, _started, stopping) => run(job, stopping),
     ...more,
   };
 }
@@ -272,6 +280,121 @@ describe('the job engine', () => {
   });
 });
 
+describe('a long task', () => {
+  const progressOf = (database: Database) =>
+    Number(database.read.select().from(meta).where(eq(meta.name, 'progress')).get()?.value ?? 0);
+  const setProgress = (tx: Tx, value: number) =>
+    tx
+      .insert(meta)
+      .values({ name: 'progress', value: String(value) })
+      .onConflictDoUpdate({ target: meta.name, set: { value: String(value) } })
+      .run();
+
+  test('goes on in pieces, each recorded with what it did, and counts one attempt', async () => {
+    const seen: number[] = [];
+    const { database, engine } = await makeEngine([
+      taskOf((row) => {
+        seen.push(row.attempts);
+        const next = progressOf(database) + 1;
+        const apply = (tx: Tx) => void setProgress(tx, next);
+        return next < 4 ? { status: 'continue', apply } : { ...done, apply };
+      }),
+    ]);
+    await engine.start();
+    const id = await add(database, engine);
+    await engine.whenIdle();
+    expect(seen).toEqual([1, 1, 1, 1]);
+    expect(progressOf(database)).toBe(4);
+    expect(rowOf(database, id)).toMatchObject({ status: 'completed', attempts: 1, interruptions: 0 });
+    await engine.stop(100);
+  });
+
+  test('waits for its time between pieces, and goes into the lane it names', async () => {
+    const lanes: string[] = [];
+    const { database, engine, clock } = await makeEngine([
+      taskOf((row) => {
+        lanes.push(row.lane);
+        if (lanes.length > 1) return done;
+        return { status: 'continue', run_at: clock.now() + 5_000, lane: 'test:other' };
+      }),
+    ]);
+    await engine.start();
+    const id = await add(database, engine, { resource: 'one' });
+    await engine.whenIdle();
+    expect(rowOf(database, id)).toMatchObject({ status: 'pending', attempts: 0, lane: 'test:other' });
+    clock.advance(5_000);
+    await engine.whenIdle();
+    expect(lanes).toEqual(['test:one', 'test:other']);
+    expect(rowOf(database, id)).toMatchObject({ status: 'completed', attempts: 1 });
+    await engine.stop(100);
+  });
+
+  test('that is told to stop ends its piece, and goes on after the next start', async () => {
+    const { database } = makeDatabase();
+    const clock = new TestClock();
+    const starts: PromiseWithResolvers<void>[] = [];
+    const counting = () =>
+      taskOf(async (_row, stopping) => {
+        starts.at(-1)?.resolve();
+        const next = progressOf(database) + 1;
+        const apply = (tx: Tx) => void setProgress(tx, next);
+        if (next === 3) return { ...done, apply };
+        if (!stopping.aborted)
+          await new Promise((resolve) => stopping.addEventListener('abort', resolve, { once: true }));
+        return { status: 'continue', apply };
+      });
+    let id = '';
+    for (const progress of [1, 2, 3]) {
+      const { engine } = await makeEngine([counting()], { database, clock });
+      const started = Promise.withResolvers<void>();
+      starts.push(started);
+      await engine.start();
+      if (progress === 1) id = await add(database, engine);
+      await started.promise;
+      if (progress === 3) await engine.whenIdle();
+      await engine.stop(10_000);
+      expect(progressOf(database)).toBe(progress);
+      expect(rowOf(database, id)?.status).toBe(progress === 3 ? 'completed' : 'pending');
+    }
+    expect(rowOf(database, id)).toMatchObject({ attempts: 1, interruptions: 0 });
+  });
+
+  test('that was killed goes on from its last recorded piece', async () => {
+    const { database } = makeDatabase();
+    const clock = new TestClock();
+    const hung = Promise.withResolvers<void>();
+    const first = await makeEngine(
+      [
+        taskOf(async () => {
+          if (progressOf(database) === 0)
+            return { status: 'continue', apply: (tx) => void setProgress(tx, 1) };
+          hung.resolve();
+          return new Promise<TaskOutcome>(() => {});
+        }),
+      ],
+      { database, clock },
+    );
+    await first.engine.start();
+    const id = await add(database, first.engine);
+    await hung.promise;
+    const found: number[] = [];
+    const second = await makeEngine(
+      [
+        taskOf(() => {
+          found.push(progressOf(database));
+          return done;
+        }),
+      ],
+      { database, clock },
+    );
+    await second.engine.start();
+    await second.engine.whenIdle();
+    expect(found).toEqual([1]);
+    expect(rowOf(database, id)).toMatchObject({ status: 'completed', attempts: 2, interruptions: 1 });
+    await second.engine.stop(100);
+  });
+});
+
 describe('order', () => {
   /** Runs one job at a time and tells in which order. */
   async function orderOf(added: Partial<NewJob>[]): Promise<unknown[]> {
@@ -408,6 +531,25 @@ describe('a claim', () => {
     await engine.whenIdle();
     expect(running).toBe(300);
     await engine.stop(100);
+  });
+
+  test('sees of a full lane no more than its first group', async () => {
+    const { database, engine } = await makeEngine([]);
+    await database.write((tx) => {
+      for (const project_id of [1, 2, 3])
+        for (const resource of ['a', 'b', 'c'])
+          for (const priority of [PRIORITY.transactional, PRIORITY.marketing])
+            engine.enqueue(tx, job({ project_id, resource, priority }));
+    });
+    const asked: string[] = [];
+    const groups = listPendingGroups(database.read, (lane) => asked.push(lane) > 0 && lane === 'test:b');
+    const found = (priority: number) => groups.filter((group) => group.priority === priority);
+    for (const priority of [PRIORITY.transactional, PRIORITY.marketing])
+      expect(found(priority).map(({ lane, project_id }) => [lane, project_id])).toEqual([
+        ...[1, 2, 3].map((id) => ['test:a', id]),
+        ...[1, 2, 3].map((id) => ['test:c', id]),
+      ]);
+    expect(asked.filter((lane) => lane === 'test:b')).toHaveLength(2);
   });
 
   test('takes no more than its share at once, and lanes of one priority take turns at it', async () => {
