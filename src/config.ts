@@ -118,7 +118,7 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
       name: 'SATCHEL_MAX_EMAIL_BODY_BYTES',
       fallback: limits.DEFAULT_MAX_EMAIL_BODY_BYTES,
       min: 1,
-      max: 25 * 1024 * 1024,
+      max: limits.MAX_EMAIL_BODY_SETTING_BYTES,
     }),
     email_retry_delays_s: readRetryDelays(get('SATCHEL_EMAIL_RETRY_DELAYS')),
     captcha_verify_url: readUrl(

@@ -1,10 +1,10 @@
 /**
- * The one error type that crosses layers. A service throws an AppError; `platform/envelopes.ts` turns it into a
+ * The one error type that crosses layers. A service throws an AppError; platform/http/answers.ts turns it into a
  * body for the plane that asked. Anything else that is thrown counts as `internal` and is never shown to a client.
  */
 
 /** Kind of failure -> HTTP status: the only such table. */
-export const STATUS_OF_KIND = {
+const STATUS_OF_KIND = {
   unauthenticated: 401,
   forbidden: 403,
   not_found: 404,

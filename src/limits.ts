@@ -27,6 +27,12 @@ export const MAX_WARNED_FIELD_CHARS = 64;
 export const HTTP_IDLE_TIMEOUT_S = 60;
 /** Past it Bun answers 413 without a body before any handler, where the contract wants 422: it stands above every limit of ours. */
 export const MAX_REQUEST_BODY_BYTES = 2 ** 50;
+/** A year, the longest that RFC 9111 caches honour; an object's bytes never change. */
+export const OBJECT_MAX_AGE_S = 31_536_000;
+/** Entries of a cache of reads; a load of different keys starts it afresh, which costs no more than not having it. */
+export const MAX_CACHED_READS = 1_000;
+/** The most that SATCHEL_MAX_EMAIL_BODY_BYTES may allow: relays refuse larger mails. */
+export const MAX_EMAIL_BODY_SETTING_BYTES = 25 * 1024 * 1024;
 /** An upload may be slow, but a client that sends nothing at all for this long is gone. */
 export const UPLOAD_IDLE_TIMEOUT_MS = 30_000;
 /** 10 MB at 12 KB/s, the slowest mobile link that still works, takes about 15 minutes. */

@@ -192,6 +192,31 @@ const noImportCircles: Rule = (sources) => {
   return complaints;
 };
 
+/** Services of one capability may use those of another, but never both each other's, by whatever way round. */
+const capabilitiesInOrder: Rule = (sources) => {
+  const uses = new Map<string, Map<string, string>>();
+  for (const file of sources.filter(({ path }) => ['service', 'store', 'tables'].includes(roomOf(path)))) {
+    const of = dirname(file.path);
+    for (const { target, line } of importsOf(file)) {
+      if (target === null || roomOf(target) !== 'service' || dirname(target) === of) continue;
+      uses.set(of, (uses.get(of) ?? new Map()).set(dirname(target), `${file.path}:${line}`));
+    }
+  }
+  const complaints: string[] = [];
+  const done = new Set<string>();
+  const visit = (folder: string, trail: readonly string[]): void => {
+    for (const [used, place] of uses.get(folder) ?? []) {
+      if (done.has(used)) continue;
+      const start = trail.indexOf(used);
+      if (start < 0) visit(used, [...trail, used]);
+      else complaints.push(`${place} goes round: ${[...trail.slice(start), used].join(' -> ')}`);
+    }
+    done.add(folder);
+  };
+  for (const folder of uses.keys()) if (!done.has(folder)) visit(folder, [folder]);
+  return complaints;
+};
+
 const elysiaOnlyAtTheEdge: Rule = (sources) =>
   sources
     .filter(
@@ -273,6 +298,7 @@ const firstComments: Rule = (sources) =>
 const RULES: Readonly<Record<string, Rule>> = {
   'imports run one way, and capabilities meet in service.ts': importDirection,
   'imports make no circles': noImportCircles,
+  'capabilities stand on each other in one order': capabilitiesInOrder,
   'Elysia stays at the edge': elysiaOnlyAtTheEdge,
   'no file is dead': noDeadFiles,
   'names are kebab-case and say something': fileNames,
@@ -354,6 +380,15 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
         "import type { c } from '../tokens/service.ts';\nimport { d } from '../keys/service.ts';",
     },
     expected: ['src/vault/service.ts:2 '],
+  },
+  'capabilities stand on each other in one order': {
+    files: {
+      'src/keys/service.ts': "import type { a } from '../origins/service.ts';",
+      'src/origins/service.ts': "\nimport type { b } from '../projects/service.ts';",
+      'src/origins/routes.ts': "import { c } from '../keys/service.ts';",
+      'src/projects/schemas.ts': "\n\nimport type { d } from '../keys/service.ts';",
+    },
+    expected: ['src/projects/schemas.ts:3 '],
   },
   'Elysia stays at the edge': {
     files: {

@@ -1,4 +1,4 @@
-/** Reading the audit trail: who did what to what, when and from where. It is written by `platform/audit.ts`. */
+/** Reading the audit trail: who did what to what, when and from where. It is written by platform/database/audit-trail.ts. */
 import { type AuditFilter, type AuditRow, countAudit, listAudit } from '../platform/database/audit-trail.ts';
 import type { Database } from '../platform/database/database.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';

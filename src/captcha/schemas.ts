@@ -25,7 +25,7 @@ export const verifyBody = named(
 
 export const captchaToken = t.Object({ token: text({ min: 1, max: MAX_CAPTCHA_TOKEN_CHARS }) });
 
-export const CAPTCHA_STATUSES = ['verified', 'not_configured', 'unreadable', 'upstream_failed'] as const;
+const CAPTCHA_STATUSES = ['verified', 'not_configured', 'unreadable', 'upstream_failed'] as const;
 
 export const captchaResult = named(
   'CaptchaResult',

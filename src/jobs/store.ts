@@ -1,4 +1,4 @@
-/** SQL of the jobs that clients poll; the engine's own is `platform/queue.ts`. */
+/** SQL of the jobs that clients poll; the engine's own is platform/jobs/store.ts. */
 import { and, desc, eq, inArray, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
 import { JOB_STATUSES, type JobRow, type JobStatus, jobs, rowCounts } from '../platform/database/tables.ts';

@@ -1,7 +1,9 @@
 /** What `satchel doctor` asks of objects: rows without their bytes, bytes without a row, bytes that others may read. */
+
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeIds, findUnnamed, listNamedBlobs } from '../backups/service.ts';
+import { SWEEP_BATCH } from '../limits.ts';
 import { shellWord } from '../platform/cli/shell-words.ts';
 import { blobPathOf, listBlobFiles } from '../platform/files/store.ts';
 import {
@@ -50,14 +52,12 @@ function checkRows({ sqlite, data_dir }: CheckedDirectory): Finding[] {
   return findings.length > 0 ? findings : [ok(CHECK, `Stored: ${total}, each with its bytes.`)];
 }
 
-const ORPHAN_BATCH = 500;
-
 function countOrphans({ sqlite, data_dir }: CheckedDirectory): Finding[] {
   let count = 0;
   let batch: string[] = [];
   for (const { id } of listBlobFiles(data_dir)) {
     batch.push(id);
-    if (batch.length < ORPHAN_BATCH) continue;
+    if (batch.length < SWEEP_BATCH) continue;
     count += findUnnamed(sqlite, batch).length;
     batch = [];
   }

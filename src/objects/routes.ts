@@ -1,6 +1,7 @@
 /** Objects over HTTP: upload, list, download, delete. */
 import type { Config } from '../config.ts';
 import { notFound } from '../errors.ts';
+import { OBJECT_MAX_AGE_S } from '../limits.ts';
 import { contentSecurityPolicyFor, dispositionFor } from '../platform/files/media-types.ts';
 import { readMultipart } from '../platform/files/multipart.ts';
 import { evaluateRequest } from '../platform/files/ranges.ts';
@@ -53,9 +54,6 @@ const ListItem = named(
     created_at: dateTime(),
   }),
 );
-
-/** A year, the longest that RFC 9111 caches honour; an object's bytes never change. */
-const MAX_AGE_S = 31_536_000;
 
 export interface ObjectRoutesDeps {
   objects: Objects;
@@ -234,7 +232,7 @@ function objectHeaders(
   etag: string,
   download: boolean,
 ): Record<string, string> {
-  const left_s = row.expires_at === null ? MAX_AGE_S : Math.floor((row.expires_at - now_ms) / 1000);
+  const left_s = row.expires_at === null ? OBJECT_MAX_AGE_S : Math.floor((row.expires_at - now_ms) / 1000);
   return {
     'Content-Type': row.mime_type,
     'Content-Disposition': dispositionFor({
@@ -246,7 +244,7 @@ function objectHeaders(
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control':
       row.visibility === 'public'
-        ? `public, max-age=${Math.max(0, Math.min(left_s, MAX_AGE_S))}`
+        ? `public, max-age=${Math.max(0, Math.min(left_s, OBJECT_MAX_AGE_S))}`
         : 'private, no-store',
     ETag: etag,
     'Last-Modified': new Date(row.created_at).toUTCString(),

@@ -1,8 +1,6 @@
 /** What every request asks the database again, remembered for as long as nothing at all is committed. */
+import { MAX_CACHED_READS } from '../../limits.ts';
 import type { Database, Tx } from './database.ts';
-
-/** Entries of a cache; a load of different keys starts it afresh, which costs no more than not having it. */
-const MAX_ENTRIES = 1_000;
 
 /** A commit by anyone, this process or another, empties it before the next read: what it answers is what the database holds. */
 export class ReadCache<V extends object> {
@@ -17,7 +15,7 @@ export class ReadCache<V extends object> {
   /** What `read` finds; null is not remembered, or guesses would drive out what exists. The value is shared: change nothing in it. */
   get(key: string, read: (tx: Tx) => V | null): Readonly<V> | null {
     const version = this.#database.dataVersion();
-    if (version !== this.#version || this.#entries.size >= MAX_ENTRIES) {
+    if (version !== this.#version || this.#entries.size >= MAX_CACHED_READS) {
       this.#entries.clear();
       this.#version = version;
     }

@@ -17,7 +17,7 @@ import { AppError, type FieldErrors } from '../../errors.ts';
 import { isUlid } from '../host/ids.ts';
 import { parseAddress } from '../mail/address.ts';
 
-export { type Static, type TObject, type TSchema, Type as t } from '@sinclair/typebox';
+export { type Static, type TSchema, Type as t } from '@sinclair/typebox';
 
 /** A string of `min` to `max` code points; one that must not be empty has at least one character that is no space. */
 export function text(options: { min?: number; max: number; description?: string }) {

@@ -1,6 +1,6 @@
 /**
  * Sealing bytes with AES-256-GCM: values under a data key, data keys under the master key. Pure functions; where keys
- * are kept is `key-ring.ts`, where the master key comes from is `master-key.ts`.
+ * are kept is `key-ring.ts`, where the master key comes from is `master-key-source.ts`.
  *
  * A random 96-bit nonce is safe for 2^32 messages under one key (NIST SP 800-38D, 8.3). A data key serves one project's
  * secrets and a master key seals only data keys: both stay many orders of magnitude below.
