@@ -270,6 +270,9 @@ export const MAX_CAPTCHA_ANSWER_BYTES = 64 * 1024;
 export const MAX_VAULT_FILE_BYTES = 1024 * 1024;
 /** Linux passes at most 128 KiB in one environment variable (MAX_ARG_STRLEN); four bytes a character fit with its name. */
 export const MAX_VAULT_VALUE_CHARS = 32_000;
+/** Decision: the names of the vault service `env`, and what each may hold. */
+export const MAX_ENV_NAMES = 200;
+export const MAX_ENV_VALUE_BYTES = 65_536;
 /** RFC 9106, 4: the second recommended argon2id setting. A part of what a passphrase means: it can't change later. */
 export const ARGON2_MEMORY_KIB = 64 * 1024;
 export const ARGON2_PASSES = 3;

@@ -1,14 +1,21 @@
-/** `satchel vault`: what a project's vault holds, changing it, revealing it, and running a command with it. */
+/** `satchel vault`: what a project's vault holds, and changing it; `reveal-cli.ts` has the verbs that let secrets out. */
+import { isUtf8 } from 'node:buffer';
 import { basename } from 'node:path';
-import { Option } from 'commander';
-import { type Cli, type CliSession, UsageError } from '../platform/cli/cli.ts';
-import { collect, listOption, textOption } from '../platform/cli/options.ts';
-import { readSecret, readSecretBytes } from '../platform/cli/secret-input.ts';
+import { AppError } from '../errors.ts';
+import { type Cli, UsageError } from '../platform/cli/cli.ts';
+import { collect, listOption, requireYes } from '../platform/cli/options.ts';
+import { readSecretBytes } from '../platform/cli/secret-input.ts';
 import { formatTable, type Table } from '../platform/cli/tables.ts';
-import type { ProjectRow, Projects } from '../projects/service.ts';
-import { ENV_TARGETS } from './env-blocks.ts';
-import { requireVaultService, VAULT_SERVICES, type VaultService } from './registry.ts';
-import type { RevealedVault, ServiceMetadata } from './schemas.ts';
+import type { Projects } from '../projects/service.ts';
+import {
+  freeFormField,
+  requireVaultService,
+  VAULT_SERVICES,
+  type VaultField,
+  type VaultService,
+} from './registry.ts';
+import { projectOf, registerReveals, type Verb, warn } from './reveal-cli.ts';
+import type { RemovedService, ServiceMetadata } from './schemas.ts';
 import type { Vault } from './service.ts';
 
 interface Services {
@@ -30,7 +37,10 @@ export function registerVaultCommands(cli: Cli<Services>): void {
     .addHelpText('after', '\nExample:\n  satchel vault services')
     .action(cli.plainAction(async () => ({ json: VAULT_SERVICES, text: registryTable() })));
   verb('show [service]', 'what is stored; secrets are masked')
-    .addHelpText('after', '\nExample:\n  satchel vault show --project shop stripe')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  satchel vault show --project shop\n  satchel vault show --project shop env',
+    )
     .action(
       cli.action(async ({ services }, options, name) => {
         const project = projectOf(services, options);
@@ -43,11 +53,9 @@ export function registerVaultCommands(cli: Cli<Services>): void {
       }),
     );
   registerChanges(cli, verb);
+  registerDelete(cli, verb);
   registerReveals(cli, verb);
-  registerRun(cli, verb);
 }
-
-type Verb = (signature: string, description: string) => ReturnType<Cli<Services>['verb']>;
 
 function registerChanges(cli: Cli<Services>, verb: Verb): void {
   verb('set <service>', 'store fields of a service; those not named stay as they are')
@@ -57,13 +65,20 @@ function registerChanges(cli: Cli<Services>, verb: Verb): void {
       readPair,
     )
     .option('--unset <field>', 'remove a field; may be repeated', collect)
+    .option('--plain <names>', 'of env: which names are no secrets; without it each keeps its kind', collect)
     .addHelpText(
       'after',
       `
 Examples:
   satchel vault set --project shop captcha site_key=0x4AAA secret_key=-
   satchel vault set --project shop firebase service_account=@service-account.json
-  satchel vault set --project shop stripe secret_key=env:STRIPE_SECRET_KEY`,
+  satchel vault set --project shop stripe secret_key=env:STRIPE_SECRET_KEY
+  satchel vault set --project shop env SESSION_KEY=- TLS_CERT=@cert.pem
+  satchel vault set --project shop env NEXT_PUBLIC_THEME=dark --plain NEXT_PUBLIC_THEME
+
+The service env takes any NAME, at most 200 of them. Each is a secret unless --plain names it; a plain one that begins
+with NEXT_PUBLIC_, VITE_ or EXPO_PUBLIC_ is in that target's env block too. A newline at the end of what - or @file
+gives is taken for the editor's and left out.`,
     )
     .action(
       cli.action(async ({ services, actor }, options, name = '', ...pairs) => {
@@ -73,13 +88,21 @@ Examples:
         if (pairs.length + removed.length === 0) {
           throw new UsageError('Name what to store as field=value, or what to remove with --unset.');
         }
-        const values: Record<string, unknown> = {};
-        for (const field of removed) values[field] = null;
+        if (!service.free_form && pairs.some((pair) => !/^[a-z0-9_]+=/.test(pair)))
+          throw new UsageError(`Fields of ${service.service} are written in lower case.`);
+        if (pairs.filter((pair) => /^\w+=-$/.test(pair)).length > 1)
+          throw new UsageError('Standard input can be the value of one field only.');
+        const plain = options.plain === undefined ? undefined : listOption(options, 'plain');
+        const known_plain = plain ?? Object.keys(services.vault.describeService(project, service).values);
+        const values = new Map<string, unknown>(removed.map((field) => [field, null]));
         for (const pair of pairs) {
-          const field = pair.slice(0, pair.indexOf('='));
-          values[field] = await readValue(cli, service, field, pair.slice(field.length + 1));
+          const name = pair.slice(0, pair.indexOf('='));
+          const field = service.free_form
+            ? freeFormField(name, known_plain.includes(name))
+            : service.fields.find((each) => each.field === name);
+          values.set(name, await readValue(cli, { service, name, field }, pair.slice(name.length + 1)));
         }
-        const metadata = await services.vault.set(actor, project, service, values);
+        const metadata = await services.vault.set(actor, project, service, Object.fromEntries(values), plain);
         if (service.service === 'captcha')
           warn(
             cli,
@@ -88,99 +111,44 @@ Examples:
         return { json: metadata, text: metadataTable([metadata]) };
       }),
     );
-  verb('delete <service>', 'remove everything stored of a service')
-    .addHelpText('after', '\nExample:\n  satchel vault delete --project shop stripe')
+}
+
+function registerDelete(cli: Cli<Services>, verb: Verb): void {
+  verb('delete <service>', 'delete everything stored of a service')
+    .option('--yes', 'really do it')
+    .addHelpText('after', '\nExample:\n  satchel vault delete --project shop stripe --yes')
     .action(
       cli.action(async ({ services, actor }, options, name = '') => {
         const service = requireVaultService(name);
-        const removed = await services.vault.remove(actor, projectOf(services, options), service);
-        const { vault_credentials, vault_files } = removed.cascade;
-        return {
-          json: removed,
-          text: `Removed of ${service.service}: ${vault_credentials} values, ${vault_files} files.`,
-        };
-      }),
-    );
-}
-
-function registerReveals(cli: Cli<Services>, verb: Verb): void {
-  verb('reveal [service]', 'print what is stored in clear text; the audit trail records it')
-    .addHelpText('after', '\nExample:\n  satchel vault reveal --project shop stripe')
-    .action(
-      cli.action(async ({ services, actor }, options, name) => {
-        const scope = name === undefined ? {} : { service: requireVaultService(name) };
         const project = projectOf(services, options);
-        const revealed = await services.vault.reveal(actor, project, { how: 'reveal', ...scope });
-        warnOfUndecryptable(cli, revealed.undecryptable);
-        return { json: revealed, text: revealedTable(revealed) };
-      }),
-    );
-  verb('env', 'print a .env file with real values; the audit trail records it')
-    .addOption(
-      new Option('--target <target>', 'for whom: client targets hold client-safe fields only')
-        .choices(ENV_TARGETS)
-        .makeOptionMandatory(),
-    )
-    .addHelpText('after', '\nExample:\n  satchel vault env --project shop --target server > .env')
-    .action(
-      cli.action(async ({ services, actor }, options) => {
-        const target = ENV_TARGETS.find((each) => each === options.target) ?? 'server';
-        const project = projectOf(services, options);
-        const { env, undecryptable } = await services.vault.reveal(actor, project, { how: 'env' });
-        warnOfUndecryptable(cli, undecryptable);
-        const block = env[target];
-        if (block === undefined) cli.note(`satchel: nothing is stored that a ${target} block would hold`);
-        return {
-          json: { env: block === undefined ? {} : { [target]: block }, undecryptable },
-          text: block ?? '',
-        };
+        const stored = tell(services.vault.count(project, service));
+        requireYes(
+          options,
+          `deletes ${stored} of ${service.service} of the project ${project.slug} for good`,
+        );
+        const removed = await services.vault.remove(actor, project, service);
+        return { json: removed, text: `Deleted of ${service.service}: ${tell(removed.cascade)}.` };
       }),
     );
 }
 
-function registerRun(cli: Cli<Services>, verb: Verb): void {
-  verb('run <command...>', 'run a command with the server block in its environment; ends with its status')
-    .addHelpText('after', '\nExample:\n  satchel vault run --project shop -- npm start')
-    .action(async (...raw: unknown[]) => {
-      let command: string[] = [];
-      let variables: Record<string, string> = {};
-      const reveal = cli.action(async ({ services, actor }, options, ...words) => {
-        if (options.json === true) {
-          throw new UsageError('What is printed is what the command prints: leave --json out.');
-        }
-        command = words;
-        const revealed = await services.vault.revealVariables(actor, projectOf(services, options));
-        warnOfUndecryptable(cli, revealed.undecryptable);
-        variables = revealed.variables;
-        return { json: null, text: '' };
-      });
-      await reveal(...raw);
-      // The data directory is closed by now: the command may run for days, or be a restore.
-      cli.exitWith(await cli.host.process.runCommand(command, variables));
-    });
-}
-
-function projectOf(services: CliSession<Services>['services'], options: Record<string, unknown>): ProjectRow {
-  return services.projects.require(textOption(options, 'project') ?? '');
+function tell({ vault_credentials, vault_files }: RemovedService['cascade']): string {
+  const values = vault_credentials === 1 ? '1 value' : `${vault_credentials} values`;
+  return `${values} and ${vault_files === 1 ? '1 file' : `${vault_files} files`}`;
 }
 
 /** Commander's parser of one `field=value`. Wrong usage otherwise, without what was given: it may be the secret. */
 function readPair(value: string, previous: string[] | undefined): string[] {
-  if (!/^[a-z0-9_]+=/.test(value))
-    throw new UsageError(
-      'What to store must have the form field=value, with the name of a field in lower case.',
-    );
+  if (!/^\w+=/.test(value)) throw new UsageError('What to store must have the form field=value.');
   return [...(previous ?? []), value];
 }
 
 /** What an argument stands for. Only secrets draw a warning when they are given as they are. */
 async function readValue(
   cli: Cli<Services>,
-  service: VaultService,
-  name: string,
+  { service, name, field }: { service: VaultService; name: string; field: VaultField | undefined },
   argument: string,
 ): Promise<unknown> {
-  const field = service.fields.find((each) => each.field === name);
   const what = `${service.service}.${name}`;
   const is_reference = argument === '-' || argument.startsWith('@') || argument.startsWith('env:');
   if (field?.file) {
@@ -190,22 +158,16 @@ async function readValue(
     return { filename, content_base64: Buffer.from(bytes).toString('base64') };
   }
   if (!is_reference && !field?.secret) return argument;
-  return await readSecret(cli, argument, what);
-}
-
-function warn(cli: Cli<Services>, warnings: readonly string[]): void {
-  for (const warning of warnings) cli.note(`satchel: warning: ${warning}`);
-}
-
-function warnOfUndecryptable(cli: Cli<Services>, undecryptable: RevealedVault['undecryptable']): void {
-  warn(
-    cli,
-    undecryptable.map(({ service, field }) => `${service}.${field} does not decrypt and is left out`),
-  );
+  const bytes = await readSecretBytes(cli, argument, what);
+  if (!isUtf8(bytes)) throw new AppError('invalid', `${what} must be text in UTF-8.`);
+  // Editors and echo end a file with a newline that is no part of the secret.
+  return Buffer.from(bytes)
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
 }
 
 function registryTable(): Table {
-  const rows = VAULT_SERVICES.flatMap(({ service, fields }) =>
+  const rows: string[][] = VAULT_SERVICES.flatMap(({ service, fields }) =>
     fields.map((field) => {
       const kind = field.file
         ? 'file'
@@ -217,6 +179,13 @@ function registryTable(): Table {
       return [service, field.field, kind, field.env_key, field.help_text];
     }),
   );
+  rows.push([
+    'env',
+    'any NAME',
+    'secret or plain',
+    'its own name',
+    'Variables of your own; see vault set --help.',
+  ]);
   return formatTable(['service', 'field', 'kind', 'variable', 'what it is'], rows, '');
 }
 
@@ -225,20 +194,9 @@ function metadataTable(services: readonly ServiceMetadata[]): Table {
     Object.entries(present)
       .filter(([, is_present]) => is_present)
       .map(([field]) => {
-        const value = values[field];
-        return [service, field, value === undefined ? MASK : (value ?? 'does not decrypt'), updated_at];
+        const value = Object.hasOwn(values, field) ? (values[field] ?? 'does not decrypt') : MASK;
+        return [service, field, value, updated_at];
       }),
   );
   return formatTable(['service', 'field', 'value', 'updated'], rows, 'Nothing is stored.', { keep: 3 });
-}
-
-function revealedTable(revealed: RevealedVault): Table {
-  const rows = Object.entries(revealed.services).flatMap(([service, values]) =>
-    Object.entries(values).map(([field, value]) =>
-      typeof value === 'string'
-        ? [service, field, value]
-        : [service, field, `file ${value.filename}; --json has its content`],
-    ),
-  );
-  return formatTable(['service', 'field', 'value'], rows, 'Nothing is stored.', { keep: 3 });
 }

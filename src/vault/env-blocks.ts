@@ -1,59 +1,86 @@
-/** Env blocks: stored fields as the text of a .env file, for a server and for three client build tools. */
+/** Env blocks: which stored fields stand under which names, for a server, three client build tools and a shell. */
+import { type EnvTarget, quoteValue } from './env-quoting.ts';
 
 /** One stored field that is no file. */
 export interface EnvEntry {
+  service: string;
+  field: string;
   env_key: string;
+  /** Of a service with names of the operator's own: these stand as they are, with a client's prefix or without. */
+  free_form: boolean;
   client_safe: boolean;
-  value: string;
+  /** Null where it does not decrypt. */
+  value: string | null;
 }
 
+/** A field that stands in no block, because the service `env` has its name. */
+export interface ShadowedField {
+  service: string;
+  field: string;
+  name: string;
+}
+
+export interface EnvBlock {
+  /** Null where nothing stands in it. */
+  text: string | null;
+  shadowed: ShadowedField[];
+  /** The names whose values the target's loader can't carry. */
+  unquotable: { target: EnvTarget; name: string }[];
+}
+
+/** The blocks of a reveal; the command line alone knows `shell` too. */
 export const ENV_TARGETS = ['server', 'nextjs', 'vite', 'expo'] as const;
-export type EnvTarget = (typeof ENV_TARGETS)[number];
-export type EnvBlocks = Partial<Record<EnvTarget, string>>;
 
 /** What a build tool puts into the pages and apps it makes; a server gets everything under the plain name. */
 const PREFIX: Record<EnvTarget, string> = {
   server: '',
+  shell: '',
   nextjs: 'NEXT_PUBLIC_',
   vite: 'VITE_',
   expo: 'EXPO_PUBLIC_',
 };
 
-/** Client blocks hold client-safe fields only. A block without a line is left out. */
-export function buildEnvBlocks(entries: readonly EnvEntry[]): EnvBlocks {
-  const blocks: EnvBlocks = {};
-  for (const target of ENV_TARGETS) {
-    const own = entries.filter((entry) => target === 'server' || entry.client_safe);
-    const lines = own.map((entry) => lineOf(`${PREFIX[target]}${entry.env_key}`, entry.value));
-    if (lines.length > 0) blocks[target] = `${lines.join('\n')}\n`;
-  }
-  return blocks;
-}
-
-function lineOf(name: string, value: string): string {
-  const quoted = quoteForDotenv(value);
-  // A comment rather than a wrong value: the reader learns that one is missing and where it can be had.
-  if (quoted === null) return `# ${name}: no .env file can hold its value; take it from the field itself.`;
-  return `${name}=${quoted}`;
-}
+/** What dotenv drops, and what bash or dash keeps to itself: it refuses these, makes up their values, or calculates them. */
+const LOST_NAMES: Partial<Record<EnvTarget, RegExp>> = {
+  server: /^__proto__$/,
+  shell:
+    /^(?:_|BASH(?!_ENV$)\w*|DIRSTACK|EPOCHREALTIME|EPOCHSECONDS|E?UID|FUNCNAME|GROUPS|HISTCMD|LINENO|OPTIND|PPID|S?RANDOM|SECONDS|SHELLOPTS)$/,
+};
 
 /**
- * A value such that the dotenv package reads it back unchanged, or null where no spelling does that: dotenv knows no
- * escapes but \n and \r within double quotes, so a value that mixes all quotes with line breaks or # has none.
- * Single quotes come first because shells read them the same way.
+ * The variables of a target: for clients what is client-safe alone. A name of `env` hides another service's even where
+ * its own value does not decrypt: to go on with the other's instead could be another database.
  */
-export function quoteForDotenv(value: string): string | null {
-  // A quote after a backslash does not end the value, so no quoted value may end in one.
-  const is_quotable = !value.endsWith('\\');
-  const is_double_quotable = is_quotable && !value.includes('"') && !/\\[nr]/.test(value);
-  if (value.includes('\r')) {
-    // dotenv turns CR into LF before it reads, so one is written as an escape.
-    if (!is_double_quotable) return null;
-    return `"${value.replaceAll('\n', '\\n').replaceAll('\r', '\\r')}"`;
+export function pickVariables(
+  entries: readonly EnvEntry[],
+  target: EnvTarget,
+): { variables: [name: string, value: string][]; shadowed: ShadowedField[] } {
+  const prefix = PREFIX[target];
+  const named = entries
+    .filter((entry) => prefix === '' || entry.client_safe)
+    .map((entry) => ({ ...entry, name: entry.free_form ? entry.env_key : prefix + entry.env_key }))
+    .filter(({ name }) => name.startsWith(prefix));
+  const own = new Set(named.filter((entry) => entry.free_form).map(({ name }) => name));
+  const variables: [string, string][] = [];
+  const shadowed: ShadowedField[] = [];
+  for (const { service, field, name, free_form, value } of named) {
+    if (value === null) continue;
+    if (!free_form && own.has(name)) shadowed.push({ service, field, name });
+    else variables.push([name, value]);
   }
-  if (is_quotable && !value.includes("'")) return `'${value}'`;
-  if (is_double_quotable) return `"${value}"`;
-  if (is_quotable && !value.includes('`')) return `\`${value}\``;
-  const is_plain = value === value.trim() && !/[#\n\u2028\u2029]/.test(value) && !/^['"`]/.test(value);
-  return is_plain && value !== '' ? value : null;
+  return { variables, shadowed };
+}
+
+/** The text of a target's block, each value as its loader reads it back unchanged. */
+export function buildEnvBlock(entries: readonly EnvEntry[], target: EnvTarget): EnvBlock {
+  const { variables, shadowed } = pickVariables(entries, target);
+  const unquotable: EnvBlock['unquotable'] = [];
+  const lines = variables.map(([name, value]) => {
+    const quoted = LOST_NAMES[target]?.test(name) ? null : quoteValue(target, value);
+    if (quoted !== null) return `${target === 'shell' ? 'export ' : ''}${name}=${quoted}\n`;
+    unquotable.push({ target, name });
+    // A comment rather than a wrong value: the reader learns that one is missing and where it can be had.
+    return `# ${name}: this file can't hold its value; take it from the vault itself.\n`;
+  });
+  return { text: lines.length > 0 ? lines.join('') : null, shadowed, unquotable };
 }

@@ -1,4 +1,4 @@
-/** The services a vault knows, fixed: their fields, what is secret in them, and what a web page or an app may carry. */
+/** The services a vault knows: their fields, what is secret in them, and what a web page or an app may carry. */
 import { AppError } from '../errors.ts';
 
 export interface VaultField {
@@ -19,7 +19,12 @@ export interface VaultService {
   service: string;
   label: string;
   fields: readonly VaultField[];
+  /** Holds whatever names it is given, `ENV_NAME`; each is stored as secret or as plain. */
+  free_form: boolean;
 }
+
+/** What shells, too, take for the name of a variable. */
+export const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
 export const WIDGET_MODES: readonly string[] = ['managed', 'non-interactive', 'invisible'];
 
@@ -37,6 +42,7 @@ function service(name: string, label: string, specs: readonly FieldSpec[]): Vaul
   return {
     service: name,
     label,
+    free_form: false,
     fields: specs.map(([field, kind, field_label, help_text, options]) => ({
       field,
       label: field_label,
@@ -141,7 +147,21 @@ export const VAULT_SERVICES: readonly VaultService[] = [
     ['access_key_id', 'plain', 'Access key id', 'Names the key pair; no secret by itself.'],
     ['secret_access_key', 'secret', 'Secret access key', 'The secret half of the key pair.'],
   ]),
+  { service: 'env', label: 'Environment variables', fields: [], free_form: true },
 ];
+
+/** A name of a free-form service as a field. Which client blocks a plain one stands in is for its prefix to say. */
+export function freeFormField(name: string, is_plain: boolean): VaultField {
+  return {
+    field: name,
+    label: name,
+    help_text: '',
+    secret: !is_plain,
+    client_safe: is_plain,
+    env_key: name,
+    file: false,
+  };
+}
 
 /** The service of this name. Throws AppError `not_found` that lists the valid ones. */
 export function requireVaultService(name: string): VaultService {

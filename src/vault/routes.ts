@@ -6,6 +6,7 @@ import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { oneOf, t } from '../platform/http/schema.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
+import { readChanges } from './changes.ts';
 import { requireVaultFile, requireVaultService, VAULT_SERVICES, type VaultService } from './registry.ts';
 import {
   registryEntry,
@@ -105,13 +106,16 @@ function serviceRoutes(
       needs: ['can_write_vault'],
       tag: 'Vault',
       summary: 'Store fields of a service',
-      description: 'Changes only the fields sent; null removes one. Answers the metadata.',
+      description:
+        'Changes only the fields sent; null removes one. Answers the metadata. The service `env` takes any name; a ' +
+        'name that another service uses as well wins in the env blocks.',
       body: setServiceBody,
       example: { values: { secret_key: 'sk_test_51Example' } },
       response: serviceMetadata,
       load: projectAndService,
+      check: ({ body, resource }) => ('values' in body ? readChanges(resource.service, body).errors : {}),
       handle: ({ ctx, caller, body, resource }) =>
-        vault.set(tokenActor(caller, ctx.ip), resource.project, resource.service, body.values),
+        vault.set(tokenActor(caller, ctx.ip), resource.project, resource.service, body.values, body.plain),
     }),
     managementRoute({
       method: 'DELETE',

@@ -2,13 +2,16 @@
  * The vault: credentials and configuration files of a project. Everything is stored sealed, bound to its place; secrets
  * leave only by a reveal, and a reveal is on record before it answers.
  */
-import { AppError, notFound } from '../errors.ts';
+import { AppError, invalid, notFound } from '../errors.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import { type Database, sqliteErrorOf, type Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
 import type { ProjectCascade } from '../projects/service.ts';
+import { readChanges, settleKinds, type VaultFile } from './changes.ts';
+import { buildEnvBlock, type EnvBlock, pickVariables } from './env-blocks.ts';
+import type { EnvTarget } from './env-quoting.ts';
 import {
   describeService,
   envEntriesOf,
@@ -16,9 +19,10 @@ import {
   presentReveal,
   textOf,
   undecryptableOf,
-} from './opened-fields.ts';
+} from './presentation.ts';
 import {
   captchaTestSecret,
+  freeFormField,
   requireVaultService,
   VAULT_SERVICES,
   type VaultField,
@@ -27,7 +31,6 @@ import {
 import type { RemovedService, RevealedVault, ServiceMetadata, VaultSummary } from './schemas.ts';
 import * as store from './store.ts';
 import type { RevealHow, VaultValueRow } from './tables.ts';
-import { readChanges, type VaultFile } from './values.ts';
 
 /** The project whose vault it is. */
 export interface VaultOwner {
@@ -96,22 +99,36 @@ export class Vault {
 
   /**
    * Stores the fields that are given, removes those that are null, and leaves the others alone; all of it or nothing.
-   * Throws AppError `invalid` for an unknown field or a value that does not fit, `not_found` when the project is gone.
+   * A name of a free-form service is secret unless `plain` names it; without `plain` it keeps the kind it has. To make one
+   * plain takes its value: whoever may not reveal it must not get it shown that way.
+   * Throws AppError `invalid` for an unknown field, a value that does not fit, or names past `MAX_ENV_NAMES`, `not_found`
+   * when the project is gone.
    */
   async set(
     actor: Actor,
     owner: VaultOwner,
     service: VaultService,
-    values: Readonly<Record<string, unknown>>,
+    values: unknown,
+    plain?: readonly string[],
   ): Promise<ServiceMetadata> {
-    const changes = readChanges(service, values);
-    if (changes.length > 0) {
+    const { changes, errors } = readChanges(service, { values, plain });
+    if (Object.keys(errors).length > 0) throw invalid(errors);
+    if (changes.length > 0 || plain) {
       const now = this.#clock.now();
       await this.#database
         .write((tx) => {
+          // Within the write: neither the kinds nor the number of names may be those of a moment ago.
+          const stored = store.listNames(tx, owner.id, service.service);
+          const kinds = settleKinds(stored, changes, plain);
+          if (changes.length === 0) return;
           store.touchService(tx, { project_id: owner.id, service: service.service, updated_at: now });
           for (const { field, content } of changes)
-            this.#putField(tx, { owner, service, field }, content, now);
+            this.#putField(
+              tx,
+              { owner, service, field, is_plain: kinds.get(field.field) ?? false },
+              content,
+              now,
+            );
           const set = changes.filter((each) => each.content !== null).map((each) => each.field.field);
           const removed = changes.filter((each) => each.content === null).map((each) => each.field.field);
           const metadata = { service: service.service, set, removed };
@@ -124,10 +141,11 @@ export class Vault {
 
   #putField(
     tx: Tx,
-    at: { owner: VaultOwner; service: VaultService; field: VaultField },
+    at: { owner: VaultOwner; service: VaultService; field: VaultField; is_plain: boolean },
     content: string | VaultFile | null,
     now_ms: number,
   ): void {
+    const { is_plain } = at;
     const place = { project_id: at.owner.id, service: at.service.service, field: at.field.field };
     if (content === null) {
       store.deleteValue(tx, place);
@@ -139,23 +157,27 @@ export class Vault {
       sealed: this.#key_ring.seal(
         tx,
         projectScope(at.owner.public_id),
-        contextOf(at.owner, place),
+        contextOf(at.owner, { ...place, is_plain }),
         is_text ? content : content.bytes,
       ),
       filename: is_text ? null : content.filename,
+      is_plain,
       created_at: now_ms,
       updated_at: now_ms,
     });
+  }
+
+  /** How much is stored of a service. */
+  count(owner: VaultOwner, service: VaultService): RemovedService['cascade'] {
+    return countStored(this.#database.read, owner, service);
   }
 
   /** Removes everything that is stored of a service, and tells how much that was. */
   remove(actor: Actor, owner: VaultOwner, service: VaultService): Promise<RemovedService> {
     const now = this.#clock.now();
     return this.#database.write((tx) => {
-      const rows = store.listValues(tx, owner.id, service.service);
+      const cascade = countStored(tx, owner, service);
       store.deleteService(tx, owner.id, service.service);
-      const vault_files = rows.filter((row) => row.filename !== null).length;
-      const cascade = { vault_credentials: rows.length - vault_files, vault_files };
       const metadata = { service: service.service, cascade };
       this.#audit(tx, actor, { event: 'vault.deleted', owner, metadata }, now);
       return { deleted: true, cascade };
@@ -174,14 +196,24 @@ export class Vault {
     return presentReveal(await this.#reveal(actor, owner, scope), scope.service ?? null);
   }
 
+  /** As `reveal`, as the one env block of this target. */
+  async revealBlock(
+    actor: Actor,
+    owner: VaultOwner,
+    target: EnvTarget,
+  ): Promise<EnvBlock & Pick<RevealedVault, 'undecryptable'>> {
+    const opened = await this.#reveal(actor, owner, { how: 'env' });
+    return { ...buildEnvBlock(envEntriesOf(opened), target), undecryptable: undecryptableOf(opened) };
+  }
+
   /** As `reveal`, as the variables that a server's process gets. */
   async revealVariables(
     actor: Actor,
     owner: VaultOwner,
-  ): Promise<{ variables: Record<string, string>; undecryptable: RevealedVault['undecryptable'] }> {
+  ): Promise<{ variables: Record<string, string> } & Pick<RevealedVault, 'undecryptable' | 'shadowed'>> {
     const opened = await this.#reveal(actor, owner, { how: 'run' });
-    const variables = Object.fromEntries(envEntriesOf(opened).map(({ env_key, value }) => [env_key, value]));
-    return { variables, undecryptable: undecryptableOf(opened) };
+    const { variables, shadowed } = pickVariables(envEntriesOf(opened), 'server');
+    return { variables: Object.fromEntries(variables), shadowed, undecryptable: undecryptableOf(opened) };
   }
 
   /**
@@ -273,7 +305,7 @@ export class Vault {
     return this.#open(owner, wanted ? rows.filter((row) => row.field === wanted.field) : rows, () => true);
   }
 
-  /** Rows in the registry's order, decrypted where `is_needed`. A row that no registry entry knows is passed over. */
+  /** Rows in the registry's order, names by the alphabet, decrypted where `is_needed`. A row that no registry entry knows is passed over. */
   #open(
     owner: VaultOwner,
     rows: readonly VaultValueRow[],
@@ -281,7 +313,7 @@ export class Vault {
   ): OpenedField[] {
     const { read } = this.#database;
     return VAULT_SERVICES.flatMap((service) =>
-      service.fields.flatMap((field) => {
+      fieldsIn(service, rows).flatMap((field) => {
         const row = rows.find((each) => each.service === service.service && each.field === field.field);
         if (!row) return [];
         const opened = is_needed(field) ? this.#key_ring.open(read, row.sealed, contextOf(owner, row)) : null;
@@ -301,9 +333,22 @@ export class Vault {
   }
 }
 
-/** What binds a sealed value to its place. */
-function contextOf(owner: VaultOwner, at: { service: string; field: string }): string[] {
-  return ['vault', owner.public_id, at.service, at.field];
+/** What binds a sealed value to its place, and to its being shown without a reveal. */
+function contextOf(owner: VaultOwner, at: { service: string; field: string; is_plain: boolean }): string[] {
+  return ['vault', owner.public_id, at.service, at.field, ...(at.is_plain ? ['plain'] : [])];
+}
+
+function fieldsIn(service: VaultService, rows: readonly VaultValueRow[]): readonly VaultField[] {
+  if (!service.free_form) return service.fields;
+  return rows
+    .filter((row) => row.service === service.service)
+    .map((row) => freeFormField(row.field, row.is_plain))
+    .sort((a, b) => (a.field < b.field ? -1 : 1));
+}
+
+function countStored(read: Tx, owner: VaultOwner, { service }: VaultService): RemovedService['cascade'] {
+  const found = store.summarizeValues(read, owner.id).find((row) => row.service === service);
+  return { vault_credentials: found?.values ?? 0, vault_files: found?.files ?? 0 };
 }
 
 /** The project may have been deleted since it was looked up. */

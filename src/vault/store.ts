@@ -37,6 +37,16 @@ export function findValue(
   return listValues(read, at.project_id, at.service).find((row) => row.field === at.field) ?? null;
 }
 
+/** The names that are stored of a service, each with whether it is plain. */
+export function listNames(read: Tx, project_id: number, service: string): Map<string, boolean> {
+  const rows = read
+    .select({ field: vaultValues.field, is_plain: vaultValues.is_plain })
+    .from(vaultValues)
+    .where(and(eq(vaultValues.project_id, project_id), eq(vaultValues.service, service)))
+    .all();
+  return new Map(rows.map(({ field, is_plain }) => [field, is_plain]));
+}
+
 /** Every project's value of one field. */
 export function listValuesOf(read: Tx, service: string, field: string): VaultValueRow[] {
   return read
@@ -50,12 +60,12 @@ export type NewValue = typeof vaultValues.$inferInsert;
 
 /** Stores a field, over the value it has. */
 export function putValue(tx: Tx, value: NewValue): void {
-  const { sealed, updated_at, filename = null } = value;
+  const { sealed, updated_at, is_plain, filename = null } = value;
   tx.insert(vaultValues)
     .values(value)
     .onConflictDoUpdate({
       target: [vaultValues.project_id, vaultValues.service, vaultValues.field],
-      set: { sealed, filename, updated_at },
+      set: { sealed, filename, is_plain, updated_at },
     })
     .run();
 }

@@ -18,6 +18,8 @@ export const vaultValues = sqliteTable('vault_values', {
   field: text().notNull(),
   sealed: text().notNull(),
   filename: text(),
+  /** Of the service `env` alone; the fields of others say themselves whether they are secret. */
+  is_plain: integer({ mode: 'boolean' }).notNull(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
 });

@@ -122,6 +122,8 @@ test('env prints the block of its target, and refuses a target that is none with
   expect(documentOf(await vault('env', ['--target', 'vite', '--json']))).toEqual({
     env: { vite: "VITE_CAPTCHA_SITE_KEY='site'\n" },
     undecryptable: [],
+    shadowed: [],
+    unquotable: [],
   });
   expect((await vault('env', ['--target', 'nonsense'])).exit).toBe(2);
 });
@@ -179,6 +181,104 @@ describe('run', () => {
   });
 });
 
+describe('env', () => {
+  const env = (verb: string, args: readonly string[], input?: string): Promise<Ran> =>
+    satchel(['vault', verb, '--project', 'own', ...args], {
+      env: settings,
+      ...(input === undefined ? {} : { input }),
+    });
+
+  beforeAll(async () => {
+    await satchel(['project', 'create', '--name', 'Own', '--slug', 'own'], { env: settings });
+  });
+
+  test('is set by any names, secret unless --plain names them, and keeps their kinds', async () => {
+    writeFileSync(join(dir, 'cert.pem'), '\ufeff-----BEGIN-----\r\nMIIE\r\n');
+    const set = await env(
+      'set',
+      ['env', 'A_b=-', `CERT=@${join(dir, 'cert.pem')}`, 'VITE_X=x', '--plain', 'VITE_X'],
+      '$a \n',
+    );
+    expect([set.exit, set.stderr]).toEqual([0, '']);
+    expect(set.stdout.replace(/ +/g, ' ')).toContain('env VITE_X x ');
+    expect(set.stdout).not.toContain('MIIE');
+    // Plain still: its value draws no warning. A new name is a secret: its value does.
+    expect((await env('set', ['env', 'VITE_X=y'])).stderr).toBe('');
+    expect((await env('set', ['env', 'NEW='])).stderr).toContain('env.NEW stands in the process list');
+    const { services } = documentOf(await env('reveal', ['--json']));
+    expect(services).toEqual({
+      env: { A_b: '$a ', CERT: '\ufeff-----BEGIN-----\r\nMIIE', NEW: '', VITE_X: 'y' },
+    });
+    expect((await env('set', ['env', '--unset', 'NEW'])).exit).toBe(0);
+    const shown = documentOf(await env('show', ['env', '--json']));
+    expect(shown).toMatchObject({
+      values: { VITE_X: 'y' },
+      present: { A_b: true, CERT: true, VITE_X: true },
+    });
+  });
+
+  test('takes no bytes that are no text, and standard input once', async () => {
+    writeFileSync(join(dir, 'image.png'), Uint8Array.of(0x89, 0x50, 0xff));
+    const binary = await env('set', ['env', `IMAGE=@${join(dir, 'image.png')}`]);
+    expect([binary.exit, binary.stderr]).toEqual([1, 'satchel: env.IMAGE must be text in UTF-8.\n']);
+    expect((await env('set', ['env', 'B=-', 'C=-'], 'x')).exit).toBe(2);
+    expect((await env('set', ['env', 'B-C=x'])).exit).toBe(2);
+    const plain = await env('set', ['sentry', 'org=acme', '--plain', 'org']);
+    expect([plain.exit, plain.stderr]).toEqual([1, 'satchel: plain has no meaning for sentry\n']);
+    expect(documentOf(await env('show', ['env', '--json'])).present).toEqual({
+      A_b: true,
+      CERT: true,
+      VITE_X: true,
+    });
+  });
+
+  test('stands in for other services in env and run, which say so, and says what a loader cannot carry', async () => {
+    await env('set', ['stripe', 'secret_key=-'], 'sk_1');
+    await env('set', ['env', 'STRIPE_SECRET_KEY=-'], 'mine');
+    await env('set', ['env', 'VITE_CR=-', '--plain', 'VITE_CR'], 'a\rb');
+    const note = 'satchel: STRIPE_SECRET_KEY is the one of env; stripe.secret_key is left out\n';
+    const server = await env('env', ['--target', 'server']);
+    expect([server.stderr, parse(server.stdout).STRIPE_SECRET_KEY]).toEqual([note, 'mine']);
+    const vite = await env('env', ['--target', 'vite']);
+    expect(vite.stderr).toBe(
+      'satchel: warning: no vite block can hold the value of VITE_CR; it is left out\n',
+    );
+    expect(parse(vite.stdout)).toEqual({ VITE_X: 'y' });
+    expect(documentOf(await env('env', ['--target', 'vite', '--json']))).toMatchObject({
+      shadowed: [],
+      unquotable: [{ target: 'vite', name: 'VITE_CR' }],
+    });
+    const printed = ['sh', '-c', 'printf "%s|" "$STRIPE_SECRET_KEY" "$A_b" "$VITE_CR"'];
+    const ran = await runSpawned(['vault', 'run', '--project', 'own', '--', ...printed], { env: settings });
+    expect(ran).toEqual({ exit: 0, stdout: 'mine|$a |a\rb|', stderr: note });
+  });
+
+  test('comes out of --target shell as it is stored', async () => {
+    const { stdout } = await env('env', ['--target', 'shell']);
+    const child = Bun.spawn(['sh', '-c', `${stdout}printf '%s|' "$A_b" "$CERT" "$VITE_CR"`], {
+      stderr: 'inherit',
+    });
+    expect(await new Response(child.stdout).text()).toBe('$a |\ufeff-----BEGIN-----\r\nMIIE|a\rb|');
+  });
+
+  test('comes back from a backup', async () => {
+    const file = join(dir, 'backup.tar');
+    expect((await satchel(['backup', file], { env: settings })).exit).toBe(0);
+    const elsewhere = {
+      SATCHEL_DATA_DIR: join(dir, 'restored'),
+      SATCHEL_MASTER_KEY_FILE: join(dir, 'data/master.key'),
+    };
+    expect((await satchel(['restore', file, '--yes'], { env: elsewhere })).stderr).toBe('');
+    const revealed = await satchel(['vault', 'reveal', '--project', 'own', 'env', '--json'], {
+      env: elsewhere,
+    });
+    expect(documentOf(revealed)).toMatchObject({
+      services: { env: { A_b: '$a ', VITE_CR: 'a\rb', VITE_X: 'y' } },
+      undecryptable: [],
+    });
+  });
+});
+
 test('every reveal of the command line is in the audit trail under the name of the shell user', async () => {
   const run = await satchel(['audit', 'list', '--project', 'shop', '--event', 'vault.revealed', '--json'], {
     env: settings,
@@ -188,8 +288,14 @@ test('every reveal of the command line is in the audit trail under the name of t
   expect(run.stdout).not.toContain('sk_1');
 });
 
-test('delete removes a service and says how much that was', async () => {
-  expect(documentOf(await vault('delete', ['stripe', '--json']))).toEqual({
+test('delete says in numbers what would go, does nothing without --yes, and then removes it', async () => {
+  const refused = await vault('delete', ['stripe']);
+  expect([refused.exit, refused.stdout]).toEqual([1, '']);
+  expect(refused.stderr).toBe(
+    'satchel: This deletes 2 values and 0 files of stripe of the project shop for good. Add --yes to do it.\n',
+  );
+  expect((await vault('show', [])).stdout).toContain('stripe');
+  expect(documentOf(await vault('delete', ['stripe', '--yes', '--json']))).toEqual({
     deleted: true,
     cascade: { vault_credentials: 2, vault_files: 0 },
   });
@@ -201,5 +307,5 @@ test('services lists the registry without a data directory', async () => {
     env: { SATCHEL_DATA_DIR: join(dir, 'none') },
   });
   const registry: unknown = JSON.parse(run.stdout);
-  expect(Array.isArray(registry) ? registry.length : 0).toBe(12);
+  expect(Array.isArray(registry) ? registry.length : 0).toBe(13);
 });

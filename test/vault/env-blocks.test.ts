@@ -1,112 +1,22 @@
-/** Env blocks: what dotenv reads back of them, and what client blocks must not hold. */
+/** Env blocks: which fields stand in which, under which names, and what client blocks must not hold. */
 import { describe, expect, test } from 'bun:test';
-import { parse } from 'dotenv';
-import { buildEnvBlocks, type EnvEntry, quoteForDotenv } from '../../src/vault/env-blocks.ts';
+import { buildEnvBlock, ENV_TARGETS, type EnvEntry } from '../../src/vault/env-blocks.ts';
 import { VAULT_SERVICES } from '../../src/vault/registry.ts';
 
-const entry = (env_key: string, value: string, client_safe = false): EnvEntry => ({
-  env_key,
-  value,
-  client_safe,
+const fixed = (env_key: string, value: string | null, client_safe = false): EnvEntry => ({
+  ...{ service: 'fixed', field: env_key.toLowerCase(), free_form: false },
+  ...{ env_key, value, client_safe },
 });
-
-/** The same numbers in every run (mulberry32). */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
-describe('a server block', () => {
-  for (const value of [
-    'plain',
-    ' edges stay ',
-    'line one\nline two\n',
-    'carriage\r\nreturn\r',
-    `it's`,
-    `it's "both"`,
-    'three \' " ` kinds',
-    '$HOME and $' + '{HOME}',
-    '# no comment',
-    'a=b=c',
-    'back\\slash',
-    'not a line break: \\n',
-    'C:\\new\\run',
-    'ends in a backslash\\',
-    'export FOO=bar',
-    '-----BEGIN PRIVATE KEY-----\nMIIE+/=\n-----END PRIVATE KEY-----\n',
-    'ünïcödé 🙂 \u2028 separators',
-  ]) {
-    test(`gives dotenv ${JSON.stringify(value)} back unchanged, and its neighbours too`, () => {
-      const block = buildEnvBlocks([entry('BEFORE', "it's"), entry('KEY', value), entry('AFTER', 'x#y')]);
-      expect(parse(block.server ?? '')).toEqual({ BEFORE: "it's", KEY: value, AFTER: 'x#y' });
-    });
-  }
-
-  test('names a value that no .env file can hold in a comment, and leaves it out', () => {
-    const impossible = '\' " ` #';
-    expect(quoteForDotenv(impossible)).toBeNull();
-    const block = buildEnvBlocks([
-      entry('BEFORE', 'a'),
-      entry('KEY', impossible),
-      entry('AFTER', 'b'),
-    ]).server;
-    expect(parse(block ?? '')).toEqual({ BEFORE: 'a', AFTER: 'b' });
-    expect(block).toContain('# KEY: no .env file can hold its value');
-    expect(block).not.toContain(impossible);
-  });
-
-  test('never gives dotenv another value than the one stored, whatever it is made of', () => {
-    const parts = [
-      "'",
-      '"',
-      '`',
-      '\\',
-      'n',
-      'r',
-      '\n',
-      '\r',
-      '#',
-      ' ',
-      '$',
-      'a',
-      'B=',
-      '\u2028',
-      '\\n',
-      '\t',
-    ];
-    const random = createRandom(7);
-    const pick = (): string =>
-      Array.from(
-        { length: 1 + Math.floor(random() * 6) },
-        () => parts[Math.floor(random() * parts.length)] ?? '',
-      ).join('');
-    let holdable = 0;
-    for (let round = 0; round < 20_000; round += 1) {
-      const entries = ['K0', 'K1', 'K2', 'K3'].map((name) => entry(name, pick()));
-      const expected = Object.fromEntries(
-        entries
-          .filter(({ value }) => quoteForDotenv(value) !== null)
-          .map(({ env_key, value }) => [env_key, value]),
-      );
-      holdable += Object.keys(expected).length;
-      expect({ entries, read: parse(buildEnvBlocks(entries).server ?? '') }).toEqual({
-        entries,
-        read: expected,
-      });
-    }
-    expect(holdable).toBeGreaterThan(65_000);
-  });
+const own = (name: string, value: string | null, client_safe = false): EnvEntry => ({
+  ...{ service: 'env', field: name, free_form: true },
+  ...{ env_key: name, value, client_safe },
 });
+const blocksOf = (...entries: EnvEntry[]) =>
+  Object.fromEntries(ENV_TARGETS.map((target) => [target, buildEnvBlock(entries, target).text]));
 
-describe('client blocks', () => {
-  test('hold client-safe fields alone, each under the prefix of its build tool', () => {
-    const blocks = buildEnvBlocks([entry('SITE_KEY', 'site', true), entry('SECRET_KEY', 'secret')]);
-    expect(blocks).toEqual({
+describe('blocks', () => {
+  test('for clients hold client-safe fields alone, each under the prefix of its build tool', () => {
+    expect(blocksOf(fixed('SITE_KEY', 'site', true), fixed('SECRET_KEY', 'secret'))).toEqual({
       server: "SITE_KEY='site'\nSECRET_KEY='secret'\n",
       nextjs: "NEXT_PUBLIC_SITE_KEY='site'\n",
       vite: "VITE_SITE_KEY='site'\n",
@@ -115,8 +25,70 @@ describe('client blocks', () => {
   });
 
   test('are dropped when they would be empty', () => {
-    expect(Object.keys(buildEnvBlocks([entry('SECRET_KEY', 'secret')]))).toEqual(['server']);
-    expect(buildEnvBlocks([])).toEqual({});
+    const nothing = { server: null, nextjs: null, vite: null, expo: null };
+    expect(blocksOf(fixed('SECRET_KEY', 'secret'))).toEqual({ ...nothing, server: "SECRET_KEY='secret'\n" });
+    expect(blocksOf()).toEqual(nothing);
+  });
+
+  test('hold names of env as they are: all on the server, plain ones at the client whose prefix they have', () => {
+    const entries = [
+      own('VITE_A', 'a', true),
+      own('VITE_B', 'b'),
+      own('NEXT_PUBLIC_C', '', true),
+      own('D', 'd', true),
+    ];
+    expect(blocksOf(...entries)).toEqual({
+      server: "VITE_A='a'\nVITE_B='b'\nNEXT_PUBLIC_C=''\nD='d'\n",
+      nextjs: "NEXT_PUBLIC_C=''\n",
+      vite: "VITE_A='a'\n",
+      expo: null,
+    });
+  });
+
+  test('give a name to env where another service has it too, in each block by itself', () => {
+    const entries = [
+      fixed('SITE_KEY', 'site', true),
+      own('SITE_KEY', 'mine'),
+      own('VITE_SITE_KEY', 'public', true),
+    ];
+    const shadow = (name: string) => [{ service: 'fixed', field: 'site_key', name }];
+    expect(buildEnvBlock(entries, 'server')).toEqual({
+      text: "SITE_KEY='mine'\nVITE_SITE_KEY='public'\n",
+      shadowed: shadow('SITE_KEY'),
+      unquotable: [],
+    });
+    expect(buildEnvBlock(entries, 'vite')).toEqual({
+      text: "VITE_SITE_KEY='public'\n",
+      shadowed: shadow('VITE_SITE_KEY'),
+      unquotable: [],
+    });
+    expect(buildEnvBlock(entries, 'expo')).toEqual({
+      text: "EXPO_PUBLIC_SITE_KEY='site'\n",
+      shadowed: [],
+      unquotable: [],
+    });
+  });
+
+  test('never fall back to another value where the one of env does not decrypt', () => {
+    const { text, shadowed } = buildEnvBlock(
+      [fixed('DATABASE_URL', 'other'), own('DATABASE_URL', null)],
+      'server',
+    );
+    expect([text, shadowed.length]).toEqual([null, 1]);
+    expect(buildEnvBlock([fixed('DATABASE_URL', null), own('DATABASE_URL', 'x')], 'server').shadowed).toEqual(
+      [],
+    );
+  });
+
+  test('name what they cannot hold in a comment, and list it', () => {
+    const impossible = '\' " ` #';
+    const block = buildEnvBlock([own('A', 'a'), own('B', impossible), own('__proto__', 'c')], 'server');
+    expect(block.text).toStartWith("A='a'\n# B: this file can't hold its value");
+    expect(block.text).not.toContain(impossible);
+    expect(block.unquotable).toEqual([
+      { target: 'server', name: 'B' },
+      { target: 'server', name: '__proto__' },
+    ]);
   });
 });
 
@@ -137,6 +109,7 @@ describe('the registry', () => {
     sentry: 'dsn c, auth_token s, org, project',
     smtp: 'host, port, username, password s',
     s3: 'endpoint, region, bucket, access_key_id, secret_access_key s',
+    env: '',
   };
 
   test('has exactly the services and fields that were decided', () => {
@@ -149,6 +122,10 @@ describe('the registry', () => {
       ]),
     );
     expect(actual).toEqual(DECIDED);
+  });
+
+  test('has env alone take any name', () => {
+    expect(VAULT_SERVICES.filter((each) => each.free_form).map((each) => each.service)).toEqual(['env']);
   });
 
   test('calls no field both secret and client-safe', () => {

@@ -83,9 +83,10 @@ describe('a reveal', () => {
 
   test('of what is empty has no env block, and counts all the same', async () => {
     const before = reveals().length;
-    expect(dataOf(await revealVault('other'))).toEqual({ services: {}, env: {}, undecryptable: [] });
+    const empty = { env: {}, undecryptable: [], shadowed: [], unquotable: [] };
+    expect(dataOf(await revealVault('other'))).toEqual({ services: {}, ...empty });
     const smtp = await stage.call('POST', '/projects/other/vault/smtp/reveal', token);
-    expect(dataOf(smtp)).toEqual({ services: { smtp: {} }, env: {}, undecryptable: [] });
+    expect(dataOf(smtp)).toEqual({ services: { smtp: {} }, ...empty });
     expect(reveals().length).toBe(before + 2);
   });
 
@@ -253,5 +254,5 @@ test('no value of any field is in the data directory, in the log, or in an answe
     Buffer.from(canary).toString('hex'),
   ];
   expect(places.filter((place) => needles.some((needle) => place.includes(needle)))).toEqual([]);
-  expect(listOf(await stage.call('GET', '/projects/mine/vault', token)).length).toBe(12);
+  expect(listOf(await stage.call('GET', '/projects/mine/vault', token)).length).toBe(13);
 });

@@ -154,51 +154,46 @@ describe('storing fields', () => {
     [
       'an unknown field',
       'captcha',
-      { site_key: 'x', 's3cret-n4me': 'y' },
-      'values',
+      { site_key: 'x', 'no such €': 's3cret-n4me' },
+      'no_such__',
       'its fields are: site_key',
     ],
-    [
-      'an unknown widget mode',
-      'captcha',
-      { widget_mode: 'Managed' },
-      'values.widget_mode',
-      'non-interactive',
-    ],
-    ['an empty text', 'captcha', { site_key: ' ' }, 'values.site_key', 'send null to remove'],
-    ['another type', 'captcha', { site_key: ['s3cret-n4me'] }, 'values.site_key', 'must be a string'],
-    ['a NUL', 'captcha', { site_key: 'a\0b' }, 'values.site_key', 'NUL'],
-    ['half a character', 'captcha', { site_key: '\ud83d' }, 'values.site_key', 'well-formed'],
-    ['too long a text', 'captcha', { site_key: 'x'.repeat(32_001) }, 'values.site_key', 'got 32001'],
+    ['an unknown widget mode', 'captcha', { widget_mode: 'Managed' }, 'widget_mode', 'non-interactive'],
+    ['an empty text', 'captcha', { site_key: ' ' }, 'site_key', 'send null to remove'],
+    ['another type', 'captcha', { site_key: ['s3cret-n4me'] }, 'site_key', 'must be a string'],
+    ['a NUL', 'captcha', { site_key: 'a\0b' }, 'site_key', 'NUL'],
+    ['half a character', 'captcha', { site_key: '\ud83d' }, 'site_key', 'well-formed'],
+    ['too long a text', 'captcha', { site_key: 'x'.repeat(32_001) }, 'site_key', 'got 32001'],
+    ['a name of JavaScript itself', 'captcha', JSON.parse('{"__proto__": "x"}'), '__proto__', 'is no field'],
     ['no values at all', 'captcha', undefined, 'values', 'is required'],
     ['values that are an array', 'captcha', ['s3cret-n4me'], 'values', 'must be an object'],
-    ['text for a file', 'google_play', { service_account: '{}' }, 'values.service_account', 'is a file'],
+    ['text for a file', 'google_play', { service_account: '{}' }, 'service_account', 'is a file'],
     [
       'a file name with a path',
       'google_play',
       { service_account: { filename: '../a.json', content_base64: 'e30=' } },
-      'values.service_account',
+      'service_account',
       'without slashes',
     ],
     [
       'a file that is no base64',
       'google_play',
       { service_account: { filename: 'a.json', content_base64: 's3cret-n4me!' } },
-      'values.service_account',
+      'service_account',
       'valid base64',
     ],
     [
       'an empty file',
       'google_play',
       { service_account: { filename: 'a.json', content_base64: '' } },
-      'values.service_account',
+      'service_account',
       'must not be empty',
     ],
     [
       'a file over 1 MiB',
       'google_play',
       { service_account: { filename: 'a.json', content_base64: base64('x'.repeat(1024 * 1024 + 1)) } },
-      'values.service_account',
+      'service_account',
       'at most 1048576 bytes (got 1048577)',
     ],
   ];
@@ -231,7 +226,7 @@ test('a vault is listed as a plain array with one entry for every service', asyn
   const answer = await stage.call('GET', '/projects/mine/vault', reader);
   expect(Object.keys(answer.body)).toEqual(['data']);
   const services = listOf(answer);
-  expect(services.length).toBe(12);
+  expect(services.length).toBe(13);
   expect(services.find((each) => each.service === 's3')).toEqual({
     service: 's3',
     label: 'S3 storage',

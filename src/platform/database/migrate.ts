@@ -9,6 +9,7 @@ import mail from './migrations/0004_mail.sql' with { type: 'text' };
 import vault_and_providers from './migrations/0005_vault_and_providers.sql' with { type: 'text' };
 import recipients from './migrations/0006_recipients.sql' with { type: 'text' };
 import deliveries from './migrations/0007_deliveries.sql' with { type: 'text' };
+import env_names from './migrations/0008_env_names.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -25,6 +26,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: 'vault_and_providers', sql: vault_and_providers },
   { version: 6, name: 'recipients', sql: recipients },
   { version: 7, name: 'deliveries', sql: deliveries },
+  { version: 8, name: 'env_names', sql: env_names },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -1,8 +1,8 @@
 /** Fields that were taken out of their seal, and how they are shown: metadata, reveals, env entries. */
 import { toIso } from '../platform/host/clock.ts';
-import { buildEnvBlocks, type EnvEntry } from './env-blocks.ts';
+import { buildEnvBlock, ENV_TARGETS, type EnvEntry } from './env-blocks.ts';
 import type { VaultField, VaultService } from './registry.ts';
-import type { RevealedVault, ServiceMetadata } from './schemas.ts';
+import type { RevealedValue, RevealedVault, ServiceMetadata } from './schemas.ts';
 
 export interface OpenedField {
   service: VaultService;
@@ -25,12 +25,13 @@ export function describeService(
 ): ServiceMetadata {
   const own = stored.filter((each) => each.service === service);
   const plain = own.filter(({ field }) => !field.secret);
+  const fields = service.free_form ? own.map(({ field }) => field) : service.fields;
   return {
     service: service.service,
     label: service.label,
     values: Object.fromEntries(plain.map(({ field, bytes }) => [field.field, bytes ? textOf(bytes) : null])),
     present: Object.fromEntries(
-      service.fields.map((field) => [field.field, own.some((each) => each.field === field)]),
+      fields.map((field) => [field.field, own.some((each) => each.field === field)]),
     ),
     updated_at: toIso(changes.get(service.service) ?? null),
   };
@@ -38,25 +39,41 @@ export function describeService(
 
 /** Everything in clear text; the service that was asked for is there even when nothing of it is stored. */
 export function presentReveal(opened: readonly OpenedField[], asked: VaultService | null): RevealedVault {
-  const services: RevealedVault['services'] = {};
-  if (asked) services[asked.service] = {};
-  for (const { service, field, bytes, filename } of opened) {
-    const values = services[service.service] ?? {};
-    services[service.service] = values;
-    if (!bytes) continue;
-    values[field.field] =
-      filename === null ? textOf(bytes) : { filename, content_base64: Buffer.from(bytes).toString('base64') };
-  }
-  return { services, env: buildEnvBlocks(envEntriesOf(opened)), undecryptable: undecryptableOf(opened) };
+  const services = new Set(asked ? [asked] : opened.map((each) => each.service));
+  const entries = envEntriesOf(opened);
+  const blocks = ENV_TARGETS.map((target) => ({ target, ...buildEnvBlock(entries, target) }));
+  return {
+    services: Object.fromEntries(
+      [...services].map((service) => {
+        const own = opened.filter((each) => each.service === service);
+        return [service.service, Object.fromEntries(own.flatMap(presentField))];
+      }),
+    ),
+    env: Object.fromEntries(blocks.flatMap(({ target, text }) => (text === null ? [] : [[target, text]]))),
+    undecryptable: undecryptableOf(opened),
+    shadowed: blocks.flatMap(({ shadowed }) => shadowed),
+    unquotable: blocks.flatMap(({ unquotable }) => unquotable),
+  };
+}
+
+function presentField({ field, bytes, filename }: OpenedField): [string, RevealedValue][] {
+  if (!bytes) return [];
+  if (filename === null) return [[field.field, textOf(bytes)]];
+  return [[field.field, { filename, content_base64: Buffer.from(bytes).toString('base64') }]];
 }
 
 /** What env blocks are made of: files stand in none. */
 export function envEntriesOf(opened: readonly OpenedField[]): EnvEntry[] {
-  return opened.flatMap(({ field, bytes }) =>
-    bytes && !field.file
-      ? [{ env_key: field.env_key, client_safe: field.client_safe, value: textOf(bytes) }]
-      : [],
-  );
+  return opened
+    .filter(({ field }) => !field.file)
+    .map(({ service, field, bytes }) => ({
+      service: service.service,
+      field: field.field,
+      env_key: field.env_key,
+      free_form: service.free_form,
+      client_safe: field.client_safe,
+      value: bytes && textOf(bytes),
+    }));
 }
 
 export function undecryptableOf(opened: readonly OpenedField[]): { service: string; field: string }[] {
