@@ -60,7 +60,7 @@ function quoteForDotenv(text: string): string | null {
   const found =
     spellings.find(([quote, inner]) => !inner.includes(quote)) ??
     spellings.find(([quote, inner]) => !inner.replaceAll(`\\${quote}`, '').includes(quote)) ??
-    spellings.find(([, inner]) => !/[#\n]|['"`]\s*[\u2028\u2029]/.test(inner));
+    spellings.find(([quote, inner]) => !new RegExp(`[#\n]|${quote}\\s*[\u2028\u2029]`).test(inner));
   if (!found) return null;
   const [quote, inner] = found;
   // With nothing but the quote after a backslash, the value would go on to the next quote of the file.

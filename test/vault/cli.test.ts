@@ -217,6 +217,13 @@ describe('env', () => {
     });
   });
 
+  test('is shown masked under names that objects have anyway', async () => {
+    await env('set', ['env', 'constructor=-'], 'secret');
+    const shown = (await env('show', ['env'])).stdout;
+    expect(shown).toMatch(/env +constructor +\*{8} /);
+    expect((await env('set', ['env', '--unset', 'constructor'])).exit).toBe(0);
+  });
+
   test('takes no bytes that are no text, and standard input once', async () => {
     writeFileSync(join(dir, 'image.png'), Uint8Array.of(0x89, 0x50, 0xff));
     const binary = await env('set', ['env', `IMAGE=@${join(dir, 'image.png')}`]);
