@@ -322,6 +322,12 @@ const RULES: Readonly<Record<string, Rule>> = {
     'holds a note of unfinished work',
     inSrc,
   ),
+  'SQL is written in two ways': forbid(
+    'bare',
+    /\$client\b|\.(?:run|all|get|values)\(\s*sql\b/,
+    "is a third way of writing SQL: use drizzle's builder or rawSql",
+    (path) => inSrc(path) && !path.startsWith('src/platform/database/'),
+  ),
   'no type is any': forbid('bare', /(?<![\w$.])any(?![\w$]|\s*[(:?]\s)/, 'uses the type any', (path) =>
     path.endsWith('.ts'),
   ),
@@ -478,6 +484,13 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
       'test/a.test.ts': '// TODO',
     },
     expected: ['src/app.ts:2 ', 'src/errors.ts:1 '],
+  },
+  'SQL is written in two ways': {
+    files: {
+      'src/keys/store.ts': 'tx.$client.query(text);\nread.get(sql`SELECT 1`);\ntx.set({ n: sql`n + 1` });',
+      'src/platform/database/raw-sql.ts': 'tx.$client.query(text);',
+    },
+    expected: ['src/keys/store.ts:1 ', 'src/keys/store.ts:2 '],
   },
   'no type is any': {
     files: {

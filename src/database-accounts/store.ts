@@ -1,7 +1,7 @@
 /** The SQL of database accounts, database projects, and the links of the latter to projects. */
 import { and, count, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { Tx } from '../platform/database/database.ts';
-import { plainSelect } from '../platform/database/plain-select.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import type { RecordRef } from '../platform/host/ids.ts';
 import type { Scope } from '../platform/http/callers.ts';
 import {
@@ -137,9 +137,9 @@ export function listLinkedIds(read: Tx, database_project_id: number): number[] {
 }
 
 // A literal: with a parameter SQLite plans the statement anew at each use, as the partial index depends on its value.
-const shownAt = plainSelect(databaseProjectLinks, 'WHERE project_id = ? AND is_shown = 1', [
-  'database_project_id',
-]);
+const shownAt = rawSql<{ database_project_id: number }, [number]>(
+  'SELECT database_project_id FROM database_project_links WHERE project_id = ? AND is_shown = 1',
+);
 
 /** The database project that a project shows, or null; asked for every project that is read. */
 export function findShownId(read: Tx, project_id: number): number | null {

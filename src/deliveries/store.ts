@@ -1,6 +1,7 @@
 /** SQL of attempts, reports, captured messages, and of what failed. */
 import { and, asc, desc, eq, isNull, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../platform/database/database.ts';
+import type { Tx } from '../platform/database/database.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { type JobRow, jobs } from '../platform/database/tables.ts';
 import {
   type AttemptOutcome,
@@ -15,11 +16,9 @@ import {
 
 type Value = string | number | null;
 
-// Raw SQL here, where every mail passes: building it for each would cost more than running it.
-const insertRow = statement((tx) =>
-  tx.$client.query<unknown, Value[]>(
-    'INSERT INTO email_attempts (email_id, attempt, mailbox, choice, started_at) VALUES (?, ?, ?, ?, ?)',
-  ),
+// Written out here, where every mail passes.
+const insertRow = rawSql<{ id: number }, Value[]>(
+  'INSERT INTO email_attempts (email_id, attempt, mailbox, choice, started_at) VALUES (?, ?, ?, ?, ?) RETURNING id',
 );
 
 /** Puts an attempt on record before any SMTP and returns the id of its row. */
@@ -28,13 +27,13 @@ export function insertAttempt(
   attempt: Pick<AttemptRow, 'email_id' | 'attempt' | 'mailbox' | 'choice' | 'started_at'>,
 ): number {
   const { email_id, mailbox, choice, started_at } = attempt;
-  return Number(insertRow(tx).run(email_id, attempt.attempt, mailbox, choice, started_at).lastInsertRowid);
+  const row = insertRow.get(tx, email_id, attempt.attempt, mailbox, choice, started_at);
+  if (!row) throw new Error('an attempt got no id');
+  return row.id;
 }
 
-const endRow = statement((tx) =>
-  tx.$client.query<unknown, Value[]>(
-    'UPDATE email_attempts SET finished_at = ?, outcome = ?, smtp_code = ?, smtp_response = ? WHERE id = ?',
-  ),
+const endRow = rawSql<never, Value[]>(
+  'UPDATE email_attempts SET finished_at = ?, outcome = ?, smtp_code = ?, smtp_response = ? WHERE id = ?',
 );
 
 export interface AttemptEnd {
@@ -44,20 +43,16 @@ export interface AttemptEnd {
 }
 
 export function endAttempt(tx: Tx, attempt_id: number, end: AttemptEnd, now_ms: number): void {
-  endRow(tx).run(now_ms, end.outcome, end.smtp_code, end.smtp_response, attempt_id);
+  endRow.run(tx, now_ms, end.outcome, end.smtp_code, end.smtp_response, attempt_id);
 }
 
-const mailboxesOf = statement((tx) =>
-  tx.$client.query<{ mailbox: string }, [string, number]>(
-    'SELECT mailbox FROM email_attempts WHERE email_id = ? AND attempt = ?',
-  ),
+const mailboxesOf = rawSql<{ mailbox: string }, [string, number]>(
+  'SELECT mailbox FROM email_attempts WHERE email_id = ? AND attempt = ?',
 );
 
 /** Addresses of the mailboxes that an attempt has tried already. */
 export function listTriedMailboxes(tx: Tx, email_id: string, attempt: number): string[] {
-  return mailboxesOf(tx)
-    .all(email_id, attempt)
-    .map(({ mailbox }) => mailbox);
+  return mailboxesOf.all(tx, email_id, attempt).map(({ mailbox }) => mailbox);
 }
 
 export function listAttempts(tx: Tx, email_id: string): AttemptRow[] {
@@ -91,16 +86,14 @@ export interface FailedEmail {
   was_waited_for: 0 | 1;
 }
 
-const failedSince = statement((tx) =>
-  tx.$client.query<FailedEmail, [number]>(`
+const failedSince = rawSql<FailedEmail, [number]>(`
     SELECT e.id, e.is_test, coalesce(j.max_attempts = 1, 0) AS was_waited_for
     FROM emails e LEFT JOIN jobs j ON j.id = e.job_id
-    WHERE e.status = 'failed' AND e.failed_at >= ? ORDER BY e.failed_at, e.id`),
-);
+    WHERE e.status = 'failed' AND e.failed_at >= ? ORDER BY e.failed_at, e.id`);
 
 /** Emails that failed at or after a moment, oldest first. */
 export function listFailed(tx: Tx, since_ms: number): FailedEmail[] {
-  return failedSince(tx).all(since_ms);
+  return failedSince.all(tx, since_ms);
 }
 
 /* --- Reports ---------------------------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ import {
   sql,
 } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
-import { plainSelect } from '../platform/database/plain-select.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { monotonicMs } from '../platform/host/clock.ts';
 import { firstIdOf } from '../platform/host/ids.ts';
 import {
@@ -76,16 +76,14 @@ interface KeyCount {
   email_daily_limit: number | null;
 }
 
-const countForKey = statement((tx) =>
-  tx.$client.query<KeyCount, [string, number]>(`
+const countForKey = rawSql<KeyCount, [string, number]>(`
     INSERT INTO key_usage (api_key_id, day, n) SELECT id, ?, 1 FROM api_keys WHERE id = ?
     ON CONFLICT DO UPDATE SET n = n + 1
-    RETURNING n, (SELECT email_daily_limit FROM api_keys WHERE id = api_key_id) AS email_daily_limit`),
-);
+    RETURNING n, (SELECT email_daily_limit FROM api_keys WHERE id = api_key_id) AS email_daily_limit`);
 
 /** Counts one more message of a key on a day; null for a key that is gone, such as that of an old schedule. */
 export function takeKeyUsage(tx: Tx, api_key_id: number, day: string): KeyCount | null {
-  return countForKey(tx).get(day, api_key_id);
+  return countForKey.get(tx, day, api_key_id);
 }
 
 export function releaseKeyUsage(tx: Tx, api_key_id: number, day: string): void {
@@ -101,8 +99,10 @@ export function deleteKeyUsageBefore(tx: Tx, day: string): void {
 
 /* --- The log ---------------------------------------------------------------------------------------------------- */
 
-const rowOf = plainSelect(emails, 'WHERE id = +?');
-const bodiesOf = plainSelect(emailBodies, 'WHERE email_id = +?', ['body_html', 'body_text']);
+const rowOf = rawSql<EmailRow, [string]>('SELECT * FROM emails WHERE id = +?', emails);
+const bodiesOf = rawSql<Bodies, [string]>(
+  'SELECT body_html, body_text FROM email_bodies WHERE email_id = +?',
+);
 
 export function findEmail(tx: Tx, id: string): EmailRow | null {
   return rowOf.get(tx, id);
@@ -176,13 +176,11 @@ export function listScheduledPlaces(tx: Tx, project_id: number): { mailbox_id: n
 
 type Value = string | number | null;
 
-const beginRow = statement((tx) =>
-  tx.$client.query<unknown, Value[]>(`
+const beginRow = rawSql<never, Value[]>(`
     UPDATE emails SET attempts = ?, mailbox_id = ?, quota_day = ?, from_email = ?, domain = ?,
       status = CASE WHEN status IN ('scheduled', 'queued', 'sending') THEN 'sending' ELSE status END,
       queued_at = coalesce(queued_at, ?)
-    WHERE id = ?`),
-);
+    WHERE id = ?`);
 
 export interface AttemptBegin {
   attempt: number;
@@ -196,19 +194,17 @@ export interface AttemptBegin {
 /** Notes that an attempt at an email begins, and what it goes out from. */
 export function beginAttempt(tx: Tx, id: string, begin: AttemptBegin): void {
   const { attempt, mailbox_id, quota_day, from_email, domain, now_ms } = begin;
-  beginRow(tx).run(attempt, mailbox_id, quota_day, from_email, domain, now_ms, id);
+  beginRow.run(tx, attempt, mailbox_id, quota_day, from_email, domain, now_ms, id);
 }
 
-const endRow = statement((tx) =>
-  tx.$client.query<unknown, Value[]>(`
+const endRow = rawSql<never, Value[]>(`
     UPDATE emails SET
       status = CASE WHEN ?2 IN ('sent', 'queued') AND status IN ('delivered', 'bounced', 'complained')
         THEN status ELSE ?2 END,
       smtp_code = ?3, smtp_response = ?4, bounce_type = coalesce(?5, bounce_type), error = ?6, taken = ?7, refused = ?8,
       sent_at = coalesce(sent_at, ?9), bounced_at = coalesce(bounced_at, ?10),
       complained_at = coalesce(complained_at, ?11), failed_at = ?12
-    WHERE id = ?1`),
-);
+    WHERE id = ?1`);
 
 /** How an email stands after an attempt. */
 export interface EmailState {
@@ -225,7 +221,8 @@ export interface EmailState {
 export function endAttempt(tx: Tx, id: string, state: EmailState, now_ms: number): void {
   const { status } = state;
   const at = (...statuses: EmailStatus[]): number | null => (statuses.includes(status) ? now_ms : null);
-  endRow(tx).run(
+  endRow.run(
+    tx,
     id,
     status,
     state.smtp_code,
@@ -281,9 +278,7 @@ const ENDED: EmailStatus[] = [
 ];
 const ended_at = sql<number>`max(${emails.created_at}, coalesce(${emails.sent_at}, 0), coalesce(${emails.failed_at}, 0), coalesce(${emails.bounced_at}, 0), coalesce(${emails.scheduled_at}, 0))`;
 
-const deleteBody = statement((tx) =>
-  tx.$client.query<unknown, [string]>('DELETE FROM email_bodies WHERE email_id = ?'),
-);
+const deleteBody = rawSql<never, [string]>('DELETE FROM email_bodies WHERE email_id = ?');
 
 /**
  * Forgets what ended emails held, up to `limit` of those that ended before a moment, and after `step_ms` no more: SQLite
@@ -306,7 +301,7 @@ export function deleteOldBodies(tx: Tx, before_ms: number, step: { limit: number
   const ends_ms = monotonicMs() + step.step_ms;
   let deleted = 0;
   for (const { id } of old) {
-    deleteBody(tx).run(id);
+    deleteBody.run(tx, id);
     deleted += 1;
     if (monotonicMs() >= ends_ms) break;
   }

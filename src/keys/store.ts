@@ -1,12 +1,11 @@
 /** The SQL of API keys. */
 import { and, desc, eq, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
-import { plainSelect } from '../platform/database/plain-select.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
 import { apiKeys, type KeyRow } from './tables.ts';
 
-const byHash = plainSelect(apiKeys, 'WHERE key_hash = ?');
-const byId = plainSelect(apiKeys, 'WHERE id = ?');
+const byHash = rawSql<KeyRow, [string]>('SELECT * FROM api_keys WHERE key_hash = ?', apiKeys);
 
 /** The key with this hash; made for every request of the data plane, so it is one seek in a unique index. */
 export function findKeyByHash(read: Tx, hash: string): KeyRow | null {
@@ -14,23 +13,30 @@ export function findKeyByHash(read: Tx, hash: string): KeyRow | null {
 }
 
 export function findKey(read: Tx, id: number): KeyRow | null {
-  return byId.get(read, id);
+  return read.select().from(apiKeys).where(eq(apiKeys.id, id)).get() ?? null;
 }
 
-const abbreviated = plainSelect(apiKeys, 'WHERE project_id = +? ORDER BY id DESC', [
-  'id',
-  'name',
-  'key_prefix',
-  'restricted',
-  'is_active',
-]);
+const abbreviated = statement((tx) =>
+  tx
+    .select({
+      id: apiKeys.id,
+      name: apiKeys.name,
+      key_prefix: apiKeys.key_prefix,
+      restricted: apiKeys.restricted,
+      is_active: apiKeys.is_active,
+    })
+    .from(apiKeys)
+    .where(eq(apiKeys.project_id, sql.placeholder('project_id')))
+    .orderBy(desc(apiKeys.id))
+    .prepare(),
+);
 
 /** Every key of a project as the project's own record shows it, newest first; asked for every project that is read. */
 export function listAbbreviated(
   read: Tx,
   project_id: number,
 ): Pick<KeyRow, 'id' | 'name' | 'key_prefix' | 'restricted' | 'is_active'>[] {
-  return abbreviated.all(read, project_id);
+  return abbreviated(read).all({ project_id });
 }
 
 const ofProject = statement((tx) =>

@@ -1,6 +1,7 @@
 /** SQL of mailboxes, their daily usage, and what the choice among them is made from. */
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { type MailboxKind, type MailboxRow, mailboxes, mailboxUsage } from './tables.ts';
 
 export function insertMailbox(tx: Tx, mailbox: Omit<MailboxRow, 'id'>): MailboxRow {
@@ -76,29 +77,21 @@ export interface Candidate {
   used: number;
 }
 
-/** Raw SQL: this runs for every email and every attempt, and mapping rows would cost more than finding them. */
-const candidates = statement((tx) =>
-  tx.$client.query<Candidate, []>(`
+/** This runs for every email and every attempt. */
+const candidates = rawSql<Candidate, []>(`
     SELECT d.id AS domain_id, d.name AS domain, d.is_default, d.is_active,
       d.is_trusted OR d.verified_at IS NOT NULL AS is_verified,
       m.id AS mailbox_id, m.address, m.kind, m.revision, m.status, m.for_transactional, m.for_marketing, m.daily_limit,
       m.failures, m.resting_until, 0 AS used
-    FROM sending_domains d LEFT JOIN mailboxes m ON m.domain_id = d.id`),
-);
-const usageOfDay = statement((tx) =>
-  tx.$client.query<{ mailbox_id: number; n: number }, [string]>(
-    'SELECT mailbox_id, n FROM mailbox_usage WHERE day = ?',
-  ),
+    FROM sending_domains d LEFT JOIN mailboxes m ON m.domain_id = d.id`);
+const usageOfDay = rawSql<{ mailbox_id: number; n: number }, [string]>(
+  'SELECT mailbox_id, n FROM mailbox_usage WHERE day = ?',
 );
 
 /** Every mailbox and every domain without one, the default domain's first. */
 export function listCandidates(tx: Tx, day: string): Candidate[] {
-  const rows = candidates(tx).all();
-  const used = new Map(
-    usageOfDay(tx)
-      .all(day)
-      .map(({ mailbox_id, n }) => [mailbox_id, n]),
-  );
+  const rows = candidates.all(tx);
+  const used = new Map(usageOfDay.all(tx, day).map(({ mailbox_id, n }) => [mailbox_id, n]));
   for (const row of rows) row.used = used.get(row.mailbox_id ?? 0) ?? 0;
   // Joined and sorted here: for a handful of rows SQLite's sorter and outer join cost ten times all the rest.
   return rows.sort(
@@ -107,26 +100,22 @@ export function listCandidates(tx: Tx, day: string): Candidate[] {
   );
 }
 
-const addUsage = statement((tx) =>
-  tx.$client.query<unknown, [number, string]>(
-    'INSERT INTO mailbox_usage (mailbox_id, day, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1',
-  ),
+const addUsage = rawSql<never, [number, string]>(
+  'INSERT INTO mailbox_usage (mailbox_id, day, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1',
 );
 
 /** Counts one more message for a mailbox on a day. */
 export function takeUsage(tx: Tx, mailbox_id: number, day: string): void {
-  addUsage(tx).run(mailbox_id, day);
+  addUsage.run(tx, mailbox_id, day);
 }
 
-const takeUsageBack = statement((tx) =>
-  tx.$client.query<unknown, [number, string]>(
-    'UPDATE mailbox_usage SET n = max(0, n - 1) WHERE mailbox_id = ? AND day = ?',
-  ),
+const takeUsageBack = rawSql<never, [number, string]>(
+  'UPDATE mailbox_usage SET n = max(0, n - 1) WHERE mailbox_id = ? AND day = ?',
 );
 
 /** Gives one message's place back. A mailbox that is gone has no usage either. */
 export function releaseUsage(tx: Tx, mailbox_id: number, day: string): void {
-  takeUsageBack(tx).run(mailbox_id, day);
+  takeUsageBack.run(tx, mailbox_id, day);
 }
 
 /** Forgets counts of days before `day`; nothing asks for them again. */

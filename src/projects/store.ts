@@ -1,29 +1,37 @@
 /** The SQL of projects and of the scopes of access tokens. */
 import { and, asc, count, desc, eq, type SQL, sql } from 'drizzle-orm';
-import type { Tx } from '../platform/database/database.ts';
-import { plainSelect } from '../platform/database/plain-select.ts';
+import { statement, type Tx } from '../platform/database/database.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
 import { accessTokenProjects, type ProjectRow, projects } from './tables.ts';
 
-const byId = plainSelect(projects, 'WHERE id = ?');
-const byPublicId = plainSelect(projects, 'WHERE public_id = ?');
-const bySlug = plainSelect(projects, 'WHERE slug = ?');
+const findBy = (column: typeof projects.id | typeof projects.public_id | typeof projects.slug) =>
+  statement((tx) =>
+    tx
+      .select()
+      .from(projects)
+      .where(eq(column, sql.placeholder('value')))
+      .prepare(),
+  );
+const byId = findBy(projects.id);
+const byPublicId = findBy(projects.public_id);
+const bySlug = findBy(projects.slug);
 
 export function findProjectById(read: Tx, id: number): ProjectRow | null {
-  return byId.get(read, id);
+  return byId(read).get({ value: id }) ?? null;
 }
 
 export function findProjectByPublicId(read: Tx, public_id: string): ProjectRow | null {
-  return byPublicId.get(read, public_id);
+  return byPublicId(read).get({ value: public_id }) ?? null;
 }
 
 export function findProjectBySlug(read: Tx, slug: string): ProjectRow | null {
-  return bySlug.get(read, slug);
+  return bySlug(read).get({ value: slug }) ?? null;
 }
 
 export type ProjectState = Pick<ProjectRow, 'id' | 'public_id' | 'status'>;
 
-const stateById = plainSelect(projects, 'WHERE id = ?', ['id', 'public_id', 'status']);
+const stateById = rawSql<ProjectState, [number]>('SELECT id, public_id, status FROM projects WHERE id = ?');
 
 /** The little of a project that every request with an API key asks for. */
 export function findProjectState(read: Tx, id: number): ProjectState | null {
@@ -93,11 +101,19 @@ export function deleteProject(tx: Tx, id: number): void {
   tx.delete(projects).where(eq(projects.id, id)).run();
 }
 
-const scopeOfToken = plainSelect(accessTokenProjects, 'WHERE token_id = ?', ['project_id']);
+const scopeOfToken = statement((tx) =>
+  tx
+    .select({ project_id: accessTokenProjects.project_id })
+    .from(accessTokenProjects)
+    .where(eq(accessTokenProjects.token_id, sql.placeholder('token_id')))
+    .prepare(),
+);
 
 /** Numeric ids of the projects that a token is scoped to. */
 export function listScopeIds(read: Tx, token_id: number): number[] {
-  return scopeOfToken.all(read, token_id).map((row) => row.project_id);
+  return scopeOfToken(read)
+    .all({ token_id })
+    .map((row) => row.project_id);
 }
 
 export function insertScope(tx: Tx, token_id: number, project_id: number): void {

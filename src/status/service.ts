@@ -1,10 +1,12 @@
 /** How the server is: whether the database answers and whether there is room to write. */
 import { statfsSync } from 'node:fs';
-import { sql } from 'drizzle-orm';
 import { MIN_FREE_DISK_BYTES } from '../limits.ts';
 import type { Database } from '../platform/database/database.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { BACKEND_VERSION, VERSION } from '../version.ts';
+
+const anything = rawSql<{ n: number }, []>('SELECT 1 AS n');
 
 export interface Health {
   status: 'ok' | 'degraded';
@@ -42,7 +44,7 @@ export class Status {
 
   #canRead(): boolean {
     try {
-      return this.#database.read.get(sql`SELECT 1`) !== undefined;
+      return anything.get(this.#database.read) !== null;
     } catch {
       return false;
     }

@@ -1,11 +1,10 @@
 /** The SQL of access tokens. */
 import { and, desc, eq, gt, isNull, lte, or } from 'drizzle-orm';
 import type { Tx } from '../platform/database/database.ts';
-import { plainSelect } from '../platform/database/plain-select.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { accessTokens, type TokenRow } from './tables.ts';
 
-const byHash = plainSelect(accessTokens, 'WHERE token_hash = ?');
-const byId = plainSelect(accessTokens, 'WHERE id = ?');
+const byHash = rawSql<TokenRow, [string]>('SELECT * FROM access_tokens WHERE token_hash = ?', accessTokens);
 
 /** The token with this hash; made for every request of the management plane, so it is one seek in a unique index. */
 export function findTokenByHash(read: Tx, hash: string): TokenRow | null {
@@ -13,7 +12,7 @@ export function findTokenByHash(read: Tx, hash: string): TokenRow | null {
 }
 
 export function findToken(read: Tx, id: number): TokenRow | null {
-  return byId.get(read, id);
+  return read.select().from(accessTokens).where(eq(accessTokens.id, id)).get() ?? null;
 }
 
 /** Every token, newest first: they are made by hand, so there are few. */

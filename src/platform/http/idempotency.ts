@@ -7,7 +7,8 @@ import {
   MAX_IDEMPOTENCY_KEY_CHARS,
   SWEEP_BATCH,
 } from '../../limits.ts';
-import { type Database, statement, type Tx } from '../database/database.ts';
+import type { Database, Tx } from '../database/database.ts';
+import { rawSql } from '../database/raw-sql.ts';
 import { idempotentAnswers } from '../database/tables.ts';
 import type { Clock } from '../host/clock.ts';
 import { countCodePoints } from './schema.ts';
@@ -157,14 +158,12 @@ export class Idempotency {
   async sweep(): Promise<void> {
     const now = this.#clock.now();
     const [from, to] = [now - IDEMPOTENCY_RETENTION_MS, now + IDEMPOTENCY_RETENTION_MS];
-    const sweepSome = (tx: Tx): number => deleteOutside(tx).run(from, to, SWEEP_BATCH).changes;
+    const sweepSome = (tx: Tx): number => deleteOutside.run(tx, from, to, SWEEP_BATCH);
     while ((await this.#database.write(sweepSome)) === SWEEP_BATCH) {}
   }
 }
 
 // Two looks at the index: a DELETE with both conditions would go through the whole table.
-const deleteOutside = statement((tx) =>
-  tx.$client.query<unknown, [number, number, number]>(`
-    DELETE FROM idempotent_answers WHERE (api_key_id, idempotency_key) IN (
-      SELECT api_key_id, idempotency_key FROM idempotent_answers WHERE created_at < ? OR created_at > ? LIMIT ?)`),
-);
+const deleteOutside = rawSql<never, [number, number, number]>(`
+  DELETE FROM idempotent_answers WHERE (api_key_id, idempotency_key) IN (
+    SELECT api_key_id, idempotency_key FROM idempotent_answers WHERE created_at < ? OR created_at > ? LIMIT ?)`);

@@ -3,7 +3,8 @@
  * completed, failed. Jobs compete within a lane; within one, urgent ones go first and projects take turns.
  */
 import { and, eq, lt, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../database/database.ts';
+import type { Tx } from '../database/database.ts';
+import { rawSql } from '../database/raw-sql.ts';
 import { type JobRow, jobs } from '../database/tables.ts';
 import { newId } from '../host/ids.ts';
 
@@ -33,7 +34,8 @@ export function laneOf(job: Pick<NewJob, 'type' | 'resource'>): string {
 /** Adds a pending job within the transaction of the change it belongs to, and returns its id. */
 export function insertJob(tx: Tx, job: NewJob, now_ms: number): string {
   const id = newId(now_ms);
-  insertStatement(tx).run(
+  insert.run(
+    tx,
     id,
     job.project_id,
     job.type,
@@ -47,13 +49,11 @@ export function insertJob(tx: Tx, job: NewJob, now_ms: number): string {
   return id;
 }
 
-// Raw SQL here and below, where every job passes: drizzle's mapping costs more than SQLite's work.
-const insertStatement = statement((tx) =>
-  tx.$client.query<unknown, (string | number)[]>(`
-    INSERT INTO jobs (id, project_id, type, status, priority, lane, run_at, attempts, max_attempts, interruptions,
-      payload, queued_at)
-    VALUES (?, ?, ?, 'pending', ?, ?, ?, 0, ?, 0, ?, ?)`),
-);
+// Written out here and below, where every job passes.
+const insert = rawSql<never, [string, number, string, number, string, number, number, string, number]>(`
+  INSERT INTO jobs (id, project_id, type, status, priority, lane, run_at, attempts, max_attempts, interruptions,
+    payload, queued_at)
+  VALUES (?, ?, ?, 'pending', ?, ?, ?, 0, ?, 0, ?, ?)`);
 
 /** Pending jobs of one priority, lane and project, known by the one that is due first. */
 export interface PendingGroup {
@@ -68,19 +68,13 @@ const GROUPS = `SELECT priority, lane, project_id, run_at AS first_run_at FROM j
 const GROUP_ORDER = 'ORDER BY priority, lane, project_id, run_at LIMIT 1';
 
 // Three statements: for (priority, lane, project_id) > (?, ?, ?) SQLite would step over every job of the group before.
-const nextProject = statement((tx) =>
-  tx.$client.query<PendingGroup, [number, string, number]>(
-    `${GROUPS} AND priority = +? AND lane = +? AND project_id > +? ${GROUP_ORDER}`,
-  ),
+const nextProject = rawSql<PendingGroup, [number, string, number]>(
+  `${GROUPS} AND priority = +? AND lane = +? AND project_id > +? ${GROUP_ORDER}`,
 );
-const nextLane = statement((tx) =>
-  tx.$client.query<PendingGroup, [number, string]>(
-    `${GROUPS} AND priority = +? AND lane > +? ${GROUP_ORDER}`,
-  ),
+const nextLane = rawSql<PendingGroup, [number, string]>(
+  `${GROUPS} AND priority = +? AND lane > +? ${GROUP_ORDER}`,
 );
-const nextPriority = statement((tx) =>
-  tx.$client.query<PendingGroup, [number]>(`${GROUPS} AND priority > +? ${GROUP_ORDER}`),
-);
+const nextPriority = rawSql<PendingGroup, [number]>(`${GROUPS} AND priority > +? ${GROUP_ORDER}`);
 
 function groupAfter(
   tx: Tx,
@@ -88,9 +82,9 @@ function groupAfter(
   skip_lane: boolean,
 ): PendingGroup | null {
   return (
-    (skip_lane ? null : nextProject(tx).get(priority, lane, project_id)) ??
-    nextLane(tx).get(priority, lane) ??
-    nextPriority(tx).get(priority)
+    (skip_lane ? null : nextProject.get(tx, priority, lane, project_id)) ??
+    nextLane.get(tx, priority, lane) ??
+    nextPriority.get(tx, priority)
   );
 }
 
@@ -100,7 +94,7 @@ function groupAfter(
  */
 export function listPendingGroups(tx: Tx, isFull: (lane: string) => boolean): PendingGroup[] {
   const groups: PendingGroup[] = [];
-  let group = nextPriority(tx).get(Number.MIN_SAFE_INTEGER);
+  let group = nextPriority.get(tx, Number.MIN_SAFE_INTEGER);
   while (group) {
     const is_full = isFull(group.lane);
     if (!is_full) groups.push(group);
@@ -109,41 +103,29 @@ export function listPendingGroups(tx: Tx, isFull: (lane: string) => boolean): Pe
   return groups;
 }
 
-type RawJob = Omit<JobRow, 'payload' | 'result'> & { payload: string; result: string | null };
-
-const dueOfGroup = statement((tx) =>
-  tx.$client.query<RawJob, [number, string, number, number, number]>(`
-    SELECT * FROM jobs
-    WHERE status = 'pending' AND priority = +? AND lane = +? AND project_id = +? AND run_at <= +?
-    ORDER BY run_at, id LIMIT +?`),
+const dueOfGroup = rawSql<JobRow, [number, string, number, number, number]>(
+  `SELECT * FROM jobs
+   WHERE status = 'pending' AND priority = +? AND lane = +? AND project_id = +? AND run_at <= +?
+   ORDER BY run_at, id LIMIT +?`,
+  jobs,
 );
 
 /** Up to `limit` due jobs of a group, oldest first. */
 export function listDueJobs(tx: Tx, group: PendingGroup, now_ms: number, limit: number): JobRow[] {
-  return dueOfGroup(tx)
-    .all(group.priority, group.lane, group.project_id, now_ms, limit)
-    .map((row) => ({
-      ...row,
-      payload: JSON.parse(row.payload),
-      result: row.result === null ? null : JSON.parse(row.result),
-    }));
+  return dueOfGroup.all(tx, group.priority, group.lane, group.project_id, now_ms, limit);
 }
 
-const startStatement = statement((tx) =>
-  tx.$client.query<unknown, [number, string]>(
-    "UPDATE jobs SET status = 'processing', attempts = attempts + 1, started_at = ? WHERE id = ?",
-  ),
+const start = rawSql<never, [number, string]>(
+  "UPDATE jobs SET status = 'processing', attempts = attempts + 1, started_at = ? WHERE id = ?",
 );
 
 /** Marks a job as begun: the attempt is on record before anything happens. */
 export function startJob(tx: Tx, id: string, now_ms: number): void {
-  startStatement(tx).run(now_ms, id);
+  start.run(tx, now_ms, id);
 }
 
-const finishStatement = statement((tx) =>
-  tx.$client.query<unknown, (string | number | null)[]>(
-    'UPDATE jobs SET status = ?, result = ?, error = ?, finished_at = ? WHERE id = ?',
-  ),
+const finish = rawSql<never, [string, string | null, string | null, number, string]>(
+  'UPDATE jobs SET status = ?, result = ?, error = ?, finished_at = ? WHERE id = ?',
 );
 
 export interface JobEnd {
@@ -155,7 +137,7 @@ export interface JobEnd {
 /** Ends a job. */
 export function finishJob(tx: Tx, id: string, end: JobEnd, now_ms: number): void {
   const result = end.result === null ? null : JSON.stringify(end.result);
-  finishStatement(tx).run(end.status, result, end.error, now_ms, id);
+  finish.run(tx, end.status, result, end.error, now_ms, id);
 }
 
 /** Puts a job back to wait until `run_at`, remembering why. */
