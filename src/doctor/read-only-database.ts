@@ -11,7 +11,6 @@ export function openReadOnly(path: string): Database {
     read: drizzle({ client: sqlite }),
     write: () => Promise.reject(new AppError('internal', 'A health check changes nothing.')),
     settled: () => null,
-    dataVersion: () => 0,
     hasWritten: () => false,
     close() {
       sqlite.close();

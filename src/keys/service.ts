@@ -9,7 +9,6 @@ import {
 import type { OriginDecision, OriginRecord, Origins, RequestOrigin } from '../origins/service.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { ReadCache } from '../platform/database/read-cache.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import {
   type Actor,
@@ -62,28 +61,25 @@ export class Keys {
   readonly #projects: Projects;
   readonly #origins: Origins;
   readonly #key_ring: KeysDeps['key_ring'];
-  readonly #known: ReadCache<Bearer>;
 
   constructor(deps: KeysDeps) {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#projects = deps.projects;
     this.#key_ring = deps.key_ring;
-    this.#known = new ReadCache(deps.database);
     this.#origins = deps.origins;
   }
 
   /* --- The data plane -------------------------------------------------------------------------------------------- */
 
   /**
-   * Who bears a key: two indexed reads, unless nothing was committed since they were made last; one more for a restricted
-   * key. So a change holds from the next request on. Throws AppError `unauthenticated`, then `forbidden` for where it comes from.
+   * Who bears a key: two indexed reads, one more for a restricted key, so a change holds from the next request on. Throws AppError `unauthenticated`, then `forbidden` for where it comes from.
    */
   authenticate(credentials: KeyCredentials): KeyCaller {
     const { api_key, app_id, android_package } = credentials;
     if (!api_key) throw keyRefused('missing');
     const hash = hashOfKey(api_key);
-    const found = hash === null ? null : this.#known.get(hash, () => this.#findBearer(hash));
+    const found = hash === null ? null : this.#findBearer(hash);
     if (!found?.key.is_active || found.project.status !== 'active') throw keyRefused('invalid');
     const { key, project, permissions } = found;
     if (key.restricted) {

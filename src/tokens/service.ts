@@ -3,7 +3,6 @@ import { AppError, invalid } from '../errors.ts';
 import { DEFAULT_TOKEN_DAYS, TOKEN_LAST_USED_GRANULARITY_MS } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database } from '../platform/database/database.ts';
-import { ReadCache } from '../platform/database/read-cache.ts';
 import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
 import { type Actor, CAPABILITIES, type Capability, type TokenCaller } from '../platform/http/callers.ts';
 import { createToken, hashToken, parseToken, sameHash } from '../platform/secrets/token-format.ts';
@@ -30,7 +29,6 @@ export class Tokens {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #projects: Projects;
-  readonly #known: ReadCache<Bearer>;
   /** When each token's last use was last written down. */
   readonly #touched_at = new Map<number, number>();
 
@@ -38,7 +36,6 @@ export class Tokens {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#projects = deps.projects;
-    this.#known = new ReadCache(deps.database);
   }
 
   /**
@@ -60,7 +57,7 @@ export class Tokens {
       );
     }
     const hash = hashToken(bearer);
-    const found = this.#known.get(hash, () => this.#find(hash));
+    const found = this.#find(hash);
     if (!found || !sameHash(found.token.token_hash, hash)) {
       throw refuse('INVALID_ACCESS_TOKEN', 'The access token is not known here.');
     }

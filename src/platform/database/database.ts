@@ -32,8 +32,6 @@ export interface Database {
   ): Promise<T>;
   /** Null when all that `read` shows is on disk, else what resolves once it is. */
   settled(): Promise<void> | null;
-  /** Of what `read` shows: another number whenever this process or another has committed anything. */
-  dataVersion(): number;
   /** Whether this connection has committed anything; a command then wakes the server. */
   hasWritten(): boolean;
   /** Commits what is queued, then closes. */
@@ -145,8 +143,6 @@ class GroupCommitDatabase implements Database {
   readonly #snapshot: Record<'begin' | 'end', Statement>;
   #has_snapshot = false;
   #is_end_planned = false;
-  /** Of the snapshot; null until it is asked for. */
-  #data_version: number | null = null;
   #queue: QueuedChange[] = [];
   #is_scheduled = false;
   #is_closed = false;
@@ -189,7 +185,6 @@ class GroupCommitDatabase implements Database {
   #endSnapshot(): void {
     if (!this.#has_snapshot) return;
     this.#has_snapshot = false;
-    this.#data_version = null;
     try {
       this.#snapshot.end.run();
     } catch {
@@ -214,15 +209,6 @@ class GroupCommitDatabase implements Database {
     });
     this.#scheduleFlush();
     return promise;
-  }
-
-  dataVersion(): number {
-    if (this.#data_version === null) {
-      // The reading connection: to that one, commits of the writing one are another's.
-      const value = this.read.$client.query('PRAGMA data_version').values()[0]?.[0];
-      this.#data_version = typeof value === 'number' ? value : 0;
-    }
-    return this.#data_version;
   }
 
   settled(): Promise<void> | null {

@@ -94,13 +94,11 @@ describe('write', () => {
     await database.close();
   });
 
-  test('what another process commits is seen by the next read and changes the data version', async () => {
+  test('what another process commits is seen by the next read', async () => {
     const { database, path } = makeDatabase();
-    const before = database.dataVersion();
     const other = openDatabase(path, { create: false });
     await other.write((tx) => put(tx, 'theirs'));
     expect(database.read.select().from(meta).all()).toHaveLength(1);
-    expect(database.dataVersion()).not.toBe(before);
     await other.close();
     await database.close();
   });
@@ -190,14 +188,11 @@ describe('write', () => {
       }`;
     const other = Bun.spawn([process.execPath, '-e', script, path], { stderr: 'inherit' });
     let theirs = 0;
-    let version = database.dataVersion();
     for (let own = 1; other.exitCode === null || theirs < 400; own += 1) {
       const left = numberOf(database.read, 'left');
       await null; // Still the same turn.
       expect(numberOf(database.read, 'right')).toBe(left);
       expect(left).toBeGreaterThanOrEqual(theirs);
-      if (left > theirs) expect(database.dataVersion()).not.toBe(version);
-      version = database.dataVersion();
       theirs = left;
       const [seen, read] = await database.write((tx) => {
         tx.update(meta)
