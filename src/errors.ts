@@ -57,10 +57,25 @@ export class AppError extends Error {
 
 /** 422 with messages by field; the summary is the first of them, so that a client that shows only `message` helps too. */
 export function invalid(errors: FieldErrors, options: Omit<AppErrorOptions, 'errors'> = {}): AppError {
-  const [field, messages] = Object.entries(errors)[0] ?? ['_', ['The request is not valid.']];
-  const first = messages[0] ?? 'is not valid';
-  const message = field === '_' ? first : `${field}: ${first}`;
-  return new AppError('invalid', message, { ...options, errors });
+  const failed = Object.entries(errors);
+  const [field, messages] = failed[0] ?? ['_', ['The request is not valid.']];
+  const first = `${field === '_' ? '' : `${field}: `}${messages[0] ?? 'is not valid'}`;
+  const more = failed.length > 1 ? ` (and ${failed.length - 1} more)` : '';
+  return new AppError('invalid', `${first}${more}`, { ...options, errors });
+}
+
+/** The messages by field of every check that refuses, each made whatever the others say. Failures of other kinds are left out. */
+export function collectErrors(...checks: readonly (() => unknown)[]): FieldErrors {
+  const errors: FieldErrors = {};
+  for (const check of checks) {
+    try {
+      check();
+    } catch (error) {
+      if (!(error instanceof AppError) || error.kind !== 'invalid') continue;
+      for (const [field, messages] of Object.entries(error.errors ?? {})) errors[field] ??= messages;
+    }
+  }
+  return errors;
 }
 
 /** 404 for what is missing and for what belongs to another tenant alike. `lister` is the command that shows those there are. */

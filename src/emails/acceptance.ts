@@ -239,8 +239,11 @@ function priorityNameOf(
   return email.source === 'schedule' || email.scheduled_at !== null ? 'scheduled' : 'transactional';
 }
 
-/** Checks all that needs no look at the database, and returns the asked domain in its canonical form. */
-function checkEmail(email: NewEmail, rules: { max_body_bytes: number; now_ms: number }): string | null {
+/** Checks all that needs no look at the database, and returns the asked domain in its canonical form. Throws AppError `invalid`. */
+export function checkEmail(
+  email: NewEmail,
+  rules: { max_body_bytes: number; now_ms: number },
+): string | null {
   const errors: FieldErrors = {};
   const refuse = (field: string, message: string): void => {
     errors[field] = [...(errors[field] ?? []), message];
@@ -308,7 +311,11 @@ function checkCopies(email: NewEmail, refuse: Refuse): void {
 }
 
 /** Looked up within the transaction that pins them, so that no deletion comes between. */
-function findAttachments(tx: Tx, email: NewEmail, objects: AttachmentSource): AttachmentRecord[] {
+export function findAttachments(
+  tx: Tx,
+  email: Pick<NewEmail, 'project_id' | 'attachments'>,
+  objects: AttachmentSource,
+): AttachmentRecord[] {
   const ids = [...new Set(email.attachments)];
   if (ids.length === 0) return [];
   const found = objects.findMany(tx, email.project_id, ids);

@@ -25,6 +25,7 @@ export function emailRoutes(emails: Emails): Route[] {
       body: sendBody,
       example: { to: 'ann@example.org', subject: 'Hello', body_text: 'Your order is on its way.' },
       response: sendResult,
+      check: ({ caller, body, broken }) => emails.errorsIn(caller, body, broken),
       async handle({ ctx, caller, body, raw }) {
         // A relay may take longer over its answer than a connection may be idle.
         if (body.queue === false) ctx.keepOpen();

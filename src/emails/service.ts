@@ -1,6 +1,6 @@
 /** Emails: accepting them, and the log. What becomes of one is written into it by deliveries, which stand on this. */
 import type { Config } from '../config.ts';
-import { AppError, conflict, notFound } from '../errors.ts';
+import { AppError, collectErrors, conflict, type FieldErrors, notFound } from '../errors.ts';
 import {
   EMAIL_BODY_RETENTION_MS,
   EMAIL_LOG_RETENTION_MS,
@@ -16,7 +16,15 @@ import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../platfor
 import type { Page } from '../platform/http/pagination.ts';
 import { PLANE_PREFIX } from '../platform/http/routes.ts';
 import { finishJob } from '../platform/jobs/store.ts';
-import { type AcceptanceDeps, type Accepted, acceptEmail, type Merge, type NewEmail } from './acceptance.ts';
+import {
+  type AcceptanceDeps,
+  type Accepted,
+  acceptEmail,
+  checkEmail,
+  findAttachments,
+  type Merge,
+  type NewEmail,
+} from './acceptance.ts';
 import { pageOfLog, presentEmail } from './log.ts';
 import type { EmailListQuery, EmailRecord, SendBody, SendResult } from './schemas.ts';
 import * as store from './store.ts';
@@ -50,7 +58,13 @@ export interface TemplateSource {
     project_id: number,
     slug: string,
     variables: Readonly<Record<string, unknown>>,
-  ): { subject: string; body_html: string | null; body_text: string | null };
+  ): RenderedContent;
+}
+
+interface RenderedContent {
+  subject: string;
+  body_html: string | null;
+  body_text: string | null;
 }
 
 export interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
@@ -145,13 +159,39 @@ export class Emails {
     return idempotency.run({ api_key_id: caller.key_id, key }, async (claim) => {
       const { kept, ...claimed } = claim(key === null ? '' : request.hash());
       if (kept) return { ...kept, is_replayed: true };
-      const email = this.#emailOf(caller, body, request);
+      const email = this.#emailOf(caller, body, request, this.#contentOf(caller, body));
       const is_now = body.queue === false && email.scheduled_at === null;
       const answer = is_now
         ? await this.#deps.sendNow(email, claimed)
         : await database.write((tx) => this.#acceptAndKeep(tx, email, claimed.keep));
       return { ...answer, is_replayed: false };
     });
+  }
+
+  /**
+   * What no email may be, by field. `broken` are fields that are wrong already: what is required only without them is not
+   * asked for.
+   */
+  errorsIn(caller: KeyCaller, sent: Partial<SendBody>, broken: ReadonlySet<string>): FieldErrors {
+    const { database, clock, objects } = this.#deps;
+    const { max_body_bytes } = this.#acceptance;
+    // Stands in for what a template makes, where that is what is wrong.
+    let content: RenderedContent = { subject: '-', body_html: null, body_text: '-' };
+    const asked = { to: 'ann@example.org', ...sent };
+    const nobody = { ip: null, user_agent: null };
+    const emailOf = (): NewEmail => this.#emailOf(caller, asked, nobody, content);
+    const errors = collectErrors(
+      () => {
+        content = this.#contentOf(caller, sent);
+      },
+      () => checkEmail(emailOf(), { max_body_bytes, now_ms: clock.now() }),
+      () => findAttachments(database.read, emailOf(), objects),
+      () => sent.domain !== undefined && this.checkDomain(sent.domain),
+    );
+    const parts = ['template', 'subject', 'body_html', 'body_text'] as const;
+    const is_content_broken = parts.some((field) => broken.has(field));
+    for (const field of parts) if (is_content_broken && sent[field] === undefined) delete errors[field];
+    return errors;
   }
 
   #acceptAndKeep(tx: Tx, email: NewEmail, keep: KeepAnswer): KeptAnswer {
@@ -164,15 +204,19 @@ export class Emails {
     return answer;
   }
 
-  #emailOf(caller: KeyCaller, body: SendBody, request: SendRequest): NewEmail {
-    const content =
-      body.template === undefined
-        ? {
-            subject: body.subject ?? '',
-            body_html: body.body_html ?? null,
-            body_text: body.body_text ?? null,
-          }
-        : this.#deps.templates.renderForSend(caller.project_id, body.template, body.variables ?? {});
+  #contentOf(caller: KeyCaller, body: Partial<SendBody>): RenderedContent {
+    if (body.template !== undefined)
+      return this.#deps.templates.renderForSend(caller.project_id, body.template, body.variables ?? {});
+    const { subject = '', body_html = null, body_text = null } = body;
+    return { subject, body_html, body_text };
+  }
+
+  #emailOf(
+    caller: KeyCaller,
+    body: SendBody,
+    request: Pick<SendRequest, 'ip' | 'user_agent'>,
+    content: RenderedContent,
+  ): NewEmail {
     return {
       content,
       subject: content.subject,

@@ -1,5 +1,5 @@
 /** Shapes of API keys, for the API and the command line alike. */
-import { MAX_NAME_CHARS } from '../limits.ts';
+import { MAX_LIST_ENTRIES, MAX_NAME_CHARS } from '../limits.ts';
 import { originRecord } from '../origins/service.ts';
 import {
   changesOf,
@@ -17,7 +17,10 @@ const name = text({ min: 1, max: MAX_NAME_CHARS });
 const limits = {
   email_daily_limit: t.Integer({ minimum: 0, description: 'Emails a UTC day; null for no limit.' }),
   rate_limit_per_minute: t.Integer({ minimum: 1, description: 'Requests a minute; null for the default.' }),
+  // They are read with every request of the key, so there can't be heaps of them.
   permissions: t.Record(t.String(), t.Boolean(), {
+    maxProperties: MAX_LIST_ENTRIES,
+    propertyNames: { maxLength: MAX_NAME_CHARS },
     description: 'Further permissions: `email_template`, `captcha`.',
   }),
 };

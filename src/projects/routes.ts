@@ -51,6 +51,7 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       body: createProjectBody,
       example: { name: 'Bakery', platforms: ['web'] },
       response: projectWithKeys,
+      check: ({ body }) => projects.errorsIn(body),
       handle: async ({ caller, ctx, body }) =>
         projects.presentWithKeys(await projects.create(tokenActor(caller, ctx.ip), body, caller)),
     }),
@@ -77,6 +78,7 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
         if (Object.hasOwn(sent, 'database_project_id')) requireCapabilities(caller, ['can_manage_database']);
       },
       load,
+      check: ({ caller, body }) => projects.errorsIn(body, caller),
       handle: async ({ caller, ctx, resource, body }) =>
         projects.presentWithKeys(await projects.update(tokenActor(caller, ctx.ip), resource, body, caller)),
     }),

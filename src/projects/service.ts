@@ -1,5 +1,5 @@
 /** Projects: finding them in every way they are named, creating, changing and deleting them, and scoping tokens to them. */
-import { AppError, conflict, invalid, notFound } from '../errors.ts';
+import { AppError, collectErrors, conflict, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
@@ -142,6 +142,15 @@ export class Projects {
 
   countApiKeys(project: ProjectRow): number {
     return readRowCount(this.#database.read, { list: 'api_keys', project_id: project.id });
+  }
+
+  /** What is wrong with the fields of a new or changed project by rules past their shape; `caller` as in `update`. */
+  errorsIn(sent: ProjectChanges, caller: TokenCaller | null = null): FieldErrors {
+    const { slug, database_project_id } = sent;
+    return collectErrors(
+      () => slug !== undefined && checkSlug(slug),
+      () => database_project_id !== undefined && this.#resolveLink(caller, database_project_id),
+    );
   }
 
   /**

@@ -84,7 +84,7 @@ export function checkSchedule(
   sent: ScheduleChanges,
   rules: { max_body_bytes: number },
 ): { fields: ScheduleFields; cron: Cron } {
-  const fields = merge(current ?? BLANK, sent);
+  const fields = mergeSchedule(current, sent);
   const errors: FieldErrors = {};
   Object.assign(errors, recipientErrors(fields.recipients), contentErrors(fields, rules.max_body_bytes));
   for (const field of ['subject', 'from_name'] as const) {
@@ -92,12 +92,19 @@ export function checkSchedule(
       errors[field] ??= ['must have no line breaks or other control characters'];
   }
   const cron = parseCron(fields.cron_expression, fields.timezone);
-  if (!cron.ok) errors[cron.field] ??= [cron.message];
+  if (!cron.ok) {
+    errors[cron.field] ??= [cron.message];
+    // In a zone that does not exist the expression has not been looked at.
+    const elsewhere = parseCron(fields.cron_expression, 'UTC');
+    if (!elsewhere.ok) errors[elsewhere.field] ??= [elsewhere.message];
+  }
   if (!cron.ok || Object.keys(errors).length > 0) throw invalid(errors);
   return { fields, cron };
 }
 
-function merge(old: ScheduleFields, sent: ScheduleChanges): ScheduleFields {
+/** The schedule that results from the changes, whatever is wrong with it; `current` as in `checkSchedule`. */
+export function mergeSchedule(current: ScheduleFields | null, sent: ScheduleChanges): ScheduleFields {
+  const old = current ?? BLANK;
   const recipients = sent.recipients?.map(({ email, name }) => ({ email, name: name || null }));
   return {
     name: sent.name ?? old.name,

@@ -165,6 +165,7 @@ export function scheduleRoutes(schedules: Schedules, config: Config): Route[] {
         body_text: 'Nothing broke.',
       },
       response: record,
+      check: ({ caller, body, broken }) => schedules.errorsIn(caller.project_id, null, body, broken),
       handle: ({ caller, body }) => schedules.create(caller, body),
     }),
     dataRoute({
@@ -189,6 +190,8 @@ export function scheduleRoutes(schedules: Schedules, config: Config): Route[] {
       example: { is_active: false },
       response: record,
       load,
+      check: ({ caller, body, broken, resource }) =>
+        schedules.errorsIn(caller.project_id, resource, body, broken),
       handle: ({ caller, body, resource }) => schedules.update(caller.project_id, resource.id, body),
     }),
     dataRoute({

@@ -1,5 +1,5 @@
 /** Recurring email schedules: what may be saved, when each runs next, and putting its runs into the queue. */
-import { invalid, notFound } from '../errors.ts';
+import { collectErrors, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { SCHEDULE_CLAIM_BATCH, SCHEDULE_GRACE_MS } from '../limits.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { toIso } from '../platform/host/clock.ts';
@@ -9,7 +9,7 @@ import type { KeyCaller } from '../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import { type Cron, parseCron } from '../platform/jobs/cron.ts';
 import { type NewJob, PRIORITY } from '../platform/jobs/store.ts';
-import { checkSchedule, type ScheduleChanges, type ScheduleFields } from './fields.ts';
+import { checkSchedule, mergeSchedule, type ScheduleChanges, type ScheduleFields } from './fields.ts';
 import { type RunPayload, ScheduleRuns, type ScheduleRunsDeps } from './runs.ts';
 import {
   countSchedules,
@@ -97,6 +97,28 @@ export class Schedules {
   /** Throws AppError `not_found`. */
   get(project_id: number, id: string): ScheduleRecord {
     return toRecord(this.#find(this.#deps.database.read, project_id, id));
+  }
+
+  /**
+   * What no schedule may be, by field, of one that is made (`current` null) or changed. `broken` are fields that are wrong
+   * already: what is required only without them is not asked for.
+   */
+  errorsIn(
+    project_id: number,
+    current: ScheduleRecord | null,
+    sent: ScheduleChanges,
+    broken: ReadonlySet<string>,
+  ): FieldErrors {
+    const fields = mergeSchedule(current, sent);
+    const errors = collectErrors(
+      () => nextRun(checkSchedule(current, sent, this.#deps).cron, this.#deps.clock.now()),
+      () => this.#checkDomain(fields, sent),
+      () => this.#checkTemplate(project_id, fields, sent),
+    );
+    const content = ['template', 'subject', 'body_html', 'body_text'] as const;
+    const is_content_broken = content.some((field) => broken.has(field));
+    for (const field of content) if (is_content_broken && sent[field] === undefined) delete errors[field];
+    return errors;
   }
 
   /** Saves a schedule whose runs follow the caller's is_test. Throws AppError `invalid` by field. */
@@ -276,7 +298,15 @@ export class Schedules {
 
   /** Looks at what was sent only: a schedule whose template is gone can still be paused or renamed. */
   #checkContent(project_id: number, fields: ScheduleFields, sent: ScheduleChanges): void {
+    this.#checkDomain(fields, sent);
+    this.#checkTemplate(project_id, fields, sent);
+  }
+
+  #checkDomain(fields: ScheduleFields, sent: ScheduleChanges): void {
     if (sent.domain !== undefined && fields.domain !== null) this.#deps.emails.checkDomain(fields.domain);
+  }
+
+  #checkTemplate(project_id: number, fields: ScheduleFields, sent: ScheduleChanges): void {
     const is_touched = sent.template !== undefined || sent.variables !== undefined;
     if (is_touched && fields.template !== null) {
       this.#deps.templates.renderForSend(project_id, fields.template, fields.variables);

@@ -213,6 +213,7 @@ function changingRoutes(templates: Templates): Route[] {
       },
       response: record,
       authorize,
+      check: ({ caller, body, broken }) => templates.errorsIn(caller.project_id, null, body, broken),
       handle: ({ caller, body }) => templates.create(caller.project_id, body),
     }),
     dataRoute({
@@ -229,6 +230,8 @@ function changingRoutes(templates: Templates): Route[] {
       response: record,
       authorize,
       load: loadForChange,
+      check: ({ caller, body, broken, resource }) =>
+        templates.errorsIn(caller.project_id, resource, body, broken),
       handle: ({ caller, body, resource }) => templates.update(caller.project_id, resource.slug, body),
     }),
     dataRoute({

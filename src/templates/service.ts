@@ -1,5 +1,5 @@
 /** Saved templates: what may be saved, how they are found, and what a send or a preview gets of them. */
-import { invalid, notFound } from '../errors.ts';
+import { collectErrors, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { MAX_COMPILED_TEMPLATES_BYTES } from '../limits.ts';
 import type { Database } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
@@ -113,6 +113,26 @@ export class Templates {
   }
 
   /**
+   * What no template may be, by field, of one that is made (`current` null) or changed. `broken` are fields that are wrong
+   * already: what is required only without them is not asked for.
+   */
+  errorsIn(
+    project_id: number,
+    current: TemplateRecord | null,
+    sent: TemplateChanges & { slug?: string | undefined },
+    broken: ReadonlySet<string>,
+  ): FieldErrors {
+    const { slug, ...given } = sent;
+    const errors = collectErrors(
+      () => checkTemplate(current, given, { slug: slug ?? null, max_body_bytes: this.#max_body_bytes }),
+      () => slug !== undefined && chooseSlug(slug, '', (each) => this.#isTaken(project_id, each)),
+    );
+    const is_body_broken = broken.has('body_html') || broken.has('body_text');
+    if (is_body_broken && given.body_html === undefined) delete errors.body_html;
+    return errors;
+  }
+
+  /**
    * Saves a new template under the given slug, else under one made from its name. Throws AppError `invalid` by field,
    * also for a given slug that another template of the project has.
    */
@@ -189,6 +209,10 @@ export class Templates {
     const row = findTemplate(this.#database.read, project_id, slug);
     if (!row) throw notFound('Template');
     return previewMail(compileMail(row), variables, { max_body_bytes: this.#max_body_bytes });
+  }
+
+  #isTaken(project_id: number, slug: string): boolean {
+    return findTemplateState(this.#database.read, project_id, slug) !== undefined;
   }
 
   #compile(project_id: number, slug: string): CompiledMail {

@@ -3,7 +3,7 @@
  * resource, validate. The order of refusals is kept here, for every route alike.
  */
 import type { Config } from '../../config.ts';
-import type { FieldErrors } from '../../errors.ts';
+import { AppError, type FieldErrors, invalid } from '../../errors.ts';
 import { MIN_JSON_BODY_BYTES } from '../../limits.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Logger } from '../host/logger.ts';
@@ -19,7 +19,7 @@ import {
 import { ignoredNames } from './ignored-fields.ts';
 import type { RateLimiter, RateState } from './rate-limit.ts';
 import type { Method, RouteDocs } from './routes.ts';
-import { requireValid, type Static, type TSchema, validate } from './schema.ts';
+import { requireValid, type Static, type TSchema, type Validated, validate } from './schema.ts';
 
 /** What the pipeline needs of the rest of Satchel; the capabilities provide it in `app.ts`. */
 export interface HttpDeps {
@@ -97,8 +97,16 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
   authorize?(input: { caller: C; sent: Readonly<Record<string, unknown>> }): void;
   /** Finds the resource the path names, or throws 404: that comes before validation. */
   load?(input: { ctx: RequestContext; caller: C }): R;
-  /** What is wrong by rules past the schema, told together with what the schema finds. `body` holds the fields that passed it. */
-  check?(input: { caller: C; body: Partial<Static<B>>; resource: R }): FieldErrors;
+  /**
+   * What is wrong with a body by rules past the schema. Asked only once something is wrong, so that all of it is told at
+   * once: `body` holds the fields that the schema found nothing wrong with, `broken` names the others.
+   */
+  check?(input: {
+    caller: C;
+    body: Partial<Static<B>>;
+    broken: ReadonlySet<string>;
+    resource: R;
+  }): FieldErrors;
   handle(input: Inputs<C, Q, B, R>): unknown;
 }
 
@@ -160,9 +168,14 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   const resource = spec.load?.({ ctx, caller }) as R;
   if ('error' in sent) throw sent.error;
   const query = readQuery(spec.query, ctx.url);
-  const body = spec.body ? readChecked(spec, spec.body, { caller, resource, sent: sent.value }) : undefined;
-  const bytes = 'error' in raw ? new Uint8Array(0) : raw;
-  return spec.handle({ ctx, caller, query, body, raw: bytes, resource } as Inputs<C, Q, B, R>);
+  const found = spec.body ? validate(spec.body, sent.value) : { value: {}, errors: {} };
+  try {
+    const body = requireValid(found);
+    const bytes = 'error' in raw ? new Uint8Array(0) : raw;
+    return await spec.handle({ ctx, caller, query, body, raw: bytes, resource } as Inputs<C, Q, B, R>);
+  } catch (error) {
+    throw toldWhole(error, spec, { found, caller, resource });
+  }
 }
 
 function readQuery<Q extends TSchema>(schema: Q | undefined, url: URL): Static<Q> | undefined {
@@ -170,17 +183,22 @@ function readQuery<Q extends TSchema>(schema: Q | undefined, url: URL): Static<Q
   return requireValid(validate(schema, Object.fromEntries(url.searchParams), { coerce: true }));
 }
 
-/** Every field that fails is told at once: those that break the schema, and those that break a rule past it. */
-function readChecked<C, Q extends TSchema, B extends TSchema, R>(
+/** A refused body is told everything that is wrong with it, not just what was found first. */
+function toldWhole<C, Q extends TSchema, B extends TSchema, R>(
+  error: unknown,
   spec: SpecBase<C, Q, B, R>,
-  schema: B,
-  input: { caller: C; resource: R; sent: Record<string, unknown> },
-): Static<B> {
-  const found = validate(schema, input.sent);
-  if (!spec.check) return requireValid(found);
-  const { caller, resource } = input;
-  const rules = spec.check({ caller, resource, body: found.value });
-  return requireValid({ value: found.value, errors: { ...rules, ...found.errors } });
+  input: { found: Validated<B>; caller: C; resource: R },
+): unknown {
+  // With a code or details it speaks of more than the body: of a mail that a relay refused, say.
+  const is_of_body = error instanceof AppError && error.kind === 'invalid' && !error.code && !error.details;
+  if (!spec.check || !is_of_body) return error;
+  const { found, caller, resource } = input;
+  const topOf = (path: string): string => path.split('.')[0] ?? path;
+  const broken = new Set(Object.keys(found.errors).map(topOf));
+  const isSound = ([path]: [string, unknown]): boolean => !broken.has(topOf(path));
+  const body = Object.fromEntries(Object.entries(found.value).filter(isSound)) as Partial<Static<B>>; // Some of its fields.
+  const rules = Object.entries(spec.check({ caller, body, broken, resource })).filter(isSound);
+  return invalid({ ...Object.fromEntries(rules), ...error.errors });
 }
 
 /** The body before it is judged: what is wrong with it is said later, by the validation. */

@@ -13,7 +13,7 @@ import {
   type TUnion,
   Type,
 } from '@sinclair/typebox';
-import { AppError, type FieldErrors } from '../../errors.ts';
+import { type FieldErrors, invalid } from '../../errors.ts';
 import { isUlid } from '../host/ids.ts';
 import { parseAddress } from '../mail/address.ts';
 
@@ -102,13 +102,7 @@ export function validate<T extends TSchema>(
 
 /** The value, which is whole where nothing is wrong. Throws AppError `invalid` with all messages by field. */
 export function requireValid<T extends TSchema>({ value, errors }: Validated<T>): Static<T> {
-  const failed = Object.entries(errors);
-  if (failed.length > 0) {
-    const [field, messages] = failed[0] ?? ['', []];
-    const first = `${field === '_' ? '' : `${field}: `}${messages[0] ?? 'is not valid'}`;
-    const more = failed.length > 1 ? ` (and ${failed.length - 1} more)` : '';
-    throw new AppError('invalid', `${first}${more}`, { errors });
-  }
+  if (Object.keys(errors).length > 0) throw invalid(errors);
   return value as Static<T>; // Without an error every field is there.
 }
 
@@ -312,6 +306,13 @@ const PROTOTYPE_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 function checkRecord(schema: TSchema, input: unknown, path: string, walk: Walk): unknown {
   if (!isPlainObject(input)) return fail(walk, path, 'must be an object');
+  const names = Object.keys(input);
+  const { maxProperties = Number.POSITIVE_INFINITY, propertyNames } = schema;
+  if (names.length > maxProperties)
+    return fail(walk, path, `must have at most ${maxProperties} entries (got ${names.length})`);
+  const longest = propertyNames?.maxLength ?? Number.POSITIVE_INFINITY;
+  if (names.some((name) => name.length > longest))
+    return fail(walk, path, `every name must have at most ${longest} characters`);
   const [item] = Object.values<TSchema>(schema.patternProperties);
   const value: Record<string, unknown> = {};
   for (const [name, given] of Object.entries(input)) {
