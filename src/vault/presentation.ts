@@ -1,21 +1,9 @@
-/** Fields that were taken out of their seal, and how they are shown: metadata, reveals, env entries. */
+/** How stored fields are shown: metadata, reveals, env entries. */
 import { toIso } from '../platform/host/clock.ts';
 import { buildEnvBlock, ENV_TARGETS, type EnvEntry } from './env-blocks.ts';
-import type { VaultField, VaultService } from './registry.ts';
+import type { VaultService } from './registry.ts';
 import type { RevealedValue, RevealedVault, ServiceMetadata } from './schemas.ts';
-
-export interface OpenedField {
-  service: VaultService;
-  field: VaultField;
-  /** Null when it does not decrypt, or was not to be. */
-  bytes: Uint8Array | null;
-  /** Null for what is no file. */
-  filename: string | null;
-}
-
-export function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('utf8');
-}
+import { type OpenedField, textOf, undecryptableOf } from './sealed-fields.ts';
 
 /** Values of plain fields and the presence of all of them; secrets may be left sealed. */
 export function describeService(
@@ -74,10 +62,4 @@ export function envEntriesOf(opened: readonly OpenedField[]): EnvEntry[] {
       client_safe: field.client_safe,
       value: bytes && textOf(bytes),
     }));
-}
-
-export function undecryptableOf(opened: readonly OpenedField[]): { service: string; field: string }[] {
-  return opened
-    .filter(({ bytes }) => !bytes)
-    .map(({ service, field }) => ({ service: service.service, field: field.field }));
 }

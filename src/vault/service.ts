@@ -7,36 +7,32 @@ import { recordAudit } from '../platform/database/audit-trail.ts';
 import { type Database, sqliteErrorOf, type Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
-import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
+import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import type { ProjectCascade } from '../projects/service.ts';
 import { readChanges, settleKinds, type VaultFile } from './changes.ts';
 import { buildEnvBlock, type EnvBlock, pickVariables } from './env-blocks.ts';
 import type { EnvTarget } from './env-quoting.ts';
-import {
-  describeService,
-  envEntriesOf,
-  type OpenedField,
-  presentReveal,
-  textOf,
-  undecryptableOf,
-} from './presentation.ts';
+import { describeService, envEntriesOf, presentReveal } from './presentation.ts';
 import {
   captchaTestSecret,
-  freeFormField,
   requireVaultService,
   VAULT_SERVICES,
   type VaultField,
   type VaultService,
 } from './registry.ts';
 import type { RemovedService, RevealedVault, ServiceMetadata, VaultSummary } from './schemas.ts';
+import {
+  type OpenedField,
+  openFields,
+  sealField,
+  textOf,
+  undecryptableOf,
+  type VaultOwner,
+} from './sealed-fields.ts';
 import * as store from './store.ts';
 import type { RevealHow, VaultValueRow } from './tables.ts';
 
-/** The project whose vault it is. */
-export interface VaultOwner {
-  readonly id: number;
-  readonly public_id: string;
-}
+export type { VaultOwner } from './sealed-fields.ts';
 
 /** The stored fields of one service: those that decrypt, and the names of those that do not. */
 export interface OpenedService {
@@ -154,10 +150,10 @@ export class Vault {
     const is_text = typeof content === 'string';
     store.putValue(tx, {
       ...place,
-      sealed: this.#key_ring.seal(
-        tx,
-        projectScope(at.owner.public_id),
-        contextOf(at.owner, { ...place, is_plain }),
+      sealed: sealField(
+        { tx, key_ring: this.#key_ring },
+        at.owner,
+        { ...place, is_plain },
         is_text ? content : content.bytes,
       ),
       filename: is_text ? null : content.filename,
@@ -305,21 +301,12 @@ export class Vault {
     return this.#open(owner, wanted ? rows.filter((row) => row.field === wanted.field) : rows, () => true);
   }
 
-  /** Rows in the registry's order, names by the alphabet, decrypted where `is_needed`. A row that no registry entry knows is passed over. */
   #open(
     owner: VaultOwner,
     rows: readonly VaultValueRow[],
     is_needed: (field: VaultField) => boolean,
   ): OpenedField[] {
-    const { read } = this.#database;
-    return VAULT_SERVICES.flatMap((service) =>
-      fieldsIn(service, rows).flatMap((field) => {
-        const row = rows.find((each) => each.service === service.service && each.field === field.field);
-        if (!row) return [];
-        const opened = is_needed(field) ? this.#key_ring.open(read, row.sealed, contextOf(owner, row)) : null;
-        return [{ service, field, bytes: opened?.ok ? opened.bytes : null, filename: row.filename }];
-      }),
-    );
+    return openFields({ tx: this.#database.read, key_ring: this.#key_ring }, owner, rows, is_needed);
   }
 
   #audit(
@@ -331,19 +318,6 @@ export class Vault {
     const { event, owner, metadata } = entry;
     recordAudit(tx, actor, { event, target: `project:${owner.id}`, project: owner, metadata }, now_ms);
   }
-}
-
-/** What binds a sealed value to its place, and to its being shown without a reveal. */
-function contextOf(owner: VaultOwner, at: { service: string; field: string; is_plain: boolean }): string[] {
-  return ['vault', owner.public_id, at.service, at.field, ...(at.is_plain ? ['plain'] : [])];
-}
-
-function fieldsIn(service: VaultService, rows: readonly VaultValueRow[]): readonly VaultField[] {
-  if (!service.free_form) return service.fields;
-  return rows
-    .filter((row) => row.service === service.service)
-    .map((row) => freeFormField(row.field, row.is_plain))
-    .sort((a, b) => (a.field < b.field ? -1 : 1));
 }
 
 function countStored(read: Tx, owner: VaultOwner, { service }: VaultService): RemovedService['cascade'] {

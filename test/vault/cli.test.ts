@@ -168,7 +168,7 @@ describe('run', () => {
     child.kill('SIGTERM');
     expect(await child.exited).toBe(42);
     expect((await vaultRun(['--', 'sh', '-c', 'kill -KILL $$'])).exit).toBe(137);
-  });
+  }, 60_000);
 
   test('refuses a command that cannot be started, and --json, which would not be one document', async () => {
     const missing = await vaultRun(['--', 'no-such-command-here']);
