@@ -16,6 +16,7 @@ type Options = Record<string, unknown>;
 const ABILITIES = {
   read: { can_read: true },
   write: { can_write: true },
+  upload: { permissions: { upload: true } },
   email: { can_send_emails: true },
   email_template: { permissions: { email_template: true } },
   captcha: { permissions: { captcha: true } },
@@ -40,6 +41,7 @@ function registerCreate(cli: Cli<Services>, key: Command): void {
     .requiredOption('--project <ref>', 'its project: numeric id, ULID or slug')
     .requiredOption('--name <name>', 'what it is for')
     .option('--can <abilities>', `comma-separated: ${ABILITY_NAMES}`, readAbilities)
+    .option('--no-delete', 'with --can write: it deletes no files')
     .option('--restricted', 'accept it only from allowed origins and apps')
     .option('--allow-no-origin', 'with --restricted: accept it from servers, which send no origin, too')
     .option('--rate-limit <n>', 'requests a minute', wholeNumber(1))
@@ -51,7 +53,7 @@ function registerCreate(cli: Cli<Services>, key: Command): void {
       `
 Examples:
   satchel key create --project shop --name server --can read,write,email
-  satchel key create --project shop --name website --can read,captcha --restricted`,
+  satchel key create --project shop --name website --can upload,captcha --restricted`,
     )
     .action(
       cli.action(async ({ services, actor, note }, options) => {
@@ -95,6 +97,7 @@ function readNewKey(options: Options) {
     if ('permissions' in granted) permissions = { ...permissions, ...granted.permissions };
     else flags = { ...flags, ...granted };
   }
+  if (options.delete === false) permissions = { ...permissions, delete: false };
   return parse(createKeyBody, {
     ...flags,
     permissions,
@@ -138,7 +141,8 @@ function abilitiesOf(key: KeyRecord): string[] {
     ['write', key.can_write],
     ['email', key.can_send_emails],
     ['marketing', key.can_manage_email_marketing],
-    ...Object.entries(key.permissions),
+    ['no-delete', key.can_write && key.permissions.delete === false],
+    ...Object.entries(key.permissions).filter(([name]) => name !== 'delete'),
   ];
   return flags.filter(([, is_on]) => is_on).map(([name]) => name);
 }

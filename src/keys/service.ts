@@ -401,6 +401,8 @@ function permissionsOf(key: KeyRow): Set<Permission> {
   const permissions = new Set<Permission>();
   if (key.can_read) permissions.add('read');
   if (key.can_write) permissions.add('write');
+  if (key.can_write || key.permissions.upload === true) permissions.add('upload');
+  if (key.can_write && key.permissions.delete !== false) permissions.add('delete');
   if (key.can_send_emails) permissions.add('email');
   if (key.can_manage_email_marketing) permissions.add('email_marketing');
   if (key.permissions.email_template === true) permissions.add('email_template');

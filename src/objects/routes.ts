@@ -76,7 +76,7 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       description:
         'An `Idempotency-Key` makes a repeated upload of the same file answer the first one again, with the header ' +
         '`Idempotent-Replayed: true`.',
-      needs: ['write'],
+      needs: ['upload'],
       status: 201,
       is_idempotent: true,
       form: UploadForm,
@@ -119,7 +119,7 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       path: '/objects/:public_id',
       tag: 'Objects',
       summary: 'Delete a file',
-      needs: ['write'],
+      needs: ['write', 'delete'],
       response: t.Object({ success: t.Boolean(), message: t.String() }),
       handle: async ({ ctx, caller }) => {
         await objects.remove(caller.project_id, idOf(ctx));

@@ -68,7 +68,11 @@ describe('a key that nobody restricted', () => {
 
   test.each([
     [{ can_read: true }, ['read']],
-    [{ can_write: true }, ['write']],
+    [{ can_write: true }, ['write', 'upload', 'delete']],
+    [{ can_write: true, permissions: { delete: false } }, ['write', 'upload']],
+    [{ can_write: true, permissions: { delete: true, upload: false } }, ['write', 'upload', 'delete']],
+    [{ permissions: { upload: true } }, ['upload']],
+    [{ can_read: true, permissions: { upload: false, delete: true } }, ['read']],
     [{ can_send_emails: true }, ['email']],
     [{ can_manage_email_marketing: true }, ['email_marketing']],
     [{ permissions: { email_template: true, captcha: true } }, ['email_template', 'captcha']],

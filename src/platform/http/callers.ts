@@ -1,8 +1,16 @@
 /** Who calls, and what they may do. The credentials themselves are looked up by the keys and tokens capabilities. */
 import { AppError, forbidden } from '../../errors.ts';
 
-/** What an API key may do; the contract's names. */
-export type Permission = 'read' | 'write' | 'email' | 'email_template' | 'captcha' | 'email_marketing';
+/** What an API key may do; the contract's names, and two that are parts of `write`: adding files and deleting them. */
+export type Permission =
+  | 'read'
+  | 'write'
+  | 'upload'
+  | 'delete'
+  | 'email'
+  | 'email_template'
+  | 'captcha'
+  | 'email_marketing';
 
 /** What a management token may do beyond reading projects and keys. All are off by default. */
 export const CAPABILITIES = [
@@ -62,12 +70,18 @@ export function tokenActor(caller: TokenCaller, ip: string | null): Actor {
   return { kind: 'token', id: String(caller.token_id), name: caller.name, ip };
 }
 
+/** What the 403 calls a permission where that is not its own name. */
+const PERMISSION_NAMES: Partial<Record<Permission, string>> = {
+  email_marketing: "'can_manage_email_marketing'",
+  upload: "'write', or 'upload'",
+};
+
 /** Throws AppError `forbidden` naming the first permission that the key lacks. */
 export function requirePermissions(caller: KeyCaller, needed: readonly Permission[]): void {
   for (const permission of needed) {
     if (!caller.permissions.has(permission)) {
-      const name = permission === 'email_marketing' ? 'can_manage_email_marketing' : permission;
-      throw forbidden(`This API key lacks the permission '${name}'. An admin can give it on the key.`);
+      const name = PERMISSION_NAMES[permission] ?? `'${permission}'`;
+      throw forbidden(`This API key lacks the permission ${name}. An admin can give it on the key.`);
     }
   }
 }
