@@ -19,41 +19,9 @@ import {
 import { pageQuery } from '../platform/http/pagination.ts';
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
 import { dataRoute, openRoute, Reply, type RequestContext, type Route } from '../platform/http/routes.ts';
-import { dateTime, named, nullable, oneOf, t, ulid } from '../platform/http/schema.ts';
+import { oneOf, t } from '../platform/http/schema.ts';
+import { changedObject, listedObject, objectChanges, storedObject, uploadForm } from './schemas.ts';
 import { bytesMissing, type ObjectRow, type Objects } from './service.ts';
-
-const StoredObject = named(
-  'StoredObject',
-  t.Object({
-    public_id: ulid(),
-    project_id: ulid(),
-    visibility: oneOf(['public', 'private']),
-    mime_type: t.String(),
-    size_bytes: t.Integer(),
-    url: t.String({ format: 'uri' }),
-    expires_at: nullable(dateTime()),
-  }),
-);
-
-const UploadForm = t.Object({
-  file: t.String({ format: 'binary' }),
-  visibility: t.Optional({ ...oneOf(['public', 'private']), example: 'private' }),
-  expires_in_days: t.Optional(t.Integer({ minimum: 1, maximum: 3650, example: 30 })),
-  expires_at: t.Optional({ ...dateTime(), example: '2040-01-31T09:00:00Z' }),
-});
-
-const ListItem = named(
-  'ListedObject',
-  t.Object({
-    public_id: ulid(),
-    original_filename: t.String(),
-    mime_type: t.String(),
-    size_bytes: t.Integer(),
-    visibility: oneOf(['public', 'private']),
-    url: t.String({ format: 'uri' }),
-    created_at: dateTime(),
-  }),
-);
 
 export interface ObjectRoutesDeps {
   objects: Objects;
@@ -79,8 +47,8 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       needs: ['upload'],
       status: 201,
       is_idempotent: true,
-      form: UploadForm,
-      response: StoredObject,
+      form: uploadForm,
+      response: storedObject,
       handle: async ({ ctx, caller }) => {
         const reply = await upload(deps, ctx, caller);
         // The time-out that reading the body had lifted; after a failure the pipeline puts it back.
@@ -95,7 +63,7 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       summary: 'List the files of the project, newest first',
       needs: ['read'],
       query: t.Object({ ...pageQuery, visibility: t.Optional(oneOf(['public', 'private'])) }),
-      response: t.Array(ListItem),
+      response: t.Array(listedObject),
       handle: ({ caller, query }) => objects.list(caller.project_id, query),
     }),
     openRoute({
@@ -115,6 +83,19 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       handle: ({ ctx, acceptKey }) => download(deps, ctx, acceptKey),
     }),
     dataRoute({
+      method: 'PATCH',
+      path: '/objects/:public_id',
+      tag: 'Objects',
+      summary: 'Change visibility, name or expiry of a file',
+      description: 'What is left out stays as it is. The bytes of a file never change.',
+      needs: ['write'],
+      body: objectChanges,
+      example: { visibility: 'public', expires_in_days: 30 },
+      response: changedObject,
+      load: ({ ctx, caller }) => objects.require(caller.project_id, idOf(ctx)),
+      handle: ({ caller, body, resource }) => objects.update(projectOf(caller), resource, body),
+    }),
+    dataRoute({
       method: 'DELETE',
       path: '/objects/:public_id',
       tag: 'Objects',
@@ -127,6 +108,10 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       },
     }),
   ];
+}
+
+function projectOf(caller: KeyCaller): { id: number; public_id: string } {
+  return { id: caller.project_id, public_id: caller.project_public_id };
 }
 
 function idOf(ctx: RequestContext): string {
@@ -163,8 +148,7 @@ function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: KeyCaller):
       await file.upload.abort();
       return new Reply(answer.kept.status, answer.kept.value, REPLAYED_HEADERS);
     }
-    const project = { id: caller.project_id, public_id: caller.project_public_id };
-    return new Reply(201, await deps.objects.create(project, { ...file, fields }, answer.keep));
+    return new Reply(201, await deps.objects.create(projectOf(caller), { ...file, fields }, answer.keep));
   });
 }
 

@@ -1,6 +1,6 @@
 /** Stored objects: creating, finding, deleting and expiring them, and keeping rows and bytes in step. */
 import { AppError, invalid, messageOf, notFound } from '../errors.ts';
-import { MAX_EXPIRES_IN_DAYS, MIN_EXPIRES_IN_DAYS, SWEEP_BATCH } from '../limits.ts';
+import { SWEEP_BATCH } from '../limits.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import {
   chooseMediaType,
@@ -8,13 +8,15 @@ import {
   isAllowedMediaType,
   sniffMediaType,
 } from '../platform/files/media-types.ts';
+import { cleanFilename } from '../platform/files/multipart-headers.ts';
 import type { BlobStore } from '../platform/files/store.ts';
 import type { BlobUpload } from '../platform/files/upload.ts';
 import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { KeepAnswer } from '../platform/http/idempotency.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
-import { parseDateTime } from '../platform/http/schema.ts';
+import { readUploadFields } from './fields.ts';
+import type { ChangedObject, ListedObject, ObjectChanges, StoredObject } from './schemas.ts';
 import {
   countObjects,
   deleteExpiredObjects,
@@ -25,6 +27,7 @@ import {
   listKnownIds,
   listObjects,
   listProjectObjectIds,
+  updateObject,
 } from './store.ts';
 import type { ObjectRow, Visibility } from './tables.ts';
 
@@ -37,27 +40,6 @@ export interface UploadedFile {
   /** The part's own Content-Type, which may be nonsense. */
   mime_type: string | null;
   upload: BlobUpload;
-}
-
-/** The upload response of the contract. */
-export interface StoredObject {
-  public_id: string;
-  project_id: string;
-  visibility: Visibility;
-  mime_type: string;
-  size_bytes: number;
-  url: string;
-  expires_at: string | null;
-}
-
-export interface ObjectListItem {
-  public_id: string;
-  original_filename: string;
-  mime_type: string;
-  size_bytes: number;
-  visibility: Visibility;
-  url: string;
-  created_at: string;
 }
 
 /** Bytes that must stay though their object is gone: those of mails that wait to be sent. */
@@ -144,7 +126,7 @@ export class Objects {
   }
 
   /** A page of the project's unexpired objects, newest first. */
-  list(project_id: number, query: PageQuery & { visibility?: Visibility | undefined }): Page<ObjectListItem> {
+  list(project_id: number, query: PageQuery & { visibility?: Visibility | undefined }): Page<ListedObject> {
     const { read } = this.#deps.database;
     const now_ms = this.#deps.clock.now();
     const filter = { project_id, visibility: query.visibility };
@@ -163,13 +145,54 @@ export class Objects {
   async find(public_id: string): Promise<ObjectRow | null> {
     const row = findObject(this.#deps.database.read, public_id);
     if (!row) return null;
-    if (row.expires_at === null || row.expires_at > this.#deps.clock.now()) return row;
+    if (this.#isCurrent(row)) return row;
     try {
       await this.#remove([public_id]);
     } catch (error) {
       this.#deps.logger.warn('expired object not deleted', { public_id, error: messageOf(error) });
     }
     return null;
+  }
+
+  /** An object of the project. Throws 404, for an expired one too. */
+  require(project_id: number, public_id: string): ObjectRow {
+    const row = findObject(this.#deps.database.read, public_id);
+    if (row?.project_id !== project_id || !this.#isCurrent(row)) throw notFound('Object');
+    return row;
+  }
+
+  /**
+   * Changes the fields that are given; `expires_in_days` counts from now, and null is never. Throws 404 when the object is
+   * gone, or has expired meanwhile.
+   */
+  async update(
+    project: { id: number; public_id: string },
+    row: ObjectRow,
+    { visibility, original_filename, expires_in_days }: ObjectChanges,
+  ): Promise<ChangedObject> {
+    const changes = {
+      ...(visibility === undefined ? {} : { visibility }),
+      ...(original_filename === undefined ? {} : { original_filename: cleanFilename(original_filename) }),
+      ...(expires_in_days === undefined
+        ? {}
+        : { expires_at: expires_in_days && this.#deps.clock.now() + expires_in_days * DAY_MS }),
+    };
+    const changed =
+      Object.keys(changes).length === 0
+        ? row
+        : await this.#deps.database.write((tx) => {
+            const current = findObject(tx, row.public_id);
+            return current && this.#isCurrent(current) ? updateObject(tx, row.public_id, changes) : undefined;
+          });
+    if (!changed) throw notFound('Object');
+    return {
+      ...this.#toStored(changed, project.public_id),
+      original_filename: changed.original_filename,
+    };
+  }
+
+  #isCurrent(row: ObjectRow): boolean {
+    return row.expires_at === null || row.expires_at > this.#deps.clock.now();
   }
 
   /** Deletes an object of the project, row first. Throws 404; missing bytes are no failure. */
@@ -277,7 +300,7 @@ export class Objects {
     };
   }
 
-  #toListItem(row: ObjectRow): ObjectListItem {
+  #toListItem(row: ObjectRow): ListedObject {
     return {
       public_id: row.public_id,
       original_filename: row.original_filename,
@@ -288,34 +311,6 @@ export class Objects {
       created_at: toIso(row.created_at),
     };
   }
-}
-
-/** The fields beside the file. A field left blank, as forms send it, counts as omitted. */
-export function readUploadFields(
-  fields: Readonly<Record<string, string>>,
-  now_ms: number,
-): { visibility: Visibility; expires_at: number | null } {
-  const errors: Record<string, string[]> = {};
-  const given = (name: string): string | null =>
-    Object.hasOwn(fields, name) ? fields[name]?.trim() || null : null;
-  const visibility = given('visibility') ?? 'private';
-  if (visibility !== 'public' && visibility !== 'private')
-    errors.visibility = ['must be one of: public, private'];
-  const days = given('expires_in_days');
-  const day_count = days !== null && /^\d{1,6}$/.test(days) ? Number(days) : Number.NaN;
-  if (days !== null && !(day_count >= MIN_EXPIRES_IN_DAYS && day_count <= MAX_EXPIRES_IN_DAYS)) {
-    errors.expires_in_days = [`must be a whole number from ${MIN_EXPIRES_IN_DAYS} to ${MAX_EXPIRES_IN_DAYS}`];
-  }
-  const at = given('expires_at');
-  const at_ms = at === null ? null : parseDateTime(at);
-  if (at !== null && at_ms === null)
-    errors.expires_at = ['must be an ISO 8601 date-time, such as 2030-01-31T09:00:00Z'];
-  else if (at_ms !== null && at_ms <= now_ms) errors.expires_at = ['must be in the future'];
-  if (Object.keys(errors).length > 0) throw invalid(errors);
-  return {
-    visibility: visibility === 'public' ? 'public' : 'private',
-    expires_at: at_ms ?? (days === null ? null : now_ms + day_count * DAY_MS),
-  };
 }
 
 function sweptAway(): AppError {

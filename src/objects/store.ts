@@ -132,6 +132,15 @@ export function listObjects(
     .all();
 }
 
+/** Changes the row and returns it; undefined when it is gone. */
+export function updateObject(
+  tx: Tx,
+  public_id: string,
+  changes: Partial<Pick<NewObject, 'visibility' | 'original_filename' | 'expires_at'>>,
+): ObjectRow | undefined {
+  return tx.update(objects).set(changes).where(eq(objects.public_id, public_id)).returning().get();
+}
+
 /** Deletes the row; true if it was there. */
 export function deleteObject(tx: Tx, public_id: string): boolean {
   return (

@@ -10,6 +10,7 @@ import vault_and_providers from './migrations/0005_vault_and_providers.sql' with
 import recipients from './migrations/0006_recipients.sql' with { type: 'text' };
 import deliveries from './migrations/0007_deliveries.sql' with { type: 'text' };
 import env_names from './migrations/0008_env_names.sql' with { type: 'text' };
+import object_changes from './migrations/0009_object_changes.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -27,6 +28,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, name: 'recipients', sql: recipients },
   { version: 7, name: 'deliveries', sql: deliveries },
   { version: 8, name: 'env_names', sql: env_names },
+  { version: 9, name: 'object_changes', sql: object_changes },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
