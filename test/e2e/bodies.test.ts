@@ -2,6 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeTempDir } from '../temp.ts';
@@ -310,13 +311,34 @@ describe('odd heads', () => {
     expect(answer?.body.includes('master.key')).toBe(false);
   });
 
-  test.each(['x', 'api', 's3', 'localhost:1', '', 'a b', 'x/y', '[::1', 'x:99999', '%'])(
+  test.each(['x', 'api', 's3', 'localhost:1', 'x:', '', '[::1]:80', 'a_b.example', 'x%20y'])(
     'a Host of %p does not matter',
     async (host) => {
       const answer = await exchange(server.url, `GET /api/health?x=1 HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
       expect([answer?.status, answer?.json.status]).toEqual([200, 'ok']);
     },
   );
+
+  test.each([
+    'a b',
+    'x/y',
+    '[::1',
+    'x:99999',
+    'x:1:2',
+    '%',
+    'u@x',
+    'a,b',
+    'x\r\nHost: y',
+    'x\r\nhost: x',
+    '\r\nHost:',
+  ])('a Host of %p is 400, in the envelope of the plane', async (host) => {
+    const ask = (path: string) => exchange(server.url, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+    const health = await ask('/api/health');
+    expect([health?.status, typeof health?.json.message]).toEqual([400, 'string']);
+    expect(health?.headers['x-request-id']).toBeString();
+    const management = await ask('/api/public/v1/projects');
+    expect([management?.status, typeof management?.json.error]).toEqual([400, 'object']);
+  });
 
   test('HTTP/1.0 without a Host is answered', async () => {
     const answer = await exchange(server.url, 'GET /api/health HTTP/1.0\r\n\r\n');
@@ -355,6 +377,21 @@ describe('odd heads', () => {
       expect([path, head.status, (await head.text()).length]).toEqual([path, get.status, 0]);
       expect(head.headers.get('content-type')).toBe(get.headers.get('content-type'));
     }
+  });
+
+  test('a 304 has no Content-Length, which would be that of its file', async () => {
+    const body = Buffer.concat([Buffer.from(FORM_HEAD), Buffer.from('hello'), Buffer.from(FORM_TAIL)]);
+    const stored = await exchange(server.url, uploadHead(key, body.length), body);
+    const path = `/api/v1/objects/${String(stored?.json.public_id)}`;
+    for (const method of ['HEAD', 'GET']) {
+      const same = await exchange(server.url, request(`${method} ${path}`, 'If-None-Match: *\r\n'));
+      expect([same?.status, same?.headers['content-length']]).toEqual([304, undefined]);
+      expect(same?.headers.etag).toBeString();
+    }
+    const connection = await RawConnection.open(server.url);
+    await connection.send(request(`HEAD ${path}`, 'If-None-Match: "other"\r\nConnection: close\r\n'));
+    await once(connection.socket, 'close');
+    expect(connection.received).toMatch(/^HTTP\/1\.1 200 .*\r\ncontent-length: 5\r\n/is);
   });
 
   test('a preflight is answered on the data plane and on no other', async () => {

@@ -50,6 +50,11 @@ export class RawConnection {
     return this.#is_over;
   }
 
+  /** What has come and was not taken as an answer. */
+  get received(): string {
+    return this.#received.toString('latin1');
+  }
+
   /** Resolves when the system has taken the bytes, or the connection is gone. */
   send(bytes: string | Uint8Array): Promise<void> {
     return new Promise((resolve) => {

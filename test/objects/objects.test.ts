@@ -201,6 +201,11 @@ describe('upload', () => {
     expect(statuses).toEqual([201, 201, 429]);
     const refused = await few.call('POST', '/api/v1/objects', { key: limited, body: form() });
     expect(refused.headers.get('retry-after')).toBe('60');
+    const rateOf = (answer: Answer) =>
+      ['limit', 'remaining', 'reset'].map((name) => answer.headers.get(`ratelimit-${name}`));
+    expect(rateOf(refused)).toEqual(['2', '0', '60']);
+    // The key's own limit is another one, and a list shows that.
+    expect(rateOf(await few.call('GET', '/api/v1/objects', { key: limited }))).toEqual(['600', '595', '60']);
     few.clock.advance(60_000);
     expect((await few.call('POST', '/api/v1/objects', { key: limited, body: form() })).status).toBe(201);
     await few.stop();

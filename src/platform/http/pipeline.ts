@@ -8,6 +8,7 @@ import { type Family, failureBody, failureMessage, successBody } from './answers
 import { setCorsHeaders } from './cors.ts';
 import { showNames } from './ignored-fields.ts';
 import { html, pageResponse } from './pages.ts';
+import { RateLimitError } from './rate-limit.ts';
 import { type HttpDeps, type Plane, Reply, type RequestContext, type Route, type Trace } from './routes.ts';
 
 /** Runs a route and turns what comes out of it, failures too, into a response. Never throws. */
@@ -22,6 +23,8 @@ export async function answer(route: Route, ctx: RequestContext, deps: HttpDeps):
     if (settled) await settled;
   } catch (error) {
     ctx.closeWhenIdle();
+    // Of several limits, the headers describe the one that was hit.
+    if (error instanceof RateLimitError) trace.rate = error.rate;
     response = failureResponse(route.family, error, ctx, deps.logger);
   }
   finishHeaders(response.headers, route.plane, ctx, trace);

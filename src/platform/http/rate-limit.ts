@@ -10,6 +10,19 @@ export interface RateState {
   reset_s: number;
 }
 
+/** A 429, with what its RateLimit headers tell. */
+export class RateLimitError extends AppError {
+  readonly rate: RateState;
+
+  constructor(what: string, rate: RateState) {
+    const { limit, reset_s } = rate;
+    super('rate_limited', `${what}: at most ${limit} a minute. Try again in ${reset_s} s.`, {
+      retry_after_s: reset_s,
+    });
+    this.rate = rate;
+  }
+}
+
 interface Window {
   ends_at_ms: number;
   used: number;
@@ -26,7 +39,7 @@ export class RateLimiter {
 
   /**
    * Uses up one of `limit` in the caller's current minute and tells what is left.
-   * Throws AppError `rate_limited` with the seconds to wait when none is; `what` names the limit to the reader.
+   * Throws RateLimitError with the seconds to wait when none is; `what` names the limit to the reader.
    */
   take(caller: string, limit: number, what: string): RateState {
     const now = this.#clock.now();
@@ -38,9 +51,7 @@ export class RateLimiter {
     }
     const reset_s = Math.max(1, Math.ceil((window.ends_at_ms - now) / 1000));
     if (window.used >= limit) {
-      throw new AppError('rate_limited', `${what}: at most ${limit} a minute. Try again in ${reset_s} s.`, {
-        retry_after_s: reset_s,
-      });
+      throw new RateLimitError(what, { limit, remaining: 0, reset_s });
     }
     window.used += 1;
     return { limit, remaining: limit - window.used, reset_s };
