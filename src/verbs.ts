@@ -7,6 +7,7 @@ import { registerDoctorCommand } from './doctor/cli.ts';
 import type { DoctorDeps } from './doctor/service.ts';
 import { registerKeyCommands } from './keys/cli.ts';
 import { registerMailboxCommands } from './mailboxes/cli.ts';
+import { registerObjectCommands } from './objects/cli.ts';
 import { registerOriginCommands } from './origins/cli.ts';
 import type { Cli } from './platform/cli/cli.ts';
 import { registerCompletionCommand } from './platform/cli/completion.ts';
@@ -20,6 +21,7 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerTokenCommands(cli);
   registerProjectCommands(cli);
   registerOriginCommands(cli, registerKeyCommands(cli));
+  registerObjectCommands(cli);
   registerAuditCommands(cli);
   registerVaultCommands(cli);
   registerDomainCommands(cli);

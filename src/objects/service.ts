@@ -138,6 +138,13 @@ export class Objects {
     }).map((row) => this.#toListItem(row));
   }
 
+  /** The project's unexpired objects, newest first: at most `limit`, or all. */
+  listAll(project_id: number, filter: { visibility?: Visibility | undefined }, limit = -1): ListedObject[] {
+    const page = { limit, offset: 0, now_ms: this.#deps.clock.now(), has_expired: true };
+    const rows = listObjects(this.#deps.database.read, { project_id, ...filter }, page);
+    return rows.map((row) => this.#toListItem(row));
+  }
+
   /**
    * The object, or null when there is none or it has expired; an expired one is deleted on the way. It is gone for its
    * readers also where that fails, as on a full disk: the next one tries again, and the sweeper does.
@@ -152,6 +159,18 @@ export class Objects {
       this.#deps.logger.warn('expired object not deleted', { public_id, error: messageOf(error) });
     }
     return null;
+  }
+
+  /** An object of any project, for the shell. Throws 404 that says where ids are, for an expired one too. */
+  requireAny(public_id: string): ObjectRow {
+    const row = findObject(this.#deps.database.read, public_id.toUpperCase());
+    if (!row || !this.#isCurrent(row)) throw notFound('Object', 'satchel object list --project REF');
+    return row;
+  }
+
+  /** All there is to know of an object but its numeric ids. */
+  describe(row: ObjectRow): ListedObject & { sha256: string; expires_at: string | null } {
+    return { ...this.#toListItem(row), sha256: row.sha256, expires_at: toIso(row.expires_at) };
   }
 
   /** An object of the project. Throws 404, for an expired one too. */
