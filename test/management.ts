@@ -1,5 +1,3 @@
-/** Two projects with a key each and the tokens that may see both, one or none of them: the stage of management tests. */
-import { expect } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Capability } from '../src/platform/http/callers.ts';
 import { isPlainObject } from '../src/platform/http/schema.ts';
@@ -102,25 +100,4 @@ export function detailsOf(answer: Answer): Record<string, unknown> {
 export function invalidFieldsOf(answer: Answer): string[] {
   const { errors } = detailsOf(answer);
   return isPlainObject(errors) ? Object.keys(errors) : [];
-}
-
-/** What every management endpoint must refuse, whatever it does; `path` names things of the project `other`. */
-export async function expectGuarded(
-  stage: Management,
-  request: { method: string; path: string; body?: unknown },
-): Promise<void> {
-  const { method, path, body } = request;
-  const before = stage.snapshot();
-  const refusals: [string | null, number, string][] = [
-    [null, 401, 'MISSING_ACCESS_TOKEN'],
-    ['nonsense', 401, 'INVALID_ACCESS_TOKEN_FORMAT'],
-    ...(path.includes('/projects/')
-      ? [[stage.scoped, 404, 'NOT_FOUND'] satisfies [string, number, string]]
-      : []),
-  ];
-  for (const [token, status, code] of refusals) {
-    const answer = await stage.call(method, path, token, body);
-    expect({ path, status: answer.status, code: codeOf(answer) }).toEqual({ path, status, code });
-  }
-  expect(stage.snapshot()).toBe(before);
 }

@@ -73,27 +73,6 @@ const damage = (field: string): Promise<unknown> =>
 
 const WITHOUT_VERDICT = { error_codes: [], hostname: null, challenge_ts: null, action: null, cdata: null };
 
-describe('who may ask', () => {
-  test('a request without a key, or with a wrong one, is 401', async () => {
-    const without = await app.call('POST', '/api/v1/captcha/verify', { body: { token: 't' } });
-    expect([without.status, without.body.success]).toEqual([401, false]);
-    expect((await verify({ token: 't' }, 'sat_live_nonsense')).status).toBe(401);
-    expect(received).toEqual([]);
-  });
-
-  test('a key needs captcha and read, and nothing else', async () => {
-    for (const fields of [
-      { can_read: true, can_write: true },
-      { can_write: true, permissions: { captcha: true } },
-    ]) {
-      const lacking = await project.key(fields);
-      expect((await verify({ token: 't' }, lacking)).status).toBe(403);
-    }
-    expect(received).toEqual([]);
-    expect((await verify({ token: 't' })).status).toBe(200);
-  });
-});
-
 describe('a verdict', () => {
   test('of a visitor who passed is 200 with what the provider told', async () => {
     const answer = await verify({ token: 'visitor-token' });

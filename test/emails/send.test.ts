@@ -263,14 +263,6 @@ describe('a refused request', () => {
     });
     expect(answer.status).toBe(202);
   });
-
-  test('without a key, or without the permission, it is 401 and 403', async () => {
-    const call = (key?: string) =>
-      sender.app.call('POST', '/api/v1/emails/send', { ...(key ? { key } : {}), body: {} });
-    expect((await call()).status).toBe(401);
-    expect((await call('sat_live_nonsense')).status).toBe(401);
-    expect((await call(await sender.project.key({ can_read: true, can_write: true }))).status).toBe(403);
-  });
 });
 
 describe('a template', () => {

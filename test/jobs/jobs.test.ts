@@ -64,13 +64,9 @@ describe('jobs', () => {
     expect((await sender.get(`/jobs/${String(body.job_id).toLowerCase()}`)).status).toBe(200);
   });
 
-  test('refuse an unknown status, a page below one, no key and a key that may not read', async () => {
+  test('refuse an unknown status and a page below one', async () => {
     expect((await sender.get('/jobs?status=lost')).status).toBe(422);
     expect((await sender.get('/jobs?page=0')).status).toBe(422);
-    expect((await sender.app.call('GET', '/api/v1/jobs')).status).toBe(401);
-    const key = await sender.project.key({ can_write: true, can_send_emails: true });
-    expect((await sender.app.call('GET', '/api/v1/jobs', { key })).status).toBe(403);
-    expect((await sender.app.call('GET', '/api/v1/jobs/x', { key })).status).toBe(403);
   });
 
   test('of another project are not there, and are no different from those that never were', async () => {

@@ -1,15 +1,7 @@
 /** The endpoints of the origins of keys and of global origins. Which value matches what is in origins.test.ts. */
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { actor } from '../helpers.ts';
-import {
-  codeOf,
-  dataOf,
-  expectGuarded,
-  invalidFieldsOf,
-  listOf,
-  type Management,
-  startManagement,
-} from '../management.ts';
+import { codeOf, dataOf, invalidFieldsOf, listOf, type Management, startManagement } from '../management.ts';
 
 const SHA256 = Array(32).fill('ab').join(':');
 const SHA1 = 'cd'.repeat(20);
@@ -27,21 +19,6 @@ beforeEach(async () => {
 });
 
 const call = (...args: Parameters<Management['call']>) => stage.call(...args);
-
-test.each([
-  { method: 'GET', path: '/projects/other/api-keys/3/origins' },
-  {
-    method: 'POST',
-    path: '/projects/other/api-keys/3/origins',
-    body: { type: 'domain', value: 'b.example.com' },
-  },
-  { method: 'PATCH', path: '/projects/other/api-keys/3/origins/3', body: { value: 'b.example.com' } },
-  { method: 'DELETE', path: '/projects/other/api-keys/3/origins/3' },
-  { method: 'GET', path: '/global-origins' },
-  { method: 'POST', path: '/global-origins/check', body: { origins: [] } },
-])('$method $path needs a token whose scope has the project', async (request) => {
-  await expectGuarded(stage, request);
-});
 
 test.each([
   ['PATCH', `${ORIGINS}/2`],

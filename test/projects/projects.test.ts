@@ -5,7 +5,6 @@ import {
   codeOf,
   dataOf,
   detailsOf,
-  expectGuarded,
   invalidFieldsOf,
   listOf,
   type Management,
@@ -18,16 +17,6 @@ beforeEach(async () => {
 });
 
 const call = (...args: Parameters<Management['call']>) => stage.call(...args);
-
-test.each([
-  { method: 'GET', path: '/projects' },
-  { method: 'POST', path: '/projects', body: { name: 'New' } },
-  { method: 'GET', path: '/projects/other' },
-  { method: 'PATCH', path: '/projects/other', body: { name: 'Changed' } },
-  { method: 'DELETE', path: '/projects/other' },
-])('$method $path needs a token whose scope has the project', async (request) => {
-  await expectGuarded(stage, request);
-});
 
 test('a project out of scope and one that does not exist answer the very same', async () => {
   const foreign = await call('GET', '/projects/other', stage.scoped);

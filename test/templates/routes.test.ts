@@ -45,39 +45,6 @@ async function create(fields: Record<string, unknown> = {}, key = 'full'): Promi
 }
 
 describe('who may do what', () => {
-  const CALLS: [method: string, path: string, body: unknown, refused: string[]][] = [
-    ['GET', '', undefined, ['no_read']],
-    ['POST', '', VALID, ['read', 'no_write', 'no_template']],
-    ['GET', '/guarded', undefined, ['no_read']],
-    ['PATCH', '/guarded', { name: 'Changed' }, ['read', 'no_write', 'no_template']],
-    ['DELETE', '/guarded', undefined, ['read', 'no_write', 'no_template']],
-    ['POST', '/guarded/preview', {}, ['no_read']],
-  ];
-
-  test.each(CALLS)(
-    '%s %s refuses a caller without a key, and one without permission',
-    async (...scenario) => {
-      const [method, path, body, refused] = scenario;
-      if (!(await call('GET', '/guarded', 'read')).body.slug) await create({ slug: 'guarded' });
-      const before = (await call('GET', '', 'read')).body.data;
-      expect((await call(method, path, null, body)).status).toBe(401);
-      for (const key of refused)
-        expect([key, (await call(method, path, key, body)).status]).toEqual([key, 403]);
-      expect((await call('GET', '', 'read')).body.data).toEqual(before);
-    },
-  );
-
-  test.each(CALLS.filter(([, path]) => path !== ''))(
-    '%s %s answers another project as if there were nothing',
-    async (method, path, body) => {
-      if (!(await call('GET', '/guarded', 'read')).body.slug) await create({ slug: 'guarded' });
-      const foreign = await call(method, path, 'foreign', body);
-      const missing = await call(method, path.replace('guarded', 'no-such'), 'full', body);
-      expect(foreign.status).toBe(404);
-      expect(foreign.body).toEqual(missing.body);
-    },
-  );
-
   test('a missing template is 404 before its body is judged', async () => {
     expect((await call('PATCH', '/no-such', 'full', { name: 7 })).status).toBe(404);
   });
