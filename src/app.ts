@@ -36,7 +36,7 @@ import type { Clock } from './platform/host/clock.ts';
 import type { Logger } from './platform/host/logger.ts';
 import { createClientIpReader } from './platform/http/client-ip.ts';
 import { Idempotency } from './platform/http/idempotency.ts';
-import { RateLimiter } from './platform/http/rate-limit.ts';
+import { DurableRates, RateLimiter } from './platform/http/rate-limit.ts';
 import type { Route } from './platform/http/routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http/server.ts';
 import { createJobEngine, type JobEngine } from './platform/jobs/engine.ts';
@@ -87,6 +87,7 @@ function createPlatform(config: Config, deps: AppDeps) {
     ...{ config, clock, database, logger, key_ring },
     resolver: deps.resolver ?? createResolver({ servers: config.dns_servers }),
     limiter: new RateLimiter(clock),
+    rates: new DurableRates({ database, clock }),
     idempotency: new Idempotency(database, clock),
     mailer: createMailer({
       onCrash: (message) => logger.error('the mailer thread ended', { error: message }),
@@ -190,7 +191,7 @@ export function createRoutes(services: Services): Route[] {
 
 /** What is done by the clock: the schedules of apps, and tidying up at a quiet hour (UTC). */
 function createCronEntries(services: Services): CronEntry[] {
-  const { objects, jobs, idempotency, schedules, emails, deliveries } = services;
+  const { objects, jobs, idempotency, rates, schedules, emails, deliveries } = services;
   return [
     scheduleCronEntry(schedules),
     ...emailCronEntries(emails),
@@ -199,6 +200,7 @@ function createCronEntries(services: Services): CronEntry[] {
     { name: 'expired objects', expression: '11 3 * * *', at_start: true, run: () => objects.sweepExpired() },
     { name: 'orphaned bytes', expression: '21 3 * * *', run: () => objects.sweepOrphans() },
     { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
+    { name: 'rates', expression: '53 * * * *', at_start: true, run: () => rates.sweep() },
   ];
 }
 

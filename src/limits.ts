@@ -29,8 +29,6 @@ export const HTTP_IDLE_TIMEOUT_S = 60;
 export const MAX_REQUEST_BODY_BYTES = 2 ** 50;
 /** A year, the longest that RFC 9111 caches honour; an object's bytes never change. */
 export const OBJECT_MAX_AGE_S = 31_536_000;
-/** Entries of a cache of reads; a load of different keys starts it afresh, which costs no more than not having it. */
-export const MAX_CACHED_READS = 1_000;
 /** The most that SATCHEL_MAX_EMAIL_BODY_BYTES may allow: relays refuse larger mails. */
 export const MAX_EMAIL_BODY_SETTING_BYTES = 25 * 1024 * 1024;
 /** An upload may be slow, but a client that sends nothing at all for this long is gone. */
@@ -50,7 +48,6 @@ export const CORS_MAX_AGE_S = 7_200;
 
 /* --- Rates ---------------------------------------------------------------------------------------------------- */
 
-export const RATE_WINDOW_MS = 60_000;
 /** Decision: rate_limit_per_minute null means 600. */
 export const DEFAULT_KEY_RATE_PER_MINUTE = 600;
 /** Decision: 6,000 requests a minute for each management token. */

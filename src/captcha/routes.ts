@@ -24,11 +24,11 @@ export function captchaRoutes(captcha: Captcha, limiter: RateLimiter): Route[] {
       response: captchaResult,
       // Before the body is judged: a refused body counts too.
       load: ({ caller }) => {
-        limiter.take(
-          `captcha:${caller.key_id}`,
-          CAPTCHA_RATE_PER_MINUTE,
-          'Captcha verifications of this API key',
-        );
+        limiter.take(`captcha:${caller.key_id}`, {
+          limit: CAPTCHA_RATE_PER_MINUTE,
+          per: 'minute',
+          what: 'Captcha verifications of this API key',
+        });
       },
       handle({ caller, body }) {
         const { token } = parse(captchaToken, { token: body.token ?? body.response });

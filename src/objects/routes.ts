@@ -119,7 +119,11 @@ function idOf(ctx: RequestContext): string {
 }
 
 function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: KeyCaller): Promise<Reply> {
-  deps.limiter.take(`upload:${caller.key_id}`, deps.config.uploads_per_minute, 'Uploads of this API key');
+  deps.limiter.take(`upload:${caller.key_id}`, {
+    limit: deps.config.uploads_per_minute,
+    per: 'minute',
+    what: 'Uploads of this API key',
+  });
   const request = { api_key_id: caller.key_id, key: idempotencyKeyOf(ctx.request.headers) };
   return deps.idempotency.run(request, async (claim) => {
     ctx.keepOpen();

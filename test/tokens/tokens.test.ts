@@ -239,7 +239,8 @@ describe('making and revoking', () => {
 test('6,000 requests a minute are answered, and the next is told to wait', async () => {
   const { limiter, tokens } = stage.app.services;
   const { token_id } = tokens.authenticate(`Bearer ${stage.all}`, null);
-  for (let n = 0; n < 5_999; n += 1) limiter.take(`token:${token_id}`, 6_000, 'test');
+  for (let n = 0; n < 5_999; n += 1)
+    limiter.take(`token:${token_id}`, { limit: 6_000, per: 'minute', what: 'test' });
   expect((await introspect({ Authorization: `Bearer ${stage.all}` })).status).toBe(200);
   const answer = await introspect({ Authorization: `Bearer ${stage.all}` });
   expect({ status: answer.status, code: codeOf(answer) }).toEqual({ status: 429, code: 'RATE_LIMITED' });

@@ -11,6 +11,7 @@ import recipients from './migrations/0006_recipients.sql' with { type: 'text' };
 import deliveries from './migrations/0007_deliveries.sql' with { type: 'text' };
 import env_names from './migrations/0008_env_names.sql' with { type: 'text' };
 import object_changes from './migrations/0009_object_changes.sql' with { type: 'text' };
+import rate_windows from './migrations/0010_rate_windows.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -29,6 +30,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 7, name: 'deliveries', sql: deliveries },
   { version: 8, name: 'env_names', sql: env_names },
   { version: 9, name: 'object_changes', sql: object_changes },
+  { version: 10, name: 'rate_windows', sql: rate_windows },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -61,6 +61,12 @@ export const auditEvents = sqliteTable('audit_events', {
   metadata: text({ mode: 'json' }).$type<Record<string, unknown>>().notNull(),
 });
 
+export const rateWindows = sqliteTable('rate_windows', {
+  caller: text().primaryKey(),
+  ends_at: integer().notNull(),
+  used: integer().notNull(),
+});
+
 export const idempotentAnswers = sqliteTable(
   'idempotent_answers',
   {

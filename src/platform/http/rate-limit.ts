@@ -1,7 +1,22 @@
-/** Rates: how many requests a caller may make a minute. Held in memory; a restart starts every window afresh. */
+/**
+ * Rates: how often a caller may do something in a minute, an hour or a day. A `RateLimiter` is held in memory, where a
+ * restart starts every window afresh; `DurableRates` are rows, for what guards people from mail they did not ask for.
+ */
+import { eq, gt, inArray, lte, or } from 'drizzle-orm';
 import { AppError } from '../../errors.ts';
-import { RATE_WINDOW_MS } from '../../limits.ts';
-import type { Clock } from '../host/clock.ts';
+import { SWEEP_BATCH } from '../../limits.ts';
+import type { Database, Tx } from '../database/database.ts';
+import { rateWindows } from '../database/tables.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../host/clock.ts';
+
+const LENGTH_MS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS } as const;
+
+export interface Rate {
+  limit: number;
+  per: keyof typeof LENGTH_MS;
+  /** Names it to the reader: `Uploads of this API key`. */
+  what: string;
+}
 
 export interface RateState {
   limit: number;
@@ -14,18 +29,40 @@ export interface RateState {
 export class RateLimitError extends AppError {
   readonly rate: RateState;
 
-  constructor(what: string, rate: RateState) {
-    const { limit, reset_s } = rate;
-    super('rate_limited', `${what}: at most ${limit} a minute. Try again in ${reset_s} s.`, {
+  constructor({ what, per }: Rate, state: RateState) {
+    const { limit, reset_s } = state;
+    const span = per === 'hour' ? 'an hour' : `a ${per}`;
+    super('rate_limited', `${what}: at most ${limit} ${span}. Try again in ${reset_s} s.`, {
       retry_after_s: reset_s,
     });
-    this.rate = rate;
+    this.rate = state;
   }
 }
 
 interface Window {
-  ends_at_ms: number;
+  ends_at: number;
   used: number;
+}
+
+/** The window that counts now. A clock that was set back must not leave a caller waiting for one of the old time. */
+function currentOf(window: Window | undefined, rate: Rate, now: number): Window {
+  const length_ms = LENGTH_MS[rate.per];
+  if (window && now < window.ends_at && window.ends_at - now <= length_ms) return window;
+  return { ends_at: now + length_ms, used: 0 };
+}
+
+function stateOf(window: Window, rate: Rate, now: number): RateState {
+  return {
+    limit: rate.limit,
+    remaining: Math.max(0, rate.limit - window.used),
+    reset_s: Math.max(1, Math.ceil((window.ends_at - now) / 1000)),
+  };
+}
+
+/** The window with one more used. Throws RateLimitError when none is left. */
+function useOne(window: Window, rate: Rate, now: number): Window {
+  if (window.used < rate.limit) return { ...window, used: window.used + 1 };
+  throw new RateLimitError(rate, stateOf(window, rate, now));
 }
 
 export class RateLimiter {
@@ -37,49 +74,70 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  /**
-   * Uses up one of `limit` in the caller's current minute and tells what is left.
-   * Throws RateLimitError with the seconds to wait when none is; `what` names the limit to the reader.
-   */
-  take(caller: string, limit: number, what: string): RateState {
+  /** Uses up one of the rate in the caller's current window and tells what is left. Throws RateLimitError. */
+  take(caller: string, rate: Rate): RateState {
     const now = this.#clock.now();
     this.#sweep(now);
-    let window = this.#windows.get(caller);
-    if (!window || !isCurrent(window, now)) {
-      window = { ends_at_ms: now + RATE_WINDOW_MS, used: 0 };
-      this.#windows.set(caller, window);
-    }
-    const reset_s = Math.max(1, Math.ceil((window.ends_at_ms - now) / 1000));
-    if (window.used >= limit) {
-      throw new RateLimitError(what, { limit, remaining: 0, reset_s });
-    }
-    window.used += 1;
-    return { limit, remaining: limit - window.used, reset_s };
+    const window = useOne(currentOf(this.#windows.get(caller), rate, now), rate, now);
+    this.#windows.set(caller, window);
+    return stateOf(window, rate, now);
   }
 
   /** What `take` would find, using nothing up. */
-  peek(caller: string, limit: number): RateState {
+  peek(caller: string, rate: Rate): RateState {
     const now = this.#clock.now();
-    const window = this.#windows.get(caller);
-    if (!window || !isCurrent(window, now))
-      return { limit, remaining: limit, reset_s: RATE_WINDOW_MS / 1000 };
-    return {
-      limit,
-      remaining: Math.max(0, limit - window.used),
-      reset_s: Math.max(1, Math.ceil((window.ends_at_ms - now) / 1000)),
-    };
+    return stateOf(currentOf(this.#windows.get(caller), rate, now), rate, now);
   }
 
   #sweep(now: number): void {
-    if (now < this.#next_sweep_ms && this.#next_sweep_ms - now <= RATE_WINDOW_MS) return;
-    this.#next_sweep_ms = now + RATE_WINDOW_MS;
-    for (const [caller, window] of this.#windows) {
-      if (!isCurrent(window, now)) this.#windows.delete(caller);
+    if (now < this.#next_sweep_ms && this.#next_sweep_ms - now <= MINUTE_MS) return;
+    this.#next_sweep_ms = now + MINUTE_MS;
+    for (const [caller, { ends_at }] of this.#windows) {
+      if (ends_at <= now || ends_at - now > DAY_MS) this.#windows.delete(caller);
     }
   }
 }
 
-/** A clock that was set back must not leave a caller waiting for a window of the old time. */
-function isCurrent(window: Window, now: number): boolean {
-  return now < window.ends_at_ms && window.ends_at_ms - now <= RATE_WINDOW_MS;
+export class DurableRates {
+  readonly #database: Database;
+  readonly #clock: Clock;
+
+  constructor(deps: { database: Database; clock: Clock }) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+  }
+
+  /**
+   * As a RateLimiter's, within the transaction of what is counted: undone, it was not used. A caller is counted for each
+   * kind of window by itself. Throws RateLimitError, and then nothing is written.
+   */
+  take(tx: Tx, caller: string, rate: Rate): RateState {
+    const now = this.#clock.now();
+    const hashed = new Bun.CryptoHasher('sha256').update(`${rate.per} ${caller}`).digest('hex');
+    const found = tx.select().from(rateWindows).where(eq(rateWindows.caller, hashed)).get();
+    const { ends_at, used } = useOne(currentOf(found, rate, now), rate, now);
+    tx.insert(rateWindows)
+      .values({ caller: hashed, ends_at, used })
+      .onConflictDoUpdate({ target: rateWindows.caller, set: { ends_at, used } })
+      .run();
+    return stateOf({ ends_at, used }, rate, now);
+  }
+
+  /** Forgets windows that are over, and those of a clock that was far ahead. */
+  async sweep(): Promise<void> {
+    const now = this.#clock.now();
+    const sweepSome = (tx: Tx): number => {
+      const over = tx
+        .select({ caller: rateWindows.caller })
+        .from(rateWindows)
+        .where(or(lte(rateWindows.ends_at, now), gt(rateWindows.ends_at, now + DAY_MS)))
+        .limit(SWEEP_BATCH);
+      return tx
+        .delete(rateWindows)
+        .where(inArray(rateWindows.caller, over))
+        .returning({ caller: rateWindows.caller })
+        .all().length;
+    };
+    while ((await this.#database.write(sweepSome)) === SWEEP_BATCH) {}
+  }
 }

@@ -127,11 +127,15 @@ export function acceptKey(
   });
   const rate_of = `key:${caller.key_id}`;
   trace.caller = rate_of;
-  const limit = caller.rate_limit_per_minute;
-  trace.rate = deps.limiter.peek(rate_of, limit);
+  const rate = {
+    limit: caller.rate_limit_per_minute,
+    per: 'minute',
+    what: 'Requests of this API key',
+  } as const;
+  trace.rate = deps.limiter.peek(rate_of, rate);
   requirePermissions(caller, needs);
   const takeRate = (): void => {
-    trace.rate = deps.limiter.take(rate_of, limit, 'Requests of this API key');
+    trace.rate = deps.limiter.take(rate_of, rate);
   };
   return { caller, takeRate };
 }

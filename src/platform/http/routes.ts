@@ -170,7 +170,11 @@ function acceptToken(
   trace.caller = rate_of;
   requireCapabilities(caller, needs);
   const takeRate = (): void => {
-    trace.rate = deps.limiter.take(rate_of, TOKEN_RATE_PER_MINUTE, 'Requests of this access token');
+    trace.rate = deps.limiter.take(rate_of, {
+      limit: TOKEN_RATE_PER_MINUTE,
+      per: 'minute',
+      what: 'Requests of this access token',
+    });
   };
   return { ...request, caller, takeRate };
 }

@@ -13,12 +13,13 @@ describe('rates', () => {
   ])('a clock set %s begins a new window, and no wait is longer than a minute', (_name, jump_ms) => {
     const clock = new TestClock();
     const limiter = new RateLimiter(clock);
-    limiter.take('key:1', 2, 'Requests');
-    limiter.take('key:1', 2, 'Requests');
-    expect(() => limiter.take('key:1', 2, 'Requests')).toThrow('at most 2 a minute');
+    const rate = { limit: 2, per: 'minute', what: 'Requests' } as const;
+    limiter.take('key:1', rate);
+    limiter.take('key:1', rate);
+    expect(() => limiter.take('key:1', rate)).toThrow('at most 2 a minute');
     clock.advance(jump_ms);
-    expect(limiter.peek('key:1', 2)).toEqual({ limit: 2, remaining: 2, reset_s: 60 });
-    expect(limiter.take('key:1', 2, 'Requests')).toEqual({ limit: 2, remaining: 1, reset_s: 60 });
+    expect(limiter.peek('key:1', rate)).toEqual({ limit: 2, remaining: 2, reset_s: 60 });
+    expect(limiter.take('key:1', rate)).toEqual({ limit: 2, remaining: 1, reset_s: 60 });
   });
 });
 
