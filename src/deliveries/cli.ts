@@ -14,7 +14,8 @@ interface Needs {
 
 type Noun = ReturnType<Cli<unknown>['noun']>;
 
-export function registerEmailCommands<S extends Needs>(cli: Cli<S>): void {
+/** Registers `satchel email why | captured | retry`, and returns the noun for the verbs of the log. */
+export function registerEmailCommands<S extends Needs>(cli: Cli<S>): Noun {
   const email = cli.noun('email', 'why an email was or was not sent, what was captured, trying again');
   cli
     .verb(email, 'why <id>', 'what happened to an email, and what comes next')
@@ -27,6 +28,7 @@ export function registerEmailCommands<S extends Needs>(cli: Cli<S>): void {
     );
   registerCaptured(cli, email);
   registerRetry(cli, email);
+  return email;
 }
 
 function registerCaptured<S extends Needs>(cli: Cli<S>, email: Noun): void {

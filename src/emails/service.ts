@@ -50,7 +50,7 @@ export {
   insertPins,
   updateEmail,
 } from './store.ts';
-export type { EmailRow, EmailSource, RefusedRecord } from './tables.ts';
+export { EMAIL_STATUSES, type EmailRow, type EmailSource, type RefusedRecord } from './tables.ts';
 
 /** What emails ask of the templates capability. Throws AppError `invalid` where the template does not fit. */
 export interface TemplateSource {

@@ -38,6 +38,13 @@ export class Jobs {
     return presentJob(row);
   }
 
+  /** A job, whatever its project: for the shell. Throws AppError `not_found`. */
+  require(id: string): JobRecord {
+    const row = isUlid(id) ? findJob(this.#database.read, id.toUpperCase()) : undefined;
+    if (!row) throw notFound('Job');
+    return presentJob(row);
+  }
+
   /** A page of a project's jobs, newest first. */
   list(
     project_id: number,

@@ -1,12 +1,18 @@
 /** `satchel key`: making, listing, rotating, revealing, switching and deleting API keys, and why one is refused. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Cli, type CliResult, EXIT } from '../platform/cli/cli.ts';
-import { numberOption, requireYes, textOption, wholeNumber } from '../platform/cli/options.ts';
-import { formatFields, formatTable } from '../platform/cli/tables.ts';
-import type { Actor } from '../platform/http/callers.ts';
+import { type Cli, type CliResult, EXIT, UsageError } from '../platform/cli/cli.ts';
+import {
+  limitOption,
+  limitOrWord,
+  numberOption,
+  requireYes,
+  textOption,
+  wholeNumber,
+} from '../platform/cli/options.ts';
+import { counted, formatFields, formatTable } from '../platform/cli/tables.ts';
 import { parse } from '../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';
-import { createKeyBody, type KeyRecord } from './schemas.ts';
+import { createKeyBody, type KeyRecord, updateKeyBody } from './schemas.ts';
 import type { KeyRow, Keys } from './service.ts';
 
 type Services = { projects: Projects; keys: Keys };
@@ -30,9 +36,21 @@ export function registerKeyCommands(cli: Cli<Services>): Command {
   const key = cli.noun('key', 'API keys of projects, and the origins they are restricted to');
   registerCreate(cli, key);
   registerList(cli, key);
+  registerChange(cli, key);
   registerSecrets(cli, key);
   registerSwitches(cli, key);
   return key;
+}
+
+/** A verb of one key, which is named by its id, the start of its secret, or its name and project. */
+function keyVerb(cli: Cli<Services>, noun: Command, name: string, description: string): Command {
+  return cli
+    .verb(noun, `${name} <key>`, description)
+    .option('--project <ref>', 'its project, where <key> is its name rather than its id or prefix');
+}
+
+function keyOf({ keys }: Services, options: Options, ref: string): KeyRow {
+  return keys.require(ref, textOption(options, 'project'));
 }
 
 function registerCreate(cli: Cli<Services>, key: Command): void {
@@ -61,6 +79,11 @@ Examples:
         const created = await services.keys.create(actor, project, readNewKey(options), {
           retain: options.retain !== false,
         });
+        if (abilitiesOf(created).length === 0) {
+          note(
+            `satchel: warning: this key may do nothing. Give it permissions with: satchel key change ${created.id} --can read,write`,
+          );
+        }
         if (created.restricted && !created.allow_no_origin) {
           note(
             `It accepts nothing but global origins so far. Next: satchel key origin add ${created.id} --type domain --value app.example.com`,
@@ -88,25 +111,92 @@ function isAbility(word: string): word is Ability {
   return Object.hasOwn(ABILITIES, word);
 }
 
-function readNewKey(options: Options) {
-  const abilities = Array.isArray(options.can) ? options.can.filter(isAbility) : [];
+/** The fields that say what a key may do. */
+function grantsOf(options: Options): Record<string, unknown> {
   let flags: Record<string, unknown> = {};
   let permissions: Record<string, boolean> = {};
-  for (const ability of abilities) {
+  for (const ability of Array.isArray(options.can) ? options.can.filter(isAbility) : []) {
     const granted = ABILITIES[ability];
     if ('permissions' in granted) permissions = { ...permissions, ...granted.permissions };
     else flags = { ...flags, ...granted };
   }
   if (options.delete === false) permissions = { ...permissions, delete: false };
+  return { ...flags, permissions };
+}
+
+function readNewKey(options: Options) {
   return parse(createKeyBody, {
-    ...flags,
-    permissions,
+    ...grantsOf(options),
     name: textOption(options, 'name'),
     restricted: options.restricted === true,
     allow_no_origin: options.allowNoOrigin === true,
     is_test: options.test === true,
     rate_limit_per_minute: numberOption(options, 'rateLimit'),
     email_daily_limit: numberOption(options, 'emailDailyLimit'),
+  });
+}
+
+const NO_ABILITIES = {
+  can_read: false,
+  can_write: false,
+  can_send_emails: false,
+  can_manage_email_marketing: false,
+};
+
+function registerChange(cli: Cli<Services>, key: Command): void {
+  keyVerb(cli, key, 'change', 'change what is given of a key; its secret stays')
+    .option('--name <name>', 'what it is for')
+    .option('--can <abilities>', `these and no others: none, or ${ABILITY_NAMES}`, readChangedAbilities)
+    .option('--no-delete', 'with --can write: it deletes no files')
+    .option('--restricted', 'accept it only from allowed origins and apps')
+    .option('--no-restricted', 'accept it from anywhere')
+    .option('--allow-no-origin', 'with --restricted: accept it from servers, which send no origin, too')
+    .option('--no-allow-no-origin', 'no longer')
+    .option('--rate-limit <n>', 'requests a minute, or default', limitOrWord(1, 'default'))
+    .option('--email-daily-limit <n>', 'emails a UTC day, or none', limitOrWord(0, 'none'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  satchel key change 12 --can read,write --rate-limit 1200
+  satchel key change web --project shop --restricted`,
+    )
+    .action(
+      cli.action(async ({ services, actor }, options, ref = '') => {
+        if (options.delete === false && options.can === undefined)
+          throw new UsageError('--no-delete goes with --can, which says all that the key may do.');
+        const given = {
+          ...(Array.isArray(options.can) ? { ...NO_ABILITIES, ...grantsOf(options) } : {}),
+          name: textOption(options, 'name'),
+          restricted: options.restricted,
+          allow_no_origin: options.allowNoOrigin,
+          rate_limit_per_minute: limitOption(options, 'rateLimit'),
+          email_daily_limit: limitOption(options, 'emailDailyLimit'),
+        };
+        const named = Object.entries(given).filter(([, value]) => value !== undefined);
+        if (named.length === 0) throw new UsageError('Name what to change.');
+        const changes = parse(updateKeyBody, Object.fromEntries(named));
+        const changed = await services.keys.update(actor, keyOf(services, options, ref), changes);
+        return { json: changed, text: describeKey(changed) };
+      }),
+    );
+}
+
+function readChangedAbilities(value: string, previous: Ability[] | undefined): Ability[] {
+  return value === 'none' ? [] : readAbilities(value, previous);
+}
+
+function describeKey(key: KeyRecord): string {
+  return formatFields({
+    id: key.id,
+    name: key.name,
+    key: `${key.key_prefix}...`,
+    can: abilitiesOf(key).join(', '),
+    restricted: key.restricted,
+    allow_no_origin: key.allow_no_origin,
+    rate_limit: key.rate_limit_per_minute,
+    email_daily_limit: key.email_daily_limit,
+    active: key.is_active,
   });
 }
 
@@ -148,27 +238,24 @@ function abilitiesOf(key: KeyRecord): string[] {
 }
 
 function registerSecrets(cli: Cli<Services>, key: Command): void {
-  cli
-    .verb(key, 'rotate <id>', 'give a key a new secret; the old one stops at once')
+  keyVerb(cli, key, 'rotate', 'give a key a new secret; the old one stops at once')
     .addHelpText('after', '\nExample:\n  satchel key rotate 12')
     .action(
-      cli.action(async ({ services, actor }, _options, id = '') => {
-        const rotated = await services.keys.rotate(actor, services.keys.require(id));
+      cli.action(async ({ services, actor }, options, ref = '') => {
+        const rotated = await services.keys.rotate(actor, keyOf(services, options, ref));
         const text = `${rotated.plaintext_key}\n\nKey ${rotated.id} (${rotated.name}) has a new secret; the old one has stopped.`;
         return { json: rotated, text };
       }),
     );
-  cli
-    .verb(key, 'reveal <id>', 'show the secret of a key; recorded in the audit trail')
+  keyVerb(cli, key, 'reveal', 'show the secret of a key; recorded in the audit trail')
     .addHelpText('after', '\nExample:\n  satchel key reveal 12')
     .action(
-      cli.action(async ({ services, actor }, _options, id = '') => {
-        const revealed = await services.keys.reveal(actor, services.keys.require(id));
+      cli.action(async ({ services, actor }, options, ref = '') => {
+        const revealed = await services.keys.reveal(actor, keyOf(services, options, ref));
         return { json: revealed, text: revealed.plaintext_key };
       }),
     );
-  cli
-    .verb(key, 'why <id>', 'which rule of a key accepts a request, or why none does')
+  keyVerb(cli, key, 'why', 'which rule of a key accepts a request, or why none does')
     .option('--origin <origin>', 'the Origin that the browser sends')
     .option('--app-id <app>', 'the X-App-Id that the app sends')
     .option('--cert <fingerprint>', 'the X-Android-Cert that the app sends')
@@ -183,8 +270,8 @@ Examples:
   satchel key why 12 --app-id com.example.app --cert DA39A3EE5E6B4B0D3255BFEF95601890AFD80709`,
     )
     .action(
-      cli.action(async ({ services }, options, id = '') =>
-        explain(services.keys, services.keys.require(id), options),
+      cli.action(async ({ services }, options, ref = '') =>
+        explain(services.keys, keyOf(services, options, ref), options),
       ),
     );
 }
@@ -207,32 +294,30 @@ function explain(keys: Keys, key: KeyRow, options: Options): CliResult {
 }
 
 function registerSwitches(cli: Cli<Services>, key: Command): void {
-  const change = async (keys: Keys, actor: Actor, id: string, is_active: boolean): Promise<CliResult> => {
-    const changed = await keys.update(actor, keys.require(id), { is_active });
-    const { name, key_prefix } = changed;
-    return {
-      json: changed,
-      text: formatFields({ id: changed.id, name, key: `${key_prefix}...`, active: changed.is_active }),
-    };
-  };
-  cli
-    .verb(key, 'activate <id>', 'accept a key again')
+  const turn = (is_active: boolean) =>
+    cli.action(async ({ services, actor }, options, ref = '') => {
+      const changed = await services.keys.update(actor, keyOf(services, options, ref), { is_active });
+      return { json: changed, text: describeKey(changed) };
+    });
+  keyVerb(cli, key, 'activate', 'accept a key again')
     .addHelpText('after', '\nExample:\n  satchel key activate 12')
-    .action(cli.action(({ services, actor }, _options, id = '') => change(services.keys, actor, id, true)));
-  cli
-    .verb(key, 'deactivate <id>', 'refuse a key from now on; it can be activated again')
+    .action(turn(true));
+  keyVerb(cli, key, 'deactivate', 'refuse a key from now on; it can be activated again')
     .addHelpText('after', '\nExample:\n  satchel key deactivate 12')
-    .action(cli.action(({ services, actor }, _options, id = '') => change(services.keys, actor, id, false)));
-  cli
-    .verb(key, 'delete <id>', 'delete a key and its origins')
+    .action(turn(false));
+  keyVerb(cli, key, 'delete', 'delete a key and its origins')
     .option('--yes', 'really do it')
     .addHelpText('after', '\nExample:\n  satchel key delete 12 --yes')
     .action(
-      cli.action(async ({ services, actor }, options, id = '') => {
-        const named = services.keys.require(id);
-        requireYes(options, `deletes the key ${named.name} (${named.key_prefix}...) for good`);
-        const deleted = await services.keys.remove(actor, named);
-        return { json: deleted, text: `Key ${named.id} (${named.name}) is deleted.` };
+      cli.action(async ({ services, actor }, options, ref = '') => {
+        const found = keyOf(services, options, ref);
+        const { id, name, key_prefix, origins_count } = services.keys.present(found);
+        requireYes(
+          options,
+          `deletes the key ${name} (${id}, ${key_prefix}...) for good, and with it ${counted(origins_count, 'origin')}`,
+        );
+        const deleted = await services.keys.remove(actor, found);
+        return { json: deleted, text: `Key ${id} (${name}) is deleted.` };
       }),
     );
 }

@@ -132,15 +132,29 @@ export class Keys {
 
   /* --- Reading --------------------------------------------------------------------------------------------------- */
 
-  /** A key by its numeric id, whatever its project: for the shell. Throws AppError that says how to find the right id. */
-  require(ref: string): KeyRow {
-    const key = this.#find(ref);
+  /**
+   * A key by its numeric id or the start of its secret, or with its project by its name: for the shell. Throws AppError
+   * `not_found` that says how to find the right one, and `conflict` that lists the ids where several fit.
+   */
+  require(ref: string, project_ref?: string): KeyRow {
+    const { read } = this.#database;
+    const project = project_ref === undefined ? null : this.#projects.require(project_ref);
+    const by_id = this.#find(ref);
+    const by_name = project && !by_id ? store.findKeysByName(read, project.id, ref) : [];
+    const prefix = ref.replace(/\.+$/, '');
+    const by_prefix = /^sat_/.test(prefix) ? store.findKeysByPrefix(read, prefix) : [];
+    const found = [...(by_id ? [by_id] : []), ...by_name, ...by_prefix].filter(
+      (key) => project === null || key.project_id === project.id,
+    );
+    const [key, ...others] = found;
     if (!key) {
-      throw new AppError(
-        'not_found',
-        'API key not found. Numeric ids are in: satchel key list --project REF',
-      );
+      const message =
+        'API key not found. It is named by its numeric id, by the start of its secret, or with --project by its name; ' +
+        'those are in: satchel key list --project REF';
+      throw new AppError('not_found', message);
     }
+    if (others.length > 0)
+      throw conflict(`Several keys fit: ${found.map(({ id }) => id).join(', ')}. Name one by its id.`);
     return key;
   }
 

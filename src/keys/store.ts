@@ -16,6 +16,25 @@ export function findKey(read: Tx, id: number): KeyRow | null {
   return read.select().from(apiKeys).where(eq(apiKeys.id, id)).get() ?? null;
 }
 
+/** Keys whose shown prefix begins so. Made for the shell only: it looks at every key. */
+export function findKeysByPrefix(read: Tx, prefix: string): KeyRow[] {
+  return read
+    .select()
+    .from(apiKeys)
+    .where(sql`substr(${apiKeys.key_prefix}, 1, ${prefix.length}) = ${prefix}`)
+    .orderBy(apiKeys.id)
+    .all();
+}
+
+export function findKeysByName(read: Tx, project_id: number, name: string): KeyRow[] {
+  return read
+    .select()
+    .from(apiKeys)
+    .where(and(eq(apiKeys.project_id, project_id), eq(apiKeys.name, name)))
+    .orderBy(apiKeys.id)
+    .all();
+}
+
 const abbreviated = statement((tx) =>
   tx
     .select({

@@ -3,14 +3,15 @@ import { type Command, Option } from 'commander';
 import { AppError } from '../errors.ts';
 import type { Keys } from '../keys/service.ts';
 import type { Cli } from '../platform/cli/cli.ts';
-import { collect, listOption, textOption } from '../platform/cli/options.ts';
-import { type Cell, formatTable } from '../platform/cli/tables.ts';
+import { collect, listOption, requireYes, textOption } from '../platform/cli/options.ts';
+import { type Cell, counted, formatTable } from '../platform/cli/tables.ts';
 import { parse } from '../platform/http/schema.ts';
+import type { Projects } from '../projects/service.ts';
 import { createOriginBody, newGlobalOrigin, type OriginRecord } from './schemas.ts';
 import type { Origins } from './service.ts';
 
 type Options = Record<string, unknown>;
-type Services = { keys: Keys; origins: Origins };
+type Services = { projects: Projects; keys: Keys; origins: Origins };
 
 /** Registers `satchel key origin add | list | remove` below `key_noun`, and `satchel origin add | list | remove`. */
 export function registerOriginCommands(cli: Cli<Services>, key_noun: Command): void {
@@ -39,8 +40,11 @@ function originInput(options: Options) {
   };
 }
 
+const OF_PROJECT = "the key's project, where <key> is its name rather than its id or prefix";
+
 function registerKeyOrigins(cli: Cli<Services>, noun: Command): void {
   withOriginOptions(cli.verb(noun, 'add <key>', 'allow an origin or app'))
+    .option('--project <ref>', OF_PROJECT)
     .addHelpText(
       'after',
       `
@@ -52,36 +56,47 @@ Examples:
     )
     .action(
       cli.action(async ({ services, actor }, options, id = '') => {
-        const key = services.keys.require(id);
+        const key = services.keys.require(id, textOption(options, 'project'));
         const origin = await services.origins.add(actor, key, parse(createOriginBody, originInput(options)));
         const remark = key.restricted
           ? ''
           : ' The key is not restricted, so it is accepted from anywhere still.';
         return {
           json: origin,
-          text: `Origin ${origin.id} (${origin.value}) is allowed for key ${id}.${remark}`,
+          text: `Origin ${origin.id} (${origin.value}) is allowed for key ${key.id}.${remark}`,
         };
       }),
     );
   cli
     .verb(noun, 'list <key>', 'the origins of a key, newest first')
+    .option('--project <ref>', OF_PROJECT)
     .addHelpText('after', '\nExample:\n  satchel key origin list 12')
     .action(
-      cli.action(async ({ services }, _options, id = '') => {
-        const origins = services.origins.list(services.keys.require(id));
+      cli.action(async ({ services }, options, id = '') => {
+        const origins = services.origins.list(services.keys.require(id, textOption(options, 'project')));
         const empty = 'The key has no origins of its own.';
         return { json: origins, text: formatTable(ORIGIN_TITLES, origins.map(originCells), empty) };
       }),
     );
   cli
     .verb(noun, 'remove <key> <origin>', 'allow an origin no longer')
-    .addHelpText('after', '\nExample:\n  satchel key origin remove 12 3')
+    .option('--project <ref>', OF_PROJECT)
+    .option('--yes', 'really do it')
+    .addHelpText('after', '\nExample:\n  satchel key origin remove 12 3 --yes')
     .action(
-      cli.action(async ({ services, actor }, _options, id = '', origin_id = '') => {
-        const key = services.keys.require(id);
+      cli.action(async ({ services, actor }, options, id = '', origin_id = '') => {
+        const key = services.keys.require(id, textOption(options, 'project'));
         const origin = services.origins.require(key, origin_id);
+        const left = services.origins.count(key) - 1;
+        requireYes(
+          options,
+          `removes the origin ${origin.value} of the key ${key.name}, which keeps ${counted(left, 'other', 'others')}`,
+        );
         const removed = await services.origins.remove(actor, key, origin);
-        return { json: removed, text: `Origin ${origin.id} (${origin.value}) is removed from key ${id}.` };
+        return {
+          json: removed,
+          text: `Origin ${origin.id} (${origin.value}) is removed from key ${key.id}.`,
+        };
       }),
     );
 }
@@ -123,15 +138,24 @@ function registerGlobalOrigins(cli: Cli<Services>, noun: Command): void {
     );
   cli
     .verb(noun, 'remove <id>', 'allow a global origin no longer')
-    .addHelpText('after', '\nExample:\n  satchel origin remove 3')
+    .option('--yes', 'really do it')
+    .addHelpText('after', '\nExample:\n  satchel origin remove 3 --yes')
     .action(
-      cli.action(async ({ services, actor }, _options, id = '') => {
+      cli.action(async ({ services, actor }, options, id = '') => {
         if (!/^\d{1,15}$/.test(id)) {
           throw new AppError(
             'invalid',
             'A global origin is named by its numeric id; satchel origin list shows it.',
           );
         }
+        const named = services.origins.listGlobal().find((one) => one.id === Number(id));
+        const keys = services.projects.listAll({}).flatMap((project) => services.keys.listAll(project));
+        const accepting = keys.filter(({ restricted, is_active }) => restricted && is_active).length;
+        if (named)
+          requireYes(
+            options,
+            `removes the global origin ${named.value}, which ${counted(accepting, 'restricted key')} may rely on`,
+          );
         const origin = await services.origins.removeGlobal(actor, Number(id));
         return { json: { deleted: true }, text: `Global origin ${origin.id} (${origin.value}) is removed.` };
       }),

@@ -1,12 +1,16 @@
 /** `satchel project`: making, listing, showing and deleting projects. */
-import type { Cli } from '../platform/cli/cli.ts';
+import { Option } from 'commander';
+import { type Cli, UsageError } from '../platform/cli/cli.ts';
 import { requireYes, textOption } from '../platform/cli/options.ts';
-import { formatFields, formatTable } from '../platform/cli/tables.ts';
+import { counted, formatFields, formatTable } from '../platform/cli/tables.ts';
 import { parse, t } from '../platform/http/schema.ts';
-import { createProjectBody, projectStatus } from './schemas.ts';
-import type { CascadeCounts, Projects } from './service.ts';
+import { createProjectBody, projectStatus, updateProjectBody } from './schemas.ts';
+import type { Projects } from './service.ts';
 
-type Services = { projects: Projects };
+interface Services {
+  projects: Projects;
+  templates: { list(project_id: number): readonly unknown[] };
+}
 
 /** Registers `satchel project create | list | show | delete`. */
 export function registerProjectCommands(cli: Cli<Services>): void {
@@ -33,17 +37,18 @@ export function registerProjectCommands(cli: Cli<Services>): void {
       }),
     );
   registerReading(cli, project);
+  registerChange(cli, project);
   cli
     .verb(project, 'delete <ref>', 'delete a project with everything in it: keys, files, mail, secrets')
     .option('--yes', 'really do it')
     .addHelpText('after', '\nExample:\n  satchel project delete shop --yes')
     .action(
       cli.action(async ({ services, actor }, options, ref = '') => {
-        const { name } = services.projects.require(ref);
-        requireYes(
-          options,
-          `deletes the project ${name} with all its keys, files, mail and secrets, for good`,
-        );
+        const project = services.projects.require(ref);
+        const { name } = project;
+        const email_templates = services.templates.list(project.id).length;
+        const contents = summarize({ ...services.projects.countContents(project), email_templates });
+        requireYes(options, `deletes the project ${name} for good, and with it ${contents}`);
         const deleted = await services.projects.remove(actor, ref);
         return {
           json: deleted,
@@ -51,6 +56,61 @@ export function registerProjectCommands(cli: Cli<Services>): void {
         };
       }),
     );
+}
+
+/** The option of each field that is a text; what is given empty is cleared. */
+const TEXT_OPTIONS = {
+  description: 'what it is',
+  notes: 'for people',
+  'primary-url': 'where its app is',
+  'repo-url': 'where its code is',
+  'app-identifier': 'such as com.example.app',
+} as const;
+
+function registerChange(cli: Cli<Services>, noun: ReturnType<Cli<Services>['noun']>): void {
+  const change = cli
+    .verb(noun, 'change <ref>', 'change what is given of a project')
+    .option('--name <name>', 'its name')
+    .option('--slug <slug>', 'its name in addresses; what uses the old one finds it no more')
+    .addOption(
+      new Option('--status <status>', 'inactive: its keys answer 401').choices(['active', 'inactive']),
+    );
+  for (const [name, what] of Object.entries(TEXT_OPTIONS))
+    change.option(`--${name} <text>`, `${what}; empty to clear it`);
+  change
+    .addHelpText(
+      'after',
+      `
+Examples:
+  satchel project change shop --name "Corner shop" --description "Orders and receipts"
+  satchel project change shop --status inactive`,
+    )
+    .action(
+      cli.action(async ({ services, actor }, options, ref = '') => {
+        const texts = Object.keys(TEXT_OPTIONS).flatMap((name) => {
+          const field = name.replaceAll('-', '_');
+          const value = textOption(
+            options,
+            name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()),
+          );
+          return value === undefined ? [] : [[field, value === '' ? null : value]];
+        });
+        const given = ['name', 'slug', 'status'].flatMap((name) => {
+          const value = textOption(options, name);
+          return value === undefined ? [] : [[name, value]];
+        });
+        if (texts.length + given.length === 0) throw new UsageError('Name what to change.');
+        const changes = parse(updateProjectBody, Object.fromEntries([...given, ...texts]));
+        const project = services.projects.require(ref);
+        const changed = services.projects.present(await services.projects.update(actor, project, changes));
+        return { json: changed, text: describe(changed) };
+      }),
+    );
+}
+
+function describe(project: ReturnType<Projects['present']>): string {
+  const { platforms, tech_stack, ...fields } = project;
+  return formatFields({ ...fields, platforms: platforms.join(', '), tech_stack: tech_stack.join(', ') });
 }
 
 function registerReading(cli: Cli<Services>, project: ReturnType<Cli<Services>['noun']>): void {
@@ -107,8 +167,8 @@ function registerReading(cli: Cli<Services>, project: ReturnType<Cli<Services>['
     );
 }
 
-function summarize(cascade: CascadeCounts): string {
-  return Object.entries(cascade)
-    .map(([name, n]) => `${n} ${name.replaceAll('_', ' ')}`)
-    .join(', ');
+function summarize(counts: Readonly<Record<string, number>>): string {
+  const some = Object.entries(counts).filter(([, count]) => count > 0);
+  if (some.length === 0) return 'nothing else';
+  return some.map(([name, count]) => counted(count, name.replaceAll('_', ' ').replace(/s$/, ''))).join(', ');
 }

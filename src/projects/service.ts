@@ -247,6 +247,17 @@ export class Projects {
     return { deleted: true, cascade };
   }
 
+  /** How much of what would go with a project. */
+  countContents(project: ProjectRow): CascadeCounts & { emails: number; email_schedules: number } {
+    const { read } = this.#database;
+    const countOf = (list: string): number => readRowCount(read, { list, project_id: project.id });
+    return {
+      ...this.#countCascade(read, project),
+      emails: countOf('emails'),
+      email_schedules: countOf('email_schedules'),
+    };
+  }
+
   #countCascade(tx: Tx, project: ProjectRow): CascadeCounts {
     const counts: CascadeCounts = {
       api_keys: readRowCount(tx, { list: 'api_keys', project_id: project.id }),

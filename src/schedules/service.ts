@@ -13,8 +13,10 @@ import { checkSchedule, mergeSchedule, type ScheduleChanges, type ScheduleFields
 import { type RunPayload, ScheduleRuns, type ScheduleRunsDeps } from './runs.ts';
 import {
   countSchedules,
+  countSchedulesUsing,
   type DueSchedule,
   deleteSchedule,
+  findProjectOfSchedule,
   findSchedule,
   insertSchedule,
   listDueSchedules,
@@ -121,6 +123,18 @@ export class Schedules {
     return errors;
   }
 
+  /** The project of a schedule, which the shell names by its id alone. Throws AppError `not_found`. */
+  projectOf(id: string): number {
+    const project_id = isUlid(id) ? findProjectOfSchedule(this.#deps.database.read, id.toUpperCase()) : null;
+    if (project_id === null) throw notFound('Schedule');
+    return project_id;
+  }
+
+  /** How many schedules of a project send this template. */
+  countUsing(project_id: number, template: string): number {
+    return countSchedulesUsing(this.#deps.database.read, project_id, template);
+  }
+
   /** Saves a schedule whose runs follow the caller's is_test. Throws AppError `invalid` by field. */
   async create(
     caller: KeyCaller,
@@ -182,17 +196,20 @@ export class Schedules {
 
   /**
    * Queues a run off the cadence, of a paused schedule too, and returns the id of its job; it follows the caller's
-   * is_test. `next_run_at` stays. Throws AppError `not_found`.
+   * is_test, and the schedule's own where the shell asks for it. `next_run_at` stays. Throws AppError `not_found`.
    */
-  runNow(caller: KeyCaller, id: string): Promise<string> {
+  runNow(
+    caller: Pick<KeyCaller, 'project_id' | 'key_id' | 'is_test'> | { project_id: number; key_id: null },
+    id: string,
+  ): Promise<string> {
     return this.#deps.database.write((tx) => {
       const schedule = this.#find(tx, caller.project_id, id);
       const now = this.#deps.clock.now();
       updateSchedule(tx, schedule.id, { last_run_at: now, last_status: 'queued' });
       return this.#enqueueRun(tx, caller.project_id, {
         schedule_id: schedule.id,
-        api_key_id: caller.key_id,
-        is_test: caller.is_test,
+        api_key_id: caller.key_id ?? schedule.api_key_id,
+        is_test: 'is_test' in caller ? caller.is_test : schedule.is_test,
         due_at: null,
       });
     });

@@ -18,6 +18,23 @@ export function findSchedule(tx: Tx, project_id: number, id: string): ScheduleRo
     .get();
 }
 
+export function findProjectOfSchedule(tx: Tx, id: string): number | null {
+  const found = tx
+    .select({ project_id: emailSchedules.project_id })
+    .from(emailSchedules)
+    .where(eq(emailSchedules.id, id))
+    .get();
+  return found?.project_id ?? null;
+}
+
+export function countSchedulesUsing(tx: Tx, project_id: number, template: string): number {
+  return tx
+    .select({ id: emailSchedules.id })
+    .from(emailSchedules)
+    .where(and(eq(emailSchedules.project_id, project_id), eq(emailSchedules.template, template)))
+    .all().length;
+}
+
 export function countSchedules(tx: Tx, project_id: number): number {
   return readRowCount(tx, { list: 'email_schedules', project_id });
 }

@@ -3,8 +3,15 @@ import { InvalidArgumentError } from 'commander';
 import { AppError } from '../errors.ts';
 import { DEFAULT_TOKEN_DAYS } from '../limits.ts';
 import { type Cli, type CliResult, UsageError } from '../platform/cli/cli.ts';
-import { collect, listOption, numberOption, textOption, wholeNumber } from '../platform/cli/options.ts';
-import { formatTable, type Table } from '../platform/cli/tables.ts';
+import {
+  collect,
+  listOption,
+  numberOption,
+  requireYes,
+  textOption,
+  wholeNumber,
+} from '../platform/cli/options.ts';
+import { counted, formatTable, type Table } from '../platform/cli/tables.ts';
 import { CAPABILITIES, type Capability } from '../platform/http/callers.ts';
 import { parse } from '../platform/http/schema.ts';
 import { newToken } from './schemas.ts';
@@ -43,16 +50,25 @@ Examples:
     );
   cli
     .verb(token, 'revoke <id>', 'end a token at once')
-    .addHelpText('after', '\nExample:\n  satchel token revoke 3')
+    .option('--yes', 'really do it')
+    .addHelpText('after', '\nExample:\n  satchel token revoke 3 --yes')
     .action(
-      cli.action(async ({ services, actor }, _options, id = '') => {
+      cli.action(async ({ services, actor }, options, id = '') => {
         if (!/^\d{1,15}$/.test(id)) {
           throw new AppError('invalid', 'A token is named by its numeric id; satchel token list shows it.');
         }
+        const token = services.tokens.list().find((one) => one.id === Number(id));
+        if (token) requireYes(options, describeRevoking(token));
         const revoked = await services.tokens.revoke(actor, Number(id));
         return { json: revoked, text: `Token ${revoked.id} (${revoked.name}) is revoked.` };
       }),
     );
+}
+
+function describeRevoking({ name, token_prefix, projects, last_used_at }: TokenRecord): string {
+  const scope = projects ? counted(projects.length, 'project') : 'every project';
+  const used = last_used_at === null ? 'was never used' : `was used last ${last_used_at}`;
+  return `ends the token ${name} (${token_prefix}...) for good: it answers for ${scope} and ${used}`;
 }
 
 function readCapabilities(value: string, previous: Capability[] | undefined): Capability[] {

@@ -115,7 +115,7 @@ test('origins of a key are added, listed and removed', async () => {
     sha1_fingerprints: [],
   });
   expect(await runJson(dir, 'key', 'origin', 'list', '1')).toHaveLength(2);
-  expect(await runJson(dir, 'key', 'origin', 'remove', '1', '2')).toEqual({ deleted: true });
+  expect(await runJson(dir, 'key', 'origin', 'remove', '1', '2', '--yes')).toEqual({ deleted: true });
   expect(await runJson(dir, 'key', 'origin', 'list', '1')).toEqual([
     { id: 1, type: 'domain', value: 'https://app.example.com' },
   ]);
@@ -129,7 +129,7 @@ test('global origins are added, listed and removed', async () => {
   expect(await runJson(dir, 'origin', 'list')).toEqual([
     expect.objectContaining({ id: 1, value: 'https://*.example.com' }),
   ]);
-  expect((await run(dir, 'origin', 'remove', '1')).exit).toBe(0);
+  expect((await run(dir, 'origin', 'remove', '1', '--yes')).exit).toBe(0);
   expect(await runJson(dir, 'origin', 'list')).toEqual([]);
 });
 
@@ -197,4 +197,77 @@ test.each([
   const ran = await run(dir, ...args);
   expect(ran).toMatchObject({ exit, stdout: '' });
   expect(ran.stderr).not.toBe('');
+});
+
+describe('a key is found', () => {
+  let other: Record<string, unknown>;
+  beforeEach(async () => {
+    await runRecord(dir, 'project', 'create', '--name', 'Blog');
+    other = await runRecord(dir, 'key', 'create', '--project', 'blog', '--name', 'web', '--can', 'read');
+  });
+  const changed = async (...named: string[]) =>
+    (await runRecord(dir, 'key', 'change', ...named, '--rate-limit', '7')).id;
+
+  test('by its id, by the start of its secret, and by its name together with its project', async () => {
+    expect(await changed('2')).toBe(2);
+    expect(await changed(`${other.key_prefix}...`)).toBe(2);
+    expect(await changed('web', '--project', 'shop')).toBe(1);
+    expect(await changed('web', '--project', 'blog')).toBe(2);
+    for (const [ref, ...project] of [
+      ['web'],
+      ['2', '--project', 'shop'],
+      ['sat_live_zzz'],
+      ['api', '--project', 'blog'],
+    ]) {
+      const { exit, stderr } = await run(dir, 'key', 'deactivate', ref ?? '', ...project);
+      expect([ref, exit, stderr]).toEqual([ref, 1, expect.stringContaining('API key not found')]);
+    }
+  });
+
+  test('unless several fit: then their ids are listed, and nothing is changed', async () => {
+    await runRecord(dir, 'key', 'create', '--project', 'blog', '--name', 'web');
+    const before = await runJson(dir, 'key', 'list', '--project', 'blog');
+    for (const named of [['web', '--project', 'blog'], ['sat_live_']]) {
+      const { exit, stderr } = await run(dir, 'key', 'delete', ...named, '--yes');
+      expect([exit, stderr]).toEqual([1, expect.stringMatching(/Several keys fit: (1, )?2, 3\./)]);
+    }
+    expect(await runJson(dir, 'key', 'list', '--project', 'blog')).toEqual(before);
+  });
+});
+
+test('change touches what is given and nothing else, and --can means these and no others', async () => {
+  const before = await runRecord(dir, 'key', 'change', '1', '--can', 'read,captcha', '--rate-limit', '30');
+  expect(before).toMatchObject({
+    can_read: true,
+    permissions: { captcha: true },
+    restricted: true,
+    rate_limit_per_minute: 30,
+  });
+  const after = await runRecord(
+    dir,
+    'key',
+    'change',
+    '1',
+    '--can',
+    'email',
+    '--no-restricted',
+    '--rate-limit',
+    'default',
+  );
+  expect(after).toEqual({
+    ...before,
+    ...{ can_read: false, can_send_emails: true, permissions: {} },
+    ...{ restricted: false, rate_limit_per_minute: null },
+  });
+  expect(await runRecord(dir, 'key', 'change', '1', '--name', 'site')).toEqual({ ...after, name: 'site' });
+  expect((await run(dir, 'key', 'change', '1')).exit).toBe(2);
+  expect((await run(dir, 'key', 'change', '1', '--rate-limit', 'none')).exit).toBe(2);
+});
+
+test('a key without any permission draws a warning', async () => {
+  const make = (...can: string[]) => run(dir, 'key', 'create', '--project', '1', '--name', 'new', ...can);
+  expect((await make()).stderr).toContain(
+    'warning: this key may do nothing. Give it permissions with: satchel key change 2',
+  );
+  expect((await make('--can', 'captcha')).stderr).toBe('');
 });

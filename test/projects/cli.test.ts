@@ -50,3 +50,37 @@ test.each([
   expect(ran).toMatchObject({ exit, stdout: '' });
   expect(ran.stderr).not.toBe('');
 });
+
+test('change touches what is given and nothing else, and clears what is given empty', async () => {
+  const dir = makeTempDir();
+  await runRecord(dir, 'project', 'create', '--name', 'Shop', '--description', 'Orders');
+  const renamed = await runRecord(
+    dir,
+    'project',
+    'change',
+    'shop',
+    '--slug',
+    'store',
+    '--primary-url',
+    'https://a.example',
+  );
+  expect(renamed).toMatchObject({
+    slug: 'store',
+    name: 'Shop',
+    description: 'Orders',
+    primary_url: 'https://a.example',
+  });
+  const cleared = await runRecord(
+    dir,
+    'project',
+    'change',
+    'store',
+    '--description',
+    '',
+    '--status',
+    'inactive',
+  );
+  expect(cleared).toEqual({ ...renamed, description: null, status: 'inactive' });
+  expect((await run(dir, 'project', 'change', 'store')).exit).toBe(2);
+  expect((await run(dir, 'project', 'change', 'store', '--name', '')).exit).toBe(1);
+});

@@ -34,7 +34,7 @@ test('a token works in the running server from when it is made to when it is rev
     can_read_vault: true,
     can_read_ai_accounts: true,
   });
-  await run(app.data_dir, 'token', 'revoke', '1');
+  await run(app.data_dir, 'token', 'revoke', '1', '--yes');
   expect((await app.call('GET', '/api/public/v1/token', { token })).status).toBe(401);
 });
 
@@ -67,7 +67,7 @@ test('a scoped token gets its projects and capabilities; the list never shows it
     }),
   ]);
   expect((await run(dir, 'token', 'list')).stdout).not.toContain(String(token));
-  expect(await runRecord(dir, 'token', 'revoke', '1')).toMatchObject({
+  expect(await runRecord(dir, 'token', 'revoke', '1', '--yes')).toMatchObject({
     id: 1,
     revoked_at: expect.any(String),
   });

@@ -34,6 +34,16 @@ export function wholeNumber(min: number): (value: string) => number {
   };
 }
 
+/** As `wholeNumber`, for a limit that a word takes away; commander keeps no null, so `limitOption` makes it of the word. */
+export function limitOrWord(min: number, word: string): (value: string) => number | string {
+  return (value) => (value === word ? word : wholeNumber(min)(value));
+}
+
+export function limitOption(options: Options, name: string): number | null | undefined {
+  const value = options[name];
+  return typeof value === 'string' ? null : numberOption(options, name);
+}
+
 export function numberOption(options: Options, name: string): number | undefined {
   const value = options[name];
   return typeof value === 'number' ? value : undefined;

@@ -67,3 +67,8 @@ export function formatBytes(bytes: number): string {
   const power = Math.min(Math.floor(Math.log2(bytes) / 10), units.length);
   return `${(bytes / 1024 ** power).toFixed(1)} ${units[power - 1] ?? ''}`;
 }
+
+/** `1 origin`, `3 origins`: what goes along is told in counts. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
