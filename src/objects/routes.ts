@@ -33,6 +33,16 @@ export interface ObjectRoutesDeps {
   config: Pick<Config, 'max_upload_bytes' | 'uploads_per_minute'>;
 }
 
+/** For the documentation; what a download has besides the headers of every answer. */
+const DOWNLOAD_HEADERS = {
+  ETag: 'The SHA-256 of the bytes, for `If-None-Match`, `If-Match` and `If-Range`.',
+  'Last-Modified': 'When it was stored.',
+  'Accept-Ranges': 'Always `bytes`.',
+  'Content-Range': 'Which part a 206 is.',
+  'Content-Disposition': '`inline` or `attachment`, and the file name.',
+  'Cache-Control': '`public` up to the expiry for a public file, else `private, no-store`.',
+};
+
 export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
   const { objects } = deps;
   return [
@@ -71,6 +81,7 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       method: 'GET',
       path: '/objects/:public_id',
       tag: 'Objects',
+      headers: DOWNLOAD_HEADERS,
       summary: 'Download a file',
       description:
         'Public files need no key; private ones a `read` key of their project. `?download=1` forces a download.',

@@ -169,6 +169,10 @@ function revealRoutes(
       path: '/projects/:project/vault-files/:file',
       needs: ['can_reveal_vault'],
       tag: 'Vault',
+      headers: {
+        'Content-Disposition': 'The name under which it was stored.',
+        'X-Checksum-Sha256': 'The SHA-256 of the bytes, in hex.',
+      },
       summary: 'A stored configuration file, as it is',
       description: '`{file}` is `<service>.<field>`. Recorded before it answers.',
       load(input) {

@@ -14,6 +14,12 @@ import {
   type TestApp,
 } from '../helpers.ts';
 
+/** What HTTP and browsers have the headers for, and nobody needs to look up here. */
+const OF_EVERY_ANSWER = [
+  ...['Content-Type', 'Content-Length', 'Cache-Control', 'Vary', 'X-Content-Type-Options'],
+  ...['Content-Security-Policy', 'Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'],
+];
+
 /** Statuses whose answers have no body. */
 const BODILESS = new Set(['304']);
 
@@ -133,6 +139,14 @@ async function expectDocumented(route: Route, call: CallOptions & { on?: string 
   const documented = keysOf(member(operationOf(route), 'responses'));
   const name = `${route.method} ${route.path}`;
   expect({ name, documented }).toEqual({ name, documented: expect.arrayContaining([String(answer.status)]) });
+  const declared = keysOf(member(operationOf(route), 'responses', String(answer.status), 'headers'));
+  const known = [...declared, ...OF_EVERY_ANSWER].map((header) => header.toLowerCase());
+  const undeclared = [...answer.headers.keys()].filter((header) => !known.includes(header));
+  expect({ name, status: answer.status, undeclared }).toEqual({
+    name,
+    status: answer.status,
+    undeclared: [],
+  });
   return answer;
 }
 

@@ -146,14 +146,8 @@ function responsesOf(route: Route, book: SchemaBook): Json {
     responses[status] = { $ref: `#/components/responses/${plane}${status}` };
   }
   for (const [status, description] of Object.entries(docs.also ?? {})) {
-    if (BODILESS.includes(status)) responses[status] = { description, headers };
-    else if (Number(status) < 300) responses[status] = { description, ...success };
-    else
-      responses[status] = {
-        description,
-        headers: headerRefs(['X-Request-Id']),
-        content: failureContent(plane, status, book),
-      };
+    const content = Number(status) < 300 ? success.content : failureContent(plane, status, book);
+    responses[status] = { description, headers, ...(BODILESS.includes(status) ? {} : { content }) };
   }
   return responses;
 }
