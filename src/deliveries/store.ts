@@ -33,17 +33,18 @@ export function insertAttempt(
 }
 
 const endRow = rawSql<never, Value[]>(
-  'UPDATE email_attempts SET finished_at = ?, outcome = ?, smtp_code = ?, smtp_response = ? WHERE id = ?',
+  'UPDATE email_attempts SET finished_at = ?, outcome = ?, smtp_code = ?, smtp_response = ?, tls = ? WHERE id = ?',
 );
 
 export interface AttemptEnd {
   outcome: AttemptOutcome;
   smtp_code: number | null;
   smtp_response: string;
+  tls: string | null;
 }
 
 export function endAttempt(tx: Tx, attempt_id: number, end: AttemptEnd, now_ms: number): void {
-  endRow.run(tx, now_ms, end.outcome, end.smtp_code, end.smtp_response, attempt_id);
+  endRow.run(tx, now_ms, end.outcome, end.smtp_code, end.smtp_response, end.tls, attempt_id);
 }
 
 const mailboxesOf = rawSql<{ mailbox: string }, [string, number]>(

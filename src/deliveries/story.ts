@@ -85,10 +85,17 @@ function tellAttempt(attempt: AttemptRow): string[] {
     unreachable: 'could not use its relay',
     interrupted: 'was cut off by a crash or a stop',
   };
+  const is_judged = ['sent', 'refused', 'deferred'].includes(attempt.outcome ?? '');
+  const how =
+    !is_judged || attempt.tls === null
+      ? ''
+      : attempt.tls === 'none'
+        ? ' without TLS'
+        : ` over ${attempt.tls}`;
   const end =
     attempt.outcome === null
       ? 'is under way.'
-      : `${words[attempt.outcome]}${attempt.smtp_response ? `: ${attempt.smtp_response}` : '.'}`;
+      : `${words[attempt.outcome]}${how}${attempt.smtp_response ? `: ${attempt.smtp_response}` : '.'}`;
   return [`${which} from ${attempt.mailbox} ${end}`, `  Chosen: ${attempt.choice}`];
 }
 

@@ -18,6 +18,8 @@ export const emailAttempts = sqliteTable('email_attempts', {
   outcome: text().$type<AttemptOutcome>(),
   smtp_code: integer(),
   smtp_response: text(),
+  /** The version, or `none`; null where no connection came about. */
+  tls: text(),
 });
 export type AttemptRow = typeof emailAttempts.$inferSelect;
 

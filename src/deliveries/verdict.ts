@@ -24,7 +24,7 @@ export interface Verdict extends EmailState {
   /** False: another attempt addresses those whom no relay has taken. */
   is_over: boolean;
   /** For the attempt's own row: what the relay said last. */
-  said: { smtp_code: number | null; smtp_response: string };
+  said: { smtp_code: number | null; smtp_response: string; tls: string | null };
   /** How the attempt itself ended. */
   ended: DeliveryOutcome['outcome'];
   /** A refusal for good: trying again later is no use. */
@@ -46,12 +46,12 @@ export function judge(outcome: DeliveryOutcome, tried: Tried): Verdict {
   );
   const is_permanent =
     outcome.outcome === 'refused' || (outcome.outcome === 'unreachable' && outcome.about !== null);
-  const said = { smtp_code: outcome.smtp_code, smtp_response: wordsOf(outcome) };
+  const reply = { smtp_code: outcome.smtp_code, smtp_response: wordsOf(outcome) };
   const may_be_sent = outcome.outcome !== 'sent' && outcome.may_be_sent;
   const facts = {
     taken,
-    said,
-    ...said,
+    said: { ...reply, tls: outcome.tls },
+    ...reply,
     ended: outcome.outcome,
     is_permanent,
     may_be_sent,

@@ -57,7 +57,10 @@ export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
 function registerAdd<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
   cli
     .verb(mailbox, 'add <address>', 'add a mailbox of a sending domain')
-    .option('--smtp <relay>', 'smtp[s]://user:password@host:port, or -, @file, env:NAME that hold it')
+    .option(
+      '--smtp <relay>',
+      'smtp[s]://user:password@host:port[?tls=required&dkim=off], or -, @file, env:NAME that hold it',
+    )
     .option('--capture', 'keep what is sent instead of delivering it (satchel email captured)')
     .option('--daily-limit <n>', 'messages a UTC day (no limit unless given)', wholeNumber(1))
     .option('--for <purposes>', 'transactional, marketing or both (transactional)')
@@ -96,7 +99,10 @@ function registerChange<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
       'change <address>',
       'change what is given and leave the rest: a new password, another limit',
     )
-    .option('--smtp <relay>', 'smtp[s]://user:password@host:port, or -, @file, env:NAME that hold it')
+    .option(
+      '--smtp <relay>',
+      'smtp[s]://user:password@host:port[?tls=required&dkim=off], or -, @file, env:NAME that hold it',
+    )
     .option('--capture', 'keep what is sent instead of delivering it (satchel email captured)')
     .option('--daily-limit <n>', 'messages a UTC day', wholeNumber(1))
     .option('--no-daily-limit', 'no limit any more')

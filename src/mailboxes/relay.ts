@@ -1,4 +1,4 @@
-/** The relay of a mailbox as it is written on the command line: `smtp[s]://user:pass@host:port`. */
+/** The relay of a mailbox as it is written on the command line: `smtp[s]://user:pass@host:port[?tls=required&dkim=off]`. */
 import { isIP } from 'node:net';
 import { invalid } from '../errors.ts';
 import { canonicalDomain } from '../platform/mail/address.ts';
@@ -7,27 +7,36 @@ import type { MailboxRow } from './tables.ts';
 export interface Relay {
   host: string;
   port: number;
-  /** smtps is TLS from the first byte; smtp is STARTTLS wherever the relay offers it. */
-  security: 'tls' | 'opportunistic';
+  /** smtps is TLS from the first byte; smtp is STARTTLS wherever the relay offers it, and nothing without it where it is required. */
+  security: 'tls' | 'starttls' | 'opportunistic';
   username: string | null;
   password: string | null;
+  /** It makes the DKIM signature, and we none. */
+  signs: boolean;
 }
 
 /** RFC 8314: submission over TLS, and submission. */
-const DEFAULT_PORT = { tls: 465, opportunistic: 587 } as const;
+const DEFAULT_PORT = { tls: 465, starttls: 587, opportunistic: 587 } as const;
 
 /** Throws AppError `invalid` that tells what an address of a relay looks like and repeats nothing of it. */
 export function parseRelay(text: string): Relay {
   const refuse = (problem: string) =>
-    invalid({ smtp: [`${problem}; it is written smtp[s]://user:password@host:port`] });
+    invalid({
+      smtp: [
+        `${problem}; it is written smtp[s]://user:password@host:port, with ?tls=required or ?dkim=off where wanted`,
+      ],
+    });
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : null;
   if (!url || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:'))
     throw refuse('is not the address of a relay');
-  const security = url.protocol === 'smtps:' ? 'tls' : 'opportunistic';
   const host = hostOf(url.hostname);
   if (host === null) throw refuse('has no valid host');
-  if (url.pathname.length > 1 || url.search !== '' || url.hash !== '')
-    throw refuse('has something after the port');
+  if (url.pathname.length > 1 || url.hash !== '') throw refuse('has something after the port');
+  const options = [...url.searchParams].map(([name, value]) => `${name}=${value}`);
+  if (options.some((option) => !['tls=required', 'dkim=off'].includes(option)))
+    throw refuse('has an option that there is none of');
+  const plain_security = options.includes('tls=required') ? 'starttls' : 'opportunistic';
+  const security = url.protocol === 'smtps:' ? 'tls' : plain_security;
   if (url.port === '0') throw refuse('has no valid port');
   const username = decode(url.username, () => refuse('has a user name that is not percent-encoded'));
   const password = decode(url.password, () => refuse('has a password that is not percent-encoded'));
@@ -38,6 +47,7 @@ export function parseRelay(text: string): Relay {
     security,
     username: username === '' ? null : username,
     password: password === '' ? null : password,
+    signs: options.includes('dkim=off'),
   };
 }
 
@@ -64,8 +74,12 @@ function decode(text: string, refuse: () => Error): string {
 export function describeRelay(mailbox: MailboxRow): string | null {
   const { smtp_host, smtp_port, smtp_security, smtp_username, sealed_smtp_password } = mailbox;
   if (smtp_host === null) return null;
+  const options = [
+    ...(smtp_security === 'starttls' ? ['tls=required'] : []),
+    ...(mailbox.is_signed_by_relay ? ['dkim=off'] : []),
+  ];
   const scheme = smtp_security === 'tls' ? 'smtps' : 'smtp';
   const secret = sealed_smtp_password === null ? '' : ':***';
   const user = smtp_username === null ? '' : `${encodeURIComponent(smtp_username)}${secret}@`;
-  return `${scheme}://${user}${smtp_host.includes(':') ? `[${smtp_host}]` : smtp_host}:${smtp_port}`;
+  return `${scheme}://${user}${smtp_host.includes(':') ? `[${smtp_host}]` : smtp_host}:${smtp_port}${options.length > 0 ? `?${options.join('&')}` : ''}`;
 }

@@ -63,7 +63,8 @@ export interface Outlet {
   envelope_sender: string;
   /** Null for a capturing mailbox. */
   route: SmtpRoute | null;
-  dkim: DkimIdentity;
+  /** Null where the relay signs. */
+  dkim: DkimIdentity | null;
 }
 
 export interface MailboxTest {
@@ -174,6 +175,7 @@ export class Mailboxes {
       smtp_port: relay?.port ?? null,
       smtp_security: relay?.security ?? null,
       smtp_username: relay?.username ?? null,
+      is_signed_by_relay: relay?.signs ?? false,
       sealed_smtp_password:
         password === null
           ? null
@@ -321,7 +323,7 @@ export class Mailboxes {
         key: `mailbox:${mailbox.id}:${mailbox.revision}`,
         client_name: domain.name,
       }),
-      dkim: this.#domains.identityOf(read, domain),
+      dkim: mailbox.is_signed_by_relay ? null : this.#domains.identityOf(read, domain),
     };
     this.#outlets.set(key, outlet);
     return outlet;
@@ -435,7 +437,7 @@ function passwordContext(address: string): string[] {
 
 function testMessage(outlet: Outlet, to: string, now_ms: number): MailContent {
   return {
-    message_id: `<${newId(now_ms).toLowerCase()}@${outlet.dkim.domain}>`,
+    message_id: `<${newId(now_ms).toLowerCase()}@${outlet.address.split('@')[1]}>`,
     date_ms: now_ms,
     from: { address: outlet.address, name: null },
     to: { address: to, name: null },

@@ -82,6 +82,26 @@ describe('retries', () => {
     });
   });
 
+  test('each attempt keeps whether it went over TLS, and its story says so where the mail was judged', async () => {
+    const secured = await startSmtpSink({ tls: 'starttls' });
+    await addDomain(sender.app, 'secured.example.com', secured);
+    const plain = await sendAndSettle();
+    const over_tls = await sendAndSettle({ domain: 'secured.example.com' });
+    const nowhere = await sendAndSettle({ domain: await domainWithout() });
+    const facts = (id: unknown) => {
+      const { story } = sender.app.services.deliveries.explain(String(id));
+      const [row] = rows(sender.app, `SELECT tls FROM email_attempts WHERE email_id = '${id}'`);
+      return [row, story.find((line) => line.startsWith('Attempt 1'))];
+    };
+    expect(facts(plain.id)).toEqual([{ tls: 'none' }, expect.stringContaining('was taken without TLS: 250')]);
+    expect(facts(over_tls.id)).toEqual([
+      { tls: 'TLSv1.3' },
+      expect.stringContaining('was taken over TLSv1.3: 250'),
+    ]);
+    expect(facts(nowhere.id)).toEqual([{ tls: null }, expect.not.stringContaining('TLS')]);
+    await secured.stop();
+  });
+
   test('a relay that comes back in time gets the mail once, under the same Message-ID', async () => {
     sink.behavior.data = { code: 451, message: '4.3.0 Try later' };
     const { id } = await sendAndSettle();

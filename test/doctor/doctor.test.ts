@@ -190,6 +190,7 @@ test("a relay's password that does not decrypt is told apart from the DKIM key o
     security: 'opportunistic',
     username: 'u',
     password: 'p',
+    signs: false,
   } as const;
   for (const address of ['a@one.test', 'b@one.test', 'c@two.test'])
     await mailboxes.add(actor, { address, relay });

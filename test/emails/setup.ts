@@ -1,5 +1,7 @@
 /** A Satchel that can send: a project with a key, sending domains whose mailboxes hand over to a sink on loopback. */
+
 import { expect } from 'bun:test';
+import { parseRelay } from '../../src/mailboxes/relay.ts';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
 import {
   type Answer,
@@ -84,10 +86,7 @@ export async function addMailbox(
   const port = typeof relay === 'number' ? relay : relay?.port;
   await app.services.mailboxes.add(actor, {
     address,
-    relay:
-      port === undefined
-        ? null
-        : { host: '127.0.0.1', port, security: 'opportunistic', username: null, password: null },
+    relay: port === undefined ? null : parseRelay(`smtp://127.0.0.1:${port}`),
     daily_limit: options.daily_limit ?? null,
   });
   return address;

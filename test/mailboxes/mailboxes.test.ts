@@ -17,7 +17,10 @@ describe('a relay', () => {
     ['smtps://relay.example.com', { host: 'relay.example.com', port: 465, security: 'tls' }],
     ['smtp://localhost:25', { host: 'localhost', port: 25, username: null, password: null }],
     ['smtp://[::1]:2525', { host: '::1', port: 2525 }],
-    ['smtp://127.0.0.1:2525/', { host: '127.0.0.1' }],
+    ['smtp://127.0.0.1:2525/', { host: '127.0.0.1', security: 'opportunistic', signs: false }],
+    ['smtp://relay.example.com?tls=required', { port: 587, security: 'starttls', signs: false }],
+    ['smtps://relay.example.com/?tls=required', { port: 465, security: 'tls' }],
+    ['smtp://relay.example.com:25?dkim=off&tls=required', { port: 25, security: 'starttls', signs: true }],
     [
       'smtps://me%40example.com:p%3Aw%2Fd@relay.example.com',
       { username: 'me@example.com', password: 'p:w/d' },
@@ -35,6 +38,9 @@ describe('a relay', () => {
     'smtp://relay.example.com:99999',
     'smtp://relay.example.com/path',
     'smtp://relay.example.com?tls=no',
+    'smtp://relay.example.com?tls',
+    'smtp://relay.example.com?dkim=on',
+    'smtp://relay.example.com?tls=required&verify=no',
     'smtp://:secret@relay.example.com',
     'smtp://user:%zz@relay.example.com',
     'smtp://relay_host..example.com',
@@ -121,6 +127,34 @@ describe('a mailbox', () => {
     expect(sink.mails[0]?.envelope).toEqual({ from: 'bounces@mail.example.com', to: ['ada@example.org'] });
     const refused = await mailboxes.test('wrong@mail.example.com', 'ada@example.org');
     expect(refused).toMatchObject({ outcome: 'unreachable', smtp_code: 535 });
+    await sink.stop();
+  });
+
+  test('whose relay signs sends without a signature of ours, and says so in the list', async () => {
+    const sink = await startSmtpSink();
+    const { mailboxes } = app.services;
+    const address = 'unsigned@mail.example.com';
+    const url = `smtp://127.0.0.1:${sink.port}`;
+    expect(await mailboxes.add(actor, { address, relay: parseRelay(`${url}?dkim=off`) })).toMatchObject({
+      relay: `${url}?dkim=off`,
+    });
+    await mailboxes.test(address, 'ada@example.org');
+    expect(await mailboxes.change(actor, address, { relay: parseRelay(url) })).toMatchObject({ relay: url });
+    await mailboxes.test(address, 'ada@example.org');
+    const signed = sink.mails.map((mail) => mail.raw.includes('DKIM-Signature:'));
+    expect(signed).toEqual([false, true]);
+    await sink.stop();
+  });
+
+  test('that requires TLS hands nothing to a relay without it', async () => {
+    const sink = await startSmtpSink();
+    const { mailboxes } = app.services;
+    const url = `smtp://127.0.0.1:${sink.port}?tls=required`;
+    const address = 'secured@mail.example.com';
+    expect(await mailboxes.add(actor, { address, relay: parseRelay(url) })).toMatchObject({ relay: url });
+    const outcome = await mailboxes.test(address, 'ada@example.org');
+    expect([outcome.outcome, outcome.response]).toEqual(['unreachable', expect.stringMatching(/TLS/)]);
+    expect(sink.mails).toEqual([]);
     await sink.stop();
   });
 });

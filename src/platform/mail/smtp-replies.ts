@@ -180,6 +180,8 @@ function remedyOfTlsFailure(error: NodemailerError, stage: DeliveryStage): strin
     return "No authority that this machine trusts signed the relay's certificate. Add its authority to those of the system, or start Satchel with its PEM file in NODE_EXTRA_CA_CERTS.";
   if (codes.includes('ALTNAME_INVALID'))
     return "The relay's certificate is for another host: add the mailbox with a name that stands in it.";
+  if (error.responseCode !== undefined)
+    return 'That was its answer to STARTTLS, and nothing goes to it without TLS.';
   // Past the greeting it is STARTTLS that went wrong.
   if (codes.includes('WRONG_VERSION_NUMBER') && stage === 'connect')
     return 'The relay does not begin with TLS on this port, which therefore wants smtp:// (STARTTLS).';

@@ -92,8 +92,8 @@ export async function openSession(
   return new SmtpSession(connection, deadlines);
 }
 
-function tlsVersionOf({ _socket: socket }: SMTPConnection): string | null {
-  return socket instanceof TLSSocket ? socket.getProtocol() : null;
+function tlsVersionOf({ _socket: socket }: SMTPConnection): string {
+  return (socket instanceof TLSSocket ? socket.getProtocol() : null) ?? 'none';
 }
 
 function tlsOptions(route: SmtpRoute) {
@@ -188,7 +188,7 @@ interface Sending {
 export class SmtpSession {
   readonly #connection: SMTPConnection;
   readonly #deadlines: SmtpDeadlines;
-  readonly #tls: string | null;
+  readonly #tls: string;
   #sending: Sending | null = null;
   #is_closed = false;
 

@@ -125,7 +125,7 @@ export interface UnsentOutcome {
 
 /**
  * What became of handing a mail over, classified once: all that follows reads it from here. `tls` is the version that the
- * connection was secured with, such as `TLSv1.3`; null without.
+ * connection was secured with, such as `TLSv1.3`, or `none`; null where no connection came about.
  */
 export type DeliveryOutcome = SentOutcome | UnsentOutcome;
 

@@ -126,7 +126,7 @@ test.each(REFUSALS)('a refusal at %s with %i says so', async (stage, code, about
   expect(outcome).toEqual({
     outcome: about === null ? 'deferred' : 'refused',
     stage,
-    tls: null,
+    tls: 'none',
     about,
     may_be_sent: false,
     smtp_code: code,

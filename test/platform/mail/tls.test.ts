@@ -58,9 +58,12 @@ for (const [security, tls] of [
 
 test('without TLS none is told of', async () => {
   const { sink, mailer } = await start({});
-  expect(await mailer.deliver(mailOf(), routeTo(sink), [ANN])).toMatchObject({ outcome: 'sent', tls: null });
+  expect(await mailer.deliver(mailOf(), routeTo(sink), [ANN])).toMatchObject({
+    outcome: 'sent',
+    tls: 'none',
+  });
   sink.behavior = { mail: { code: 550, message: 'no' } };
-  expect(await mailer.deliver(mailOf(), routeTo(sink), [ANN])).toMatchObject({ stage: 'mail', tls: null });
+  expect(await mailer.deliver(mailOf(), routeTo(sink), [ANN])).toMatchObject({ stage: 'mail', tls: 'none' });
 });
 
 const CERTIFICATES: [string, SinkOptions, (sink: SmtpSink) => Partial<SmtpRoute>][] = [
