@@ -1,22 +1,14 @@
 /** Accepting an email: everything is checked, counted against the quotas and stored in one transaction. */
-import { AppError, type FieldErrors, invalid } from '../errors.ts';
-import {
-  EMAIL_MAX_ATTEMPTS,
-  MAX_ATTACHMENTS,
-  MAX_ATTACHMENTS_BYTES,
-  MAX_COPIES,
-  MAX_DISPLAY_NAME_CHARS,
-  MAX_SUBJECT_CHARS,
-} from '../limits.ts';
-import type { Mailboxes, Purpose } from '../mailboxes/service.ts';
+import { AppError } from '../errors.ts';
+import { EMAIL_MAX_ATTEMPTS } from '../limits.ts';
+import type { Mailboxes } from '../mailboxes/service.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { secondsToUtcMidnight, utcDay } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
-import { countCodePoints } from '../platform/http/schema.ts';
 import { insertJob, type NewJob, PRIORITY } from '../platform/jobs/store.ts';
-import { canonicalDomain, parseAddress } from '../platform/mail/address.ts';
+import { checkEmail, findAttachments, findSender, purposeOf } from './checking.ts';
 import { type Bodies, insertEmail, releaseKeyUsage, takeKeyUsage } from './store.ts';
-import type { AttachmentRecord, EmailRow, EmailSource } from './tables.ts';
+import type { EmailRow, EmailSource } from './tables.ts';
 
 /** The type of the jobs that are emails. */
 export const EMAIL_SEND = 'email.send';
@@ -44,6 +36,8 @@ export interface NewEmail {
   template: string | null;
   /** The sending domain asked for; null leaves it open. */
   domain: string | null;
+  /** The mailbox asked for, by address: it goes out from no other. */
+  from?: string | null;
   /** Public ids of objects of the same project. */
   attachments: readonly string[];
   /** Further headers, such as List-Unsubscribe. */
@@ -89,11 +83,6 @@ export interface AcceptanceDeps {
   objects: AttachmentSource;
   max_body_bytes: number;
   enqueue(tx: Tx, job: NewJob): string;
-}
-
-/** What a mailbox must be for, by where the mail comes from. */
-export function purposeOf(source: EmailSource): Purpose {
-  return source === 'sequence' || source === 'test' ? 'marketing' : 'transactional';
 }
 
 /** What an email asks of its mailbox, at acceptance and at each attempt alike. */
@@ -143,11 +132,12 @@ export function acceptEmail(
   options: { deps: AcceptanceDeps; now_ms: number; is_waited_for: boolean },
 ): Accepted {
   const { deps, now_ms } = options;
-  const requested_domain = checkEmail(email, { max_body_bytes: deps.max_body_bytes, now_ms });
+  checkEmail(email, { max_body_bytes: deps.max_body_bytes, now_ms });
+  const sender = findSender(tx, email, deps.mailboxes);
   const attachments = findAttachments(tx, email, deps.objects);
   const id = newId(now_ms);
   const { scheduled_at } = email;
-  const asked = { ...email, id, requested_domain, allowed_mailboxes: [...(email.allowed_mailboxes ?? [])] };
+  const asked = { ...email, ...sender, id };
   const day = utcDay(scheduled_at ?? now_ms);
   const mailbox = deps.mailboxes.take(tx, { ...wishesOf(asked), day, now_ms });
   if (!mailbox.ok) throw mailbox.error;
@@ -170,8 +160,7 @@ export function acceptEmail(
     source: email.source,
     is_test: email.is_test,
     status: scheduled_at === null ? 'queued' : 'scheduled',
-    requested_domain,
-    allowed_mailboxes: asked.allowed_mailboxes,
+    ...sender,
     mailbox_id: mailbox.mailbox_id,
     quota_day: day,
     from_email: mailbox.address,
@@ -237,103 +226,6 @@ function priorityNameOf(
 ): 'transactional' | 'scheduled' | 'marketing' {
   if (email.source === 'sequence') return 'marketing';
   return email.source === 'schedule' || email.scheduled_at !== null ? 'scheduled' : 'transactional';
-}
-
-/** Checks all that needs no look at the database, and returns the asked domain in its canonical form. Throws AppError `invalid`. */
-export function checkEmail(
-  email: NewEmail,
-  rules: { max_body_bytes: number; now_ms: number },
-): string | null {
-  const errors: FieldErrors = {};
-  const refuse = (field: string, message: string): void => {
-    errors[field] = [...(errors[field] ?? []), message];
-  };
-  checkHeaderFields(email, refuse);
-  if (!('merge' in email.content)) checkBodies(email.content, rules.max_body_bytes, refuse);
-  checkCopies(email, refuse);
-  if (email.attachments.length > MAX_ATTACHMENTS)
-    refuse('attachments', `must have at most ${MAX_ATTACHMENTS} entries (got ${email.attachments.length})`);
-  if (email.scheduled_at !== null && email.scheduled_at <= rules.now_ms)
-    refuse('scheduled_at', 'must be in the future; without a zone it is UTC');
-  const domain = email.domain === null ? null : canonicalDomain(email.domain);
-  if (email.domain !== null && domain === null) refuse('domain', 'is not a sending domain of this server');
-  if (Object.keys(errors).length > 0) throw invalid(errors);
-  return domain;
-}
-
-type Refuse = (field: string, message: string) => void;
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
-const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
-
-/** Nothing of a client's may begin a header line of its own. */
-function checkHeaderFields(email: NewEmail, refuse: Refuse): void {
-  const fields = {
-    subject: email.subject,
-    to_name: email.to_name ?? '',
-    from_name: email.from_name ?? '',
-  };
-  for (const [field, value] of Object.entries(fields)) {
-    if (CONTROL.test(value)) refuse(field, 'must have no line breaks or other control characters');
-  }
-  for (const field of ['to_name', 'from_name'] as const) {
-    const length = countCodePoints(fields[field]);
-    if (length > MAX_DISPLAY_NAME_CHARS)
-      refuse(field, `must have at most ${MAX_DISPLAY_NAME_CHARS} characters (got ${length})`);
-  }
-  const length = countCodePoints(email.subject);
-  if (email.subject.trim() === '') refuse('subject', 'is required unless a template is named');
-  else if (length > MAX_SUBJECT_CHARS)
-    refuse('subject', `must have at most ${MAX_SUBJECT_CHARS} characters (got ${length})`);
-}
-
-function checkBodies(bodies: Bodies, max_bytes: number, refuse: Refuse): void {
-  if (!bodies.body_html && !bodies.body_text)
-    refuse('body_html', 'or body_text is required unless a template is named');
-  for (const field of ['body_html', 'body_text'] as const) {
-    const body = bodies[field] ?? '';
-    // A code unit is at least one byte and at most three, so most bodies need no counting.
-    const bytes = body.length * 3 <= max_bytes ? 0 : Buffer.byteLength(body);
-    if (bytes > max_bytes) refuse(field, `must have at most ${max_bytes} bytes (got ${bytes})`);
-  }
-}
-
-function checkCopies(email: NewEmail, refuse: Refuse): void {
-  for (const field of ['cc', 'bcc'] as const) {
-    if (email[field].length > MAX_COPIES)
-      refuse(field, `must have at most ${MAX_COPIES} entries (got ${email[field].length})`);
-    if (email[field].some((address) => !parseAddress(address))) refuse(field, 'must hold email addresses');
-  }
-  for (const field of ['to', 'reply_to'] as const) {
-    const address = email[field];
-    if (address !== null && !parseAddress(address)) refuse(field, 'must be an email address');
-  }
-}
-
-/** Looked up within the transaction that pins them, so that no deletion comes between. */
-export function findAttachments(
-  tx: Tx,
-  email: Pick<NewEmail, 'project_id' | 'attachments'>,
-  objects: AttachmentSource,
-): AttachmentRecord[] {
-  const ids = [...new Set(email.attachments)];
-  if (ids.length === 0) return [];
-  const found = objects.findMany(tx, email.project_id, ids);
-  if (found.length < ids.length) {
-    throw invalid({ attachments: ['must be ids of stored objects of this project that have not expired'] });
-  }
-  const bytes = found.reduce((sum, object) => sum + object.size_bytes, 0);
-  if (bytes > MAX_ATTACHMENTS_BYTES) {
-    throw invalid({
-      attachments: [`must have at most ${MAX_ATTACHMENTS_BYTES} bytes in all (got ${bytes})`],
-    });
-  }
-  return found.map((object) => ({
-    public_id: object.public_id,
-    filename: object.original_filename,
-    mime_type: object.mime_type,
-    size_bytes: object.size_bytes,
-  }));
 }
 
 function countForKey(tx: Tx, api_key_id: number, day: string, now_ms: number): void {

@@ -14,7 +14,7 @@ export function emailChecks({ sqlite, now_ms }: CheckedDirectory): HealthCheck[]
     const all_but =
       left_out === 0
         ? ''
-        : `, ${left_out} of them refused for good or sent while their client waited: those are queued again by name only`;
+        : `, ${left_out} of them sent while their client waited: those are queued again by name only`;
     const message = `${count} failed in the last 24 hours${all_but}. Look at one with: satchel email why ID`;
     const all = `satchel email retry --failed --since ${toIso(since_ms)}`;
     return [warning(check, message, left_out === count ? 'satchel email retry ID' : all)];

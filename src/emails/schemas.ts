@@ -60,6 +60,10 @@ export const sendBody = named(
         description: 'A sending domain; the default with fallback unless given.',
       }),
     ),
+    from: t.Optional({
+      ...emailAddress(),
+      description: 'The address of a mailbox; the mail goes out from it or not at all.',
+    }),
     queue: t.Optional(t.Boolean({ description: 'False sends while the client waits. Default true.' })),
     scheduled_at: t.Optional(dateTime()),
   }),

@@ -16,15 +16,8 @@ import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../platfor
 import type { Page } from '../platform/http/pagination.ts';
 import { PLANE_PREFIX } from '../platform/http/routes.ts';
 import { finishJob } from '../platform/jobs/store.ts';
-import {
-  type AcceptanceDeps,
-  type Accepted,
-  acceptEmail,
-  checkEmail,
-  findAttachments,
-  type Merge,
-  type NewEmail,
-} from './acceptance.ts';
+import { type AcceptanceDeps, type Accepted, acceptEmail, type Merge, type NewEmail } from './acceptance.ts';
+import { checkEmail, findAttachments, findSender } from './checking.ts';
 import { pageOfLog, presentEmail } from './log.ts';
 import type { EmailListQuery, EmailRecord, SendBody, SendResult } from './schemas.ts';
 import * as store from './store.ts';
@@ -140,7 +133,7 @@ export class Emails {
 
   /** Throws AppError `invalid` under `domain` unless it is a domain to send from. */
   checkDomain(domain: string): void {
-    this.#deps.mailboxes.checkDomain(domain);
+    findSender(this.#deps.database.read, { source: 'schedule', domain }, this.#deps.mailboxes);
   }
 
   /**
@@ -173,7 +166,7 @@ export class Emails {
    * asked for.
    */
   errorsIn(caller: KeyCaller, sent: Partial<SendBody>, broken: ReadonlySet<string>): FieldErrors {
-    const { database, clock, objects } = this.#deps;
+    const { database, clock, objects, mailboxes } = this.#deps;
     const { max_body_bytes } = this.#acceptance;
     // Stands in for what a template makes, where that is what is wrong.
     let content: RenderedContent = { subject: '-', body_html: null, body_text: '-' };
@@ -186,7 +179,7 @@ export class Emails {
       },
       () => checkEmail(emailOf(), { max_body_bytes, now_ms: clock.now() }),
       () => findAttachments(database.read, emailOf(), objects),
-      () => sent.domain !== undefined && this.checkDomain(sent.domain),
+      () => findSender(database.read, emailOf(), mailboxes),
     );
     const parts = ['template', 'subject', 'body_html', 'body_text'] as const;
     const is_content_broken = parts.some((field) => broken.has(field));
@@ -232,6 +225,7 @@ export class Emails {
       from_name: body.from_name ?? null,
       template: body.template ?? null,
       domain: body.domain ?? null,
+      from: body.from ?? null,
       attachments: body.attachments ?? [],
       scheduled_at: body.scheduled_at === undefined ? null : Date.parse(body.scheduled_at),
       client:

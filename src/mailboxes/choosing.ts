@@ -62,7 +62,7 @@ interface Weighed {
 export function choose(candidates: readonly Candidate[], request: ChoiceRequest): Choice {
   if (request.domain !== null) {
     const refusal = refuseDomain(candidates, request.domain);
-    if (refusal) return refuse(refusal);
+    if (refusal !== null) return refuse(invalid({ domain: [refusal] }));
   }
   const weighed = candidates.flatMap((candidate) => weigh(candidate, candidates, request) ?? []);
   const fit = weighed.filter((one) => one.obstacle === null);
@@ -92,11 +92,23 @@ function refuse(error: AppError, others = ''): Choice {
 }
 
 /** Why nothing can be sent from a domain, or null when something can, capacity apart. */
-export function refuseDomain(candidates: readonly Candidate[], domain: string): AppError | null {
+export function refuseDomain(candidates: readonly Candidate[], domain: string): string | null {
   const known = candidates.find((candidate) => candidate.domain === domain);
-  if (!known) return invalid({ domain: ['is not a sending domain of this server'] });
-  if (!known.is_active) return invalid({ domain: ['is not active at present'] });
-  return known.is_verified ? null : invalid({ domain: ['is not verified yet'] });
+  if (!known) return 'is not a sending domain of this server';
+  if (!known.is_active) return 'is not active at present';
+  return known.is_verified ? null : 'is not verified yet';
+}
+
+/** The active mailbox of an address, whatever its case, that is for such mail and whose domain is in use. */
+export function findSender(
+  candidates: readonly Candidate[],
+  address: string,
+  purpose: Purpose,
+): { address: string; domain: string } | null {
+  const asked = address.toLowerCase();
+  const found = candidates.find((candidate) => candidate.address?.toLowerCase() === asked);
+  const is_fit = found?.status === 'active' && found.is_active && found.is_verified && isFor(found, purpose);
+  return is_fit && found.address !== null ? { address: found.address, domain: found.domain } : null;
 }
 
 /** What speaks against a mailbox, or null where the request does not concern it at all. */
@@ -139,7 +151,7 @@ function explainUnsuited(mailbox: Mailbox, request: ChoiceRequest): string | nul
   if (!mailbox.is_active) return 'its domain is not active';
   if (!mailbox.is_verified) return 'its domain is not verified';
   if (!isFor(mailbox, request.purpose)) return `not for ${request.purpose} mail`;
-  return isAmong(mailbox, request.only) ? null : 'not among the mailboxes chosen in the settings';
+  return isAmong(mailbox, request.only) ? null : 'not among the mailboxes that the mail may go out from';
 }
 
 function isUsedUp({ mailbox_id, daily_limit, used }: Mailbox, request: ChoiceRequest): boolean {
@@ -150,6 +162,11 @@ function isUsedUp({ mailbox_id, daily_limit, used }: Mailbox, request: ChoiceReq
 
 function isFor(candidate: Candidate, purpose: Purpose): boolean {
   return (purpose === 'marketing' ? candidate.for_marketing : candidate.for_transactional) === 1;
+}
+
+/** Whether it was said which mailboxes it may be. */
+function isBound(request: ChoiceRequest): boolean {
+  return (request.only ?? []).length > 0;
 }
 
 function isAmong(candidate: Candidate, only: readonly string[] = []): boolean {
@@ -163,7 +180,7 @@ function explainCapture(
   request: ChoiceRequest,
 ): string | null {
   if (mailbox.kind !== 'capture') return null;
-  if (request.domain === null && !mailbox.is_default)
+  if (request.domain === null && !isBound(request) && !mailbox.is_default)
     return 'it captures mail, and its domain was not asked for and is not the default';
   // A paused one counts too: whoever pauses a relay wants mail to wait, not to vanish.
   const relay = candidates.find(
@@ -204,9 +221,11 @@ function compare(a: Weighed, b: Weighed, held: number | null): number {
 function explainBest(best: Weighed, request: ChoiceRequest): string {
   const { address, domain, is_default, daily_limit, used } = best.candidate;
   const asked = request.domain !== null ? 'was asked for' : is_default ? 'is the default' : null;
-  const reason = asked
-    ? `its domain ${domain} ${asked}`
-    : `no domain was asked for and ${domain} is the first that can take it`;
+  const reason = isBound(request)
+    ? 'it is among the mailboxes that the mail may go out from'
+    : asked
+      ? `its domain ${domain} ${asked}`
+      : `no domain was asked for and ${domain} is the first that can take it`;
   const quota = daily_limit === null ? '' : `; ${used} of ${daily_limit} messages of ${request.day} counted`;
   const rest = best.is_resting ? `; it is ${restOf(best.candidate)}, but no other one is awake` : '';
   return `${address}: ${reason}${quota}${rest}.`;
@@ -259,11 +278,14 @@ function explainNone(weighed: readonly Weighed[], request: ChoiceRequest): AppEr
     const message = `The requested domain is without capacity: ${why}.${advice}`;
     return new AppError('unavailable', message, { retry_after_s });
   }
+  const of_which = isBound(request) ? 'that this mail may go out from' : 'of this server';
   if (full > 0) {
-    const message = `No mailbox of this server has capacity left: ${counted}.${advice}`;
+    const message = `No mailbox ${of_which} has capacity left: ${counted}.${advice}`;
     return new AppError('rate_limited', message, { retry_after_s });
   }
   const why = counted === '' ? '' : `: ${counted}`;
-  const message = `This server has no usable mailbox to send from${why}.`;
+  const message = isBound(request)
+    ? `No mailbox ${of_which} can be used${why}.`
+    : `This server has no usable mailbox to send from${why}.`;
   return new AppError('unavailable', message, { retry_after_s });
 }

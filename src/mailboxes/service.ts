@@ -6,13 +6,20 @@ import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, MINUTE_MS, toIso, utcDay } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
 import type { Actor } from '../platform/http/callers.ts';
-import { canonicalDomain, parseAddress } from '../platform/mail/address.ts';
+import { parseAddress } from '../platform/mail/address.ts';
 import type { DkimIdentity } from '../platform/mail/dkim.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
 import type { DeliveryOutcome, MailContent, SmtpRoute } from '../platform/mail/types.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../platform/secrets/key-ring.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
-import { type Choice, type ChoiceRequest, choose, refuseDomain } from './choosing.ts';
+import {
+  type Choice,
+  type ChoiceRequest,
+  choose,
+  findSender,
+  type Purpose,
+  refuseDomain,
+} from './choosing.ts';
 import { describeRelay, type Relay } from './relay.ts';
 import * as store from './store.ts';
 import type { MailboxKind, MailboxRow } from './tables.ts';
@@ -219,11 +226,14 @@ export class Mailboxes {
     store.releaseUsage(tx, mailbox_id, day);
   }
 
-  /** Throws AppError `invalid` under `domain` unless it is known, active and verified. */
-  checkDomain(name: string): void {
-    const candidates = store.listCandidates(this.#database.read, utcDay(this.#clock.now()));
-    const refusal = refuseDomain(candidates, canonicalDomain(name) ?? '');
-    if (refusal) throw refusal;
+  /** Why nothing can be sent from a domain, capacity apart; null where it is known, active and verified. */
+  refuseDomain(tx: Tx, name: string): string | null {
+    return refuseDomain(store.listCandidates(tx, utcDay(this.#clock.now())), name);
+  }
+
+  /** The active mailbox of this address, whatever its case, if such mail may go out from it. */
+  findSender(tx: Tx, address: string, purpose: Purpose): { address: string; domain: string } | null {
+    return findSender(store.listCandidates(tx, utcDay(this.#clock.now())), address, purpose);
   }
 
   /** Forgets the usage of days that no limit asks for any more. */

@@ -234,7 +234,58 @@ describe('a 5xx ends it at once', () => {
   });
 });
 
+describe('a 5xx at RCPT that is not about the recipient', () => {
+  for (const message of ['5.7.1 Client host blocked', '5.7.1 Sender address rejected: not owned by user']) {
+    test(`(${message}) has failed, bounces nobody, and is tried again with all that failed`, async () => {
+      const heard: unknown[] = [];
+      sender.app.services.deliveries.listen((_tx, event) => heard.push([event.kind, event.address]));
+      sink.behavior.rcpt = { [ADA]: { code: 554, message } };
+      const { id } = await sendAndSettle();
+      expect(await sender.log(id)).toMatchObject({
+        status: 'failed',
+        attempts: 1,
+        bounce_type: null,
+        bounced_at: null,
+        error: expect.stringContaining('what comes from this mailbox'),
+      });
+      expect(heard).toEqual([['failed', ADA]]);
+      const { results } = await sender.app.services.deliveries.requeueFailed(actor, 0);
+      expect(results).toEqual([{ id: String(id), job_id: expect.any(String) }]);
+    });
+  }
+});
+
 describe('several recipients', () => {
+  test('refused itself while a copy was taken, a mail is bounced; its waiting client learns who has it', async () => {
+    sink.behavior.rcpt = { [ADA]: { code: 550, message: '5.1.1 No Ada' } };
+    const { id, job_id } = await sendAndSettle({ cc: [BOB] });
+    expect(await sender.log(id)).toMatchObject({
+      status: 'bounced',
+      bounce_type: 'permanent',
+      sent_at: null,
+    });
+    expect(await sender.job(job_id)).toMatchObject({ status: 'failed' });
+    const { status, body } = await sender.send({ cc: [BOB], queue: false });
+    expect(status).toBe(422);
+    expect(body).toMatchObject({
+      code: 'bounced',
+      errors: { to: [expect.any(String)], delivered: [BOB] },
+      email_id: expect.any(String),
+    });
+    expect(sink.mails.map((mail) => mail.envelope.to)).toEqual([[BOB], [BOB]]);
+    expect((await sender.send({ queue: false })).body).not.toHaveProperty('code');
+  });
+
+  test('deferred itself while a copy was taken, a mail waits, and is sent to its own recipient alone', async () => {
+    sink.behavior.rcpt = { [ADA]: { code: 450, message: '4.2.0 Later' } };
+    const { id } = await sendAndSettle({ cc: [BOB] });
+    expect(await sender.log(id)).toMatchObject({ status: 'queued', sent_at: null });
+    sink.behavior.rcpt = {};
+    await sender.pass(15_000);
+    expect(await sender.log(id)).toMatchObject({ status: 'sent', sent_at: expect.any(String) });
+    expect(sink.mails.map((mail) => mail.envelope.to)).toEqual([[BOB], [ADA]]);
+  });
+
   test('some refused, others taken: the mail is sent and the refusal recorded', async () => {
     sink.behavior.rcpt = { [BOB]: { code: 550, message: '5.1.1 No Bob' } };
     const { id, job_id } = await sendAndSettle({ cc: [BOB] });
