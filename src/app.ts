@@ -43,6 +43,7 @@ import { createJobEngine, type JobEngine } from './platform/jobs/engine.ts';
 import { type CronEntry, createScheduler, type Scheduler } from './platform/jobs/scheduler.ts';
 import type { NewJob } from './platform/jobs/store.ts';
 import { watchWakeFile } from './platform/jobs/wake-file.ts';
+import { generateDkimKey } from './platform/mail/dkim.ts';
 import { createResolver, type Resolver } from './platform/mail/dns.ts';
 import { createMailer } from './platform/mail/mailer.ts';
 import type { KeyRing } from './platform/secrets/key-ring.ts';
@@ -69,6 +70,8 @@ export interface AppDeps {
   key_ring: KeyRing;
   /** Replaces the resolver that the settings describe; for tests. */
   resolver?: Resolver;
+  /** Replaces the making of DKIM keys; for tests. */
+  generateDkimKey?: typeof generateDkimKey;
 }
 
 export type Services = ReturnType<typeof createServices>;
@@ -86,6 +89,7 @@ function createPlatform(config: Config, deps: AppDeps) {
   return {
     ...{ config, clock, database, logger, key_ring },
     resolver: deps.resolver ?? createResolver({ servers: config.dns_servers }),
+    generateDkimKey: deps.generateDkimKey ?? generateDkimKey,
     limiter: new RateLimiter(clock),
     rates: new DurableRates({ database, clock }),
     idempotency: new Idempotency(database, clock),

@@ -7,6 +7,7 @@ import type { Actor } from '../src/platform/http/callers.ts';
 import { isPlainObject } from '../src/platform/http/schema.ts';
 import { captureLog } from './captured-log.ts';
 import { atEnd } from './cleanup.ts';
+import { takeDkimKey } from './dkim-keys.ts';
 import { makeTempDir, placeDatabase, TestClock } from './temp.ts';
 
 export const actor: Actor = { kind: 'shell', id: '0', name: 'tester', ip: null };
@@ -80,6 +81,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     logger: log.logger,
     database: directory.database,
     key_ring: directory.key_ring,
+    generateDkimKey: takeDkimKey,
   });
   // Folders are made as uploads need them: a thousand for each of hundreds of apps are minutes of a busy disk.
   app.services.blobs.makeFolders = async () => {};

@@ -6,7 +6,7 @@ import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { canonicalDomain, parseAddress } from '../platform/mail/address.ts';
-import { type DkimIdentity, generateDkimKey } from '../platform/mail/dkim.ts';
+import type { DkimIdentity, DkimKeyPair } from '../platform/mail/dkim.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../platform/secrets/key-ring.ts';
 import {
@@ -61,6 +61,7 @@ export interface SendingDomainsDeps {
   clock: Clock;
   key_ring: KeyRing;
   resolver: Resolver;
+  generateDkimKey(): Promise<DkimKeyPair>;
   /** What domains ask of the mailboxes, which stand on them. */
   mailboxes: {
     countOf(tx: Tx, domain_id: number): number;
@@ -90,7 +91,7 @@ export class SendingDomains {
     const name = canonicalDomain(input.name);
     if (name === null) throw invalid({ name: ['must be a domain, such as example.com'] });
     const { database, clock, key_ring } = this.#deps;
-    const key = await generateDkimKey();
+    const key = await this.#deps.generateDkimKey();
     const now = clock.now();
     return database.write((tx) => {
       if (store.findDomain(tx, name))
