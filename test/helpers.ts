@@ -2,6 +2,7 @@
 import { type App, createApp, type Services } from '../src/app.ts';
 import { type Config, type Environment, loadConfig } from '../src/config.ts';
 import type { NewKeyInput } from '../src/keys/schemas.ts';
+import type { FlushWorker } from '../src/platform/database/wal-flusher.ts';
 import { type DataDirectory, hasDatabase, openDataDirectory } from '../src/platform/host/data-directory.ts';
 import type { Actor } from '../src/platform/http/callers.ts';
 import { isPlainObject } from '../src/platform/http/schema.ts';
@@ -71,6 +72,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const directory: DataDirectory = await openDataDirectory(config, {
     clock,
     flush_thread: {
+      worker: startFlushWorker(),
       onLost(error) {
         throw error;
       },
@@ -103,6 +105,23 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   };
   running.add(test_app);
   return test_app;
+}
+
+/**
+ * The real thread, whose answers come in turns of their own: Bun's `expect(...).rejects` runs the event loop itself, and
+ * called from where a message is handed over it would wait for ever for the next one.
+ */
+function startFlushWorker(): FlushWorker {
+  const thread = new Worker(new URL('../src/platform/database/wal-flusher.worker.ts', import.meta.url));
+  const worker: FlushWorker = {
+    postMessage: (message: unknown) => thread.postMessage(message),
+    terminate: () => thread.terminate(),
+    onmessage: null,
+    onerror: null,
+  };
+  thread.onmessage = (event) => setImmediate(() => worker.onmessage?.call(thread, event));
+  thread.onerror = (event) => worker.onerror?.call(thread, event);
+  return worker;
 }
 
 async function answerOf(app: App, method: string, path: string, options: CallOptions): Promise<Answer> {
