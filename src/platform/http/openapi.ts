@@ -208,7 +208,7 @@ function failureResponses(book: SchemaBook): Json {
     for (const [status, { description }] of Object.entries(FAILURES[plane])) {
       const waits = status === '429' || status === '503' ? ['Retry-After'] : [];
       const rates = status === '401' || status === '500' ? [] : RATE_HEADERS;
-      const warned = Number(status) < 404 ? [] : ['Warning'];
+      const warned = status === '401' ? [] : ['Warning'];
       responses[`${plane}${status}`] = {
         description,
         headers: headerRefs(['X-Request-Id', ...rates, ...waits, ...warned]),

@@ -1,11 +1,7 @@
 /**
- * Shapes of input and output. A shape is a TypeBox schema: the OpenAPI pages print it, `parse` checks against it.
- * The checking is ours because its messages must tell what would be right, count code points, and never repeat a value.
+ * Shapes of input and output. A shape is a TypeBox schema: the OpenAPI pages print it, validation.ts checks against it.
  */
 import {
-  Kind,
-  OptionalKind,
-  type Static,
   type TNull,
   type TOptional,
   type TProperties,
@@ -13,11 +9,18 @@ import {
   type TUnion,
   Type,
 } from '@sinclair/typebox';
-import { type FieldErrors, invalid } from '../../errors.ts';
-import { isUlid } from '../host/ids.ts';
-import { parseAddress } from '../mail/address.ts';
+import { REFUSES_NULL } from './validation.ts';
 
 export { type Static, type TSchema, Type as t } from '@sinclair/typebox';
+export {
+  countCodePoints,
+  isPlainObject,
+  parse,
+  parseDateTime,
+  requireValid,
+  type Validated,
+  validate,
+} from './validation.ts';
 
 /** A string of `min` to `max` code points; one that must not be empty has at least one character that is no space. */
 export function text(options: { min?: number; max: number; description?: string }) {
@@ -40,8 +43,6 @@ export function nullable<T extends TSchema>(schema: T) {
 export function named<T extends TSchema>(name: string, schema: T): T {
   return { ...schema, $id: name };
 }
-
-const REFUSES_NULL = Symbol('refuses null');
 
 /**
  * The body of a PATCH: each field may be left out, and null clears those that take it. For the others it is refused by
@@ -71,277 +72,4 @@ export function nullables<T extends TProperties>(fields: T): Nullables<T> {
 /** One of a fixed set of words. */
 export function oneOf<const T extends readonly string[]>(words: T) {
   return Type.Unsafe<T[number]>({ ...Type.String(), enum: [...words] });
-}
-
-type Errors = FieldErrors;
-interface Walk {
-  errors: Errors;
-  /** Query strings and CLI arguments carry numbers and booleans as text. */
-  coerce: boolean;
-}
-
-/** What an input comes to: the declared fields that fit, and messages by field for those that do not. */
-export interface Validated<T extends TSchema> {
-  value: Partial<Static<T>>;
-  errors: FieldErrors;
-}
-
-/**
- * The value in the shape of the schema, holding declared fields only, and what is wrong with the rest. An optional field
- * that is null counts as absent, unless the schema takes null.
- */
-export function validate<T extends TSchema>(
-  schema: T,
-  input: unknown,
-  options: { coerce?: boolean } = {},
-): Validated<T> {
-  const walk: Walk = { errors: {}, coerce: options.coerce ?? false };
-  const value = check(schema, input, '', walk);
-  return { value: value as Partial<Static<T>>, errors: walk.errors }; // The walk has just built it by that schema.
-}
-
-/** The value, which is whole where nothing is wrong. Throws AppError `invalid` with all messages by field. */
-export function requireValid<T extends TSchema>({ value, errors }: Validated<T>): Static<T> {
-  if (Object.keys(errors).length > 0) throw invalid(errors);
-  return value as Static<T>; // Without an error every field is there.
-}
-
-/** The value in the shape of the schema. Throws AppError `invalid`. */
-export function parse<T extends TSchema>(
-  schema: T,
-  input: unknown,
-  options: { coerce?: boolean } = {},
-): Static<T> {
-  return requireValid(validate(schema, input, options));
-}
-
-function fail(walk: Walk, path: string, message: string): undefined {
-  const field = path === '' ? '_' : path;
-  const list = walk.errors[field];
-  if (list) list.push(message);
-  else walk.errors[field] = [message];
-  return undefined;
-}
-
-function check(schema: TSchema, input: unknown, path: string, walk: Walk): unknown {
-  switch (schema[Kind]) {
-    case 'String':
-      return checkString(schema, input, path, walk);
-    case 'Integer':
-    case 'Number':
-      return checkNumber(schema, input, path, walk);
-    case 'Boolean':
-      return checkBoolean(input, path, walk);
-    case 'Literal':
-      return input === schema.const ? input : fail(walk, path, `must be ${JSON.stringify(schema.const)}`);
-    case 'Array':
-      return checkArray(schema, input, path, walk);
-    case 'Object':
-      return checkObject(schema, input, path, walk);
-    case 'Record':
-      return checkRecord(schema, input, path, walk);
-    case 'Union':
-      return checkUnion(schema, input, path, walk);
-    case 'Null':
-      return input === null ? null : fail(walk, path, 'must be null');
-    case 'Unsafe':
-      return checkString(schema, input, path, walk);
-    case 'Any':
-      // Judged by the route's own rules, under names of their own.
-      return input;
-    default:
-      return isWellFormed(input) ? input : fail(walk, path, ILL_FORMED);
-  }
-}
-
-const ILL_FORMED = 'must be well-formed Unicode';
-
-/** Half a character has no UTF-8: it could be neither stored nor sent as it came. */
-function isWellFormed(input: unknown): boolean {
-  if (typeof input === 'string') return input.isWellFormed();
-  if (typeof input !== 'object' || input === null) return true;
-  return Object.entries(input).every(([name, value]) => name.isWellFormed() && isWellFormed(value));
-}
-
-/** How many code points a string has; its length counts a pair of surrogates twice. */
-export function countCodePoints(value: string): number {
-  let count = 0;
-  for (const _ of value) count += 1;
-  return count;
-}
-
-function checkString(schema: TSchema, input: unknown, path: string, walk: Walk): unknown {
-  if (typeof input !== 'string') return fail(walk, path, 'must be a string');
-  if (!input.isWellFormed()) return fail(walk, path, ILL_FORMED);
-  if (Array.isArray(schema.enum)) {
-    return schema.enum.includes(input)
-      ? input
-      : fail(walk, path, `must be one of: ${schema.enum.join(', ')}`);
-  }
-  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
-  if (minLength > 0 && input.trim() === '') return fail(walk, path, 'must not be empty');
-  if (input.length > maxLength || input.length < minLength) {
-    const length = countCodePoints(input);
-    if (length > maxLength)
-      return fail(walk, path, `must have at most ${maxLength} characters (got ${length})`);
-    if (length < minLength)
-      return fail(walk, path, `must have at least ${minLength} characters (got ${length})`);
-  }
-  return checkFormat(schema.format, input, path, walk);
-}
-
-function checkFormat(format: string | undefined, input: string, path: string, walk: Walk): unknown {
-  if (format === 'email') {
-    const address = parseAddress(input);
-    return address ? address.address : fail(walk, path, 'must be an email address, such as ann@example.com');
-  }
-  if (format === 'date-time') {
-    const at = parseDateTime(input);
-    return at !== null
-      ? new Date(at).toISOString()
-      : fail(walk, path, 'must be an ISO 8601 date-time, such as 2030-01-31T09:00:00Z');
-  }
-  if (format === 'ulid')
-    return isUlid(input) ? input.toUpperCase() : fail(walk, path, 'must be a ULID (26 characters)');
-  if (format === 'uri') {
-    const url = URL.canParse(input) ? new URL(input) : null;
-    return url && /^https?:$/.test(url.protocol)
-      ? input
-      : fail(walk, path, 'must be an http or https address');
-  }
-  return input;
-}
-
-const DATE_TIME =
-  /^\d{4}-\d{2}-\d{2}(?:[Tt ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?)\s?(Z|z|[+-]\d{2}:?\d{2})?)?$/;
-
-/** Epoch milliseconds of an ISO 8601 moment (UTC where no zone is given), or null when it is none that exists. */
-export function parseDateTime(value: string): number | null {
-  const match = DATE_TIME.exec(value);
-  if (!match) return null;
-  const date = value.slice(0, 10);
-  const midnight = Date.parse(`${date}T00:00:00Z`);
-  // JavaScript rolls 2030-02-31 over to March; a date that does not exist is refused instead.
-  if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== date) return null;
-  if (match[1] === undefined) return midnight;
-  const time = match[1].replace(',', '.');
-  const zone = (match[2] ?? 'Z').toUpperCase().replace(/^([+-]\d{2})(\d{2})$/, '$1:$2');
-  const at = Date.parse(`${date}T${time}${zone}`);
-  return Number.isNaN(at) ? null : at;
-}
-
-function checkNumber(schema: TSchema, input: unknown, path: string, walk: Walk): unknown {
-  const whole = schema[Kind] === 'Integer';
-  const value =
-    walk.coerce && typeof input === 'string' && /^-?\d+$/.test(input) ? nearestExact(Number(input)) : input;
-  const { minimum, maximum } = schema;
-  const range =
-    minimum !== undefined && maximum !== undefined
-      ? ` from ${minimum} to ${maximum}`
-      : minimum !== undefined
-        ? ` of at least ${minimum}`
-        : '';
-  const wanted = `must be a ${whole ? 'whole ' : ''}number${range}`;
-  if (typeof value !== 'number' || !Number.isFinite(value)) return fail(walk, path, wanted);
-  if (whole && !Number.isSafeInteger(value)) return fail(walk, path, wanted);
-  if ((minimum !== undefined && value < minimum) || (maximum !== undefined && value > maximum))
-    return fail(walk, path, wanted);
-  return value;
-}
-
-/** A whole number that is too large to be exact is still one, for the bounds of its field to judge. */
-function nearestExact(value: number): number {
-  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(value, Number.MAX_SAFE_INTEGER));
-}
-
-function checkBoolean(input: unknown, path: string, walk: Walk): unknown {
-  if (typeof input === 'boolean') return input;
-  if (walk.coerce && (input === 'true' || input === '1')) return true;
-  if (walk.coerce && (input === 'false' || input === '0')) return false;
-  return fail(walk, path, 'must be true or false');
-}
-
-function checkArray(schema: TSchema, input: unknown, path: string, walk: Walk): unknown {
-  if (!Array.isArray(input)) return fail(walk, path, 'must be an array');
-  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
-  if (input.length > maxItems)
-    return fail(walk, path, `must have at most ${maxItems} entries (got ${input.length})`);
-  if (input.length < minItems)
-    return fail(walk, path, `must have at least ${minItems} entries (got ${input.length})`);
-  return input.map((item, index) =>
-    check(schema.items, item, path === '' ? `${index}` : `${path}.${index}`, walk),
-  );
-}
-
-export function isPlainObject(input: unknown): input is Record<string, unknown> {
-  return typeof input === 'object' && input !== null && !Array.isArray(input);
-}
-
-function checkObject(schema: TSchema, input: unknown, path: string, walk: Walk): unknown {
-  if (!isPlainObject(input))
-    return fail(walk, path, path === '' ? 'The body must be a JSON object.' : 'must be an object');
-  const value: Record<string, unknown> = {};
-  const properties: Record<string, TSchema> = schema.properties;
-  for (const [name, property] of Object.entries(properties)) {
-    const field = path === '' ? name : `${path}.${name}`;
-    const given = Object.hasOwn(input, name) ? input[name] : undefined;
-    const is_absent = given === undefined || (given === null && !acceptsNull(property));
-    if (given === null && is_absent && REFUSES_NULL in schema) fail(walk, field, 'must not be null');
-    else if (!is_absent) {
-      const found = check(property, given, field, walk);
-      if (found !== undefined) value[name] = found;
-    } else if (!(OptionalKind in property)) fail(walk, field, 'is required');
-    else if (property.default !== undefined) value[name] = property.default;
-  }
-  return value;
-}
-
-function acceptsNull(schema: TSchema): boolean {
-  const kind = schema[Kind];
-  if (kind === 'Null' || kind === 'Unknown' || kind === 'Any') return true;
-  return kind === 'Union' && schema.anyOf.some(acceptsNull);
-}
-
-const PROTOTYPE_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
-
-function checkRecord(schema: TSchema, input: unknown, path: string, walk: Walk): unknown {
-  if (!isPlainObject(input)) return fail(walk, path, 'must be an object');
-  const names = Object.keys(input);
-  const { maxProperties = Number.POSITIVE_INFINITY, propertyNames } = schema;
-  if (names.length > maxProperties)
-    return fail(walk, path, `must have at most ${maxProperties} entries (got ${names.length})`);
-  const longest = propertyNames?.maxLength ?? Number.POSITIVE_INFINITY;
-  if (names.some((name) => name.length > longest))
-    return fail(walk, path, `every name must have at most ${longest} characters`);
-  const [item] = Object.values<TSchema>(schema.patternProperties);
-  const value: Record<string, unknown> = {};
-  for (const [name, given] of Object.entries(input)) {
-    if (PROTOTYPE_NAMES.has(name) || item === undefined) continue;
-    if (!name.isWellFormed()) {
-      fail(walk, path, `every name ${ILL_FORMED}`);
-      continue;
-    }
-    // Names of a record are the client's, so a message speaks of the record, not of the name.
-    const inner: Walk = { errors: {}, coerce: walk.coerce };
-    value[name] = check(item, given, '', inner);
-    const message = Object.values(inner.errors)[0]?.[0];
-    if (message) fail(walk, path, `every value ${message}`);
-  }
-  return value;
-}
-
-/** The first alternative that fits; else the messages of the one meant, which is the first that is not null. */
-function checkUnion(schema: TSchema, input: unknown, path: string, walk: Walk): unknown {
-  const alternatives: TSchema[] = schema.anyOf;
-  let closest: Errors | null = null;
-  for (const alternative of alternatives) {
-    const attempt: Walk = { errors: {}, coerce: walk.coerce };
-    const value = check(alternative, input, path, attempt);
-    if (Object.keys(attempt.errors).length === 0) return value;
-    if (alternative[Kind] !== 'Null') closest ??= attempt.errors;
-  }
-  for (const [field, messages] of Object.entries(closest ?? {})) {
-    for (const message of messages) fail(walk, field === '_' ? '' : field, message);
-  }
-  return undefined;
 }
