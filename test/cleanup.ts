@@ -1,15 +1,12 @@
 /**
- * How long a test may take, and what is undone after the tests: preloaded (bunfig.toml), because an `afterAll` in a module that test files import holds
+ * What is undone after the tests: preloaded (bunfig.toml), because an `afterAll` in a module that test files import holds
  * only for the first of them.
  */
-import { afterAll, setDefaultTimeout } from 'bun:test';
+import { afterAll } from 'bun:test';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
-/** Bun gives a test 5 s. No test is about that time, and a busy machine or disk may need it ten times. */
-setDefaultTimeout(60_000);
 
 /** Every temporary directory of this run is in here. */
 export const RUN_DIR = mkdtempSync(join(tmpdir(), 'satchel-test-'));

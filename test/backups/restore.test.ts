@@ -192,7 +192,7 @@ test('killed at any moment it leaves the old deployment or the new one, and the 
   const old_rows = dumpRows(old_dir);
   const new_rows = dumpRows(new_dir);
   const outcomes = new Set<string>();
-  for (let round = 0; round < 14; round += 1) {
+  for (let round = 0; round < 8; round += 1) {
     const data_dir = copyOfOld();
     const child = Bun.spawn([process.execPath, MAIN, 'restore', file, '--yes', '--data-dir', data_dir], {
       stdout: 'ignore',
@@ -201,7 +201,7 @@ test('killed at any moment it leaves the old deployment or the new one, and the 
     });
     const started = (): boolean => readdirSync(data_dir).some((name) => name.startsWith('restoring-'));
     while (child.exitCode === null && !started()) await Bun.sleep(1);
-    await Bun.sleep(round * 3);
+    await Bun.sleep(round * 5);
     child.kill('SIGKILL');
     await child.exited;
     const rows = dumpRows(data_dir);
@@ -209,7 +209,7 @@ test('killed at any moment it leaves the old deployment or the new one, and the 
     expect(is_old || Bun.deepEquals(rows, new_rows)).toBe(true);
     outcomes.add(is_old ? 'old' : 'new');
     expect(dumpBlobs(data_dir)).toMatchObject(dumpBlobs(is_old ? old_dir : new_dir));
-    if (round % 5 === 0) {
+    if (round % 4 === 0) {
       await runRecord(data_dir, 'restore', file, '--yes');
       expect(dumpRows(data_dir)).toEqual(new_rows);
       expect(namesIn(data_dir).filter((name) => name.startsWith('restoring-'))).toEqual([]);
