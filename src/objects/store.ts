@@ -1,6 +1,7 @@
 /** SQL of stored objects. */
 import { and, count, desc, eq, gt, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
 import { type NewObject, type ObjectRow, objects, type Visibility } from './tables.ts';
 
@@ -55,14 +56,14 @@ export function findObjectsOfProject(
     .all();
 }
 
+// Raw, as the builder makes a statement for each number of ids: a sweep of 130,000 took half as long again.
+const knownIds = rawSql<{ public_id: string }, [string]>(
+  'SELECT public_id FROM objects WHERE public_id IN (SELECT value FROM json_each(?))',
+);
+
 /** Which of the given ids have a row. */
 export function listKnownIds(tx: Tx, public_ids: readonly string[]): string[] {
-  return tx
-    .select({ public_id: objects.public_id })
-    .from(objects)
-    .where(inArray(objects.public_id, [...public_ids]))
-    .all()
-    .map((row) => row.public_id);
+  return knownIds.all(tx, JSON.stringify(public_ids)).map((row) => row.public_id);
 }
 
 function unexpired(now_ms: number): SQL | undefined {

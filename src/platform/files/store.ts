@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isNativeError } from 'node:util/types';
-import { BLOB_SETTLE_MS } from '../../limits.ts';
+import { BLOB_SETTLE_MS, BLOB_SWEEP_RESTS } from '../../limits.ts';
 import { type Clock, monotonicMs, systemClock } from '../host/clock.ts';
 import { isUlid } from '../host/ids.ts';
 import { BlobUpload, flushFolder } from './upload.ts';
@@ -104,13 +104,16 @@ export class BlobStore {
 
   /** All ids that have a file, folder by folder, with a rest between them that leaves the machine to requests. */
   async *listIds(): AsyncGenerator<string[]> {
+    let worked_ms = 0;
     for (const folder of await readdir(this.#root)) {
       if (!FOLDER_NAME.test(folder)) continue;
       const names = await readdir(join(this.#root, folder));
       const started_ms = monotonicMs();
       yield names.filter((id) => isUlid(id) && id.endsWith(folder) && id === id.toUpperCase());
-      const taken_ms = monotonicMs() - started_ms;
-      if (taken_ms >= 1) await Bun.sleep(taken_ms);
+      worked_ms += monotonicMs() - started_ms;
+      if (worked_ms < 1) continue;
+      await Bun.sleep(BLOB_SWEEP_RESTS * worked_ms);
+      worked_ms = 0;
     }
   }
 
