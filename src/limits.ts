@@ -27,10 +27,6 @@ export const MAX_WARNED_FIELD_CHARS = 64;
 export const HTTP_IDLE_TIMEOUT_S = 60;
 /** Past it Bun answers 413 without a body before any handler, where the contract wants 422: it stands above every limit of ours. */
 export const MAX_REQUEST_BODY_BYTES = 2 ** 50;
-/** A year, the longest that RFC 9111 caches honour; an object's bytes never change. */
-export const OBJECT_MAX_AGE_S = 31_536_000;
-/** The most that SATCHEL_MAX_EMAIL_BODY_BYTES may allow: relays refuse larger mails. */
-export const MAX_EMAIL_BODY_SETTING_BYTES = 25 * 1024 * 1024;
 /** An upload may be slow, but a client that sends nothing at all for this long is gone. */
 export const UPLOAD_IDLE_TIMEOUT_MS = 30_000;
 /** 10 MB at 12 KB/s, the slowest mobile link that still works, takes about 15 minutes. */
@@ -106,6 +102,8 @@ export const DEFAULT_TOKEN_DAYS = 90;
 /** Ten years: a token that must live longer is one that nobody looks after. */
 export const MAX_TOKEN_DAYS = 3_650;
 export const TOKEN_LAST_USED_GRANULARITY_MS = 60_000;
+/** What `satchel audit list` shows unless told: two screens. */
+export const DEFAULT_AUDIT_EVENTS = 50;
 
 /* --- Objects -------------------------------------------------------------------------------------------------- */
 
@@ -138,11 +136,15 @@ export const BLOB_SYNC_EVERY_BYTES = 8 * 1024 * 1024;
 export const BLOB_SWEEP_RESTS = 9;
 /** A sweep leaves bytes without a row alone for this long: four times what the slowest upload may take. */
 export const BLOB_SETTLE_MS = 4 * UPLOAD_DEADLINE_MS;
+/** A year, the longest that RFC 9111 caches honour; an object's bytes never change. */
+export const OBJECT_MAX_AGE_S = 31_536_000;
 
 /* --- Email ---------------------------------------------------------------------------------------------------- */
 
 /** Decision: each of body_html and body_text. */
 export const DEFAULT_MAX_EMAIL_BODY_BYTES = 512_000;
+/** The most that SATCHEL_MAX_EMAIL_BODY_BYTES may allow: relays refuse larger mails. */
+export const MAX_EMAIL_BODY_SETTING_BYTES = 25 * 1024 * 1024;
 /** Decision: seconds before attempts 2 and 3. */
 export const DEFAULT_EMAIL_RETRY_DELAYS_S: readonly [number, number] = [15, 60];
 /** Contract, Limits. */

@@ -1,5 +1,6 @@
 /** `satchel audit list`: who did what, when and from where. */
 import { AppError } from '../errors.ts';
+import { DEFAULT_AUDIT_EVENTS } from '../limits.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { numberOption, textOption, wholeNumber } from '../platform/cli/options.ts';
 import { formatTable } from '../platform/cli/tables.ts';
@@ -8,8 +9,6 @@ import type { Projects } from '../projects/service.ts';
 import type { Audit } from './service.ts';
 
 type Options = Record<string, unknown>;
-
-const DEFAULT_LIMIT = 50;
 
 /** Registers `satchel audit list`. */
 export function registerAuditCommands(cli: Cli<{ audit: Audit; projects: Projects }>): void {
@@ -21,7 +20,7 @@ export function registerAuditCommands(cli: Cli<{ audit: Audit; projects: Project
     .option('--project <ref>', 'only this project: numeric id, ULID or slug')
     .option('--since <time>', 'only from this moment on, such as 2030-01-31 or 2030-01-31T09:00:00Z')
     .option('--until <time>', 'only before this moment')
-    .option('--limit <n>', `at most so many (default: ${DEFAULT_LIMIT})`, wholeNumber(1))
+    .option('--limit <n>', `at most so many (default: ${DEFAULT_AUDIT_EVENTS})`, wholeNumber(1))
     .addHelpText(
       'after',
       `
@@ -44,7 +43,7 @@ Examples:
             ...(until_ms === undefined ? {} : { until_ms }),
             ...(ref === undefined ? {} : { project: services.projects.require(ref) }),
           },
-          numberOption(options, 'limit') ?? DEFAULT_LIMIT,
+          numberOption(options, 'limit') ?? DEFAULT_AUDIT_EVENTS,
         );
         const rows = events.map((one) => [
           one.at,
