@@ -53,7 +53,7 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       summary: 'Upload a file',
       description:
         'An `Idempotency-Key` makes a repeated upload of the same file answer the first one again, with the header ' +
-        '`Idempotent-Replayed: true`.',
+        '`Idempotent-Replayed: true`. A key that may `write` may upload too.',
       needs: ['upload'],
       status: 201,
       is_idempotent: true,
@@ -111,6 +111,7 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       path: '/objects/:public_id',
       tag: 'Objects',
       summary: 'Delete a file',
+      description: 'A key that may `write` may delete too, unless its `permissions` have `delete: false`.',
       needs: ['write', 'delete'],
       response: t.Object({ success: t.Boolean(), message: t.String() }),
       handle: async ({ ctx, caller }) => {

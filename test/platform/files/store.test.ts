@@ -259,6 +259,16 @@ describe('making all folders ahead', () => {
   });
 });
 
+test('uploads that make the same folder at once, in one process and in two, are all stored', async () => {
+  const stores = [blobs, blobs, new BlobStore(dir)];
+  const uploads = stores.map((each) => each.openUpload(`${newId(NOW_MS).slice(0, -2)}AB`));
+  await Promise.all(
+    uploads.map((upload) => upload.write(Buffer.from(upload.id)).then(() => upload.commit())),
+  );
+  expect(filesIn(join(dir, 'objects/AB'))).toEqual(uploads.map(({ id }) => id).sort());
+  for (const { id } of uploads) expect(readFileSync(blobs.path(id), 'utf8')).toBe(id);
+});
+
 describe('removing', () => {
   test('deletes the bytes, and bytes that are missing are fine', async () => {
     const id = await store('x');
