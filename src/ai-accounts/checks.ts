@@ -4,5 +4,5 @@ import { accountSecretsCheck } from '../platform/secrets/account-checks.ts';
 import type { AiAccounts } from './service.ts';
 
 export function aiAccountChecks({ ai_accounts }: { ai_accounts: AiAccounts }): HealthCheck[] {
-  return [accountSecretsCheck('the keys of AI accounts', () => ai_accounts.listUndecryptable())];
+  return [accountSecretsCheck('Keys of AI accounts', () => ai_accounts.listUndecryptable())];
 }

@@ -10,7 +10,7 @@ export function databaseAccountChecks(services: {
 }): HealthCheck[] {
   const { database_accounts, database_projects } = services;
   return [
-    accountSecretsCheck('the secrets of database accounts', () => [
+    accountSecretsCheck('Secrets of database accounts', () => [
       ...database_accounts.listUndecryptable(),
       ...database_projects.listUndecryptable(),
     ]),

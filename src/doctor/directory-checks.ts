@@ -1,6 +1,6 @@
 /** What `satchel doctor` sees of a data directory without opening its database: modes, owners, room. */
-import { existsSync, lstatSync, readdirSync, statfsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, lstatSync, readdirSync, type Stats, statfsSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { FINDING_EXAMPLES, LOW_DISK_BYTES, MIN_FREE_DISK_BYTES } from '../limits.ts';
 import { shellWord } from '../platform/cli/shell-words.ts';
 import { type Finding, isOpenToOthers, ok, problem } from '../platform/host/health-check.ts';
@@ -15,7 +15,8 @@ export function checkModes(data_dir: string): Finding[] {
   const stats = paths.flatMap((path) => {
     // A journal may be gone since the folder was read.
     const stat = lstatSync(path, { throwIfNoEntry: false });
-    return stat && !stat.isSymbolicLink() ? [{ path, stat }] : [];
+    if (!stat || stat.isSymbolicLink() || isPlaceholder(path, stat)) return [];
+    return [{ path, stat }];
   });
   const open = stats.filter(({ stat }) => isOpenToOthers(stat)).map(({ path }) => path);
   const foreign = stats.filter(({ stat }) => stat.uid !== top.uid).map(({ path }) => path);
@@ -30,6 +31,11 @@ export function checkModes(data_dir: string): Finding[] {
   }
   if (findings.length > 0) return findings;
   return [ok(check, 'Only the owner may read or write anything.')];
+}
+
+/** Such as .gitkeep, which holds a folder's place in a repository: it gives nothing away, and no data is in it. */
+function isPlaceholder(path: string, stat: Stats): boolean {
+  return basename(path).startsWith('.') && stat.isFile() && stat.size === 0;
 }
 
 /** How much room there is. Below the first limit writes are refused, below the second somebody should act. */

@@ -12,7 +12,7 @@ import type { Mailboxes, MailboxRecord } from './service.ts';
 export function mailboxChecks({ mailboxes }: { mailboxes: Mailboxes }): HealthCheck[] {
   return [
     { check: 'mailboxes', run: () => mailboxes.list().map(checkMailbox) },
-    sealedCheck("the relays' passwords", () =>
+    sealedCheck("Relays' passwords", () =>
       mailboxes.listUndecryptable().map((address) => ({
         message: `The relay's password of the mailbox ${address} does not decrypt.`,
         remedy: `satchel mailbox change ${address} --smtp -`,

@@ -14,6 +14,12 @@ import { makeTempDir, TestClock } from '../temp.ts';
 const dns = await startDnsServer();
 afterAll(() => dns.stop());
 
+const RELAY = {
+  ...{ host: '127.0.0.1', port: 2525, username: null, password: null },
+  security: 'opportunistic',
+  signs: true,
+} as const;
+
 interface Report {
   exit: number;
   status: unknown;
@@ -289,7 +295,7 @@ test('mail that failed, relays that rest, limits that are used up and domains wi
     await sending_domains.add(actor, { name, is_default: false, is_trusted });
   }
   const mailbox = {
-    relay: null,
+    relay: RELAY,
     daily_limit: 1,
     for_transactional: true,
     for_marketing: false,
@@ -422,4 +428,24 @@ test('the worst finding is the status', () => {
       { ...finding, status: 'warning' },
     ]),
   ).toBe('problem');
+});
+
+test('a domain whose mail is captured needs no records, until it has a relay', async () => {
+  const { app, data_dir } = await startShop();
+  await app.services.sending_domains.add(actor, { name: 'shop.test', is_trusted: true });
+  await app.services.mailboxes.add(actor, { address: 'a@shop.test', relay: null });
+  expect((await doctor(data_dir)).bad).toEqual([]);
+  await app.services.mailboxes.add(actor, { address: 'b@shop.test', relay: RELAY });
+  expect((await doctor(data_dir)).bad).toContainEqual(
+    expect.stringContaining('shop.test, SPF: There is no such'),
+  );
+});
+
+test('an empty hidden file that holds the place of the folder is nothing to complain of', async () => {
+  const { data_dir } = await startShop();
+  writeFileSync(join(data_dir, '.gitkeep'), '', { mode: 0o644 });
+  chmodSync(join(data_dir, '.gitkeep'), 0o644);
+  expect((await doctor(data_dir)).bad).toEqual([]);
+  writeFileSync(join(data_dir, '.gitkeep'), 'not empty');
+  expect((await doctor(data_dir)).bad).toEqual([expect.stringContaining('problem file modes: ')]);
 });

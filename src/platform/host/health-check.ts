@@ -51,7 +51,7 @@ export function sealedCheck(
     check,
     run() {
       const lost = listLost().map(({ message, remedy }) => problem(check, message, remedy));
-      return lost.length > 0 ? lost : [ok(check, `Of ${what} each decrypts.`)];
+      return lost.length > 0 ? lost : [ok(check, `${what}: each decrypts.`)];
     },
   };
 }

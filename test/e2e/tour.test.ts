@@ -1,0 +1,100 @@
+/** The tour of the README, pasted word for word: in an empty folder, and in a checkout after `install.sh --try`. */
+import { expect, test } from 'bun:test';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { atEnd } from '../cleanup.ts';
+import { makeTempDir } from '../temp.ts';
+import { BINARY } from './binary.ts';
+
+const ROOT = join(import.meta.dir, '../..');
+const TIMEOUT_MS = 120_000;
+
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const [, TOUR = ''] = /^## A tour$(.*?)^## /ms.exec(README) ?? [];
+const BLOCKS = [...TOUR.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+
+/** A port that was free a moment ago, in place of the one that the README names. */
+function freePort(): string {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  const { port } = listener;
+  listener.stop(true);
+  return String(port);
+}
+
+/** What pasting some blocks prints, and the commands that ended with another status than 0. */
+async function paste(
+  blocks: readonly string[],
+  on: { cwd: string; port: string },
+): Promise<{ stdout: string; stderr: string }> {
+  const bin = makeTempDir();
+  symlinkSync(BINARY, join(bin, 'satchel'));
+  const lines = blocks.join('\n').replaceAll('8420', on.port);
+  const script = `trap 'echo "ended with $?: $BASH_COMMAND" >&2' ERR\ntrap 'trap - ERR; kill $(jobs -p) 2>/dev/null' EXIT\n${lines}`;
+  const child = Bun.spawn(['bash', '-c', script], {
+    ...{ cwd: on.cwd, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' },
+    env: { PATH: `${bin}:${process.env.PATH}`, SATCHEL_PORT: on.port, SATCHEL_LOG_LEVEL: 'error' },
+  });
+  const [stdout, stderr] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { stdout, stderr };
+}
+
+function expectTaken({ stdout, stderr }: { stdout: string; stderr: string }): void {
+  // curl without -s draws its progress there.
+  expect(stderr.split('\n').filter((line) => /^(ended with|satchel:|error:)/.test(line))).toEqual([]);
+  for (const told of [
+    '"visibility":"public"',
+    '\nHello from Satchel\n',
+    'ann@example.org',
+    'was captured',
+    '\nsk_test_4242\n',
+    'Accepted.',
+    '"slug":"shop"',
+  ])
+    expect(stdout).toContain(told);
+}
+
+test('there is a tour', () => {
+  expect(BLOCKS.length).toBeGreaterThan(6);
+  expect(BLOCKS.filter((block) => block.includes('satchel serve'))).toEqual([BLOCKS[0] ?? '']);
+});
+
+test(
+  'in an empty folder every line of the tour works',
+  async () => {
+    expectTaken(await paste(BLOCKS, { cwd: makeTempDir(), port: freePort() }));
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'after --try the doctor finds nothing wrong, and every line of the tour works but for the start of the server',
+  async () => {
+    const cwd = makeTempDir();
+    const port = freePort();
+    for (const part of ['install.sh', 'package.json', 'bun.lock', 'scripts', 'src'])
+      cpSync(join(ROOT, part), join(cwd, part), { recursive: true });
+    mkdirSync(join(cwd, 'dist'));
+    copyFileSync(BINARY, join(cwd, 'dist/satchel'));
+    // As the repository has it.
+    mkdirSync(join(cwd, 'data'));
+    writeFileSync(join(cwd, 'data/.gitkeep'), '', { mode: 0o644 });
+    const env = {
+      ...{ PATH: `${dirname(process.execPath)}:${process.env.PATH}`, HOME: makeTempDir() },
+      SATCHEL_PORT: port,
+    };
+    const tried = Bun.spawnSync(['./install.sh', '--try'], { cwd, env });
+    expect([tried.exitCode, tried.stderr.toString()]).toEqual([0, '']);
+    const pid = Number(readFileSync(join(cwd, 'data/server.pid'), 'utf8'));
+    atEnd(async () => process.kill(pid, 'SIGKILL'));
+    const doctor = Bun.spawnSync([BINARY, 'doctor'], { cwd, env: {} });
+    const findings = doctor.stdout.toString().split('\n');
+    expect([doctor.exitCode, findings.filter((line) => !/^(ok |$)/.test(line))]).toEqual([0, []]);
+    expect(findings.length).toBeGreaterThan(10);
+    expectTaken(await paste(BLOCKS.slice(1), { cwd, port }));
+  },
+  TIMEOUT_MS,
+);
