@@ -7,10 +7,9 @@ import { Cli, type CliHost, type CliProcess } from './platform/cli/cli.ts';
 import { textOption } from './platform/cli/options.ts';
 import { formatFields } from './platform/cli/tables.ts';
 import { systemClock } from './platform/host/clock.ts';
-import { hasDatabase, openDataDirectory } from './platform/host/data-directory.ts';
+import { openDataDirectory, requireDatabase } from './platform/host/data-directory.ts';
 import { silentLogger } from './platform/host/logger.ts';
 import { touchWakeFile } from './platform/jobs/wake-file.ts';
-import { masterKeySourceOf } from './platform/secrets/master-key-source.ts';
 import { serve } from './serve.ts';
 import { registerVerbs } from './verbs.ts';
 import { BACKEND_VERSION, VERSION } from './version.ts';
@@ -31,7 +30,7 @@ Examples:
 A table that is wider than the terminal (80 columns where there is none) leaves out its last columns,
 and says which. With --json a refusal is a document too: {"error":{"code","message"}}.`,
     );
-  const cli = new Cli(program, { process, open: (config) => openServices(config, process) });
+  const cli = new Cli(program, { process, open: openServices });
   registerServe(cli);
   registerVerbs(cli, {
     clock: systemClock,
@@ -46,16 +45,11 @@ and says which. With --json a refusal is a document too: {"error":{"code","messa
 }
 
 /** Opens the data directory for one verb. */
-async function openServices(config: Config, process: CliProcess): ReturnType<CliHost<Services>['open']> {
+async function openServices(config: Config): ReturnType<CliHost<Services>['open']> {
   const clock = systemClock;
-  const is_new = !hasDatabase(config.data_dir);
+  // A mistyped or forgotten --data-dir would else look like an installation that lost everything.
+  requireDatabase(config.data_dir);
   const directory = await openDataDirectory(config, { clock });
-  // A mistyped or forgotten --data-dir would otherwise look like an installation that lost everything.
-  if (is_new) {
-    const source = masterKeySourceOf(config);
-    const made = source.kind === 'file' && source.is_default ? ' and a master key were' : ' was';
-    process.err(`satchel: ${config.data_dir} held no data; an empty database${made} made there\n`);
-  }
   const { database, key_ring } = directory;
   const services = createServices(config, { clock, logger: silentLogger, database, key_ring });
   return {

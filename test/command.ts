@@ -17,10 +17,12 @@ export interface RunOptions {
   env?: Record<string, string | undefined>;
   /** What standard input holds. */
   input?: string;
+  /** Settings of a service that is installed. */
+  installed?: Record<string, string>;
 }
 
 /** A process for verbs, with what they wrote to it so far. */
-export function standInProcess({ env = {}, input = '' }: RunOptions = {}): {
+export function standInProcess({ env = {}, input = '', installed }: RunOptions = {}): {
   process: CliProcess;
   written: { stdout: string; stderr: string };
 } {
@@ -37,6 +39,7 @@ export function standInProcess({ env = {}, input = '' }: RunOptions = {}): {
     input: async () => new TextEncoder().encode(input),
     out_columns: null,
     err_columns: null,
+    installedService: () => installed ?? null,
     runCommand: () => {
       throw new Error('A verb that runs a command needs a process of its own.');
     },

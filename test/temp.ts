@@ -24,6 +24,13 @@ export function placeDatabase(dir: string): string {
   return path;
 }
 
+/** A data directory as `serve` leaves one that was started once: with a migrated database. */
+export function makeDataDir(): string {
+  const dir = makeTempDir();
+  placeDatabase(dir);
+  return dir;
+}
+
 /** A migrated database in a directory of its own. */
 export function makeDatabase(dir = makeTempDir()): { database: Database; path: string } {
   const path = placeDatabase(dir);

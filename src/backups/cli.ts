@@ -104,22 +104,25 @@ Example:
   satchel restore /var/backups/satchel-2026-01-31.tar --yes`,
     )
     .action(
-      cli.plainAction(async ({ config, note, progress }, options, file = '') => {
-        const onProgress = progress('restoring');
-        const replace = options.yes === true;
-        const result = await restoreBackup(config, { file, replace, clock, onProgress });
-        const { notes, ...json } = result;
-        for (const each of notes) note(each);
-        const fields = formatFields({
-          data_dir: result.data_dir,
-          backup_of: result.created_at,
-          projects: result.projects,
-          objects: `${result.objects} (${formatBytes(result.object_bytes)})`,
-          emails: result.emails,
-          master_key: result.master_key_id,
-        });
-        return { json, text: `Restored.\n\n${fields}` };
-      }),
+      cli.plainAction(
+        async ({ config, note, progress }, options, file = '') => {
+          const onProgress = progress('restoring');
+          const replace = options.yes === true;
+          const result = await restoreBackup(config, { file, replace, clock, onProgress });
+          const { notes, ...json } = result;
+          for (const each of notes) note(each);
+          const fields = formatFields({
+            data_dir: result.data_dir,
+            backup_of: result.created_at,
+            projects: result.projects,
+            objects: `${result.objects} (${formatBytes(result.object_bytes)})`,
+            emails: result.emails,
+            master_key: result.master_key_id,
+          });
+          return { json, text: `Restored.\n\n${fields}` };
+        },
+        { finds_service: false },
+      ),
     );
 }
 

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { backUpInto } from '../../src/backups/rotation.ts';
 import { run, runRecord } from '../command.ts';
 import { namesIn } from '../deployment.ts';
-import { makeTempDir, TestClock } from '../temp.ts';
+import { makeDataDir, makeTempDir, TestClock } from '../temp.ts';
 
 async function makeShop(): Promise<string> {
-  const data_dir = makeTempDir();
+  const data_dir = makeDataDir();
   await runRecord(data_dir, 'project', 'create', '--name', 'Shop');
   return data_dir;
 }

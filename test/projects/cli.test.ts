@@ -1,13 +1,13 @@
 /** `satchel project`: what its verbs print, refuse and change. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { run, runJson, runRecord } from '../command.ts';
-import { makeTempDir } from '../temp.ts';
+import { makeDataDir } from '../temp.ts';
 
 // Every step starts a process, and a busy machine takes its time for that.
 setDefaultTimeout(60_000);
 
 test('a project is made, listed, shown and deleted, each as the API shows it', async () => {
-  const dir = makeTempDir();
+  const dir = makeDataDir();
   const made = await runRecord(dir, 'project', 'create', '--name', 'Corner Shop', '--slug', 'shop');
   expect(made).toMatchObject({ id: 1, name: 'Corner Shop', slug: 'shop', status: 'active', api_keys: [] });
   await runRecord(dir, 'key', 'create', '--project', 'shop', '--name', 'web');
@@ -29,7 +29,7 @@ test('a project is made, listed, shown and deleted, each as the API shows it', a
 });
 
 test('an empty list says how to make a project, and is an empty array as JSON', async () => {
-  const dir = makeTempDir();
+  const dir = makeDataDir();
   expect((await run(dir, 'project', 'list')).stdout).toContain('satchel project create');
   expect(await runJson(dir, 'project', 'list')).toEqual([]);
   await run(dir, 'project', 'create', '--name', 'Shop');
@@ -46,13 +46,13 @@ test.each([
   [1, ['project', 'create', '--name', 'A', '--slug', '123']],
   [1, ['project', 'list', '--status', 'gone']],
 ])('exit %i: satchel %j', async (exit, args) => {
-  const ran = await run(makeTempDir(), ...args);
+  const ran = await run(makeDataDir(), ...args);
   expect(ran).toMatchObject({ exit, stdout: '' });
   expect(ran.stderr).not.toBe('');
 });
 
 test('change touches what is given and nothing else, and clears what is given empty', async () => {
-  const dir = makeTempDir();
+  const dir = makeDataDir();
   await runRecord(dir, 'project', 'create', '--name', 'Shop', '--description', 'Orders');
   const renamed = await runRecord(
     dir,

@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { run, runJson, runRecord } from '../command.ts';
 import { startTestApp } from '../helpers.ts';
-import { makeTempDir } from '../temp.ts';
+import { makeDataDir } from '../temp.ts';
 
 // Every step starts a process, and a busy machine takes its time for that.
 setDefaultTimeout(60_000);
@@ -39,7 +39,7 @@ test('a token works in the running server from when it is made to when it is rev
 });
 
 test('a scoped token gets its projects and capabilities; the list never shows it', async () => {
-  const dir = makeTempDir();
+  const dir = makeDataDir();
   for (const name of ['One', 'Two']) await run(dir, 'project', 'create', '--name', name);
   const scope = ['--project', 'one', '--project', '2', '--can', 'read_vault,can_write_vault'];
   const { token } = await runRecord(
@@ -84,7 +84,7 @@ test.each([
   [1, ['token', 'revoke', '9']],
   [1, ['token', 'revoke', 'satm_x']],
 ])('exit %i: satchel %j', async (exit, args) => {
-  const dir = makeTempDir();
+  const dir = makeDataDir();
   const ran = await run(dir, ...args);
   expect(ran).toMatchObject({ exit, stdout: '' });
   expect(ran.stderr).not.toBe('');

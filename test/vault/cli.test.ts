@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { parse } from 'dotenv';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { type Ran, type RunOptions, runSpawned, satchel, spawnVerb } from '../command.ts';
-import { makeTempDir } from '../temp.ts';
+import { makeDataDir, makeTempDir } from '../temp.ts';
 
 const dir = makeTempDir();
-const settings = { SATCHEL_DATA_DIR: join(dir, 'data') };
+const settings = { SATCHEL_DATA_DIR: makeDataDir() };
 
 const vault = (verb: string, args: readonly string[], options: RunOptions = {}): Promise<Ran> =>
   satchel(['vault', verb, '--project', 'shop', ...args], {
@@ -141,7 +141,7 @@ describe('run', () => {
   });
 
   test('never hands on what opens the vault', async () => {
-    const own = { SATCHEL_PASSPHRASE: 'correct horse', SATCHEL_DATA_DIR: join(dir, 'by-passphrase') };
+    const own = { SATCHEL_PASSPHRASE: 'correct horse', SATCHEL_DATA_DIR: makeDataDir() };
     await satchel(['project', 'create', '--name', 'Shop', '--slug', 'shop'], { env: own });
     const run = await vaultRun(['--', 'sh', '-c', 'env'], own);
     expect(run.exit).toBe(0);
@@ -273,7 +273,7 @@ describe('env', () => {
     expect((await satchel(['backup', file], { env: settings })).exit).toBe(0);
     const elsewhere = {
       SATCHEL_DATA_DIR: join(dir, 'restored'),
-      SATCHEL_MASTER_KEY_FILE: join(dir, 'data/master.key'),
+      SATCHEL_MASTER_KEY_FILE: join(settings.SATCHEL_DATA_DIR, 'master.key'),
     };
     expect((await satchel(['restore', file, '--yes'], { env: elsewhere })).stderr).toBe('');
     const revealed = await satchel(['vault', 'reveal', '--project', 'own', 'env', '--json'], {

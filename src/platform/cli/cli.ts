@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { type Config, type ConfigFlags, type Environment, loadConfig } from '../../config.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import { sqliteErrorOf } from '../database/database.ts';
+import { hasDatabase } from '../host/data-directory.ts';
 import type { Actor } from '../http/callers.ts';
 import { type Options, textOption } from './options.ts';
 import { createProgress, type OnProgress } from './progress.ts';
@@ -51,6 +52,8 @@ export interface CliProcess {
   readonly out_columns: number | null;
   /** As `out_columns`, of standard error. */
   readonly err_columns: number | null;
+  /** The settings of the service that is installed here; null where there is none, or it is not for this user. */
+  installedService(): Environment | null;
   /** Runs a command in our place, with these variables over the environment; resolves with its exit status. */
   runCommand(command: readonly string[], variables: Readonly<Record<string, string>>): Promise<number>;
   /** Gives the processor to whoever else wants it, for the rest of the process. */
@@ -123,9 +126,13 @@ export class Cli<S> {
     });
   }
 
-  /** As `action`, for a verb that opens the data directory in its own way, or not at all. */
+  /**
+   * As `action`, for a verb that opens the data directory in its own way, or not at all. One that may make a data directory
+   * does not look for the installed service's.
+   */
   plainAction(
     run: (context: CliContext, options: Options, ...args: string[]) => Promise<CliResult>,
+    { finds_service = true } = {},
   ): (...raw: unknown[]) => Promise<void> {
     return async (...raw) => {
       const command = raw.at(-1);
@@ -133,7 +140,8 @@ export class Cli<S> {
       const options: Options = command.optsWithGlobals();
       const args = command.processedArgs.flat().filter((arg): arg is string => typeof arg === 'string');
       this.#is_json = options.json === true;
-      const config = this.loadConfig({ data_dir: textOption(options, 'dataDir') });
+      const flags = { data_dir: textOption(options, 'dataDir') };
+      const config = finds_service ? this.#loadVerbConfig(flags) : this.loadConfig(flags);
       const { process } = this.host;
       const progress = createProgress(process);
       const context: CliContext = {
@@ -156,6 +164,17 @@ export class Cli<S> {
   loadConfig(flags: ConfigFlags): Config {
     const { environment, err_columns } = this.host.process;
     return loadConfig(environment, flags, err_columns !== null);
+  }
+
+  /** Where nothing names a data directory and there is none in its usual place, the installed service's settings count. */
+  #loadVerbConfig(flags: ConfigFlags): Config {
+    const config = this.loadConfig(flags);
+    const { environment, err_columns, installedService } = this.host.process;
+    const is_named = flags.data_dir !== undefined || Boolean(environment.SATCHEL_DATA_DIR?.trim());
+    const service = is_named || hasDatabase(config.data_dir) ? null : installedService();
+    if (service === null) return config;
+    const { SATCHEL_DATA_DIR } = service;
+    return loadConfig({ ...service, ...environment, SATCHEL_DATA_DIR }, flags, err_columns !== null);
   }
 
   /** Prints a document on stdout. */

@@ -2,6 +2,7 @@
 import { setPriority } from 'node:os';
 import { processEnvironment } from '../../config.ts';
 import { BACKUP_NICENESS } from '../../limits.ts';
+import { findInstalledService, processUser, SERVICE_PATHS } from '../host/installed-service.ts';
 import type { CliProcess } from './cli.ts';
 import { writeStatus, writeTo } from './output.ts';
 import { runCommand } from './run-command.ts';
@@ -18,6 +19,7 @@ export function ownProcess(umask: number): CliProcess {
     input: async () => new Uint8Array(await Bun.stdin.arrayBuffer()),
     out_columns: columnsOf(process.stdout),
     err_columns: columnsOf(process.stderr),
+    installedService: () => findInstalledService(SERVICE_PATHS, processUser()),
     runCommand: (command, variables) => runCommand(command, variables, umask),
     yieldToOthers() {
       try {

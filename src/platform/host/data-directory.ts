@@ -12,6 +12,7 @@ import { listPendingMigrations, migrate } from '../database/migrate.ts';
 import { createKeyRing, type KeyRing } from '../secrets/key-ring.ts';
 import { masterKeySourceOf } from '../secrets/master-key-source.ts';
 import type { Clock } from './clock.ts';
+import { isInstalled, SERVICE_PATHS } from './installed-service.ts';
 import { accountName } from './user-accounts.ts';
 
 export interface DataDirectory {
@@ -59,12 +60,17 @@ function ownerOf(data_dir: string): string | null {
   }
 }
 
-/** The database of a directory. Throws AppError `not_found` when there is none. */
-export function requireDatabase(data_dir: string): string {
+/** The database of a directory. Throws AppError `not_found` when there is none; it says where the installed service's is. */
+export function requireDatabase(data_dir: string, service = SERVICE_PATHS): string {
   if (hasDatabase(data_dir)) return databasePathOf(data_dir);
+  const other =
+    service.data_dir !== data_dir && isInstalled(service)
+      ? ` The installed service's is ${service.data_dir}: run this with sudo.`
+      : '';
   throw new AppError(
     'not_found',
-    `There is no database in ${data_dir}. Name the data directory with --data-dir or SATCHEL_DATA_DIR.`,
+    `There is no database in ${data_dir}. Name the data directory with --data-dir or SATCHEL_DATA_DIR; ` +
+      `only satchel serve and satchel restore make one.${other}`,
   );
 }
 

@@ -7,6 +7,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { conflict } from '../../errors.ts';
 import { sqliteErrorOf } from '../database/database.ts';
+import { giveToFolderOwner } from './ownership.ts';
 
 export interface DirectoryLock {
   release(): void;
@@ -25,7 +26,9 @@ export function lockDirectory(data_dir: string, pid: number): DirectoryLock {
         'Stop it first, or choose another directory with --data-dir.',
     );
   }
-  writeFileSync(join(data_dir, PID_FILE), `${pid}\n`, { mode: 0o600 });
+  const pid_path = join(data_dir, PID_FILE);
+  writeFileSync(pid_path, `${pid}\n`, { mode: 0o600 });
+  giveToFolderOwner(pid_path);
   return { release: () => lock.close() };
 }
 
@@ -50,6 +53,7 @@ function tryLock(path: string): Sqlite | null {
   const sqlite = new Sqlite(path, { readwrite: true, create: true });
   try {
     chmodSync(path, 0o600);
+    giveToFolderOwner(path);
     sqlite.run('PRAGMA busy_timeout = 0');
     // A file in rollback mode takes its lock on the file itself; nothing is ever written to it.
     sqlite.run('PRAGMA journal_mode = MEMORY');

@@ -1,6 +1,6 @@
-/** The frame of the command line: what every verb has, and what the first use of a directory says. */
+/** The frame of the command line: what every verb has, and which data directory it works on. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { shellActor } from '../../../src/platform/cli/shell-actor.ts';
@@ -8,8 +8,16 @@ import { formatTable } from '../../../src/platform/cli/tables.ts';
 import { systemClock } from '../../../src/platform/host/clock.ts';
 import { createToken } from '../../../src/platform/secrets/token-format.ts';
 import { captureLog } from '../../captured-log.ts';
-import { run, runInTerminal, runJson, runRecord, runSpawned, runWith } from '../../command.ts';
-import { makeTempDir } from '../../temp.ts';
+import {
+  type RunOptions,
+  run,
+  runInTerminal,
+  runJson,
+  runRecord,
+  runSpawned,
+  satchel,
+} from '../../command.ts';
+import { makeDataDir, makeTempDir } from '../../temp.ts';
 import { allVerbs, examplesOf, pathOf } from '../../verbs.ts';
 
 // Every step starts a process, and a busy machine takes its time for that.
@@ -22,31 +30,48 @@ test("every verb's help ends with an example of that very verb", () => {
   expect(lacking.map(pathOf)).toEqual([]);
 });
 
-test('a verb on a directory without data says that it made an empty database there, once', async () => {
+test('a verb makes no data directory, and names what would, and the installed one for whom it is', async () => {
   const dir = join(makeTempDir(), 'mistyped');
-  expect((await run(dir, 'project', 'list')).stderr).toContain(`${dir} held no data`);
-  expect((await run(dir, 'project', 'list')).stderr).toBe('');
-  const settings = {
-    SATCHEL_DATA_DIR: makeTempDir(),
-    SATCHEL_MASTER_KEY: Buffer.alloc(32).toString('base64'),
+  const refused = await run(dir, 'project', 'list');
+  expect([refused.exit, refused.stdout]).toEqual([1, '']);
+  expect(refused.stderr).toContain(`no database in ${dir}. Name the data directory with --data-dir`);
+  expect(existsSync(dir)).toBe(false);
+  const empty = makeTempDir();
+  expect((await run(empty, 'project', 'list')).exit).toBe(1);
+  expect(readdirSync(empty)).toEqual([]);
+});
+
+test('a verb finds the installed service where nothing names a data directory and ./data holds none', async () => {
+  const SATCHEL_DATA_DIR = makeDataDir();
+  await run(SATCHEL_DATA_DIR, 'project', 'create', '--name', 'Installed');
+  const slugs = async (env: Record<string, string>, more: Partial<RunOptions> = {}, ...args: string[]) => {
+    const { exit, stdout } = await satchel(['project', 'list', '--json', ...args], { env, ...more });
+    return exit === 0 ? JSON.parse(stdout).map(({ slug }: { slug: string }) => slug) : exit;
   };
-  const { stderr } = await runWith(settings, 'project', 'list');
-  expect(stderr).toEndWith('held no data; an empty database was made there\n');
+  const installed = { SATCHEL_DATA_DIR, SATCHEL_LOG_LEVEL: 'info' };
+  expect(await slugs({}, { installed })).toEqual(['installed']);
+  expect(await slugs({ SATCHEL_DATA_DIR: '' }, { installed })).toEqual(['installed']);
+  expect(await slugs({ SATCHEL_DATA_DIR: makeDataDir() }, { installed })).toEqual([]);
+  expect(await slugs({ SATCHEL_DATA_DIR: makeTempDir() }, { installed })).toBe(1);
+  expect(await slugs({}, { installed }, '--data-dir', makeDataDir())).toEqual([]);
+  // Its settings count too.
+  expect(await slugs({}, { installed: { ...installed, SATCHEL_LOG_LEVEL: 'loud' } })).toBe(1);
+  expect(await slugs({})).toBe(1);
 });
 
 test('--json and --data-dir may stand before the noun', async () => {
-  const dir = makeTempDir();
+  const dir = makeDataDir();
   const { stdout } = await run('/nonexistent', '--json', '--data-dir', dir, 'project', 'list');
   expect(JSON.parse(stdout)).toEqual([]);
 });
 
 test('--json makes one document of the completion script too', async () => {
-  const script = await runRecord(makeTempDir(), 'completion', 'bash');
+  const script = await runRecord(makeDataDir(), 'completion', 'bash');
   expect(script).toMatchObject({ shell: 'bash', script: expect.stringContaining('complete') });
 });
 
 test('what commander cannot check is wrong usage all the same, with a hint', async () => {
-  const dir = makeTempDir();
+  const dir = makeDataDir();
   await runRecord(dir, 'project', 'create', '--name', 'Shop');
   for (const args of [
     ['token', 'create', '--name', 'ci'],
@@ -60,7 +85,7 @@ test('what commander cannot check is wrong usage all the same, with a hint', asy
 });
 
 test('a complaint about the usage repeats nothing that may be a secret in the wrong place', async () => {
-  const dir = makeTempDir();
+  const dir = makeDataDir();
   await runRecord(dir, 'project', 'create', '--name', 'Shop');
   for (const args of [
     ['vault', 'set', '--project', 'shop', 'stripe', 'SECRET_KEY=sekret'],
@@ -76,7 +101,7 @@ test('a complaint about the usage repeats nothing that may be a secret in the wr
 });
 
 test('what others wrote cannot steer the terminal that it is shown on, and is left as it is in a file', async () => {
-  const dir = makeTempDir();
+  const dir = makeDataDir();
   const name = 'Sh\u009b31mop \u001b]0;mine\u0007';
   await runRecord(dir, 'project', 'create', '--name', name, '--slug', 'shop');
   expect((await run(dir, 'project', 'list')).stdout).toContain(name);
@@ -89,7 +114,7 @@ test('what others wrote cannot steer the terminal that it is shown on, and is le
 
 test("a refused field's message reads as a sentence", async () => {
   const { exit, stderr } = await run(
-    makeTempDir(),
+    makeDataDir(),
     ...['origin', 'add', '--type', 'domain', '--value', 'http://shop.example.com'],
   );
   expect(exit).toBe(1);
@@ -97,7 +122,7 @@ test("a refused field's message reads as a sentence", async () => {
 });
 
 test('the audit trail names the account that ran a verb, not what USER says', async () => {
-  const dir = makeTempDir();
+  const dir = makeDataDir();
   await run(dir, 'project', 'create', '--name', 'Shop');
   const events = await runJson(dir, 'audit', 'list');
   const line = readFileSync('/etc/passwd', 'utf8')
@@ -155,7 +180,7 @@ test('a table leaves out its last columns until it fits, says which, and never t
 });
 
 test('a table fits 80 columns where no terminal is, and the terminal where one is', async () => {
-  const dir = makeTempDir();
+  const dir = makeDataDir();
   await runRecord(dir, 'project', 'create', '--name', 'A project with quite a long name', '--slug', 'shop');
   const { stdout } = await run(dir, 'project', 'list');
   expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
@@ -164,7 +189,7 @@ test('a table fits 80 columns where no terminal is, and the terminal where one i
 });
 
 test('a refusal is one document on stdout with --json, and the sentence on stderr all the same', async () => {
-  const dir = makeTempDir();
+  const dir = makeDataDir();
   await runRecord(dir, 'project', 'create', '--name', 'Shop');
   const { exit, stdout, stderr } = await run(dir, 'project', 'show', 'nothing', '--json');
   const { error } = JSON.parse(stdout);
@@ -177,7 +202,7 @@ test('a refusal is one document on stdout with --json, and the sentence on stder
 });
 
 test('a long command shows on a terminal how far it is, and nothing anywhere else', async () => {
-  const dir = makeTempDir();
+  const dir = makeDataDir();
   await runRecord(dir, 'project', 'create', '--name', 'Shop');
   const file = join(makeTempDir(), 'a.tar');
   expect((await runSpawned(['backup', file], { env: { SATCHEL_DATA_DIR: dir } })).stderr).toBe('');

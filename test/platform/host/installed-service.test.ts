@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'bun:test';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { requireDatabase } from '../../../src/platform/host/data-directory.ts';
+import { lockDirectory } from '../../../src/platform/host/directory-lock.ts';
+import { findInstalledService } from '../../../src/platform/host/installed-service.ts';
+import { touchWakeFile } from '../../../src/platform/jobs/wake-file.ts';
+import { makeTempDir } from '../../temp.ts';
+
+function install(settings: string | null) {
+  const dir = makeTempDir();
+  const paths = { data_dir: join(dir, 'data'), settings: join(dir, 'satchel.env') };
+  mkdirSync(paths.data_dir);
+  if (settings !== null) writeFileSync(paths.settings, settings);
+  const { uid, gid } = statSync(paths.data_dir);
+  return { paths, uid, gid };
+}
+
+const STRANGER = { uid: 65_534, gids: [65_534] };
+
+describe('the installed service', () => {
+  test('is found by root, its user and its group, and by nobody else', () => {
+    const { paths, uid, gid } = install(null);
+    const found = { SATCHEL_DATA_DIR: paths.data_dir };
+    expect(findInstalledService(paths, { uid: 0, gids: [] })).toEqual(found);
+    expect(findInstalledService(paths, { uid, gids: [] })).toEqual(found);
+    expect(findInstalledService(paths, { uid: 4_711, gids: [4_711, gid] })).toEqual(found);
+    expect(findInstalledService(paths, STRANGER)).toBeNull();
+    expect(
+      findInstalledService({ ...paths, data_dir: `${paths.data_dir}-not` }, { uid: 0, gids: [] }),
+    ).toBeNull();
+  });
+
+  test('has the settings that systemd gives it', () => {
+    const { paths } = install(
+      '# A comment\n#SATCHEL_PORT=1\nSATCHEL_PASSPHRASE="two words"\nSATCHEL_ENV=staging\n',
+    );
+    expect(findInstalledService(paths, { uid: 0, gids: [] })).toEqual({
+      SATCHEL_PASSPHRASE: 'two words',
+      SATCHEL_ENV: 'staging',
+      SATCHEL_DATA_DIR: paths.data_dir,
+    });
+  });
+
+  test('whose settings may not be read is told so, instead of used without them', () => {
+    const { paths } = install(null);
+    mkdirSync(paths.settings);
+    expect(() => findInstalledService(paths, { uid: 0, gids: [] })).toThrow(/EISDIR.*sudo/);
+  });
+
+  test('is named to whoever is elsewhere', () => {
+    const { paths } = install(null);
+    const elsewhere = makeTempDir();
+    const refusal = (service: typeof paths) => {
+      try {
+        return requireDatabase(elsewhere, service);
+      } catch (error) {
+        return String(error);
+      }
+    };
+    expect(refusal(paths)).toContain(`The installed service's is ${paths.data_dir}`);
+    expect(refusal({ ...paths, data_dir: elsewhere })).not.toContain('installed');
+    expect(refusal({ ...paths, data_dir: '/nonexistent' })).not.toContain('installed');
+  });
+});
+
+test.if(process.getuid?.() === 0)('what root makes in its directory is its own', () => {
+  const { paths } = install(null);
+  const { data_dir } = paths;
+  Bun.spawnSync(['chown', `${STRANGER.uid}:${STRANGER.uid}`, data_dir]);
+  touchWakeFile(data_dir, 1);
+  lockDirectory(data_dir, 1).release();
+  for (const file of ['wake', 'server.lock', 'server.pid'])
+    expect({ file, uid: statSync(join(data_dir, file)).uid }).toEqual({ file, uid: STRANGER.uid });
+});
