@@ -1,4 +1,5 @@
 /** The compiled executable, as its users run it: commands, a server, kills. Everything started is ended after the tests. */
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { atEnd } from '../cleanup.ts';
@@ -124,6 +125,25 @@ export async function makeKey(
   const key = await satchel(arguments_of_key, { wrap });
   if (key.exit !== 0) throw new Error(key.stderr);
   return String(key.json.plaintext_key);
+}
+
+/** A trusted domain with a mailbox whose relay listens on this port of 127.0.0.1. */
+export async function addMailbox(data_dir: string, port: number, wrap: string[] = []): Promise<void> {
+  for (const command of [
+    ['domain', 'add', 'mail.example.com', '--trust'],
+    ['mailbox', 'add', 'shop@mail.example.com', '--smtp', `smtp://127.0.0.1:${port}`],
+  ]) {
+    const { exit, stderr } = await satchel([...command, '--data-dir', data_dir], { wrap });
+    if (exit !== 0) throw new Error(stderr);
+  }
+}
+
+/** Names of the files of stored objects, partial uploads included, sorted. */
+export function storedFiles(data_dir: string): string[] {
+  return readdirSync(join(data_dir, 'objects'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name)
+    .sort();
 }
 
 /** Uploads bytes as a public object and returns the answer, or null when the server went away. */

@@ -1,24 +1,15 @@
 /** kill -9 in the middle of uploads and of mail, again and again: nothing that was acknowledged may be missing. */
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSmtpSink, subjectOf, waitForSubjects } from '../smtp-sink.ts';
 import { makeTempDir } from '../temp.ts';
 import { until } from '../until.ts';
-import { makeKey, satchel, startServer, upload } from './binary.ts';
+import { addMailbox, makeKey, startServer, storedFiles, upload } from './binary.ts';
 
 const TIMEOUT_MS = 120_000;
 const ROUNDS = 6;
 const ROOM = { SATCHEL_UPLOADS_PER_MINUTE: '1000000' };
-
-/** Names of the files below a folder, sorted. */
-function filesIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => entry.name)
-    .sort();
-}
 
 describe('kill -9', () => {
   test(
@@ -60,9 +51,9 @@ describe('kill -9', () => {
         .values()
         .map(([id]) => String(id));
       db.close();
-      await until(() => filesIn(join(dir, 'objects')).length === rows.length);
+      await until(() => storedFiles(dir).length === rows.length);
       await server.end('SIGTERM');
-      expect(filesIn(join(dir, 'objects'))).toEqual(rows);
+      expect(storedFiles(dir)).toEqual(rows);
     },
     TIMEOUT_MS,
   );
@@ -74,22 +65,7 @@ describe('kill -9', () => {
       const dir = makeTempDir();
       let server = await startServer(dir);
       const key = await makeKey(dir);
-      expect((await satchel(['domain', 'add', 'mail.example.com', '--trust', '--data-dir', dir])).exit).toBe(
-        0,
-      );
-      expect(
-        (
-          await satchel([
-            'mailbox',
-            'add',
-            'shop@mail.example.com',
-            '--smtp',
-            `smtp://127.0.0.1:${sink.port}`,
-            '--data-dir',
-            dir,
-          ])
-        ).exit,
-      ).toBe(0);
+      await addMailbox(dir, sink.port);
       const acknowledged = new Set<string>();
       let in_flight_at_kills = 0;
       for (let round = 0; round < ROUNDS; round += 1) {

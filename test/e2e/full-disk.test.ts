@@ -2,12 +2,12 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { cpSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSmtpSink, waitForSubjects } from '../smtp-sink.ts';
 import { makeTempDir } from '../temp.ts';
 import { until } from '../until.ts';
-import { makeKey, type Server, satchel, startServer } from './binary.ts';
+import { addMailbox, makeKey, type Server, satchel, startServer, storedFiles } from './binary.ts';
 
 const TIMEOUT_MS = 60_000;
 const DISK_MIB = 32;
@@ -23,8 +23,8 @@ interface SmallDisk {
   server: Server;
   /** Where others see the data directory. */
   dir: string;
-  /** Runs a command on it. */
-  command(...args: string[]): Promise<unknown>;
+  /** Adds a domain and a mailbox with its relay at this port. */
+  addMailbox(port: number): Promise<void>;
   key: string;
 }
 
@@ -40,8 +40,7 @@ async function startOnSmallDisk(env: Record<string, string>): Promise<SmallDisk>
   return {
     server,
     dir,
-    command: async (...args) =>
-      expect((await satchel([...args, '--data-dir', inside], { wrap })).exit).toBe(0),
+    addMailbox: (port) => addMailbox(inside, port, wrap),
     key: await makeKey(inside, 'read,write,email', wrap),
   };
 }
@@ -98,11 +97,6 @@ const health = async (server: Server): Promise<[number, unknown, unknown]> => {
   return [status, body.status, body.database];
 };
 
-async function addMailbox(command: SmallDisk['command'], port: number): Promise<void> {
-  await command('domain', 'add', 'mail.example.com', '--trust');
-  await command('mailbox', 'add', 'shop@mail.example.com', '--smtp', `smtp://127.0.0.1:${port}`);
-}
-
 function expectUnavailable(answer: Answer): void {
   expect([answer.status, answer.body.success, answer.body.message]).toEqual([
     503,
@@ -110,14 +104,6 @@ function expectUnavailable(answer: Answer): void {
     expect.stringContaining('disk'),
   ]);
   expect(answer.retry_after).toBeGreaterThan(0);
-}
-
-/** Names of the files of objects, partial uploads included. */
-function storedFiles(dir: string): string[] {
-  return readdirSync(join(dir, 'objects'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => entry.name)
-    .sort();
 }
 
 function storedRows(dir: string): unknown[] {
@@ -139,8 +125,9 @@ describe.skipIf(!canMount)('a full disk', () => {
     'refuses uploads and sends, goes on reading, keeps all that was acknowledged, and heals by itself',
     async () => {
       const sink = await startSmtpSink();
-      const { server, dir, key, command } = await startOnSmallDisk({ SATCHEL_UPLOADS_PER_MINUTE: '1000000' });
-      await addMailbox(command, sink.port);
+      const disk = await startOnSmallDisk({ SATCHEL_UPLOADS_PER_MINUTE: '1000000' });
+      const { server, dir, key } = disk;
+      await disk.addMailbox(sink.port);
       const stored = new Map<string, Buffer>();
       // Uploads until one is refused: of a size that fails in the middle of its bytes.
       let refused: Answer | null = null;
@@ -210,8 +197,9 @@ describe.skipIf(!canMount)('a full disk', () => {
     'while mails are on their way loses none of them and does not spin',
     async () => {
       const sink = await startSmtpSink({ hang: 'data' });
-      const { server, dir, key, command } = await startOnSmallDisk({ SATCHEL_EMAIL_RETRY_DELAYS: '1,1' });
-      await addMailbox(command, sink.port);
+      const disk = await startOnSmallDisk({ SATCHEL_EMAIL_RETRY_DELAYS: '1,1' });
+      const { server, dir, key } = disk;
+      await disk.addMailbox(sink.port);
       for (let n = 0; n < 5; n += 1) expect((await send(server, key, `held-${n}`)).status).toBe(202);
       await sink.until(() => sink.unanswered.length === 5);
       fillDisk(dir);

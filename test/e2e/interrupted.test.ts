@@ -5,12 +5,11 @@
 import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { STOP_REQUESTS_DEADLINE_MS } from '../../src/limits.ts';
 import { startSmtpSink } from '../smtp-sink.ts';
 import { makeTempDir } from '../temp.ts';
 import { until } from '../until.ts';
-import { makeKey, type Server, satchel, startServer } from './binary.ts';
+import { addMailbox, makeKey, type Server, startServer, storedFiles } from './binary.ts';
 import { exchange, FORM_HEAD, FORM_TAIL, RawConnection, uploadHead } from './raw-http.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -51,15 +50,6 @@ async function putPublic(server: Server, key: string, bytes: Uint8Array<ArrayBuf
   return String(answer.body.public_id);
 }
 
-async function addMailbox(dir: string, port: number): Promise<void> {
-  for (const command of [
-    ['domain', 'add', 'mail.example.com', '--trust'],
-    ['mailbox', 'add', 'shop@mail.example.com', '--smtp', `smtp://127.0.0.1:${port}`],
-  ]) {
-    expect((await satchel([...command, '--data-dir', dir])).exit).toBe(0);
-  }
-}
-
 async function stop(server: Server): Promise<{ exit: number; taken_ms: number }> {
   const started_ms = performance.now();
   const exit = await server.end('SIGTERM');
@@ -67,11 +57,6 @@ async function stop(server: Server): Promise<{ exit: number; taken_ms: number }>
 }
 
 const isStopping = (server: Server): boolean => server.stderr().includes('"message":"stopping"');
-
-const filesOf = (dir: string): string[] =>
-  readdirSync(join(dir, 'objects'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => entry.name);
 
 describe.concurrent('SIGTERM', () => {
   test(
@@ -85,7 +70,7 @@ describe.concurrent('SIGTERM', () => {
       await connection.send(uploadHead(key, FORM_HEAD.length + bytes.length + FORM_TAIL.length));
       await connection.send(FORM_HEAD);
       await connection.send(bytes.subarray(0, BEGUN_BYTES));
-      await until(() => filesOf(dir).length > 0);
+      await until(() => storedFiles(dir).length > 0);
       const stopping = stop(server);
       await until(() => isStopping(server));
       await connection.send(bytes.subarray(BEGUN_BYTES));
@@ -129,7 +114,7 @@ describe.concurrent('SIGTERM', () => {
       expect([exit, taken_ms < STOP_MS]).toEqual([0, true]);
       await sending;
       for (const connection of [upload, download, idle]) connection.destroy();
-      expect(filesOf(dir)).toEqual([id]);
+      expect(storedFiles(dir)).toEqual([id]);
       await sink.stop();
     },
     TIMEOUT_MS,
@@ -145,7 +130,7 @@ describe.concurrent('SIGTERM', () => {
       await upload.send(uploadHead(key, 1_000_000));
       await upload.send(FORM_HEAD);
       await upload.send(randomBytes(BEGUN_BYTES));
-      await until(() => filesOf(dir).length > 0);
+      await until(() => storedFiles(dir).length > 0);
       server.signal('SIGTERM');
       await until(() => isStopping(server));
       const { exit, taken_ms } = await stop(server);
@@ -192,7 +177,7 @@ describe.concurrent('an Idempotency-Key', () => {
       await sink.waitForMails(2);
       expect(await server.end('SIGTERM')).toBe(0);
       expect(sink.mails).toHaveLength(2);
-      expect(filesOf(dir)).toHaveLength(1);
+      expect(storedFiles(dir)).toHaveLength(1);
       await sink.stop();
     },
     TIMEOUT_MS,
@@ -227,7 +212,7 @@ describe.concurrent('an Idempotency-Key', () => {
         expect([answer?.status, answer?.headers['idempotent-replayed']]).toEqual([201, undefined]);
       }
       await server.end('SIGTERM');
-      expect(filesOf(dir)).toHaveLength(2);
+      expect(storedFiles(dir)).toHaveLength(2);
     },
     TIMEOUT_MS,
   );
@@ -264,7 +249,7 @@ describe.concurrent('downloads', () => {
         await Promise.all(readers);
       }
       expect(seen.has('404')).toBe(true);
-      expect(filesOf(dir)).toEqual([]);
+      expect(storedFiles(dir)).toEqual([]);
       expect(server.stderr()).not.toContain('"level":"error"');
       await server.end('SIGTERM');
     },
