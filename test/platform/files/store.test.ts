@@ -261,12 +261,14 @@ describe('making all folders ahead', () => {
 
 test('uploads that make the same folder at once, in one process and in two, are all stored', async () => {
   const stores = [blobs, blobs, new BlobStore(dir)];
-  const uploads = stores.map((each) => each.openUpload(`${newId(NOW_MS).slice(0, -2)}AB`));
+  // Ids of one moment differ in their last characters alone.
+  const ids = stores.map((_, n) => `${newId(NOW_MS + n + 1).slice(0, -2)}AB`);
+  const uploads = stores.map((each, n) => each.openUpload(ids[n] ?? ''));
   await Promise.all(
     uploads.map((upload) => upload.write(Buffer.from(upload.id)).then(() => upload.commit())),
   );
-  expect(filesIn(join(dir, 'objects/AB'))).toEqual(uploads.map(({ id }) => id).sort());
-  for (const { id } of uploads) expect(readFileSync(blobs.path(id), 'utf8')).toBe(id);
+  expect(filesIn(join(dir, 'objects/AB'))).toEqual(ids.sort());
+  for (const id of ids) expect(readFileSync(blobs.path(id), 'utf8')).toBe(id);
 });
 
 describe('removing', () => {
