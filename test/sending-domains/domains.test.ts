@@ -57,16 +57,13 @@ describe('adding', () => {
 
   test('refuses what is no domain, and one that is known', async () => {
     const { name } = await add();
-    expect(
-      await domains()
-        .add(actor, { name })
-        .catch((error: unknown) => error),
-    ).toMatchObject({ kind: 'conflict' });
-    expect(
-      await domains()
-        .add(actor, { name: 'not a domain' })
-        .catch((error: unknown) => error),
-    ).toMatchObject({ kind: 'invalid' });
+    const refusal = (wanted: string) =>
+      domains()
+        .add(actor, { name: wanted })
+        .catch((error: unknown) => error);
+    expect(await refusal(name)).toMatchObject({ kind: 'conflict' });
+    for (const none of ['not a domain', 'ex%61mple.com', '\uff45xample.com', 'exam\u00adple.com'])
+      expect(await refusal(none)).toMatchObject({ kind: 'invalid' });
   });
 
   test('leaves no private key in clear text in the database', async () => {

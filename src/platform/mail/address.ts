@@ -1,5 +1,5 @@
 /** Email addresses: what Satchel takes as one, and their canonical form. */
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
 import { MAX_ADDRESS_CHARS } from '../../limits.ts';
 
 export interface EmailAddress {
@@ -9,16 +9,31 @@ export interface EmailAddress {
   domain: string;
 }
 
-/** RFC 5322 dot-atom; quoted local parts are legal, unused, and a trap in every log and header. */
-const LOCAL = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/i;
+/**
+ * RFC 5322 dot-atom; quoted local parts are legal, unused, and a trap in every log and header. A percent sign once routed mail
+ * on through a relay, and some still do.
+ */
+const LOCAL = /^[a-z0-9!#$&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$&'*+/=?^_`{|}~-]+)*$/i;
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** A host name of at least two labels in lower-case ASCII (IDNA), or null when the text is none. */
+/**
+ * A host name of at least two labels in lower-case ASCII (IDNA), or null when the text is none. Text that IDNA would read as
+ * another name (full-width letters, soft hyphens, percent escapes) is none: who wrote or checked it saw a different domain.
+ */
 export function canonicalDomain(text: string): string | null {
   if (text.length > 253 || /[\s/:@?#[\]\\]/.test(text)) return null;
+  const given = text.toLowerCase().split('.');
   const domain = domainToASCII(text.toLowerCase());
   const labels = domain.split('.');
-  const is_name = domain.length <= 253 && labels.length >= 2 && labels.every((label) => LABEL.test(label));
+  const is_as_given = labels.every(
+    (label, index) => given[index] === label || given[index] === domainToUnicode(label),
+  );
+  const is_name =
+    is_as_given &&
+    given.length === labels.length &&
+    domain.length <= 253 &&
+    labels.length >= 2 &&
+    labels.every((label) => LABEL.test(label));
   return is_name && !/^\d+$/.test(labels.at(-1) ?? '') ? domain : null;
 }
 
