@@ -233,7 +233,7 @@ function readRetryDelays(text: string | null): readonly [number, number] {
   ) {
     throw bad(
       'SATCHEL_EMAIL_RETRY_DELAYS',
-      'must be two whole numbers of seconds up to 86400, such as 15,60',
+      'must be two whole numbers of seconds up to 86400, such as 15,300',
     );
   }
   return [first, second];

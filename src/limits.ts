@@ -145,8 +145,8 @@ export const OBJECT_MAX_AGE_S = 31_536_000;
 export const DEFAULT_MAX_EMAIL_BODY_BYTES = 512_000;
 /** The most that SATCHEL_MAX_EMAIL_BODY_BYTES may allow: relays refuse larger mails. */
 export const MAX_EMAIL_BODY_SETTING_BYTES = 25 * 1024 * 1024;
-/** Decision: seconds before attempts 2 and 3. */
-export const DEFAULT_EMAIL_RETRY_DELAYS_S: readonly [number, number] = [15, 60];
+/** Decision: seconds before attempts 2 and 3; the last outlasts a greylisting of five minutes. */
+export const DEFAULT_EMAIL_RETRY_DELAYS_S: readonly [number, number] = [15, 300];
 /** Contract, Limits. */
 export const MAX_SUBJECT_CHARS = 500;
 export const MAX_DISPLAY_NAME_CHARS = 255;
