@@ -25,7 +25,8 @@ Examples:
   satchel serve                         # start the server on http://127.0.0.1:8420
   satchel project create --name Shop    # a project is what keys, files and mail belong to
   satchel key create --project shop --name web --can read,write,email
-  satchel key --help                    # what can be done with keys; likewise with every noun
+  satchel help key                      # what can be done with keys; likewise with every noun
+  satchel --version                     # which Satchel this is, as satchel version
 
 A table that is wider than the terminal (80 columns where there is none) leaves out its last columns,
 and says which. With --json a refusal is a document too: {"error":{"code","message"}}.`,

@@ -104,12 +104,20 @@ export class Cli<S> {
 
   /** A verb of a noun, with the options every verb takes. `signature` is commander's: `show <ref>`. */
   verb(noun: Command, signature: string, description: string): Command {
-    return noun
+    const verb = noun
       .command(signature)
       .description(description)
       .exitOverride()
       .option('--data-dir <dir>', 'the data directory (SATCHEL_DATA_DIR, else ./data)')
       .option('--json', 'print exactly one JSON document on stdout');
+    // Commander would complain of an option that is missing first, where it is only spelled wrong.
+    const parse = verb.parseOptions.bind(verb);
+    verb.parseOptions = (argv) => {
+      const parsed = parse(argv);
+      if (parsed.unknown.length > 0) for (const option of verb.options) option.mandatory = false;
+      return parsed;
+    };
+    return verb;
   }
 
   /** The action of a verb: opens the data directory, runs, prints, closes. `args` are commander's arguments and options. */
@@ -195,7 +203,7 @@ export class Cli<S> {
   /** Runs the executable with these arguments (without the program's own name) and returns its exit status. */
   async main(argv: readonly string[]): Promise<number> {
     try {
-      await this.program.parseAsync([...argv], { from: 'user' });
+      await this.program.parseAsync(inFull(argv), { from: 'user' });
       return this.#exit;
     } catch (error) {
       if (error instanceof CommanderError) {
@@ -211,6 +219,15 @@ export class Cli<S> {
       return EXIT.refused;
     }
   }
+}
+
+/** `--version` is the verb of that name, and `help key create` is `key create --help`. */
+function inFull(argv: readonly string[]): string[] {
+  if (argv[0] === 'help') return [...argv.slice(1), '--help'];
+  const has_verb = argv.some((arg) => !arg.startsWith('-'));
+  return !has_verb && argv.includes('--version')
+    ? ['version', ...argv.filter((arg) => arg !== '--version')]
+    : [...argv];
 }
 
 /**

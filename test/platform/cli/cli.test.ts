@@ -59,6 +59,25 @@ test('a verb finds the installed service where nothing names a data directory an
   expect(await slugs({})).toBe(1);
 });
 
+test('--version is the verb version, and help comes before a noun or a verb as well as --help after it', async () => {
+  const version = await satchel(['version']);
+  expect(version).toMatchObject({ exit: 0, stderr: '', stdout: expect.stringContaining('backend_version') });
+  expect(await satchel(['--version'])).toEqual(version);
+  expect(await satchel(['--json', '--version'])).toEqual(await satchel(['version', '--json']));
+  for (const words of [[], ['key'], ['key', 'create']]) {
+    const help = await satchel([...words, '--help']);
+    expect(help).toMatchObject({ exit: 0, stdout: expect.stringContaining('Usage: satchel') });
+    expect(await satchel(['help', ...words])).toEqual(help);
+  }
+});
+
+test('an option that is not known is named before one that is missing', async () => {
+  const refused = await satchel(['key', 'create', '--project', 'shop', '--nmae', 'web']);
+  expect([refused.exit, refused.stdout]).toEqual([2, '']);
+  expect(refused.stderr).toContain("unknown option '--nmae'\n(Did you mean --name?)");
+  expect((await satchel(['key', 'create', '--project', 'shop'])).stderr).toContain('--name <name>');
+});
+
 test('--json and --data-dir may stand before the noun', async () => {
   const dir = makeDataDir();
   const { stdout } = await run('/nonexistent', '--json', '--data-dir', dir, 'project', 'list');
