@@ -5,6 +5,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/ensure-bun.sh
 source scripts/ensure-bun.sh
+# shellcheck source=scripts/ensure-test-parts.sh
+source scripts/ensure-test-parts.sh
 
 with_check=no
 case "${1:-}" in
@@ -24,6 +26,7 @@ finish() {
   local status=$?
   rm -f "$log"
   if ((status != 0 && failed == 0)); then failed=1; fi
+  tell_missing_parts
   echo "$passed passed, $failed failed"
   if ((failed > 0)); then exit 1; fi
 }
@@ -39,6 +42,7 @@ count_of() {
 
 ensure_bun
 install_packages
+ensure_test_parts
 if [[ $with_check == yes ]]; then
   "$BUN" scripts/check.ts --quick </dev/null || failed=$?
 fi
