@@ -1,11 +1,6 @@
 /** What the headers of a multipart body and of its parts say: boundary, part names, file names. */
+import { parse } from 'content-disposition';
 import { MAX_BOUNDARY_CHARS, MAX_FILENAME_BYTES } from '../../limits.ts';
-
-/** A header's own value in lower case, and its parameters by lower-case name; of a repeated one the first counts. */
-interface ParsedHeader {
-  value: string;
-  parameters: ReadonlyMap<string, { text: string; is_quoted: boolean }>;
-}
 
 /** What a part says of itself. */
 export interface PartHeaders {
@@ -20,13 +15,13 @@ export interface PartHeaders {
 
 /** The boundary of a `multipart/form-data` content type; null where there is none or it is no valid one (RFC 2046 5.1.1). */
 export function boundaryOf(content_type: string): string | null {
-  const boundary = parseHeader(content_type).parameters.get('boundary')?.text ?? '';
+  const boundary = parse(content_type, { extended: false }).parameters.boundary ?? '';
   const is_valid = new RegExp(`^[\\x20-\\x7e]{0,${MAX_BOUNDARY_CHARS - 1}}[\\x21-\\x7e]$`).test(boundary);
   return is_valid ? boundary : null;
 }
 
 export function isMultipartForm(content_type: string): boolean {
-  return parseHeader(content_type).value === 'multipart/form-data';
+  return parse(content_type).type === 'multipart/form-data';
 }
 
 /**
@@ -36,14 +31,13 @@ export function isMultipartForm(content_type: string): boolean {
 export function readPartHeaders(headers: object): PartHeaders | null {
   const disposition = firstOf(headers, 'content-disposition');
   if (disposition === null) return null;
-  const { value, parameters } = parseHeader(disposition);
-  const name = parameters.get('name');
-  if (value !== 'form-data' || !name) return null;
-  const extended = decodeExtended(parameters.get('filename*')?.text ?? '');
-  const plain = parameters.get('filename');
+  // Old clients write a quote inside a name as \" where HTML has %22; any other backslash is a Windows path's.
+  const text = decodeBytes(Buffer.from(disposition, 'latin1')).replaceAll('\\"', '%22');
+  const { type, parameters } = parse(text, { multipart: true });
+  if (type !== 'form-data' || parameters.name === undefined) return null;
   return {
-    name: decodeFormText(name),
-    filename: extended ?? (plain ? decodeFormText(plain) : null),
+    name: parameters.name,
+    filename: parameters.filename ?? null,
     content_type: firstOf(headers, 'content-type')?.trim() || null,
     transfer_encoding: (firstOf(headers, 'content-transfer-encoding') ?? '').trim().toLowerCase(),
   };
@@ -78,45 +72,6 @@ function firstOf(headers: object, name: string): string | null {
   const values: unknown = Object.getOwnPropertyDescriptor(headers, name)?.value;
   const first: unknown = Array.isArray(values) ? values[0] : undefined;
   return typeof first === 'string' ? first : null;
-}
-
-function parseHeader(text: string): ParsedHeader {
-  const [value = ''] = /^[^;]*/.exec(text) ?? [];
-  const parameters = new Map<string, { text: string; is_quoted: boolean }>();
-  // A backslash escapes a quote only: browsers and old clients send Windows paths with single backslashes.
-  const parameter = /;\s*([^=;\s]+)\s*=\s*(?:"((?:\\"|[^"])*)"|([^;]*))/gy;
-  parameter.lastIndex = value.length;
-  for (let match = parameter.exec(text); match; match = parameter.exec(text)) {
-    const name = (match[1] ?? '').toLowerCase();
-    const quoted = match[2];
-    const found =
-      quoted === undefined
-        ? { text: (match[3] ?? '').trim(), is_quoted: false }
-        : { text: quoted.replaceAll('\\"', '"'), is_quoted: true };
-    if (!parameters.has(name)) parameters.set(name, found);
-    while (/\s/.test(text[parameter.lastIndex] ?? '')) parameter.lastIndex += 1;
-  }
-  return { value: value.trim().toLowerCase(), parameters };
-}
-
-/** The encoding that HTML defines for names in multipart/form-data: UTF-8, in which only these three are escaped. */
-function decodeFormText(parameter: { text: string; is_quoted: boolean }): string {
-  const text = decodeBytes(Buffer.from(parameter.text, 'latin1'));
-  if (!parameter.is_quoted) return text;
-  return text.replace(/%(22|0D|0A)/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-}
-
-/** `UTF-8''na%C3%AFve.txt` (RFC 8187); null where it is not of that form. */
-function decodeExtended(text: string): string | null {
-  const match = /^(utf-8|iso-8859-1)'[^']*'((?:%[0-9a-f]{2}|[\x21-\x24\x26-\x7e])*)$/i.exec(text);
-  if (!match) return null;
-  const bytes = Buffer.from(
-    (match[2] ?? '').replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
-      String.fromCharCode(Number.parseInt(hex, 16)),
-    ),
-    'latin1',
-  );
-  return match[1]?.toLowerCase() === 'utf-8' ? decodeBytes(bytes) : bytes.toString('latin1');
 }
 
 /** UTF-8, or Latin-1 where it is none: clients that predate UTF-8 forms send that. */
