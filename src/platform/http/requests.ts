@@ -158,10 +158,7 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   if (!spec.authorize) takeRate();
   // The body is read before the resource is looked up, so that no row is held across an await; it is judged after.
   const max_bytes = Math.max(MIN_JSON_BODY_BYTES, 4 * deps.config.max_email_body_bytes);
-  const raw = spec.body
-    ? await readBody(ctx.request, max_bytes).catch((error: unknown) => ({ error }))
-    : new Uint8Array(0);
-  const sent = 'error' in raw ? raw : parseOrError(raw);
+  const sent = spec.body ? await readSent(ctx.request, max_bytes) : NOTHING_SENT;
   trace.ignored = ignoredNames(spec, ctx.url, 'error' in sent ? {} : sent.value);
   if (spec.authorize) {
     spec.authorize({ caller, sent: 'error' in sent ? {} : sent.value });
@@ -175,8 +172,7 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   const found = spec.body ? validate(spec.body, sent.value) : { value: {}, errors: {} };
   try {
     const body = requireValid(found);
-    const bytes = 'error' in raw ? new Uint8Array(0) : raw;
-    return await spec.handle({ ctx, caller, query, body, raw: bytes, resource } as Inputs<C, Q, B, R>);
+    return await spec.handle({ ctx, caller, query, body, raw: sent.raw, resource } as Inputs<C, Q, B, R>);
   } catch (error) {
     throw toldWhole(error, spec, { found, caller, resource });
   }
@@ -205,10 +201,14 @@ function toldWhole<C, Q extends TSchema, B extends TSchema, R>(
   return invalid({ ...Object.fromEntries(rules), ...error.errors });
 }
 
+type Sent = { raw: Uint8Array; value: Record<string, unknown> } | { error: unknown };
+const NOTHING_SENT: Sent = { raw: new Uint8Array(0), value: {} };
+
 /** The body before it is judged: what is wrong with it is said later, by the validation. */
-function parseOrError(raw: Uint8Array): { value: Record<string, unknown> } | { error: unknown } {
+async function readSent(request: Request, max_bytes: number): Promise<Sent> {
   try {
-    return { value: parseJsonObject(raw) };
+    const raw = await readBody(request, max_bytes);
+    return { raw, value: parseJsonObject(raw) };
   } catch (error) {
     return { error };
   }
