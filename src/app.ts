@@ -28,6 +28,7 @@ import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from './limits.ts'
 import { Mailboxes } from './mailboxes/service.ts';
 import { objectRoutes } from './objects/routes.ts';
 import { Objects } from './objects/service.ts';
+import { objectCronEntries } from './objects/tasks.ts';
 import { originRoutes } from './origins/routes.ts';
 import { Origins } from './origins/service.ts';
 import type { Database, Tx } from './platform/database/database.ts';
@@ -201,8 +202,7 @@ function createCronEntries(services: Services): CronEntry[] {
     ...emailCronEntries(emails),
     ...deliveryCronEntries(deliveries),
     ...jobCronEntries(jobs),
-    { name: 'expired objects', expression: '11 3 * * *', at_start: true, run: () => objects.sweepExpired() },
-    { name: 'orphaned bytes', expression: '21 3 * * *', run: () => objects.sweepOrphans() },
+    ...objectCronEntries(objects),
     { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
     { name: 'rates', expression: '53 * * * *', at_start: true, run: () => rates.sweep() },
   ];
