@@ -35,6 +35,7 @@ export interface SinkOptions extends SinkBehavior {
   offers_plain_auth?: boolean;
   max_size_bytes?: number;
   hides_pipelining?: boolean;
+  offers_dsn?: boolean;
 }
 
 export interface SunkMail {
@@ -45,6 +46,8 @@ export interface SunkMail {
   user: string | null;
   /** What the client called itself at EHLO. */
   client_name: string;
+  /** RFC 3461: RET and ENVID, and the ORCPT of each recipient; null where it was said. */
+  dsn: { ret: string | null; envid: string | null; orcpt: (string | null)[] };
   /** Mails with the same number came over the same connection. */
   connection: string;
 }
@@ -75,8 +78,16 @@ export interface SmtpSink {
 
 /** Starts a sink on a free port of 127.0.0.1. */
 export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink> {
-  const { tls, certificate, users, offers_plain_auth, max_size_bytes, hides_pipelining, ...behavior } =
-    options;
+  const {
+    tls,
+    certificate,
+    users,
+    offers_plain_auth,
+    max_size_bytes,
+    hides_pipelining,
+    offers_dsn,
+    ...behavior
+  } = options;
   const sockets = new Set<Socket>();
   let waiting: { holds(): boolean; resolve(): void }[] = [];
   const changed = (): void => {
@@ -120,6 +131,7 @@ export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink
     disableReverseLookup: true,
     closeTimeout: 10,
     logger: false,
+    hideDSN: !offers_dsn,
     ...(max_size_bytes === undefined ? {} : { size: max_size_bytes }),
     ...(hides_pipelining ? { hidePIPELINING: true } : {}),
     ...handlersOf(sink, { users: users ?? {}, changed, sockets }),
@@ -201,11 +213,16 @@ function handlersOf(
 }
 
 function sunk(session: SMTPServerSession, raw: Buffer): SunkMail {
-  const { mailFrom, rcptTo } = session.envelope;
+  const { mailFrom, rcptTo, dsn } = session.envelope;
   return {
     envelope: { from: mailFrom ? mailFrom.address : '', to: rcptTo.map((recipient) => recipient.address) },
     raw,
     is_tls: session.secure,
+    dsn: {
+      ret: dsn?.ret ?? null,
+      envid: dsn?.envid ?? null,
+      orcpt: rcptTo.map((recipient) => recipient.dsn?.orcpt ?? null),
+    },
     is_smtputf8: session.envelope.smtpUtf8 ?? false,
     user: typeof session.user === 'string' ? session.user : null,
     client_name: session.hostNameAppearsAs || '',

@@ -148,7 +148,10 @@ export class Attempts {
         const { purpose } = wishesOf(email);
         const { mailer } = this.#deps;
         return {
-          outcome: await mailer.deliver(content, outlet.route, recipients, { purpose }),
+          outcome: await mailer.deliver(content, outlet.route, recipients, {
+            purpose,
+            envelope_id: email.id,
+          }),
           captured: null,
         };
       }

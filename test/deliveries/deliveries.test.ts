@@ -102,6 +102,14 @@ describe('retries', () => {
     await secured.stop();
   });
 
+  test('a relay that reports on mails is given the id by which the report is told apart', async () => {
+    const reporting = await startSmtpSink({ offers_dsn: true });
+    await addDomain(sender.app, 'reporting.example.com', reporting);
+    const { id } = await sendAndSettle({ domain: 'reporting.example.com' });
+    expect(reporting.mails[0]?.dsn).toEqual({ ret: 'HDRS', envid: String(id), orcpt: [`rfc822;${ADA}`] });
+    await reporting.stop();
+  });
+
   test('a relay that comes back in time gets the mail once, under the same Message-ID', async () => {
     sink.behavior.data = { code: 451, message: '4.3.0 Try later' };
     const { id } = await sendAndSettle();

@@ -70,7 +70,8 @@ async function composeAndSend({ content, route, recipients, options }: Deliver):
   }
   if (is_stopping)
     return interruptedOutcome('The mailer stopped before this mail was handed over.', { may_be_sent: false });
-  const envelope = { from: route.return_path ?? content.from.address, recipients };
+  const from = route.return_path ?? content.from.address;
+  const envelope = { from, recipients, id: options.envelope_id ?? null };
   return poolOf(route).deliver(envelope, message, options.purpose ?? 'transactional');
 }
 

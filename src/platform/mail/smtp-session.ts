@@ -22,6 +22,7 @@ import type { DeliveryOutcome, DeliveryStage, SmtpDeadlines, SmtpRoute, UnsentOu
 export interface Envelope {
   from: string;
   recipients: readonly string[];
+  id: string | null;
 }
 
 /** The system's own name servers: those of the settings are for what is looked up about recipients and senders. */
@@ -223,14 +224,25 @@ export class SmtpSession {
   /** Sends one mail. Never throws. After a refusal the session may be closed; else it has been reset and can be used again. */
   async send(envelope: Envelope, message: ComposedMessage): Promise<DeliveryOutcome> {
     const original = new Map(envelope.recipients.map((address) => [toAscii(address), address]));
+    const to = [...original.keys()];
     const tracked: SMTPConnectionEnvelope = {
       from: toAscii(envelope.from),
-      to: [...original.keys()],
+      to,
       size: message.size_bytes,
       rcptQueue: [],
       rejected: [],
       rejectedErrors: [],
       accepted: [],
+      // Only said where the relay offers DSN (RFC 3461). Asked for again at each RCPT, as nodemailer knows one ORCPT for all.
+      get dsn() {
+        const current = to[to.length - (tracked.rcptQueue?.length ?? 0) - 1] ?? '';
+        return {
+          ret: 'HDRS',
+          orcpt: `rfc822;${current}`,
+          ...(envelope.id === null ? {} : { envid: envelope.id }),
+        };
+      },
+      set dsn(_normalized) {},
     };
     const outcome = { ...(await this.#transfer(tracked, original, message)), tls: this.#tls };
     if (outcome.outcome === 'sent') return outcome;

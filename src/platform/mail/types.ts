@@ -65,6 +65,8 @@ export type MailPurpose = 'transactional' | 'marketing';
 export interface DeliverOptions {
   /** Transactional unless given. */
   purpose?: MailPurpose;
+  /** What reports of the relays on the way name this mail by (ENVID, RFC 3461), where they know of that. */
+  envelope_id?: string;
 }
 
 /**

@@ -62,6 +62,31 @@ test('domains in other scripts travel as punycode and are reported as they were 
   });
 });
 
+for (const hides_pipelining of [false, true]) {
+  const how = hides_pipelining ? 'one command at a time' : 'pipelined';
+  test(`a relay that reports on mails is told their id, and each recipient as it was addressed (${how})`, async () => {
+    const sink = await startSink({ offers_dsn: true, hides_pipelining });
+    const mailer = startMailer();
+    const recipients = [ANN, 'bob+shop=1@bücher.example', EVE];
+    await mailer.deliver(mailOf(), routeTo(sink), recipients, { envelope_id: '01JGK=1' });
+    await mailer.deliver(mailOf(), routeTo(sink), [EVE]);
+    expect(sink.mails.map((mail) => mail.dsn)).toEqual([
+      {
+        ret: 'HDRS',
+        envid: '01JGK=1',
+        orcpt: [`rfc822;${ANN}`, 'rfc822;bob+shop=1@xn--bcher-kva.example', `rfc822;${EVE}`],
+      },
+      { ret: 'HDRS', envid: null, orcpt: [`rfc822;${EVE}`] },
+    ]);
+  });
+}
+
+test('a relay that knows nothing of reports is told nothing of them', async () => {
+  const sink = await startSink();
+  await startMailer().deliver(mailOf(), routeTo(sink), [ANN], { envelope_id: '01JGK' });
+  expect(sink.mails[0]?.dsn).toEqual({ ret: null, envid: null, orcpt: [null] });
+});
+
 test('recipients refused beside others are reported one by one', async () => {
   const sink = await startSink({
     rcpt: {
