@@ -126,6 +126,8 @@ export class Emails {
       to_name: to.name,
       source: 'schedule',
       attachments: [],
+      // RFC 3834: no absence notice answers what nobody wrote by hand.
+      headers: { 'Auto-Submitted': 'auto-generated' },
       scheduled_at: null,
       client: null,
     }).id;

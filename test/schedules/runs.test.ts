@@ -64,7 +64,7 @@ describe('a run', () => {
     expect(emailsOf(app)).toEqual([]);
     await goTo('2030-01-21T09:00:00Z');
     const rows = app.services.database.read.all(
-      sql`SELECT to_email, to_name, cc, bcc, reply_to, from_name, subject, source, is_test, body_text, template
+      sql`SELECT to_email, to_name, cc, bcc, reply_to, from_name, subject, source, is_test, body_text, template, headers
           FROM emails JOIN email_bodies ON email_id = id ORDER BY id`,
     );
     const common = {
@@ -77,6 +77,7 @@ describe('a run', () => {
       is_test: 0,
       body_text: 'All is well.',
       template: null,
+      headers: '{"Auto-Submitted":"auto-generated"}',
     };
     expect(rows).toEqual([
       { ...common, to_email: 'ann@example.com', to_name: 'Ann' },
