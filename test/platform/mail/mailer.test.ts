@@ -1,5 +1,5 @@
 /** Deliveries through the real worker thread to a real SMTP server: what each answer of the relay comes to. */
-import { afterEach, expect, test } from 'bun:test';
+import { afterAll, afterEach, expect, test } from 'bun:test';
 import { createMailer, type Mailer, type MailerOptions } from '../../../src/platform/mail/mailer.ts';
 import { mailOf, routeTo } from '../../mail-samples.ts';
 import { type SinkOptions, type SmtpSink, startSmtpSink } from '../../smtp-sink.ts';
@@ -16,7 +16,12 @@ async function startSink(options: SinkOptions = {}): Promise<SmtpSink> {
   return sink;
 }
 
-function startMailer(options: MailerOptions = {}): Mailer {
+/** For tests that neither set anything nor stop it: starting its thread takes longer than most of them. */
+const shared = createMailer();
+afterAll(() => shared.stop(0));
+
+function startMailer(options?: MailerOptions): Mailer {
+  if (options === undefined) return shared;
   const mailer = createMailer(options);
   cleanups.push(() => mailer.stop(0));
   return mailer;
@@ -230,7 +235,7 @@ test('a connection that is lost after the content may have sent the mail', async
 
 test('a relay that hangs holds up nobody but those who use it', async () => {
   const [hanging, working] = [await startSink({ hang: 'greeting' }), await startSink()];
-  const mailer = startMailer();
+  const mailer = startMailer({});
   const route = routeTo(hanging);
   const stuck = Array.from({ length: 60 }, () => mailer.deliver(mailOf(), route, [ANN]));
   const other = routeTo(working);
@@ -243,11 +248,11 @@ test('a relay that hangs holds up nobody but those who use it', async () => {
 
 test('a thousand mails that hang in DATA hold up no other mailbox, of this relay or another', async () => {
   const [relay, other_relay] = [await startSink({ hang: 'data' }), await startSink()];
-  const mailer = startMailer();
+  const mailer = startMailer({});
   const route = routeTo(relay);
   const marketing = { purpose: 'marketing' } as const;
   const stuck = Array.from({ length: 1_000 }, () => mailer.deliver(mailOf(), route, [ANN], marketing));
-  while (relay.unanswered.length < 10) await Bun.sleep(5);
+  await relay.until(() => relay.unanswered.length === 10);
   relay.behavior = {};
   for (const free of [routeTo(relay), routeTo(other_relay)])
     expect(await mailer.deliver(mailOf(), free, [BOB])).toMatchObject({ outcome: 'sent' });
@@ -364,7 +369,7 @@ test('a mail that cannot be built is refused for good before any connection', as
 
 test('a stop waits for a mail whose content is with the relay and gives up the others', async () => {
   const sink = await startSink({ hang: 'data' });
-  const mailer = startMailer();
+  const mailer = startMailer({});
   const in_data = mailer.deliver(mailOf(), routeTo(sink), [ANN]);
   const hanging = await startSink({ hang: 'greeting' });
   const waiting = mailer.deliver(mailOf(), routeTo(hanging), [ANN]);
@@ -380,7 +385,7 @@ test('a stop waits for a mail whose content is with the relay and gives up the o
 
 test('a stop ends at its deadline and says that a mail may be sent', async () => {
   const sink = await startSink({ hang: 'data' });
-  const mailer = startMailer();
+  const mailer = startMailer({});
   const in_data = mailer.deliver(mailOf(), routeTo(sink), [ANN]);
   await sink.until(() => sink.unanswered.length > 0);
   await mailer.stop(50);
