@@ -6,7 +6,7 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify';
 import PostalMime from 'postal-mime';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
-import { makeTempDir } from '../temp.ts';
+import { makeDataDir, makeTempDir } from '../temp.ts';
 import { until } from '../until.ts';
 import { makeKey, type Outcome, type Server, satchel, startServer, upload } from './binary.ts';
 
@@ -349,7 +349,7 @@ test.concurrent(
     const sink = await startSmtpSink({ tls: 'tls' });
     const ca = join(dir, 'relay-ca.pem');
     writeFileSync(ca, sink.ca_pem);
-    const data = ['--data-dir', join(dir, 'data')];
+    const data = ['--data-dir', makeDataDir()];
     await satchel(['domain', 'add', DOMAIN, '--trust', ...data]);
     await satchel(['mailbox', 'add', `shop@${DOMAIN}`, '--smtp', `smtps://localhost:${sink.port}`, ...data]);
     const attempt = ['mailbox', 'test', `shop@${DOMAIN}`, '--to', MAIL.to, ...data];

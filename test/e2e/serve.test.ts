@@ -63,7 +63,9 @@ describe('a first start', () => {
       writeFileSync(join(cwd, 'bunfig.toml'), 'preload = ["./evil.ts"]\n');
       writeFileSync(join(cwd, 'evil.ts'), 'require("node:fs").writeFileSync("pwned", "1")');
       expect((await satchel(['version', '--json'], { cwd })).exit).toBe(0);
-      expect((await satchel(['project', 'list', '--data-dir', join(cwd, 'data')], { cwd })).exit).toBe(0);
+      // With the settings of .env this would be refused for SATCHEL_NONSENSE.
+      const { stderr } = await satchel(['project', 'list', '--data-dir', join(cwd, 'data')], { cwd });
+      expect(stderr).toContain('There is no database in');
       expect(existsSync(join(cwd, 'pwned'))).toBe(false);
     },
     TIMEOUT_MS,

@@ -4,6 +4,7 @@ import { type Config, type ConfigFlags, type Environment, loadConfig } from '../
 import { AppError, messageOf } from '../../errors.ts';
 import { sqliteErrorOf } from '../database/database.ts';
 import { hasDatabase } from '../host/data-directory.ts';
+import { describeDiskFailure } from '../host/disk-failures.ts';
 import type { Actor } from '../http/callers.ts';
 import { type Options, textOption } from './options.ts';
 import { createProgress, type OnProgress } from './progress.ts';
@@ -240,18 +241,18 @@ function withoutValues(text: string): string {
 
 /** The contract's code where it names one, else the kind of failure. */
 function codeOf(error: unknown): string {
-  if (isDiskFailure(error)) return 'unavailable';
+  if (diskFailureOf(error) !== null) return 'unavailable';
   return error instanceof AppError ? (error.code ?? error.kind) : 'internal';
 }
 
-function isDiskFailure(error: unknown): boolean {
-  return /^SQLITE_(FULL|IOERR)/.test(sqliteErrorOf(error)?.code ?? '');
+function diskFailureOf(error: unknown): string | null {
+  return describeDiskFailure(sqliteErrorOf(error)?.code);
 }
 
 /** The message of a failure with every field's own, for a person at a terminal. */
 function describeFailure(error: unknown): string {
-  if (isDiskFailure(error))
-    return `The disk is full or failing (${messageOf(error)}). Make room on it and try again.`;
+  const disk = diskFailureOf(error);
+  if (disk !== null) return `Nothing was stored: ${disk} (${messageOf(error)}).`;
   if (!(error instanceof AppError) || !error.errors) return messageOf(error);
   const lines = Object.entries(error.errors).flatMap(([field, messages]) =>
     messages.map((message) => (field === '_' ? message : joinField(field, message))),

@@ -5,6 +5,7 @@ import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../../errors.ts';
 import { BUSY_TIMEOUT_MS, DISK_RETRY_AFTER_S, WRITE_SLICE_MS } from '../../limits.ts';
 import { monotonicMs } from '../host/clock.ts';
+import { describeDiskFailure } from '../host/disk-failures.ts';
 import { type FlushWorker, isSafeBesideCommits, WalFlusher } from './wal-flusher.ts';
 
 /** A connection to query: in a `write()` it sees that transaction, `Database.read` sees what is committed. */
@@ -63,30 +64,24 @@ function openConnection(path: string, options: { create: boolean; query_only: bo
   return sqlite;
 }
 
-const DISK_FAILURES = ['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_CANTOPEN', 'SQLITE_READONLY'];
-
 /** SQLite's own error, also where drizzle wrapped it; null for any other. */
 export function sqliteErrorOf(error: unknown): SQLiteError | null {
   if (error instanceof SQLiteError) return error;
   return error instanceof Error && error.cause !== undefined ? sqliteErrorOf(error.cause) : null;
 }
 
-function isDiskFailure(error: unknown): boolean {
-  const code = sqliteErrorOf(error)?.code ?? '';
-  return DISK_FAILURES.some((failure) => code.startsWith(failure));
+function diskFailureOf(error: unknown): string | null {
+  return describeDiskFailure(sqliteErrorOf(error)?.code);
 }
 
 /** What SQLite's own failures mean to a caller, of a read too; anything else is passed on as it is. */
 export function explainFailure(error: unknown): unknown {
-  if (isDiskFailure(error)) {
-    return new AppError(
-      'unavailable',
-      'The disk of the server is full or failing: nothing was stored. Try again later.',
-      {
-        retry_after_s: DISK_RETRY_AFTER_S,
-        cause: error,
-      },
-    );
+  const disk = diskFailureOf(error);
+  if (disk !== null) {
+    return new AppError('unavailable', `Nothing was stored: ${disk}. Try again later.`, {
+      retry_after_s: DISK_RETRY_AFTER_S,
+      cause: error,
+    });
   }
   if (sqliteErrorOf(error)?.code?.startsWith('SQLITE_BUSY')) {
     return new AppError('unavailable', 'The database is busy. Try again in a moment.', {
@@ -302,7 +297,7 @@ class GroupCommitDatabase implements Database {
       this.#steps.release.run();
       return null;
     } catch (error) {
-      if (!this.#writer.inTransaction || isDiskFailure(error)) throw error;
+      if (!this.#writer.inTransaction || diskFailureOf(error) !== null) throw error;
       this.#steps.undo.run();
       this.#steps.release.run();
       return { reason: error };

@@ -6,6 +6,7 @@ import { closeSync, fdatasync, fsync, open, openSync, rmSync, write } from 'node
 import { promisify } from 'node:util';
 import { AppError } from '../../errors.ts';
 import { BLOB_SYNC_EVERY_BYTES, BLOB_WRITE_BYTES, DISK_RETRY_AFTER_S, SNIFF_BYTES } from '../../limits.ts';
+import { describeDiskFailure } from '../host/disk-failures.ts';
 
 const openFile: (path: string, flags: string, mode: number) => Promise<number> = promisify(open);
 const flush: (fd: number) => Promise<void> = promisify(fsync);
@@ -193,12 +194,10 @@ export async function flushFolder(path: string): Promise<void> {
 /** A disk that cannot take the bytes becomes AppError `unavailable`; any other error stays what it is. */
 export function diskErrorOf(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const is_full = code === 'ENOSPC' || code === 'EDQUOT';
-  if (!is_full && code !== 'EIO' && code !== 'EROFS') return error;
-  const state = is_full ? 'full' : 'failing or full';
-  return new AppError(
-    'unavailable',
-    `The file was not stored: the server's disk is ${state}. Try again later.`,
-    { retry_after_s: DISK_RETRY_AFTER_S, cause: error },
-  );
+  const disk = describeDiskFailure(code);
+  if (disk === null) return error;
+  return new AppError('unavailable', `The file was not stored: ${disk}. Try again later.`, {
+    retry_after_s: DISK_RETRY_AFTER_S,
+    cause: error,
+  });
 }

@@ -2,8 +2,8 @@
  * Opening a data directory: its modes, its master key, its migrations, its database, in an order in which a refusal
  * leaves everything as it was.
  */
-import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, chmodSync, constants, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import { FINDING_EXAMPLES } from '../../limits.ts';
@@ -115,13 +115,23 @@ export async function openDataDirectory(
   }
 }
 
-/** What SQLite says names no file; a full disk is explained by whoever reports it. */
+/** What SQLite says names no file, nor why it can't be written; a full disk is explained by whoever reports it. */
 function explainOpening(error: unknown, path: string): unknown {
   const code = sqliteErrorOf(error)?.code ?? '';
   if (!/^SQLITE_(NOTADB|CORRUPT|CANTOPEN|PERM|READONLY|AUTH)/.test(code)) return error;
-  return new AppError('invalid', `The database ${path} can't be used: ${messageOf(error)}.`, {
+  const reasons = [error, whyUnwritable(dirname(path))].filter((reason) => reason !== null).map(messageOf);
+  return new AppError('invalid', `The database ${path} can't be used: ${reasons.join('; ')}.`, {
     cause: error,
   });
+}
+
+function whyUnwritable(folder: string): unknown {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return null;
+  } catch (error) {
+    return error;
+  }
 }
 
 /** Before an upgrade: a master key that does not fit must be refused while the database is still the old one. */

@@ -88,9 +88,20 @@ describe('write', () => {
     expect(await database.write((tx) => put(tx, 'big', big)).catch((error: unknown) => error)).toMatchObject({
       kind: 'unavailable',
       status: 503,
+      message: expect.stringContaining('disk is full'),
     });
     expect(database.read.select({ name: meta.name }).from(meta).all()).toEqual([{ name: 'kept' }]);
     await database.write((tx) => put(tx, 'small'));
+    await database.close();
+  });
+
+  test('a file that may not be written is not called a full disk', async () => {
+    const { database } = makeDatabase();
+    await database.write((tx) => tx.run(sql.raw('PRAGMA query_only = ON')));
+    await expect(database.write((tx) => put(tx, 'a'))).rejects.toMatchObject({
+      status: 503,
+      message: expect.stringContaining('can not write to its data directory'),
+    });
     await database.close();
   });
 

@@ -168,8 +168,9 @@ describe('a disk that takes no more', () => {
   test.each([
     ['ENOSPC', /disk is full/],
     ['EDQUOT', /disk is full/],
-    ['EIO', /disk is failing or full/],
-    ['EROFS', /disk is failing or full/],
+    ['EIO', /disk is failing \(/],
+    ['EROFS', /disk is mounted read-only/],
+    ['EACCES', /no permission to write to its data directory/],
   ])('with %s makes the service unavailable', (code, message) => {
     const error = diskErrorOf(Object.assign(new Error(code), { code }));
     expect(error).toBeInstanceOf(AppError);
@@ -177,7 +178,7 @@ describe('a disk that takes no more', () => {
   });
 
   test('is told from other errors', () => {
-    const error = Object.assign(new Error('EACCES'), { code: 'EACCES' });
+    const error = Object.assign(new Error('EINVAL'), { code: 'EINVAL' });
     expect(diskErrorOf(error)).toBe(error);
   });
 

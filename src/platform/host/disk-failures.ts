@@ -1,0 +1,20 @@
+/** What keeps something from being written, told apart: a full disk heals by itself, a closed folder does not. */
+
+const FAILURES: readonly [RegExp, string][] = [
+  [/^(ENOSPC|EDQUOT|SQLITE_FULL)/, "the server's disk is full"],
+  [/^EIO/, "the server's disk is failing (an input or output error)"],
+  [/^EROFS/, "the server's disk is mounted read-only"],
+  [/^(EACCES|EPERM)/, 'the server has no permission to write to its data directory'],
+  // SQLite does not tell which.
+  [/^SQLITE_IOERR/, "the server's disk is full or failing"],
+  [
+    /^SQLITE_(READONLY|CANTOPEN|PERM)/,
+    'the server can not write to its data directory: it has no permission, or the disk is mounted read-only',
+  ],
+];
+
+/** In words, as the end of a sentence; null for a code of SQLite's or the system's that says something else. */
+export function describeDiskFailure(code: unknown): string | null {
+  if (typeof code !== 'string') return null;
+  return FAILURES.find(([pattern]) => pattern.test(code))?.[1] ?? null;
+}
