@@ -54,6 +54,7 @@ import { scheduleRoutes } from './schedules/routes.ts';
 import { Schedules } from './schedules/service.ts';
 import { createScheduleTask, scheduleCronEntry } from './schedules/tasks.ts';
 import { SendingDomains } from './sending-domains/service.ts';
+import { sendingDomainCronEntries } from './sending-domains/tasks.ts';
 import { statusRoutes } from './status/routes.ts';
 import { Status } from './status/service.ts';
 import { templateRoutes } from './templates/routes.ts';
@@ -131,6 +132,9 @@ function createMail(on: Tenancy) {
     mailboxes: {
       countOf: (tx, domain_id) => mailboxes.countOf(tx, domain_id),
       relaysOf: (tx, domain_id) => mailboxes.relaysOf(tx, domain_id),
+      areSigned: (tx, domain_id) => mailboxes.areSigned(tx, domain_id),
+      bounceDomainsOf: (tx, domain_id) => mailboxes.bounceDomainsOf(tx, domain_id),
+      renew: (tx, domain_id) => mailboxes.renew(tx, domain_id),
     },
   });
   const mailboxes: Mailboxes = new Mailboxes({ ...on, sending_domains });
@@ -199,6 +203,7 @@ function createCronEntries(services: Services): CronEntry[] {
   const { objects, jobs, idempotency, rates, schedules, emails, deliveries } = services;
   return [
     scheduleCronEntry(schedules),
+    ...sendingDomainCronEntries(services.sending_domains),
     ...emailCronEntries(emails),
     ...deliveryCronEntries(deliveries),
     ...jobCronEntries(jobs),

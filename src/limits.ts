@@ -208,6 +208,8 @@ export const DKIM_KEY_BITS = 2_048;
 export const MAILBOX_REST_AFTER_FAILURES = 3;
 export const MAILBOX_REST_MIN_MS = 30_000;
 export const MAILBOX_REST_MAX_MS = 15 * 60_000;
+/** Decision: doctor names what a relay holds against a mailbox until the next success, and no longer than this. */
+export const MAILBOX_REFUSAL_SHOWN_MS = 86_400_000;
 /** Retry-After where a domain has no mailbox to send with: as long as an admin needs to resume one. */
 export const NO_MAILBOX_RETRY_AFTER_S = 60;
 /** Mailboxes of which an attempt says why not they: more than most teams have, and some 1 KB of text. */
@@ -242,6 +244,12 @@ export const DNS_TRY_TIMEOUT_MS = 1_500;
 export const DNS_TRIES_PER_SERVER = 2;
 /** DNS Flag Day 2020: the largest UDP answer that crosses every common network unfragmented. */
 export const DNS_UDP_PAYLOAD_BYTES = 1_232;
+/** RFC 7208 4.6.4: receivers give up on an SPF record that takes more. */
+export const SPF_MAX_LOOKUPS = 10;
+/** RFC 1035 3.3: a TXT record is made of strings of at most this many. */
+export const MAX_TXT_STRING_BYTES = 255;
+/** How long after a change of keys mail signed with the old one may still be on its way: RFC 5321 4.5.4.1 has servers try for 4 to 5 days. */
+export const DKIM_OLD_KEY_DAYS = 7;
 /** Whether a domain takes mail is remembered for this long, and no longer than operators wait for a change of their DNS. */
 export const MX_CACHE_MS = 10 * 60_000;
 /** Where nobody answered it is asked again after this: soon enough for whoever waits, and not for each of their rows. */

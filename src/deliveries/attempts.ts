@@ -21,7 +21,7 @@ import type { Beginning, TaskOutcome } from '../platform/jobs/engine.ts';
 import { laneOf } from '../platform/jobs/store.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
 import { unmadeOutcome, unsentOutcome } from '../platform/mail/smtp-replies.ts';
-import type { DeliveryOutcome, MailContent } from '../platform/mail/types.ts';
+import type { DeliveryOutcome, MailContent, UnsentOutcome } from '../platform/mail/types.ts';
 import { isComplaintAddress, simulateDelivery } from './capture.ts';
 import type { Listeners } from './listeners.ts';
 import * as store from './store.ts';
@@ -288,13 +288,14 @@ export class Attempts {
   #recordHealth(tx: Tx, attempt: Attempt, outcome: DeliveryOutcome, now_ms: number): void {
     const { mailbox, started_at, email } = attempt;
     if (mailbox instanceof AppError || email.is_test) return;
-    const { mailboxes } = this.#deps;
+    const { health } = this.#deps.mailboxes;
+    const { mailbox_id } = mailbox;
+    const refusal = refusalOfMailbox(outcome);
     if (hasFailedToConnect(outcome)) {
-      const reason = outcome.response;
-      mailboxes.recordFailure(tx, mailbox.mailbox_id, { started_at, now_ms, reason });
-    } else if (hasBeenJudged(outcome)) {
-      mailboxes.recordSuccess(tx, mailbox.mailbox_id, now_ms);
-    }
+      health.recordFailure(tx, mailbox_id, { started_at, now_ms, reason: outcome.response });
+      if (refusal !== null) health.recordRefusal(tx, mailbox_id, { words: refusal, now_ms });
+    } else if (outcome.outcome === 'sent') health.recordSuccess(tx, mailbox_id, now_ms);
+    else if (hasBeenJudged(outcome)) health.recordAnswer(tx, mailbox_id, { refusal, now_ms });
   }
 
   #announce(
@@ -368,10 +369,15 @@ function hasFailedToConnect(outcome: DeliveryOutcome): boolean {
   return outcome.outcome === 'unreachable' && !outcome.may_be_sent;
 }
 
-/** The relay has answered for the mail, whatever it said. */
-function hasBeenJudged(outcome: DeliveryOutcome): boolean {
-  if (outcome.outcome === 'sent') return true;
+/** The relay has answered for the mail, which it did not take. */
+function hasBeenJudged(outcome: UnsentOutcome): boolean {
   return (outcome.outcome === 'refused' || outcome.outcome === 'deferred') && outcome.stage !== 'compose';
+}
+
+/** What the relay holds against the mailbox that the mail came from, or null. */
+function refusalOfMailbox(outcome: DeliveryOutcome): string | null {
+  if (outcome.outcome !== 'sent' && outcome.about === 'mailbox') return outcome.response;
+  return outcome.rejected.find(({ about }) => about === 'mailbox')?.response ?? null;
 }
 
 /** What went wrong before any relay was asked. A mail that can't be made stays so; the rest may pass. */

@@ -296,6 +296,11 @@ export class Emails {
     );
   }
 
+  /** How many mails of all projects wait for one of these mailboxes. */
+  countWaitingFor(mailbox_ids: readonly number[]): number {
+    return store.countWaitingFor(this.#deps.database.read, mailbox_ids);
+  }
+
   /**
    * Cancels a scheduled email and gives its place in the quotas back. Throws AppError `not_found`, and `conflict` when
    * there is nothing to cancel.

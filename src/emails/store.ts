@@ -155,6 +155,13 @@ export function updateEmail(tx: Tx, id: string, changes: Partial<EmailRow>): voi
   tx.update(emails).set(changes).where(eq(emails.id, id)).run();
 }
 
+/** How many mails wait for one of these mailboxes. */
+export function countWaitingFor(tx: Tx, mailbox_ids: readonly number[]): number {
+  const waiting: EmailStatus[] = ['scheduled', 'queued', 'sending'];
+  const asked = and(inArray(emails.mailbox_id, [...mailbox_ids]), inArray(emails.status, waiting));
+  return tx.select({ n: count() }).from(emails).where(asked).get()?.n ?? 0;
+}
+
 /** The places in mailboxes' quotas that a project's scheduled emails hold, one for each. */
 export function listScheduledPlaces(tx: Tx, project_id: number): { mailbox_id: number; day: string }[] {
   return tx

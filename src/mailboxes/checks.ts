@@ -38,6 +38,10 @@ function checkMailbox(mailbox: MailboxRecord): Finding {
     const tell = state === 'resting' ? problem : warning;
     return tell(check, `${address} could not be used ${times}.${rest}${reason}`, remedy);
   }
+  if (mailbox.refusal !== null) {
+    const message = `${address} was refused by its relay at ${mailbox.refused_at}, whoever the mail is to: ${mailbox.refusal}`;
+    return problem(check, message, `satchel mailbox test ${address} --to YOUR-ADDRESS`);
+  }
   if (daily_limit !== null && used_today >= daily_limit) {
     const message = `${address} has reached its daily limit of ${daily_limit}; it goes on at midnight UTC.`;
     return warning(check, message, 'satchel mailbox add ANOTHER-ADDRESS --smtp URL');

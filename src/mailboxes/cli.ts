@@ -1,14 +1,16 @@
 /** `satchel mailbox`: the addresses that mail goes out from, each with its relay. */
 import { type Cli, type CliResult, EXIT, UsageError } from '../platform/cli/cli.ts';
-import { listOption, numberOption, textOption, wholeNumber } from '../platform/cli/options.ts';
+import { listOption, numberOption, requireYes, textOption, wholeNumber } from '../platform/cli/options.ts';
 import { readSecret } from '../platform/cli/secret-input.ts';
-import { formatFields, formatTable, type Table } from '../platform/cli/tables.ts';
+import { counted, formatFields, formatTable, type Table } from '../platform/cli/tables.ts';
 import { parseAddress } from '../platform/mail/address.ts';
 import { hasPassword, parseRelay, type Relay } from './relay.ts';
 import type { MailboxChanges, Mailboxes, MailboxRecord } from './service.ts';
 
 interface Needs {
   mailboxes: Mailboxes;
+  /** For what goes along when a mailbox is removed. */
+  emails: { countWaitingFor(mailbox_ids: readonly number[]): number };
 }
 
 type Noun = ReturnType<Cli<unknown>['noun']>;
@@ -28,7 +30,7 @@ export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
   registerChange(cli, mailbox);
   registerTest(cli, mailbox);
   cli
-    .verb(mailbox, 'pause <address>', 'send nothing through it until it is resumed')
+    .verb(mailbox, 'pause <mailbox>', 'send nothing through it until it is resumed')
     .addHelpText('after', '\nExample:\n  satchel mailbox pause shop@mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, address = '') =>
@@ -36,7 +38,7 @@ export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
       ),
     );
   cli
-    .verb(mailbox, 'resume <address>', 'use it again; this also ends the rest after failures')
+    .verb(mailbox, 'resume <mailbox>', 'use it again; this also ends the rest after failures')
     .addHelpText('after', '\nExample:\n  satchel mailbox resume shop@mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, address = '') =>
@@ -44,10 +46,17 @@ export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
       ),
     );
   cli
-    .verb(mailbox, 'remove <address>', 'remove it; mails that wait for it go out from another one')
-    .addHelpText('after', '\nExample:\n  satchel mailbox remove shop@mail.example.com')
+    .verb(mailbox, 'remove <mailbox>', 'remove it; mails that wait for it go out from another one')
+    .option('--yes', 'really do it')
+    .addHelpText('after', '\nExample:\n  satchel mailbox remove shop@mail.example.com --yes')
     .action(
-      cli.action(async ({ services, actor }, _options, address = '') => {
+      cli.action(async ({ services, actor }, options, named = '') => {
+        const { id, address } = services.mailboxes.require(named);
+        const waiting = services.emails.countWaitingFor([id]);
+        requireYes(
+          options,
+          `removes ${address} with its relay and its password; ${counted(waiting, 'mail that waits for it', 'mails that wait for it')} must find another mailbox or fail`,
+        );
         await services.mailboxes.remove(actor, address);
         return { json: { address, removed: true }, text: `${address} is removed.` };
       }),
@@ -96,7 +105,7 @@ function registerChange<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
   cli
     .verb(
       mailbox,
-      'change <address>',
+      'change <mailbox>',
       'change what is given and leave the rest: a new password, another limit',
     )
     .option(
@@ -144,7 +153,7 @@ function whereGiven<T>(options: Record<string, unknown>, name: string, change: T
 
 function registerTest<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
   cli
-    .verb(mailbox, 'test <address>', 'send one message through it and print what its relay says')
+    .verb(mailbox, 'test <mailbox>', 'send one message through it and print what its relay says')
     .addHelpText('after', '\nExample:\n  satchel mailbox test shop@mail.example.com --to me@example.org')
     .requiredOption('--to <address>', 'who gets the message')
     .action(
@@ -198,7 +207,7 @@ function shown(mailbox: MailboxRecord): CliResult {
 
 function formatMailboxes(mailboxes: readonly MailboxRecord[]): Table {
   return formatTable(
-    ['mailbox', 'relay', 'for', 'today', 'limit', 'state', 'last error'],
+    ['mailbox', 'relay', 'for', 'today', 'limit', 'state', 'last error', 'no'],
     mailboxes.map((mailbox) => [
       mailbox.address,
       mailbox.relay ?? 'captures mail',
@@ -206,7 +215,8 @@ function formatMailboxes(mailboxes: readonly MailboxRecord[]): Table {
       mailbox.used_today,
       mailbox.daily_limit,
       mailbox.resting_until ? `resting until ${mailbox.resting_until}` : mailbox.state,
-      mailbox.last_error,
+      mailbox.refusal ?? mailbox.last_error,
+      mailbox.id,
     ]),
     'No mailbox yet. Add one: satchel mailbox add hello@example.com --smtp -',
   );

@@ -1,9 +1,9 @@
 /** Mailboxes: the addresses that mail goes out from, each with its relay, its daily limit and its health. */
 import { AppError, conflict, invalid, notFound } from '../errors.ts';
-import { MAILBOX_REST_AFTER_FAILURES, MAILBOX_REST_MAX_MS, MAILBOX_REST_MIN_MS } from '../limits.ts';
+import { MAILBOX_REFUSAL_SHOWN_MS } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { type Clock, DAY_MS, MINUTE_MS, toIso, utcDay } from '../platform/host/clock.ts';
+import { type Clock, DAY_MS, toIso, utcDay } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { parseAddress } from '../platform/mail/address.ts';
@@ -20,6 +20,7 @@ import {
   type Purpose,
   refuseDomain,
 } from './choosing.ts';
+import { MailboxHealth } from './health.ts';
 import { describeRelay, type Relay } from './relay.ts';
 import * as store from './store.ts';
 import type { MailboxKind, MailboxRow } from './tables.ts';
@@ -43,6 +44,7 @@ export interface NewMailbox {
 export type MailboxChanges = Partial<Omit<NewMailbox, 'address'>>;
 
 export interface MailboxRecord {
+  id: number;
   address: string;
   domain: string;
   kind: MailboxKind;
@@ -59,6 +61,9 @@ export interface MailboxRecord {
   last_error: string | null;
   last_failure_at: string | null;
   last_success_at: string | null;
+  /** What its relay holds against it, in the relay's words: until it takes a mail again, and for a day at most. */
+  refusal: string | null;
+  refused_at: string | null;
   created_at: string;
 }
 
@@ -91,6 +96,7 @@ export interface MailboxesDeps {
 }
 
 export class Mailboxes {
+  readonly health = new MailboxHealth();
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #key_ring: KeyRing;
@@ -98,8 +104,6 @@ export class Mailboxes {
   readonly #domains: SendingDomains;
   /** By mailbox and revision: opening sealed keys for every mail would cost more than the mail. */
   readonly #outlets = new Map<string, Outlet>();
-  /** When the last success was noted, by mailbox that has not failed since. */
-  readonly #successes = new Map<number, number>();
 
   constructor(deps: MailboxesDeps) {
     this.#database = deps.database;
@@ -127,7 +131,9 @@ export class Mailboxes {
           address: ['has a domain that was not added; add it first: satchel domain add NAME'],
         });
       if (store.findMailbox(tx, parsed.address))
-        throw conflict('There is a mailbox of this address already. See: satchel mailbox list');
+        throw conflict(
+          `There is a mailbox of this address already. To change it: satchel mailbox change ${parsed.address}`,
+        );
       const mailbox = store.insertMailbox(tx, {
         ...this.#relayColumns(tx, parsed.address, input.relay),
         domain_id: domain.id,
@@ -142,6 +148,8 @@ export class Mailboxes {
         last_error: null,
         last_failure_at: null,
         last_success_at: null,
+        refusal: null,
+        refused_at: null,
         revision: 1,
         created_at: now,
       });
@@ -201,6 +209,24 @@ export class Mailboxes {
     return store.listMailboxesOf(tx, domain_id).flatMap((mailbox) => mailbox.smtp_host ?? []);
   }
 
+  /** Whether any mailbox of a domain leaves the DKIM signature to us; so it is too while there is none. */
+  areSigned(tx: Tx, domain_id: number): boolean {
+    const relays = store.listMailboxesOf(tx, domain_id).filter(({ kind }) => kind === 'smtp');
+    return relays.length === 0 || relays.some(({ is_signed_by_relay }) => !is_signed_by_relay);
+  }
+
+  /** The domains that bounces of a domain's mail go to. */
+  bounceDomainsOf(tx: Tx, domain_id: number): string[] {
+    return store
+      .listMailboxesOf(tx, domain_id)
+      .map(({ address, return_path }) => (return_path ?? address).split('@')[1] ?? '');
+  }
+
+  /** Has the mailboxes of a domain take up what changed of it. */
+  renew(tx: Tx, domain_id: number): void {
+    store.renewMailboxesOf(tx, domain_id);
+  }
+
   /* --- The choice -------------------------------------------------------------------------------------------------- */
 
   /**
@@ -257,9 +283,12 @@ export class Mailboxes {
       );
   }
 
-  /** Throws AppError `not_found`. */
-  require(address: string): MailboxRow {
-    const mailbox = store.findMailbox(this.#database.read, parseAddress(address)?.address ?? address);
+  /** By address or number. Throws AppError `not_found`. */
+  require(named: string): MailboxRow {
+    const { read } = this.#database;
+    const mailbox = /^\d{1,15}$/.test(named)
+      ? store.findMailboxById(read, Number(named))
+      : store.findMailbox(read, parseAddress(named)?.address ?? named);
     if (!mailbox) throw notFound('Mailbox', 'satchel mailbox list');
     return mailbox;
   }
@@ -378,40 +407,11 @@ export class Mailboxes {
     );
   }
 
-  /** Notes that mail went out: at once after a failure, else once a minute, as a busy mailbox needs no row a mail. */
-  recordSuccess(tx: Tx, mailbox_id: number, now_ms: number): void {
-    const noted_at = this.#successes.get(mailbox_id);
-    if (noted_at !== undefined && Math.abs(now_ms - noted_at) < MINUTE_MS) return;
-    this.#successes.set(mailbox_id, now_ms);
-    store.updateMailbox(tx, mailbox_id, { failures: 0, resting_until: null, last_success_at: now_ms });
-  }
-
-  /**
-   * Notes that a relay could not be used. Attempts that were under way at once count as one failure: a burst of mails
-   * tells no more than one mail.
-   */
-  recordFailure(
-    tx: Tx,
-    mailbox_id: number,
-    failure: { started_at: number; now_ms: number; reason: string },
-  ): void {
-    this.#successes.delete(mailbox_id);
-    const mailbox = store.findMailboxById(tx, mailbox_id);
-    if (!mailbox || (mailbox.last_failure_at ?? -1) >= failure.started_at) return;
-    const failures = mailbox.failures + 1;
-    const doublings = failures - MAILBOX_REST_AFTER_FAILURES;
-    const rest_ms = Math.min(MAILBOX_REST_MIN_MS * 2 ** Math.min(doublings, 30), MAILBOX_REST_MAX_MS);
-    store.updateMailbox(tx, mailbox_id, {
-      failures,
-      resting_until: doublings >= 0 ? failure.now_ms + rest_ms : null,
-      last_error: failure.reason,
-      last_failure_at: failure.now_ms,
-    });
-  }
-
   #recordOf(read: Tx, mailbox: MailboxRow, domain: string, now_ms: number): MailboxRecord {
     const is_resting = mailbox.status === 'active' && (mailbox.resting_until ?? 0) > now_ms;
+    const is_refused = mailbox.refused_at !== null && now_ms - mailbox.refused_at < MAILBOX_REFUSAL_SHOWN_MS;
     return {
+      id: mailbox.id,
       address: mailbox.address,
       domain,
       kind: mailbox.kind,
@@ -429,6 +429,8 @@ export class Mailboxes {
       last_error: mailbox.last_error,
       last_failure_at: toIso(mailbox.last_failure_at),
       last_success_at: toIso(mailbox.last_success_at),
+      refusal: is_refused ? mailbox.refusal : null,
+      refused_at: is_refused ? toIso(mailbox.refused_at) : null,
       created_at: toIso(mailbox.created_at),
     };
   }
@@ -438,7 +440,7 @@ export class Mailboxes {
   }
 }
 
-const RESTED = { failures: 0, resting_until: null, last_error: null };
+const RESTED = { failures: 0, resting_until: null, last_error: null, refusal: null, refused_at: null };
 
 /** What binds a sealed password to its mailbox. */
 function passwordContext(address: string): string[] {

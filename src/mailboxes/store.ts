@@ -42,6 +42,14 @@ export function updateMailbox(tx: Tx, id: number, changes: Partial<Omit<MailboxR
   tx.update(mailboxes).set(changes).where(eq(mailboxes.id, id)).run();
 }
 
+/** Has connections and whatever else is known of a domain's mailboxes made anew. */
+export function renewMailboxesOf(tx: Tx, domain_id: number): void {
+  tx.update(mailboxes)
+    .set({ revision: sql`${mailboxes.revision} + 1` })
+    .where(eq(mailboxes.domain_id, domain_id))
+    .run();
+}
+
 export function deleteMailbox(tx: Tx, id: number): void {
   tx.delete(mailboxes).where(eq(mailboxes.id, id)).run();
 }

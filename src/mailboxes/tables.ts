@@ -24,6 +24,8 @@ export const mailboxes = sqliteTable('mailboxes', {
   last_error: text(),
   last_failure_at: integer(),
   last_success_at: integer(),
+  refusal: text(),
+  refused_at: integer(),
   revision: integer().notNull(),
   created_at: integer().notNull(),
 });

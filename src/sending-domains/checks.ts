@@ -21,7 +21,7 @@ export function sendingDomainChecks(services: Services): HealthCheck[] {
     sealedCheck('DKIM keys', () =>
       sending_domains.listUndecryptable().map((domain) => ({
         message: `The DKIM key of the domain ${domain} does not decrypt: nothing is sent from it.`,
-        remedy: `satchel domain remove ${domain}, then satchel domain add ${domain}, and add its mailboxes again`,
+        remedy: `satchel domain remove ${domain} --yes, then satchel domain add ${domain}, and add its mailboxes again`,
       })),
     ),
   ];

@@ -1,11 +1,15 @@
 /** `satchel domain`: the domains that mail goes out from, and the DNS records they need. */
 import { type Cli, type CliResult, EXIT } from '../platform/cli/cli.ts';
-import { formatFields, formatTable, type Table } from '../platform/cli/tables.ts';
-import type { DnsRecord, RecordCheck } from './dns-records.ts';
-import type { DomainRecord, SendingDomains } from './service.ts';
+import { requireYes } from '../platform/cli/options.ts';
+import { counted, formatFields, formatTable, type Table } from '../platform/cli/tables.ts';
+import { type BounceCheck, type DnsRecord, quoteTxt, type RecordCheck } from './dns-records.ts';
+import type { DkimRotation, DomainCheck, DomainRecord, SendingDomains } from './service.ts';
 
 interface Needs {
   sending_domains: SendingDomains;
+  /** For what goes along when a domain is removed. */
+  mailboxes: { list(): { id: number; domain: string }[] };
+  emails: { countWaitingFor(mailbox_ids: readonly number[]): number };
 }
 
 export function registerDomainCommands<S extends Needs>(cli: Cli<S>): void {
@@ -28,12 +32,13 @@ export function registerDomainCommands<S extends Needs>(cli: Cli<S>): void {
         const check = await services.sending_domains.verify(actor, name);
         return {
           json: check,
-          text: `${formatChecks(check.records)}\n\n${explainState(check)}`,
+          text: `${formatCheck(check)}\n\n${explainState(check)}`,
           exit: check.is_verified ? EXIT.done : EXIT.refused,
         };
       }),
     );
   registerChanges(cli, domain);
+  registerDkim(cli, domain);
 }
 
 function registerAdd<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>['noun']>): void {
@@ -54,7 +59,7 @@ function registerAdd<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>['no
           : `When they are published: satchel domain verify ${added.name}`;
         return {
           json: added,
-          text: `${added.name} was added${added.is_default ? ' and is the default' : ''}. Publish these records:\n\n${formatRecords(added.records)}\n\nAdd to the SPF record what the provider of your relay asks for, such as include:...\n${next}\nThen give it a mailbox: satchel mailbox add hello@${added.name} --smtp -`,
+          text: `${added.name} was added${added.is_default ? ' and is the default' : ''}. Publish these records:\n\n${formatRecords(added.records)}\n\n${formatAdvice(added.advised)}\n\nThe SPF record gets what a well-known relay asks for with its mailbox: see it with satchel domain verify.\n${next}\nThen give it a mailbox: satchel mailbox add hello@${added.name} --smtp -`,
         };
       }),
     );
@@ -86,15 +91,55 @@ function registerChanges<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>
       ),
     );
   cli
+    .verb(domain, 'trust <name>', 'use it without its DNS records being verified, for who knows better')
+    .addHelpText('after', '\nExample:\n  satchel domain trust mail.example.com')
+    .action(
+      cli.action(async ({ services, actor }, _options, name = '') =>
+        shown(await services.sending_domains.trust(actor, name)),
+      ),
+    );
+  cli
     .verb(domain, 'remove <name>', 'remove it with its mailboxes and its DKIM key')
-    .addHelpText('after', '\nExample:\n  satchel domain remove mail.example.com')
+    .option('--yes', 'really do it')
+    .addHelpText('after', '\nExample:\n  satchel domain remove mail.example.com --yes')
+    .action(
+      cli.action(async ({ services, actor }, options, name = '') => {
+        const { sending_domains, mailboxes, emails } = services;
+        const known = sending_domains.get(name);
+        const ids = mailboxes
+          .list()
+          .flatMap((mailbox) => (mailbox.domain === known.name ? [mailbox.id] : []));
+        const waiting = emails.countWaitingFor(ids);
+        const goes_along = `its DKIM key and ${counted(ids.length, 'mailbox', 'mailboxes')}`;
+        requireYes(
+          options,
+          `removes ${known.name} with ${goes_along}; ${counted(waiting, 'mail that waits for it', 'mails that wait for it')} must find another mailbox or fail`,
+        );
+        const removed = await sending_domains.remove(actor, name);
+        return { json: removed, text: `${removed.name} is removed with ${goes_along}.` };
+      }),
+    );
+}
+
+function registerDkim<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>['noun']>): void {
+  const dkim = cli.noun('dkim', 'the key that its mail is signed with', domain);
+  cli
+    .verb(dkim, 'rotate <name>', 'make a new key; mail is signed with it once its record is seen')
+    .addHelpText(
+      'after',
+      `
+Until then mail is signed with the old key. The server looks for the new record at its start and each full hour, and
+"satchel domain verify" looks at once. Leave the old record where it is until that says that it may go.
+
+Example:
+  satchel domain dkim rotate mail.example.com`,
+    )
     .action(
       cli.action(async ({ services, actor }, _options, name = '') => {
-        const removed = await services.sending_domains.remove(actor, name);
-        const mailboxes = removed.removed_mailboxes === 1 ? 'mailbox' : 'mailboxes';
+        const rotation = await services.sending_domains.rotateDkim(actor, name);
         return {
-          json: removed,
-          text: `${removed.name} and its ${removed.removed_mailboxes} ${mailboxes} are removed.`,
+          json: rotation,
+          text: `Publish this record beside the old one:\n\n${formatRecords([rotation.record])}\n\nThen: satchel domain verify ${name}`,
         };
       }),
     );
@@ -122,23 +167,58 @@ function formatDomains(domains: readonly DomainRecord[]): Table {
 /** One block a record, its value on a line of its own: a DKIM key is too long for a table. */
 function formatRecords(records: readonly DnsRecord[]): string {
   return records
-    .map(({ purpose, type, name, value }) => `${purpose.toUpperCase()}\n  ${name}. ${type}\n  "${value}"`)
+    .map(({ purpose, type, name, value }) => `${titleOf(purpose)}\n  ${name}. ${type}\n  ${quoteTxt(value)}`)
     .join('\n\n');
 }
 
-function formatChecks(records: readonly RecordCheck[]): string {
-  const words = { found: 'found', missing: 'missing', wrong: 'wrong', unknown: 'could not find out' };
-  return records
-    .map((record) => {
-      const lines = [`${record.purpose.toUpperCase()}  ${words[record.status]}  (${record.name})`];
-      if (record.problem) lines.push(`  ${record.problem}`);
-      if (record.status !== 'found') {
-        if (record.found !== null) lines.push(`  there:   "${record.found}"`);
-        lines.push(`  publish: "${record.value}"`);
-      }
-      return lines.join('\n');
-    })
-    .join('\n');
+function titleOf(purpose: DnsRecord['purpose']): string {
+  return purpose.toUpperCase().replace('_', '-');
+}
+
+function formatAdvice(advised: readonly DnsRecord[]): string {
+  return `Good to have, and asked for by nobody (MTA-STS also needs its policy at https://mta-sts.DOMAIN/.well-known/mta-sts.txt):\n\n${formatRecords(advised)}`;
+}
+
+function formatCheck({ records, bounces, dkim_rotation, advised }: DomainCheck): string {
+  return [
+    ...records.map(formatRecordCheck),
+    ...bounces.map(formatBounces),
+    ...(dkim_rotation ? [formatRotation(dkim_rotation)] : []),
+    '',
+    formatAdvice(advised),
+  ].join('\n');
+}
+
+function formatRecordCheck(record: RecordCheck): string {
+  const words = {
+    found: 'found',
+    missing: 'missing',
+    wrong: 'wrong',
+    unknown: 'could not find out',
+    unneeded: 'not needed',
+  };
+  const lines = [`${titleOf(record.purpose)}  ${words[record.status]}  (${record.name})`];
+  if (record.problem) lines.push(`  ${record.problem}`);
+  if (record.status !== 'found' && record.status !== 'unneeded') {
+    if (record.found !== null) lines.push(`  there:   ${quoteTxt(record.found)}`);
+    lines.push(`  publish: ${quoteTxt(record.value)}`);
+  }
+  return lines.join('\n');
+}
+
+function formatBounces({ domain, takes_mail }: BounceCheck): string {
+  const words = {
+    yes: 'takes mail, so bounces arrive',
+    no: 'takes no mail: bounces are lost. Give it an MX record, or its mailboxes a --return-path elsewhere',
+    unknown: 'could not find out whether it takes mail',
+  };
+  return `BOUNCES  ${words[takes_mail]}  (${domain})`;
+}
+
+function formatRotation({ state, record, old_name, old_unneeded_from }: DkimRotation): string {
+  return state === 'waiting'
+    ? `NEW DKIM KEY  waits until its record is seen; mail is signed with the old key (${old_name})\n  publish: ${record.name}. ${record.type}\n           ${quoteTxt(record.value)}`
+    : `NEW DKIM KEY  in use (${record.name}); the old record ${old_name} may go from ${old_unneeded_from}`;
 }
 
 function explainState(check: DomainRecord): string {

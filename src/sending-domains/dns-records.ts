@@ -1,10 +1,13 @@
-/** The DNS records of a sending domain: what to publish, and judging what is found. */
-
-import { isLoopback } from '../platform/host/loopback.ts';
-import type { Lookup, Resolver } from '../platform/mail/dns.ts';
+/** The DNS records of a sending domain: what to publish, what is advised, and looking up what is there. */
+import { MAX_TXT_STRING_BYTES } from '../limits.ts';
+import { toIso } from '../platform/host/clock.ts';
+import type { Resolver } from '../platform/mail/dns.ts';
+import { checkDmarc, judgeDkim, judgeOwnership, type RecordVerdict } from './record-judging.ts';
+import { sendersOf } from './relay-senders.ts';
+import { checkSpf } from './spf.ts';
 import type { DomainRow } from './tables.ts';
 
-export type RecordPurpose = 'ownership' | 'spf' | 'dkim' | 'dmarc';
+export type RecordPurpose = 'ownership' | 'spf' | 'dkim' | 'dmarc' | 'mta_sts' | 'tls_rpt';
 
 /** A TXT record that the owner of the domain publishes. */
 export interface DnsRecord {
@@ -14,32 +17,23 @@ export interface DnsRecord {
   value: string;
 }
 
-/** `unknown`: nobody answered, so nothing is known either way. */
-export type RecordStatus = 'found' | 'missing' | 'wrong' | 'unknown';
+export interface RecordCheck extends DnsRecord, RecordVerdict {}
 
-export interface RecordCheck extends DnsRecord {
-  status: RecordStatus;
-  /** What stands there now. */
-  found: string | null;
-  problem: string | null;
+/** Whether a domain that bounces go to takes mail at all. */
+export interface BounceCheck {
+  domain: string;
+  takes_mail: 'yes' | 'no' | 'unknown';
 }
 
-export type Verdict = Pick<RecordCheck, 'status' | 'found' | 'problem'>;
 type DomainKeys = Pick<DomainRow, 'name' | 'ownership_token' | 'dkim_selector' | 'dkim_public_key'>;
 
 /** The records to publish. `relays` are the hosts that send for the domain; SPF names them. */
 export function recordsToPublish(domain: DomainKeys, relays: readonly string[]): DnsRecord[] {
-  const senders = ['a', 'mx', ...relays.filter(isSeenByReceivers).map((host) => senderOf(host))];
-  const spf = `v=spf1 ${[...new Set(senders)].join(' ')} ~all`;
+  const spf = `v=spf1 ${['a', 'mx', ...sendersOf(relays)].join(' ')} ~all`;
   return [
     { purpose: 'ownership', type: 'TXT', name: `_satchel.${domain.name}`, value: ownershipValue(domain) },
     { purpose: 'spf', type: 'TXT', name: domain.name, value: spf },
-    {
-      purpose: 'dkim',
-      type: 'TXT',
-      name: `${domain.dkim_selector}._domainkey.${domain.name}`,
-      value: `v=DKIM1; k=rsa; p=${domain.dkim_public_key}`,
-    },
+    dkimRecord(domain.name, domain.dkim_selector, domain.dkim_public_key),
     {
       purpose: 'dmarc',
       type: 'TXT',
@@ -49,127 +43,74 @@ export function recordsToPublish(domain: DomainKeys, relays: readonly string[]):
   ];
 }
 
+export function dkimRecord(domain: string, selector: string, public_key: string): DnsRecord {
+  const value = `v=DKIM1; k=rsa; p=${public_key}`;
+  return { purpose: 'dkim', type: 'TXT', name: `${selector}._domainkey.${domain}`, value };
+}
+
+/** For the mail that the domain gets, bounces among it: that it comes over TLS, and reports where it did not. Nothing asks for them. */
+export function advisedRecords(domain: Pick<DomainRow, 'name' | 'created_at'>): DnsRecord[] {
+  const id = toIso(domain.created_at).replace(/\D/g, '').slice(0, 14);
+  const report = `v=TLSRPTv1; rua=mailto:postmaster@${domain.name}`;
+  return [
+    { purpose: 'mta_sts', type: 'TXT', name: `_mta-sts.${domain.name}`, value: `v=STSv1; id=${id}` },
+    { purpose: 'tls_rpt', type: 'TXT', name: `_smtp._tls.${domain.name}`, value: report },
+  ];
+}
+
+/** RFC 1035 3.3: a value in quoted strings of at most 255 bytes, as a zone file and most providers' forms take it. */
+export function quoteTxt(value: string): string {
+  const parts = value.match(new RegExp(`.{1,${MAX_TXT_STRING_BYTES}}`, 'gs')) ?? [''];
+  return parts.map((part) => `"${part}"`).join(' ');
+}
+
 function ownershipValue(domain: DomainKeys): string {
   return `satchel-verification=${domain.ownership_token}`;
-}
-
-/** A relay on this machine, or one with a name of the local network alone, sends from an address that only its owner knows. */
-function isSeenByReceivers(host: string): boolean {
-  return !isLoopback(host) && (host.includes('.') || host.includes(':'));
-}
-
-function senderOf(host: string): string {
-  if (host.includes(':')) return `ip6:${host}`;
-  return /^[\d.]+$/.test(host) ? `ip4:${host}` : `a:${host}`;
 }
 
 /** Looks every record up and judges it. Never throws: what nobody answers is `unknown`. */
 export async function checkRecords(
   resolver: Resolver,
   domain: DomainKeys,
-  relays: readonly string[],
+  options: { relays: readonly string[]; is_signed: boolean },
 ): Promise<RecordCheck[]> {
   return Promise.all(
-    recordsToPublish(domain, relays).map(async (record) => ({
+    recordsToPublish(domain, options.relays).map(async (record) => ({
       ...record,
-      ...(await checkRecord(resolver, record, domain)),
+      ...(await checkRecord(resolver, record, { domain, is_signed: options.is_signed })),
     })),
   );
 }
 
-async function checkRecord(resolver: Resolver, record: DnsRecord, domain: DomainKeys): Promise<Verdict> {
+async function checkRecord(
+  resolver: Resolver,
+  record: DnsRecord,
+  { domain, is_signed }: { domain: DomainKeys; is_signed: boolean },
+): Promise<RecordVerdict> {
   if (record.purpose === 'dmarc') return checkDmarc(resolver, domain.name);
-  const lookup = await resolver.lookupTxt(record.name);
-  if (record.purpose === 'spf') return judgeSpf(lookup);
-  if (record.purpose === 'dkim') return judgeDkim(lookup, domain.dkim_public_key);
-  return judgeOwnership(lookup, record.value);
+  if (record.purpose === 'spf') return checkSpf(resolver, domain.name);
+  if (record.purpose === 'dkim') return checkDkim(resolver, { domain, is_signed });
+  return judgeOwnership(await resolver.lookupTxt(record.name), record.value);
 }
 
-const MISSING: Verdict = { status: 'missing', found: null, problem: 'There is no such record.' };
-
-function recordsOf(lookup: Lookup<string>): string[] | Verdict {
-  if (lookup.status === 'unknown') {
-    const problem = `The DNS gave no answer, so nothing is known: ${lookup.reason}.`;
-    return { status: 'unknown', found: null, problem };
-  }
-  return lookup.status === 'absent' ? [] : lookup.records;
+/** The key that mail is signed with now; not needed where the relays sign (`dkim=off`). */
+export async function checkDkim(
+  resolver: Resolver,
+  { domain, is_signed }: { domain: DomainKeys; is_signed: boolean },
+): Promise<RecordVerdict> {
+  const { name } = dkimRecord(domain.name, domain.dkim_selector, domain.dkim_public_key);
+  const verdict = judgeDkim(await resolver.lookupTxt(name), domain.dkim_public_key);
+  if (is_signed || verdict.status === 'found') return verdict;
+  return {
+    ...verdict,
+    status: 'unneeded',
+    problem: 'Its relays sign instead (dkim=off), so no record of ours is needed.',
+  };
 }
 
-function wrong(found: string, problem: string): Verdict {
-  return { status: 'wrong', found, problem };
-}
-
-function judgeOwnership(lookup: Lookup<string>, value: string): Verdict {
-  const records = recordsOf(lookup);
-  if (!Array.isArray(records)) return records;
-  if (records.some((record) => record.trim() === value))
-    return { status: 'found', found: value, problem: null };
-  const other = records.find((record) => record.startsWith('satchel-verification='));
-  return other === undefined ? MISSING : wrong(other, 'The record holds another token.');
-}
-
-/** RFC 7208: one record alone, and it must let somebody send. Whether it covers the relay only the relay's owner knows. */
-export function judgeSpf(lookup: Lookup<string>): Verdict {
-  const records = recordsOf(lookup);
-  if (!Array.isArray(records)) return records;
-  const spf = records.filter((record) => /^v=spf1(\s|$)/i.test(record));
-  const [only] = spf;
-  if (only === undefined) return MISSING;
-  if (spf.length > 1)
-    return wrong(spf.join(' | '), 'There are several SPF records; receivers then use none of them.');
-  const terms = only.trim().split(/\s+/).slice(1);
-  if (terms.some((term) => /^\+?all$/i.test(term)))
-    return wrong(only, 'The record lets everybody send (+all).');
-  const senders = terms.filter((term) => !/^[-~?]?all$/i.test(term) && !/^(exp|[-~?])/i.test(term));
-  return senders.length === 0
-    ? wrong(only, 'The record lets nobody send.')
-    : { status: 'found', found: only, problem: null };
-}
-
-/** RFC 6376 3.6.1, and the key must be ours. */
-export function judgeDkim(lookup: Lookup<string>, public_key: string): Verdict {
-  const records = recordsOf(lookup);
-  if (!Array.isArray(records)) return records;
-  const [first] = records;
-  if (first === undefined) return MISSING;
-  const ours = records.find((record) => tagsOf(record).get('p')?.replace(/\s+/g, '') === public_key);
-  if (ours === undefined)
-    return wrong(first, 'The record holds another key than the one mail is signed with.');
-  const key_type = tagsOf(ours).get('k') ?? 'rsa';
-  return key_type === 'rsa'
-    ? { status: 'found', found: ours, problem: null }
-    : wrong(ours, 'The key is marked as no RSA key.');
-}
-
-/** RFC 7489 6.6.3: the policy of the domain itself, else that of the next parent which has one. */
-export async function checkDmarc(resolver: Resolver, domain: string): Promise<Verdict> {
-  const labels = domain.split('.');
-  for (let start = 0; start <= labels.length - 2; start += 1) {
-    const verdict = judgeDmarc(await resolver.lookupTxt(`_dmarc.${labels.slice(start).join('.')}`));
-    if (verdict.status !== 'missing') return verdict;
-  }
-  return MISSING;
-}
-
-function judgeDmarc(lookup: Lookup<string>): Verdict {
-  const records = recordsOf(lookup);
-  if (!Array.isArray(records)) return records;
-  const policies = records.filter((record) => /^v\s*=\s*DMARC1\s*(;|$)/i.test(record));
-  const [only] = policies;
-  if (only === undefined) return MISSING;
-  if (policies.length > 1)
-    return wrong(policies.join(' | '), 'There are several DMARC records; receivers then use none of them.');
-  const policy = tagsOf(only).get('p')?.toLowerCase() ?? '';
-  return ['none', 'quarantine', 'reject'].includes(policy)
-    ? { status: 'found', found: only, problem: null }
-    : wrong(only, 'The record has no policy: p= must be none, quarantine or reject.');
-}
-
-function tagsOf(record: string): Map<string, string> {
-  return new Map(
-    record.split(';').map((tag) => {
-      const at = tag.indexOf('=');
-      return [tag.slice(0, Math.max(at, 0)).trim().toLowerCase(), tag.slice(at + 1).trim()];
-    }),
+/** Where bounces go, and whether they can arrive. */
+export async function checkBounces(resolver: Resolver, domains: readonly string[]): Promise<BounceCheck[]> {
+  return Promise.all(
+    [...new Set(domains)].map(async (domain) => ({ domain, takes_mail: await resolver.takesMail(domain) })),
   );
 }

@@ -1,24 +1,28 @@
 /** Sending domains: adding and verifying them, and the key that their mail is signed with. */
 import { randomBytes } from 'node:crypto';
 import { AppError, conflict, invalid, notFound } from '../errors.ts';
+import { DKIM_OLD_KEY_DAYS } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { type Clock, toIso } from '../platform/host/clock.ts';
+import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { canonicalDomain, parseAddress } from '../platform/mail/address.ts';
 import type { DkimIdentity, DkimKeyPair } from '../platform/mail/dkim.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../platform/secrets/key-ring.ts';
 import {
-  checkDmarc,
+  advisedRecords,
+  type BounceCheck,
+  checkBounces,
+  checkDkim,
   checkRecords,
   type DnsRecord,
-  judgeDkim,
-  judgeSpf,
+  dkimRecord,
   type RecordCheck,
   recordsToPublish,
-  type Verdict,
 } from './dns-records.ts';
+import { checkDmarc, judgeDkim, type RecordVerdict } from './record-judging.ts';
+import { checkSpf } from './spf.ts';
 import * as store from './store.ts';
 import type { DomainRow } from './tables.ts';
 
@@ -38,8 +42,28 @@ export interface DomainRecord {
   created_at: string;
 }
 
-export interface DomainCheck extends DomainRecord {
+/** What is printed for a domain's owner: what to publish, and what is good to have. */
+export interface DomainRecords {
+  records: DnsRecord[];
+  advised: DnsRecord[];
+}
+
+export interface DomainCheck extends DomainRecord, DomainRecords {
   records: RecordCheck[];
+  /** Where its mailboxes have bounces sent. */
+  bounces: BounceCheck[];
+  /** The key that waits for its record, or the last change of keys; null where there was none. */
+  dkim_rotation: DkimRotation | null;
+}
+
+export interface DkimRotation {
+  /** `waiting`: the new key's record is not seen yet. `done`: mail is signed with the new key. */
+  state: 'waiting' | 'done';
+  /** The new key's record. */
+  record: DnsRecord;
+  old_name: string;
+  /** From when on nobody looks for the old record; null while it is needed. */
+  old_unneeded_from: string | null;
 }
 
 /** One record in a mailbox's DNS check. */
@@ -67,6 +91,12 @@ export interface SendingDomainsDeps {
     countOf(tx: Tx, domain_id: number): number;
     /** Hosts of their relays: SPF is to name them. */
     relaysOf(tx: Tx, domain_id: number): string[];
+    /** Whether any of them leaves the signature to us. */
+    areSigned(tx: Tx, domain_id: number): boolean;
+    /** Domains that their bounces go to. */
+    bounceDomainsOf(tx: Tx, domain_id: number): string[];
+    /** Has them take up what changed of their domain. */
+    renew(tx: Tx, domain_id: number): void;
   };
 }
 
@@ -87,7 +117,7 @@ export class SendingDomains {
   async add(
     actor: Actor,
     input: { name: string; is_default?: boolean; is_trusted?: boolean },
-  ): Promise<DomainRecord & { records: DnsRecord[] }> {
+  ): Promise<DomainRecord & DomainRecords> {
     const name = canonicalDomain(input.name);
     if (name === null) throw invalid({ name: ['must be a domain, such as example.com'] });
     const { database, clock, key_ring } = this.#deps;
@@ -107,18 +137,32 @@ export class SendingDomains {
         dkim_selector: 'satchel',
         dkim_public_key: key.public_key_base64,
         sealed_dkim_private_key: key_ring.seal(tx, PLATFORM_SCOPE, dkimContext(name), key.private_key_pem),
+        next_dkim_selector: null,
+        next_dkim_public_key: null,
+        next_sealed_dkim_private_key: null,
+        old_dkim_selector: null,
+        dkim_rotated_at: null,
         created_at: now,
       });
       if (input.is_default || !has_default) store.setDefaultDomain(tx, domain.id);
       this.#audit(tx, actor, 'sending_domain.added', name);
       const added = this.#reload(tx, domain.id);
-      return { ...this.#recordOf(tx, added), records: recordsToPublish(added, []) };
+      return {
+        ...this.#recordOf(tx, added),
+        records: recordsToPublish(added, []),
+        advised: advisedRecords(added),
+      };
     });
   }
 
   list(): DomainRecord[] {
     const { read } = this.#deps.database;
     return store.listDomains(read).map((domain) => this.#recordOf(read, domain));
+  }
+
+  /** Throws AppError `not_found`. */
+  get(name: string): DomainRecord {
+    return this.#recordOf(this.#deps.database.read, this.#require(name));
   }
 
   /** Names of the domains whose DKIM key does not decrypt. */
@@ -159,16 +203,22 @@ export class SendingDomains {
   }
 
   /**
-   * Looks the domain's records up. It is verified when ownership, SPF and DKIM fit, and no longer when one of them is
-   * found to be missing or wrong; an unanswered look-up changes nothing. Throws AppError `not_found`.
+   * Looks the domain's records up. It is verified when ownership, SPF and (where we sign) DKIM fit, and no longer when one
+   * of them is found to be missing or wrong; an unanswered look-up changes nothing. A new DKIM key that is seen is taken
+   * into use first. Throws AppError `not_found`.
    */
   async verify(actor: Actor, name: string): Promise<DomainCheck> {
-    const { database, resolver, clock } = this.#deps;
-    const domain = this.#require(name);
-    const relays = this.#deps.mailboxes.relaysOf(database.read, domain.id);
-    const records = await checkRecords(resolver, domain, relays);
+    const { database, resolver, clock, mailboxes } = this.#deps;
+    const { read } = database;
+    const domain = (await this.#takeUpNextKey(actor, this.#require(name))) ?? this.#require(name);
+    const relays = mailboxes.relaysOf(read, domain.id);
+    const is_signed = mailboxes.areSigned(read, domain.id);
+    const [records, bounces] = await Promise.all([
+      checkRecords(resolver, domain, { relays, is_signed }),
+      checkBounces(resolver, mailboxes.bounceDomainsOf(read, domain.id)),
+    ]);
     const needed = records.filter((record) => NEEDED_TO_VERIFY.includes(record.purpose));
-    const fits = needed.every((record) => record.status === 'found');
+    const fits = needed.every((record) => record.status === 'found' || record.status === 'unneeded');
     const misfits = needed.some((record) => record.status === 'missing' || record.status === 'wrong');
     return database.write((tx) => {
       if (fits && domain.verified_at === null) {
@@ -178,8 +228,83 @@ export class SendingDomains {
         store.updateDomain(tx, domain.id, { verified_at: null });
         this.#audit(tx, actor, 'sending_domain.unverified', domain.name);
       }
-      return { ...this.#recordOf(tx, this.#reload(tx, domain.id)), records };
+      const advised = advisedRecords(domain);
+      const after = this.#reload(tx, domain.id);
+      return { ...this.#recordOf(tx, after), records, advised, bounces, dkim_rotation: rotationOf(after) };
     });
+  }
+
+  /* --- DKIM keys --------------------------------------------------------------------------------------------------- */
+
+  /**
+   * Makes a key under a new selector. Mail is signed with the old one until the new one's record is seen. Where one waits
+   * already, that stays. Throws AppError `not_found`.
+   */
+  async rotateDkim(actor: Actor, name: string): Promise<DkimRotation> {
+    const { database, key_ring } = this.#deps;
+    this.#require(name);
+    const key = await this.#deps.generateDkimKey();
+    const rotation = await database.write((tx) => {
+      const domain = this.#reload(tx, this.#require(name).id);
+      if (domain.next_dkim_selector === null) {
+        const sealed = key_ring.seal(tx, PLATFORM_SCOPE, dkimContext(domain.name), key.private_key_pem);
+        store.updateDomain(tx, domain.id, {
+          next_dkim_selector: selectorAfter(domain.dkim_selector),
+          next_dkim_public_key: key.public_key_base64,
+          next_sealed_dkim_private_key: sealed,
+        });
+        this.#audit(tx, actor, 'sending_domain.dkim_key_made', domain.name);
+      }
+      return rotationOf(this.#reload(tx, domain.id));
+    });
+    if (!rotation) throw new AppError('internal', 'The new DKIM key was not kept.');
+    return rotation;
+  }
+
+  /** Looks whether records of new DKIM keys are there by now; those that are seen are taken into use. */
+  async lookForNewKeys(): Promise<void> {
+    const waiting = store
+      .listDomains(this.#deps.database.read)
+      .filter(({ next_dkim_selector }) => next_dkim_selector !== null);
+    const system: Actor = { kind: 'system', id: null, name: 'satchel', ip: null };
+    for (const domain of waiting) await this.#takeUpNextKey(system, domain);
+  }
+
+  /** Signs with the key that waits, if its record is seen; null where nothing changes. */
+  async #takeUpNextKey(actor: Actor, domain: DomainRow): Promise<DomainRow | null> {
+    const { database, resolver, clock, mailboxes } = this.#deps;
+    const { next_dkim_selector: selector, next_dkim_public_key: public_key } = domain;
+    if (selector === null || public_key === null) return null;
+    const record = dkimRecord(domain.name, selector, public_key);
+    const verdict = judgeDkim(await resolver.lookupTxt(record.name), public_key);
+    if (verdict.status !== 'found') return null;
+    return database.write((tx) => {
+      const now = this.#reload(tx, domain.id);
+      // Another process may have done so meanwhile.
+      if (now.next_dkim_selector !== selector || now.next_sealed_dkim_private_key === null) return now;
+      store.updateDomain(tx, domain.id, {
+        dkim_selector: selector,
+        dkim_public_key: public_key,
+        sealed_dkim_private_key: now.next_sealed_dkim_private_key,
+        next_dkim_selector: null,
+        next_dkim_public_key: null,
+        next_sealed_dkim_private_key: null,
+        old_dkim_selector: now.dkim_selector,
+        dkim_rotated_at: clock.now(),
+      });
+      mailboxes.renew(tx, domain.id);
+      this.#audit(tx, actor, 'sending_domain.dkim_rotated', domain.name);
+      return this.#reload(tx, domain.id);
+    });
+  }
+
+  /* --- Changes ----------------------------------------------------------------------------------------------------- */
+
+  /** Uses a domain like a verified one, without any look-up. Throws AppError `not_found`. */
+  trust(actor: Actor, name: string): Promise<DomainRecord> {
+    return this.#change(actor, name, 'sending_domain.trusted', (tx, domain) =>
+      store.updateDomain(tx, domain.id, { is_trusted: true }),
+    );
   }
 
   /** Makes a domain the default. Throws AppError `not_found`. */
@@ -213,12 +338,11 @@ export class SendingDomains {
   async checkMailboxDns(address: string): Promise<MailboxDnsCheck> {
     const name = parseAddress(address)?.domain ?? '';
     const domain = this.#require(name);
-    const { resolver } = this.#deps;
+    const { resolver, database, mailboxes } = this.#deps;
+    const is_signed = mailboxes.areSigned(database.read, domain.id);
     const [spf, dkim, dmarc] = await Promise.all([
-      resolver.lookupTxt(domain.name).then(judgeSpf),
-      resolver
-        .lookupTxt(`${domain.dkim_selector}._domainkey.${domain.name}`)
-        .then((lookup) => judgeDkim(lookup, domain.dkim_public_key)),
+      checkSpf(resolver, domain.name),
+      checkDkim(resolver, { domain, is_signed }),
       checkDmarc(resolver, domain.name),
     ]);
     return { address, spf: verdictOf(spf), dkim: verdictOf(dkim), dmarc: verdictOf(dmarc) };
@@ -275,11 +399,41 @@ export class SendingDomains {
   }
 }
 
-function verdictOf(verdict: Verdict): DnsVerdict {
-  return { ok: verdict.status === 'found', record: verdict.found, problem: verdict.problem };
+function verdictOf(verdict: RecordVerdict): DnsVerdict {
+  const ok = verdict.status === 'found' || verdict.status === 'unneeded';
+  return { ok, record: verdict.found, problem: verdict.problem };
 }
 
 /** What binds a sealed key to its domain. */
 function dkimContext(domain: string): string[] {
   return ['sending_domain', domain, 'dkim_private_key'];
+}
+
+/** `satchel`, `satchel2`, `satchel3`: each key has a name of its own, so that both may be published at once. */
+function selectorAfter(selector: string): string {
+  const number = Number(/\d+$/.exec(selector)?.[0] ?? 1);
+  return `${selector.replace(/\d+$/, '')}${number + 1}`;
+}
+
+function rotationOf(domain: DomainRow): DkimRotation | null {
+  const {
+    name,
+    dkim_selector,
+    next_dkim_selector,
+    next_dkim_public_key,
+    old_dkim_selector,
+    dkim_rotated_at,
+  } = domain;
+  const nameOf = (selector: string): string => `${selector}._domainkey.${name}`;
+  if (next_dkim_selector !== null && next_dkim_public_key !== null) {
+    const record = dkimRecord(name, next_dkim_selector, next_dkim_public_key);
+    return { state: 'waiting', record, old_name: nameOf(dkim_selector), old_unneeded_from: null };
+  }
+  if (old_dkim_selector === null || dkim_rotated_at === null) return null;
+  return {
+    state: 'done',
+    record: dkimRecord(name, dkim_selector, domain.dkim_public_key),
+    old_name: nameOf(old_dkim_selector),
+    old_unneeded_from: toIso(dkim_rotated_at + DKIM_OLD_KEY_DAYS * DAY_MS),
+  };
 }

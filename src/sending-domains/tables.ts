@@ -12,6 +12,11 @@ export const sendingDomains = sqliteTable('sending_domains', {
   dkim_selector: text().notNull(),
   dkim_public_key: text().notNull(),
   sealed_dkim_private_key: text().notNull(),
+  next_dkim_selector: text(),
+  next_dkim_public_key: text(),
+  next_sealed_dkim_private_key: text(),
+  old_dkim_selector: text(),
+  dkim_rotated_at: integer(),
   created_at: integer().notNull(),
 });
 export type DomainRow = typeof sendingDomains.$inferSelect;

@@ -70,7 +70,7 @@ test('a password in a plain argument draws a warning, an address without one doe
   expect((await add('b@mail.example.com', 'smtp://user:secret@localhost:25')).stderr).toContain('warning');
   expect((await add('c@mail.example.com', 'smtp://localhost:25')).stderr).toBe('');
   for (const address of ['b@mail.example.com', 'c@mail.example.com'])
-    await run(dir, 'mailbox', 'remove', address);
+    await run(dir, 'mailbox', 'remove', address, '--yes');
 });
 
 test(
@@ -317,7 +317,21 @@ test(
     expect(list()).toMatchObject({ kind: 'capture', relay: null });
     expect((await run(dir, 'mailbox', 'change', CHANGED)).exit).toBe(2);
     expect((await run(dir, 'mailbox', 'change', 'gone@news.example.com', '--capture')).exit).toBe(1);
-    await run(dir, 'domain', 'remove', 'news.example.com');
+    await sender.send({
+      to: 'a@example.org',
+      scheduled_at: '2031-01-01T00:00:00Z',
+      domain: 'news.example.com',
+    });
+    const asked = await run(dir, 'domain', 'remove', 'news.example.com');
+    expect([asked.exit, asked.stderr]).toEqual([
+      1,
+      expect.stringMatching(/its DKIM key and 1 mailbox; 1 mail that waits .* Add --yes/),
+    ]);
+    const one = await run(dir, 'mailbox', 'remove', CHANGED);
+    expect([one.exit, one.stderr]).toEqual([1, expect.stringMatching(/1 mail that waits .* Add --yes/)]);
+    expect(list()).toBeDefined();
+    await run(dir, 'domain', 'remove', 'news.example.com', '--yes');
+    expect(list()).toBeUndefined();
   },
   TIMEOUT_MS,
 );

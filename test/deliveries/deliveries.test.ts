@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { recipientsOf } from '../../src/deliveries/attempts.ts';
 import { AppError } from '../../src/errors.ts';
 import { EMAIL_RECORD_RETRY_MS, EMAIL_RECORD_WAIT_MS } from '../../src/limits.ts';
+import { mailboxChecks } from '../../src/mailboxes/checks.ts';
 import { parseRelay } from '../../src/mailboxes/relay.ts';
 import {
   addDomain,
@@ -261,6 +262,43 @@ describe('a 5xx at RCPT that is not about the recipient', () => {
       expect(results).toEqual([{ id: String(id), job_id: expect.any(String) }]);
     });
   }
+});
+
+test('what a relay holds against a mailbox is named by doctor until it takes a mail, and for a day at most', async () => {
+  const { mailboxes } = sender.app.services;
+  const finding = () => mailboxChecks({ mailboxes })[0]?.run();
+  const state = () => mailboxes.list()[0];
+  await sendAndSettle();
+  const last_success_at = state()?.last_success_at;
+  sender.app.clock.advance(1_000);
+  sink.behavior.mail = { code: 550, message: '5.7.1 Sender not owned' };
+  await sendAndSettle();
+  expect(state()).toMatchObject({
+    refusal: expect.stringContaining('5.7.1 Sender not owned'),
+    refused_at: new Date(sender.app.clock.now()).toISOString(),
+    last_success_at,
+    failures: 0,
+  });
+  expect(finding()).toMatchObject([
+    {
+      status: 'problem',
+      message: expect.stringMatching(/hello@mail\.example\.com was refused .*5\.7\.1 Sender not owned/),
+    },
+  ]);
+  // A bounce is no success, and speaks of nothing but its recipient.
+  delete sink.behavior.mail;
+  sink.behavior.rcpt = { [ADA]: { code: 550, message: '5.1.1 No such user' } };
+  await sendAndSettle();
+  expect(state()?.refusal).toContain('5.7.1');
+  sink.behavior.rcpt = {};
+  await sendAndSettle();
+  expect(state()).toMatchObject({ refusal: null, refused_at: null });
+  expect(finding()).toMatchObject([{ status: 'ok' }]);
+  sink.behavior.data = { code: 554, message: 'Transaction failed' };
+  await sendAndSettle();
+  expect(state()?.refusal).toContain('554');
+  sender.app.clock.advance(86_400_000);
+  expect(state()?.refusal).toBeNull();
 });
 
 describe('several recipients', () => {

@@ -211,7 +211,7 @@ test("a relay's password that does not decrypt is told apart from the DKIM key o
   const lost = (await doctor(data_dir)).bad.filter((line) => line.includes('sealed values'));
   expect(lost).toEqual([
     expect.stringMatching(
-      /^problem sealed values: The DKIM key of the domain two\.test does not decrypt.* -> satchel domain remove two\.test, then /,
+      /^problem sealed values: The DKIM key of the domain two\.test does not decrypt.* -> satchel domain remove two\.test --yes, then /,
     ),
     "problem sealed values: The relay's password of the mailbox a@one.test does not decrypt. -> satchel mailbox change a@one.test --smtp -",
   ]);

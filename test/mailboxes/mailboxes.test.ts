@@ -93,6 +93,18 @@ describe('a mailbox', () => {
     });
   });
 
+  test('is found by its number as well, and one that is there already is changed, not added', async () => {
+    const { mailboxes } = app.services;
+    const { id } = await mailboxes.add(actor, { address: 'numbered@mail.example.com', relay: null });
+    expect(mailboxes.require(String(id)).address).toBe('numbered@mail.example.com');
+    const again = mailboxes.add(actor, { address: 'Numbered@mail.example.com', relay: null });
+    expect(await again.catch((error: unknown) => error)).toMatchObject({
+      kind: 'conflict',
+      message: expect.stringContaining('satchel mailbox change Numbered@mail.example.com'),
+    });
+    expect(() => mailboxes.require('999999')).toThrow('not found');
+  });
+
   test('that is for marketing only sends no transactional mail', async () => {
     const { sending_domains, mailboxes } = app.services;
     await sending_domains.add(actor, { name: 'news.example.com', is_trusted: true });

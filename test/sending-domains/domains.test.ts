@@ -1,9 +1,11 @@
 /** Sending domains: adding, verifying against a real DNS server, choosing the default, and the mailbox check of marketing. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { parseRelay } from '../../src/mailboxes/relay.ts';
+import { quoteTxt } from '../../src/sending-domains/dns-records.ts';
 import type { DomainCheck } from '../../src/sending-domains/service.ts';
 import { type DnsServer, startDnsServer } from '../dns-server.ts';
 import { actor, startTestApp, type TestApp } from '../helpers.ts';
+import { startSmtpSink } from '../smtp-sink.ts';
 
 let dns: DnsServer;
 let app: TestApp;
@@ -100,6 +102,7 @@ describe('verifying', () => {
     const { name, publish } = await add();
     publishAll(publish);
     const other = (await add()).publish;
+    const ours = publish.dkim?.value ?? '';
     const WRONG: [string, string[]][] = [
       ['ownership', ['satchel-verification=0000']],
       ['spf', ['v=spf1 a ~all', 'v=spf1 mx ~all']],
@@ -107,6 +110,14 @@ describe('verifying', () => {
       ['spf', ['v=spf1 -all']],
       ['dkim', [other.dkim?.value ?? '']],
       ['dkim', ['v=DKIM1; k=rsa; p=']],
+      ['dkim', [ours, 'v=DKIM1; k=rsa; p=AAAA']],
+      ['dkim', [`${ours}; t=y`]],
+      ['dkim', [`${ours}; t=s:y`]],
+      ['dkim', [ours.replace('k=rsa', 'k=ed25519')]],
+      ['dkim', [ours.replace('k=rsa', 'h=sha1')]],
+      ['dkim', [ours.replace('k=rsa', 's=tlsrpt')]],
+      ['dkim', [ours.replace('DKIM1', 'DKIM2')]],
+      ['dkim', [ours.replace('v=DKIM1; k=rsa;', 'k=rsa; v=DKIM1;')]],
       ['dmarc', ['v=DMARC1; rua=mailto:a@example.com']],
       ['dmarc', ['v=DMARC1; p=none', 'v=DMARC1; p=reject']],
     ];
@@ -161,6 +172,155 @@ test('the SPF record names the relays that the world sees, not those of this mac
   expect(records.find((record) => record.purpose === 'spf')?.value).toBe(
     'v=spf1 a mx a:relay.example.net ip4:192.0.2.7 ip6:2001:db8::7 ~all',
   );
+});
+
+test('a DKIM record may leave out what has a default, and name more than mail', async () => {
+  const { name, publish } = await add();
+  publishAll(publish);
+  const key = /p=.*/.exec(publish.dkim?.value ?? '')?.[0] ?? '';
+  for (const txt of [
+    key,
+    `v=DKIM1; h=sha1:sha256; s=*; t=s; n=ours; ${key};`,
+    `v=DKIM1; s=tlsrpt:email; ${key}`,
+  ]) {
+    dns.set(publish.dkim?.name ?? '', { txt: [txt] });
+    const check = await domains().verify(actor, name);
+    expect([txt, statusesOf(check).dkim]).toEqual([txt, 'found']);
+  }
+});
+
+test('a relay of a well-known provider is answered with what that provider asks to include', async () => {
+  const { name } = await add();
+  const PROVIDERS = {
+    'email-smtp.eu-west-1.amazonaws.com': 'amazonses.com',
+    'smtp.sendgrid.net': 'sendgrid.net',
+    'smtp.eu.mailgun.org': 'mailgun.org',
+    'smtp.postmarkapp.com': 'spf.mtasv.net',
+    'smtp-relay.brevo.com': 'spf.brevo.com',
+    'in-v3.mailjet.com': 'spf.mailjet.com',
+    'smtp-relay.gmail.com': '_spf.google.com',
+    'smtp.office365.com': 'spf.protection.outlook.com',
+    'smtp.fastmail.com': 'spf.messagingengine.com',
+  };
+  for (const [index, host] of Object.keys(PROVIDERS).entries())
+    await app.services.mailboxes.add(actor, {
+      address: `p${index}@${name}`,
+      relay: parseRelay(`smtp://${host}`),
+    });
+  const spf = (await domains().verify(actor, name)).records.find((record) => record.purpose === 'spf');
+  const includes = Object.values(PROVIDERS).map((domain) => `include:${domain}`);
+  for (const include of includes) expect(spf?.value.split(' ')).toContain(include);
+  expect(spf?.value).not.toContain('a:');
+});
+
+test('where every relay signs by itself (dkim=off) no DKIM record is needed; one that does not brings it back', async () => {
+  const { name, publish } = await add();
+  publishAll(publish);
+  dns.set(publish.dkim?.name ?? '', null);
+  const relay = (options: string) => parseRelay(`smtp://relay.example.net${options}`);
+  await app.services.mailboxes.add(actor, { address: `one@${name}`, relay: relay('?dkim=off') });
+  const check = await domains().verify(actor, name);
+  expect([check.is_verified, statusesOf(check).dkim]).toEqual([true, 'unneeded']);
+  expect(check.records.find(({ purpose }) => purpose === 'dkim')?.problem).toContain('dkim=off');
+  expect((await domains().checkMailboxDns(`one@${name}`)).dkim.ok).toBe(true);
+  await app.services.mailboxes.add(actor, { address: `two@${name}`, relay: relay('') });
+  const again = await domains().verify(actor, name);
+  expect([again.is_verified, statusesOf(again).dkim]).toEqual([false, 'missing']);
+});
+
+test('it is told whether bounces can arrive, which is never in the way; what is good to have is advised', async () => {
+  const { name, publish } = await add();
+  publishAll(publish);
+  dns.set(`bounces.${name}`, { mx: [{ exchange: `mx.${name}`, preference: 10 }] });
+  await app.services.mailboxes.add(actor, {
+    address: `a@${name}`,
+    relay: null,
+    return_path: `b@bounces.${name}`,
+  });
+  await app.services.mailboxes.add(actor, {
+    address: `c@${name}`,
+    relay: null,
+    return_path: `b@gone.${name}`,
+  });
+  const check = await domains().verify(actor, name);
+  expect(check.bounces).toEqual([
+    { domain: `bounces.${name}`, takes_mail: 'yes' },
+    { domain: `gone.${name}`, takes_mail: 'no' },
+  ]);
+  expect(check.is_verified).toBe(true);
+  expect(check.advised.map((record) => [record.purpose, record.name])).toEqual([
+    ['mta_sts', `_mta-sts.${name}`],
+    ['tls_rpt', `_smtp._tls.${name}`],
+  ]);
+});
+
+describe('a new DKIM key', () => {
+  test('is signed with once its record is seen, and not before; the old record may go a week later', async () => {
+    const sink = await startSmtpSink();
+    const { name, publish } = await add();
+    publishAll(publish);
+    await domains().verify(actor, name);
+    await app.services.mailboxes.add(actor, {
+      address: `a@${name}`,
+      relay: parseRelay(`smtp://127.0.0.1:${sink.port}`),
+    });
+    const selectorOf = async (): Promise<string | undefined> => {
+      await app.services.mailboxes.test(`a@${name}`, 'ada@example.org');
+      return / s=([a-z0-9]+);/.exec(sink.mails.at(-1)?.raw.toString() ?? '')?.[1];
+    };
+    expect(await selectorOf()).toBe('satchel');
+    const rotation = await domains().rotateDkim(actor, name);
+    expect(rotation).toMatchObject({ state: 'waiting', record: { name: `satchel2._domainkey.${name}` } });
+    expect(rotation.record.value).not.toBe(publish.dkim?.value);
+    // Asked for again, it is the same key that waits.
+    expect(await domains().rotateDkim(actor, name)).toEqual(rotation);
+    const waiting = await domains().verify(actor, name);
+    expect(waiting).toMatchObject({ is_verified: true, dkim_selector: 'satchel', dkim_rotation: rotation });
+    await domains().lookForNewKeys();
+    expect(await selectorOf()).toBe('satchel');
+    dns.set(rotation.record.name, { txt: [rotation.record.value] });
+    await domains().lookForNewKeys();
+    expect(await selectorOf()).toBe('satchel2');
+    const done = await domains().verify(actor, name);
+    expect(done).toMatchObject({ is_verified: true, dkim_selector: 'satchel2' });
+    expect(done.dkim_rotation).toEqual({
+      state: 'done',
+      record: rotation.record,
+      old_name: `satchel._domainkey.${name}`,
+      old_unneeded_from: new Date(app.clock.now() + 7 * 86_400_000).toISOString(),
+    });
+    expect((await domains().rotateDkim(actor, name)).record.name).toBe(`satchel3._domainkey.${name}`);
+    await sink.stop();
+  });
+
+  test('is looked for by the server at each full hour', async () => {
+    const { name } = await add();
+    const { record } = await domains().rotateDkim(actor, name);
+    dns.set(record.name, { txt: [record.value] });
+    app.clock.advance(3_600_000);
+    await app.app.scheduler.tick();
+    expect(domains().get(name).dkim_selector).toBe('satchel2');
+    const event =
+      "SELECT actor_kind FROM audit_events WHERE event = 'sending_domain.dkim_rotated' AND target = ?";
+    expect(app.services.database.read.$client.query(event).all(`sending_domain:${name}`)).toEqual([
+      { actor_kind: 'system' },
+    ]);
+  });
+});
+
+test('a domain is trusted after it was added, too', async () => {
+  const { name } = await add();
+  expect(() => app.services.emails.checkDomain(name)).toThrow();
+  expect(await domains().trust(actor, name)).toMatchObject({ is_trusted: true, is_verified: false });
+  expect(() => app.services.emails.checkDomain(name)).not.toThrow();
+});
+
+test('a TXT value is printed in quoted strings of at most 255 characters', () => {
+  expect(quoteTxt('short')).toBe('"short"');
+  const value = 'x'.repeat(600);
+  const parts = quoteTxt(value).split(' ');
+  expect(parts.map((part) => part.length - 2)).toEqual([255, 255, 90]);
+  expect(parts.map((part) => part.slice(1, -1)).join('')).toBe(value);
 });
 
 test('a mailbox check gives SPF, DKIM and DMARC with what was found and what is wrong', async () => {
