@@ -1,4 +1,5 @@
 /** The plain data of a mail, of a relay and of what became of a delivery: all of it crosses between threads. */
+import type { DkimIdentity } from './dkim.ts';
 import type { RefusalSubject } from './refusals.ts';
 
 export interface NamedAddress {
@@ -32,7 +33,8 @@ export interface MailContent {
   attachments: MailAttachment[];
   /** Further headers, such as List-Unsubscribe. */
   headers?: Record<string, string>;
-  dkim: { domain: string; selector: string; private_key_pem: string } | null;
+  /** Null where the relay signs. */
+  dkim: DkimIdentity | null;
 }
 
 /**
