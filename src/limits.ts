@@ -323,3 +323,35 @@ export const CLOCK_TOLERANCE_MS = 60_000;
 export const DOCTOR_FAILURES_MS = 24 * 3_600_000;
 /** Ids that a finding lists before it only counts. */
 export const FINDING_EXAMPLES = 3;
+
+/* --- Email marketing ------------------------------------------------------------------------------------------ */
+
+/** Sites that get a contact_token in their links: a team has few. */
+export const MAX_TOKEN_HOSTS = 20;
+/** Tags of one contact, and characters of one: words to group by, no notes. */
+export const MAX_CONTACT_TAGS = 50;
+export const MAX_TAG_CHARS = 100;
+/** Decision: `custom` is an object of at most 50 plain values. */
+export const MAX_CUSTOM_FIELDS = 50;
+/** A CSV column's header becomes the name of a field. */
+export const MAX_CUSTOM_FIELD_NAME_CHARS = 100;
+export const MAX_CUSTOM_VALUE_CHARS = 1_000;
+/** Why and from where somebody is on a list: a sentence. */
+export const MAX_CONTACT_SOURCE_CHARS = 255;
+export const MAX_CONTACT_REASON_CHARS = 1_000;
+/** A prefix longer than any address finds nothing. */
+export const MAX_CONTACT_QUERY_CHARS = 320;
+/** Contract: contact_ids of one call. */
+export const MAX_CONTACT_IDS = 500;
+/** Contacts that one transaction of a bulk change touches: a few milliseconds, so that nobody waits long behind it. */
+export const BULK_CONTACTS_BATCH = 200;
+/** MX look-ups under way at once: enough to hide their latency, few enough for a home router's resolver. */
+export const MAX_MX_LOOKUPS_AT_ONCE = 32;
+/** Of the last 100 or more sends: where senders lose their name at large receivers (5 %; healthy lists stay below 2 %). */
+export const DEFAULT_BOUNCE_PAUSE_THRESHOLD_PERCENT = 5;
+/** A footer's postal address. */
+export const MAX_POSTAL_ADDRESS_CHARS = 500;
+/** Mailboxes that a project's marketing may name. */
+export const MAX_MARKETING_ACCOUNTS = 100;
+/** Retry-After while the DNS gives no answer: resolvers ask again after some seconds. */
+export const MX_RETRY_AFTER_S = 10;

@@ -1,0 +1,407 @@
+/** Contacts: adding one, finding, changing and tagging them, and an address's leave from everything in a project. */
+import { AppError, type FieldErrors, invalid, notFound } from '../errors.ts';
+import { BULK_CONTACTS_BATCH, MX_RETRY_AFTER_S } from '../limits.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
+import type { KeyOwner } from '../marketing/service.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { type Clock, toIso } from '../platform/host/clock.ts';
+import { isUlid } from '../platform/host/ids.ts';
+import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
+import type { Resolver } from '../platform/mail/dns.ts';
+import type { SuppressionKind, Suppressions } from '../suppressions/service.ts';
+import { contactAddress, readCustom, readTags, refuse } from './fields.ts';
+import {
+  type Admission,
+  type AdmitOptions,
+  admit,
+  type Candidate,
+  type Rejection,
+  type Screened,
+  screen,
+} from './pipeline.ts';
+import * as store from './store.ts';
+import type { ContactRow, ContactStatus, CustomFields } from './tables.ts';
+
+export { contactAddress, readCustom, readTags, SOURCE_PLATFORM } from './fields.ts';
+export type { Admission, Candidate, Rejection, Screened } from './pipeline.ts';
+export { CONTACT_STATUSES, type ContactRow, type ContactStatus, type CustomFields } from './tables.ts';
+export { createContactToken, hashContactToken } from './tokens.ts';
+
+export interface ContactRecord {
+  id: string;
+  /** The list's id. */
+  list: string;
+  email: string;
+  first_name: string | null;
+  last_name: string | null;
+  tags: string[];
+  custom: CustomFields;
+  status: ContactStatus;
+  source: string | null;
+  reason: string | null;
+  contact_token: string;
+  /** The evidence that the address may be mailed. */
+  consent_basis: string;
+  consent_at: string;
+  consent_ip: string | null;
+  consent_origin: string | null;
+  source_platform: string;
+  confirmed_at: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+/** What of a contact may be changed; null clears. Never its status or its evidence. */
+export interface ContactChanges {
+  first_name?: string | null | undefined;
+  last_name?: string | null | undefined;
+  tags?: string[] | null | undefined;
+  custom?: Record<string, unknown> | null | undefined;
+  source?: string | null | undefined;
+  reason?: string | null | undefined;
+}
+
+export interface ContactQuery extends PageQuery {
+  status?: ContactStatus | undefined;
+  tag?: string | undefined;
+  q?: string | undefined;
+}
+
+/** Which contacts a bulk change is for: these, or all of the list that a filter fits. */
+export type ContactSelection =
+  | { contact_ids: readonly string[] }
+  | { filter: Pick<ContactQuery, 'status' | 'tag' | 'q'> };
+
+/** What happened to a contact, for other capabilities. */
+export interface ContactEvent {
+  kind: 'activated' | 'unsubscribed' | 'bounced' | 'complained' | 'suppressed' | 'deleted';
+  contact: ContactRow;
+  at: number;
+}
+export type ContactListener = (tx: Tx, event: ContactEvent) => void;
+
+export interface ContactsDeps {
+  database: Database;
+  clock: Clock;
+  resolver: Resolver;
+  lists: Lists;
+  suppressions: Suppressions;
+}
+
+const REJECTED: Readonly<Record<Rejection, string>> = {
+  invalid_syntax: 'The address is not an email address.',
+  missing_consent:
+    'There is no consent_basis: give one, or set default_consent_basis on the list, if there is one to give.',
+  suppressed: 'The address is suppressed in this project: it left, bounced or complained.',
+  no_mx: "The address's domain takes no mail.",
+};
+
+export class Contacts {
+  readonly #deps: ContactsDeps;
+  readonly #listeners: ContactListener[] = [];
+
+  constructor(deps: ContactsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Has a capability told of what happens to contacts, in the transaction that records it. */
+  listen(listener: ContactListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /* --- Adding ----------------------------------------------------------------------------------------------------- */
+
+  /** The first half of the pipeline, for many at once; changes nothing. */
+  screen(owner: KeyOwner, list: ListRow, candidates: readonly Candidate[]): Promise<Screened[]> {
+    const { database, resolver, suppressions } = this.#deps;
+    return screen(candidates, list, { resolver, suppressed: suppressions.checker(database.read, owner) });
+  }
+
+  /** The second half, within a transaction, for as many as passed: returns one admission each, in their order. */
+  admit(
+    tx: Tx,
+    owner: KeyOwner,
+    list: ListRow,
+    passed: readonly Extract<Screened, { verdict: 'passed' }>[],
+    options: Pick<AdmitOptions, 'status' | 'update_existing'>,
+  ): Admission[] {
+    const now_ms = this.#deps.clock.now();
+    const suppressed = this.#deps.suppressions.checker(tx, owner);
+    return passed.map((each) => {
+      const admission = admit(tx, list, each, { ...options, suppressed, now_ms });
+      if (admission.outcome === 'accepted' && options.status === 'active')
+        this.#announce(tx, { kind: 'activated', contact: admission.contact, at: now_ms });
+      return admission;
+    });
+  }
+
+  /**
+   * One contact through the whole pipeline. Throws AppError `invalid` with the code of what it was refused for, `conflict`
+   * (list_archived), and `unavailable` while the DNS gives no answer.
+   */
+  async add(
+    owner: KeyOwner,
+    list: ListRow,
+    candidate: Candidate,
+  ): Promise<{ contact: ContactRecord; is_duplicate: boolean }> {
+    this.#deps.lists.requireOpen(this.#deps.database.read, list);
+    const [screened] = await this.screen(owner, list, [candidate]);
+    if (!screened || screened.verdict === 'waiting')
+      throw new AppError(
+        'unavailable',
+        'The DNS gave no answer about the domain of the address. Try again in a moment.',
+        {
+          retry_after_s: MX_RETRY_AFTER_S,
+        },
+      );
+    if (screened.verdict === 'rejected') throw rejected(screened.rejection);
+    const admission = await this.#deps.database.write((tx) => {
+      const open = this.#deps.lists.requireOpen(tx, list);
+      const [one] = this.admit(tx, owner, open, [screened], { status: 'active', update_existing: false });
+      if (!one || !('contact' in one)) throw rejected(one?.outcome ?? 'suppressed');
+      return one;
+    });
+    return { contact: this.#present(admission.contact), is_duplicate: admission.outcome === 'duplicate' };
+  }
+
+  /* --- Reading and changing --------------------------------------------------------------------------------------- */
+
+  /** Newest first. */
+  list(list: ListRow, query: ContactQuery): Page<ContactRecord> {
+    const { read } = this.#deps.database;
+    const { status, tag } = query;
+    const q = query.q?.trim() || undefined;
+    const filter = { list_id: list.id, status, tag, q };
+    const page = paginate(query, {
+      total:
+        q === undefined
+          ? this.#deps.lists.countContacts(list.id, { status, tag })
+          : store.countMatches(read, filter),
+      fetch: (limit, offset) => store.listContacts(read, filter, { limit, offset }),
+    });
+    const tags = store.listTags(
+      read,
+      page.data.map((row) => row.id),
+    );
+    return page.map((row) => present(row, list.public_id, tags.get(row.id) ?? []));
+  }
+
+  /** Throws AppError `not_found`, for another project's contact too. */
+  get(project_id: number, public_id: string): ContactRecord {
+    return this.#present(this.find(project_id, public_id));
+  }
+
+  /** The row of a contact, for other capabilities. Throws AppError `not_found`. */
+  find(project_id: number, public_id: string, read: Tx = this.#deps.database.read): ContactRow {
+    const row = isUlid(public_id) ? store.findContact(read, project_id, public_id.toUpperCase()) : undefined;
+    if (!row) throw notFound('Contact');
+    return row;
+  }
+
+  /** The contact that a contact_token stands for, of this project; null for any other token. */
+  findByToken(project_id: number, token: string, read: Tx = this.#deps.database.read): ContactRow | null {
+    return store.findContactByToken(read, project_id, token) ?? null;
+  }
+
+  /** The contact of an address on a list; null where there is none. */
+  findByAddress(list_id: number, address: string, read: Tx = this.#deps.database.read): ContactRow | null {
+    const canonical = contactAddress(address);
+    return canonical === null ? null : (store.findContactByAddress(read, list_id, canonical.email) ?? null);
+  }
+
+  findById(id: number, read: Tx = this.#deps.database.read): ContactRow | null {
+    return store.findContactById(read, id) ?? null;
+  }
+
+  /** Changes what is given; tags and custom replace. Throws AppError `not_found`, and `invalid` by field. */
+  async update(project_id: number, public_id: string, changes: ContactChanges): Promise<ContactRecord> {
+    const errors: FieldErrors = {};
+    const tags = changes.tags === undefined ? null : readTags(changes.tags ?? [], 'tags', errors);
+    const custom = changes.custom === undefined ? null : readCustom(changes.custom ?? {}, errors);
+    refuse(errors);
+    const row = await this.#deps.database.write((tx) => {
+      const current = this.find(project_id, public_id, tx);
+      if (tags) {
+        const present_tags = store.listTags(tx, [current.id]).get(current.id) ?? [];
+        const remove = present_tags.filter((tag) => !tags.includes(tag));
+        store.changeTags(tx, current, { add: tags, remove });
+      }
+      const { first_name, last_name, source, reason } = changes;
+      return store.updateContact(tx, current.id, {
+        first_name: first_name === undefined ? current.first_name : first_name,
+        last_name: last_name === undefined ? current.last_name : last_name,
+        source: source === undefined ? current.source : source,
+        reason: reason === undefined ? current.reason : reason,
+        custom: custom ?? current.custom,
+        updated_at: this.#deps.clock.now(),
+      });
+    });
+    return this.#present(row);
+  }
+
+  /**
+   * Adds and removes tags of many contacts, in pieces of which each is a transaction of its own: a list of any size holds
+   * nobody up, and what a crash leaves undone the same call does. Returns how many contacts it changed. Throws AppError
+   * `invalid` by field, also for ids that are of no contact of this list.
+   */
+  async bulkTag(
+    list: ListRow,
+    selection: ContactSelection,
+    change: { add: readonly string[]; remove: readonly string[] },
+  ): Promise<number> {
+    const errors: FieldErrors = {};
+    const add = readTags(change.add, 'add', errors);
+    const remove = readTags(change.remove, 'remove', errors);
+    refuse(errors);
+    if ('contact_ids' in selection) return this.#tagThese(list, selection.contact_ids, { add, remove });
+    const filter = { ...selection.filter, list_id: list.id };
+    let changed = 0;
+    for (let after_id = 0; ; ) {
+      const piece = { after_id, limit: BULK_CONTACTS_BATCH };
+      const done = await this.#deps.database.write((tx) => {
+        const rows = store.listMatchesAfter(tx, filter, piece);
+        const touched = rows.filter((row) => store.changeTags(tx, row, { add, remove })).length;
+        return { touched, last_id: rows.at(-1)?.id ?? null, is_last: rows.length < piece.limit };
+      });
+      changed += done.touched;
+      if (done.is_last || done.last_id === null) return changed;
+      after_id = done.last_id;
+    }
+  }
+
+  #tagThese(
+    list: ListRow,
+    contact_ids: readonly string[],
+    change: { add: readonly string[]; remove: readonly string[] },
+  ): Promise<number> {
+    return this.#deps.database.write((tx) => {
+      const rows = store.findContacts(tx, list.project_id, contact_ids);
+      const of_list = new Map(
+        rows.filter((row) => row.list_id === list.id).map((row) => [row.public_id, row]),
+      );
+      const errors: FieldErrors = {};
+      contact_ids.forEach((id, index) => {
+        if (!of_list.has(id)) errors[`contact_ids.${index}`] = ['must be the id of a contact of this list'];
+      });
+      if (Object.keys(errors).length > 0) throw invalid(errors);
+      return [...of_list.values()].filter((row) => store.changeTags(tx, row, change)).length;
+    });
+  }
+
+  /* --- Leaving ---------------------------------------------------------------------------------------------------- */
+
+  /**
+   * Takes an address out of everything in its project, within a transaction: the suppression, and the status of each of
+   * its contacts. May be repeated.
+   */
+  leave(tx: Tx, owner: KeyOwner, email: string, kind: Exclude<SuppressionKind, 'manual'>): void {
+    this.#deps.suppressions.add(tx, owner, email, kind);
+    const now = this.#deps.clock.now();
+    const status = STATUS_OF_LEAVING[kind];
+    for (const contact of store.listContactsOfAddress(tx, owner.id, email)) {
+      if (contact.status === status || contact.status === 'complained') continue;
+      const row = store.updateContact(tx, contact.id, { status, status_changed_at: now, updated_at: now });
+      this.#announce(tx, { kind: status, contact: row, at: now });
+    }
+  }
+
+  /** Suppresses an address by hand: its contacts keep their status. */
+  suppress(owner: KeyOwner, address: string) {
+    const canonical = contactAddress(address);
+    if (!canonical) throw invalid({ email: ['must be an email address, such as ann@example.com'] });
+    return this.#deps.database.write((tx) => {
+      const added = this.#deps.suppressions.add(tx, owner, canonical.email, 'manual');
+      const at = this.#deps.clock.now();
+      for (const contact of store.listContactsOfAddress(tx, owner.id, canonical.email))
+        this.#announce(tx, { kind: 'suppressed', contact, at });
+      return added;
+    });
+  }
+
+  /** Unsubscribes a contact's address from the whole project. Throws AppError `not_found`. */
+  async unsubscribe(owner: KeyOwner, public_id: string): Promise<ContactRecord> {
+    const row = await this.#deps.database.write((tx) => {
+      const contact = this.find(owner.id, public_id, tx);
+      this.leave(tx, owner, contact.email, 'unsubscribed');
+      return this.find(owner.id, public_id, tx);
+    });
+    return this.#present(row);
+  }
+
+  /** Makes a contact active that waited for its click, within a transaction; one with another status stays as it is. */
+  confirm(tx: Tx, contact: ContactRow): ContactRow {
+    if (contact.status !== 'pending') return contact;
+    const now = this.#deps.clock.now();
+    const row = store.updateContact(tx, contact.id, {
+      status: 'active',
+      confirmed_at: now,
+      status_changed_at: now,
+      updated_at: now,
+    });
+    this.#announce(tx, { kind: 'activated', contact: row, at: now });
+    return row;
+  }
+
+  /** Deletes contacts that were left when their project was deleted, in small steps. Returns how many there were. */
+  async sweep(): Promise<number> {
+    const { database, lists } = this.#deps;
+    let deleted = 0;
+    let list_id = store.nextListWithContacts(database.read, 0);
+    while (list_id !== null) {
+      const current = list_id;
+      const is_gone = lists.findById(current) === null;
+      const removed = is_gone
+        ? await database.write((tx) => store.deleteContactsOfList(tx, current, BULK_CONTACTS_BATCH))
+        : 0;
+      deleted += removed;
+      if (removed < BULK_CONTACTS_BATCH) list_id = store.nextListWithContacts(database.read, current);
+    }
+    return deleted;
+  }
+
+  #announce(tx: Tx, event: ContactEvent): void {
+    for (const listener of this.#listeners) listener(tx, event);
+  }
+
+  #present(row: ContactRow): ContactRecord {
+    const { read } = this.#deps.database;
+    const list = this.#deps.lists.findById(row.list_id);
+    if (!list) throw notFound('Contact');
+    return present(row, list.public_id, store.listTags(read, [row.id]).get(row.id) ?? []);
+  }
+}
+
+const STATUS_OF_LEAVING = {
+  unsubscribed: 'unsubscribed',
+  hard_bounce: 'bounced',
+  complaint: 'complained',
+} as const;
+
+function rejected(rejection: Rejection | 'updated_existing' | 'accepted' | 'duplicate'): AppError {
+  const code = rejection in REJECTED ? (rejection as Rejection) : 'suppressed';
+  return new AppError('invalid', REJECTED[code], { code, errors: { email: [REJECTED[code]] } });
+}
+
+function present(row: ContactRow, list: string, tags: string[]): ContactRecord {
+  return {
+    id: row.public_id,
+    list,
+    email: row.email,
+    first_name: row.first_name,
+    last_name: row.last_name,
+    tags,
+    custom: row.custom,
+    status: row.status,
+    source: row.source,
+    reason: row.reason,
+    contact_token: row.contact_token,
+    consent_basis: row.consent_basis,
+    consent_at: toIso(row.consent_at),
+    consent_ip: row.consent_ip,
+    consent_origin: row.consent_origin,
+    source_platform: row.source_platform,
+    confirmed_at: toIso(row.confirmed_at),
+    created_at: toIso(row.created_at),
+    updated_at: toIso(row.updated_at),
+  };
+}

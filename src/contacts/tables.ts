@@ -1,0 +1,51 @@
+/** Drizzle definitions of contacts, their tags, and double opt-ins that wait for a click. */
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+export const CONTACT_STATUSES = ['pending', 'active', 'unsubscribed', 'bounced', 'complained'] as const;
+export type ContactStatus = (typeof CONTACT_STATUSES)[number];
+
+export type CustomValue = string | number | boolean;
+export type CustomFields = Readonly<Record<string, CustomValue>>;
+
+export const contacts = sqliteTable('contacts', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  public_id: text().notNull(),
+  project_id: integer().notNull(),
+  list_id: integer().notNull(),
+  email: text().notNull(),
+  first_name: text(),
+  last_name: text(),
+  custom: text({ mode: 'json' }).$type<CustomFields>().notNull(),
+  status: text().$type<ContactStatus>().notNull(),
+  source: text(),
+  reason: text(),
+  contact_token: text().notNull(),
+  consent_basis: text().notNull(),
+  consent_at: integer().notNull(),
+  consent_ip: text(),
+  consent_origin: text(),
+  source_platform: text().notNull(),
+  confirmed_at: integer(),
+  status_changed_at: integer().notNull(),
+  created_at: integer().notNull(),
+  updated_at: integer().notNull(),
+});
+export type ContactRow = typeof contacts.$inferSelect;
+
+export const contactTags = sqliteTable(
+  'contact_tags',
+  {
+    contact_id: integer().notNull(),
+    tag: text().notNull(),
+    list_id: integer().notNull(),
+    status: text().$type<ContactStatus>().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.contact_id, table.tag] })],
+);
+
+export const contactConfirmations = sqliteTable('contact_confirmations', {
+  token_hash: text().primaryKey(),
+  contact_id: integer().notNull(),
+  expires_at: integer().notNull(),
+  created_at: integer().notNull(),
+});

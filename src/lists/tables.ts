@@ -1,0 +1,40 @@
+/** Drizzle definitions of contact lists and their counters. */
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+/** Why an address may be mailed (decision, section 8). */
+export const CONSENT_BASES = [
+  'consent',
+  'double_opt_in',
+  'contract',
+  'legitimate_interest',
+  'existing_customer',
+] as const;
+export type ConsentBasis = (typeof CONSENT_BASES)[number];
+
+export const contactLists = sqliteTable('contact_lists', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  public_id: text().notNull(),
+  project_id: integer().notNull(),
+  name: text().notNull(),
+  description: text(),
+  default_consent_basis: text().$type<ConsentBasis>(),
+  double_opt_in: integer({ mode: 'boolean' }).notNull(),
+  token_hosts: text({ mode: 'json' }).$type<string[]>().notNull(),
+  confirmation_template: text(),
+  archived_at: integer(),
+  created_at: integer().notNull(),
+  updated_at: integer().notNull(),
+});
+export type ListRow = typeof contactLists.$inferSelect;
+
+/** Contacts of a list by tag and status, kept by triggers; the tag '' counts every contact. */
+export const listCounts = sqliteTable(
+  'contact_counts',
+  {
+    list_id: integer().notNull(),
+    tag: text().notNull(),
+    status: text().notNull(),
+    n: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.list_id, table.tag, table.status] })],
+);

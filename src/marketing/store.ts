@@ -1,0 +1,45 @@
+/** SQL of marketing settings and keys. */
+import { eq, sql } from 'drizzle-orm';
+import { statement, type Tx } from '../platform/database/database.ts';
+import { marketingKeys, marketingSettings, type SettingsRow } from './tables.ts';
+
+const settingsOf = statement((tx) =>
+  tx
+    .select()
+    .from(marketingSettings)
+    .where(eq(marketingSettings.project_id, sql.placeholder('project_id')))
+    .prepare(),
+);
+
+export function findSettings(tx: Tx, project_id: number): SettingsRow | undefined {
+  return settingsOf(tx).get({ project_id });
+}
+
+export function saveSettings(tx: Tx, row: SettingsRow): void {
+  const { project_id: _project, ...changes } = row;
+  tx.insert(marketingSettings)
+    .values(row)
+    .onConflictDoUpdate({ target: marketingSettings.project_id, set: changes })
+    .run();
+}
+
+const keyOf = statement((tx) =>
+  tx
+    .select({ sealed_key: marketingKeys.sealed_key })
+    .from(marketingKeys)
+    .where(eq(marketingKeys.project_id, sql.placeholder('project_id')))
+    .prepare(),
+);
+
+export function findSealedKey(tx: Tx, project_id: number): string | null {
+  return keyOf(tx).get({ project_id })?.sealed_key ?? null;
+}
+
+export function insertSealedKey(tx: Tx, key: typeof marketingKeys.$inferInsert): void {
+  tx.insert(marketingKeys).values(key).run();
+}
+
+/** Every project that has a key, for the check that all of them open. */
+export function listSealedKeys(tx: Tx): { project_id: number; sealed_key: string }[] {
+  return tx.select().from(marketingKeys).all();
+}

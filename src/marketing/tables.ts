@@ -1,0 +1,28 @@
+/** Drizzle definitions of a project's marketing settings, and of the key that its hashes and tokens are made with. */
+import { integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+export const marketingSettings = sqliteTable('marketing_settings', {
+  project_id: integer().primaryKey(),
+  enabled: integer({ mode: 'boolean' }).notNull(),
+  from_name: text(),
+  reply_to: text(),
+  postal_address: text(),
+  brand_name: text(),
+  brand_color: text(),
+  brand_logo_url: text(),
+  brand_website_url: text(),
+  daily_cap: integer(),
+  send_window_start: text(),
+  send_window_end: text(),
+  timezone: text().notNull(),
+  bounce_pause_threshold_percent: real().notNull(),
+  accounts: text({ mode: 'json' }).$type<string[]>().notNull(),
+  updated_at: integer().notNull(),
+});
+export type SettingsRow = typeof marketingSettings.$inferSelect;
+
+export const marketingKeys = sqliteTable('marketing_keys', {
+  project_id: integer().primaryKey(),
+  sealed_key: text().notNull(),
+  created_at: integer().notNull(),
+});

@@ -1,0 +1,15 @@
+/** Drizzle definition of suppressions: keyed hashes of addresses that get no marketing mail. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+/** Weakest first: a stronger reason takes the place of a weaker one, never the other way round. */
+export const SUPPRESSION_KINDS = ['manual', 'hard_bounce', 'unsubscribed', 'complaint'] as const;
+export type SuppressionKind = (typeof SUPPRESSION_KINDS)[number];
+
+export const suppressions = sqliteTable('suppressions', {
+  id: text().primaryKey(),
+  project_id: integer().notNull(),
+  hash: text().notNull(),
+  kind: text().$type<SuppressionKind>().notNull(),
+  created_at: integer().notNull(),
+});
+export type SuppressionRow = typeof suppressions.$inferSelect;
