@@ -355,3 +355,22 @@ export const MAX_POSTAL_ADDRESS_CHARS = 500;
 export const MAX_MARKETING_ACCOUNTS = 100;
 /** Retry-After while the DNS gives no answer: resolvers ask again after some seconds. */
 export const MX_RETRY_AFTER_S = 10;
+/** Contract: rows of a CSV file that are imported within the request. */
+export const IMPORT_ROWS_IN_REQUEST = 500;
+/** Addresses of one paste: it ends within the request, so more belong into a file. */
+export const MAX_PASTED_ROWS = 5_000;
+/** Rows whose domains are looked up together. */
+export const IMPORT_SCREEN_ROWS = 500;
+/** Rows that one transaction of an import takes: a few milliseconds, so that nobody waits long behind it. */
+export const IMPORT_COMMIT_ROWS = 50;
+/** One row of a CSV file: more is a quote that is never closed. */
+export const MAX_CSV_ROW_BYTES = 128 * 1024;
+/** Rows that wait for an answer of the DNS are tried again after this long, doubling up to the other. */
+export const IMPORT_DNS_RETRY_MIN_MS = 60_000;
+export const IMPORT_DNS_RETRY_MAX_MS = 30 * 60_000;
+/** After this long without an answer an import ends as failed; it can be resumed. */
+export const IMPORT_DNS_GIVE_UP_MS = 24 * 3_600_000;
+/** An import that is done within its request has a job besides, for the case that the server dies: it begins after this long. */
+export const IMPORT_REQUEST_GRACE_MS = 5 * 60_000;
+/** Addresses of rejected rows are of people who are on no list: they go after this long. */
+export const IMPORT_REJECTIONS_RETENTION_MS = 90 * 86_400_000;

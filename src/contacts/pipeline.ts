@@ -25,8 +25,8 @@ export interface Candidate {
   source: string | null;
   reason: string | null;
   source_platform: string;
-  /** Null: the list's default counts. */
-  consent_basis: ConsentBasis | null;
+  /** Null: the list's default counts. `unknown`: one was named that there is not, and no other takes its place. */
+  consent_basis: ConsentBasis | 'unknown' | null;
   consent_at: number;
   consent_ip: string | null;
   consent_origin: string | null;
@@ -76,7 +76,8 @@ function judge(
   const address = contactAddress(candidate.email);
   if (!address) return { verdict: 'rejected', candidate, rejection: 'invalid_syntax' };
   const consent_basis = candidate.consent_basis ?? list.default_consent_basis;
-  if (consent_basis === null) return { verdict: 'rejected', candidate, rejection: 'missing_consent' };
+  if (consent_basis === null || consent_basis === 'unknown')
+    return { verdict: 'rejected', candidate, rejection: 'missing_consent' };
   if (suppressed(address.email) !== null) return { verdict: 'rejected', candidate, rejection: 'suppressed' };
   return { verdict: 'passed', candidate, email: address.email, consent_basis };
 }

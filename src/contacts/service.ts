@@ -22,7 +22,7 @@ import {
 import * as store from './store.ts';
 import type { ContactRow, ContactStatus, CustomFields } from './tables.ts';
 
-export { contactAddress, readCustom, readTags, SOURCE_PLATFORM } from './fields.ts';
+export { contactAddress, readCustom, readTags, refuse, SOURCE_PLATFORM } from './fields.ts';
 export type { Admission, Candidate, Rejection, Screened } from './pipeline.ts';
 export { CONTACT_STATUSES, type ContactRow, type ContactStatus, type CustomFields } from './tables.ts';
 export { createContactToken, hashContactToken } from './tokens.ts';

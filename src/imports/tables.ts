@@ -1,8 +1,33 @@
 /** Drizzle definitions of contact imports, the rows they did not take, and those that wait for an answer of the DNS. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { ConsentBasis } from '../lists/service.ts';
 
 export const IMPORT_STATUSES = ['pending', 'processing', 'completed', 'failed'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
+
+/** What an import was asked for; columns are places in a row of the file. */
+export interface ImportSettings {
+  columns: { fields: Partial<Record<string, number>>; kept: Record<string, number> };
+  defaults: { consent_basis: ConsentBasis | null; source_platform: string; tags: string[] };
+  update_existing: boolean;
+}
+
+/** Where an import is: it changes with the counters, in one commit. */
+export interface ImportPosition {
+  /** The last row of the file that was taken up, with the header as row 1; of a paste, its last. */
+  row: number;
+  /** Where the next row begins. */
+  byte: number;
+  is_file_done: boolean;
+  /** Since when rows have waited for the DNS, and how often they were tried again. */
+  waiting_since: number | null;
+  dns_tries: number;
+}
+
+/** Fields of a row that waits: cells of a file under their places, or what was pasted. */
+export type WaitingFields =
+  | { cells: string[] }
+  | { email: string; first_name: string | null; last_name: string | null };
 
 export const contactImports = sqliteTable('contact_imports', {
   id: text().primaryKey(),
@@ -12,9 +37,9 @@ export const contactImports = sqliteTable('contact_imports', {
   method: text().$type<'paste' | 'csv'>().notNull(),
   status: text().$type<ImportStatus>().notNull(),
   object_public_id: text(),
-  settings: text({ mode: 'json' }).$type<Record<string, unknown>>().notNull(),
-  position: text({ mode: 'json' }).$type<Record<string, unknown>>().notNull(),
-  total_rows: integer().notNull(),
+  settings: text({ mode: 'json' }).$type<ImportSettings>().notNull(),
+  position: text({ mode: 'json' }).$type<ImportPosition>().notNull(),
+  total_rows: integer(),
   accepted: integer().notNull(),
   duplicate: integer().notNull(),
   invalid_syntax: integer().notNull(),
@@ -45,7 +70,7 @@ export const contactImportWaiting = sqliteTable(
   {
     import_id: text().notNull(),
     row_number: integer().notNull(),
-    fields: text({ mode: 'json' }).$type<Record<string, unknown>>().notNull(),
+    fields: text({ mode: 'json' }).$type<WaitingFields>().notNull(),
   },
   (table) => [primaryKey({ columns: [table.import_id, table.row_number] })],
 );

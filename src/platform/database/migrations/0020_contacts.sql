@@ -165,7 +165,7 @@ CREATE TABLE contact_imports (
   object_public_id TEXT,          -- the CSV file
   settings TEXT NOT NULL,         -- columns, keep_columns, defaults, update_existing, as they were asked for
   position TEXT NOT NULL,         -- where the next piece begins: changes with the counters, in one commit
-  total_rows INTEGER NOT NULL DEFAULT 0,
+  total_rows INTEGER,             -- null until the rows of a long file are counted
   accepted INTEGER NOT NULL DEFAULT 0,
   duplicate INTEGER NOT NULL DEFAULT 0,
   invalid_syntax INTEGER NOT NULL DEFAULT 0,
