@@ -374,3 +374,11 @@ export const IMPORT_DNS_GIVE_UP_MS = 24 * 3_600_000;
 export const IMPORT_REQUEST_GRACE_MS = 5 * 60_000;
 /** Addresses of rejected rows are of people who are on no list: they go after this long. */
 export const IMPORT_REJECTIONS_RETENTION_MS = 90 * 86_400_000;
+/** Contract, Limits: subscribe requests of one IP address an hour, confirmation mails of one address a day. */
+export const SUBSCRIBES_PER_HOUR = 5;
+export const MAX_CONFIRMATIONS_PER_DAY = 3;
+/** Decision: confirm links expire after 7 days. */
+export const CONFIRMATION_EXPIRY_MS = 7 * 86_400_000;
+/** A sign-up whose confirmation mail finds no mailbox, or whose domain no DNS answers for, is tried again, for some hours. */
+export const SUBSCRIBE_MAX_ATTEMPTS = 8;
+export const SUBSCRIBE_RETRY_MIN_MS = 60_000;

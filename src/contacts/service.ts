@@ -209,6 +209,11 @@ export class Contacts {
     return canonical === null ? null : (store.findContactByAddress(read, list_id, canonical.email) ?? null);
   }
 
+  /** The contact with a public id, of whatever project. */
+  findByPublicId(public_id: string): ContactRow | null {
+    return store.findContactByPublicId(this.#deps.database.read, public_id) ?? null;
+  }
+
   findById(id: number, read: Tx = this.#deps.database.read): ContactRow | null {
     return store.findContactById(read, id) ?? null;
   }
@@ -329,17 +334,36 @@ export class Contacts {
   }
 
   /** Makes a contact active that waited for its click, within a transaction; one with another status stays as it is. */
-  confirm(tx: Tx, contact: ContactRow): ContactRow {
+  confirm(tx: Tx, contact: ContactRow, by: 'click' | 'form'): ContactRow {
     if (contact.status !== 'pending') return contact;
     const now = this.#deps.clock.now();
     const row = store.updateContact(tx, contact.id, {
       status: 'active',
-      confirmed_at: now,
+      ...(by === 'click' ? { confirmed_at: now, consent_basis: 'double_opt_in' } : {}),
       status_changed_at: now,
       updated_at: now,
     });
     this.#announce(tx, { kind: 'activated', contact: row, at: now });
     return row;
+  }
+
+  /** Takes somebody back who had left, on new evidence, within a transaction that knows them not to be suppressed. */
+  renew(tx: Tx, contact: ContactRow, candidate: Candidate): ContactRow {
+    const now = this.#deps.clock.now();
+    return store.updateContact(tx, contact.id, {
+      // Active comes next, by `confirm`, which tells who listens.
+      status: 'pending',
+      first_name: candidate.first_name ?? contact.first_name,
+      last_name: candidate.last_name ?? contact.last_name,
+      consent_basis: candidate.consent_basis ?? contact.consent_basis,
+      consent_at: candidate.consent_at,
+      consent_ip: candidate.consent_ip,
+      consent_origin: candidate.consent_origin,
+      source_platform: candidate.source_platform,
+      confirmed_at: null,
+      status_changed_at: now,
+      updated_at: now,
+    });
   }
 
   /** Deletes contacts that were left when their project was deleted, in small steps. Returns how many there were. */

@@ -109,6 +109,10 @@ export function findContactByToken(
   return byToken(read).get({ project_id, contact_token });
 }
 
+export function findContactByPublicId(read: Tx, public_id: string): ContactRow | undefined {
+  return read.select().from(contacts).where(eq(contacts.public_id, public_id)).get();
+}
+
 export function findContactById(read: Tx, id: number): ContactRow | undefined {
   return read.select().from(contacts).where(eq(contacts.id, id)).get();
 }

@@ -1,4 +1,4 @@
-/** Drizzle definitions of contacts, their tags, and double opt-ins that wait for a click. */
+/** Drizzle definitions of contacts and their tags. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const CONTACT_STATUSES = ['pending', 'active', 'unsubscribed', 'bounced', 'complained'] as const;
@@ -42,10 +42,3 @@ export const contactTags = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.contact_id, table.tag] })],
 );
-
-export const contactConfirmations = sqliteTable('contact_confirmations', {
-  token_hash: text().primaryKey(),
-  contact_id: integer().notNull(),
-  expires_at: integer().notNull(),
-  created_at: integer().notNull(),
-});

@@ -1,0 +1,30 @@
+/** The links of public pages: what they look like, and whom an unsubscribe link stands for. */
+
+import { type KeyedHash, sameHash } from '../marketing/service.ts';
+import { isUlid } from '../platform/host/ids.ts';
+
+/** 128 of the 256 bits of the hash: nobody guesses those, and links stay short. */
+const MAC_CHARS = 32;
+
+export function confirmUrl(public_url: string, token: string): string {
+  return `${public_url}/confirm/${token}`;
+}
+
+/** The token of a contact's unsubscribe link: the contact, and a keyed hash that only this service can make. */
+export function unsubscribeToken(contact_public_id: string, hash: KeyedHash): string {
+  return `${contact_public_id}-${hash(contact_public_id).slice(0, MAC_CHARS)}`;
+}
+
+export function unsubscribeUrl(public_url: string, contact_public_id: string, hash: KeyedHash): string {
+  return `${public_url}/unsubscribe/${unsubscribeToken(contact_public_id, hash)}`;
+}
+
+/** The contact that a token claims to be of; null for what is no token. `isTrueToken` tells whether it may. */
+export function contactOfToken(token: string): string | null {
+  const [contact = '', mac, ...more] = token.split('-');
+  return isUlid(contact) && mac?.length === MAC_CHARS && more.length === 0 ? contact.toUpperCase() : null;
+}
+
+export function isTrueToken(token: string, contact_public_id: string, hash: KeyedHash): boolean {
+  return sameHash(token.slice(contact_public_id.length + 1), hash(contact_public_id).slice(0, MAC_CHARS));
+}
