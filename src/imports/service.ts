@@ -29,6 +29,9 @@ import {
 import * as store from './store.ts';
 import type { ImportPosition, ImportRow, ImportStatus } from './tables.ts';
 
+export { MAPPABLE_FIELDS } from './columns.ts';
+export { IMPORT_STATUSES } from './tables.ts';
+
 /** The type of the jobs that go on with imports. */
 export const EMAIL_IMPORT = 'email.import';
 
@@ -157,13 +160,13 @@ export class Imports {
     return row;
   }
 
-  /** The rows that were not taken, in the order of the file, read piece by piece. */
-  *rejectedRows(id: string): Generator<store.Rejected> {
+  /** The rows that were not taken, in the order of the file, piece by piece. */
+  *rejectedPieces(id: string): Generator<store.Rejected[], undefined> {
     for (let after_row = 0; ; ) {
       const piece = store.listRejections(this.#deps.database.read, id, { after_row, limit: SWEEP_BATCH });
-      yield* piece;
       const last = piece.at(-1);
-      if (!last || piece.length < SWEEP_BATCH) return;
+      if (!last) return;
+      yield piece;
       after_row = last.row_number;
     }
   }

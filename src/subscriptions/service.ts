@@ -17,8 +17,8 @@ import type { KeyOwner, Marketing } from '../marketing/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS } from '../platform/host/clock.ts';
 import { type NewJob, PRIORITY } from '../platform/jobs/store.ts';
+import { type Brand, brandOf } from './brand.ts';
 import { confirmUrl, contactOfToken, isTrueToken, unsubscribeUrl } from './links.ts';
-import { type Brand, brandOf } from './pages.ts';
 import * as store from './store.ts';
 
 /** The type of the jobs that are sign-ups. */

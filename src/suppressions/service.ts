@@ -13,7 +13,7 @@ import { type Page, type PageQuery, paginate } from '../platform/http/pagination
 import * as store from './store.ts';
 import { SUPPRESSION_KINDS, type SuppressionKind, type SuppressionRow } from './tables.ts';
 
-export type { SuppressionKind } from './tables.ts';
+export { SUPPRESSION_KINDS, type SuppressionKind } from './tables.ts';
 
 export interface SuppressionRecord {
   id: string;

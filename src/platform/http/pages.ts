@@ -15,34 +15,64 @@ export function html(strings: TemplateStringsArray, ...values: (string | number 
   return new Html(String.raw({ raw: strings }, ...parts));
 }
 
-const STYLE =
-  'body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;color:#222;background:#fff}' +
-  'button{font:inherit;padding:.5rem 1rem}@media(prefers-color-scheme:dark){body{color:#ddd;background:#111}}';
+const STYLE = `:root{color-scheme:light dark}
+body{margin:0;padding:1.5rem;font:1.0625rem/1.6 system-ui,sans-serif;color:#1b1b1b;background:#f4f4f5}
+main{max-width:32rem;margin:8vh auto 0;padding:2rem;background:#fff;border-radius:.75rem;overflow-wrap:anywhere}
+h1{margin:0 0 1rem;font-size:1.5rem;line-height:1.25}
+p{margin:0 0 1rem}
+button{padding:.75rem 1.5rem;font:inherit;font-weight:600;border:0;border-radius:.5rem;cursor:pointer}
+button:focus-visible,a:focus-visible{outline:3px solid currentColor;outline-offset:3px}
+footer{max-width:32rem;margin:1rem auto;text-align:center;font-size:.9375rem}
+a{color:inherit}
+@media (prefers-color-scheme:dark){body{color:#ececec;background:#161617}main{background:#232325}}
+`;
+
+/** How the pages of one sender look: none of it is markup from outside. */
+export interface PageLook {
+  /** CSS behind that of every page. */
+  style: string;
+  /** The one origin that images may come from. */
+  image_origin: string | null;
+  header: Html;
+  footer: Html;
+}
+
+const PLAIN: PageLook = { style: '', image_origin: null, header: new Html(''), footer: new Html('') };
 
 /** A page with this title, which is its heading too. Its only form posts to where the page came from. */
-export function pageResponse(status: number, title: string, content: Html): Response {
+export function pageResponse(status: number, title: string, content: Html, look = PLAIN): Response {
+  const style = STYLE + look.style;
   const page = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-<style>${new Html(STYLE)}</style>
+<style>${new Html(style)}</style>
 </head>
 <body>
+<main>
+${look.header}
 <h1>${title}</h1>
 ${content}
+</main>
+${look.footer}
 </body>
 </html>
 `;
-  const style_hash = new Bun.CryptoHasher('sha256').update(STYLE).digest('base64');
   return new Response(page.text, {
     status,
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${style_hash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+      'Content-Security-Policy': policyOf(style, look.image_origin),
       'Referrer-Policy': 'no-referrer',
       'X-Robots-Tag': 'noindex',
     },
   });
+}
+
+function policyOf(style: string, image_origin: string | null): string {
+  const style_hash = new Bun.CryptoHasher('sha256').update(style).digest('base64');
+  const images = image_origin === null ? '' : ` img-src ${image_origin};`;
+  return `default-src 'none'; style-src 'sha256-${style_hash}';${images} form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 }

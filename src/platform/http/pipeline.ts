@@ -49,7 +49,8 @@ export function answerUnrouted(
 function toResponse(route: Route, result: unknown, ctx: RequestContext): Response {
   if (result instanceof Response) return result;
   if (result instanceof Reply) {
-    return Response.json(successBody(route.family, result.value, ctx.url), {
+    const body = successBody(route.family, result.value, ctx.url);
+    return Response.json(typeof body === 'object' ? { ...body, ...result.beside } : body, {
       status: result.status,
       headers: result.headers,
     });

@@ -91,10 +91,10 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
   /** Shape of a multipart form that the handler reads by itself; for the documentation. */
   form?: TSchema;
   /**
-   * Throws the 403 that only some bodies meet; it comes before 404 and 422. `sent` is the body as it came, empty where it
+   * Throws the 403 that only some requests meet; it comes before 404 and 422. `sent` is the body as it came, empty where it
    * is no JSON object.
    */
-  authorize?(input: { caller: C; sent: Readonly<Record<string, unknown>> }): void;
+  authorize?(input: { ctx: RequestContext; caller: C; sent: Readonly<Record<string, unknown>> }): void;
   /** Finds the resource the path names, or throws 404: that comes before validation. */
   load?(input: { ctx: RequestContext; caller: C }): R;
   /**
@@ -161,7 +161,7 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   const sent = spec.body ? await readSent(ctx.request, max_bytes) : NOTHING_SENT;
   trace.ignored = ignoredNames(spec, ctx.url, 'error' in sent ? {} : sent.value);
   if (spec.authorize) {
-    spec.authorize({ caller, sent: 'error' in sent ? {} : sent.value });
+    spec.authorize({ ctx, caller, sent: 'error' in sent ? {} : sent.value });
     // Only now, as a refused request uses none of the rate up.
     takeRate();
   }

@@ -37,16 +37,23 @@ export const PLANE_PREFIX: Record<Plane, string> = {
   page: '',
 };
 
-/** An answer with another status than the route's own, or with headers. */
+/** An answer with another status than the route's own, with headers, or with something beside `data`. */
 export class Reply {
   readonly status: number;
   readonly value: unknown;
   readonly headers: Record<string, string>;
+  readonly beside: Readonly<Record<string, unknown>>;
 
-  constructor(status: number, value: unknown, headers: Record<string, string> = {}) {
+  constructor(
+    status: number,
+    value: unknown,
+    headers: Record<string, string> = {},
+    beside: Readonly<Record<string, unknown>> = {},
+  ) {
     this.status = status;
     this.value = value;
     this.headers = headers;
+    this.beside = beside;
   }
 }
 

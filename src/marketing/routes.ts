@@ -1,0 +1,108 @@
+/** Endpoints of a project's marketing settings. */
+import {
+  MAX_DISPLAY_NAME_CHARS,
+  MAX_MARKETING_ACCOUNTS,
+  MAX_NAME_CHARS,
+  MAX_POSTAL_ADDRESS_CHARS,
+  MAX_TIMEZONE_CHARS,
+  MAX_URL_CHARS,
+} from '../limits.ts';
+import { marketingRoute } from '../platform/http/marketing-route.ts';
+import type { ProjectCaller, Route } from '../platform/http/routes.ts';
+import { emailAddress, nullable, t, text, webUrl } from '../platform/http/schema.ts';
+import type { Marketing } from './service.ts';
+
+const TAG = 'Marketing settings';
+
+const optional = {
+  from_name: nullable(
+    text({ max: MAX_DISPLAY_NAME_CHARS, description: 'Needed before a sequence can be activated.' }),
+  ),
+  reply_to: nullable(emailAddress()),
+  postal_address: nullable(
+    text({
+      max: MAX_POSTAL_ADDRESS_CHARS,
+      description: "In each mail's footer; needed before a sequence can be activated.",
+    }),
+  ),
+  brand_name: nullable(text({ max: MAX_NAME_CHARS })),
+  brand_color: nullable(text({ max: 7, description: 'Such as #1a73e8.' })),
+  brand_logo_url: nullable(webUrl(MAX_URL_CHARS)),
+  brand_website_url: nullable(webUrl(MAX_URL_CHARS)),
+  daily_cap: nullable(
+    t.Integer({ minimum: 1, description: 'Marketing mails of the project a UTC day; null for no cap.' }),
+  ),
+  send_window_start: nullable(
+    text({ max: 5, description: 'HH:MM in `timezone`; a start after the end crosses midnight.' }),
+  ),
+  send_window_end: nullable(text({ max: 5, description: 'HH:MM; null together with the start: always.' })),
+};
+const required = {
+  enabled: t.Boolean({ description: 'Default false.' }),
+  timezone: text({ min: 1, max: MAX_TIMEZONE_CHARS, description: 'IANA zone; default UTC.' }),
+  bounce_pause_threshold_percent: t.Number({
+    minimum: 0.1,
+    maximum: 100,
+    description: 'A sequence pauses when this share of its last 100 sends bounced.',
+  }),
+};
+const accounts = t.Array(t.String(), {
+  maxItems: MAX_MARKETING_ACCOUNTS,
+  description: 'Addresses of mailboxes; empty means every active marketing mailbox.',
+});
+
+const settings = t.Object({ ...required, ...optional });
+const dns_check = t.Object({ ok: t.Boolean(), record: nullable(t.String()), problem: nullable(t.String()) });
+const mailboxes = t.Array(
+  t.Object({ address: t.String(), spf: dns_check, dkim: dns_check, dmarc: dns_check }),
+  { description: 'With `dns=1`: what receivers find of each mailbox.' },
+);
+/** Null where a field must have a value is taken only to be refused by name. */
+const changes = t.Object({
+  ...Object.fromEntries(Object.entries(optional).map(([field, schema]) => [field, t.Optional(schema)])),
+  enabled: t.Optional(nullable(required.enabled)),
+  timezone: t.Optional(nullable(required.timezone)),
+  bounce_pause_threshold_percent: t.Optional(nullable(required.bounce_pause_threshold_percent)),
+  accounts: t.Optional(nullable(accounts)),
+});
+
+export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[] {
+  /** Which mailboxes there are is the deployment's business: only the management plane shows and sets them. */
+  const shown = (caller: ProjectCaller) => {
+    const { accounts: named, ...rest } = marketing.settings(caller.project.id);
+    return caller.token ? { ...rest, accounts: named } : rest;
+  };
+  return [
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-marketing/settings',
+      tag: TAG,
+      summary: 'Marketing settings of the project',
+      description: 'The management plane adds `accounts`, the mailboxes that marketing may go out from.',
+      query: t.Object({ dns: t.Optional(t.Boolean({ description: 'Adds `mailboxes`, looked up now.' })) }),
+      response: t.Object({
+        ...settings.properties,
+        accounts: t.Optional(accounts),
+        mailboxes: t.Optional(mailboxes),
+      }),
+      handle: async ({ caller, query }) =>
+        query.dns
+          ? { ...shown(caller), mailboxes: await marketing.checkMailboxes(caller.project.id) }
+          : shown(caller),
+    }),
+    ...marketingRoute({
+      method: 'PATCH',
+      path: '/email-marketing/settings',
+      tag: TAG,
+      summary: 'Change marketing settings',
+      description: 'Only what is sent changes; null clears an optional field.',
+      body: changes,
+      response: t.Object({ ...settings.properties, accounts: t.Optional(accounts) }),
+      handle: async ({ caller, body }) => {
+        const { accounts: named, ...rest } = body;
+        await marketing.change(caller.project.id, caller.token ? { ...rest, accounts: named } : rest);
+        return shown(caller);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,32 @@
+/** What all endpoints of email marketing have in common. */
+import { forbidden } from '../../errors.ts';
+import {
+  type BothPlanesSpec,
+  bothPlanes,
+  type ProjectCaller,
+  type RequestContext,
+  type Route,
+} from './routes.ts';
+import type { TSchema } from './schema.ts';
+
+/**
+ * An endpoint of email marketing on both planes: for servers with a key that may manage it, never for a browser, whose key
+ * anybody could read in its page.
+ */
+export function marketingRoute<Q extends TSchema, B extends TSchema, R>(
+  spec: Omit<BothPlanesSpec<Q, B, R>, 'needs' | 'family' | 'authorize'>,
+): [Route, Route] {
+  return bothPlanes<Q, B, R>({
+    ...spec,
+    needs: ['email_marketing'],
+    family: 'wrapped',
+    authorize: ({ ctx, caller }) => refuseBrowsers(ctx, caller),
+  });
+}
+
+function refuseBrowsers(ctx: RequestContext, caller: ProjectCaller): void {
+  if (caller.key && ctx.request.headers.has('origin'))
+    throw forbidden(
+      'Email marketing is for servers: this request carries an Origin, so it comes from a browser. Only subscribe is for browsers.',
+    );
+}
