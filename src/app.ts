@@ -8,6 +8,8 @@ import { Audit } from './audit/service.ts';
 import { captchaRoutes } from './captcha/routes.ts';
 import { Captcha } from './captcha/service.ts';
 import type { Config } from './config.ts';
+import { contactRoutes } from './contacts/routes.ts';
+import { Contacts } from './contacts/service.ts';
 import { createDatabaseLinks, databaseLinksCascade } from './database-accounts/links.ts';
 import { DatabaseProjects } from './database-accounts/projects.ts';
 import { databaseAccountRoutes } from './database-accounts/routes.ts';
@@ -19,13 +21,19 @@ import { emailRoutes } from './emails/routes.ts';
 import { AttachmentPins, Emails } from './emails/service.ts';
 import { emailCronEntries } from './emails/tasks.ts';
 import { messageOf } from './errors.ts';
+import { importRoutes } from './imports/routes.ts';
+import { Imports } from './imports/service.ts';
 import { jobRoutes } from './jobs/routes.ts';
 import { Jobs } from './jobs/service.ts';
 import { jobCronEntries } from './jobs/tasks.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { Keys, keysShownBy } from './keys/service.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from './limits.ts';
+import { listRoutes } from './lists/routes.ts';
+import { Lists } from './lists/service.ts';
 import { Mailboxes } from './mailboxes/service.ts';
+import { marketingRoutes } from './marketing/routes.ts';
+import { Marketing } from './marketing/service.ts';
 import { objectRoutes } from './objects/routes.ts';
 import { Objects } from './objects/service.ts';
 import { objectCronEntries } from './objects/tasks.ts';
@@ -42,7 +50,7 @@ import type { Route } from './platform/http/routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http/server.ts';
 import { createJobEngine, type JobEngine } from './platform/jobs/engine.ts';
 import { type CronEntry, createScheduler, type Scheduler } from './platform/jobs/scheduler.ts';
-import type { NewJob } from './platform/jobs/store.ts';
+import { finishJob, type NewJob } from './platform/jobs/store.ts';
 import { watchWakeFile } from './platform/jobs/wake-file.ts';
 import { generateDkimKey } from './platform/mail/dkim.ts';
 import { createResolver, type Resolver } from './platform/mail/dns.ts';
@@ -57,6 +65,10 @@ import { SendingDomains } from './sending-domains/service.ts';
 import { sendingDomainCronEntries } from './sending-domains/tasks.ts';
 import { statusRoutes } from './status/routes.ts';
 import { Status } from './status/service.ts';
+import { subscriptionRoutes } from './subscriptions/routes.ts';
+import { CONFIRMATION_VALUES, Subscriptions } from './subscriptions/service.ts';
+import { suppressionRoutes } from './suppressions/routes.ts';
+import { Suppressions } from './suppressions/service.ts';
 import { templateRoutes } from './templates/routes.ts';
 import { Templates } from './templates/service.ts';
 import { tokenRoutes } from './tokens/routes.ts';
@@ -165,6 +177,7 @@ function createWork(on: Tenancy) {
   const deliveries: Deliveries = new Deliveries({ ...on, ...mail, emails, objects, names, enqueue });
   const schedules = new Schedules({ ...on, templates, emails, enqueue, max_body_bytes });
   cascades.push(objects.projectCascade(), emails.projectCascade());
+  const marketing = createMarketing({ ...on, ...mail, objects, templates, emails, enqueue });
   // Made here and started by the app: a command enqueues through it, and the running server does the work.
   const engine = createJobEngine({
     ...on,
@@ -172,7 +185,46 @@ function createWork(on: Tenancy) {
   });
   const jobs = new Jobs(on);
   const status = new Status({ ...on, data_dir: config.data_dir });
-  return { ...mail, objects, templates, emails, deliveries, schedules, jobs, engine, status };
+  return { ...mail, ...marketing, objects, templates, emails, deliveries, schedules, jobs, engine, status };
+}
+
+type Work = Tenancy & ReturnType<typeof createMail> & { objects: Objects; templates: Templates; emails: Emails } & {
+  enqueue(tx: Tx, job: NewJob): string;
+};
+
+/** Email marketing: the people, how they came, and how they leave. */
+function createMarketing(on: Work) {
+  const { config, clock, database, mailboxes, sending_domains, objects, templates, emails, projects, captcha } = on;
+  const marketing = new Marketing({
+    ...on,
+    mailboxes: {
+      listMarketingAddresses: () => mailboxes.listMarketingAddresses(),
+      checkDns: (address) => sending_domains.checkMailboxDns(address),
+    },
+  });
+  const suppressions = new Suppressions({ ...on, marketing });
+  const lists = new Lists({
+    ...on,
+    refusalOfConfirmation: (project_id, slug) => templates.refusalOf(project_id, slug, CONFIRMATION_VALUES),
+  });
+  const contacts = new Contacts({ ...on, lists, suppressions });
+  const imports = new Imports({
+    ...{ ...on, lists, contacts },
+    fileOf: (read, project_id, public_id) => {
+      const [object] = objects.findMany(read, project_id, [public_id]);
+      return object ? { path: objects.pathOf(public_id), is_public: object.visibility === 'public' } : null;
+    },
+    finishJob: (tx, job_id, end) => finishJob(tx, job_id, end, clock.now()),
+  });
+  const subscriptions = new Subscriptions({
+    ...{ ...on, lists, contacts, marketing, suppressions, captcha },
+    public_url: config.public_url,
+    projectOf: (id) => projects.find(String(id)),
+    acceptConfirmation: (tx, mail) => emails.acceptConfirmation(tx, mail),
+    countConfirmations: (read, project_id, email, since_ms) =>
+      emails.countConfirmations(read, { project_id, email, since_ms }),
+  });
+  return { marketing, suppressions, lists, contacts, imports, subscriptions };
 }
 
 /** Every route of Satchel. */
@@ -192,6 +244,12 @@ export function createRoutes(services: Services): Route[] {
     ...templateRoutes(services.templates),
     ...scheduleRoutes(services.schedules, services.config),
     ...jobRoutes(services.jobs),
+    ...marketingRoutes(services),
+    ...listRoutes(services),
+    ...contactRoutes(services),
+    ...importRoutes(services),
+    ...suppressionRoutes(services),
+    ...subscriptionRoutes(services),
     ...statusRoutes(services.status, services.config),
     ...docsRoutes(() => routes, services.config),
   ];

@@ -133,6 +133,28 @@ export class Emails {
     }).id;
   }
 
+  /** Accepts a mail that asks to confirm a sign-up. Throws as `accept` does, and `invalid` where its template no longer fits. */
+  acceptConfirmation(
+    tx: Tx,
+    mail: Pick<NewEmail, 'project_id' | 'is_test' | 'to' | 'from_name' | 'reply_to'> & {
+      template: string;
+      variables: Readonly<Record<string, string>>;
+    },
+  ): void {
+    const { variables, ...rest } = mail;
+    this.accept(tx, {
+      ...rest,
+      ...this.#deps.templates.renderForSend(mail.project_id, mail.template, variables),
+      ...{ api_key_id: null, source: 'confirmation', to_name: null, cc: [], bcc: [], domain: null },
+      ...{ attachments: [], scheduled_at: null, client: null },
+    });
+  }
+
+  /** How many mails that ask for confirmation an address was sent since a moment. */
+  countConfirmations(read: Tx, of: { project_id: number; email: string; since_ms: number }): number {
+    return store.countConfirmations(read, of);
+  }
+
   /** Throws AppError `invalid` under `domain` unless it is a domain to send from. */
   checkDomain(domain: string): void {
     findSender(this.#deps.database.read, { source: 'schedule', domain }, this.#deps.mailboxes);

@@ -151,6 +151,26 @@ export function listEmails(tx: Tx, filter: EmailFilter, limit: number, offset: n
     .all();
 }
 
+/** Mails that asked an address for confirmation, accepted at or after a moment: a walk of the recipient's own rows. */
+export function countConfirmations(
+  read: Tx,
+  of: { project_id: number; email: string; since_ms: number },
+): number {
+  const found = read
+    .select({ n: count() })
+    .from(emails)
+    .where(
+      and(
+        eq(emails.project_id, of.project_id),
+        eq(emails.to_email, of.email),
+        gte(emails.id, firstIdOf(of.since_ms)),
+        eq(emails.source, 'confirmation'),
+      ),
+    )
+    .get();
+  return found?.n ?? 0;
+}
+
 export function updateEmail(tx: Tx, id: string, changes: Partial<EmailRow>): void {
   tx.update(emails).set(changes).where(eq(emails.id, id)).run();
 }

@@ -35,8 +35,8 @@ export interface ImportRunDeps {
   clock: Clock;
   contacts: Contacts;
   lists: Lists;
-  /** Where the bytes of an object are; null when it is gone. */
-  pathOf(project_id: number, object_public_id: string): string | null;
+  /** The bytes of an object of the project; null when it is gone. */
+  fileOf(read: Tx, project_id: number, object_public_id: string): { path: string } | null;
 }
 
 export interface RunLimits {
@@ -131,9 +131,10 @@ export class ImportRun {
 
   #path(): string {
     const { project_id, object_public_id } = this.#import;
-    const path = object_public_id === null ? null : this.#deps.pathOf(project_id, object_public_id);
-    if (path === null) throw new MissingFile('the object is gone');
-    return path;
+    const { fileOf, database } = this.#deps;
+    const file = object_public_id === null ? null : fileOf(database.read, project_id, object_public_id);
+    if (!file) throw new MissingFile('the object is gone');
+    return file.path;
   }
 
   /** Takes up rows of the file; returns how many. */

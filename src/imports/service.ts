@@ -72,10 +72,8 @@ export interface ImportsDeps {
   clock: Clock;
   contacts: Contacts;
   lists: Lists;
-  /** The bytes of a private object of the project. Throws AppError `not_found`; `public` for one that anybody may read. */
-  csvFile(project_id: number, object_public_id: string): { path: string } | 'public';
-  /** Where the bytes of an object are; null when it is gone. */
-  pathOf(project_id: number, object_public_id: string): string | null;
+  /** The bytes of an object of the project; null when it is gone or another's. */
+  fileOf(read: Tx, project_id: number, object_public_id: string): { path: string; is_public: boolean } | null;
   enqueue(tx: Tx, job: NewJob): string;
   finishJob(tx: Tx, job_id: string, end: JobEnd): void;
 }
@@ -130,10 +128,11 @@ export class Imports {
     const errors: FieldErrors = {};
     const defaults = readDefaults(input.defaults ?? {}, 'csv', errors);
     const object = input.object.toUpperCase();
-    const file = this.#deps.csvFile(owner.id, object);
-    if (file === 'public') errors.object = ['must be private: anybody may read this one'];
+    const file = this.#deps.fileOf(this.#deps.database.read, owner.id, object);
+    if (!file) throw notFound('Object');
+    if (file.is_public) errors.object = ['must be private: anybody may read this one'];
     refuse(errors);
-    const head = await readHead(file === 'public' ? '' : file.path);
+    const head = await readHead(file.path);
     const column_map = input.column_map ?? null;
     const columns = findColumns(head.headers, { column_map, keep_columns: input.keep_columns ?? [] });
     const started = await this.#start(owner, list, {

@@ -283,6 +283,14 @@ export class Mailboxes {
       );
   }
 
+  /** Addresses of active mailboxes that marketing may go out from. */
+  listMarketingAddresses(): string[] {
+    return store
+      .listMailboxes(this.#database.read)
+      .filter((mailbox) => mailbox.for_marketing && mailbox.status === 'active')
+      .map((mailbox) => mailbox.address);
+  }
+
   /** By address or number. Throws AppError `not_found`. */
   require(named: string): MailboxRow {
     const { read } = this.#database;

@@ -27,7 +27,7 @@ export interface MailboxDnsCheck {
 /** What the settings ask of the mailboxes capability. */
 export interface MarketingMailboxes {
   /** Addresses of all active mailboxes that may send marketing mail. */
-  listMarketingAddresses(read: Tx): string[];
+  listMarketingAddresses(): string[];
   /** Looks up the DNS records of a mailbox's domain. */
   checkDns(address: string): Promise<MailboxDnsCheck>;
 }
@@ -62,7 +62,7 @@ export class Marketing {
     const { database, clock } = this.#deps;
     return database.write((tx) => {
       const merged = mergeSettings(this.settings(project_id, tx), changes);
-      if (changes.accounts) this.#checkAccounts(tx, merged.accounts);
+      if (changes.accounts) this.#checkAccounts(merged.accounts);
       saveSettings(tx, { ...merged, project_id, updated_at: clock.now() });
       return merged;
     });
@@ -71,7 +71,7 @@ export class Marketing {
   /** The addresses that a project's marketing may go out from: those it names, else every active marketing mailbox. */
   addressesOf(project_id: number, read: Tx = this.#deps.database.read): string[] {
     const { accounts } = this.settings(project_id, read);
-    const all = this.#deps.mailboxes.listMarketingAddresses(read);
+    const all = this.#deps.mailboxes.listMarketingAddresses();
     return accounts.length === 0 ? all : all.filter((address) => accounts.includes(address));
   }
 
@@ -80,8 +80,8 @@ export class Marketing {
     return Promise.all(this.addressesOf(project_id).map((address) => this.#deps.mailboxes.checkDns(address)));
   }
 
-  #checkAccounts(tx: Tx, accounts: readonly string[]): void {
-    const known = this.#deps.mailboxes.listMarketingAddresses(tx);
+  #checkAccounts(accounts: readonly string[]): void {
+    const known = this.#deps.mailboxes.listMarketingAddresses();
     const errors: FieldErrors = {};
     accounts.forEach((address, index) => {
       if (!known.includes(address))

@@ -13,8 +13,6 @@ const TAG = 'Sign-up forms';
 export interface SubscriptionRouteDeps {
   subscriptions: Subscriptions;
   lists: Lists;
-  /** Throws AppError `rate_limited` when an address has signed up too often within the hour. */
-  limitSignUps(ip: string | null): void;
 }
 
 export function subscriptionRoutes(deps: SubscriptionRouteDeps): Route[] {
@@ -25,7 +23,7 @@ export function subscriptionRoutes(deps: SubscriptionRouteDeps): Route[] {
   ];
 }
 
-function subscribeRoutes({ subscriptions, lists, limitSignUps }: SubscriptionRouteDeps): Route[] {
+function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route[] {
   return bothPlanes({
     method: 'POST',
     path: '/email-lists/:list/subscribe',
@@ -56,7 +54,7 @@ function subscribeRoutes({ subscriptions, lists, limitSignUps }: SubscriptionRou
     load: ({ ctx, caller }) => {
       const list = lists.find(caller.project.id, ctx.params.list ?? '');
       // Before the body is judged: a refused request counts too.
-      if (caller.key) limitSignUps(ctx.ip);
+      if (caller.key) subscriptions.limit(ctx.ip);
       return list;
     },
     handle: async ({ ctx, caller, resource: list, body }) => {

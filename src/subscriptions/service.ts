@@ -18,11 +18,18 @@ import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS } from '../platform/host/clock.ts';
 import { type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import { type Brand, brandOf } from './brand.ts';
+import type { Suppressions } from '../suppressions/service.ts';
 import { confirmUrl, contactOfToken, isTrueToken, unsubscribeUrl } from './links.ts';
 import * as store from './store.ts';
 
 /** The type of the jobs that are sign-ups. */
 export const EMAIL_SUBSCRIBE = 'email.subscribe';
+
+/** What a confirmation mail's template may use, and what it must hold. */
+export const CONFIRMATION_VALUES = {
+  must_hold: 'confirm_url',
+  known: ['email', 'first_name', 'last_name', 'list_name', 'brand_name'],
+} as const;
 
 /** A sign-up as it was sent. */
 export interface SignUp {
@@ -57,7 +64,7 @@ export interface SubscriptionsDeps {
   lists: Lists;
   marketing: Marketing;
   public_url: string;
-  suppressed(read: Tx, owner: KeyOwner, address: string): boolean;
+  suppressions: Suppressions;
   projectOf(id: number): { id: number; public_id: string; name: string } | null;
   captcha: {
     isConfigured(project: KeyOwner): boolean;
@@ -219,11 +226,11 @@ export class Subscriptions {
    * suppressed since.
    */
   confirm(visitor: Visitor): Promise<'confirmed' | 'closed' | 'left'> {
-    const { contacts, database, lists, suppressed } = this.#deps;
+    const { contacts, database, lists, suppressions } = this.#deps;
     return database.write((tx) => {
       const contact = contacts.findById(visitor.contact.id, tx);
       const list = lists.findById(visitor.list.id, tx);
-      if (!contact || !list || suppressed(tx, visitor.owner, contact.email)) return 'left';
+      if (!contact || !list || suppressions.checker(tx, visitor.owner)(contact.email) !== null) return 'left';
       if (contact.status === 'active') return 'confirmed';
       if (list.archived_at !== null) return 'closed';
       return contacts.confirm(tx, contact, 'click').status === 'active' ? 'confirmed' : 'left';

@@ -183,6 +183,25 @@ export class Templates {
   }
 
   /**
+   * Why a template cannot be filled with these values alone, one of which its body must hold; null when it can. It must
+   * be one that transactional sends may use.
+   */
+  refusalOf(project_id: number, slug: string, values: { must_hold: string; known: readonly string[] }): string | null {
+    const row = findTemplate(this.#database.read, project_id, slug);
+    const refusal = refusalOf(row);
+    if (refusal !== null || !row) return refusal ?? UNKNOWN;
+    const { subject, body_html, body_text, declared } = compileMail(row);
+    const bodies = [body_html, body_text].flatMap((body) => (body === null ? [] : [new Set(body.names)]));
+    if (!bodies.every((names) => names.has(values.must_hold)))
+      return `must hold {{${values.must_hold}}} in each of its bodies`;
+    const optional = declared.filter((variable) => !variable.required).map((variable) => variable.name);
+    const known = new Set([values.must_hold, ...values.known, ...optional]);
+    const needed = declared.filter((variable) => variable.required).map((variable) => variable.name);
+    const unknown = [...subject.names, ...bodies.flatMap((names) => [...names]), ...needed].find((name) => !known.has(name));
+    return unknown === undefined ? null : `uses {{${unknown}}}, which has no value here: ${[...known].join(', ')} have`;
+  }
+
+  /**
    * What a send of this template holds. Throws AppError `invalid`: under `template` for one that is unknown, inactive
    * or marketing, under `variables.<name>` for each value that is missing or no text, under `subject` or a body for one
    * that is too long when rendered.
