@@ -188,13 +188,14 @@ function createWork(on: Tenancy) {
   return { ...mail, ...marketing, objects, templates, emails, deliveries, schedules, jobs, engine, status };
 }
 
-type Work = Tenancy & ReturnType<typeof createMail> & { objects: Objects; templates: Templates; emails: Emails } & {
-  enqueue(tx: Tx, job: NewJob): string;
-};
+type Work = Tenancy &
+  ReturnType<typeof createMail> & { objects: Objects; templates: Templates; emails: Emails } & {
+    enqueue(tx: Tx, job: NewJob): string;
+  };
 
 /** Email marketing: the people, how they came, and how they leave. */
 function createMarketing(on: Work) {
-  const { config, clock, database, mailboxes, sending_domains, objects, templates, emails, projects, captcha } = on;
+  const { config, clock, mailboxes, sending_domains, objects, templates, emails, projects, captcha } = on;
   const marketing = new Marketing({
     ...on,
     mailboxes: {

@@ -4,7 +4,7 @@
  */
 
 import { MAX_MX_LOOKUPS_AT_ONCE } from '../limits.ts';
-import type { ConsentBasis, ListRow } from '../lists/service.ts';
+import { CONSENT_BASES, type ConsentBasis, type ListRow } from '../lists/service.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { newId } from '../platform/host/ids.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
@@ -25,8 +25,8 @@ export interface Candidate {
   source: string | null;
   reason: string | null;
   source_platform: string;
-  /** Null: the list's default counts. `unknown`: one was named that there is not, and no other takes its place. */
-  consent_basis: ConsentBasis | 'unknown' | null;
+  /** Null: the list's default counts. A word that is no basis counts as none, and no other takes its place. */
+  consent_basis: string | null;
   consent_at: number;
   consent_ip: string | null;
   consent_origin: string | null;
@@ -75,9 +75,9 @@ function judge(
 ): Screened {
   const address = contactAddress(candidate.email);
   if (!address) return { verdict: 'rejected', candidate, rejection: 'invalid_syntax' };
-  const consent_basis = candidate.consent_basis ?? list.default_consent_basis;
-  if (consent_basis === null || consent_basis === 'unknown')
-    return { verdict: 'rejected', candidate, rejection: 'missing_consent' };
+  const named = candidate.consent_basis ?? list.default_consent_basis;
+  const consent_basis = CONSENT_BASES.find((basis) => basis === named);
+  if (consent_basis === undefined) return { verdict: 'rejected', candidate, rejection: 'missing_consent' };
   if (suppressed(address.email) !== null) return { verdict: 'rejected', candidate, rejection: 'suppressed' };
   return { verdict: 'passed', candidate, email: address.email, consent_basis };
 }

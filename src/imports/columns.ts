@@ -11,7 +11,6 @@ import {
   MAX_NAME_CHARS,
   MAX_TAG_CHARS,
 } from '../limits.ts';
-import { CONSENT_BASES, type ConsentBasis } from '../lists/service.ts';
 
 /** Decision, section 8: what a column may be. */
 export const MAPPABLE_FIELDS = [
@@ -34,7 +33,7 @@ export interface Columns {
 
 /** What every row has that does not say otherwise. */
 export interface ImportDefaults {
-  consent_basis: ConsentBasis | null;
+  consent_basis: string | null;
   source_platform: string;
   tags: string[];
 }
@@ -112,7 +111,7 @@ function recogniseColumns(headers: readonly string[]): Columns['fields'] {
   return fields;
 }
 
-/** A row as a candidate. What is longer than its field is cut; a consent basis that there is not counts as none. */
+/** A row as a candidate. What is longer than its field is cut. */
 export function candidateOf(
   cells: readonly string[],
   columns: Columns,
@@ -138,8 +137,7 @@ export function candidateOf(
     source: cutOrNull(cell('source'), MAX_CONTACT_SOURCE_CHARS),
     reason: cutOrNull(cell('reason'), MAX_CONTACT_REASON_CHARS),
     source_platform: defaults.source_platform,
-    consent_basis:
-      basis === null ? defaults.consent_basis : (CONSENT_BASES.find((one) => one === basis) ?? 'unknown'),
+    consent_basis: basis ?? defaults.consent_basis,
     consent_at: now_ms,
     consent_ip: null,
     consent_origin: null,

@@ -1,6 +1,5 @@
 /** Drizzle definitions of contact imports, the rows they did not take, and those that wait for an answer of the DNS. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import type { ConsentBasis } from '../lists/service.ts';
 
 export const IMPORT_STATUSES = ['pending', 'processing', 'completed', 'failed'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
@@ -8,7 +7,7 @@ export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 /** What an import was asked for; columns are places in a row of the file. */
 export interface ImportSettings {
   columns: { fields: Partial<Record<string, number>>; kept: Record<string, number> };
-  defaults: { consent_basis: ConsentBasis | null; source_platform: string; tags: string[] };
+  defaults: { consent_basis: string | null; source_platform: string; tags: string[] };
   update_existing: boolean;
 }
 

@@ -11,14 +11,20 @@ import {
   hashContactToken,
 } from '../contacts/service.ts';
 import { AppError, invalid } from '../errors.ts';
-import { CONFIRMATION_EXPIRY_MS, MAX_CONFIRMATIONS_PER_DAY, SUBSCRIBE_MAX_ATTEMPTS } from '../limits.ts';
+import {
+  CONFIRMATION_EXPIRY_MS,
+  MAX_CONFIRMATIONS_PER_DAY,
+  SUBSCRIBE_MAX_ATTEMPTS,
+  SUBSCRIBES_PER_HOUR,
+} from '../limits.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner, Marketing } from '../marketing/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS } from '../platform/host/clock.ts';
+import type { RateLimiter } from '../platform/http/rate-limit.ts';
 import { type NewJob, PRIORITY } from '../platform/jobs/store.ts';
-import { type Brand, brandOf } from './brand.ts';
 import type { Suppressions } from '../suppressions/service.ts';
+import { type Brand, brandOf } from './brand.ts';
 import { confirmUrl, contactOfToken, isTrueToken, unsubscribeUrl } from './links.ts';
 import * as store from './store.ts';
 
@@ -65,6 +71,7 @@ export interface SubscriptionsDeps {
   marketing: Marketing;
   public_url: string;
   suppressions: Suppressions;
+  limiter: RateLimiter;
   projectOf(id: number): { id: number; public_id: string; name: string } | null;
   captcha: {
     isConfigured(project: KeyOwner): boolean;
@@ -93,6 +100,11 @@ export class Subscriptions {
   }
 
   /* --- Signing up ------------------------------------------------------------------------------------------------- */
+
+  /** Counts a request to sign up. Throws AppError `rate_limited` when its address has sent too many within the hour. */
+  limit(ip: string | null): void {
+    this.#deps.limiter.take(`subscribe:${ip}`, SUBSCRIBES_PER_HOUR, 'Sign-ups of this IP address');
+  }
 
   /**
    * Takes a sign-up; nothing in its answer or its time tells who is on the list. Throws AppError `invalid` for the address

@@ -186,7 +186,11 @@ export class Templates {
    * Why a template cannot be filled with these values alone, one of which its body must hold; null when it can. It must
    * be one that transactional sends may use.
    */
-  refusalOf(project_id: number, slug: string, values: { must_hold: string; known: readonly string[] }): string | null {
+  refusalOf(
+    project_id: number,
+    slug: string,
+    values: { must_hold: string; known: readonly string[] },
+  ): string | null {
     const row = findTemplate(this.#database.read, project_id, slug);
     const refusal = refusalOf(row);
     if (refusal !== null || !row) return refusal ?? UNKNOWN;
@@ -197,8 +201,12 @@ export class Templates {
     const optional = declared.filter((variable) => !variable.required).map((variable) => variable.name);
     const known = new Set([values.must_hold, ...values.known, ...optional]);
     const needed = declared.filter((variable) => variable.required).map((variable) => variable.name);
-    const unknown = [...subject.names, ...bodies.flatMap((names) => [...names]), ...needed].find((name) => !known.has(name));
-    return unknown === undefined ? null : `uses {{${unknown}}}, which has no value here: ${[...known].join(', ')} have`;
+    const unknown = [...subject.names, ...bodies.flatMap((names) => [...names]), ...needed].find(
+      (name) => !known.has(name),
+    );
+    return unknown === undefined
+      ? null
+      : `uses {{${unknown}}}, which has no value here: ${[...known].join(', ')} have`;
   }
 
   /**
