@@ -142,11 +142,11 @@ export class Emails {
     },
   ): void {
     const { variables, ...rest } = mail;
+    const content = this.#deps.templates.renderForSend(mail.project_id, mail.template, variables);
     this.accept(tx, {
       ...rest,
-      ...this.#deps.templates.renderForSend(mail.project_id, mail.template, variables),
-      ...{ api_key_id: null, source: 'confirmation', to_name: null, cc: [], bcc: [], domain: null },
-      ...{ attachments: [], scheduled_at: null, client: null },
+      ...{ content, subject: content.subject, source: 'confirmation', api_key_id: null, to_name: null },
+      ...{ cc: [], bcc: [], domain: null, attachments: [], scheduled_at: null, client: null },
     });
   }
 
