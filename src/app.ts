@@ -8,6 +8,7 @@ import { Audit } from './audit/service.ts';
 import { captchaRoutes } from './captcha/routes.ts';
 import { Captcha } from './captcha/service.ts';
 import type { Config } from './config.ts';
+import { Privacy } from './contacts/privacy.ts';
 import { contactRoutes } from './contacts/routes.ts';
 import { Contacts } from './contacts/service.ts';
 import { createDatabaseLinks, databaseLinksCascade } from './database-accounts/links.ts';
@@ -177,7 +178,7 @@ function createWork(on: Tenancy) {
   const deliveries: Deliveries = new Deliveries({ ...on, ...mail, emails, objects, names, enqueue });
   const schedules = new Schedules({ ...on, templates, emails, enqueue, max_body_bytes });
   cascades.push(objects.projectCascade(), emails.projectCascade());
-  const marketing = createMarketing({ ...on, ...mail, objects, templates, emails, enqueue });
+  const marketing = createMarketing({ ...on, ...mail, objects, templates, emails, deliveries, enqueue });
   // Made here and started by the app: a command enqueues through it, and the running server does the work.
   const engine = createJobEngine({
     ...on,
@@ -188,14 +189,18 @@ function createWork(on: Tenancy) {
   return { ...mail, ...marketing, objects, templates, emails, deliveries, schedules, jobs, engine, status };
 }
 
-type Work = Tenancy &
-  ReturnType<typeof createMail> & { objects: Objects; templates: Templates; emails: Emails } & {
-    enqueue(tx: Tx, job: NewJob): string;
-  };
+interface Work extends Tenancy, ReturnType<typeof createMail> {
+  objects: Objects;
+  templates: Templates;
+  emails: Emails;
+  deliveries: Deliveries;
+  enqueue(tx: Tx, job: NewJob): string;
+}
 
 /** Email marketing: the people, how they came, and how they leave. */
 function createMarketing(on: Work) {
-  const { config, clock, mailboxes, sending_domains, objects, templates, emails, projects, captcha } = on;
+  const { config, clock, mailboxes, sending_domains, objects, templates, emails, deliveries } = on;
+  const { projects, captcha } = on;
   const marketing = new Marketing({
     ...on,
     mailboxes: {
@@ -225,7 +230,19 @@ function createMarketing(on: Work) {
     countConfirmations: (read, project_id, email, since_ms) =>
       emails.countConfirmations(read, { project_id, email, since_ms }),
   });
-  return { marketing, suppressions, lists, contacts, imports, subscriptions };
+  // A hard bounce of any mail is one for marketing, too.
+  deliveries.listen((tx, { kind, project_id, address }) => {
+    const left = kind === 'bounced' ? 'hard_bounce' : kind === 'complained' ? 'complaint' : null;
+    const owner = left && projects.find(String(project_id));
+    if (owner) contacts.leaveByReport(tx, owner, address, left);
+  });
+  const holders = [
+    emails.holderOfAddresses(),
+    imports.holderOfAddresses(),
+    subscriptions.holderOfAddresses(),
+  ];
+  const privacy = new Privacy({ ...on, lists, contacts, suppressions, holders });
+  return { marketing, suppressions, lists, contacts, imports, subscriptions, privacy };
 }
 
 /** Every route of Satchel. */

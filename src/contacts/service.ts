@@ -310,6 +310,29 @@ export class Contacts {
     }
   }
 
+  /** As `leave`, for an address as a mail server wrote it. */
+  leaveByReport(tx: Tx, owner: KeyOwner, address: string, kind: 'hard_bounce' | 'complaint'): void {
+    const canonical = contactAddress(address);
+    if (canonical) this.leave(tx, owner, canonical.email, kind);
+  }
+
+  /** Deletes every contact of an address in a project, within a transaction, and returns how many there were. */
+  forget(tx: Tx, project_id: number, email: string): number {
+    const rows = store.listContactsOfAddress(tx, project_id, email);
+    for (const contact of rows) {
+      this.#announce(tx, { kind: 'deleted', contact, at: this.#deps.clock.now() });
+      store.deleteContact(tx, contact.id);
+    }
+    return rows.length;
+  }
+
+  /** Every contact of an address in a project, whatever its list. */
+  ofAddress(project_id: number, email: string): ContactRecord[] {
+    return store
+      .listContactsOfAddress(this.#deps.database.read, project_id, email)
+      .map((row) => this.#present(row));
+  }
+
   /** Suppresses an address by hand: its contacts keep their status. */
   suppress(owner: KeyOwner, address: string) {
     const canonical = contactAddress(address);

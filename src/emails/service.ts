@@ -328,32 +328,60 @@ export class Emails {
    * there is nothing to cancel.
    */
   async cancel(project: { id: number; public_id: string }, id: string): Promise<EmailRecord> {
-    const { database, clock, mailboxes, objects } = this.#deps;
+    const { database, objects } = this.#deps;
     const row = await database.write((tx) => {
       const email = this.#require(tx, project.id, id);
       if (email.status !== 'scheduled')
         throw conflict(`There is nothing to cancel: the email is ${email.status}, not scheduled.`);
-      store.updateEmail(tx, email.id, { status: 'canceled' });
-      if (email.job_id !== null) {
-        const result = { email_id: email.id };
-        finishJob(
-          tx,
-          email.job_id,
-          { status: 'failed', result, error: 'Canceled before it was due.' },
-          clock.now(),
-        );
-      }
-      if (email.quota_day !== null) {
-        if (email.mailbox_id !== null && !email.is_test)
-          mailboxes.release(tx, email.mailbox_id, email.quota_day);
-        if (email.api_key_id !== null) store.releaseKeyUsage(tx, email.api_key_id, email.quota_day);
-      }
-      store.deletePins(tx, email.id);
+      this.#takeBack(tx, email);
       return this.#require(tx, project.id, id);
     });
     if (row.attachments.length > 0)
       await objects.releaseBytes(row.attachments.map((attachment) => attachment.public_id));
     return presentEmail(row, project.public_id);
+  }
+
+  /** Cancels an email that no attempt was made at, and gives its place in the quotas back. */
+  #takeBack(tx: Tx, email: EmailRow): void {
+    const { clock, mailboxes } = this.#deps;
+    store.updateEmail(tx, email.id, { status: 'canceled' });
+    if (email.job_id !== null) {
+      const end = {
+        ...{ status: 'failed' as const, result: { email_id: email.id } },
+        error: 'Canceled before it was due.',
+      };
+      finishJob(tx, email.job_id, end, clock.now());
+    }
+    if (email.quota_day !== null) {
+      if (email.mailbox_id !== null && !email.is_test)
+        mailboxes.release(tx, email.mailbox_id, email.quota_day);
+      if (email.api_key_id !== null) store.releaseKeyUsage(tx, email.api_key_id, email.quota_day);
+    }
+    store.deletePins(tx, email.id);
+  }
+
+  /**
+   * What the log holds about an address, and emptying it: whom a mail was for, its content and what was said of it go, that
+   * there was one stays. A mail that waits is canceled.
+   */
+  holderOfAddresses() {
+    return {
+      name: 'emails',
+      export: (read: Tx, owner: { id: number; public_id: string }, email: string): unknown[] =>
+        store.listEmailsOfAddress(read, owner.id, email).map((row) => ({
+          ...presentEmail(row, owner.public_id),
+          content: store.findBodies(read, row.id),
+        })),
+      forget: (tx: Tx, project_id: number, email: string): number => {
+        const rows = store.listEmailsOfAddress(tx, project_id, email);
+        for (const row of rows) {
+          if (row.status === 'scheduled' || (row.status === 'queued' && row.attempts === 0))
+            this.#takeBack(tx, row);
+          store.emptyEmail(tx, row.id);
+        }
+        return rows.length;
+      },
+    };
   }
 
   /** How emails take part in the deletion of their project: those still scheduled leave their places to others. */

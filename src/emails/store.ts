@@ -9,6 +9,7 @@ import {
   inArray,
   isNotNull,
   lt,
+  or,
   type Placeholder,
   type SQL,
   sql,
@@ -150,6 +151,56 @@ export function listEmails(tx: Tx, filter: EmailFilter, limit: number, offset: n
     .offset(offset)
     .all();
 }
+
+/** Every mail to an address, and those of which it got a copy: what an index finds, and a walk of mails with copies. */
+export function listEmailsOfAddress(read: Tx, project_id: number, email: string): EmailRow[] {
+  const is_copied = (copies: typeof emails.cc | typeof emails.bcc): SQL =>
+    sql`(${copies} <> '[]' AND EXISTS (SELECT 1 FROM json_each(${copies}) WHERE value = ${email} COLLATE NOCASE))`;
+  const to = read
+    .select()
+    .from(emails)
+    .where(and(eq(emails.project_id, project_id), sql`${emails.to_email} = ${email} COLLATE NOCASE`))
+    .all();
+  const copied = read
+    .select()
+    .from(emails)
+    .where(and(eq(emails.project_id, project_id), or(is_copied(emails.cc), is_copied(emails.bcc))))
+    .all();
+  const known = new Set(to.map((row) => row.id));
+  return [...to, ...copied.filter((row) => !known.has(row.id))];
+}
+
+/** Leaves of a mail that there was one, when, and what became of it. */
+export function emptyEmail(tx: Tx, id: string): void {
+  updateEmail(tx, id, {
+    ...{
+      to_email: '',
+      to_name: null,
+      cc: [],
+      bcc: [],
+      reply_to: null,
+      subject: '',
+      headers: {},
+      merge: null,
+    },
+    ...{ taken: [], refused: [], smtp_response: null, error: null, ip: null, user_agent: null },
+  });
+  for (const statement_of of [deleteBodies, deleteCaptures, emptyAttempts, deleteReports])
+    statement_of(tx).run(id);
+}
+
+const deleteBodies = statement((tx) =>
+  tx.$client.query<unknown, [string]>('DELETE FROM email_bodies WHERE email_id = ?'),
+);
+const deleteCaptures = statement((tx) =>
+  tx.$client.query<unknown, [string]>('DELETE FROM captured_messages WHERE email_id = ?'),
+);
+const emptyAttempts = statement((tx) =>
+  tx.$client.query<unknown, [string]>('UPDATE email_attempts SET smtp_response = NULL WHERE email_id = ?'),
+);
+const deleteReports = statement((tx) =>
+  tx.$client.query<unknown, [string]>('DELETE FROM email_reports WHERE email_id = ?'),
+);
 
 /** Mails that asked an address for confirmation, accepted at or after a moment: a walk of the recipient's own rows. */
 export function countConfirmations(

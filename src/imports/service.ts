@@ -197,6 +197,17 @@ export class Imports {
     return ImportRun.advance(this.#deps, owner, id, limits);
   }
 
+  /** What imports hold about an address that is on no list for it, and forgetting that. */
+  holderOfAddresses() {
+    return {
+      name: 'rejected_rows',
+      export: (read: Tx, owner: KeyOwner, email: string): unknown[] =>
+        store.listRejectionsOfAddress(read, owner.id, email),
+      forget: (tx: Tx, project_id: number, email: string): number =>
+        store.forgetAddress(tx, project_id, email),
+    };
+  }
+
   /** Forgets the rejected rows of old imports. */
   async sweep(): Promise<void> {
     const { database, clock } = this.#deps;

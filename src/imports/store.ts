@@ -115,3 +115,48 @@ export function deleteWaiting(tx: Tx, import_id: string, row_numbers: readonly n
     )
     .run();
 }
+
+/* --- One address -------------------------------------------------------------------------------------------------- */
+
+const importsOf = (tx: Tx, project_id: number) =>
+  tx.select({ id: contactImports.id }).from(contactImports).where(eq(contactImports.project_id, project_id));
+
+/** Rejected rows of an address in a project: a walk of all of its imports. */
+export function listRejectionsOfAddress(read: Tx, project_id: number, email: string): Rejected[] {
+  return read
+    .select()
+    .from(contactImportRejections)
+    .where(
+      and(
+        inArray(contactImportRejections.import_id, importsOf(read, project_id)),
+        sql`${contactImportRejections.email} = ${email} COLLATE NOCASE`,
+      ),
+    )
+    .all();
+}
+
+/** Empties the address of rejected rows, and takes rows that wait out; returns how many there were. */
+export function forgetAddress(tx: Tx, project_id: number, email: string): number {
+  const emptied = tx
+    .update(contactImportRejections)
+    .set({ email: '' })
+    .where(
+      and(
+        inArray(contactImportRejections.import_id, importsOf(tx, project_id)),
+        sql`${contactImportRejections.email} = ${email} COLLATE NOCASE`,
+      ),
+    )
+    .returning({ row_number: contactImportRejections.row_number })
+    .all().length;
+  const waiting = tx
+    .delete(contactImportWaiting)
+    .where(
+      and(
+        inArray(contactImportWaiting.import_id, importsOf(tx, project_id)),
+        sql`lower(${contactImportWaiting.fields}) LIKE ${`%${JSON.stringify(email).replace(/[%_\\]/g, '\\$&')}%`} ESCAPE '\\'`,
+      ),
+    )
+    .returning({ row_number: contactImportWaiting.row_number })
+    .all().length;
+  return emptied + waiting;
+}

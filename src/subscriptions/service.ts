@@ -28,8 +28,7 @@ import { type Brand, brandOf } from './brand.ts';
 import { confirmUrl, contactOfToken, isTrueToken, unsubscribeUrl } from './links.ts';
 import * as store from './store.ts';
 
-/** The type of the jobs that are sign-ups. */
-export const EMAIL_SUBSCRIBE = 'email.subscribe';
+export { EMAIL_SUBSCRIBE } from './store.ts';
 
 /** What a confirmation mail's template may use, and what it must hold. */
 export const CONFIRMATION_VALUES = {
@@ -136,7 +135,7 @@ export class Subscriptions {
     await database.write((tx) => {
       this.#deps.enqueue(tx, {
         project_id: owner.id,
-        type: EMAIL_SUBSCRIBE,
+        type: store.EMAIL_SUBSCRIBE,
         priority: PRIORITY.transactional,
         payload: { ...sign_up },
         max_attempts: SUBSCRIBE_MAX_ATTEMPTS,
@@ -269,6 +268,17 @@ export class Subscriptions {
   unsubscribeUrl(tx: Tx, owner: KeyOwner, contact: Pick<ContactRow, 'public_id'>): string {
     const hash = this.#deps.marketing.keys.obtain(tx, owner, 'unsubscribe', this.#deps.clock.now());
     return unsubscribeUrl(this.#deps.public_url, contact.public_id, hash);
+  }
+
+  /** Sign-ups that are not carried out yet. */
+  holderOfAddresses() {
+    return {
+      name: 'sign_ups',
+      export: (read: Tx, owner: KeyOwner, email: string): unknown[] =>
+        store.listSignUps(read, owner.id, email),
+      forget: (tx: Tx, project_id: number, email: string): number =>
+        store.listSignUps(tx, project_id, email).filter(({ id }) => store.forgetSignUp(tx, id)).length,
+    };
   }
 
   /** Forgets confirmations that have expired. */

@@ -1,6 +1,7 @@
 /** SQL of double opt-ins that wait for their click. */
-import { eq, lte } from 'drizzle-orm';
+import { and, eq, inArray, lte, sql } from 'drizzle-orm';
 import type { Tx } from '../platform/database/database.ts';
+import { jobs } from '../platform/database/tables.ts';
 import { contactConfirmations } from './tables.ts';
 
 type Confirmation = typeof contactConfirmations.$inferSelect;
@@ -19,4 +20,29 @@ export function findConfirmation(read: Tx, token_hash: string): Confirmation | u
 
 export function deleteExpiredConfirmations(tx: Tx, now_ms: number): void {
   tx.delete(contactConfirmations).where(lte(contactConfirmations.expires_at, now_ms)).run();
+}
+
+/** The type of the jobs that are sign-ups. */
+export const EMAIL_SUBSCRIBE = 'email.subscribe';
+
+/** Sign-ups of an address that wait to be carried out. What is done keeps no address. */
+export function listSignUps(read: Tx, project_id: number, email: string) {
+  return read
+    .select({ id: jobs.id, payload: jobs.payload, queued_at: jobs.queued_at })
+    .from(jobs)
+    .where(
+      and(
+        eq(jobs.project_id, project_id),
+        eq(jobs.type, EMAIL_SUBSCRIBE),
+        inArray(jobs.status, ['pending', 'processing']),
+        sql`${jobs.payload} ->> 'email' = ${email}`,
+      ),
+    )
+    .all();
+}
+
+/** Empties a sign-up: whoever signed up is nobody's business once it is carried out, or is to be forgotten. */
+export function forgetSignUp(tx: Tx, job_id: string): boolean {
+  const emptied = tx.update(jobs).set({ payload: {} }).where(eq(jobs.id, job_id)).returning({ id: jobs.id });
+  return emptied.get() !== undefined;
 }

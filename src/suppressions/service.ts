@@ -55,12 +55,18 @@ export class Suppressions {
 
   /** The page that holds the suppression of one address, or none. */
   lookUp(owner: KeyOwner, address: string, query: PageQuery): Page<SuppressionRecord> {
-    const { read } = this.#deps.database;
-    const found = this.#find(read, owner, this.#hash(read, owner), address);
+    const found = this.find(owner, address);
     return paginate(query, {
       total: found ? 1 : 0,
-      fetch: (limit, offset) => (found ? [toRecord(found)].slice(offset, offset + limit) : []),
+      fetch: (limit, offset) => (found ? [found].slice(offset, offset + limit) : []),
     });
+  }
+
+  /** The suppression of an address; null where there is none. */
+  find(owner: KeyOwner, address: string): SuppressionRecord | null {
+    const { read } = this.#deps.database;
+    const found = this.#find(read, owner, this.#hash(read, owner), address);
+    return found ? toRecord(found) : null;
   }
 
   /** Looks addresses up within a read or a transaction. Throws AppError `unavailable` where no look-up is possible. */
