@@ -382,3 +382,7 @@ export const CONFIRMATION_EXPIRY_MS = 7 * 86_400_000;
 /** A sign-up whose confirmation mail finds no mailbox, or whose domain no DNS answers for, is tried again, for some hours. */
 export const SUBSCRIBE_MAX_ATTEMPTS = 8;
 export const SUBSCRIBE_RETRY_MIN_MS = 60_000;
+/** A file that was imported from the shell is kept this long, for a resume. */
+export const IMPORTED_FILE_DAYS = 30;
+/** How often `import show --watch` looks: often enough for a bar that moves. */
+export const IMPORT_WATCH_MS = 500;

@@ -2,12 +2,15 @@
 import type { Services } from './app.ts';
 import { registerAuditCommands } from './audit/cli.ts';
 import { registerBackupCommands } from './backups/cli.ts';
+import { registerContactCommands } from './contacts/cli.ts';
 import { registerEmailCommands } from './deliveries/cli.ts';
 import { registerDoctorCommand } from './doctor/cli.ts';
 import type { DoctorDeps } from './doctor/service.ts';
 import { registerEmailLogCommand } from './emails/cli.ts';
 import { registerJobCommands } from './jobs/cli.ts';
+import { registerImportCommands } from './imports/cli.ts';
 import { registerKeyCommands } from './keys/cli.ts';
+import { registerListCommands } from './lists/cli.ts';
 import { registerMailboxCommands } from './mailboxes/cli.ts';
 import { registerObjectCommands } from './objects/cli.ts';
 import { registerOriginCommands } from './origins/cli.ts';
@@ -18,6 +21,7 @@ import { registerProjectCommands } from './projects/cli.ts';
 import { registerScheduleCommands } from './schedules/cli.ts';
 import { registerDomainCommands } from './sending-domains/cli.ts';
 import { registerTemplateCommands } from './templates/cli.ts';
+import { registerSuppressionCommands } from './suppressions/cli.ts';
 import { registerTokenCommands } from './tokens/cli.ts';
 import { registerVaultCommands } from './vault/cli.ts';
 
@@ -34,6 +38,11 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerTemplateCommands(cli);
   registerScheduleCommands(cli);
   registerJobCommands(cli);
+  registerEmailCommands(cli);
+  registerListCommands(cli);
+  registerContactCommands(cli);
+  registerImportCommands(cli);
+  registerSuppressionCommands(cli);
   registerBackupCommands(cli, doctor.clock);
   registerMasterKeyCommand(cli, doctor.clock);
   registerDoctorCommand(cli, doctor);

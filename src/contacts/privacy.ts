@@ -72,6 +72,17 @@ export class Privacy {
     });
   }
 
+  /** How much would be forgotten, by kind. Throws AppError `invalid`. */
+  count(owner: KeyOwner, address: string): Record<string, number> {
+    const { contacts, ...held } = this.export(owner, address);
+    const counts: Record<string, number> = { contacts: contacts.length };
+    for (const { name } of this.#deps.holders) {
+      const things = held[name];
+      counts[name] = Array.isArray(things) ? things.length : 0;
+    }
+    return counts;
+  }
+
   /** Why an address is mailed or not: a sentence a line. Throws AppError `invalid`. */
   why(owner: KeyOwner, address: string): string[] {
     const { suppression, contacts } = this.export(owner, address);

@@ -209,6 +209,18 @@ export class Contacts {
     return canonical === null ? null : (store.findContactByAddress(read, list_id, canonical.email) ?? null);
   }
 
+  /** The row of a contact of whatever project, for the operator. Throws AppError `not_found`. */
+  require(public_id: string): ContactRow {
+    const row = this.findByPublicId(public_id.toUpperCase());
+    if (!row) throw notFound('Contact', 'satchel contact list --list ID');
+    return row;
+  }
+
+  /** As `require`, as clients see it. */
+  show(public_id: string): ContactRecord {
+    return this.#present(this.require(public_id));
+  }
+
   /** The contact with a public id, of whatever project. */
   findByPublicId(public_id: string): ContactRow | null {
     return store.findContactByPublicId(this.#deps.database.read, public_id) ?? null;

@@ -153,6 +153,18 @@ export class Imports {
     return this.#present(this.find(project_id, id));
   }
 
+  /** The import of whatever project, for the operator. Throws AppError `not_found`. */
+  require(id: string): ImportRow {
+    const row = store.findImport(this.#deps.database.read, id.toUpperCase());
+    if (!row) throw notFound('Import');
+    return row;
+  }
+
+  /** As `require`, as clients see it. */
+  show(id: string): ImportRecord {
+    return this.#present(this.require(id));
+  }
+
   find(project_id: number, id: string, read: Tx = this.#deps.database.read): ImportRow {
     const row = isUlid(id) ? store.findImport(read, id.toUpperCase()) : undefined;
     if (row?.project_id !== project_id) throw notFound('Import');

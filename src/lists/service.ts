@@ -73,6 +73,13 @@ export class Lists {
     return row;
   }
 
+  /** The row of a list of whatever project, for the operator. Throws AppError `not_found`. */
+  require(public_id: string): ListRow {
+    const row = store.findAnyList(this.#deps.database.read, public_id.toUpperCase());
+    if (!row) throw notFound('List', 'satchel list list --project REF');
+    return row;
+  }
+
   /** As `find` by numeric id; null where the list is gone. */
   findById(id: number, read: Tx = this.#deps.database.read): ListRow | null {
     return store.findListById(read, id) ?? null;

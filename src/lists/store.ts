@@ -21,6 +21,11 @@ export function findList(read: Tx, project_id: number, public_id: string): ListR
   return byPublicId(read).get({ project_id, public_id });
 }
 
+/** Of whatever project. */
+export function findAnyList(read: Tx, public_id: string): ListRow | undefined {
+  return read.select().from(contactLists).where(eq(contactLists.public_id, public_id)).get();
+}
+
 export function findListById(read: Tx, id: number): ListRow | undefined {
   return read.select().from(contactLists).where(eq(contactLists.id, id)).get();
 }
