@@ -11,6 +11,7 @@ import type { Config } from './config.ts';
 import { Privacy } from './contacts/privacy.ts';
 import { contactRoutes } from './contacts/routes.ts';
 import { Contacts } from './contacts/service.ts';
+import { contactCronEntries } from './contacts/tasks.ts';
 import { createDatabaseLinks, databaseLinksCascade } from './database-accounts/links.ts';
 import { DatabaseProjects } from './database-accounts/projects.ts';
 import { databaseAccountRoutes } from './database-accounts/routes.ts';
@@ -24,6 +25,7 @@ import { emailCronEntries } from './emails/tasks.ts';
 import { messageOf } from './errors.ts';
 import { importRoutes } from './imports/routes.ts';
 import { Imports } from './imports/service.ts';
+import { createImportTask, importCronEntries } from './imports/tasks.ts';
 import { jobRoutes } from './jobs/routes.ts';
 import { Jobs } from './jobs/service.ts';
 import { jobCronEntries } from './jobs/tasks.ts';
@@ -68,6 +70,7 @@ import { statusRoutes } from './status/routes.ts';
 import { Status } from './status/service.ts';
 import { subscriptionRoutes } from './subscriptions/routes.ts';
 import { CONFIRMATION_VALUES, Subscriptions } from './subscriptions/service.ts';
+import { createSubscribeTask, subscriptionCronEntries } from './subscriptions/tasks.ts';
 import { suppressionRoutes } from './suppressions/routes.ts';
 import { Suppressions } from './suppressions/service.ts';
 import { templateRoutes } from './templates/routes.ts';
@@ -180,9 +183,16 @@ function createWork(on: Tenancy) {
   cascades.push(objects.projectCascade(), emails.projectCascade());
   const marketing = createMarketing({ ...on, ...mail, objects, templates, emails, deliveries, enqueue });
   // Made here and started by the app: a command enqueues through it, and the running server does the work.
+  const { imports, subscriptions } = marketing;
+  const rows_per_minute = config.import_rows_per_minute;
   const engine = createJobEngine({
     ...on,
-    tasks: [createEmailTask(deliveries), createScheduleTask(schedules)],
+    tasks: [
+      createEmailTask(deliveries),
+      createScheduleTask(schedules),
+      createImportTask({ ...on, imports, rows_per_minute }),
+      createSubscribeTask(subscriptions, on.clock),
+    ],
   });
   const jobs = new Jobs(on);
   const status = new Status({ ...on, data_dir: config.data_dir });
@@ -284,6 +294,9 @@ function createCronEntries(services: Services): CronEntry[] {
     ...deliveryCronEntries(deliveries),
     ...jobCronEntries(jobs),
     ...objectCronEntries(objects),
+    ...contactCronEntries(services.contacts),
+    ...importCronEntries(services.imports),
+    ...subscriptionCronEntries(services.subscriptions),
     { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
     { name: 'rates', expression: '53 * * * *', at_start: true, run: () => rates.sweep() },
   ];

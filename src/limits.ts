@@ -386,3 +386,9 @@ export const SUBSCRIBE_RETRY_MIN_MS = 60_000;
 export const IMPORTED_FILE_DAYS = 30;
 /** How often `import show --watch` looks: often enough for a bar that moves. */
 export const IMPORT_WATCH_MS = 500;
+/** An import in the background takes up rows in turns of this length, so that its rate is even. */
+export const IMPORT_TURN_MS = 12_000;
+/** Imports that go on at once: each holds the event loop up for a few milliseconds at a time. */
+export const IMPORT_CONCURRENCY = 2;
+/** Sign-ups carried out at once: most of the time of one is a look-up. */
+export const SUBSCRIBE_CONCURRENCY = 20;

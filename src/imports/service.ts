@@ -204,6 +204,14 @@ export class Imports {
     return this.#present(row);
   }
 
+  /** Records an unexpected failure of its job, within the transaction; the import can be resumed. */
+  abandon(tx: Tx, id: string): void {
+    const row = store.findImport(tx, id);
+    if (!row || row.status === 'completed' || row.status === 'failed') return;
+    const error = 'Something went wrong on the server.';
+    store.updateImport(tx, id, { status: 'failed', error, finished_at: this.#deps.clock.now() });
+  }
+
   /** Goes on with an import for its job; see ImportRun. */
   advance(owner: KeyOwner, id: string, limits: RunLimits): Promise<ImportPause> {
     return ImportRun.advance(this.#deps, owner, id, limits);

@@ -270,6 +270,11 @@ export class Subscriptions {
     return unsubscribeUrl(this.#deps.public_url, contact.public_id, hash);
   }
 
+  /** Empties a sign-up that is carried out, within the transaction that ends its job. */
+  forgetSignUp(tx: Tx, job_id: string): void {
+    store.forgetSignUp(tx, job_id);
+  }
+
   /** Sign-ups that are not carried out yet. */
   holderOfAddresses() {
     return {
