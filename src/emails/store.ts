@@ -185,22 +185,15 @@ export function emptyEmail(tx: Tx, id: string): void {
     },
     ...{ taken: [], refused: [], smtp_response: null, error: null, ip: null, user_agent: null },
   });
-  for (const statement_of of [deleteBodies, deleteCaptures, emptyAttempts, deleteReports])
-    statement_of(tx).run(id);
+  for (const change of [deleteBodies, deleteCaptures, emptyAttempts, deleteReports]) change.run(tx, id);
 }
 
-const deleteBodies = statement((tx) =>
-  tx.$client.query<unknown, [string]>('DELETE FROM email_bodies WHERE email_id = ?'),
+const deleteBodies = rawSql<object, [string]>('DELETE FROM email_bodies WHERE email_id = ?');
+const deleteCaptures = rawSql<object, [string]>('DELETE FROM captured_messages WHERE email_id = ?');
+const emptyAttempts = rawSql<object, [string]>(
+  'UPDATE email_attempts SET smtp_response = NULL WHERE email_id = ?',
 );
-const deleteCaptures = statement((tx) =>
-  tx.$client.query<unknown, [string]>('DELETE FROM captured_messages WHERE email_id = ?'),
-);
-const emptyAttempts = statement((tx) =>
-  tx.$client.query<unknown, [string]>('UPDATE email_attempts SET smtp_response = NULL WHERE email_id = ?'),
-);
-const deleteReports = statement((tx) =>
-  tx.$client.query<unknown, [string]>('DELETE FROM email_reports WHERE email_id = ?'),
-);
+const deleteReports = rawSql<object, [string]>('DELETE FROM email_reports WHERE email_id = ?');
 
 /** Mails that asked an address for confirmation, accepted at or after a moment: a walk of the recipient's own rows. */
 export function countConfirmations(
