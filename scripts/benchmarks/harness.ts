@@ -162,7 +162,7 @@ export async function makeKey(satchel: Pick<Satchel, 'cli'>, slug = 'bench'): Pr
     '--name',
     'k',
     '--can',
-    'read,write,email,email_template',
+    'read,write,email,email_template,marketing',
     '--rate-limit',
     '100000000',
   );
