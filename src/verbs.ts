@@ -7,8 +7,8 @@ import { registerEmailCommands } from './deliveries/cli.ts';
 import { registerDoctorCommand } from './doctor/cli.ts';
 import type { DoctorDeps } from './doctor/service.ts';
 import { registerEmailLogCommand } from './emails/cli.ts';
-import { registerJobCommands } from './jobs/cli.ts';
 import { registerImportCommands } from './imports/cli.ts';
+import { registerJobCommands } from './jobs/cli.ts';
 import { registerKeyCommands } from './keys/cli.ts';
 import { registerListCommands } from './lists/cli.ts';
 import { registerMailboxCommands } from './mailboxes/cli.ts';
@@ -20,8 +20,8 @@ import { registerMasterKeyCommand, registerMigrateCommand } from './platform/cli
 import { registerProjectCommands } from './projects/cli.ts';
 import { registerScheduleCommands } from './schedules/cli.ts';
 import { registerDomainCommands } from './sending-domains/cli.ts';
-import { registerTemplateCommands } from './templates/cli.ts';
 import { registerSuppressionCommands } from './suppressions/cli.ts';
+import { registerTemplateCommands } from './templates/cli.ts';
 import { registerTokenCommands } from './tokens/cli.ts';
 import { registerVaultCommands } from './vault/cli.ts';
 
@@ -38,7 +38,6 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerTemplateCommands(cli);
   registerScheduleCommands(cli);
   registerJobCommands(cli);
-  registerEmailCommands(cli);
   registerListCommands(cli);
   registerContactCommands(cli);
   registerImportCommands(cli);

@@ -20,6 +20,7 @@ import {
   type Contacts,
   readCustom,
   readTags,
+  refuse,
   SOURCE_PLATFORM,
 } from './service.ts';
 
@@ -145,6 +146,7 @@ function routesOfList({
       load,
       check: ({ body }) => checkContact(body),
       handle: async ({ caller, resource, body }) => {
+        refuse(checkContact(body));
         const { contact, is_duplicate } = await contacts.add(
           caller.project,
           resource,
@@ -165,6 +167,7 @@ function routesOfList({
       load,
       check: ({ body }) => checkBulkTag(body),
       handle: async ({ resource, body }) => {
+        refuse(checkBulkTag(body));
         const selection = body.contact_ids
           ? { contact_ids: body.contact_ids }
           : { filter: body.filter ?? {} };

@@ -1,5 +1,7 @@
 /** Endpoints of contact imports. */
 import { stringify } from 'csv-stringify/sync';
+import { refuse } from '../contacts/service.ts';
+import type { FieldErrors } from '../errors.ts';
 import { MAX_CONTACT_TAGS, MAX_CUSTOM_FIELD_NAME_CHARS, MAX_CUSTOM_FIELDS } from '../limits.ts';
 import { CONSENT_BASES, type Lists } from '../lists/service.ts';
 import { marketingRoute } from '../platform/http/marketing-route.ts';
@@ -95,13 +97,16 @@ export function importRoutes({ imports, lists }: { imports: Imports; lists: List
       status: 201,
       also: { 202: 'Imported in the background', 409: 'The list is archived (`list_archived`)' },
       body,
+      example: {
+        method: 'paste',
+        text: 'Ann Smith <ann@example.com>',
+        defaults: { consent_basis: 'consent' },
+      },
       response: record,
       load: loadList,
-      check: ({ body: sent }) => {
-        if (sent.method === 'paste' && !sent.text) return { text: ['is required for a paste'] };
-        return sent.method === 'csv' && !sent.object ? { object: ['is required for a CSV file'] } : {};
-      },
+      check: ({ body: sent }) => missingSource(sent),
       handle: async ({ caller, resource: list, body: { method, text: pasted, object, ...sent } }) => {
+        refuse(missingSource({ method, text: pasted, object }));
         if (method === 'paste')
           return imports.paste(caller.project, list, { text: pasted ?? '', defaults: sent.defaults });
         const csv_input = { ...sent, object: object ?? '' };
@@ -141,6 +146,12 @@ export function importRoutes({ imports, lists }: { imports: Imports; lists: List
       handle: ({ caller, resource }) => imports.resume(caller.project.id, resource.id),
     }),
   ];
+}
+
+/** What an import is of must be there. */
+function missingSource(sent: { method?: string; text?: string | null | undefined; object?: string | null | undefined }): FieldErrors {
+  if (sent.method === 'paste' && !sent.text) return { text: ['is required for a paste'] };
+  return sent.method === 'csv' && !sent.object ? { object: ['is required for a CSV file'] } : {};
 }
 
 const COLUMNS = ['row_number', 'email', 'reason'];

@@ -108,6 +108,7 @@ export function listRoutes({ lists }: { lists: Lists }): Route[] {
       summary: 'Change or archive a list',
       description: 'Only what is sent changes; null clears an optional field.',
       body: changes,
+      example: { description: 'Once a month' },
       response: listRecord,
       load,
       handle: ({ caller, body, resource }) => lists.update(caller.project.id, resource.id, body),

@@ -59,7 +59,16 @@ const mailboxes = t.Array(
 );
 /** Null where a field must have a value is taken only to be refused by name. */
 const changes = t.Object({
-  ...Object.fromEntries(Object.entries(optional).map(([field, schema]) => [field, t.Optional(schema)])),
+  from_name: t.Optional(optional.from_name),
+  reply_to: t.Optional(optional.reply_to),
+  postal_address: t.Optional(optional.postal_address),
+  brand_name: t.Optional(optional.brand_name),
+  brand_color: t.Optional(optional.brand_color),
+  brand_logo_url: t.Optional(optional.brand_logo_url),
+  brand_website_url: t.Optional(optional.brand_website_url),
+  daily_cap: t.Optional(optional.daily_cap),
+  send_window_start: t.Optional(optional.send_window_start),
+  send_window_end: t.Optional(optional.send_window_end),
   enabled: t.Optional(nullable(required.enabled)),
   timezone: t.Optional(nullable(required.timezone)),
   bounce_pause_threshold_percent: t.Optional(nullable(required.bounce_pause_threshold_percent)),
@@ -97,6 +106,11 @@ export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[
       summary: 'Change marketing settings',
       description: 'Only what is sent changes; null clears an optional field.',
       body: changes,
+      example: {
+        from_name: 'Shop',
+        postal_address: 'Shop, 1 High Street, Springfield',
+        brand_color: '#1a73e8',
+      },
       response: t.Object({ ...settings.properties, accounts: t.Optional(accounts) }),
       handle: async ({ caller, body }) => {
         const { accounts: named, ...rest } = body;

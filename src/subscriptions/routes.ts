@@ -51,12 +51,7 @@ function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route
           'Signing up needs a key that is restricted to origins: any other must not stand in a web page. Make one with: satchel key create --restricted --can marketing',
         );
     },
-    load: ({ ctx, caller }) => {
-      const list = lists.find(caller.project.id, ctx.params.list ?? '');
-      // Before the body is judged: a refused request counts too.
-      if (caller.key) subscriptions.limit(ctx.ip);
-      return list;
-    },
+    load: ({ ctx, caller }) => lists.find(caller.project.id, ctx.params.list ?? ''),
     handle: async ({ ctx, caller, resource: list, body }) => {
       const { first_name = null, last_name = null, captcha_token = null } = body;
       const from = {

@@ -21,7 +21,7 @@ import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner, Marketing } from '../marketing/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS } from '../platform/host/clock.ts';
-import type { RateLimiter } from '../platform/http/rate-limit.ts';
+import type { DurableRates, Rate } from '../platform/http/rate-limit.ts';
 import { type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { type Brand, brandOf } from './brand.ts';
@@ -49,6 +49,8 @@ export interface SignUp {
   at: number;
 }
 
+const SIGN_UPS: Rate = { limit: SUBSCRIBES_PER_HOUR, per: 'hour', what: 'Sign-ups from this IP address' };
+
 /** What a sign-up came to. `waiting`: the DNS gave no answer. */
 export type SignUpEnd = 'active' | 'confirmation_sent' | 'unchanged' | 'rejected' | 'waiting';
 
@@ -70,7 +72,7 @@ export interface SubscriptionsDeps {
   marketing: Marketing;
   public_url: string;
   suppressions: Suppressions;
-  limiter: RateLimiter;
+  rates: Pick<DurableRates, 'take'>;
   projectOf(id: number): { id: number; public_id: string; name: string } | null;
   captcha: {
     isConfigured(project: KeyOwner): boolean;
@@ -100,14 +102,10 @@ export class Subscriptions {
 
   /* --- Signing up ------------------------------------------------------------------------------------------------- */
 
-  /** Counts a request to sign up. Throws AppError `rate_limited` when its address has sent too many within the hour. */
-  limit(ip: string | null): void {
-    this.#deps.limiter.take(`subscribe:${ip}`, SUBSCRIBES_PER_HOUR, 'Sign-ups of this IP address');
-  }
-
   /**
    * Takes a sign-up; nothing in its answer or its time tells who is on the list. Throws AppError `invalid` for the address
-   * and the captcha, `conflict` where the list takes no sign-ups, and `upstream_failed` when the captcha provider is down.
+   * and the captcha, `conflict` where the list takes no sign-ups, `upstream_failed` when the captcha provider is down, and
+   * `rate_limited` when an IP address has signed up too often within the hour.
    */
   async request(
     owner: KeyOwner,
@@ -133,6 +131,7 @@ export class Subscriptions {
       at: clock.now(),
     };
     await database.write((tx) => {
+      if (ip !== null) this.#deps.rates.take(tx, `subscribe ${ip}`, SIGN_UPS);
       this.#deps.enqueue(tx, {
         project_id: owner.id,
         type: store.EMAIL_SUBSCRIBE,

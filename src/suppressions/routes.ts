@@ -50,7 +50,7 @@ export function suppressionRoutes(services: { suppressions: Suppressions; contac
       status: 201,
       also: { 200: 'It is suppressed already' },
       body: t.Object({ email: emailAddress() }),
-      example: { email: 'ann@example.com' },
+      example: { email: 'left@example.com' },
       response: record,
       handle: async ({ caller, body }) => {
         const { record: added, is_new } = await contacts.suppress(caller.project, body.email);

@@ -3,6 +3,8 @@ import { beforeAll, expect, test } from 'bun:test';
 import { CAPABILITIES } from '../../src/platform/http/callers.ts';
 import { PLANE_PREFIX, type Route } from '../../src/platform/http/routes.ts';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
+import { atEnd } from '../cleanup.ts';
+import { startDnsServer } from '../dns-server.ts';
 import {
   type Answer,
   actor,
@@ -19,15 +21,29 @@ let paths: Record<string, unknown> = {};
 /** Ids of what the examples of POST made, by the route that made them. */
 const made: Record<string, string> = {};
 
+/** What is made elsewhere than in its own collection. */
+const MAKERS: Record<string, string> = {
+  list: '/email-lists',
+  contact: '/email-lists/:list/contacts',
+  import: '/email-lists/:list/imports',
+};
+
 function member(value: unknown, ...names: string[]): unknown {
   return names.reduce<unknown>((at, name) => (isPlainObject(at) ? at[name] : undefined), value);
 }
 
 beforeAll(async () => {
-  app = await startTestApp({ env: { SATCHEL_CAPTCHA_VERIFY_URL: 'http://127.0.0.1:9/siteverify' } });
+  const dns = await startDnsServer({ '*': { mx: [{ exchange: 'mx.example.com', preference: 10 }] } });
+  atEnd(() => dns.stop());
+  app = await startTestApp({
+    env: {
+      SATCHEL_CAPTCHA_VERIFY_URL: 'http://127.0.0.1:9/siteverify',
+      SATCHEL_DNS_SERVERS: dns.address,
+    },
+  });
   const shop = await makeProject(app, 'shop');
   key = await shop.key({
-    ...{ can_read: true, can_write: true, can_send_emails: true },
+    ...{ can_read: true, can_write: true, can_send_emails: true, can_manage_email_marketing: true },
     permissions: { email_template: true, captcha: true },
   });
   await addCapturingMailbox(app);
@@ -47,6 +63,8 @@ function pathOf(route: Route, operation: unknown): string {
     const collection = route.path.slice(0, route.path.indexOf(`/${placeholder}`));
     const example = list.find((each) => member(each, 'name') === name && member(each, 'in') === 'path');
     if (name === 'project') return 'shop';
+    const maker = MAKERS[name];
+    if (maker !== undefined) return made[maker] ?? '';
     return made[collection.replace('/projects/:project/jobs', '/jobs')] ?? String(member(example, 'example'));
   });
   return `${PLANE_PREFIX[route.plane]}${filled}`;
@@ -78,10 +96,14 @@ function formOf(route: Route): FormData {
   return form;
 }
 
-/** What the examples cannot know: the plaintext of a key, a secret at the captcha provider, a mail that is still scheduled. */
+/** What the examples cannot know: the plaintext of a key, a page's restricted one, a failed import, who left before, a secret at the captcha provider, a mail that is still scheduled. */
 const NOT_DONE: Record<string, number> = {
   'POST /captcha/verify': 409,
   'POST /api-keys/lookup': 404,
+  'POST /email-lists/:list/subscribe': 403,
+  'POST /email-imports/:import/resume': 409,
+  'POST /projects/:project/email-lists/:list/contacts': 422,
+  'POST /projects/:project/email-imports/:import/resume': 409,
   'DELETE /emails/:id/schedule': 409,
   'GET /projects/:project/vault-files/:file': 404,
 };

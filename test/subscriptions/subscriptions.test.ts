@@ -59,7 +59,18 @@ async function callListener(method: string, path: string, init: RequestInit): Pr
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
 }
 
-const settled = () => on.app.app.engine.whenIdle();
+/** Until every sign-up is carried out: on a busy machine a look-up may get no answer in time, and is made again a minute later. */
+async function settled(): Promise<void> {
+  const { engine } = on.app.app;
+  const { jobs } = on.app.services;
+  for (;;) {
+    await engine.whenIdle();
+    const waiting = jobs.list(on.project.id, { type: 'email.subscribe', status: 'pending' }).meta.total;
+    if (waiting === 0) return;
+    on.app.clock.advance(60_000);
+    engine.wake();
+  }
+}
 
 async function contactOf(list: string, email: string): Promise<Record<string, unknown> | undefined> {
   return rowsOf(await on.call('GET', `/email-lists/${list}/contacts?q=${email}`))[0];
