@@ -208,6 +208,8 @@ export function countConfirmations(
         eq(emails.project_id, of.project_id),
         eq(emails.to_email, of.email),
         gte(emails.id, firstIdOf(of.since_ms)),
+        // After a clock was set back, ids go on from where they were.
+        gte(emails.created_at, of.since_ms),
         eq(emails.source, 'confirmation'),
       ),
     )

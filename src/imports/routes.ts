@@ -149,7 +149,11 @@ export function importRoutes({ imports, lists }: { imports: Imports; lists: List
 }
 
 /** What an import is of must be there. */
-function missingSource(sent: { method?: string; text?: string | null | undefined; object?: string | null | undefined }): FieldErrors {
+function missingSource(sent: {
+  method?: string;
+  text?: string | null | undefined;
+  object?: string | null | undefined;
+}): FieldErrors {
   if (sent.method === 'paste' && !sent.text) return { text: ['is required for a paste'] };
   return sent.method === 'csv' && !sent.object ? { object: ['is required for a CSV file'] } : {};
 }

@@ -14,7 +14,7 @@ import object_changes from './migrations/0009_object_changes.sql' with { type: '
 import rate_windows from './migrations/0010_rate_windows.sql' with { type: 'text' };
 import relay_options from './migrations/0011_relay_options.sql' with { type: 'text' };
 import dkim_rotation from './migrations/0012_dkim_rotation.sql' with { type: 'text' };
-import contacts from './migrations/0020_contacts.sql' with { type: 'text' };
+import contacts from './migrations/0013_contacts.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -36,7 +36,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 10, name: 'rate_windows', sql: rate_windows },
   { version: 11, name: 'relay_options', sql: relay_options },
   { version: 12, name: 'dkim_rotation', sql: dkim_rotation },
-  { version: 20, name: 'contacts', sql: contacts },
+  { version: 13, name: 'contacts', sql: contacts },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
