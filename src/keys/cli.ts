@@ -213,12 +213,12 @@ function registerList(cli: Cli<Services>, key: Command): void {
           one.id,
           one.name,
           `${one.key_prefix}...`,
-          abilitiesOf(one).join(','),
-          one.restricted ? `to ${one.origins_count} of its own` : 'no',
-          one.is_test,
           one.is_active,
+          one.is_test,
+          one.restricted ? `to ${one.origins_count} of its own` : 'no',
+          abilitiesOf(one).join(','),
         ]);
-        const titles = ['id', 'name', 'key', 'can', 'restricted', 'test', 'active'];
+        const titles = ['id', 'name', 'key', 'active', 'test', 'restricted', 'can'];
         const empty = `There are no keys. Make one with: satchel key create --project ${project.slug} --name NAME --can read`;
         return { json: keys, text: formatTable(titles, rows, empty) };
       }),

@@ -207,16 +207,16 @@ function shown(mailbox: MailboxRecord): CliResult {
 
 function formatMailboxes(mailboxes: readonly MailboxRecord[]): Table {
   return formatTable(
-    ['mailbox', 'relay', 'for', 'today', 'limit', 'state', 'last error', 'no'],
+    ['mailbox', 'state', 'relay', 'today', 'limit', 'for', 'no', 'last error'],
     mailboxes.map((mailbox) => [
       mailbox.address,
+      mailbox.resting_until ? `resting until ${mailbox.resting_until}` : mailbox.state,
       mailbox.relay ?? 'captures mail',
-      mailbox.for.join(', '),
       mailbox.used_today,
       mailbox.daily_limit,
-      mailbox.resting_until ? `resting until ${mailbox.resting_until}` : mailbox.state,
-      mailbox.refusal ?? mailbox.last_error,
+      mailbox.for.join(', '),
       mailbox.id,
+      mailbox.refusal ?? mailbox.last_error,
     ]),
     'No mailbox yet. Add one: satchel mailbox add hello@example.com --smtp -',
   );

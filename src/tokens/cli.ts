@@ -111,18 +111,18 @@ async function createToken(
 
 function tokenTable(tokens: readonly TokenRecord[]): Table {
   return formatTable(
-    ['id', 'name', 'token', 'projects', 'can', 'expires', 'last used', 'revoked'],
+    ['id', 'name', 'token', 'revoked', 'expires', 'projects', 'can', 'last used'],
     tokens.map((token) => [
       token.id,
       token.name,
       `${token.token_prefix}...`,
+      token.revoked_at,
+      token.expires_at,
       token.projects ? token.projects.map((project) => project.slug).join(',') : 'all',
       CAPABILITIES.filter((capability) => token[capability])
         .map((capability) => capability.replace(/^can_/, ''))
         .join(','),
-      token.expires_at,
       token.last_used_at,
-      token.revoked_at,
     ]),
     'There are no tokens. Make one with: satchel token create --name NAME --all-projects',
   );
