@@ -242,6 +242,8 @@ export const DNS_DEADLINE_MS = 5_000;
 /** One UDP try; with two tries a server the look-up stays within its deadline. */
 export const DNS_TRY_TIMEOUT_MS = 1_500;
 export const DNS_TRIES_PER_SERVER = 2;
+/** A relay's name about which nothing is told for so long is not looked up by the system, which would keep a thread waiting. */
+export const SLOW_RELAY_NAME_MS = 1_000;
 /** DNS Flag Day 2020: the largest UDP answer that crosses every common network unfragmented. */
 export const DNS_UDP_PAYLOAD_BYTES = 1_232;
 /** RFC 7208 4.6.4: receivers give up on an SPF record that takes more. */

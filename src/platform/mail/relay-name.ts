@@ -1,21 +1,28 @@
 /** Whether a relay's name can be looked up at all, found out without holding up what else the process waits for. */
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
+import { SLOW_RELAY_NAME_MS } from '../../limits.ts';
+import { monotonicMs } from '../host/clock.ts';
 import { isLoopback } from '../host/loopback.ts';
 import type { Resolver } from './dns.ts';
 
 /**
  * Null where the system may look the name up, else why that would take long. Its own look-up (getaddrinfo) keeps a thread of the
  * few that also sign mails and read files: two relays whose name servers say nothing would hold all of those up for 10 s.
+ * `slow_ms` and `hosts_path` are for tests.
  */
 export async function whyUnanswered(
   host: string,
-  { resolver, hosts_path = '/etc/hosts' }: { resolver: Resolver; hosts_path?: string },
+  options: { resolver: Resolver; hosts_path?: string; slow_ms?: number },
 ): Promise<string | null> {
+  const { resolver, hosts_path = '/etc/hosts', slow_ms = SLOW_RELAY_NAME_MS } = options;
   // A name of one label is for the system's search list.
   if (isIP(host) !== 0 || isLoopback(host) || !host.includes('.')) return null;
   const hosts = await readFile(hosts_path, 'utf8').catch(() => '');
   if (hosts.toLowerCase().split(/\s+/).includes(host.toLowerCase())) return null;
+  const asked_ms = monotonicMs();
   const answer = await resolver.lookupAddresses(host);
-  return answer.status === 'unknown' ? `The relay's name could not be looked up: ${answer.reason}.` : null;
+  // Where a failure comes soon, the system's look-up fails as soon, or knows another way.
+  if (answer.status !== 'unknown' || monotonicMs() - asked_ms < slow_ms) return null;
+  return `The relay's name could not be looked up: ${answer.reason}.`;
 }

@@ -123,7 +123,7 @@ export interface UnsentOutcome {
   smtp_code: number | null;
   /** The relay's reply, or what happened instead of one. */
   response: string;
-  /** Refused at RCPT, each with its own code: with stage `rcpt` only those below 500 deserve another attempt. */
+  /** Refused at RCPT, each for itself: those that are about nothing (4xx) deserve another attempt. */
   rejected: RefusedRecipient[];
 }
 
