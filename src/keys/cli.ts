@@ -1,5 +1,5 @@
 /** `satchel key`: making, listing, rotating, revealing, switching and deleting API keys, and why one is refused. */
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type Cli, type CliResult, EXIT, UsageError } from '../platform/cli/cli.ts';
 import {
   limitOption,
@@ -12,24 +12,19 @@ import {
 import { counted, formatFields, formatTable } from '../platform/cli/tables.ts';
 import { parse } from '../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';
+import {
+  ABILITY_NAMES,
+  abilitiesOf,
+  grantsOf,
+  NO_ABILITIES,
+  readAbilities,
+  readChangedAbilities,
+} from './abilities-cli.ts';
 import { createKeyBody, type KeyRecord, updateKeyBody } from './schemas.ts';
 import type { KeyRow, Keys } from './service.ts';
 
 type Services = { projects: Projects; keys: Keys };
 type Options = Record<string, unknown>;
-
-/** What `--can` calls the permissions, and what they are in the API. */
-const ABILITIES = {
-  read: { can_read: true },
-  write: { can_write: true },
-  upload: { permissions: { upload: true } },
-  email: { can_send_emails: true },
-  email_template: { permissions: { email_template: true } },
-  captcha: { permissions: { captcha: true } },
-  marketing: { can_manage_email_marketing: true },
-} as const;
-type Ability = keyof typeof ABILITIES;
-const ABILITY_NAMES = Object.keys(ABILITIES).join(', ');
 
 /** Registers `satchel key ...`, and returns the noun for those of a key's origins. */
 export function registerKeyCommands(cli: Cli<Services>): Command {
@@ -96,34 +91,6 @@ Examples:
     );
 }
 
-function readAbilities(value: string, previous: Ability[] | undefined): Ability[] {
-  const chosen = value
-    .split(',')
-    .map((word) => word.trim())
-    .map((word) => {
-      if (!isAbility(word)) throw new InvalidArgumentError(`It takes any of: ${ABILITY_NAMES}.`);
-      return word;
-    });
-  return [...(previous ?? []), ...chosen];
-}
-
-function isAbility(word: string): word is Ability {
-  return Object.hasOwn(ABILITIES, word);
-}
-
-/** The fields that say what a key may do. */
-function grantsOf(options: Options): Record<string, unknown> {
-  let flags: Record<string, unknown> = {};
-  let permissions: Record<string, boolean> = {};
-  for (const ability of Array.isArray(options.can) ? options.can.filter(isAbility) : []) {
-    const granted = ABILITIES[ability];
-    if ('permissions' in granted) permissions = { ...permissions, ...granted.permissions };
-    else flags = { ...flags, ...granted };
-  }
-  if (options.delete === false) permissions = { ...permissions, delete: false };
-  return { ...flags, permissions };
-}
-
 function readNewKey(options: Options) {
   return parse(createKeyBody, {
     ...grantsOf(options),
@@ -135,13 +102,6 @@ function readNewKey(options: Options) {
     email_daily_limit: numberOption(options, 'emailDailyLimit'),
   });
 }
-
-const NO_ABILITIES = {
-  can_read: false,
-  can_write: false,
-  can_send_emails: false,
-  can_manage_email_marketing: false,
-};
 
 function registerChange(cli: Cli<Services>, key: Command): void {
   keyVerb(cli, key, 'change', 'change what is given of a key; its secret stays')
@@ -182,10 +142,6 @@ Examples:
     );
 }
 
-function readChangedAbilities(value: string, previous: Ability[] | undefined): Ability[] {
-  return value === 'none' ? [] : readAbilities(value, previous);
-}
-
 function describeKey(key: KeyRecord): string {
   return formatFields({
     id: key.id,
@@ -223,18 +179,6 @@ function registerList(cli: Cli<Services>, key: Command): void {
         return { json: keys, text: formatTable(titles, rows, empty) };
       }),
     );
-}
-
-function abilitiesOf(key: KeyRecord): string[] {
-  const flags: [string, boolean][] = [
-    ['read', key.can_read],
-    ['write', key.can_write],
-    ['email', key.can_send_emails],
-    ['marketing', key.can_manage_email_marketing],
-    ['no-delete', key.can_write && key.permissions.delete === false],
-    ...Object.entries(key.permissions).filter(([name]) => name !== 'delete'),
-  ];
-  return flags.filter(([, is_on]) => is_on).map(([name]) => name);
 }
 
 function registerSecrets(cli: Cli<Services>, key: Command): void {
