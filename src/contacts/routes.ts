@@ -13,7 +13,19 @@ import type { Clock } from '../platform/host/clock.ts';
 import { marketingRoute } from '../platform/http/marketing-route.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { type ProjectCaller, Reply, type RequestContext, type Route } from '../platform/http/routes.ts';
-import { dateTime, nullable, oneOf, type Static, t, text, ulid } from '../platform/http/schema.ts';
+import {
+  changesOf,
+  dateTime,
+  named,
+  nullable,
+  nullables,
+  oneOf,
+  optionals,
+  type Static,
+  t,
+  text,
+  ulid,
+} from '../platform/http/schema.ts';
 import {
   type Candidate,
   CONTACT_STATUSES,
@@ -31,51 +43,53 @@ const custom = t.Record(t.String(), t.Unknown(), {
   description: 'Up to 50 fields; values are strings, numbers or booleans.',
 });
 const changeable = {
-  first_name: t.Optional(nullable(text({ max: MAX_NAME_CHARS }))),
-  last_name: t.Optional(nullable(text({ max: MAX_NAME_CHARS }))),
-  tags: t.Optional(nullable(tags)),
-  custom: t.Optional(nullable(custom)),
-  source: t.Optional(
-    nullable(text({ max: MAX_CONTACT_SOURCE_CHARS, description: 'Where the contact came from.' })),
-  ),
-  reason: t.Optional(nullable(text({ max: MAX_CONTACT_REASON_CHARS, description: 'Why it may be mailed.' }))),
+  first_name: text({ max: MAX_NAME_CHARS }),
+  last_name: text({ max: MAX_NAME_CHARS }),
+  tags: tags,
+  custom: custom,
+  source: text({ max: MAX_CONTACT_SOURCE_CHARS, description: 'Where the contact came from.' }),
+  reason: text({ max: MAX_CONTACT_REASON_CHARS, description: 'Why it may be mailed.' }),
 };
-const creation = t.Object({
-  // Judged by the pipeline, which answers invalid_syntax.
-  email: text({ min: 1, max: MAX_CONTACT_QUERY_CHARS }),
-  ...changeable,
-  consent_basis: t.Optional(nullable({ ...oneOf(CONSENT_BASES), description: "Default: the list's." })),
-  consent_at: t.Optional(nullable({ ...dateTime(), description: 'When consent was given; default now.' })),
-  consent_ip: t.Optional(nullable(text({ max: 45 }))),
-  consent_origin: t.Optional(
-    nullable(text({ max: MAX_CONTACT_SOURCE_CHARS, description: 'The page of the form.' })),
-  ),
-  source_platform: t.Optional(
-    nullable(text({ min: 1, max: 64, description: 'A lowercase slug; default `api`.' })),
-  ),
-});
+const creation = named(
+  'NewContact',
+  t.Object({
+    // Judged by the pipeline, which answers invalid_syntax.
+    email: text({ min: 1, max: MAX_CONTACT_QUERY_CHARS }),
+    ...optionals(changeable),
+    consent_basis: t.Optional({ ...oneOf(CONSENT_BASES), description: "Default: the list's." }),
+    consent_at: t.Optional({ ...dateTime(), description: 'When consent was given; default now.' }),
+    consent_ip: t.Optional(text({ max: 45 })),
+    consent_origin: t.Optional(text({ max: MAX_CONTACT_SOURCE_CHARS, description: 'The page of the form.' })),
+    source_platform: t.Optional(text({ min: 1, max: 64, description: 'A lowercase slug; default `api`.' })),
+  }),
+);
 
-const record = t.Object({
-  id: ulid(),
-  list: ulid(),
-  email: t.String(),
-  first_name: nullable(t.String()),
-  last_name: nullable(t.String()),
-  tags: t.Array(t.String()),
-  custom,
-  status: oneOf(CONTACT_STATUSES),
-  source: nullable(t.String()),
-  reason: nullable(t.String()),
-  contact_token: t.String({ description: 'Stands for the contact in product events.' }),
-  consent_basis: t.String(),
-  consent_at: dateTime(),
-  consent_ip: nullable(t.String()),
-  consent_origin: nullable(t.String()),
-  source_platform: t.String(),
-  confirmed_at: nullable(dateTime()),
-  created_at: dateTime(),
-  updated_at: dateTime(),
-});
+const contact_changes = named('ContactChanges', changesOf(nullables(changeable)));
+
+const record = named(
+  'Contact',
+  t.Object({
+    id: ulid(),
+    list: ulid(),
+    email: t.String(),
+    first_name: nullable(t.String()),
+    last_name: nullable(t.String()),
+    tags: t.Array(t.String()),
+    custom,
+    status: oneOf(CONTACT_STATUSES),
+    source: nullable(t.String()),
+    reason: nullable(t.String()),
+    contact_token: t.String({ description: 'Stands for the contact in product events.' }),
+    consent_basis: t.String(),
+    consent_at: dateTime(),
+    consent_ip: nullable(t.String()),
+    consent_origin: nullable(t.String()),
+    source_platform: t.String(),
+    confirmed_at: nullable(dateTime()),
+    created_at: dateTime(),
+    updated_at: dateTime(),
+  }),
+);
 
 const filter = {
   status: t.Optional(oneOf(CONTACT_STATUSES)),
@@ -88,14 +102,17 @@ const filter = {
   ),
 };
 
-const bulk_tag = t.Object({
-  contact_ids: t.Optional(nullable(t.Array(ulid(), { minItems: 1, maxItems: MAX_CONTACT_IDS }))),
-  filter: t.Optional(
-    nullable(t.Object(filter, { description: 'An empty one is every contact of the list.' })),
-  ),
-  add: t.Optional(nullable(tags)),
-  remove: t.Optional(nullable(tags)),
-});
+const bulk_tag = named(
+  'BulkTag',
+  t.Object({
+    contact_ids: t.Optional(nullable(t.Array(ulid(), { minItems: 1, maxItems: MAX_CONTACT_IDS }))),
+    filter: t.Optional(
+      nullable(t.Object(filter, { description: 'An empty one is every contact of the list.' })),
+    ),
+    add: t.Optional(nullable(tags)),
+    remove: t.Optional(nullable(tags)),
+  }),
+);
 
 interface Target {
   ctx: RequestContext;
@@ -198,7 +215,7 @@ function routesOfContact({ contacts }: { contacts: Contacts }): Route[] {
       description:
         'Only what is sent changes; null clears; `tags` and `custom` replace. The status is not changed here, and neither ' +
         'is the evidence of consent.',
-      body: t.Object(changeable),
+      body: contact_changes,
       example: { tags: ['customer', 'vip'] },
       response: record,
       load,
@@ -219,7 +236,9 @@ function routesOfContact({ contacts }: { contacts: Contacts }): Route[] {
 }
 
 /** Rules of a contact past its schema. */
-function checkContact(body: Partial<Static<typeof creation>>): FieldErrors {
+function checkContact(
+  body: Partial<Static<typeof contact_changes>> & { source_platform?: string },
+): FieldErrors {
   const errors: FieldErrors = {};
   if (body.tags) readTags(body.tags, 'tags', errors);
   if (body.custom) readCustom(body.custom, errors);

@@ -6,75 +6,74 @@ import { MAX_CONTACT_TAGS, MAX_CUSTOM_FIELD_NAME_CHARS, MAX_CUSTOM_FIELDS } from
 import { CONSENT_BASES, type Lists } from '../lists/service.ts';
 import { marketingRoute } from '../platform/http/marketing-route.ts';
 import { type ProjectCaller, Reply, type RequestContext, type Route } from '../platform/http/routes.ts';
-import { dateTime, nullable, oneOf, t, text, ulid } from '../platform/http/schema.ts';
+import { dateTime, named, nullable, oneOf, t, text, ulid } from '../platform/http/schema.ts';
 import { IMPORT_STATUSES, type Imports, MAPPABLE_FIELDS } from './service.ts';
 
 const TAG = 'Imports';
 
 const defaults = t.Optional(
-  nullable(
-    t.Object(
-      {
-        consent_basis: t.Optional(nullable(oneOf(CONSENT_BASES))),
-        source_platform: t.Optional(nullable(text({ min: 1, max: 64 }))),
-        tags: t.Optional(nullable(t.Array(t.String(), { maxItems: MAX_CONTACT_TAGS }))),
-      },
-      { description: 'For rows that do not say otherwise.' },
-    ),
+  t.Object(
+    {
+      consent_basis: t.Optional(oneOf(CONSENT_BASES)),
+      source_platform: t.Optional(text({ min: 1, max: 64 })),
+      tags: t.Optional(t.Array(t.String(), { maxItems: MAX_CONTACT_TAGS })),
+    },
+    { description: 'For rows that do not say otherwise.' },
   ),
 );
 /** Which of the two it is decides what else it must hold. */
-const body = t.Object({
-  method: oneOf(['paste', 'csv']),
-  text: t.Optional(
-    nullable(t.String({ description: 'Of a paste: an address a line, with a name or without.' })),
-  ),
-  object: t.Optional(
-    nullable({ ...ulid(), description: 'Of a CSV file: the public_id of a private object of this project.' }),
-  ),
-  column_map: t.Optional(
-    nullable(
+const body = named(
+  'NewImport',
+  t.Object({
+    method: oneOf(['paste', 'csv']),
+    text: t.Optional(t.String({ description: 'Of a paste: an address a line, with a name or without.' })),
+    object: t.Optional({
+      ...ulid(),
+      description: 'Of a CSV file: the public_id of a private object of this project.',
+    }),
+    column_map: t.Optional(
       t.Record(t.String(), t.String(), {
         description: `Column header to field: ${MAPPABLE_FIELDS.join(', ')}. Without it headers are recognised by name.`,
       }),
     ),
-  ),
-  keep_columns: t.Optional(
-    nullable(
+    keep_columns: t.Optional(
       t.Array(text({ min: 1, max: MAX_CUSTOM_FIELD_NAME_CHARS }), {
         maxItems: MAX_CUSTOM_FIELDS,
         description: 'Headers of columns that become custom fields.',
       }),
     ),
-  ),
-  defaults,
-  update_existing: t.Optional(
-    nullable(t.Boolean({ description: 'Default false: a contact that is on the list stays as it is.' })),
-  ),
-});
+    defaults,
+    update_existing: t.Optional(
+      t.Boolean({ description: 'Default false: a contact that is on the list stays as it is.' }),
+    ),
+  }),
+);
 
 const counter = t.Integer();
-const record = t.Object({
-  id: ulid(),
-  list: ulid(),
-  status: oneOf(IMPORT_STATUSES),
-  method: oneOf(['paste', 'csv']),
-  total_rows: nullable(t.Integer({ description: 'Null while the rows of a long file are being counted.' })),
-  accepted: counter,
-  duplicate: counter,
-  invalid_syntax: counter,
-  no_mx: counter,
-  suppressed: counter,
-  missing_consent: counter,
-  updated_existing: counter,
-  processed_rows: t.Integer({ description: 'The sum of the counters.' }),
-  progress_percent: nullable(t.Integer()),
-  error: nullable(t.String()),
-  job_id: nullable(ulid()),
-  created_at: dateTime(),
-  started_at: nullable(dateTime()),
-  finished_at: nullable(dateTime()),
-});
+const record = named(
+  'Import',
+  t.Object({
+    id: ulid(),
+    list: ulid(),
+    status: oneOf(IMPORT_STATUSES),
+    method: oneOf(['paste', 'csv']),
+    total_rows: nullable(t.Integer({ description: 'Null while the rows of a long file are being counted.' })),
+    accepted: counter,
+    duplicate: counter,
+    invalid_syntax: counter,
+    no_mx: counter,
+    suppressed: counter,
+    missing_consent: counter,
+    updated_existing: counter,
+    processed_rows: t.Integer({ description: 'The sum of the counters.' }),
+    progress_percent: nullable(t.Integer()),
+    error: nullable(t.String()),
+    job_id: nullable(ulid()),
+    created_at: dateTime(),
+    started_at: nullable(dateTime()),
+    finished_at: nullable(dateTime()),
+  }),
+);
 
 interface Target {
   ctx: RequestContext;

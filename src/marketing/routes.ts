@@ -9,7 +9,7 @@ import {
 } from '../limits.ts';
 import { marketingRoute } from '../platform/http/marketing-route.ts';
 import type { ProjectCaller, Route } from '../platform/http/routes.ts';
-import { emailAddress, nullable, t, text, webUrl } from '../platform/http/schema.ts';
+import { changesOf, emailAddress, named, nullable, t, text, webUrl } from '../platform/http/schema.ts';
 import type { Marketing } from './service.ts';
 
 const TAG = 'Marketing settings';
@@ -52,28 +52,38 @@ const accounts = t.Array(t.String(), {
 });
 
 const settings = t.Object({ ...required, ...optional });
-const dns_check = t.Object({ ok: t.Boolean(), record: nullable(t.String()), problem: nullable(t.String()) });
+const dns_check = named(
+  'DnsCheck',
+  t.Object({ ok: t.Boolean(), record: nullable(t.String()), problem: nullable(t.String()) }),
+);
 const mailboxes = t.Array(
   t.Object({ address: t.String(), spf: dns_check, dkim: dns_check, dmarc: dns_check }),
   { description: 'With `dns=1`: what receivers find of each mailbox.' },
 );
-/** Null where a field must have a value is taken only to be refused by name. */
-const changes = t.Object({
-  from_name: t.Optional(optional.from_name),
-  reply_to: t.Optional(optional.reply_to),
-  postal_address: t.Optional(optional.postal_address),
-  brand_name: t.Optional(optional.brand_name),
-  brand_color: t.Optional(optional.brand_color),
-  brand_logo_url: t.Optional(optional.brand_logo_url),
-  brand_website_url: t.Optional(optional.brand_website_url),
-  daily_cap: t.Optional(optional.daily_cap),
-  send_window_start: t.Optional(optional.send_window_start),
-  send_window_end: t.Optional(optional.send_window_end),
-  enabled: t.Optional(nullable(required.enabled)),
-  timezone: t.Optional(nullable(required.timezone)),
-  bounce_pause_threshold_percent: t.Optional(nullable(required.bounce_pause_threshold_percent)),
-  accounts: t.Optional(nullable(accounts)),
-});
+/** `accounts` on the management plane, `mailboxes` where they were asked for. */
+const shown_settings = named(
+  'MarketingSettings',
+  t.Object({ ...settings.properties, accounts: t.Optional(accounts), mailboxes: t.Optional(mailboxes) }),
+);
+const changes = named(
+  'MarketingSettingsChanges',
+  changesOf({
+    from_name: optional.from_name,
+    reply_to: optional.reply_to,
+    postal_address: optional.postal_address,
+    brand_name: optional.brand_name,
+    brand_color: optional.brand_color,
+    brand_logo_url: optional.brand_logo_url,
+    brand_website_url: optional.brand_website_url,
+    daily_cap: optional.daily_cap,
+    send_window_start: optional.send_window_start,
+    send_window_end: optional.send_window_end,
+    enabled: required.enabled,
+    timezone: required.timezone,
+    bounce_pause_threshold_percent: required.bounce_pause_threshold_percent,
+    accounts: accounts,
+  }),
+);
 
 export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[] {
   /** Which mailboxes there are is the deployment's business: only the management plane shows and sets them. */
@@ -89,11 +99,7 @@ export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[
       summary: 'Marketing settings of the project',
       description: 'The management plane adds `accounts`, the mailboxes that marketing may go out from.',
       query: t.Object({ dns: t.Optional(t.Boolean({ description: 'Adds `mailboxes`, looked up now.' })) }),
-      response: t.Object({
-        ...settings.properties,
-        accounts: t.Optional(accounts),
-        mailboxes: t.Optional(mailboxes),
-      }),
+      response: shown_settings,
       handle: async ({ caller, query }) =>
         query.dns
           ? { ...shown(caller), mailboxes: await marketing.checkMailboxes(caller.project.id) }
@@ -111,7 +117,7 @@ export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[
         postal_address: 'Shop, 1 High Street, Springfield',
         brand_color: '#1a73e8',
       },
-      response: t.Object({ ...settings.properties, accounts: t.Optional(accounts) }),
+      response: shown_settings,
       handle: async ({ caller, body }) => {
         const { accounts: named, ...rest } = body;
         await marketing.change(caller.project.id, caller.token ? { ...rest, accounts: named } : rest);

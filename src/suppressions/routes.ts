@@ -4,17 +4,20 @@ import { MAX_CONTACT_QUERY_CHARS } from '../limits.ts';
 import { marketingRoute } from '../platform/http/marketing-route.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { Reply, type Route } from '../platform/http/routes.ts';
-import { dateTime, emailAddress, oneOf, t, text, ulid } from '../platform/http/schema.ts';
+import { dateTime, emailAddress, named, oneOf, t, text, ulid } from '../platform/http/schema.ts';
 import { SUPPRESSION_KINDS, type Suppressions } from './service.ts';
 
 const TAG = 'Suppressions';
 
-const record = t.Object({
-  id: ulid(),
-  hash: t.String({ description: 'HMAC-SHA-256 of the address under a key of the project, hex.' }),
-  kind: oneOf(SUPPRESSION_KINDS),
-  created_at: dateTime(),
-});
+const record = named(
+  'Suppression',
+  t.Object({
+    id: ulid(),
+    hash: t.String({ description: 'HMAC-SHA-256 of the address under a key of the project, hex.' }),
+    kind: oneOf(SUPPRESSION_KINDS),
+    created_at: dateTime(),
+  }),
+);
 
 export function suppressionRoutes(services: { suppressions: Suppressions; contacts: Contacts }): Route[] {
   const { suppressions, contacts } = services;

@@ -332,3 +332,16 @@ test('a change is documented as taking null only where null clears, and a new th
     expect([name, takesNull(name)]).toEqual([name, []]);
   }
 });
+
+test('what has more than a handful of fields has a name, so that a generated client has it once', () => {
+  const unnamed: string[] = [];
+  const look = (at: unknown, where: string): void => {
+    if (Array.isArray(at)) for (const each of at) look(each, where);
+    if (!isPlainObject(at)) return;
+    const fields = keysOf(at.properties).length;
+    if (fields > 6) unnamed.push(`${where}: ${fields} fields`);
+    for (const each of Object.values(at)) look(each, where);
+  };
+  for (const [path, operations] of Object.entries(paths)) look(operations, path);
+  expect(unnamed).toEqual([]);
+});
