@@ -28,13 +28,13 @@ export interface ListRecord {
 
 /** Fields of a list as they are sent; null clears what is optional. */
 export interface ListChanges {
-  name?: string | null | undefined;
+  name?: string;
   description?: string | null | undefined;
   default_consent_basis?: ConsentBasis | null | undefined;
-  double_opt_in?: boolean | null | undefined;
+  double_opt_in?: boolean;
   token_hosts?: string[] | null | undefined;
   confirmation_template?: string | null | undefined;
-  archived?: boolean | null | undefined;
+  archived?: boolean;
 }
 
 export interface ListsDeps {
@@ -154,8 +154,6 @@ export class Lists {
 
   #check(project_id: number, current: ListRow | null, changes: ListChanges) {
     const errors: FieldErrors = {};
-    for (const field of ['name', 'double_opt_in', 'archived'] as const)
-      if (changes[field] === null) errors[field] = ['must have a value'];
     const token_hosts =
       changes.token_hosts === undefined
         ? (current?.token_hosts ?? [])

@@ -4,7 +4,7 @@ import { DEFAULT_BOUNCE_PAUSE_THRESHOLD_PERCENT } from '../limits.ts';
 import type { SettingsRow } from './tables.ts';
 
 export type Settings = Omit<SettingsRow, 'project_id' | 'updated_at'>;
-export type SettingsChanges = { [Field in keyof Settings]?: Settings[Field] | null | undefined };
+export type SettingsChanges = { [Field in keyof Settings]?: Settings[Field] | undefined };
 
 /** What a project has that never set anything. */
 export const DEFAULT_SETTINGS: Settings = {
@@ -24,15 +24,12 @@ export const DEFAULT_SETTINGS: Settings = {
   accounts: [],
 };
 
-/** Fields that always have a value: null is refused by name, as left out it would be ignored in silence. */
-const REQUIRED = ['enabled', 'timezone', 'bounce_pause_threshold_percent', 'accounts'] as const;
 const WINDOW_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
 const COLOR = /^#[0-9a-f]{6}$/i;
 
 /** The settings after a change. Throws AppError `invalid` with every field that does not fit. */
 export function mergeSettings(current: Settings, changes: SettingsChanges): Settings {
   const errors: FieldErrors = {};
-  for (const field of REQUIRED) if (changes[field] === null) errors[field] = ['must have a value'];
   const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
   const merged: Settings = { ...current, ...given };
   checkWindow(merged, errors);
