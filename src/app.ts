@@ -241,9 +241,9 @@ function createMarketing(on: Work) {
       emails.countConfirmations(read, { project_id, email, since_ms }),
   });
   // A hard bounce of any mail is one for marketing, too.
-  deliveries.listen((tx, { kind, project_id, address }) => {
+  deliveries.listen((tx, { kind, project_id, address, is_report_of_copy }) => {
     const left = kind === 'bounced' ? 'hard_bounce' : kind === 'complained' ? 'complaint' : null;
-    const owner = left && projects.find(String(project_id));
+    const owner = left && !is_report_of_copy && projects.find(String(project_id));
     if (owner) contacts.leaveByReport(tx, owner, address, left);
   });
   const holders = [

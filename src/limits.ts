@@ -218,6 +218,8 @@ export const MAX_EXPLAINED_MAILBOXES = 20;
 export const EMAIL_BODY_RETENTION_MS = 30 * 86_400_000;
 /** `email why` tells of at most so many retries: nobody tries one mail again more often and still wonders why. */
 export const STORY_RETRIES = 100;
+/** Decision: soft bounces of different mails in a row, without a delivery between, that make a hard one. */
+export const SOFT_BOUNCES_TO_HARD = 5;
 /** The log itself: a year answers "did we ever write to them" without growing for ever. */
 export const EMAIL_LOG_RETENTION_MS = 365 * 86_400_000;
 /** How long one transaction of a sweep deletes contents, of which SWEEP_BATCH of the largest would take two seconds. */

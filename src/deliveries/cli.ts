@@ -1,5 +1,5 @@
-/** `satchel email`: why an email was or was not sent, what was captured, and queueing failed ones again. */
-import { CAPTURED_LIST_ROWS } from '../limits.ts';
+/** `satchel email`: why an email was or was not sent, what was captured, saying that one came back, and queueing failed ones again. */
+import { CAPTURED_LIST_ROWS, SOFT_BOUNCES_TO_HARD } from '../limits.ts';
 import { type Cli, EXIT, UsageError } from '../platform/cli/cli.ts';
 import { textOption } from '../platform/cli/options.ts';
 import { formatTable } from '../platform/cli/tables.ts';
@@ -14,7 +14,7 @@ interface Needs {
 
 type Noun = ReturnType<Cli<unknown>['noun']>;
 
-/** Registers `satchel email why | captured | retry`, and returns the noun for the verbs of the log. */
+/** Registers `satchel email why | captured | bounce | retry`, and returns the noun for the verbs of the log. */
 export function registerEmailCommands<S extends Needs>(cli: Cli<S>): Noun {
   const email = cli.noun('email', 'why an email was or was not sent, what was captured, trying again');
   cli
@@ -27,6 +27,7 @@ export function registerEmailCommands<S extends Needs>(cli: Cli<S>): Noun {
       }),
     );
   registerCaptured(cli, email);
+  registerBounce(cli, email);
   registerRetry(cli, email);
   return email;
 }
@@ -60,6 +61,38 @@ Examples:
             'Nothing was captured yet.',
           ),
         };
+      }),
+    );
+}
+
+function registerBounce<S extends Needs>(cli: Cli<S>, email: Noun): void {
+  cli
+    .verb(email, 'bounce <id>', 'say that an email came back, or was complained about')
+    .option('--soft', 'it came back for a reason that may pass, such as a full mailbox')
+    .option('--complaint', 'its recipient reported it as unwanted')
+    .option('--recipient <address>', 'whom it concerns, where copies went out (who it was sent to)')
+    .addHelpText(
+      'after',
+      `
+A bounce for good and a complaint keep marketing from the address; ${SOFT_BOUNCES_TO_HARD} soft ones of different emails in a row
+count as one for good. What is said of somebody who got a copy changes the email's story only.
+
+Examples:
+  satchel email bounce 01J00000000000000000000000
+  satchel email bounce 01J00000000000000000000000 --complaint`,
+    )
+    .action(
+      cli.action(async ({ services, actor }, options, id = '') => {
+        if (options.soft === true && options.complaint === true)
+          throw new UsageError('Give --soft or --complaint, not both.');
+        const kind = options.soft ? 'soft_bounced' : options.complaint ? 'complained' : 'bounced';
+        const address = textOption(options, 'recipient');
+        const said = { kind, ...(address === undefined ? {} : { address }) } as const;
+        const told = await services.deliveries.reportByHand(actor, id, said);
+        const text = told.is_new
+          ? `Noted for ${told.recipient}. The email is ${told.status}.`
+          : `This was known of ${told.recipient} before: nothing changed.`;
+        return { json: told, text };
       }),
     );
 }

@@ -11,6 +11,8 @@ export interface EmailEvent {
   source: EmailSource;
   /** Whom it concerns. */
   address: string;
+  /** A report from outside about somebody who got a copy: it changes nothing of their contacts. */
+  is_report_of_copy: boolean;
   at: number;
 }
 
@@ -23,8 +25,13 @@ export class Listeners {
     this.#listeners.push(listener);
   }
 
-  tell(tx: Tx, email: EmailRow, what: Pick<EmailEvent, 'kind' | 'address' | 'at'>): void {
+  tell(
+    tx: Tx,
+    email: EmailRow,
+    what: Pick<EmailEvent, 'kind' | 'address' | 'at'> & { is_report_of_copy?: boolean },
+  ): void {
     const { id: email_id, project_id, source } = email;
-    for (const listener of this.#listeners) listener(tx, { ...what, email_id, project_id, source });
+    const event = { is_report_of_copy: false, ...what, email_id, project_id, source };
+    for (const listener of this.#listeners) listener(tx, event);
   }
 }

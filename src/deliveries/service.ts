@@ -1,16 +1,23 @@
 /** Deliveries: what becomes of accepted emails, by our own attempts, by reports from outside and by an operator. */
 import type { Config } from '../config.ts';
-import { type EmailRecord, type Emails, findEmail, type NewEmail, presentEmail } from '../emails/service.ts';
+import {
+  type EmailRecord,
+  type EmailStatus,
+  type Emails,
+  findEmail,
+  type NewEmail,
+  presentEmail,
+} from '../emails/service.ts';
 import { AppError, notFound } from '../errors.ts';
 import { EMAIL_BODY_RETENTION_MS, STORY_RETRIES, SWEEP_BATCH } from '../limits.ts';
-import { listAudit } from '../platform/database/audit-trail.ts';
+import { listAudit, recordAudit } from '../platform/database/audit-trail.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { toIso } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import type { ClaimedKey, KeptAnswer } from '../platform/http/idempotency.ts';
 import { Attempts, type AttemptsDeps } from './attempts.ts';
 import { type EmailListener, Listeners } from './listeners.ts';
-import { type Evidence, report } from './reports.ts';
+import { type Evidence, refuseReport, report } from './reports.ts';
 import {
   auditTargetOf,
   EMAIL_RETRIED,
@@ -29,6 +36,16 @@ export type { Attempt } from './attempts.ts';
 export type { EmailEvent, EmailListener } from './listeners.ts';
 export type { Evidence } from './reports.ts';
 export type { ReportKind } from './tables.ts';
+
+/** What an operator's word about an email came to. */
+export interface HandReport {
+  email_id: string;
+  kind: ReportKind;
+  recipient: string;
+  /** False where the same was told before: then nothing changed. */
+  is_new: boolean;
+  status: EmailStatus;
+}
 
 export interface DeliveriesDeps extends Omit<AttemptsDeps, 'retry_delays_s'>, RequeueDeps, SendingNowDeps {
   config: Pick<Config, 'email_retry_delays_s'>;
@@ -85,6 +102,30 @@ export class Deliveries {
   }
 
   /* --- For the operator ------------------------------------------------------------------------------------------- */
+
+  /**
+   * As `report`, on an operator's word, with an audit event. Throws AppError `not_found`, `invalid` for an address that the
+   * mail did not go to, `conflict` where the mail has not left yet.
+   */
+  reportByHand(actor: Actor, id: string, said: { kind: ReportKind; address?: string }): Promise<HandReport> {
+    const { database, clock, names } = this.#deps;
+    return database.write((tx) => {
+      const email = findEmail(tx, id.toUpperCase());
+      if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
+      const { kind, address = email.to_email } = said;
+      refuseReport(email, address);
+      const is_new = this.report(tx, email.id, kind, { address, words: `said by ${actor.name}` });
+      const project = names.projectOf(email.project_id);
+      if (is_new) {
+        const owner = project && { id: email.project_id, public_id: project.public_id };
+        const entry = { event: 'email.reported', target: auditTargetOf(email.id), project: owner };
+        const is_copy = address.toLowerCase() !== email.to_email.toLowerCase();
+        recordAudit(tx, actor, { ...entry, metadata: { kind, is_copy } }, clock.now());
+      }
+      const after = findEmail(tx, email.id) ?? email;
+      return { email_id: email.id, kind, recipient: address, is_new, status: after.status };
+    });
+  }
 
   /** The log of an email of any project, and its story in plain words. Throws AppError `not_found`. */
   explain(id: string): { email: EmailRecord; story: string[] } {

@@ -109,6 +109,18 @@ export function insertReport(tx: Tx, report: Omit<ReportRow, 'id'>): boolean {
   return inserted.get() !== undefined;
 }
 
+const outcomesOf = rawSql<{ kind: ReportRow['kind'] }, [string, number, number]>(`
+    SELECT r.kind FROM email_reports r JOIN emails e ON e.id = r.email_id
+    WHERE r.address = ? AND e.project_id = ? AND r.kind <> 'complained' ORDER BY r.id DESC LIMIT ?`);
+
+/** What was told last of a project's mails to an address, newest first: whether they arrived. */
+export function listOutcomesOf(
+  tx: Tx,
+  asked: { project_id: number; address: string; limit: number },
+): ReportRow['kind'][] {
+  return outcomesOf.all(tx, asked.address, asked.project_id, asked.limit).map(({ kind }) => kind);
+}
+
 /** In the order in which they came. */
 export function listReports(tx: Tx, email_id: string): ReportRow[] {
   return tx

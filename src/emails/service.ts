@@ -43,7 +43,13 @@ export {
   insertPins,
   updateEmail,
 } from './store.ts';
-export { EMAIL_STATUSES, type EmailRow, type EmailSource, type RefusedRecord } from './tables.ts';
+export {
+  EMAIL_STATUSES,
+  type EmailRow,
+  type EmailSource,
+  type EmailStatus,
+  type RefusedRecord,
+} from './tables.ts';
 
 /** What emails ask of the templates capability. Throws AppError `invalid` where the template does not fit. */
 export interface TemplateSource {

@@ -15,6 +15,7 @@ import rate_windows from './migrations/0010_rate_windows.sql' with { type: 'text
 import relay_options from './migrations/0011_relay_options.sql' with { type: 'text' };
 import dkim_rotation from './migrations/0012_dkim_rotation.sql' with { type: 'text' };
 import contacts from './migrations/0013_contacts.sql' with { type: 'text' };
+import reports from './migrations/0014_reports.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -37,6 +38,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 11, name: 'relay_options', sql: relay_options },
   { version: 12, name: 'dkim_rotation', sql: dkim_rotation },
   { version: 13, name: 'contacts', sql: contacts },
+  { version: 14, name: 'reports', sql: reports },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
