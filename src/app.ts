@@ -23,6 +23,7 @@ import { emailRoutes } from './emails/routes.ts';
 import { AttachmentPins, Emails } from './emails/service.ts';
 import { emailCronEntries } from './emails/tasks.ts';
 import { messageOf } from './errors.ts';
+import { importsHolder } from './imports/privacy.ts';
 import { importRoutes } from './imports/routes.ts';
 import { Imports } from './imports/service.ts';
 import { createImportTask, importCronEntries } from './imports/tasks.ts';
@@ -246,11 +247,7 @@ function createMarketing(on: Work) {
     const owner = left && !is_report_of_copy && projects.find(String(project_id));
     if (owner) contacts.leaveByReport(tx, owner, address, left);
   });
-  const holders = [
-    emails.holderOfAddresses(),
-    imports.holderOfAddresses(),
-    subscriptions.holderOfAddresses(),
-  ];
+  const holders = [emails.holderOfAddresses(), importsHolder, subscriptions.holderOfAddresses()];
   const privacy = new Privacy({ ...on, lists, contacts, suppressions, holders });
   return { marketing, suppressions, lists, contacts, imports, subscriptions, privacy };
 }

@@ -6,6 +6,7 @@ import { databaseAccountChecks } from './database-accounts/checks.ts';
 import { emailChecks } from './emails/checks.ts';
 import { keyChecks } from './keys/checks.ts';
 import { mailboxChecks } from './mailboxes/checks.ts';
+import { marketingChecks } from './marketing/checks.ts';
 import { objectChecks } from './objects/checks.ts';
 import type { CheckedDirectory, HealthCheck } from './platform/host/health-check.ts';
 import { sendingDomainChecks } from './sending-domains/checks.ts';
@@ -23,6 +24,7 @@ export function createServiceChecks(services: Services): HealthCheck[] {
     ...mailboxChecks(services),
     ...keyChecks(services),
     ...vaultChecks(services),
+    ...marketingChecks(services),
     ...databaseAccountChecks(services),
     ...aiAccountChecks(services),
   ];

@@ -22,7 +22,7 @@ import {
 import * as store from './store.ts';
 import type { ContactRow, ContactStatus, CustomFields } from './tables.ts';
 
-export { contactAddress, readCustom, readTags, refuse, SOURCE_PLATFORM } from './fields.ts';
+export { contactAddress, nameInMail, readCustom, readTags, refuse, SOURCE_PLATFORM } from './fields.ts';
 export type { Admission, Candidate, Rejection, Screened } from './pipeline.ts';
 export { CONTACT_STATUSES, type ContactRow, type ContactStatus, type CustomFields } from './tables.ts';
 export { createContactToken, hashContactToken } from './tokens.ts';
@@ -309,14 +309,14 @@ export class Contacts {
 
   /**
    * Takes an address out of everything in its project, within a transaction: the suppression, and the status of each of
-   * its contacts. May be repeated.
+   * its contacts, which tells the strongest reason there was. May be repeated.
    */
   leave(tx: Tx, owner: KeyOwner, email: string, kind: Exclude<SuppressionKind, 'manual'>): void {
     this.#deps.suppressions.add(tx, owner, email, kind);
     const now = this.#deps.clock.now();
     const status = STATUS_OF_LEAVING[kind];
     for (const contact of store.listContactsOfAddress(tx, owner.id, email)) {
-      if (contact.status === status || contact.status === 'complained') continue;
+      if (LEAVING.indexOf(status) <= LEAVING.indexOf(contact.status)) continue;
       const row = store.updateContact(tx, contact.id, { status, status_changed_at: now, updated_at: now });
       this.#announce(tx, { kind: status, contact: row, at: now });
     }
@@ -435,6 +435,9 @@ const STATUS_OF_LEAVING = {
   hard_bounce: 'bounced',
   complaint: 'complained',
 } as const;
+
+/** Weakest first, as of suppressions: who left by choice does not become one that merely bounced. */
+const LEAVING: readonly ContactStatus[] = ['bounced', 'unsubscribed', 'complained'];
 
 function rejected(rejection: Rejection | 'updated_existing' | 'accepted' | 'duplicate'): AppError {
   const code = rejection in REJECTED ? (rejection as Rejection) : 'suppressed';

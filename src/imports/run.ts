@@ -28,7 +28,9 @@ export type ImportPause =
   /** `rows` were taken up; the rest when the rate allows. */
   | { status: 'more'; rows: number }
   /** Rows wait for the DNS. */
-  | { status: 'waiting'; run_at: number };
+  | { status: 'waiting'; run_at: number }
+  /** Somebody else goes on with it, or has ended it. */
+  | { status: 'superseded' };
 
 export interface ImportRunDeps {
   database: Database;
@@ -90,7 +92,7 @@ export class ImportRun {
     try {
       return await run.#advance(limits);
     } catch (error) {
-      if (error instanceof Superseded) return { status: 'failed', error: 'The import was ended elsewhere.' };
+      if (error instanceof Superseded) return { status: 'superseded' };
       const reason = reasonOf(error);
       if (reason === null) throw error;
       await run.#end({ status: 'failed', error: reason });
@@ -237,11 +239,14 @@ export class ImportRun {
   async #write(change: (current: ImportRow, tx: Tx) => Partial<ImportRow>): Promise<void> {
     this.#import = await this.#deps.database.write((tx) => {
       const current = store.findImport(tx, this.#import.id);
-      const is_ours =
-        current?.status === this.#import.status &&
-        JSON.stringify(current.position) === JSON.stringify(this.#import.position);
-      if (!current || !is_ours) throw new Superseded();
-      return store.updateImport(tx, current.id, change(current, tx));
+      const { status, position } = this.#import;
+      if (current?.status !== status || current.position.commits !== position.commits) throw new Superseded();
+      const changes = change(current, tx);
+      const { position: next = current.position } = changes;
+      return store.updateImport(tx, current.id, {
+        ...changes,
+        position: { ...next, commits: next.commits + 1 },
+      });
     });
   }
 

@@ -191,7 +191,8 @@ export class Imports {
       const list = this.#deps.lists.findById(current.list_id, tx);
       if (!list) throw notFound('List');
       this.#deps.lists.requireOpen(tx, list);
-      const position = { ...current.position, waiting_since: null, dns_tries: 0 };
+      const { commits } = current.position;
+      const position = { ...current.position, commits: commits + 1, waiting_since: null, dns_tries: 0 };
       const job_id = this.#enqueue(tx, current, undefined);
       return store.updateImport(tx, id, {
         status: 'pending',
@@ -215,17 +216,6 @@ export class Imports {
   /** Goes on with an import for its job; see ImportRun. */
   advance(owner: KeyOwner, id: string, limits: RunLimits): Promise<ImportPause> {
     return ImportRun.advance(this.#deps, owner, id, limits);
-  }
-
-  /** What imports hold about an address that is on no list for it, and forgetting that. */
-  holderOfAddresses() {
-    return {
-      name: 'rejected_rows',
-      export: (read: Tx, owner: KeyOwner, email: string): unknown[] =>
-        store.listRejectionsOfAddress(read, owner.id, email),
-      forget: (tx: Tx, project_id: number, email: string): number =>
-        store.forgetAddress(tx, project_id, email),
-    };
   }
 
   /** Forgets the rejected rows of old imports. */
@@ -325,7 +315,14 @@ export class Imports {
   }
 }
 
-const START: ImportPosition = { row: 0, byte: 0, is_file_done: false, waiting_since: null, dns_tries: 0 };
+const START: ImportPosition = {
+  commits: 0,
+  row: 0,
+  byte: 0,
+  is_file_done: false,
+  waiting_since: null,
+  dns_tries: 0,
+};
 
 /** The end of an import as that of its job. */
 export function endOf(

@@ -121,42 +121,60 @@ export function deleteWaiting(tx: Tx, import_id: string, row_numbers: readonly n
 const importsOf = (tx: Tx, project_id: number) =>
   tx.select({ id: contactImports.id }).from(contactImports).where(eq(contactImports.project_id, project_id));
 
-/** Rejected rows of an address in a project: a walk of all of its imports. */
-export function listRejectionsOfAddress(read: Tx, project_id: number, email: string): Rejected[] {
+/** What fits a text that holds `part`, ASCII case ignored. */
+function holding(part: string): string {
+  return `%${part.replace(/[%_\\]/g, '\\$&')}%`;
+}
+
+/** Rejected rows of a project that hold a text: a walk of all of its imports. */
+export function listRejectionsHolding(read: Tx, project_id: number, part: string): Rejected[] {
   return read
     .select()
     .from(contactImportRejections)
     .where(
       and(
         inArray(contactImportRejections.import_id, importsOf(read, project_id)),
-        sql`${contactImportRejections.email} = ${email} COLLATE NOCASE`,
+        sql`${contactImportRejections.email} LIKE ${holding(part)} ESCAPE '\\'`,
       ),
     )
     .all();
 }
 
-/** Empties the address of rejected rows, and takes rows that wait out; returns how many there were. */
-export function forgetAddress(tx: Tx, project_id: number, email: string): number {
-  const emptied = tx
-    .update(contactImportRejections)
+/** As `listRejectionsHolding` of rows that wait for the DNS. */
+export function listWaitingHolding(read: Tx, project_id: number, part: string): Waiting[] {
+  return read
+    .select()
+    .from(contactImportWaiting)
+    .where(
+      and(
+        inArray(contactImportWaiting.import_id, importsOf(read, project_id)),
+        sql`${contactImportWaiting.fields} LIKE ${holding(part)} ESCAPE '\\'`,
+      ),
+    )
+    .all();
+}
+
+/** Empties the address of a rejected row: that there was one stays. */
+export function emptyRejection(tx: Tx, row: Pick<Rejected, 'import_id' | 'row_number'>): void {
+  const { import_id, row_number } = row;
+  tx.update(contactImportRejections)
     .set({ email: '' })
     .where(
       and(
-        inArray(contactImportRejections.import_id, importsOf(tx, project_id)),
-        sql`${contactImportRejections.email} = ${email} COLLATE NOCASE`,
+        eq(contactImportRejections.import_id, import_id),
+        eq(contactImportRejections.row_number, row_number),
       ),
     )
-    .returning({ row_number: contactImportRejections.row_number })
-    .all().length;
-  const waiting = tx
-    .delete(contactImportWaiting)
+    .run();
+}
+
+/** Empties a row that waits. It stays, and is counted as one without an address once it is taken up. */
+export function emptyWaiting(tx: Tx, row: Pick<Waiting, 'import_id' | 'row_number'>): void {
+  const { import_id, row_number } = row;
+  tx.update(contactImportWaiting)
+    .set({ fields: { email: '', first_name: null, last_name: null } })
     .where(
-      and(
-        inArray(contactImportWaiting.import_id, importsOf(tx, project_id)),
-        sql`lower(${contactImportWaiting.fields}) LIKE ${`%${JSON.stringify(email).replace(/[%_\\]/g, '\\$&')}%`} ESCAPE '\\'`,
-      ),
+      and(eq(contactImportWaiting.import_id, import_id), eq(contactImportWaiting.row_number, row_number)),
     )
-    .returning({ row_number: contactImportWaiting.row_number })
-    .all().length;
-  return emptied + waiting;
+    .run();
 }

@@ -13,6 +13,8 @@ export interface ImportSettings {
 
 /** Where an import is: it changes with the counters, in one commit. */
 export interface ImportPosition {
+  /** Counts the commits: whoever saw another number does not know what is done by now. */
+  commits: number;
   /** The last row of the file that was taken up, with the header as row 1; of a paste, its last. */
   row: number;
   /** Where the next row begins. */

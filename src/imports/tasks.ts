@@ -1,5 +1,5 @@
 /** The job that goes on with an import at the configured rate, and forgetting what old ones rejected. */
-import { IMPORT_CONCURRENCY, IMPORT_TURN_MS } from '../limits.ts';
+import { IMPORT_CONCURRENCY, IMPORT_REQUEST_GRACE_MS, IMPORT_TURN_MS } from '../limits.ts';
 import type { JobRow } from '../platform/database/tables.ts';
 import { type Clock, MINUTE_MS } from '../platform/host/clock.ts';
 import { parse, t } from '../platform/http/schema.ts';
@@ -40,6 +40,9 @@ async function takeTurn(deps: ImportTaskDeps, job: JobRow, stopping: AbortSignal
   });
   if (pause.status === 'more')
     return { status: 'continue', run_at: began_ms + Math.ceil((pause.rows * MINUTE_MS) / rows_per_minute) };
+  // A request goes on with it that took longer than is usual: should it die, the job is there.
+  if (pause.status === 'superseded')
+    return { status: 'continue', run_at: clock.now() + IMPORT_REQUEST_GRACE_MS };
   if (pause.status === 'waiting') return { status: 'continue', run_at: pause.run_at };
   return endOf(import_id, pause);
 }

@@ -99,6 +99,7 @@ export function listRoutes({ lists }: { lists: Lists }): Route[] {
       body: creation,
       example: { name: 'Newsletter', default_consent_basis: 'consent' },
       response: listRecord,
+      check: ({ caller, body }) => lists.check(caller.project.id, body),
       handle: ({ caller, body }) => lists.create(caller.project.id, body),
     }),
     ...marketingRoute({
@@ -120,6 +121,7 @@ export function listRoutes({ lists }: { lists: Lists }): Route[] {
       example: { description: 'Once a month' },
       response: listRecord,
       load,
+      check: ({ caller, body }) => lists.check(caller.project.id, body),
       handle: ({ caller, body, resource }) => lists.update(caller.project.id, resource.id, body),
     }),
   ];

@@ -120,7 +120,7 @@ export class Lists {
 
   /** Throws AppError `invalid` by field. */
   async create(project_id: number, input: ListChanges & { name: string }): Promise<ListRecord> {
-    const fields = this.#check(project_id, null, input);
+    const fields = this.#merge(project_id, null, input);
     const row = await this.#deps.database.write((tx) => {
       const now = this.#deps.clock.now();
       return store.insertList(tx, {
@@ -139,7 +139,7 @@ export class Lists {
   async update(project_id: number, public_id: string, changes: ListChanges): Promise<ListRecord> {
     const row = await this.#deps.database.write((tx) => {
       const current = this.find(project_id, public_id, tx);
-      const fields = this.#check(project_id, current, changes);
+      const fields = this.#merge(project_id, current, changes);
       const now = this.#deps.clock.now();
       const archived_at =
         changes.archived === true
@@ -152,16 +152,24 @@ export class Lists {
     return this.#present(row);
   }
 
-  #check(project_id: number, current: ListRow | null, changes: ListChanges) {
+  /** Every field that does not fit, by rules past its schema. */
+  check(project_id: number, changes: ListChanges): FieldErrors {
     const errors: FieldErrors = {};
-    const token_hosts =
-      changes.token_hosts === undefined
-        ? (current?.token_hosts ?? [])
-        : readTokenHosts(changes.token_hosts ?? [], errors);
+    // It may stand in the subject of a confirmation mail.
+    if (/\p{Cc}/u.test(changes.name ?? ''))
+      errors.name = ['must have no line breaks or other control characters'];
+    readTokenHosts(changes.token_hosts ?? [], errors);
     const slug = changes.confirmation_template;
     const refusal = typeof slug === 'string' ? this.#deps.refusalOfConfirmation(project_id, slug) : null;
     if (refusal !== null) errors.confirmation_template = [refusal];
+    return errors;
+  }
+
+  /** The fields after a change. Throws AppError `invalid` by field. */
+  #merge(project_id: number, current: ListRow | null, changes: ListChanges) {
+    const errors = this.check(project_id, changes);
     if (Object.keys(errors).length > 0) throw invalid(errors);
+    const { token_hosts: hosts, confirmation_template: slug } = changes;
     return {
       name: changes.name ?? current?.name ?? '',
       description: changes.description === undefined ? (current?.description ?? null) : changes.description,
@@ -170,7 +178,7 @@ export class Lists {
           ? (current?.default_consent_basis ?? null)
           : changes.default_consent_basis,
       double_opt_in: changes.double_opt_in ?? current?.double_opt_in ?? false,
-      token_hosts,
+      token_hosts: hosts === undefined ? (current?.token_hosts ?? []) : readTokenHosts(hosts ?? [], {}),
       confirmation_template: slug === undefined ? (current?.confirmation_template ?? null) : slug,
     };
   }

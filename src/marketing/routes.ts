@@ -9,7 +9,16 @@ import {
 } from '../limits.ts';
 import { marketingRoute } from '../platform/http/marketing-route.ts';
 import type { ProjectCaller, Route } from '../platform/http/routes.ts';
-import { changesOf, emailAddress, named, nullable, t, text, webUrl } from '../platform/http/schema.ts';
+import {
+  changesOf,
+  emailAddress,
+  named,
+  nullable,
+  type Static,
+  t,
+  text,
+  webUrl,
+} from '../platform/http/schema.ts';
 import type { Marketing } from './service.ts';
 
 const TAG = 'Marketing settings';
@@ -86,6 +95,9 @@ const changes = named(
 );
 
 export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[] {
+  /** What a caller may change: others' changes of mailboxes are ignored. */
+  const own = (caller: ProjectCaller, { accounts: chosen, ...rest }: Partial<Static<typeof changes>>) =>
+    caller.token ? { ...rest, accounts: chosen } : rest;
   /** Which mailboxes there are is the deployment's business: only the management plane shows and sets them. */
   const shown = (caller: ProjectCaller) => {
     const { accounts: named, ...rest } = marketing.settings(caller.project.id);
@@ -118,9 +130,9 @@ export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[
         brand_color: '#1a73e8',
       },
       response: shown_settings,
+      check: ({ caller, body }) => marketing.check(caller.project.id, own(caller, body)),
       handle: async ({ caller, body }) => {
-        const { accounts: named, ...rest } = body;
-        await marketing.change(caller.project.id, caller.token ? { ...rest, accounts: named } : rest);
+        await marketing.change(caller.project.id, own(caller, body));
         return shown(caller);
       },
     }),

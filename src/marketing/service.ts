@@ -3,7 +3,7 @@ import { type FieldErrors, invalid } from '../errors.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
-import { MarketingKeys } from './keys.ts';
+import { type KeyOwner, MarketingKeys } from './keys.ts';
 import { DEFAULT_SETTINGS, mergeSettings, type Settings, type SettingsChanges } from './settings.ts';
 import { findSettings, saveSettings } from './store.ts';
 
@@ -61,11 +61,21 @@ export class Marketing {
   async change(project_id: number, changes: SettingsChanges): Promise<Settings> {
     const { database, clock } = this.#deps;
     return database.write((tx) => {
-      const merged = mergeSettings(this.settings(project_id, tx), changes);
-      if (changes.accounts) this.#checkAccounts(merged.accounts);
+      const { merged, errors } = this.#merge(tx, project_id, changes);
+      if (Object.keys(errors).length > 0) throw invalid(errors);
       saveSettings(tx, { ...merged, project_id, updated_at: clock.now() });
       return merged;
     });
+  }
+
+  /** Every field of a change that does not fit, by rules past its schema. */
+  check(project_id: number, changes: SettingsChanges): FieldErrors {
+    return this.#merge(this.#deps.database.read, project_id, changes).errors;
+  }
+
+  /** Whether a project's key opens, where it has one. */
+  hasUsableKey(owner: KeyOwner): boolean {
+    return this.keys.opens(this.#deps.database.read, owner);
   }
 
   /** The addresses that a project's marketing may go out from: those it names, else every active marketing mailbox. */
@@ -80,15 +90,15 @@ export class Marketing {
     return Promise.all(this.addressesOf(project_id).map((address) => this.#deps.mailboxes.checkDns(address)));
   }
 
-  #checkAccounts(accounts: readonly string[]): void {
+  #merge(read: Tx, project_id: number, changes: SettingsChanges) {
+    const { merged, errors } = mergeSettings(this.settings(project_id, read), changes);
     const known = this.#deps.mailboxes.listMarketingAddresses();
-    const errors: FieldErrors = {};
-    accounts.forEach((address, index) => {
+    changes.accounts?.forEach((address, index) => {
       if (!known.includes(address))
         errors[`accounts.${index}`] = [
           'must be the address of an active mailbox for marketing (satchel mailbox list)',
         ];
     });
-    if (Object.keys(errors).length > 0) throw invalid(errors);
+    return { merged, errors };
   }
 }

@@ -1,5 +1,5 @@
 /** The fields of marketing settings: merging what was sent with what there is, and judging the whole. Pure functions. */
-import { type FieldErrors, invalid } from '../errors.ts';
+import type { FieldErrors } from '../errors.ts';
 import { DEFAULT_BOUNCE_PAUSE_THRESHOLD_PERCENT } from '../limits.ts';
 import type { SettingsRow } from './tables.ts';
 
@@ -27,20 +27,24 @@ export const DEFAULT_SETTINGS: Settings = {
 const WINDOW_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
 const COLOR = /^#[0-9a-f]{6}$/i;
 
-/** The settings after a change. Throws AppError `invalid` with every field that does not fit. */
-export function mergeSettings(current: Settings, changes: SettingsChanges): Settings {
+/** The settings after a change, and every field of them that does not fit. */
+export function mergeSettings(
+  current: Settings,
+  changes: SettingsChanges,
+): { merged: Settings; errors: FieldErrors } {
   const errors: FieldErrors = {};
   const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
   const merged: Settings = { ...current, ...given };
+  for (const field of ['from_name', 'brand_name'] as const)
+    if (/\p{Cc}/u.test(merged[field] ?? ''))
+      errors[field] = ['must have no line breaks or other control characters'];
   checkWindow(merged, errors);
-  if (!errors.timezone && !isTimeZone(merged.timezone))
-    errors.timezone = ['must be an IANA time zone, such as Europe/Berlin'];
+  if (!isTimeZone(merged.timezone)) errors.timezone = ['must be an IANA time zone, such as Europe/Berlin'];
   if (merged.brand_color !== null && !COLOR.test(merged.brand_color))
     errors.brand_color = ['must be a colour such as #1a73e8'];
   if (merged.brand_logo_url !== null && !merged.brand_logo_url.startsWith('https://'))
     errors.brand_logo_url = ['must begin with https://, or mail programs will not show it'];
-  if (Object.keys(errors).length > 0) throw invalid(errors);
-  return merged;
+  return { merged, errors };
 }
 
 function checkWindow(settings: Settings, errors: FieldErrors): void {

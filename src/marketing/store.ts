@@ -38,8 +38,3 @@ export function findSealedKey(tx: Tx, project_id: number): string | null {
 export function insertSealedKey(tx: Tx, key: typeof marketingKeys.$inferInsert): void {
   tx.insert(marketingKeys).values(key).run();
 }
-
-/** Every project that has a key, for the check that all of them open. */
-export function listSealedKeys(tx: Tx): { project_id: number; sealed_key: string }[] {
-  return tx.select().from(marketingKeys).all();
-}

@@ -9,8 +9,9 @@ import {
   contactAddress,
   createContactToken,
   hashContactToken,
+  nameInMail,
 } from '../contacts/service.ts';
-import { AppError, invalid } from '../errors.ts';
+import { AppError, type FieldErrors, invalid } from '../errors.ts';
 import {
   CONFIRMATION_EXPIRY_MS,
   MAX_CONFIRMATIONS_PER_DAY,
@@ -121,13 +122,18 @@ export class Subscriptions {
     const { clock, database, lists } = this.#deps;
     lists.requireOpen(database.read, list);
     if (list.double_opt_in) lists.requireConfirmationTemplate(list);
-    const address = contactAddress(input.email);
-    if (!address) throw invalid({ email: ['must be an email address, such as ann@example.com'] });
-    if (from.needs_captcha) await this.#checkCaptcha(owner, input.captcha_token, from.ip);
+    const email = contactAddress(input.email)?.email;
+    const needs_captcha = from.needs_captcha && this.#deps.captcha.isConfigured(owner);
+    const errors: FieldErrors = {};
+    if (email === undefined) errors.email = ['must be an email address, such as ann@example.com'];
+    if (needs_captcha && input.captcha_token === null)
+      errors.captcha_token = ["is required: this project verifies its forms' visitors by captcha"];
+    if (email === undefined || Object.keys(errors).length > 0) throw invalid(errors);
+    if (needs_captcha) await this.#checkCaptcha(owner, input.captcha_token ?? '', from.ip);
     const { first_name, last_name } = input;
     const { ip, origin, is_test } = from;
     const sign_up: SignUp = {
-      ...{ list_id: list.id, email: address.email, first_name, last_name, ip, origin, is_test },
+      ...{ list_id: list.id, email, first_name, last_name, ip, origin, is_test },
       at: clock.now(),
     };
     await database.write((tx) => {
@@ -142,12 +148,11 @@ export class Subscriptions {
     });
   }
 
-  async #checkCaptcha(owner: KeyOwner, token: string | null, ip: string | null): Promise<void> {
-    const { captcha } = this.#deps;
-    if (!captcha.isConfigured(owner)) return;
-    if (token === null)
-      throw invalid({ captcha_token: ["is required: this project verifies its forms' visitors by captcha"] });
-    const verdict = await captcha.verify(owner, { token, ...(ip === null ? {} : { remoteip: ip }) });
+  async #checkCaptcha(owner: KeyOwner, token: string, ip: string | null): Promise<void> {
+    const verdict = await this.#deps.captcha.verify(owner, {
+      token,
+      ...(ip === null ? {} : { remoteip: ip }),
+    });
     if (!verdict.success) throw invalid({ captcha_token: ['did not pass; let the visitor try again'] });
   }
 
@@ -213,8 +218,8 @@ export class Subscriptions {
       variables: {
         confirm_url: confirmUrl(public_url, token),
         email: contact.email,
-        first_name: contact.first_name ?? 'there',
-        last_name: contact.last_name ?? '',
+        first_name: nameInMail(contact.first_name) ?? 'there',
+        last_name: nameInMail(contact.last_name) ?? '',
         list_name: list.name,
         brand_name: brandOf(settings, owner.name).name,
       },

@@ -2,7 +2,7 @@
  * Suppressions: addresses that get no marketing mail from a project, whatever list they are on. Only keyed hashes are
  * kept, so a suppression outlives the person's data without being any.
  */
-import { notFound } from '../errors.ts';
+import { invalid, notFound } from '../errors.ts';
 import type { KeyedHash, KeyOwner, Marketing } from '../marketing/service.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
@@ -10,6 +10,7 @@ import { type Clock, toIso } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
+import { parseAddress } from '../platform/mail/address.ts';
 import * as store from './store.ts';
 import { SUPPRESSION_KINDS, type SuppressionKind, type SuppressionRow } from './tables.ts';
 
@@ -23,18 +24,13 @@ export interface SuppressionRecord {
   created_at: string;
 }
 
-/** Why an address is suppressed, or null; for as many addresses as the caller has. */
+/** Why an address, in its canonical form, is suppressed, or null; for as many addresses as the caller has. */
 export type SuppressionCheck = (address: string) => SuppressionKind | null;
 
 export interface SuppressionsDeps {
   database: Database;
   clock: Clock;
   marketing: Pick<Marketing, 'keys'>;
-}
-
-/** The one form in which an address is hashed and compared: all of it in lower case. */
-export function comparedAddress(address: string): string {
-  return address.toLowerCase();
 }
 
 export class Suppressions {
@@ -53,8 +49,10 @@ export class Suppressions {
     });
   }
 
-  /** The page that holds the suppression of one address, or none. */
+  /** The page that holds the suppression of one address, or none. Throws AppError `invalid` for what is no address. */
   lookUp(owner: KeyOwner, address: string, query: PageQuery): Page<SuppressionRecord> {
+    if (canonical(address) === null)
+      throw invalid({ email: ['must be an email address, such as ann@example.com'] });
     const found = this.find(owner, address);
     return paginate(query, {
       total: found ? 1 : 0,
@@ -62,10 +60,9 @@ export class Suppressions {
     });
   }
 
-  /** The suppression of an address; null where there is none. */
+  /** The suppression of an address, however it is written; null where there is none. */
   find(owner: KeyOwner, address: string): SuppressionRecord | null {
-    const { read } = this.#deps.database;
-    const found = this.#find(read, owner, this.#hash(read, owner), address);
+    const found = this.#findWritten(this.#deps.database.read, owner, address);
     return found ? toRecord(found) : null;
   }
 
@@ -76,7 +73,7 @@ export class Suppressions {
   }
 
   /**
-   * Suppresses an address within the transaction that learns of the reason. A weaker reason never takes the place of a
+   * Suppresses an address, in its canonical form, within the transaction that learns of the reason. A weaker reason never takes the place of a
    * stronger one. Tells whether it was new.
    */
   add(
@@ -96,7 +93,7 @@ export class Suppressions {
     const row = {
       id: newId(now),
       project_id: owner.id,
-      hash: hash(comparedAddress(address)),
+      hash: hash(address),
       kind,
       created_at: now,
     };
@@ -107,7 +104,7 @@ export class Suppressions {
   /** Lifts a suppression, of whatever kind, and records who did. Throws AppError `not_found`. */
   lift(actor: Actor, owner: KeyOwner, address: string): Promise<SuppressionRecord> {
     return this.#deps.database.write((tx) => {
-      const found = this.#find(tx, owner, this.#hash(tx, owner), address);
+      const found = this.#findWritten(tx, owner, address);
       if (!found) throw notFound('Suppression');
       store.deleteSuppression(tx, found.id);
       const { hash, kind } = found;
@@ -131,8 +128,18 @@ export class Suppressions {
   }
 
   #find(read: Tx, owner: KeyOwner, hash: KeyedHash | null, address: string): SuppressionRow | undefined {
-    return hash === null ? undefined : store.findSuppression(read, owner.id, hash(comparedAddress(address)));
+    return hash === null ? undefined : store.findSuppression(read, owner.id, hash(address));
   }
+
+  #findWritten(read: Tx, owner: KeyOwner, address: string): SuppressionRow | undefined {
+    const email = canonical(address);
+    return email === null ? undefined : this.#find(read, owner, this.#hash(read, owner), email);
+  }
+}
+
+/** The one form in which an address is hashed and compared; null for what is no address. */
+function canonical(address: string): string | null {
+  return parseAddress(address.trim())?.address.toLowerCase() ?? null;
 }
 
 function toRecord(row: SuppressionRow): SuppressionRecord {

@@ -167,7 +167,7 @@ describe('contacts', () => {
     expect(left).toMatchObject({
       contacts: [],
       emails: [],
-      rejected_rows: [],
+      import_rows: [],
       sign_ups: [],
       suppression: { kind: 'manual' },
     });

@@ -1,6 +1,7 @@
 /** Imports in the background: the rate, bad days in the middle of one, restarts, and going on after a failure. */
 import { describe, expect, test } from 'bun:test';
-import { makeProject, startTestApp } from '../helpers.ts';
+import { sql } from 'drizzle-orm';
+import { actor, makeProject, startTestApp } from '../helpers.ts';
 import { dataOf, type MarketingApp, rowsOf, startMarketingApp } from '../marketing/setup.ts';
 
 const csvOf = (rows: number, name = 'p'): string =>
@@ -257,6 +258,62 @@ describe('rows that wait for the DNS', () => {
     await settled(on);
     expect(await expectTrue(on, list, record.id)).toMatchObject({ status: 'completed', accepted: 511 });
   });
+});
+
+test('a request and a job that go on with the same rows count each of them once', async () => {
+  const on = await startMarketingApp();
+  const list = await on.list();
+  on.dns.set('slow.example', { fault: 'servfail' });
+  const text = Array.from({ length: 120 }, (_, n) => `p${n}@slow.example`).join('\n');
+  const pasted = await on.call('POST', `/email-lists/${list}/imports`, { method: 'paste', text });
+  const { id } = dataOf(pasted, 201);
+  on.dns.set('slow.example', { mx: [{ exchange: 'mx.example.com', preference: 1 }] });
+  on.app.clock.advance(60_000);
+  const owner = on.app.services.projects.require('shop');
+  const both = [1, 2].map(() =>
+    on.app.services.imports.advance(owner, String(id), { rows: 1_000, shouldStop: () => false }),
+  );
+  const ends = (await Promise.all(both)).map(({ status }) => status);
+  expect(ends.sort()).toEqual(['completed', 'superseded']);
+  expect(await expectTrue(on, list, id)).toMatchObject({
+    accepted: 120,
+    processed_rows: 120,
+    total_rows: 120,
+  });
+  // Its job finds it done.
+  on.app.clock.advance(3_600_000);
+  on.app.app.engine.wake();
+  await settled(on);
+  const { job_id } = await show(on, id);
+  const job = await on.app.call('GET', `/api/v1/jobs/${job_id}`, { key: on.key });
+  expect(job.body.data).toMatchObject({ status: 'completed' });
+});
+
+test('who is forgotten while a row waits is not added by it, and the row counts', async () => {
+  const on = await startMarketingApp();
+  const list = await on.list();
+  on.dns.set('slow.example', { fault: 'servfail' });
+  const text = 'Pat Person <Pat@Slow.example>\nother@slow.example\nPat <pat@slow.example';
+  const pasted = await on.call('POST', `/email-lists/${list}/imports`, { method: 'paste', text });
+  const { id } = dataOf(pasted, 201);
+  const { privacy, projects, database } = on.app.services;
+  const owner = projects.require('shop');
+  expect(privacy.export(owner, 'pat@slow.example')).toMatchObject({ import_rows: [{}, {}] });
+  expect(await privacy.forget(actor, owner, 'pat@slow.example')).toMatchObject({ import_rows: 2 });
+  expect(privacy.export(owner, 'pat@slow.example')).toMatchObject({ import_rows: [] });
+  on.dns.set('slow.example', { mx: [{ exchange: 'mx.example.com', preference: 1 }] });
+  on.app.clock.advance(60_000);
+  await on.app.services.imports.advance(owner, String(id), { rows: 1_000, shouldStop: () => false });
+  expect(await expectTrue(on, list, id)).toMatchObject({
+    status: 'completed',
+    total_rows: 3,
+    accepted: 1,
+    invalid_syntax: 2,
+  });
+  const held = ['contact_import_rejections', 'contact_import_waiting', 'contacts', 'jobs'].map((table) =>
+    JSON.stringify(database.read.all(sql.raw(`SELECT * FROM ${table}`))).toLowerCase(),
+  );
+  for (const text of held) expect(text).not.toContain('pat@slow.example');
 });
 
 test('an import of another project is not found, whatever is asked of it', async () => {

@@ -1,7 +1,14 @@
 /** A Satchel with a project, a marketing key and a DNS server, for the tests of email marketing. */
 import { atEnd } from '../cleanup.ts';
 import { type DnsServer, startDnsServer, type Zone } from '../dns-server.ts';
-import { type Answer, makeProject, startTestApp, type TestApp, type TestAppOptions } from '../helpers.ts';
+import {
+  type Answer,
+  actor,
+  makeProject,
+  startTestApp,
+  type TestApp,
+  type TestAppOptions,
+} from '../helpers.ts';
 
 /** `example.com` takes mail, `a-only.example` by its address, `null-mx.example` none; `dead.example` never answers. */
 const ZONE: Zone = {
@@ -20,6 +27,8 @@ export interface MarketingApp {
   key: string;
   /** Calls a path of the data plane with the marketing key. */
   call(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** Calls the same path on the management plane, with a token for the project. */
+  mirror(method: string, path: string, body?: unknown): Promise<Answer>;
   /** Creates a list that takes contacts without a basis of their own, and returns its id. */
   list(fields?: Record<string, unknown>): Promise<string>;
   /** Adds a contact and returns its record. */
@@ -35,8 +44,19 @@ export async function startMarketingApp(options: TestAppOptions = {}): Promise<M
   const key = await project.key({ can_read: true, can_write: true, can_manage_email_marketing: true });
   const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
     app.call(method, `/api/v1${path}`, { key, ...(body === undefined ? {} : { body }) });
+  const { token } = await app.services.tokens.create(actor, {
+    name: 'mirror',
+    all_projects: false,
+    projects: [project.slug],
+    capabilities: [],
+  });
+  const mirror = (method: string, path: string, body?: unknown): Promise<Answer> =>
+    app.call(method, `/api/public/v1/projects/${project.slug}${path}`, {
+      token,
+      ...(body === undefined ? {} : { body }),
+    });
   return {
-    ...{ app, dns, project, key, call },
+    ...{ app, dns, project, key, call, mirror },
     async list(fields = {}) {
       const made = await call('POST', '/email-lists', {
         name: 'News',
