@@ -107,7 +107,7 @@ function createPlatform(config: Config, deps: AppDeps) {
   const { clock, database, logger, key_ring } = deps;
   return {
     ...{ config, clock, database, logger, key_ring },
-    resolver: deps.resolver ?? createResolver({ servers: config.dns_servers }),
+    resolver: deps.resolver ?? createResolver({ servers: config.dns_servers, clock }),
     generateDkimKey: deps.generateDkimKey ?? generateDkimKey,
     limiter: new RateLimiter(clock),
     rates: new DurableRates({ database, clock }),

@@ -257,7 +257,7 @@ export const DKIM_OLD_KEY_DAYS = 7;
 /** Whether a domain takes mail is remembered for this long, and no longer than operators wait for a change of their DNS. */
 export const MX_CACHE_MS = 10 * 60_000;
 /** Where nobody answered it is asked again after this: soon enough for whoever waits, and not for each of their rows. */
-export const MX_UNKNOWN_CACHE_MS = 30_000;
+export const MX_UNKNOWN_CACHE_MS = 10_000;
 /** Some 200 bytes each; a large list of contacts has a few thousand domains. */
 export const MAX_MX_CACHE_DOMAINS = 20_000;
 /** Domains asked about at once: each is one UDP socket, and public resolvers refuse floods. */
@@ -349,16 +349,14 @@ export const MAX_CONTACT_QUERY_CHARS = 320;
 export const MAX_CONTACT_IDS = 500;
 /** Contacts that one transaction of a bulk change touches: a few milliseconds, so that nobody waits long behind it. */
 export const BULK_CONTACTS_BATCH = 200;
-/** MX look-ups under way at once: enough to hide their latency, few enough for a home router's resolver. */
-export const MAX_MX_LOOKUPS_AT_ONCE = 32;
 /** Of the last 100 or more sends: where senders lose their name at large receivers (5 %; healthy lists stay below 2 %). */
 export const DEFAULT_BOUNCE_PAUSE_THRESHOLD_PERCENT = 5;
 /** A footer's postal address. */
 export const MAX_POSTAL_ADDRESS_CHARS = 500;
 /** Mailboxes that a project's marketing may name. */
 export const MAX_MARKETING_ACCOUNTS = 100;
-/** Retry-After while the DNS gives no answer: resolvers ask again after some seconds. */
-export const MX_RETRY_AFTER_S = 10;
+/** Retry-After while the DNS gives no answer: earlier nobody asks it again. */
+export const MX_RETRY_AFTER_S = MX_UNKNOWN_CACHE_MS / 1_000;
 /** Contract: rows of a CSV file that are imported within the request. */
 export const IMPORT_ROWS_IN_REQUEST = 500;
 /** Addresses of one paste: it ends within the request, so more belong into a file. */

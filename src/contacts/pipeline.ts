@@ -3,14 +3,12 @@
  * suppression, MX, duplicate. `screen` asks the DNS and changes nothing; `admit` decides the rest within a transaction.
  */
 
-import { MAX_MX_LOOKUPS_AT_ONCE } from '../limits.ts';
 import { CONSENT_BASES, type ConsentBasis, type ListRow } from '../lists/service.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { newId } from '../platform/host/ids.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import type { SuppressionCheck } from '../suppressions/service.ts';
 import { contactAddress } from './fields.ts';
-import { lookUpMailDomains } from './mail-domains.ts';
 import * as store from './store.ts';
 import type { ContactRow, ContactStatus, CustomFields } from './tables.ts';
 import { createContactToken } from './tokens.ts';
@@ -46,7 +44,7 @@ export type Admission =
   | { outcome: Rejection };
 
 export interface ScreenDeps {
-  resolver: Resolver;
+  resolver: Pick<Resolver, 'takesMail'>;
   suppressed: SuppressionCheck;
 }
 
@@ -57,14 +55,17 @@ export async function screen(
   deps: ScreenDeps,
 ): Promise<Screened[]> {
   const judged = candidates.map((candidate) => judge(candidate, list, deps.suppressed));
-  const domains = judged.flatMap((each) => (each.verdict === 'passed' ? domainOf(each.email) : []));
-  const answers = await lookUpMailDomains(deps.resolver, domains, MAX_MX_LOOKUPS_AT_ONCE);
+  const domains = new Set(judged.flatMap((each) => (each.verdict === 'passed' ? domainOf(each.email) : [])));
+  const look_ups = [...domains].map(
+    async (domain) => [domain, await deps.resolver.takesMail(domain)] as const,
+  );
+  const answers = new Map(await Promise.all(look_ups));
   return judged.map((each): Screened => {
     if (each.verdict !== 'passed') return each;
     const answer = answers.get(domainOf(each.email));
     const { candidate } = each;
-    if (answer === 'takes_none') return { verdict: 'rejected', candidate, rejection: 'no_mx' };
-    return answer === 'takes_mail' ? each : { verdict: 'waiting', candidate };
+    if (answer === 'no') return { verdict: 'rejected', candidate, rejection: 'no_mx' };
+    return answer === 'yes' ? each : { verdict: 'waiting', candidate };
   });
 }
 

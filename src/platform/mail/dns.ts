@@ -7,7 +7,7 @@ import { isIP, isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
 import type * as dnsPacket from 'dns-packet';
 import * as limits from '../../limits.ts';
-import { monotonicMs } from '../host/clock.ts';
+import { type Clock, monotonicMs, systemClock } from '../host/clock.ts';
 import {
   type Attempt,
   askServer,
@@ -46,6 +46,8 @@ export interface Resolver {
 }
 
 export interface ResolverOptions {
+  /** By which answers about mail domains are remembered; the system's unless given. */
+  clock?: Clock;
   /** `ip`, `ip:port` or `[ipv6]:port`; empty means those of the system. */
   servers: readonly string[];
   deadline_ms?: number;
@@ -123,7 +125,7 @@ export function createResolver(options: ResolverOptions): Resolver {
       );
     },
   } satisfies Omit<Resolver, 'takesMail'>;
-  const mx_cache = new MxCache(lookups);
+  const mx_cache = new MxCache(lookups, options.clock ?? systemClock);
   return { ...lookups, takesMail: (domain) => mx_cache.takesMail(domain) };
 }
 

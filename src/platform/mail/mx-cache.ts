@@ -1,6 +1,6 @@
 /** Whether domains take mail, remembered for a while: a list of 100,000 contacts has few domains, and each is asked about once. */
 import * as limits from '../../limits.ts';
-import { monotonicMs } from '../host/clock.ts';
+import type { Clock } from '../host/clock.ts';
 import type { Lookup, MxRecord } from './dns.ts';
 
 /** `unknown`: nobody told us. It is no verdict, and never `no`. */
@@ -13,23 +13,25 @@ export interface MxLookups {
 
 export class MxCache {
   readonly #lookups: MxLookups;
-  readonly #monotonicMs: () => number;
+  readonly #clock: Clock;
   /** In the order in which they were learnt. */
   readonly #known = new Map<string, { verdict: TakesMail; until_ms: number }>();
   readonly #under_way = new Map<string, Promise<TakesMail>>();
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  constructor(lookups: MxLookups, now: () => number = monotonicMs) {
+  constructor(lookups: MxLookups, clock: Clock) {
     this.#lookups = lookups;
-    this.#monotonicMs = now;
+    this.#clock = clock;
   }
 
   /** Never throws. Who asks about a domain that is being asked about shares the answer; too many domains at once wait for their turn. */
   takesMail(domain: string): Promise<TakesMail> {
     const key = domain.toLowerCase();
     const known = this.#known.get(key);
-    if (known && known.until_ms > this.#monotonicMs()) return Promise.resolve(known.verdict);
+    const left_ms = (known?.until_ms ?? 0) - this.#clock.now();
+    // More than there ever is: the clock was set back.
+    if (known && left_ms > 0 && left_ms <= limits.MX_CACHE_MS) return Promise.resolve(known.verdict);
     const under_way = this.#under_way.get(key);
     if (under_way) return under_way;
     const asking = this.#ask(key).finally(() => this.#under_way.delete(key));
@@ -66,7 +68,7 @@ export class MxCache {
   #remember(domain: string, verdict: TakesMail): void {
     const for_ms = verdict === 'unknown' ? limits.MX_UNKNOWN_CACHE_MS : limits.MX_CACHE_MS;
     this.#known.delete(domain);
-    this.#known.set(domain, { verdict, until_ms: this.#monotonicMs() + for_ms });
+    this.#known.set(domain, { verdict, until_ms: this.#clock.now() + for_ms });
     const [oldest] = this.#known.keys();
     if (this.#known.size > limits.MAX_MX_CACHE_DOMAINS && oldest !== undefined) this.#known.delete(oldest);
   }

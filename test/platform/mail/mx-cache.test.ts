@@ -6,6 +6,7 @@ import {
   MX_LOOKUPS_AT_ONCE,
   MX_UNKNOWN_CACHE_MS,
 } from '../../../src/limits.ts';
+import { systemClock } from '../../../src/platform/host/clock.ts';
 import { createResolver } from '../../../src/platform/mail/dns.ts';
 import { MxCache, type MxLookups } from '../../../src/platform/mail/mx-cache.ts';
 import { type DnsServer, startDnsServer } from '../../dns-server.ts';
@@ -23,7 +24,7 @@ async function start(
 ): Promise<{ cache: MxCache; server: DnsServer }> {
   server = await startDnsServer(zone);
   const resolver = createResolver({ servers: [server.address], deadline_ms: 60_000, try_timeout_ms: 30_000 });
-  return { cache: new MxCache(resolver, () => now_ms), server };
+  return { cache: new MxCache(resolver, { now: () => now_ms }), server };
 }
 
 const MX = { mx: [{ exchange: 'mx.example', preference: 10 }] };
@@ -88,7 +89,7 @@ function heldLookups(): MxLookups & { asked: { name: string; answer(): void }[] 
 
 test('only so many domains are asked about at once, and the others in turn', async () => {
   const lookups = heldLookups();
-  const cache = new MxCache(lookups);
+  const cache = new MxCache(lookups, systemClock);
   const count = MX_LOOKUPS_AT_ONCE * 3;
   const answers = Array.from({ length: count }, (_, n) => cache.takesMail(`d${n}.example`));
   for (let n = 0; n < count; n += 1) {
@@ -103,13 +104,16 @@ test('only so many domains are asked about at once, and the others in turn', asy
 
 test('no more domains are remembered than fit, the oldest being forgotten', async () => {
   let asked = 0;
-  const cache = new MxCache({
-    lookupMx: () => {
-      asked += 1;
-      return Promise.resolve({ status: 'absent' });
+  const cache = new MxCache(
+    {
+      lookupMx: () => {
+        asked += 1;
+        return Promise.resolve({ status: 'absent' });
+      },
+      lookupAddresses: () => Promise.resolve({ status: 'absent' }),
     },
-    lookupAddresses: () => Promise.resolve({ status: 'absent' }),
-  });
+    systemClock,
+  );
   for (let n = 0; n <= MAX_MX_CACHE_DOMAINS; n += 1) await cache.takesMail(`d${n}.example`);
   await cache.takesMail('d1.example');
   expect(asked).toBe(MAX_MX_CACHE_DOMAINS + 1);
