@@ -204,6 +204,18 @@ export const MAX_DERIVED_TEXT_DEPTH = 200;
 /** RFC 6376 3.3.3: signers use at least 1024 bits; 2048 is what receivers recommend. */
 export const DKIM_KEY_BITS = 2_048;
 
+/** Signatures of a returned message that are looked at: ours, the relay's, a list's; each costs some 50 microseconds. */
+export const MAX_DKIM_SIGNATURES_READ = 8;
+/**
+ * How much of a message is read to find a report in it: its fields and the headers of the mail that it returns come first, and
+ * what follows is that mail's content.
+ */
+export const MAX_REPORT_BYTES = 256 * 1024;
+/** Recipients that one report is believed about; a mail of ours has at most 151. */
+export const MAX_REPORTED_RECIPIENTS = 200;
+/** RFC 5321 4.5.3.1.1: a local part. */
+export const MAX_LOCAL_PART_CHARS = 64;
+
 /** A mailbox whose relay could not be used this many times in a row is left alone for a while, which doubles each time. */
 export const MAILBOX_REST_AFTER_FAILURES = 3;
 export const MAILBOX_REST_MIN_MS = 30_000;

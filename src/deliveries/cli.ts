@@ -1,11 +1,12 @@
 /** `satchel email`: why an email was or was not sent, what was captured, saying that one came back, and queueing failed ones again. */
 import { CAPTURED_LIST_ROWS, SOFT_BOUNCES_TO_HARD } from '../limits.ts';
-import { type Cli, EXIT, UsageError } from '../platform/cli/cli.ts';
+import { type Cli, type CliResult, EXIT, UsageError } from '../platform/cli/cli.ts';
 import { textOption } from '../platform/cli/options.ts';
+import { readSecretBytes } from '../platform/cli/secret-input.ts';
 import { formatTable } from '../platform/cli/tables.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/host/clock.ts';
 import { parseDateTime } from '../platform/http/schema.ts';
-import type { Deliveries } from './service.ts';
+import type { Deliveries, TakenReport } from './service.ts';
 
 interface Needs {
   deliveries: Deliveries;
@@ -67,34 +68,60 @@ Examples:
 
 function registerBounce<S extends Needs>(cli: Cli<S>, email: Noun): void {
   cli
-    .verb(email, 'bounce <id>', 'say that an email came back, or was complained about')
+    .verb(email, 'bounce [id]', 'say that an email came back, or was complained about')
     .option('--soft', 'it came back for a reason that may pass, such as a full mailbox')
     .option('--complaint', 'its recipient reported it as unwanted')
     .option('--recipient <address>', 'whom it concerns, where copies went out (who it was sent to)')
+    .option('--report <file>', 'read it from the message of a mail server (- is standard input)')
     .addHelpText(
       'after',
       `
 A bounce for good and a complaint keep marketing from the address; ${SOFT_BOUNCES_TO_HARD} soft ones of different emails in a row
 count as one for good. What is said of somebody who got a copy changes the email's story only.
 
+A report (delivery status or feedback report, as it came) is believed where it returns headers that this server
+signed, or came to the return path of one mail.
+
 Examples:
   satchel email bounce 01J00000000000000000000000
-  satchel email bounce 01J00000000000000000000000 --complaint`,
+  satchel email bounce 01J00000000000000000000000 --complaint
+  satchel email bounce --report bounce.eml`,
     )
     .action(
-      cli.action(async ({ services, actor }, options, id = '') => {
+      cli.action(async ({ services, actor }, options, id) => {
+        const file = textOption(options, 'report');
+        const others = [id, options.soft, options.complaint, options.recipient];
+        if ((file === undefined) === (id === undefined))
+          throw new UsageError('Name the email, or give --report with a file.');
+        if (file !== undefined && others.some((other) => other !== undefined))
+          throw new UsageError('A report says itself whom it concerns and how: give --report alone.');
+        if (file !== undefined) {
+          const message = await readSecretBytes(cli, file === '-' ? '-' : `@${file}`, 'the report');
+          return toldBy(await services.deliveries.takeReportByHand(actor, message));
+        }
         if (options.soft === true && options.complaint === true)
           throw new UsageError('Give --soft or --complaint, not both.');
         const kind = options.soft ? 'soft_bounced' : options.complaint ? 'complained' : 'bounced';
         const address = textOption(options, 'recipient');
         const said = { kind, ...(address === undefined ? {} : { address }) } as const;
-        const told = await services.deliveries.reportByHand(actor, id, said);
+        const told = await services.deliveries.reportByHand(actor, id ?? '', said);
         const text = told.is_new
           ? `Noted for ${told.recipient}. The email is ${told.status}.`
           : `This was known of ${told.recipient} before: nothing changed.`;
         return { json: told, text };
       }),
     );
+}
+
+function toldBy(taken: TakenReport): CliResult {
+  const lines = taken.told.map(
+    ({ recipient, kind, is_new }) => `${recipient}: ${kind}${is_new ? '' : ', as was known'}`,
+  );
+  const none = 'It tells of no end for anybody whom the email was sent to: nothing changed.';
+  return {
+    json: taken,
+    text: [`Email ${taken.email_id}`, ...(lines.length > 0 ? lines : [none])].join('\n'),
+  };
 }
 
 function registerRetry<S extends Needs>(cli: Cli<S>, email: Noun): void {

@@ -8,14 +8,18 @@ import {
   type NewEmail,
   presentEmail,
 } from '../emails/service.ts';
-import { AppError, notFound } from '../errors.ts';
+import { AppError, invalid, notFound } from '../errors.ts';
 import { EMAIL_BODY_RETENTION_MS, STORY_RETRIES, SWEEP_BATCH } from '../limits.ts';
 import { listAudit, recordAudit } from '../platform/database/audit-trail.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { toIso } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import type { ClaimedKey, KeptAnswer } from '../platform/http/idempotency.ts';
+import { type MailReport, readMailReport } from '../platform/mail/mail-reports.ts';
+import type { KeyRing } from '../platform/secrets/key-ring.ts';
+import type { SendingDomains } from '../sending-domains/service.ts';
 import { Attempts, type AttemptsDeps } from './attempts.ts';
+import { findReportedEmail, wordsAbout } from './believing.ts';
 import { type EmailListener, Listeners } from './listeners.ts';
 import { type Evidence, refuseReport, report } from './reports.ts';
 import {
@@ -27,6 +31,7 @@ import {
   requeueEmails,
   sortFailed,
 } from './requeue.ts';
+import { ReturnPaths } from './return-paths.ts';
 import { SendingNow, type SendingNowDeps } from './sending-now.ts';
 import * as store from './store.ts';
 import { tellStory } from './story.ts';
@@ -47,9 +52,17 @@ export interface HandReport {
   status: EmailStatus;
 }
 
+/** What a report of another mail server came to. */
+export interface TakenReport {
+  email_id: string;
+  told: { recipient: string; kind: ReportKind; is_new: boolean }[];
+}
+
 export interface DeliveriesDeps extends Omit<AttemptsDeps, 'retry_delays_s'>, RequeueDeps, SendingNowDeps {
   config: Pick<Config, 'email_retry_delays_s'>;
   emails: Emails;
+  key_ring: Pick<KeyRing, 'seal' | 'open'>;
+  sending_domains: Pick<SendingDomains, 'findDkimKey'>;
   objects: AttemptsDeps['objects'] & RequeueDeps['objects'];
   /** Names for people: of a key and of a project, by numeric id; null where it is gone. */
   names: {
@@ -70,12 +83,14 @@ export interface CapturedMessage {
 
 export class Deliveries {
   readonly attempts: Attempts;
+  readonly return_paths: ReturnPaths;
   readonly #deps: DeliveriesDeps;
   readonly #listeners = new Listeners();
   readonly #sending_now: SendingNow;
 
   constructor(deps: DeliveriesDeps) {
     this.#deps = deps;
+    this.return_paths = new ReturnPaths(deps.key_ring);
     this.attempts = new Attempts(
       { ...deps, retry_delays_s: deps.config.email_retry_delays_s },
       this.#listeners,
@@ -101,6 +116,24 @@ export class Deliveries {
     return report(tx, { email_id, kind, evidence, at: this.#deps.clock.now() }, this.#listeners);
   }
 
+  /**
+   * Has a report of another mail server take effect, where it carries what only our mail had; else it is not believed, and
+   * nothing changes. What it says of nobody whom its mail went to, and what is no end, is left out.
+   */
+  takeReport(tx: Tx, mail_report: MailReport): TakenReport | null {
+    const { sending_domains } = this.#deps;
+    const email = findReportedEmail(tx, mail_report, {
+      return_paths: this.return_paths,
+      findDkimKey: (domain, selector) => sending_domains.findDkimKey(tx, domain, selector),
+    });
+    if (!email) return null;
+    const told = wordsAbout(email, mail_report).map(({ address, kind, smtp_code, words }) => {
+      const is_new = this.report(tx, email.id, kind, { address, smtp_code, words });
+      return { recipient: address, kind, is_new };
+    });
+    return { email_id: email.id, told };
+  }
+
   /* --- For the operator ------------------------------------------------------------------------------------------- */
 
   /**
@@ -124,6 +157,30 @@ export class Deliveries {
       }
       const after = findEmail(tx, email.id) ?? email;
       return { email_id: email.id, kind, recipient: address, is_new, status: after.status };
+    });
+  }
+
+  /**
+   * Reads a message that another mail server sent, and has the report in it take effect. Throws AppError `invalid` for one
+   * that is no report or is not believed.
+   */
+  async takeReportByHand(actor: Actor, message: Uint8Array): Promise<TakenReport> {
+    const mail_report = await readMailReport(message);
+    if (!mail_report) throw invalid({ report: ['is no report of a mail server: nothing was changed'] });
+    const { database, clock } = this.#deps;
+    return database.write((tx) => {
+      const taken = this.takeReport(tx, mail_report);
+      if (!taken)
+        throw invalid({
+          report: [
+            'carries nothing that only a mail of this server had, such as its signed headers: anybody can write such a report, and nothing was changed',
+          ],
+        });
+      const entry = { event: 'email.reported', target: auditTargetOf(taken.email_id), project: null };
+      const kinds = taken.told.flatMap(({ kind, is_new }) => (is_new ? [kind] : []));
+      if (kinds.length > 0)
+        recordAudit(tx, actor, { ...entry, metadata: { by: 'report', kinds } }, clock.now());
+      return taken;
     });
   }
 

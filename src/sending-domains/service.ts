@@ -141,6 +141,7 @@ export class SendingDomains {
         next_dkim_public_key: null,
         next_sealed_dkim_private_key: null,
         old_dkim_selector: null,
+        old_dkim_public_key: null,
         dkim_rotated_at: null,
         created_at: now,
       });
@@ -196,6 +197,13 @@ export class SendingDomains {
         'The DKIM key of the domain does not decrypt. What mends it: satchel doctor',
       );
     return { domain: domain.name, selector: domain.dkim_selector, private_key_pem };
+  }
+
+  /** The public key of a signature of ours, by its d= and s=: the present one, or the one before it. */
+  findDkimKey(tx: Tx, name: string, selector: string): string | null {
+    const domain = store.findDomain(tx, name);
+    if (domain?.dkim_selector === selector) return domain.dkim_public_key;
+    return domain?.old_dkim_selector === selector ? domain.old_dkim_public_key : null;
   }
 
   #openKey(tx: Tx, { name, sealed_dkim_private_key }: DomainRow): string | null {
@@ -290,6 +298,7 @@ export class SendingDomains {
         next_dkim_public_key: null,
         next_sealed_dkim_private_key: null,
         old_dkim_selector: now.dkim_selector,
+        old_dkim_public_key: now.dkim_public_key,
         dkim_rotated_at: clock.now(),
       });
       mailboxes.renew(tx, domain.id);

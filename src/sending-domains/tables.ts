@@ -16,6 +16,7 @@ export const sendingDomains = sqliteTable('sending_domains', {
   next_dkim_public_key: text(),
   next_sealed_dkim_private_key: text(),
   old_dkim_selector: text(),
+  old_dkim_public_key: text(),
   dkim_rotated_at: integer(),
   created_at: integer().notNull(),
 });

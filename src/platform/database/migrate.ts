@@ -16,6 +16,7 @@ import relay_options from './migrations/0011_relay_options.sql' with { type: 'te
 import dkim_rotation from './migrations/0012_dkim_rotation.sql' with { type: 'text' };
 import contacts from './migrations/0013_contacts.sql' with { type: 'text' };
 import reports from './migrations/0014_reports.sql' with { type: 'text' };
+import old_dkim_key from './migrations/0015_old_dkim_key.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -39,6 +40,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 12, name: 'dkim_rotation', sql: dkim_rotation },
   { version: 13, name: 'contacts', sql: contacts },
   { version: 14, name: 'reports', sql: reports },
+  { version: 15, name: 'old_dkim_key', sql: old_dkim_key },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -1,9 +1,16 @@
-/** DKIM (RFC 6376): making a domain's key, and signing a message with rsa-sha256, relaxed/relaxed. */
-import { createPrivateKey, generateKeyPair, type KeyObject, sign } from 'node:crypto';
+/** DKIM (RFC 6376), rsa-sha256 and relaxed/relaxed: making a domain's key, signing a message, and knowing one of ours again. */
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto';
 import { promisify } from 'node:util';
 import RelaxedBody from 'nodemailer/lib/dkim/relaxed-body.js';
 import { AppError } from '../../errors.ts';
-import { DKIM_KEY_BITS, MAX_CACHED_DKIM_KEYS } from '../../limits.ts';
+import { DKIM_KEY_BITS, MAX_CACHED_DKIM_KEYS, MAX_DKIM_SIGNATURES_READ } from '../../limits.ts';
 
 export interface DkimKeyPair {
   private_key_pem: string;
@@ -79,6 +86,56 @@ export async function signHeaders(
 }
 
 const signOnPool = promisify(sign);
+
+/** Names a key as a signature does (d= and s=), and gives its public half in base64, where it is known. */
+export type FindDkimKey = (domain: string, selector: string) => string | null;
+
+/**
+ * The signed value of a header in a header block (one character a byte), by the first signature that is of a known key and
+ * holds; null where none does. Only the headers are asked: what a report returns of a message has often lost its body.
+ */
+export function findSignedHeader(name: string, headers: string, findKey: FindDkimKey): string | null {
+  const fields = parseFields(headers);
+  const signatures = fields.filter((field) => field.name === 'dkim-signature');
+  for (const { value } of signatures.slice(0, MAX_DKIM_SIGNATURES_READ)) {
+    const tags = parseTags(value);
+    const names = (tags.get('h') ?? '').split(':').map((one) => one.trim().toLowerCase());
+    const key = findKey((tags.get('d') ?? '').toLowerCase(), tags.get('s') ?? '');
+    if (key === null || !isOfOurKind(tags)) continue;
+    const left = new Map(Map.groupBy(fields, (field) => field.name));
+    const signed = names.flatMap((one) => {
+      const [field, ...others] = left.get(one) ?? [];
+      left.set(one, others);
+      return field ?? [];
+    });
+    const bare = value.replace(/((?:^|;)\s*b\s*=)[^;]*/, '$1');
+    const data = [
+      ...signed.map((field) => `${field.name}:${relax(field.value)}\r\n`),
+      `dkim-signature:${relax(bare)}`,
+    ].join('');
+    const signature = Buffer.from((tags.get('b') ?? '').replace(/\s/g, ''), 'base64');
+    if (!verify('sha256', Buffer.from(data, 'latin1'), readPublicKey(key), signature)) continue;
+    const field = signed.find((one) => one.name === name);
+    if (field) return relax(field.value);
+  }
+  return null;
+}
+
+function parseTags(value: string): Map<string, string> {
+  const tags = value.split(';').map((tag): [string, string] => {
+    const equals = tag.indexOf('=');
+    return [tag.slice(0, equals).trim(), tag.slice(equals + 1).trim()];
+  });
+  return new Map(tags);
+}
+
+function isOfOurKind(tags: ReadonlyMap<string, string>): boolean {
+  return tags.get('v') === '1' && tags.get('a') === 'rsa-sha256' && tags.get('c') === 'relaxed/relaxed';
+}
+
+function readPublicKey(base64: string): KeyObject {
+  return createPublicKey({ key: Buffer.from(base64, 'base64'), format: 'der', type: 'spki' });
+}
 
 /** The fields from the last to the first, as verifiers take them (RFC 6376 5.4.2), with lower-case names and folded values. */
 function parseFields(headers: string): { name: string; value: string }[] {

@@ -40,3 +40,20 @@ export function subjectOf(refusal: Refusal): RefusalSubject | null {
 export function enhancedCodeOf(reply: string): string | null {
   return /^\d{3}[ -]#?(\d\.\d{1,3}\.\d{1,3})(?!\S)/.exec(reply)?.[1] ?? null;
 }
+
+/**
+ * Whether a report that says `failed` of a recipient says that no mail will reach it, by its Status (RFC 3464 2.3.4) and the
+ * text of its Diagnostic-Code. 5.0.0 says nothing; a full mailbox (5.2.2) may pass, whoever names it.
+ */
+export function isHardBounce(status: string | null, diagnostic: string): boolean {
+  const smtp_code = Number(/^\d{3}(?!\d)/.exec(diagnostic)?.[0] ?? Number.NaN);
+  const bare_code = /^#?(\d\.\d{1,3}\.\d{1,3})(?!\S)/.exec(diagnostic)?.[1];
+  const said = [status, enhancedCodeOf(diagnostic) ?? bare_code ?? null].filter(
+    (code) => code !== null && code !== '5.0.0',
+  );
+  if (said.includes('5.2.2')) return false;
+  const [enhanced_code = null] = said;
+  if (enhanced_code === null && Number.isNaN(smtp_code)) return true;
+  const code_class = enhanced_code === null ? smtp_code : Number(enhanced_code[0]) * 100;
+  return subjectOf({ smtp_code: code_class, enhanced_code, is_of_recipient: true }) === 'recipient';
+}
