@@ -36,9 +36,9 @@ export function subjectOf(refusal: Refusal): RefusalSubject | null {
   return is_mailboxs ? 'mailbox' : 'message';
 }
 
-/** The enhanced code at the start of a reply (RFC 2034); some servers write it with a number sign. */
+/** The enhanced code at the start of a reply (RFC 2034); some servers write a number sign before it or a colon behind. */
 export function enhancedCodeOf(reply: string): string | null {
-  return /^\d{3}[ -]#?(\d\.\d{1,3}\.\d{1,3})(?!\S)/.exec(reply)?.[1] ?? null;
+  return /^\d{3}[ -]#?(\d\.\d{1,3}\.\d{1,3})(?!\.?\d)/.exec(reply)?.[1] ?? null;
 }
 
 /**
