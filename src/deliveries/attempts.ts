@@ -7,6 +7,7 @@ import {
   type Emails,
   endAttempt,
   findEmail,
+  isEmptied,
   laneResourceOf,
   updateEmail,
   wishesOf,
@@ -85,6 +86,10 @@ export class Attempts {
     const email = findEmail(tx, emailIdOf(job));
     if (!email) return over('failed', 'The email was deleted.', null);
     if (email.status === 'canceled') return over('failed', 'Canceled before it was due.', email.id);
+    if (isEmptied(email)) {
+      updateEmail(tx, email.id, { status: 'canceled' });
+      return over('failed', 'Its recipient was forgotten.', email.id);
+    }
     const done = new Set([...email.taken, ...email.refused.map((recipient) => recipient.address)]);
     const recipients = recipientsOf(email).filter((address) => !done.has(address));
     if (recipients.length === 0) return over('completed', null, email.id);
@@ -127,7 +132,7 @@ export class Attempts {
 
   /**
    * Hands the mail to its relay. Never throws for what that does. What comes back is yet to be recorded. Where the relay
-   * could not be used and another mailbox fits, the same attempt goes on with that one,.
+   * could not be used and another mailbox fits, the same attempt goes on with that one.
    */
   async run(job: JobRow, attempt: Attempt): Promise<Conclusion & { otherwise?: () => Conclusion }> {
     const handed = await this.#hand(attempt);
@@ -264,13 +269,6 @@ export class Attempts {
       now_ms,
     );
     this.#recordHealth(tx, attempt, outcome, now_ms);
-    const complainer = captured?.envelope.to.find(isComplaintAddress);
-    endAttempt(
-      tx,
-      email.id,
-      complainer === undefined ? verdict : { ...verdict, status: 'complained' },
-      now_ms,
-    );
     if (captured && !(mailbox instanceof AppError)) {
       const { raw, envelope } = captured;
       store.insertCaptured(tx, {
@@ -281,6 +279,9 @@ export class Attempts {
         captured_at: now_ms,
       });
     }
+    const complainer = captured?.envelope.to.find(isComplaintAddress);
+    const state = complainer === undefined ? verdict : { ...verdict, status: 'complained' as const };
+    endAttempt(tx, email.id, state, now_ms);
     if (verdict.is_over && email.attachments.length > 0) deletePins(tx, email.id);
     this.#announce(tx, email, { verdict, complainer, at: now_ms });
   }

@@ -124,8 +124,16 @@ export const emailRecord = named(
     smtp_response: nullable(t.String()),
     bounce_type: nullable(oneOf(['permanent', 'transient'])),
     refused: t.Array(
-      t.Object({ address: t.String(), smtp_code: nullable(t.Integer()), response: t.String() }),
-      { description: 'Recipients that no relay would take, with its words.' },
+      t.Object({
+        address: t.String(),
+        smtp_code: nullable(t.Integer()),
+        response: t.String(),
+        about: nullable(oneOf(['recipient', 'mailbox', 'message'])),
+      }),
+      {
+        description:
+          'Recipients that no relay would take, with its words. `about` is what a refusal for good speaks of; null where it might have passed.',
+      },
     ),
     error: nullable(t.String()),
     app_id: nullable(t.String()),

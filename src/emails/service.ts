@@ -41,6 +41,7 @@ export {
   endAttempt,
   findEmail,
   insertPins,
+  isEmptied,
   updateEmail,
 } from './store.ts';
 export {
@@ -347,7 +348,7 @@ export class Emails {
     return presentEmail(row, project.public_id);
   }
 
-  /** Cancels an email that no attempt was made at, and gives its place in the quotas back. */
+  /** Cancels an email that waits, and gives its place in the quotas back unless an attempt has used it. */
   #takeBack(tx: Tx, email: EmailRow): void {
     const { clock, mailboxes } = this.#deps;
     store.updateEmail(tx, email.id, { status: 'canceled' });
@@ -358,7 +359,7 @@ export class Emails {
       };
       finishJob(tx, email.job_id, end, clock.now());
     }
-    if (email.quota_day !== null) {
+    if (email.quota_day !== null && email.attempts === 0) {
       if (email.mailbox_id !== null && !email.is_test)
         mailboxes.release(tx, email.mailbox_id, email.quota_day);
       if (email.api_key_id !== null) store.releaseKeyUsage(tx, email.api_key_id, email.quota_day);
@@ -368,7 +369,7 @@ export class Emails {
 
   /**
    * What the log holds about an address, and emptying it: whom a mail was for, its content and what was said of it go, that
-   * there was one stays. A mail that waits is canceled.
+   * there was one stays. A mail that waits is canceled; one that is being sent is not tried again.
    */
   holderOfAddresses() {
     return {
@@ -381,8 +382,7 @@ export class Emails {
       forget: (tx: Tx, project_id: number, email: string): number => {
         const rows = store.listEmailsOfAddress(tx, project_id, email);
         for (const row of rows) {
-          if (row.status === 'scheduled' || (row.status === 'queued' && row.attempts === 0))
-            this.#takeBack(tx, row);
+          if (row.status === 'scheduled' || row.status === 'queued') this.#takeBack(tx, row);
           store.emptyEmail(tx, row.id);
         }
         return rows.length;

@@ -170,6 +170,11 @@ export function listEmailsOfAddress(read: Tx, project_id: number, email: string)
   return [...to, ...copied.filter((row) => !known.has(row.id))];
 }
 
+/** Whether its recipient was forgotten. */
+export function isEmptied({ to_email }: Pick<EmailRow, 'to_email'>): boolean {
+  return to_email === '';
+}
+
 /** Leaves of a mail that there was one, when, and what became of it. */
 export function emptyEmail(tx: Tx, id: string): void {
   updateEmail(tx, id, {
@@ -270,14 +275,14 @@ export function beginAttempt(tx: Tx, id: string, begin: AttemptBegin): void {
   beginRow.run(tx, attempt, mailbox_id, quota_day, from_email, domain, now_ms, id);
 }
 
-const endRow = rawSql<never, Value[]>(`
+const endRow = rawSql<{ to_email: string }, Value[]>(`
     UPDATE emails SET
       status = CASE WHEN ?2 IN ('sent', 'queued') AND status IN ('delivered', 'bounced', 'complained')
         THEN status ELSE ?2 END,
       smtp_code = ?3, smtp_response = ?4, bounce_type = coalesce(?5, bounce_type), error = ?6, taken = ?7, refused = ?8,
       sent_at = coalesce(sent_at, ?9), bounced_at = coalesce(bounced_at, ?10),
       complained_at = coalesce(complained_at, ?11), failed_at = ?12
-    WHERE id = ?1`);
+    WHERE id = ?1 RETURNING to_email`);
 
 /** How an email stands after an attempt. */
 export interface EmailState {
@@ -290,11 +295,14 @@ export interface EmailState {
   refused: readonly RefusedRecord[];
 }
 
-/** Records it; what a report said meanwhile of those whom an earlier attempt reached stands. */
+/**
+ * Records it; what a report said meanwhile of those whom an earlier attempt reached stands. Of a mail that was emptied
+ * meanwhile nothing that names anybody is kept.
+ */
 export function endAttempt(tx: Tx, id: string, state: EmailState, now_ms: number): void {
   const { status } = state;
   const at = (...statuses: EmailStatus[]): number | null => (statuses.includes(status) ? now_ms : null);
-  endRow.run(
+  const row = endRow.get(
     tx,
     id,
     status,
@@ -309,6 +317,7 @@ export function endAttempt(tx: Tx, id: string, state: EmailState, now_ms: number
     at('complained'),
     at('failed'),
   );
+  if (row && isEmptied(row)) emptyEmail(tx, id);
 }
 
 /* --- Pins ------------------------------------------------------------------------------------------------------- */
