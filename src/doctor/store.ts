@@ -15,12 +15,12 @@ export function newestMoment(sqlite: Sqlite): number {
   );
 }
 
-/** Every column that holds sealed values: by convention its name is `sealed`, or begins with it. */
+/** Every column that holds sealed values: by convention its name says so. */
 export function listSealedColumns(sqlite: Sqlite): { table: string; column: string }[] {
   return sqlite
     .query(
       `SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
-       WHERE tables.type = 'table' AND (columns.name = 'sealed' OR columns.name GLOB 'sealed_*')`,
+       WHERE tables.type = 'table' AND (columns.name = 'sealed' OR columns.name GLOB '*sealed_*')`,
     )
     .values()
     .flatMap(([table, column]) =>

@@ -59,7 +59,7 @@ test('a mail whose attempt under way is deferred meanwhile is canceled instead o
   const { body } = await sender.send({ to: ADA });
   await sink.until(() => sink.unanswered.length === 1);
   expect(await forget()).toBe(1);
-  sink.behavior.hang = undefined;
+  delete sink.behavior.hang;
   sink.dropConnections();
   await sender.settle();
   await sender.pass(15_000);

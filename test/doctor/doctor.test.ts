@@ -200,6 +200,16 @@ test("a relay's password that does not decrypt is told apart from the DKIM key o
   } as const;
   for (const address of ['a@one.test', 'b@one.test', 'c@two.test'])
     await mailboxes.add(actor, { address, relay });
+  await sending_domains.rotateDkim(actor, 'one.test');
+  sql(
+    data_dir,
+    "UPDATE sending_domains SET next_sealed_dkim_private_key = 's1.99.AAAA' WHERE name = 'one.test'",
+  );
+  expect((await doctor(data_dir)).bad).toContainEqual(
+    expect.stringContaining(
+      'Values of sending_domains.next_sealed_dkim_private_key that are sealed under no',
+    ),
+  );
   sql(
     data_dir,
     "UPDATE mailboxes SET sealed_smtp_password = sealed_smtp_password || 'AAAA' WHERE address = 'a@one.test'",
