@@ -141,15 +141,17 @@ class Engine implements JobEngine {
   async start(): Promise<void> {
     this.#clock_offset_ms = this.#clock.now() - monotonicMs();
     const now = this.#clock.now();
-    const count = await this.#database.write((tx) => {
-      const interrupted = listInterruptedJobs(tx);
-      for (const job of interrupted) {
-        requeueInterruptedJob(tx, job.id);
-        this.#tasks.get(job.type)?.recover?.(tx, job, now);
-      }
-      return interrupted.length;
-    });
-    if (count > 0) this.#logger.warn('jobs interrupted by the last stop run again', { count });
+    const interrupted = listInterruptedJobs(this.#database.read);
+    // After an orderly stop there are none, and no commit to wait for before the first request.
+    if (interrupted.length > 0) {
+      await this.#database.write((tx) => {
+        for (const job of interrupted) {
+          requeueInterruptedJob(tx, job.id);
+          this.#tasks.get(job.type)?.recover?.(tx, job, now);
+        }
+      });
+      this.#logger.warn('jobs interrupted by the last stop run again', { count: interrupted.length });
+    }
     this.#is_started = true;
     this.wake();
   }

@@ -178,6 +178,12 @@ describe('the job engine', () => {
     await second.engine.stop(100);
   });
 
+  test('a start that finds nothing cut off commits nothing, so that requests need not wait for the disk', async () => {
+    const { database } = makeDatabase();
+    await createJobEngine({ database, clock: new TestClock(), logger: silentLogger, tasks: [] }).start();
+    expect(database.hasWritten()).toBe(false);
+  });
+
   test('a task that throws ends its job as failed without showing what it threw', async () => {
     const abandoned: string[] = [];
     const { database, engine } = await makeEngine([
