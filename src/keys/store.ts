@@ -35,27 +35,16 @@ export function findKeysByName(read: Tx, project_id: number, name: string): KeyR
     .all();
 }
 
-const abbreviated = statement((tx) =>
-  tx
-    .select({
-      id: apiKeys.id,
-      name: apiKeys.name,
-      key_prefix: apiKeys.key_prefix,
-      restricted: apiKeys.restricted,
-      is_active: apiKeys.is_active,
-    })
-    .from(apiKeys)
-    .where(eq(apiKeys.project_id, sql.placeholder('project_id')))
-    .orderBy(desc(apiKeys.id))
-    .prepare(),
+export type AbbreviatedRow = Pick<KeyRow, 'id' | 'name' | 'key_prefix' | 'restricted' | 'is_active'>;
+
+const abbreviated = rawSql<AbbreviatedRow, [number]>(
+  'SELECT id, name, key_prefix, restricted, is_active FROM api_keys WHERE project_id = +? ORDER BY id DESC',
+  apiKeys,
 );
 
 /** Every key of a project as the project's own record shows it, newest first; asked for every project that is read. */
-export function listAbbreviated(
-  read: Tx,
-  project_id: number,
-): Pick<KeyRow, 'id' | 'name' | 'key_prefix' | 'restricted' | 'is_active'>[] {
-  return abbreviated(read).all({ project_id });
+export function listAbbreviated(read: Tx, project_id: number): AbbreviatedRow[] {
+  return abbreviated.all(read, project_id);
 }
 
 const ofProject = statement((tx) =>

@@ -28,16 +28,11 @@ export function insertObject(tx: Tx, object: NewObject): void {
   insertStatement(tx).run({ ...object });
 }
 
-const byPublicId = statement((tx) =>
-  tx
-    .select()
-    .from(objects)
-    .where(eq(objects.public_id, sql.placeholder('public_id')))
-    .prepare(),
-);
+const byPublicId = rawSql<ObjectRow, [string]>('SELECT * FROM objects WHERE public_id = ?');
 
+/** Made for every download. */
 export function findObject(tx: Tx, public_id: string): ObjectRow | undefined {
-  return byPublicId(tx).get({ public_id });
+  return byPublicId.get(tx, public_id) ?? undefined;
 }
 
 /** Those of the given objects that belong to the project and have not expired. */
