@@ -376,7 +376,7 @@ export const MAX_PASTED_ROWS = 5_000;
 /** Rows whose domains are looked up together. */
 export const IMPORT_SCREEN_ROWS = 500;
 /** Rows that one transaction of an import takes: a few milliseconds, so that nobody waits long behind it. */
-export const IMPORT_COMMIT_ROWS = 50;
+export const IMPORT_COMMIT_ROWS = 100;
 /** One row of a CSV file: more is a quote that is never closed. */
 export const MAX_CSV_ROW_BYTES = 128 * 1024;
 /** Rows that wait for an answer of the DNS are tried again after this long, doubling up to the other. */

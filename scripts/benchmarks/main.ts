@@ -1,5 +1,5 @@
 /** The benchmarks: runs the groups asked for and prints one table of ratios. Speed is judged here and in no test. */
-import { measureContacts } from './contacts.ts';
+import { measureContacts, measureImports } from './contacts.ts';
 import { measureEmails } from './emails.ts';
 import { cleanUp, limitGroup, type Row } from './harness.ts';
 import { measureLists } from './lists.ts';
@@ -11,6 +11,7 @@ const GROUPS: Record<string, () => Promise<Row[]>> = {
   lists: measureLists,
   emails: measureEmails,
   management: measureManagement,
+  imports: measureImports,
   contacts: measureContacts,
 };
 

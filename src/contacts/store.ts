@@ -2,6 +2,7 @@
 import { and, desc, eq, gt, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
 import { union } from 'drizzle-orm/sqlite-core';
 import { statement, type Tx } from '../platform/database/database.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { type ContactRow, type ContactStatus, contacts, contactTags } from './tables.ts';
 
 export type NewContact = Omit<ContactRow, 'id'>;
@@ -18,14 +19,9 @@ const byPublicId = statement((tx) =>
     )
     .prepare(),
 );
-const byAddress = statement((tx) =>
-  tx
-    .select()
-    .from(contacts)
-    .where(
-      and(eq(contacts.list_id, sql.placeholder('list_id')), eq(contacts.email, sql.placeholder('email'))),
-    )
-    .prepare(),
+const byAddress = rawSql<ContactRow, [number, string]>(
+  'SELECT * FROM contacts WHERE list_id = ? AND email = ?',
+  contacts,
 );
 const byToken = statement((tx) =>
   tx
@@ -39,58 +35,36 @@ const byToken = statement((tx) =>
     )
     .prepare(),
 );
-const insertStatement = statement((tx) =>
-  tx
-    .insert(contacts)
-    .values({
-      public_id: sql.placeholder('public_id'),
-      project_id: sql.placeholder('project_id'),
-      list_id: sql.placeholder('list_id'),
-      email: sql.placeholder('email'),
-      first_name: sql.placeholder('first_name'),
-      last_name: sql.placeholder('last_name'),
-      custom: sql.placeholder('custom'),
-      status: sql.placeholder('status'),
-      source: sql.placeholder('source'),
-      reason: sql.placeholder('reason'),
-      contact_token: sql.placeholder('contact_token'),
-      consent_basis: sql.placeholder('consent_basis'),
-      consent_at: sql.placeholder('consent_at'),
-      consent_ip: sql.placeholder('consent_ip'),
-      consent_origin: sql.placeholder('consent_origin'),
-      source_platform: sql.placeholder('source_platform'),
-      confirmed_at: sql.placeholder('confirmed_at'),
-      status_changed_at: sql.placeholder('status_changed_at'),
-      created_at: sql.placeholder('created_at'),
-      updated_at: sql.placeholder('updated_at'),
-    })
-    .returning({ id: contacts.id })
-    .prepare(),
+const COLUMNS = [
+  'public_id',
+  'project_id',
+  'list_id',
+  'email',
+  'first_name',
+  'last_name',
+  'custom',
+  'status',
+  'source',
+  'reason',
+  'contact_token',
+  'consent_basis',
+  'consent_at',
+  'consent_ip',
+  'consent_origin',
+  'source_platform',
+  'confirmed_at',
+  'status_changed_at',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof NewContact)[];
+const insert = rawSql<{ id: number }, (string | number | null)[]>(
+  `INSERT INTO contacts (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING id`,
 );
-const insertTag = statement((tx) =>
-  tx
-    .insert(contactTags)
-    .values({
-      contact_id: sql.placeholder('contact_id'),
-      tag: sql.placeholder('tag'),
-      list_id: sql.placeholder('list_id'),
-      status: sql.placeholder('status'),
-    })
-    .onConflictDoNothing()
-    .returning({ tag: contactTags.tag })
-    .prepare(),
+const insertTag = rawSql<never, [number, string, number, string]>(
+  'INSERT INTO contact_tags (contact_id, tag, list_id, status) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
 );
-const deleteTag = statement((tx) =>
-  tx
-    .delete(contactTags)
-    .where(
-      and(
-        eq(contactTags.contact_id, sql.placeholder('contact_id')),
-        eq(contactTags.tag, sql.placeholder('tag')),
-      ),
-    )
-    .returning({ tag: contactTags.tag })
-    .prepare(),
+const deleteTag = rawSql<never, [number, string]>(
+  'DELETE FROM contact_tags WHERE contact_id = ? AND tag = ?',
 );
 
 export function findContact(read: Tx, project_id: number, public_id: string): ContactRow | undefined {
@@ -98,7 +72,7 @@ export function findContact(read: Tx, project_id: number, public_id: string): Co
 }
 
 export function findContactByAddress(read: Tx, list_id: number, email: string): ContactRow | undefined {
-  return byAddress(read).get({ list_id, email });
+  return byAddress.get(read, list_id, email) ?? undefined;
 }
 
 export function findContactByToken(
@@ -129,10 +103,11 @@ export function listContactsOfAddress(read: Tx, project_id: number, email: strin
 
 /** Inserts a contact with its tags and returns its numeric id. */
 export function insertContact(tx: Tx, row: NewContact, tags: readonly string[]): number {
-  const { id } = insertStatement(tx).get({ ...row });
-  for (const tag of tags)
-    insertTag(tx).all({ contact_id: id, tag, list_id: row.list_id, status: row.status });
-  return id;
+  const values = COLUMNS.map((name) => (name === 'custom' ? JSON.stringify(row.custom) : row[name]));
+  const inserted = insert.get(tx, ...values);
+  if (!inserted) throw new Error('a contact was inserted without an id');
+  for (const tag of tags) insertTag.run(tx, inserted.id, tag, row.list_id, row.status);
+  return inserted.id;
 }
 
 export function updateContact(
@@ -151,8 +126,8 @@ export function changeTags(
 ): boolean {
   const { id: contact_id, list_id, status } = contact;
   let changed = 0;
-  for (const tag of change.remove) changed += deleteTag(tx).all({ contact_id, tag }).length;
-  for (const tag of change.add) changed += insertTag(tx).all({ contact_id, tag, list_id, status }).length;
+  for (const tag of change.remove) changed += deleteTag.run(tx, contact_id, tag);
+  for (const tag of change.add) changed += insertTag.run(tx, contact_id, tag, list_id, status);
   return changed > 0;
 }
 

@@ -1,24 +1,16 @@
 /** SQL of suppressions. */
-import { and, desc, eq, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../platform/database/database.ts';
+import { desc, eq } from 'drizzle-orm';
+import type { Tx } from '../platform/database/database.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
 import { type SuppressionKind, type SuppressionRow, suppressions } from './tables.ts';
 
-const byHash = statement((tx) =>
-  tx
-    .select()
-    .from(suppressions)
-    .where(
-      and(
-        eq(suppressions.project_id, sql.placeholder('project_id')),
-        eq(suppressions.hash, sql.placeholder('hash')),
-      ),
-    )
-    .prepare(),
+const byHash = rawSql<SuppressionRow, [number, string]>(
+  'SELECT * FROM suppressions WHERE project_id = ? AND hash = ?',
 );
 
 export function findSuppression(read: Tx, project_id: number, hash: string): SuppressionRow | undefined {
-  return byHash(read).get({ project_id, hash });
+  return byHash.get(read, project_id, hash) ?? undefined;
 }
 
 export function insertSuppression(tx: Tx, row: SuppressionRow): void {
