@@ -326,7 +326,10 @@ export class Mailboxes {
     });
   }
 
-  /** Sends one message through a mailbox at once, whatever its state, and tells what its relay said. */
+  /**
+   * Sends one message through a mailbox at once, whatever its state, and tells what its relay said. One that is taken ends
+   * the mailbox's rest, as any success does.
+   */
   async test(address: string, to: string): Promise<MailboxTest> {
     const mailbox = this.require(address);
     const recipient = parseAddress(to);
@@ -347,6 +350,8 @@ export class Mailboxes {
     const { outcome, smtp_code, response } = await this.#mailer.deliver(content, outlet.route, [
       recipient.address,
     ]);
+    if (outcome === 'sent')
+      await this.#database.write((tx) => this.health.recordSuccess(tx, mailbox.id, this.#clock.now()));
     return { address: mailbox.address, to: recipient.address, outcome, smtp_code, response };
   }
 

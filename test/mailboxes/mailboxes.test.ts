@@ -146,6 +146,28 @@ describe('a mailbox', () => {
     await sink.stop();
   });
 
+  test('that works again when it is tested is in use again, and nothing is held against it', async () => {
+    const sink = await startSmtpSink();
+    const { database, mailboxes } = app.services;
+    const address = 'mended@mail.example.com';
+    const now_ms = app.clock.now();
+    const { id } = await mailboxes.add(actor, { address, relay: parseRelay(`smtp://127.0.0.1:${sink.port}`) });
+    await database.write((tx) => {
+      for (let started_at = now_ms - 10; started_at < now_ms; started_at += 1)
+        mailboxes.health.recordFailure(tx, id, { started_at, now_ms: started_at, reason: 'Nobody there' });
+      mailboxes.health.recordRefusal(tx, id, { words: '554 5.7.1 Blocked', now_ms });
+    });
+    const recordOf = () => mailboxes.list().find((mailbox) => mailbox.address === address);
+    expect(recordOf()).toMatchObject({ state: 'resting', failures: 10, refusal: '554 5.7.1 Blocked' });
+    sink.behavior.mail = { code: 554, message: '5.7.1 Blocked' };
+    expect((await mailboxes.test(address, 'ada@example.org')).outcome).toBe('refused');
+    expect(recordOf()).toMatchObject({ state: 'resting', refusal: '554 5.7.1 Blocked' });
+    delete sink.behavior.mail;
+    expect((await mailboxes.test(address, 'ada@example.org')).outcome).toBe('sent');
+    expect(recordOf()).toMatchObject({ state: 'active', failures: 0, refusal: null });
+    await sink.stop();
+  });
+
   test('whose relay signs sends without a signature of ours, and says so in the list', async () => {
     const sink = await startSmtpSink();
     const { mailboxes } = app.services;
