@@ -20,6 +20,7 @@ import type { Config } from '../config.ts';
 import { AppError, conflict, messageOf } from '../errors.ts';
 import type { OnProgress } from '../platform/cli/progress.ts';
 import { shellWord } from '../platform/cli/shell-words.ts';
+import { counted } from '../platform/cli/tables.ts';
 import { connect } from '../platform/database/plain-connection.ts';
 import { blobPathOf, listBlobFiles } from '../platform/files/store.ts';
 import { flushFolder } from '../platform/files/upload.ts';
@@ -135,7 +136,7 @@ function notesOf(counts: RestoredCounts, replaced: string | null): string[] {
   return [
     ...(waiting_emails > 0
       ? [
-          `${waiting_emails} emails were waiting when the backup was made: the server sends them when it starts, again if they went out since.`,
+          `${counted(waiting_emails, 'email was', 'emails were')} waiting when the backup was made: the server sends them when it starts, again if they went out since.`,
         ]
       : []),
     ...(replaced === null

@@ -27,8 +27,8 @@ const WEIGHT: Partial<Record<EmailRow['status'], number>> = {
 
 /**
  * Keeps a report and has it take effect: on the log where it concerns the mail's own recipient, and on all who listen.
- * The last of SOFT_BOUNCES_TO_HARD soft ones in a row is a hard one as well. False where it changes nothing: it was told before, concerns nobody whom the mail was sent to, or the mail never left.
- * Throws AppError `not_found`.
+ * The last of SOFT_BOUNCES_TO_HARD soft ones in a row is a hard one as well. False where it changes nothing: it was told
+ * before, concerns nobody whom the mail was sent to, or the mail never left. Throws AppError `not_found`.
  */
 export function report(
   tx: Tx,

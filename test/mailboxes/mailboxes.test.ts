@@ -151,7 +151,10 @@ describe('a mailbox', () => {
     const { database, mailboxes } = app.services;
     const address = 'mended@mail.example.com';
     const now_ms = app.clock.now();
-    const { id } = await mailboxes.add(actor, { address, relay: parseRelay(`smtp://127.0.0.1:${sink.port}`) });
+    const { id } = await mailboxes.add(actor, {
+      address,
+      relay: parseRelay(`smtp://127.0.0.1:${sink.port}`),
+    });
     await database.write((tx) => {
       for (let started_at = now_ms - 10; started_at < now_ms; started_at += 1)
         mailboxes.health.recordFailure(tx, id, { started_at, now_ms: started_at, reason: 'Nobody there' });

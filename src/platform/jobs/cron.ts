@@ -79,12 +79,6 @@ export function parseCron(expression: string, timezone = 'UTC'): Cron | CronRefu
   return { ok: true, next: (after_ms) => next({ nextLocal, timezone }, after_ms) };
 }
 
-/** The next run strictly after a moment of an expression that was accepted before; null for one that was not. */
-export function nextRun(cron: { expression: string; timezone: string }, after_ms: number): number | null {
-  const parsed = parseCron(cron.expression, cron.timezone);
-  return parsed.ok ? parsed.next(after_ms) : null;
-}
-
 /** Whether a text names an IANA time zone; offsets such as +01:00 are none. */
 export function isTimeZone(name: string): boolean {
   if (!/^[a-z][a-z0-9_+/-]*$/i.test(name)) return false;
