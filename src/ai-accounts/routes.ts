@@ -58,6 +58,7 @@ function accountRoutes(accounts: AiAccounts): Route[] {
       response: aiAccount,
       authorize: ({ caller, sent }) => accounts.requireRuleSetter(caller, sent.all_projects === true),
       load: ({ caller }) => accounts.ownersOfNew(caller),
+      check: ({ body, broken }) => accounts.errorsIn(null, body, broken),
       handle: ({ ctx, caller, body, resource }) =>
         accounts.create(tokenActor(caller, ctx.ip), caller, resource, body),
     }),
@@ -83,6 +84,7 @@ function accountRoutes(accounts: AiAccounts): Route[] {
       response: aiAccount,
       authorize: ({ caller, sent }) => accounts.requireRuleSetter(caller, sent.all_projects === true),
       load: ({ ctx, caller }) => accounts.requireForChange(caller, ctx.params.account ?? ''),
+      check: ({ body, broken, resource }) => accounts.errorsIn(resource, body, broken),
       handle: ({ ctx, caller, body, resource }) =>
         accounts.update(tokenActor(caller, ctx.ip), caller, resource, body),
     }),

@@ -1,6 +1,6 @@
 /** Accounts at AI providers, with the key of each. Whom they serve is in assignments.ts. */
 
-import { forbidden, invalid, notFound } from '../errors.ts';
+import { collectErrors, type FieldErrors, forbidden, invalid, notFound } from '../errors.ts';
 import type { Database } from '../platform/database/database.ts';
 import { explainMissing } from '../platform/database/foreign-keys.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
@@ -100,6 +100,20 @@ export class AiAccounts {
 
   present(account: AiAccountRow): AiAccountRecord {
     return present(account);
+  }
+
+  /**
+   * What is wrong with a new account (`current` null) or a changed one by rules past its shape. `broken` are fields that are
+   * wrong already.
+   */
+  errorsIn(
+    current: AiAccountRow | null,
+    { provider = current?.provider, api_key }: AiAccountChanges,
+    broken: ReadonlySet<string>,
+  ): FieldErrors {
+    if (provider === undefined || broken.has('provider') || broken.has('api_key')) return {};
+    const has_key = api_key === undefined ? (current?.sealed_api_key ?? null) !== null : api_key !== null;
+    return collectErrors(() => requireKey(provider, has_key));
   }
 
   /**

@@ -2,7 +2,7 @@
 import { CAPTCHA_RATE_PER_MINUTE } from '../limits.ts';
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
 import { dataRoute, type Route } from '../platform/http/routes.ts';
-import { parse } from '../platform/http/schema.ts';
+import { parse, validate } from '../platform/http/schema.ts';
 import { captchaResult, captchaToken, verifyBody } from './schemas.ts';
 import type { Captcha } from './service.ts';
 
@@ -30,12 +30,17 @@ export function captchaRoutes(captcha: Captcha, limiter: RateLimiter): Route[] {
           what: 'Captcha verifications of this API key',
         });
       },
+      check: ({ body }) => validate(captchaToken, tokenOf(body)).errors,
       handle({ caller, body }) {
-        const { token } = parse(captchaToken, { token: body.token ?? body.response });
+        const { token } = parse(captchaToken, tokenOf(body));
         const { remoteip, idempotency_key, action } = body;
         const project = { id: caller.project_id, public_id: caller.project_public_id };
         return captcha.verify(project, { token, remoteip, idempotency_key, action });
       },
     }),
   ];
+}
+
+function tokenOf(body: { token?: unknown; response?: unknown }): { token: unknown } {
+  return { token: body.token ?? body.response };
 }

@@ -1,6 +1,6 @@
 /** Projects at database providers, with their credentials, and which of our projects they belong to. */
 
-import { invalid, notFound } from '../errors.ts';
+import { collectErrors, type FieldErrors, invalid, notFound } from '../errors.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { explainMissing } from '../platform/database/foreign-keys.ts';
 import type { Clock } from '../platform/host/clock.ts';
@@ -205,6 +205,11 @@ export class DatabaseProjects {
       }));
       return listLost(this.#key_ring, read, project, secrets);
     });
+  }
+
+  /** What is wrong with a new or changed project by rules past its shape. */
+  errorsIn(caller: TokenCaller, { account_id }: DatabaseProjectChanges): FieldErrors {
+    return collectErrors(() => this.#resolveAccount(caller, account_id));
   }
 
   #resolveAccount(caller: TokenCaller, ref: Reference | null | undefined): { account_id?: number | null } {

@@ -123,6 +123,7 @@ function projectRoutes(projects: DatabaseProjects): Route[] {
       example: { ref: 'abcdefghijkl', name: 'Shop', region: 'eu-central-1', secret_key: 'sb_secret_example' },
       response: databaseProject,
       load: ({ caller }) => projects.ownersOfNew(caller),
+      check: ({ caller, body }) => projects.errorsIn(caller, body),
       handle: ({ ctx, caller, body, resource }) =>
         projects.create(tokenActor(caller, ctx.ip), caller, resource, body),
     }),
@@ -146,6 +147,7 @@ function projectRoutes(projects: DatabaseProjects): Route[] {
       example: { status: 'active' },
       response: databaseProject,
       load: ({ ctx, caller }) => projects.requireForChange(caller, ctx.params.database ?? ''),
+      check: ({ caller, body }) => projects.errorsIn(caller, body),
       handle: ({ ctx, caller, body, resource }) =>
         projects.update(tokenActor(caller, ctx.ip), caller, resource, body),
     }),

@@ -1,16 +1,20 @@
 /** The fields of an upload form beside its file: text as forms send it, read and judged. */
-import { invalid } from '../errors.ts';
+import { type FieldErrors, invalid } from '../errors.ts';
 import { MAX_EXPIRES_IN_DAYS, MIN_EXPIRES_IN_DAYS } from '../limits.ts';
 import { DAY_MS } from '../platform/host/clock.ts';
 import { parseDateTime } from '../platform/http/schema.ts';
 import type { Visibility } from './tables.ts';
 
-/** What the fields ask for. A field left blank, as forms send it, counts as omitted. Throws AppError `invalid`. */
+/**
+ * What the fields ask for. A field left blank, as forms send it, counts as omitted. Throws AppError `invalid` with what is
+ * wrong, and with what was found wrong before.
+ */
 export function readUploadFields(
   fields: Readonly<Record<string, string>>,
   now_ms: number,
+  found: FieldErrors = {},
 ): { visibility: Visibility; expires_at: number | null } {
-  const errors: Record<string, string[]> = {};
+  const errors: FieldErrors = { ...found };
   const given = (name: string): string | null =>
     Object.hasOwn(fields, name) ? fields[name]?.trim() || null : null;
   const visibility = given('visibility') ?? 'private';

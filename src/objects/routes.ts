@@ -1,6 +1,6 @@
 /** Objects over HTTP: upload, list, download, delete. */
 import type { Config } from '../config.ts';
-import { notFound } from '../errors.ts';
+import { collectErrors, notFound } from '../errors.ts';
 import { OBJECT_MAX_AGE_S } from '../limits.ts';
 import { contentSecurityPolicyFor, dispositionFor } from '../platform/files/media-types.ts';
 import { readMultipart } from '../platform/files/multipart.ts';
@@ -20,6 +20,7 @@ import { pageQuery } from '../platform/http/pagination.ts';
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
 import { dataRoute, openRoute, Reply, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { oneOf, t } from '../platform/http/schema.ts';
+import { readUploadFields } from './fields.ts';
 import { changedObject, listedObject, objectChanges, storedObject, uploadForm } from './schemas.ts';
 import { bytesMissing, type ObjectRow, type Objects } from './service.ts';
 
@@ -142,6 +143,7 @@ function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: KeyCaller):
     const { fields, file } = await readMultipart(ctx.request, {
       max_file_bytes: deps.config.max_upload_bytes,
       openUpload: () => deps.blobs.openUpload(newId(deps.clock.now())),
+      errorsIn: (form) => collectErrors(() => readUploadFields(form, deps.clock.now())),
     });
     let answer: ReturnType<typeof claim>;
     try {

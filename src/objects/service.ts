@@ -1,5 +1,5 @@
 /** Stored objects: creating, finding, deleting and expiring them, and keeping rows and bytes in step. */
-import { AppError, invalid, messageOf, notFound } from '../errors.ts';
+import { AppError, type FieldErrors, messageOf, notFound } from '../errors.ts';
 import { SWEEP_BATCH } from '../limits.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import {
@@ -77,8 +77,8 @@ export class Objects {
     const { clock, database, blobs } = this.#deps;
     try {
       const now = clock.now();
-      const fields = readUploadFields(file.fields, now);
-      const mime_type = await this.#chooseType(file);
+      const { mime_type, refusal } = await this.#chooseType(file);
+      const fields = readUploadFields(file.fields, now, refusal);
       const row = {
         public_id: file.upload.id,
         project_id: project.id,
@@ -110,19 +110,16 @@ export class Objects {
     }
   }
 
-  async #chooseType(file: UploadedFile): Promise<string> {
+  async #chooseType(file: UploadedFile): Promise<{ mime_type: string; refusal: FieldErrors }> {
     const allowed = this.#deps.allowed_mime_types;
     const declared = declaredTypeOf({ declared: file.mime_type });
     // Then nothing depends on the bytes, and looking at them is a tenth of the work of a small upload.
-    if (declared !== null && allowed.length === 0) return declared;
+    if (declared !== null && allowed.length === 0) return { mime_type: declared, refusal: {} };
     const sniffed = await sniffMediaType(file.upload.head);
     const mime_type = chooseMediaType({ declared, sniffed, filename: file.filename });
-    if (!isAllowedMediaType({ mime_type, sniffed }, allowed)) {
-      throw invalid({
-        file: [`must be of an allowed type, by its label and by its content: ${allowed.join(', ')}`],
-      });
-    }
-    return mime_type;
+    if (isAllowedMediaType({ mime_type, sniffed }, allowed)) return { mime_type, refusal: {} };
+    const message = `must be of an allowed type, by its label and by its content: ${allowed.join(', ')}`;
+    return { mime_type, refusal: { file: [message] } };
   }
 
   /** A page of the project's unexpired objects, newest first. */

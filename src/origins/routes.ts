@@ -57,6 +57,7 @@ function keyOriginRoutes(rules: Origins, key: (named: Named) => KeyRow): Route[]
       example: { type: 'domain', value: 'https://shop.example.com' },
       response: originRecord,
       load: key,
+      check: ({ body }) => rules.errorsIn(body),
       handle: ({ caller, ctx, resource, body }) => rules.add(tokenActor(caller, ctx.ip), resource, body),
     }),
     managementRoute({
@@ -69,6 +70,7 @@ function keyOriginRoutes(rules: Origins, key: (named: Named) => KeyRow): Route[]
       example: { value: 'https://www.shop.example.com' },
       response: originRecord,
       load: origin,
+      check: ({ body, resource }) => rules.errorsIn(body, resource.origin),
       handle: ({ caller, ctx, resource, body }) =>
         rules.update(tokenActor(caller, ctx.ip), resource.key, resource.origin, body),
     }),

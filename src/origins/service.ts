@@ -89,11 +89,16 @@ export class Origins {
       .catch(explainMissing('API key'));
   }
 
+  /** What is wrong with a new rule of a key, or with changes of one, by rules past their shape. */
+  errorsIn(sent: OriginChanges, current: OriginRow | null = null): FieldErrors {
+    const rule = current ? { ...sent, type: current.type } : sent;
+    return { ...(current ? refusalOfType(sent, current) : {}), ...readRule(rule).errors };
+  }
+
   /** Changes value and fingerprints of a rule; its type stays. Throws as `add` does. */
   async update(actor: Actor, key: OfKey, origin: OriginRow, changes: OriginChanges): Promise<OriginRecord> {
-    if (changes.type !== undefined && changes.type !== origin.type) {
-      throw invalid({ type: ['cannot be changed; remove this origin and add another'] });
-    }
+    const refusal = refusalOfType(changes, origin);
+    if (refusal.type) throw invalid(refusal);
     const { sha256_fingerprints, sha1_fingerprints } = changes;
     const values = canonicalValues({
       type: origin.type,
@@ -193,20 +198,31 @@ interface OriginInput {
 
 /** Throws AppError `invalid` with what is wrong by field. */
 function canonicalValues(input: OriginInput): store.OriginValues {
+  const { value, errors, ...lists } = readRule(input);
+  if (value === null || Object.keys(errors).length > 0) throw invalid(errors);
+  return { type: input.type, value, ...lists };
+}
+
+/** What is there of a rule in canonical form, and what is wrong with it by field. */
+function readRule({ type, value, ...given }: Partial<OriginInput>) {
   const errors: FieldErrors = {};
-  const value = canonicalizeOrigin(input.type, input.value);
-  if (!value.ok) errors.value = [value.message];
+  const origin = type === undefined || value === undefined ? null : canonicalizeOrigin(type, value);
+  if (origin && !origin.ok) errors.value = [origin.message];
   const lists = {
-    sha256_fingerprints: canonicalFingerprints('sha256', input.sha256_fingerprints ?? [], errors),
-    sha1_fingerprints: canonicalFingerprints('sha1', input.sha1_fingerprints ?? [], errors),
+    sha256_fingerprints: canonicalFingerprints('sha256', given.sha256_fingerprints ?? [], errors),
+    sha1_fingerprints: canonicalFingerprints('sha1', given.sha1_fingerprints ?? [], errors),
   };
-  if (input.type !== 'android') {
+  if (type !== undefined && type !== 'android') {
     for (const [field, list] of Object.entries(lists)) {
       if (list.length > 0) errors[field] = ['only an android origin pins certificates'];
     }
   }
-  if (!value.ok || Object.keys(errors).length > 0) throw invalid(errors);
-  return { type: input.type, value: value.value, ...lists };
+  return { value: origin?.ok ? origin.value : null, ...lists, errors };
+}
+
+function refusalOfType(changes: OriginChanges, { type }: OriginRow): FieldErrors {
+  if (changes.type === undefined || changes.type === type) return {};
+  return { type: ['cannot be changed; remove this origin and add another'] };
 }
 
 function canonicalFingerprints(

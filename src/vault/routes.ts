@@ -6,7 +6,6 @@ import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { oneOf, t } from '../platform/http/schema.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
-import { readChanges } from './changes.ts';
 import { requireVaultFile, requireVaultService, VAULT_SERVICES, type VaultService } from './registry.ts';
 import {
   registryEntry,
@@ -113,7 +112,8 @@ function serviceRoutes(
       example: { values: { secret_key: 'sk_test_51Example' } },
       response: serviceMetadata,
       load: projectAndService,
-      check: ({ body, resource }) => ('values' in body ? readChanges(resource.service, body).errors : {}),
+      check: ({ body, resource }) =>
+        'values' in body ? vault.errorsIn(resource.project, resource.service, body) : {},
       handle: ({ ctx, caller, body, resource }) =>
         vault.set(tokenActor(caller, ctx.ip), resource.project, resource.service, body.values, body.plain),
     }),

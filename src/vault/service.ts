@@ -2,11 +2,12 @@
  * The vault: credentials and configuration files of a project. Everything is stored sealed, bound to its place; secrets
  * leave only by a reveal, and a reveal is on record before it answers.
  */
-import { AppError, invalid, notFound } from '../errors.ts';
+import { AppError, collectErrors, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import { type Database, sqliteErrorOf, type Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
+import { isPlainObject } from '../platform/http/schema.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import type { ProjectCascade } from '../projects/service.ts';
 import { readChanges, settleKinds, type VaultFile } from './changes.ts';
@@ -91,6 +92,19 @@ export class Vault {
       files_count: rows.reduce((sum, row) => sum + row.files, 0),
       updated_at: updated.length > 0 ? toIso(Math.max(...updated)) : null,
     };
+  }
+
+  /** What is wrong with a submission to a service, by field. */
+  errorsIn(
+    owner: VaultOwner,
+    service: VaultService,
+    { values, plain }: { values?: unknown; plain?: readonly string[] },
+  ): FieldErrors {
+    const { changes, errors } = readChanges(service, { values, plain });
+    const stored = store.listNames(this.#database.read, owner.id, service.service);
+    // A name whose value is wrong was sent all the same.
+    const others = plain?.filter((name) => !isPlainObject(values) || !Object.hasOwn(values, name));
+    return { ...collectErrors(() => settleKinds(stored, changes, others)), ...errors };
   }
 
   /**

@@ -3,7 +3,7 @@
  * takes the body apart. Busboy itself is not used: it skips parts that are malformed and drops a media type's parameters.
  */
 import { Dicer } from '@fastify/busboy';
-import { type AppError, invalid } from '../../errors.ts';
+import { type AppError, type FieldErrors, invalid } from '../../errors.ts';
 import {
   MAX_FORM_FIELD_BYTES,
   MAX_FORM_OVERHEAD_BYTES,
@@ -40,6 +40,8 @@ export interface MultipartOptions {
   max_file_bytes: number;
   /** Called once the file's part begins. */
   openUpload: () => BlobUpload;
+  /** What is wrong with the fields of a form, to be told beside a file that is missing. */
+  errorsIn?: (fields: Multipart['fields']) => FieldErrors;
   /** For the whole body; `UPLOAD_DEADLINE_MS` unless given. */
   deadline_ms?: number;
   /** Without a single byte from the client; `UPLOAD_IDLE_TIMEOUT_MS` unless given. */
@@ -195,12 +197,11 @@ class FormReader {
     await this.#parsed.promise;
     await this.#workOff();
     if (this.#part_count !== this.#parts.length) throw malformed('a part has no headers');
-    if (!this.#file) throw fileError(`is required: no part named ${FILE_PART} was sent`);
-    const fields = this.#parts.filter((part) => !part.upload && !IGNORED_FIELDS.has(part.headers.name));
-    return {
-      fields: Object.fromEntries(fields.map((part) => [part.headers.name, part.bytes.toString()])),
-      file: this.#file,
-    };
+    const parts = this.#parts.filter((part) => !part.upload && !IGNORED_FIELDS.has(part.headers.name));
+    const fields = Object.fromEntries(parts.map((part) => [part.headers.name, part.bytes.toString()]));
+    if (this.#file) return { fields, file: this.#file };
+    const missing = { [FILE_PART]: [`is required: no part named ${FILE_PART} was sent`] };
+    throw invalid({ ...missing, ...this.#options.errorsIn?.(fields) });
   }
 
   /** Drops whatever has arrived. */

@@ -14,7 +14,7 @@ beforeAll(async () => {
   const shop = await makeProject(app, 'shop');
   key = await shop.key({
     ...{ can_read: true, can_write: true, can_send_emails: true },
-    permissions: { email_template: true },
+    permissions: { email_template: true, captcha: true },
   });
   await addCapturingMailbox(app);
   ({ token } = await app.services.tokens.create(actor, {
@@ -22,7 +22,7 @@ beforeAll(async () => {
       name: 't',
       all_projects: true,
       projects: [],
-      capabilities: ['can_manage_database'],
+      capabilities: ['can_manage_database', 'can_read_vault', 'can_write_vault', 'can_read_ai_accounts'],
       expires_in_days: 1,
     },
   }));
@@ -53,9 +53,10 @@ async function refused(method: string, path: string, body: unknown): Promise<str
 }
 
 const rows = () =>
-  ['email_schedules', 'emails', 'email_templates', 'projects', 'api_keys'].map(
-    (table) => app.services.database.read.values(sql.raw(`SELECT count(*) FROM ${table}`))[0]?.[0],
-  );
+  [
+    ...['email_schedules', 'emails', 'email_templates', 'projects', 'api_keys', 'key_origins'],
+    ...['vault_values', 'ai_accounts', 'database_projects', 'objects'],
+  ].map((table) => app.services.database.read.values(sql.raw(`SELECT count(*) FROM ${table}`))[0]?.[0]);
 
 test('a schedule: a bad cron, a bad zone, empty recipients, an unknown domain and template are as many entries', async () => {
   const before = rows();
@@ -171,6 +172,75 @@ test('projects and keys', async () => {
   expect(
     await refused('POST', `${projects}/shop/api-keys`, { permissions, rate_limit_per_minute: 0 }),
   ).toEqual(['name', 'permissions', 'rate_limit_per_minute']);
+  expect(rows()).toEqual(before);
+});
+
+test('an origin: its value, its fingerprints and its type', async () => {
+  const before = rows();
+  const origins = '/api/public/v1/projects/shop/api-keys/1/origins';
+  const wrong = { value: 'no app id', sha256_fingerprints: ['zz'], sha1_fingerprints: 5 };
+  expect(await refused('POST', origins, { ...wrong, type: 'android' })).toEqual([
+    'sha1_fingerprints',
+    'sha256_fingerprints.0',
+    'value',
+  ]);
+  // Of what type it is meant to be decides what its value may be.
+  expect(await refused('POST', origins, { ...wrong, type: 'web' })).toEqual([
+    'sha1_fingerprints',
+    'sha256_fingerprints.0',
+    'type',
+  ]);
+  const { body } = await app.call('POST', origins, {
+    token,
+    body: { type: 'domain', value: 'shop.example' },
+  });
+  const id = isPlainObject(body.data) ? String(body.data.id) : '';
+  const changes = { type: 'ios', value: 'http://shop.example', sha1_fingerprints: 5 };
+  expect(await refused('PATCH', `${origins}/${id}`, changes)).toEqual(['sha1_fingerprints', 'type', 'value']);
+  await app.call('DELETE', `${origins}/${id}`, { token });
+  expect(rows()).toEqual(before);
+});
+
+test('the vault: names, values and what is to be plain', async () => {
+  const before = rows();
+  const path = '/api/public/v1/projects/shop/vault/env';
+  const values = { '1A': 'x', B: 3 };
+  expect(await refused('PUT', path, { values, plain: ['ABSENT'] })).toEqual(['1A', 'B', 'plain']);
+  // A name whose value is wrong was sent all the same.
+  expect(await refused('PUT', path, { values, plain: ['B'] })).toEqual(['1A', 'B']);
+  expect(rows()).toEqual(before);
+});
+
+test('accounts: what a provider needs, and what the token can see', async () => {
+  const before = rows();
+  const mgmt = '/api/public/v1';
+  expect(await refused('POST', `${mgmt}/ai-accounts`, { provider: 'openai', base_url: 'ftp://x' })).toEqual([
+    'api_key',
+    'base_url',
+    'name',
+  ]);
+  expect(await refused('POST', `${mgmt}/ai-accounts`, { provider: 'openai', api_key: 5 })).toEqual([
+    'api_key',
+    'name',
+  ]);
+  expect(await refused('POST', `${mgmt}/database-projects`, { account_id: 99, name: half })).toEqual([
+    'account_id',
+    'name',
+    'ref',
+  ]);
+  expect(rows()).toEqual(before);
+});
+
+test('a captcha token that is missing is told beside the rest', async () => {
+  expect(await refused('POST', '/api/v1/captcha/verify', { action: 5 })).toEqual(['action', 'token']);
+});
+
+test('an upload: its fields and its file', async () => {
+  const before = rows();
+  const form = new FormData();
+  form.set('visibility', 'secret');
+  form.set('expires_in_days', '0');
+  expect(await refused('POST', '/api/v1/objects', form)).toEqual(['expires_in_days', 'file', 'visibility']);
   expect(rows()).toEqual(before);
 });
 
