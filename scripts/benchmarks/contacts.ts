@@ -194,6 +194,36 @@ function fillList(db: Database, of: { list: number; count: number; prefix: strin
   }
 }
 
+/** As `fillList`, in a fraction of the time: indexes and counters are made once all rows are there. */
+function fillQuickly(db: Database, lists: readonly { list: number; count: number; prefix: string }[]): void {
+  db.run('PRAGMA synchronous = OFF');
+  const later = db
+    .query<{ type: string; name: string; sql: string }, []>(
+      `SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND type IN ('index', 'trigger')
+         AND tbl_name IN ('contacts', 'contact_tags')`,
+    )
+    .all();
+  for (const { type, name } of later) db.run(`DROP ${type} ${name}`);
+  for (const { list, count, prefix } of lists) {
+    const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ${count})`;
+    const id = `printf('${prefix}%025d', n)`;
+    db.run(
+      `${numbers} INSERT INTO contacts (public_id, project_id, list_id, email, first_name, last_name, status,
+         contact_token, consent_basis, consent_at, source_platform, status_changed_at, created_at, updated_at)
+       SELECT ${id}, 1, ${list}, '${prefix}' || n || '@example.com', 'First' || n, 'Last', 'active', ${id}, 'consent', 0,
+         'csv', 0, 0, 0 FROM numbers`,
+    );
+  }
+  db.run(
+    `INSERT INTO contact_tags SELECT id, iif(public_id LIKE '%0', 'tenth', 'customer'), list_id, status FROM contacts`,
+  );
+  for (const { sql } of later) db.run(sql);
+  db.run("INSERT INTO contact_counts SELECT list_id, '', status, count(*) FROM contacts GROUP BY 1, 3");
+  db.run(
+    'INSERT INTO contact_counts SELECT list_id, tag, status, count(*) FROM contact_tags GROUP BY 1, 2, 3',
+  );
+}
+
 /* --- Lists -------------------------------------------------------------------------------------------------------- */
 
 async function measurePages(dns: DnsServer): Promise<Row[]> {
@@ -204,8 +234,10 @@ async function measurePages(dns: DnsServer): Promise<Row[]> {
   const db = new Database(join(data_dir, 'satchel.db'), { strict: true });
   const idOf = (list: string) =>
     Number(db.query('SELECT id FROM contact_lists WHERE public_id = ?').values(list)[0]?.[0]);
-  fillList(db, { list: idOf(small), count: SMALL_LIST, prefix: 's' });
-  fillList(db, { list: idOf(large), count: MANY, prefix: 'l' });
+  fillQuickly(db, [
+    { list: idOf(small), count: SMALL_LIST, prefix: 's' },
+    { list: idOf(large), count: MANY, prefix: 'l' },
+  ]);
   db.close();
   const satchel = await startSatchel({ SATCHEL_DNS_SERVERS: dns.address }, data_dir);
   const rows: Row[] = [];

@@ -43,7 +43,7 @@ export function registerListCommands<S extends Needs>(cli: Cli<S>): void {
         });
         return {
           json: made,
-          text: `The list ${made.name} is made: ${made.id}. Next: satchel import start ${made.id} people.csv`,
+          text: `${made.id}\nThe list ${made.name} is made. Next: satchel import start ${made.id} people.csv`,
         };
       }),
     );

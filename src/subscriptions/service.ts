@@ -130,7 +130,8 @@ export class Subscriptions {
       errors.captcha_token = ["is required: this project verifies its forms' visitors by captcha"];
     if (email === undefined || Object.keys(errors).length > 0) throw invalid(errors);
     if (needs_captcha) await this.#checkCaptcha(owner, input.captcha_token ?? '', from.ip);
-    const { first_name, last_name } = input;
+    // A form sends what was left empty as such.
+    const [first_name, last_name] = [input.first_name || null, input.last_name || null];
     const { ip, origin, is_test } = from;
     const sign_up: SignUp = {
       ...{ list_id: list.id, email, first_name, last_name, ip, origin, is_test },

@@ -1,10 +1,11 @@
 /** The tour of the README, pasted word for word: in an empty folder, and in a checkout after `install.sh --try`. */
 import { expect, test } from 'bun:test';
-import { copyFileSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { atEnd } from '../cleanup.ts';
 import { makeTempDir } from '../temp.ts';
 import { BINARY } from './binary.ts';
+import { freePort, paste } from './paste.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const TIMEOUT_MS = 120_000;
@@ -12,35 +13,6 @@ const TIMEOUT_MS = 120_000;
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const [, TOUR = ''] = /^## A tour$(.*?)^## /ms.exec(README) ?? [];
 const BLOCKS = [...TOUR.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
-
-/** A port that was free a moment ago, in place of the one that the README names. */
-function freePort(): string {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  const { port } = listener;
-  listener.stop(true);
-  return String(port);
-}
-
-/** What pasting some blocks prints, and the commands that ended with another status than 0. */
-async function paste(
-  blocks: readonly string[],
-  on: { cwd: string; port: string },
-): Promise<{ stdout: string; stderr: string }> {
-  const bin = makeTempDir();
-  symlinkSync(BINARY, join(bin, 'satchel'));
-  const lines = blocks.join('\n').replaceAll('8420', on.port);
-  const script = `trap 'echo "ended with $?: $BASH_COMMAND" >&2' ERR\ntrap 'trap - ERR; kill $(jobs -p) 2>/dev/null' EXIT\n${lines}`;
-  const child = Bun.spawn(['bash', '-c', script], {
-    ...{ cwd: on.cwd, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' },
-    env: { PATH: `${bin}:${process.env.PATH}`, SATCHEL_PORT: on.port, SATCHEL_LOG_LEVEL: 'error' },
-  });
-  const [stdout, stderr] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { stdout, stderr };
-}
 
 function expectTaken({ stdout, stderr }: { stdout: string; stderr: string }): void {
   // curl without -s draws its progress there.

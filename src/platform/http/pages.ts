@@ -16,8 +16,8 @@ export function html(strings: TemplateStringsArray, ...values: (string | number 
 }
 
 const STYLE = `:root{color-scheme:light dark}
-body{margin:0;padding:1.5rem;font:1.0625rem/1.6 system-ui,sans-serif;color:#1b1b1b;background:#f4f4f5}
-main{max-width:32rem;margin:8vh auto 0;padding:2rem;background:#fff;border-radius:.75rem;overflow-wrap:anywhere}
+body{margin:0;padding:1.5rem;font:1.0625rem/1.6 system-ui,sans-serif;color:#1b1b1b;background:#f4f4f5;overflow-wrap:anywhere}
+main{max-width:32rem;margin:8vh auto 0;padding:2rem;background:#fff;border-radius:.75rem}
 h1{margin:0 0 1rem;font-size:1.5rem;line-height:1.25}
 p{margin:0 0 1rem}
 button{padding:.75rem 1.5rem;font:inherit;font-weight:600;border:0;border-radius:.5rem;cursor:pointer}
