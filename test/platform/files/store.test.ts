@@ -262,8 +262,7 @@ describe('making all folders ahead', () => {
 
 test('uploads that make the same folder at once, in one process and in two, are all stored', async () => {
   const stores = [blobs, blobs, new BlobStore(dir)];
-  // Ids of one moment differ in their last characters alone.
-  const ids = stores.map((_, n) => `${newId(NOW_MS + n + 1).slice(0, -2)}AB`);
+  const ids = stores.map((_, n) => `${newId(NOW_MS).slice(0, -3)}${n}AB`);
   const uploads = stores.map((each, n) => each.openUpload(ids[n] ?? ''));
   await Promise.all(
     uploads.map((upload) => upload.write(Buffer.from(upload.id)).then(() => upload.commit())),
