@@ -43,7 +43,7 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     account: 1,
     database: 1,
     service: 'stripe',
-    file: 'firebase.service_account_json',
+    file: 'firebase.service_account',
     slug: 'order-shipped',
     public_id: ULID,
     id: ULID,

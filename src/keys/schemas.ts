@@ -21,7 +21,9 @@ const limits = {
   permissions: t.Record(t.String(), t.Boolean(), {
     maxProperties: MAX_LIST_ENTRIES,
     propertyNames: { maxLength: MAX_NAME_CHARS },
-    description: 'Further permissions: `email_template`, `captcha`.',
+    description:
+      'Further permissions: `email_template`, `captcha`; `upload`, which is POST /objects alone and needs no `can_write`; and ' +
+      '`delete`: only false has a meaning, and takes DELETE /objects from a key that can write.',
   }),
 };
 const flag = t.Optional(t.Boolean());
