@@ -253,7 +253,7 @@ function createMarketing(on: Work) {
 }
 
 /** Every route of Satchel. */
-export function createRoutes(services: Services): Route[] {
+function createRoutes(services: Services): Route[] {
   const routes: Route[] = [
     ...projectRoutes(services),
     ...keyRoutes(services),

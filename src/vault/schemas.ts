@@ -60,7 +60,7 @@ export const serviceMetadata = named(
 );
 export type ServiceMetadata = Static<typeof serviceMetadata>;
 
-export const vaultSummary = t.Object({
+const vaultSummary = t.Object({
   present: t.Record(t.String(), t.Boolean(), {
     description: 'Every service, and whether anything of it is stored.',
   }),

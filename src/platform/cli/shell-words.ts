@@ -1,7 +1,7 @@
 /** Words of a POSIX shell: the commands that messages name are there to be pasted. */
 
 /** As one word, quoted in any case. */
-export function quoteWord(text: string): string {
+function quoteWord(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 

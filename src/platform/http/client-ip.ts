@@ -37,15 +37,6 @@ export function createClientIpReader(trusted: readonly string[]): ClientIpReader
   };
 }
 
-/** One request's client address; prefer `createClientIpReader` where the list stays the same. */
-export function clientIp(
-  peer: string | null,
-  forwarded_for: string | null,
-  trusted: readonly string[],
-): string | null {
-  return createClientIpReader(trusted)(peer, forwarded_for);
-}
-
 /** Some proxies write the port as well: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function parseHop(text: string): Address | null {
   const match = /^\[([0-9a-f:.]+)\](?::\d{1,5})?$|^([0-9.]+):\d{1,5}$/i.exec(text);

@@ -101,34 +101,9 @@ export interface ManagementRouteSpec<Q extends TSchema, B extends TSchema, R>
   needs?: readonly Capability[];
 }
 
+/** A declaration says what its documentation needs, but that a form is the body. */
 function docsOf(spec: RouteDocs & { form?: TSchema }): RouteDocs {
-  const {
-    summary,
-    tag,
-    description,
-    query,
-    body,
-    example,
-    response,
-    form,
-    also,
-    headers,
-    is_idempotent,
-    consumes,
-  } = spec;
-  return {
-    summary,
-    tag,
-    ...(description ? { description } : {}),
-    ...(query ? { query } : {}),
-    ...(body ? { body } : {}),
-    ...(form ? { body: form, consumes: consumes ?? 'multipart/form-data' } : {}),
-    ...(response ? { response } : {}),
-    ...(example === undefined ? {} : { example }),
-    ...(also ? { also } : {}),
-    ...(headers ? { headers } : {}),
-    ...(is_idempotent ? { is_idempotent } : {}),
-  };
+  return spec.form ? { consumes: 'multipart/form-data', ...spec, body: spec.form } : spec;
 }
 
 /** A route of the data plane: needs an API key with these permissions. */
