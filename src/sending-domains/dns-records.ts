@@ -77,7 +77,7 @@ export async function checkRecords(
   return Promise.all(
     recordsToPublish(domain, options.relays).map(async (record) => ({
       ...record,
-      ...(await checkRecord(resolver, record, { domain, is_signed: options.is_signed })),
+      ...(await checkRecord(resolver, record, { domain, ...options })),
     })),
   );
 }
@@ -85,12 +85,22 @@ export async function checkRecords(
 async function checkRecord(
   resolver: Resolver,
   record: DnsRecord,
-  { domain, is_signed }: { domain: DomainKeys; is_signed: boolean },
+  { domain, relays, is_signed }: { domain: DomainKeys; relays: readonly string[]; is_signed: boolean },
 ): Promise<RecordVerdict> {
   if (record.purpose === 'dmarc') return checkDmarc(resolver, domain.name);
-  if (record.purpose === 'spf') return checkSpf(resolver, domain.name);
+  if (record.purpose === 'spf') return withUnnamed(await checkSpf(resolver, domain.name), relays);
   if (record.purpose === 'dkim') return checkDkim(resolver, { domain, is_signed });
   return judgeOwnership(await resolver.lookupTxt(record.name), record.value);
+}
+
+/** Whether a sound record lets a relay send only its owner knows for sure: what it does not name is told, and is not in the way. */
+function withUnnamed(verdict: RecordVerdict, relays: readonly string[]): RecordVerdict {
+  if (verdict.status !== 'found') return verdict;
+  const terms = (verdict.found ?? '').toLowerCase().split(/ +/);
+  const unnamed = sendersOf(relays).filter((term) => !terms.includes(term) && !terms.includes(`+${term}`));
+  if (unnamed.length === 0) return verdict;
+  const problem = `Its relays ask for more: ${unnamed.join(' ')}. Add that, unless the record lets them send in another way.`;
+  return { ...verdict, problem };
 }
 
 /** The key that mail is signed with now; not needed where the relays sign (`dkim=off`). */

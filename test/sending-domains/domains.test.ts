@@ -213,6 +213,24 @@ test('a relay of a well-known provider is answered with what that provider asks 
   expect(spf?.value).not.toContain('a:');
 });
 
+test('a sound SPF record that does not name what a relay asks for is told so, and is not in the way', async () => {
+  const { name, publish } = await add();
+  publishAll(publish);
+  const spfOf = async () => {
+    const { is_verified, records } = await domains().verify(actor, name);
+    return [is_verified, ...records.filter(({ purpose }) => purpose === 'spf').map(({ problem }) => problem)];
+  };
+  expect(await spfOf()).toEqual([true, null]);
+  await app.services.mailboxes.add(actor, {
+    address: `ses@${name}`,
+    relay: parseRelay('smtp://email-smtp.eu-west-1.amazonaws.com'),
+  });
+  expect(await spfOf()).toEqual([true, expect.stringContaining('ask for more: include:amazonses.com.')]);
+  dns.set('amazonses.com', { txt: ['v=spf1 ip4:199.255.192.0/22 -all'] });
+  dns.set(name, { txt: ['v=spf1 +include:AmazonSES.com ~all'] });
+  expect(await spfOf()).toEqual([true, null]);
+});
+
 test('where every relay signs by itself (dkim=off) no DKIM record is needed; one that does not brings it back', async () => {
   const { name, publish } = await add();
   publishAll(publish);
