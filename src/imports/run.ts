@@ -148,7 +148,7 @@ export class ImportRun {
     let rows: Row[] = [];
     for await (const { cells, end_byte } of readCsvRows(this.#path(), byte)) {
       row_number += 1;
-      rows.push({ row_number, fields: { cells }, end_byte });
+      rows.push({ row_number, fields: { cells: this.#wantedOf(cells) }, end_byte });
       taken += 1;
       const is_cut = taken >= limits.rows;
       if (rows.length < IMPORT_SCREEN_ROWS && !is_cut) continue;
@@ -159,6 +159,15 @@ export class ImportRun {
     if (rows.length > 0) await this.#take(rows);
     await this.#write(({ position }) => ({ position: { ...position, is_file_done: true } }));
     return taken;
+  }
+
+  /** The cells that are asked for, in their places: the others of a long row would fill the memory. */
+  #wantedOf(cells: readonly string[]): string[] {
+    const { fields, kept } = this.#import.settings.columns;
+    const wanted: string[] = new Array(cells.length).fill('');
+    for (const place of [...Object.values(fields), ...Object.values(kept)])
+      if (place !== undefined) wanted[place] = cells[place] ?? '';
+    return wanted;
   }
 
   /** Asks the DNS again for the rows that wait; a paste is nothing but such rows. */

@@ -1,5 +1,6 @@
 /** The job that goes on with an import at the configured rate, and forgetting what old ones rejected. */
 import { IMPORT_CONCURRENCY, IMPORT_REQUEST_GRACE_MS, IMPORT_TURN_MS } from '../limits.ts';
+import { mayPass } from '../platform/database/database.ts';
 import type { JobRow } from '../platform/database/tables.ts';
 import { type Clock, MINUTE_MS } from '../platform/host/clock.ts';
 import { parse, t } from '../platform/http/schema.ts';
@@ -34,10 +35,16 @@ async function takeTurn(deps: ImportTaskDeps, job: JobRow, stopping: AbortSignal
   const owner = projects.find(String(job.project_id));
   if (!owner) return endOf(import_id, { status: 'failed', error: 'The project was deleted.' });
   const began_ms = clock.now();
-  const pause = await imports.advance(owner, import_id, {
+  const limits = {
     rows: Math.max(1, Math.floor((rows_per_minute * IMPORT_TURN_MS) / MINUTE_MS)),
     shouldStop: () => stopping.aborted,
+  };
+  const pause = await imports.advance(owner, import_id, limits).catch((error: unknown) => {
+    if (mayPass(error)) return null;
+    throw error;
   });
+  // A full disk, say: what is done is committed, and the rest waits until there is room.
+  if (pause === null) return { status: 'continue', run_at: clock.now() + IMPORT_TURN_MS };
   if (pause.status === 'more')
     return { status: 'continue', run_at: began_ms + Math.ceil((pause.rows * MINUTE_MS) / rows_per_minute) };
   // A request goes on with it that took longer than is usual: should it die, the job is there.

@@ -196,6 +196,54 @@ describe('a bad day in the middle', () => {
   });
 });
 
+test('what is no text deep in a long file fails it before any row is taken, and says so', async () => {
+  const on = await startMarketingApp({ env: UNTHROTTLED });
+  const list = await on.list();
+  const good = new TextEncoder().encode(csvOf(4_000));
+  for (const [bad, words] of [
+    [new Uint8Array([0x61, 0, 0x40]), 'NUL'],
+    [new Uint8Array(new Uint16Array([...'x@example.com'].map((c) => c.charCodeAt(0))).buffer), 'NUL'],
+    [new Uint8Array([0xe9, 0x40, 0x2e]), 'not UTF-8'],
+    [new TextEncoder().encode(`"never closed\n${'x'.repeat(200_000)}`), 'row longer'],
+  ] as const) {
+    const form = new FormData();
+    form.set('file', new Blob([good, bad], { type: 'text/csv' }), 'people.csv');
+    const object = (await on.app.call('POST', '/api/v1/objects', { key: on.key, body: form })).body.public_id;
+    const started = await on.call('POST', `/email-lists/${list}/imports`, { method: 'csv', object });
+    const { id } = dataOf(started, 202);
+    await settled(on);
+    const record = await expectTrue(on, list, id);
+    expect(record).toMatchObject({ status: 'failed', total_rows: null, processed_rows: 0 });
+    expect(record.error).toContain(words);
+  }
+});
+
+test('a full disk holds an import up, which goes on once there is room', async () => {
+  const on = await startMarketingApp({ env: { SATCHEL_IMPORT_ROWS_PER_MINUTE: '3000' } });
+  const { database } = on.app.services;
+  const list = await on.list();
+  const { record } = await start(on, list, csvOf(1_100));
+  await settled(on);
+  expect(await expectTrue(on, list, record.id)).toMatchObject({ status: 'processing', processed_rows: 600 });
+  const pages = (count: string) =>
+    database.write((tx) => tx.run(sql.raw(`PRAGMA max_page_count = ${count}`)));
+  const [{ page_count } = { page_count: 0 }] = database.read.all<{ page_count: number }>(
+    sql`PRAGMA page_count`,
+  );
+  await pages(String(page_count));
+  on.app.clock.advance(12_000);
+  on.app.app.engine.wake();
+  await settled(on);
+  const stuck = await expectTrue(on, list, record.id);
+  expect(stuck).toMatchObject({ status: 'processing', error: null });
+  expect(stuck.processed_rows).toBeLessThan(1_100);
+  await pages('1000000');
+  on.app.clock.advance(12_000);
+  on.app.app.engine.wake();
+  await settled(on);
+  expect(await expectTrue(on, list, record.id)).toMatchObject({ status: 'completed', accepted: 1_100 });
+});
+
 test('two imports of the same addresses: each counts its own, nobody is on the list twice', async () => {
   const on = await startMarketingApp({ env: UNTHROTTLED });
   const list = await on.list();
