@@ -17,7 +17,7 @@ import {
   type TokenCaller,
 } from './callers.ts';
 import { ignoredNames } from './ignored-fields.ts';
-import type { RateLimiter, RateState } from './rate-limit.ts';
+import type { Rate, RateLimiter, RateState } from './rate-limit.ts';
 import type { Method, RouteDocs } from './routes.ts';
 import { requireValid, type Static, type TSchema, type Validated, validate } from './schema.ts';
 
@@ -125,19 +125,26 @@ export function acceptKey(
     android_package: headers.get('x-android-package'),
     android_cert: headers.get('x-android-cert'),
   });
-  const rate_of = `key:${caller.key_id}`;
-  trace.caller = rate_of;
-  const rate = {
+  const takeRate = noteCaller({ deps, trace }, `key:${caller.key_id}`, {
     limit: caller.rate_limit_per_minute,
     per: 'minute',
     what: 'Requests of this API key',
-  } as const;
-  trace.rate = deps.limiter.peek(rate_of, rate);
+  });
   requirePermissions(caller, needs);
-  const takeRate = (): void => {
-    trace.rate = deps.limiter.take(rate_of, rate);
-  };
   return { caller, takeRate };
+}
+
+/** Notes who calls and what is left of their rate, for a refusal too; what it returns uses one up. */
+export function noteCaller(
+  { deps, trace }: { deps: HttpDeps; trace: Trace },
+  caller: string,
+  rate: Rate,
+): () => void {
+  trace.caller = caller;
+  trace.rate = deps.limiter.peek(caller, rate);
+  return () => {
+    trace.rate = deps.limiter.take(caller, rate);
+  };
 }
 
 /** What a request of an accepted caller brings with it. */

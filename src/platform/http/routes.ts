@@ -16,6 +16,7 @@ import {
   type Accepted,
   acceptKey,
   type HttpDeps,
+  noteCaller,
   type ProjectRef,
   type RequestContext,
   runHandler,
@@ -146,18 +147,14 @@ function acceptToken(
   request: Pick<Accepted<TokenCaller>, 'ctx' | 'deps' | 'trace'>,
   needs: readonly Capability[],
 ): Accepted<TokenCaller> {
-  const { ctx, deps, trace } = request;
+  const { ctx, deps } = request;
   const caller = deps.authenticateToken(ctx.request.headers.get('authorization'), ctx.ip);
-  const rate_of = `token:${caller.token_id}`;
-  trace.caller = rate_of;
+  const takeRate = noteCaller(request, `token:${caller.token_id}`, {
+    limit: TOKEN_RATE_PER_MINUTE,
+    per: 'minute',
+    what: 'Requests of this access token',
+  });
   requireCapabilities(caller, needs);
-  const takeRate = (): void => {
-    trace.rate = deps.limiter.take(rate_of, {
-      limit: TOKEN_RATE_PER_MINUTE,
-      per: 'minute',
-      what: 'Requests of this access token',
-    });
-  };
   return { ...request, caller, takeRate };
 }
 
