@@ -190,13 +190,18 @@ export function emptyEmail(tx: Tx, id: string): void {
     },
     ...{ taken: [], refused: [], smtp_response: null, error: null, ip: null, user_agent: null },
   });
-  for (const change of [deleteBodies, deleteCaptures, emptyAttempts, deleteReports]) change.run(tx, id);
+  for (const change of [deleteBodies, deleteCaptures, emptyAttempts, emptyJob, deleteReports])
+    change.run(tx, id);
 }
 
 const deleteBodies = rawSql<object, [string]>('DELETE FROM email_bodies WHERE email_id = ?');
 const deleteCaptures = rawSql<object, [string]>('DELETE FROM captured_messages WHERE email_id = ?');
 const emptyAttempts = rawSql<object, [string]>(
   'UPDATE email_attempts SET smtp_response = NULL WHERE email_id = ?',
+);
+/** A relay's refusal repeats the address. */
+const emptyJob = rawSql<object, [string]>(
+  'UPDATE jobs SET error = NULL WHERE id = (SELECT job_id FROM emails WHERE id = ?)',
 );
 const deleteReports = rawSql<object, [string]>('DELETE FROM email_reports WHERE email_id = ?');
 
