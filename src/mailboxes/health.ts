@@ -4,55 +4,58 @@ import type { Tx } from '../platform/database/database.ts';
 import { MINUTE_MS } from '../platform/host/clock.ts';
 import * as store from './store.ts';
 
-export class MailboxHealth {
-  /** When the last success was noted, by mailbox that has not failed since. */
-  readonly #successes = new Map<number, number>();
+/** Notes that a relay took a mail: at once after trouble, else once a minute, as a busy mailbox needs no row a mail. */
+export function recordSuccess(tx: Tx, mailbox_id: number, now_ms: number): void {
+  const mailbox = store.findMailboxById(tx, mailbox_id);
+  if (!mailbox) return;
+  const { failures, refusal, last_success_at } = mailbox;
+  const is_noted = last_success_at !== null && Math.abs(now_ms - last_success_at) < MINUTE_MS;
+  if (is_noted && failures === 0 && refusal === null) return;
+  const untroubled = { refusal: null, refused_at: null };
+  const connected = { failures: 0, resting_until: null };
+  store.updateMailbox(tx, mailbox_id, { ...connected, ...untroubled, last_success_at: now_ms });
+}
 
-  /** Notes that a relay took a mail: at once after trouble, else once a minute, as a busy mailbox needs no row a mail. */
-  recordSuccess(tx: Tx, mailbox_id: number, now_ms: number): void {
-    const noted_at = this.#successes.get(mailbox_id);
-    if (noted_at !== undefined && Math.abs(now_ms - noted_at) < MINUTE_MS) return;
-    this.#successes.set(mailbox_id, now_ms);
-    const untroubled = { refusal: null, refused_at: null };
-    const connected = { failures: 0, resting_until: null };
-    store.updateMailbox(tx, mailbox_id, { ...connected, ...untroubled, last_success_at: now_ms });
-  }
+/** Notes that a relay answered for a mail which it did not take; `refusal` where it holds something against the mailbox. */
+export function recordAnswer(
+  tx: Tx,
+  mailbox_id: number,
+  answer: { refusal: string | null; now_ms: number },
+): void {
+  const mailbox = store.findMailboxById(tx, mailbox_id);
+  if (!mailbox) return;
+  if (mailbox.failures > 0) store.updateMailbox(tx, mailbox_id, { failures: 0, resting_until: null });
+  if (answer.refusal !== null)
+    recordRefusal(tx, mailbox_id, { words: answer.refusal, now_ms: answer.now_ms });
+}
 
-  /** Notes that a relay answered for a mail which it did not take; `refusal` where it holds something against the mailbox. */
-  recordAnswer(tx: Tx, mailbox_id: number, answer: { refusal: string | null; now_ms: number }): void {
-    const mailbox = store.findMailboxById(tx, mailbox_id);
-    if (!mailbox) return;
-    if (mailbox.failures > 0) store.updateMailbox(tx, mailbox_id, { failures: 0, resting_until: null });
-    if (answer.refusal !== null)
-      this.recordRefusal(tx, mailbox_id, { words: answer.refusal, now_ms: answer.now_ms });
-  }
+/** Notes what a relay holds against a mailbox, whoever the mail is to: its host is blocked, its sender not allowed. */
+export function recordRefusal(
+  tx: Tx,
+  mailbox_id: number,
+  { words, now_ms }: { words: string; now_ms: number },
+): void {
+  store.updateMailbox(tx, mailbox_id, { refusal: words, refused_at: now_ms });
+}
 
-  /** Notes what a relay holds against a mailbox, whoever the mail is to: its host is blocked, its sender not allowed. */
-  recordRefusal(tx: Tx, mailbox_id: number, { words, now_ms }: { words: string; now_ms: number }): void {
-    this.#successes.delete(mailbox_id);
-    store.updateMailbox(tx, mailbox_id, { refusal: words, refused_at: now_ms });
-  }
-
-  /**
-   * Notes that a relay could not be used. Attempts that were under way at once count as one failure: a burst of mails
-   * tells no more than one mail.
-   */
-  recordFailure(
-    tx: Tx,
-    mailbox_id: number,
-    failure: { started_at: number; now_ms: number; reason: string },
-  ): void {
-    this.#successes.delete(mailbox_id);
-    const mailbox = store.findMailboxById(tx, mailbox_id);
-    if (!mailbox || (mailbox.last_failure_at ?? -1) >= failure.started_at) return;
-    const failures = mailbox.failures + 1;
-    const doublings = failures - MAILBOX_REST_AFTER_FAILURES;
-    const rest_ms = Math.min(MAILBOX_REST_MIN_MS * 2 ** Math.min(doublings, 30), MAILBOX_REST_MAX_MS);
-    store.updateMailbox(tx, mailbox_id, {
-      failures,
-      resting_until: doublings >= 0 ? failure.now_ms + rest_ms : null,
-      last_error: failure.reason,
-      last_failure_at: failure.now_ms,
-    });
-  }
+/**
+ * Notes that a relay could not be used. Attempts that were under way at once count as one failure: a burst of mails
+ * tells no more than one mail.
+ */
+export function recordFailure(
+  tx: Tx,
+  mailbox_id: number,
+  failure: { started_at: number; now_ms: number; reason: string },
+): void {
+  const mailbox = store.findMailboxById(tx, mailbox_id);
+  if (!mailbox || (mailbox.last_failure_at ?? -1) >= failure.started_at) return;
+  const failures = mailbox.failures + 1;
+  const doublings = failures - MAILBOX_REST_AFTER_FAILURES;
+  const rest_ms = Math.min(MAILBOX_REST_MIN_MS * 2 ** Math.min(doublings, 30), MAILBOX_REST_MAX_MS);
+  store.updateMailbox(tx, mailbox_id, {
+    failures,
+    resting_until: doublings >= 0 ? failure.now_ms + rest_ms : null,
+    last_error: failure.reason,
+    last_failure_at: failure.now_ms,
+  });
 }

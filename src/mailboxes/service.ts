@@ -20,7 +20,7 @@ import {
   type Purpose,
   refuseDomain,
 } from './choosing.ts';
-import { MailboxHealth } from './health.ts';
+import * as health from './health.ts';
 import { describeRelay, type Relay } from './relay.ts';
 import * as store from './store.ts';
 import type { MailboxKind, MailboxRow } from './tables.ts';
@@ -96,7 +96,7 @@ export interface MailboxesDeps {
 }
 
 export class Mailboxes {
-  readonly health = new MailboxHealth();
+  readonly health = health;
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #key_ring: KeyRing;

@@ -171,6 +171,25 @@ describe('a mailbox', () => {
     await sink.stop();
   });
 
+  test('whose success could not be stored is told of the next one', async () => {
+    const { database, mailboxes } = app.services;
+    const address = 'unstored@mail.example.com';
+    const relay = parseRelay('smtp://127.0.0.1:9');
+    const { id } = await mailboxes.add(actor, { address, relay });
+    const now_ms = app.clock.now();
+    const failure = { started_at: now_ms, now_ms, reason: 'Nobody there' };
+    await database.write((tx) => mailboxes.health.recordFailure(tx, id, failure));
+    const unstored = database.write((tx) => {
+      mailboxes.health.recordSuccess(tx, id, now_ms);
+      throw new Error('not stored');
+    });
+    await expect(unstored).rejects.toThrow('not stored');
+    const recordOf = () => mailboxes.list().find((mailbox) => mailbox.address === address);
+    expect(recordOf()?.failures).toBe(1);
+    await database.write((tx) => mailboxes.health.recordSuccess(tx, id, now_ms));
+    expect(recordOf()?.failures).toBe(0);
+  });
+
   test('whose relay signs sends without a signature of ours, and says so in the list', async () => {
     const sink = await startSmtpSink();
     const { mailboxes } = app.services;
