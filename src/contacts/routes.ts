@@ -177,7 +177,8 @@ function routesOfList({
       path: '/email-lists/:list/contacts/bulk-tag',
       tag: TAG,
       summary: 'Tag many contacts',
-      description: 'By `contact_ids` (at most 500) or by `filter`. Answers how many were changed.',
+      description:
+        'By `contact_ids` (at most 500) or by `filter`. Answers how many were changed. A contact that has 50 tags gets no more.',
       body: bulk_tag,
       example: { filter: { status: 'active' }, add: ['spring'] },
       response: t.Object({ changed: t.Integer() }),

@@ -1,6 +1,7 @@
 /** SQL of contacts and their tags. */
 import { and, desc, eq, gt, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
 import { union } from 'drizzle-orm/sqlite-core';
+import { MAX_CONTACT_TAGS } from '../limits.ts';
 import { statement, type Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { type ContactRow, type ContactStatus, contacts, contactTags } from './tables.ts';
@@ -63,6 +64,11 @@ const insert = rawSql<{ id: number }, (string | number | null)[]>(
 const insertTag = rawSql<never, [number, string, number, string]>(
   'INSERT INTO contact_tags (contact_id, tag, list_id, status) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
 );
+/** For a contact that may have tags already: no more than fit. */
+const addTag = rawSql<never, [number, string, number, string]>(
+  `INSERT INTO contact_tags (contact_id, tag, list_id, status) SELECT ?1, ?2, ?3, ?4
+     WHERE (SELECT count(*) FROM contact_tags WHERE contact_id = ?1) < ${MAX_CONTACT_TAGS} ON CONFLICT DO NOTHING`,
+);
 const deleteTag = rawSql<never, [number, string]>(
   'DELETE FROM contact_tags WHERE contact_id = ? AND tag = ?',
 );
@@ -118,7 +124,7 @@ export function updateContact(
   return tx.update(contacts).set(changes).where(eq(contacts.id, id)).returning().get();
 }
 
-/** Adds and removes tags of one contact; tells whether that changed anything. */
+/** Removes and adds tags of one contact, no more than one may have; tells whether that changed anything. */
 export function changeTags(
   tx: Tx,
   contact: Pick<ContactRow, 'id' | 'list_id' | 'status'>,
@@ -127,7 +133,7 @@ export function changeTags(
   const { id: contact_id, list_id, status } = contact;
   let changed = 0;
   for (const tag of change.remove) changed += deleteTag.run(tx, contact_id, tag);
-  for (const tag of change.add) changed += insertTag.run(tx, contact_id, tag, list_id, status);
+  for (const tag of change.add) changed += addTag.run(tx, contact_id, tag, list_id, status);
   return changed > 0;
 }
 
