@@ -54,7 +54,7 @@ export interface Task<Started = unknown> {
   type: string;
   /** How many jobs of one lane may run at once. */
   lane_concurrency: number;
-  /** Runs inside the claim's transaction, with the attempt just counted in `job.attempts`. */
+  /** Runs inside the claim's transaction, with the attempt just counted in `job.attempts`. A throw ends the job. */
   begin(tx: Tx, job: JobRow, now_ms: number): Beginning<Started>;
   /**
    * Does the work. A throw counts as an unexpected failure and ends the job. `stopping` is aborted when this process is
@@ -195,15 +195,27 @@ class Engine implements JobEngine {
       if (has_more) this.#wake_again = true;
       if (claimed.length === 0 && !has_more && this.#running === 0) this.#notifyIdle();
     } catch (error) {
-      // A full disk, most likely: the jobs are safe where they are, and the next try may find room.
-      this.#logger.error('claiming jobs failed', { error: messageOf(error) });
-      this.#plan(this.#clock.now() + 1_000);
+      await this.#afterFailedClaim(error);
     } finally {
       this.#is_claiming = false;
       if (this.#wake_again) {
         this.#wake_again = false;
         this.wake();
       }
+    }
+  }
+
+  /** Nothing was claimed. A job that can't begin is ended, or it would keep all others from it, time and again. */
+  async #afterFailedClaim(error: unknown): Promise<void> {
+    try {
+      if (!(error instanceof UnfitJob)) throw error;
+      const { job, task } = error;
+      await this.#record(job, this.#brokenDown(job, task, error.cause));
+      this.#wake_again = true;
+    } catch (cause) {
+      // A full disk, most likely: the jobs are safe where they are, and the next try may find room.
+      this.#logger.error('claiming jobs failed', { error: messageOf(cause) });
+      this.#plan(this.#clock.now() + 1_000);
     }
   }
 
@@ -303,7 +315,7 @@ class Engine implements JobEngine {
     }
     startJob(tx, job.id, now);
     const begun = { ...job, status: 'processing' as const, attempts: job.attempts + 1, started_at: now };
-    const beginning = task.begin(tx, begun, now);
+    const beginning = beginOrRefuse(tx, begun, task, now);
     if (beginning.go) return { job: begun, task, started: beginning.started };
     if ('end' in beginning) finishJob(tx, job.id, beginning.end, now);
     else continueJob(tx, job.id, { lane: beginning.lane });
@@ -336,11 +348,15 @@ class Engine implements JobEngine {
     try {
       return await task.run(job, started, this.#stopping.signal);
     } catch (error) {
-      const reason = messageOf(error);
-      this.#logger.error('a task failed unexpectedly', { job_id: job.id, type: job.type, error: reason });
-      const apply = (tx: Tx): void => task.abandon?.(tx, job, reason, this.#clock.now());
-      return { status: 'failed', result: null, error: 'Something went wrong on the server.', apply };
+      return this.#brokenDown(job, task, error);
     }
+  }
+
+  #brokenDown(job: JobRow, task: Task, error: unknown): TaskOutcome {
+    const reason = messageOf(error);
+    this.#logger.error('a task failed unexpectedly', { job_id: job.id, type: job.type, error: reason });
+    const apply = (tx: Tx): void => task.abandon?.(tx, job, reason, this.#clock.now());
+    return { status: 'failed', result: null, error: 'Something went wrong on the server.', apply };
   }
 
   /** Records an outcome, waiting out a full disk or a busy database: what was done to the outside world must not be done again. */
@@ -391,5 +407,25 @@ class Engine implements JobEngine {
     const waiters = this.#idle_waiters;
     this.#idle_waiters = [];
     for (const resolve of waiters) resolve();
+  }
+}
+
+/** A job whose `begin` threw, which undoes the whole claim. */
+class UnfitJob extends Error {
+  readonly job: JobRow;
+  readonly task: Task;
+
+  constructor(job: JobRow, task: Task, cause: unknown) {
+    super(messageOf(cause), { cause });
+    this.job = job;
+    this.task = task;
+  }
+}
+
+function beginOrRefuse(tx: Tx, job: JobRow, task: Task, now_ms: number): Beginning<unknown> {
+  try {
+    return task.begin(tx, job, now_ms);
+  } catch (error) {
+    throw new UnfitJob(job, task, error);
   }
 }

@@ -204,6 +204,41 @@ describe('the job engine', () => {
     await engine.stop(100);
   });
 
+  test('one whose begin throws is ended alone, and keeps no other job from its turn', async () => {
+    const ran: string[] = [];
+    const abandoned: string[] = [];
+    const begin = (tx: Tx, row: JobRow): { go: true; started: null } => {
+      tx.insert(meta)
+        .values({ name: `begun ${row.id}`, value: '' })
+        .run();
+      if (row.payload.is_unfit === true) throw new Error('password=hunter2');
+      return { go: true, started: null };
+    };
+    const { database, engine } = await makeEngine([
+      taskOf(
+        (row) => {
+          ran.push(row.id);
+          return done;
+        },
+        { begin, abandon: (_, row) => abandoned.push(row.id) },
+      ),
+    ]);
+    const before = await add(database, engine);
+    const unfit = await add(database, engine, { payload: { is_unfit: true } });
+    const after = await add(database, engine);
+    await engine.start();
+    await engine.whenIdle();
+    expect(ran.sort()).toEqual([before, after].sort());
+    expect(abandoned).toEqual([unfit]);
+    expect(rowOf(database, unfit)).toMatchObject({
+      status: 'failed',
+      error: 'Something went wrong on the server.',
+    });
+    const begun = database.read.select().from(meta).all();
+    expect(begun.map(({ name }) => name).sort()).toEqual([`begun ${before}`, `begun ${after}`].sort());
+    await engine.stop(100);
+  });
+
   test('what begin puts into another lane costs no attempt, what it ends does not run', async () => {
     const ran: unknown[] = [];
     const { database, engine } = await makeEngine([
