@@ -60,7 +60,7 @@ export const EMAIL_MAX_ATTEMPTS = 3;
  * wait no longer for it than for a slice of other changes.
  */
 export const JOB_CLAIM_BATCH = 20;
-/** How many jobs of one lane (a sending domain, say) run at once; a hanging relay can hold no more than these. */
+/** How many jobs of one lane (what goes out from one mailbox, say) run at once; a hanging relay can hold no more than these. */
 export const LANE_CONCURRENCY = 40;
 /** Finished jobs are kept this long for clients that poll late. */
 export const JOB_RETENTION_MS = 30 * 86_400_000;

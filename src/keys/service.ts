@@ -68,7 +68,8 @@ export class Keys {
   /* --- The data plane -------------------------------------------------------------------------------------------- */
 
   /**
-   * Who bears a key: two indexed reads, one more for a restricted key, so a change holds from the next request on. Throws AppError `unauthenticated`, then `forbidden` for where it comes from.
+   * Who bears a key: two indexed reads, one more for a restricted key, so a change holds from the next request on. Throws
+   * AppError `unauthenticated`, then `forbidden` for where it comes from.
    */
   authenticate(credentials: KeyCredentials): KeyCaller {
     const { api_key, app_id, android_package } = credentials;

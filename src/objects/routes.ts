@@ -99,7 +99,9 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       path: '/objects/:public_id',
       tag: 'Objects',
       summary: 'Change visibility, name or expiry of a file',
-      description: 'What is left out stays as it is. The bytes of a file never change.',
+      description:
+        'What is left out stays as it is. The bytes of a file never change. Who fetched a public file may keep it, and so may ' +
+        'caches on the way, up to the expiry that it had, or for a year: making it private does not reach them.',
       needs: ['write'],
       body: objectChanges,
       example: { visibility: 'public', expires_in_days: 30 },

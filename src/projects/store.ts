@@ -5,28 +5,21 @@ import { rawSql } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
 import { accessTokenProjects, type ProjectRow, projects } from './tables.ts';
 
-const findBy = (column: typeof projects.id | typeof projects.public_id | typeof projects.slug) =>
-  statement((tx) =>
-    tx
-      .select()
-      .from(projects)
-      .where(eq(column, sql.placeholder('value')))
-      .prepare(),
-  );
-const byId = findBy(projects.id);
-const byPublicId = findBy(projects.public_id);
-const bySlug = findBy(projects.slug);
+// Every request of the management plane that is about a project finds it so.
+const byId = rawSql<ProjectRow, [number]>('SELECT * FROM projects WHERE id = ?', projects);
+const byPublicId = rawSql<ProjectRow, [string]>('SELECT * FROM projects WHERE public_id = ?', projects);
+const bySlug = rawSql<ProjectRow, [string]>('SELECT * FROM projects WHERE slug = ?', projects);
 
 export function findProjectById(read: Tx, id: number): ProjectRow | null {
-  return byId(read).get({ value: id }) ?? null;
+  return byId.get(read, id);
 }
 
 export function findProjectByPublicId(read: Tx, public_id: string): ProjectRow | null {
-  return byPublicId(read).get({ value: public_id }) ?? null;
+  return byPublicId.get(read, public_id);
 }
 
 export function findProjectBySlug(read: Tx, slug: string): ProjectRow | null {
-  return bySlug(read).get({ value: slug }) ?? null;
+  return bySlug.get(read, slug);
 }
 
 export type ProjectState = Pick<ProjectRow, 'id' | 'public_id' | 'status'>;

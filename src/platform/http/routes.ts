@@ -230,7 +230,10 @@ export interface OpenRouteSpec<F extends TSchema>
 
 const FAMILY_OF_OPEN = { data: 'core', management: 'management', status: 'status', page: 'page' } as const;
 
-/** A route that answers without a credential. GET changes nothing: mail scanners follow links. Every one of them stands in the literal list of the route-walk test. */
+/**
+ * A route that answers without a credential. GET changes nothing: mail scanners follow links. Every one of them stands in
+ * the literal list of the route-walk test.
+ */
 export function openRoute<F extends TSchema>(spec: OpenRouteSpec<F>): Route {
   return {
     plane: spec.plane,

@@ -222,7 +222,8 @@ export class KeyRing {
 
   /**
    * Encrypts a value for its place (see `sealValue`), making the scope's data key within this transaction if it has none
-   * that opens: storing a secret again, or rotating a key, is the remedy for a damaged one. Throws AppError `unavailable` when the master key was changed and the new one is not at hand.
+   * that opens: storing a secret again, or rotating a key, is the remedy for a damaged one. Throws AppError `unavailable`
+   * when the master key was changed and the new one is not at hand.
    */
   seal(tx: Tx, scope: string, context: readonly string[], plaintext: string | Uint8Array): string {
     const row = findByScope(tx).get({ scope });
