@@ -204,18 +204,18 @@ function restOf(candidate: Candidate): string {
 /** The one that holds it first; then by what is left of the day's quota, and by what was used where there is no quota. */
 function compare(a: Weighed, b: Weighed, held: number | null): number {
   const is_held = (one: Weighed): number => Number(one.candidate.mailbox_id === held);
-  const left = (one: Weighed): number =>
-    one.candidate.daily_limit === null
-      ? Number.MAX_SAFE_INTEGER
-      : one.candidate.daily_limit - one.candidate.used;
   const rest = (one: Weighed): number => (one.is_resting ? (one.candidate.resting_until ?? 0) : 0);
   return (
     rest(a) - rest(b) ||
     is_held(b) - is_held(a) ||
-    left(b) - left(a) ||
+    leftOf(b) - leftOf(a) ||
     a.candidate.used - b.candidate.used ||
     a.candidate.mailbox_id - b.candidate.mailbox_id
   );
+}
+
+function leftOf({ candidate: { daily_limit, used } }: Weighed): number {
+  return daily_limit === null ? Number.MAX_SAFE_INTEGER : daily_limit - used;
 }
 
 function explainBest(best: Weighed, request: ChoiceRequest): string {
@@ -252,7 +252,8 @@ function explainOthers(
 
 function explainSecond(one: Weighed, best: Weighed | null): string {
   if (one.is_resting) return restOf(one.candidate);
-  return one.candidate.domain === best?.candidate.domain ? 'less capacity left' : 'its domain comes later';
+  if (one.candidate.domain !== best?.candidate.domain) return 'its domain comes later';
+  return leftOf(one) < leftOf(best) ? 'less capacity left' : 'as good, but its turn comes later';
 }
 
 /**

@@ -67,7 +67,7 @@ describe('with no domain asked for', () => {
     const best = mailbox('a@one.test');
     const others = Array.from({ length: 1_000 }, (_, n) => mailbox(`m${n}@one.test`));
     const { explanation } = choose([best, ...others], REQUEST);
-    expect(explanation).toContain('m0@one.test (less capacity left)');
+    expect(explanation).toContain('m0@one.test (as good, but its turn comes later)');
     expect(explanation).toEndWith('nor 980 more.');
     expect(explanation.length).toBeLessThan(1_500);
     const none = choose(
@@ -255,6 +255,13 @@ describe('among the mailboxes of a domain', () => {
   test('the one with most of its quota left is taken, and without quotas the one that sent least', () => {
     expect(chosen(pair({ daily_limit: 10, used: 8 }, { daily_limit: 5, used: 1 }))).toBe('b@one.test');
     expect(chosen(pair({ used: 8 }, { used: 1 }))).toBe('b@one.test');
+  });
+
+  test('the other is said to have less left only where it has', () => {
+    const fuller = choose(pair({ daily_limit: 10, used: 8 }, { daily_limit: 5, used: 1 }), REQUEST);
+    expect(fuller.explanation).toContain('a@one.test (less capacity left)');
+    const alike = choose(pair({ used: 8 }, { used: 1 }), REQUEST);
+    expect(alike.explanation).toContain('a@one.test (as good, but its turn comes later)');
   });
 
   test('the one that has a place for the mail keeps it, though it is full but for that', () => {
