@@ -4,7 +4,7 @@ import { BULK_CONTACTS_BATCH, MX_RETRY_AFTER_S } from '../limits.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../marketing/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { type Clock, toIso } from '../platform/host/clock.ts';
+import type { Clock } from '../platform/host/clock.ts';
 import { isUlid } from '../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
@@ -15,41 +15,20 @@ import {
   type AdmitOptions,
   admit,
   type Candidate,
-  type Rejection,
   type Screened,
   screen,
 } from './pipeline.ts';
+import { type ContactRecord, present, rejected } from './records.ts';
 import * as store from './store.ts';
-import type { ContactRow, ContactStatus, CustomFields } from './tables.ts';
+import type { ContactRow, ContactStatus } from './tables.ts';
+import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts';
 
 export { contactAddress, nameInMail, readCustom, readTags, refuse, SOURCE_PLATFORM } from './fields.ts';
 export type { Admission, Candidate, Rejection, Screened } from './pipeline.ts';
+export type { ContactRecord } from './records.ts';
 export { CONTACT_STATUSES, type ContactRow, type ContactStatus, type CustomFields } from './tables.ts';
+export type { ContactSelection, TagChange } from './tagging.ts';
 export { createContactToken, hashContactToken } from './tokens.ts';
-
-export interface ContactRecord {
-  id: string;
-  /** The list's id. */
-  list: string;
-  email: string;
-  first_name: string | null;
-  last_name: string | null;
-  tags: string[];
-  custom: CustomFields;
-  status: ContactStatus;
-  source: string | null;
-  reason: string | null;
-  contact_token: string;
-  /** The evidence that the address may be mailed. */
-  consent_basis: string;
-  consent_at: string;
-  consent_ip: string | null;
-  consent_origin: string | null;
-  source_platform: string;
-  confirmed_at: string | null;
-  created_at: string;
-  updated_at: string;
-}
 
 /** What of a contact may be changed; null clears. Never its status or its evidence. */
 export interface ContactChanges {
@@ -67,11 +46,6 @@ export interface ContactQuery extends PageQuery {
   q?: string | undefined;
 }
 
-/** Which contacts a bulk change is for: these, or all of the list that a filter fits. */
-export type ContactSelection =
-  | { contact_ids: readonly string[] }
-  | { filter: Pick<ContactQuery, 'status' | 'tag' | 'q'> };
-
 /** What happened to a contact, for other capabilities. */
 export interface ContactEvent {
   kind: 'activated' | 'unsubscribed' | 'bounced' | 'complained' | 'suppressed' | 'deleted';
@@ -87,14 +61,6 @@ export interface ContactsDeps {
   lists: Lists;
   suppressions: Suppressions;
 }
-
-const REJECTED: Readonly<Record<Rejection, string>> = {
-  invalid_syntax: 'The address is not an email address.',
-  missing_consent:
-    'There is no consent_basis: give one, or set default_consent_basis on the list, if there is one to give.',
-  suppressed: 'The address is suppressed in this project: it left, bounced or complained.',
-  no_mx: "The address's domain takes no mail.",
-};
 
 export class Contacts {
   readonly #deps: ContactsDeps;
@@ -256,53 +222,9 @@ export class Contacts {
     return this.#present(row);
   }
 
-  /**
-   * Adds and removes tags of many contacts, in pieces of which each is a transaction of its own: a list of any size holds
-   * nobody up, and what a crash leaves undone the same call does. Returns how many contacts it changed. Throws AppError
-   * `invalid` by field, also for ids that are of no contact of this list.
-   */
-  async bulkTag(
-    list: ListRow,
-    selection: ContactSelection,
-    change: { add: readonly string[]; remove: readonly string[] },
-  ): Promise<number> {
-    const errors: FieldErrors = {};
-    const add = readTags(change.add, 'add', errors);
-    const remove = readTags(change.remove, 'remove', errors);
-    refuse(errors);
-    if ('contact_ids' in selection) return this.#tagThese(list, selection.contact_ids, { add, remove });
-    const filter = { ...selection.filter, list_id: list.id };
-    let changed = 0;
-    for (let after_id = 0; ; ) {
-      const piece = { after_id, limit: BULK_CONTACTS_BATCH };
-      const done = await this.#deps.database.write((tx) => {
-        const rows = store.listMatchesAfter(tx, filter, piece);
-        const touched = rows.filter((row) => store.changeTags(tx, row, { add, remove })).length;
-        return { touched, last_id: rows.at(-1)?.id ?? null, is_last: rows.length < piece.limit };
-      });
-      changed += done.touched;
-      if (done.is_last || done.last_id === null) return changed;
-      after_id = done.last_id;
-    }
-  }
-
-  #tagThese(
-    list: ListRow,
-    contact_ids: readonly string[],
-    change: { add: readonly string[]; remove: readonly string[] },
-  ): Promise<number> {
-    return this.#deps.database.write((tx) => {
-      const rows = store.findContacts(tx, list.project_id, contact_ids);
-      const of_list = new Map(
-        rows.filter((row) => row.list_id === list.id).map((row) => [row.public_id, row]),
-      );
-      const errors: FieldErrors = {};
-      contact_ids.forEach((id, index) => {
-        if (!of_list.has(id)) errors[`contact_ids.${index}`] = ['must be the id of a contact of this list'];
-      });
-      if (Object.keys(errors).length > 0) throw invalid(errors);
-      return [...of_list.values()].filter((row) => store.changeTags(tx, row, change)).length;
-    });
+  /** Adds and removes tags of many contacts; see `tagContacts`. */
+  bulkTag(list: ListRow, selection: ContactSelection, change: TagChange): Promise<number> {
+    return tagContacts(this.#deps.database, list, selection, change);
   }
 
   /* --- Leaving ---------------------------------------------------------------------------------------------------- */
@@ -438,32 +360,3 @@ const STATUS_OF_LEAVING = {
 
 /** Weakest first, as of suppressions: who left by choice does not become one that merely bounced. */
 const LEAVING: readonly ContactStatus[] = ['bounced', 'unsubscribed', 'complained'];
-
-function rejected(rejection: Rejection | 'updated_existing' | 'accepted' | 'duplicate'): AppError {
-  const code = rejection in REJECTED ? (rejection as Rejection) : 'suppressed';
-  return new AppError('invalid', REJECTED[code], { code, errors: { email: [REJECTED[code]] } });
-}
-
-function present(row: ContactRow, list: string, tags: string[]): ContactRecord {
-  return {
-    id: row.public_id,
-    list,
-    email: row.email,
-    first_name: row.first_name,
-    last_name: row.last_name,
-    tags,
-    custom: row.custom,
-    status: row.status,
-    source: row.source,
-    reason: row.reason,
-    contact_token: row.contact_token,
-    consent_basis: row.consent_basis,
-    consent_at: toIso(row.consent_at),
-    consent_ip: row.consent_ip,
-    consent_origin: row.consent_origin,
-    source_platform: row.source_platform,
-    confirmed_at: toIso(row.confirmed_at),
-    created_at: toIso(row.created_at),
-    updated_at: toIso(row.updated_at),
-  };
-}

@@ -18,6 +18,7 @@ import type { Database, Tx } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import { candidateOf } from './columns.ts';
 import { MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
+import { type Counters, countersOf } from './records.ts';
 import * as store from './store.ts';
 import type { ImportPosition, ImportRow, WaitingFields } from './tables.ts';
 
@@ -278,27 +279,6 @@ export class ImportRun {
   #end(end: { status: 'completed' | 'failed'; error: string | null }): Promise<void> {
     return this.#write(() => ({ ...end, finished_at: this.#deps.clock.now() }));
   }
-}
-
-const COUNTERS = [
-  'accepted',
-  'duplicate',
-  'invalid_syntax',
-  'no_mx',
-  'suppressed',
-  'missing_consent',
-  'updated_existing',
-] as const;
-export type Counters = Record<(typeof COUNTERS)[number], number>;
-
-/** The counters of an import: together they are the rows that are done. */
-export function countersOf(row: Counters): Counters {
-  const { accepted, duplicate, invalid_syntax, no_mx, suppressed, missing_consent, updated_existing } = row;
-  return { accepted, duplicate, invalid_syntax, no_mx, suppressed, missing_consent, updated_existing };
-}
-
-export function processedRows(row: Counters): number {
-  return COUNTERS.reduce((sum, counter) => sum + row[counter], 0);
 }
 
 function isRejection(outcome: keyof Counters): boolean {

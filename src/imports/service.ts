@@ -12,46 +12,23 @@ import {
 import type { ConsentBasis, ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../marketing/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { type Clock, toIso } from '../platform/host/clock.ts';
+import type { Clock } from '../platform/host/clock.ts';
 import { firstIdOf, isUlid, newId } from '../platform/host/ids.ts';
 import { type JobEnd, type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import { type Columns, findColumns, type ImportDefaults } from './columns.ts';
 import { MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
 import { readPaste } from './paste.ts';
-import {
-  type Counters,
-  countersOf,
-  type ImportPause,
-  ImportRun,
-  processedRows,
-  type RunLimits,
-} from './run.ts';
+import { type ImportRecord, present } from './records.ts';
+import { type ImportPause, ImportRun, type RunLimits } from './run.ts';
 import * as store from './store.ts';
-import type { ImportPosition, ImportRow, ImportStatus } from './tables.ts';
+import type { ImportPosition, ImportRow } from './tables.ts';
 
 export { MAPPABLE_FIELDS } from './columns.ts';
+export type { ImportRecord } from './records.ts';
 export { IMPORT_STATUSES } from './tables.ts';
 
 /** The type of the jobs that go on with imports. */
 export const EMAIL_IMPORT = 'email.import';
-
-export interface ImportRecord extends Counters {
-  id: string;
-  /** The list's id. */
-  list: string;
-  status: ImportStatus;
-  method: 'paste' | 'csv';
-  /** Null while the rows of a long file are being counted. */
-  total_rows: number | null;
-  processed_rows: number;
-  /** Hundredths of the rows that are done. */
-  progress_percent: number | null;
-  error: string | null;
-  job_id: string | null;
-  created_at: string;
-  started_at: string | null;
-  finished_at: string | null;
-}
 
 export interface DefaultsInput {
   consent_basis?: ConsentBasis | null | undefined;
@@ -291,27 +268,7 @@ export class Imports {
 
   #present(row: ImportRow, list_public_id = this.#deps.lists.findById(row.list_id)?.public_id): ImportRecord {
     if (list_public_id === undefined) throw notFound('Import');
-    const processed_rows = processedRows(row);
-    return {
-      id: row.id,
-      list: list_public_id,
-      status: row.status,
-      method: row.method,
-      total_rows: row.total_rows,
-      ...countersOf(row),
-      processed_rows,
-      progress_percent:
-        row.total_rows === null
-          ? null
-          : row.total_rows === 0
-            ? 100
-            : Math.floor((100 * processed_rows) / row.total_rows),
-      error: row.error,
-      job_id: row.job_id,
-      created_at: toIso(row.created_at),
-      started_at: toIso(row.started_at),
-      finished_at: toIso(row.finished_at),
-    };
+    return present(row, list_public_id);
   }
 }
 

@@ -3,7 +3,6 @@
  * is written down and answered at once, whoever is on the list; what it comes to is decided by its job.
  */
 import {
-  type Candidate,
   type ContactRow,
   type Contacts,
   contactAddress,
@@ -11,7 +10,7 @@ import {
   hashContactToken,
   nameInMail,
 } from '../contacts/service.ts';
-import { AppError, type FieldErrors, invalid } from '../errors.ts';
+import { type FieldErrors, invalid } from '../errors.ts';
 import {
   CONFIRMATION_EXPIRY_MS,
   MAX_CONFIRMATIONS_PER_DAY,
@@ -27,6 +26,7 @@ import { type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { type Brand, brandOf } from './brand.ts';
 import { confirmUrl, contactOfToken, isTrueToken, unsubscribeUrl } from './links.ts';
+import { candidateOf, type SignUp } from './sign-ups.ts';
 import * as store from './store.ts';
 
 export { EMAIL_SUBSCRIBE } from './store.ts';
@@ -36,19 +36,6 @@ export const CONFIRMATION_VALUES = {
   must_hold: 'confirm_url',
   known: ['email', 'first_name', 'last_name', 'list_name', 'brand_name'],
 } as const;
-
-/** A sign-up as it was sent. */
-export interface SignUp {
-  list_id: number;
-  email: string;
-  first_name: string | null;
-  last_name: string | null;
-  ip: string | null;
-  /** The page whose form it was. */
-  origin: string | null;
-  is_test: boolean;
-  at: number;
-}
 
 const SIGN_UPS: Rate = { limit: SUBSCRIBES_PER_HOUR, per: 'hour', what: 'Sign-ups from this IP address' };
 
@@ -303,27 +290,4 @@ export class Subscriptions {
     const brand = brandOf(this.#deps.marketing.settings(owner.id), owner.name);
     return { contact, list, owner, brand };
   }
-}
-
-/** Whoever fills a form in consents; the evidence says when, from where and by which page. */
-function candidateOf(sign_up: SignUp): Candidate {
-  return {
-    email: sign_up.email,
-    first_name: sign_up.first_name,
-    last_name: sign_up.last_name,
-    tags: [],
-    custom: {},
-    source: null,
-    reason: null,
-    source_platform: 'form',
-    consent_basis: 'consent',
-    consent_at: sign_up.at,
-    consent_ip: sign_up.ip,
-    consent_origin: sign_up.origin,
-  };
-}
-
-/** Whether a sign-up's refusal passes by itself, so that its job is tried again. */
-export function mayPassLater(error: unknown): error is AppError {
-  return error instanceof AppError && (error.kind === 'rate_limited' || error.kind === 'unavailable');
 }

@@ -6,7 +6,8 @@ import type { Clock } from '../platform/host/clock.ts';
 import { nullable, parse, t } from '../platform/http/schema.ts';
 import type { Task, TaskOutcome } from '../platform/jobs/engine.ts';
 import type { CronEntry } from '../platform/jobs/scheduler.ts';
-import { EMAIL_SUBSCRIBE, mayPassLater, type Subscriptions } from './service.ts';
+import { EMAIL_SUBSCRIBE, type Subscriptions } from './service.ts';
+import { mayPassLater } from './sign-ups.ts';
 
 const sign_up = t.Object({
   list_id: t.Integer(),

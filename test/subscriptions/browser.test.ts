@@ -125,7 +125,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.fill('[name=email]', 'Visitor@example.com');
       await page.fill('[name=first_name]', 'Vic');
       await page.click('button');
-      await page.waitForFunction("document.querySelector('[role=status]').textContent !== ''");
+      await page.locator('[role=status]:not(:empty)').waitFor();
       expect(await page.textContent('[role=status]')).toContain('Thank you');
       await on.app.app.engine.whenIdle();
       expect(await contactOf('visitor@example.com')).toMatchObject({
@@ -139,7 +139,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       await expectAccessible(page);
       expect(await contactOf('visitor@example.com')).toMatchObject({ status: 'pending' });
       await page.click('button');
-      expect(await page.textContent('h1')).toBe('You are subscribed');
+      await page.getByRole('heading', { name: 'You are subscribed' }).waitFor();
       const contact = await contactOf('visitor@example.com');
       expect(contact).toMatchObject({ status: 'active', consent_basis: 'double_opt_in' });
       const { subscriptions, projects, database } = on.app.services;
@@ -151,7 +151,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       await expectAccessible(page);
       await page.focus('button');
       await page.keyboard.press('Enter');
-      await page.waitForFunction("document.querySelector('h1').textContent === 'You are unsubscribed'");
+      await page.getByRole('heading', { name: 'You are unsubscribed' }).waitFor();
       await expectAccessible(page);
       expect(await contactOf('visitor@example.com')).toMatchObject({ status: 'unsubscribed' });
       expect(complaints).toEqual([]);
@@ -167,12 +167,12 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.goto(`http://localhost:${site.port}/`);
       await page.fill('[name=email]', 'someone@localhost');
       await page.click('button');
-      await page.waitForFunction("document.querySelector('[role=status]').textContent !== ''");
+      await page.locator('[role=status]:not(:empty)').waitFor();
       expect(await page.textContent('[role=status]')).not.toContain('Thank you');
       await page.goto(`http://127.0.0.1:${site.port}/`);
       await page.fill('[name=email]', 'stranger@example.com');
       await page.click('button');
-      await page.waitForFunction("document.querySelector('[role=status]').textContent !== ''");
+      await page.locator('[role=status]:not(:empty)').waitFor();
       expect(await page.textContent('[role=status]')).not.toContain('Thank you');
       await on.app.app.engine.whenIdle();
       expect(await contactOf('stranger@example.com')).toBeUndefined();
