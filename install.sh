@@ -310,7 +310,8 @@ uninstall_prefix() {
 refuse_if_served() {
   [[ -x $1 && -e $2/satchel.db ]] || return 0
   local server
-  server=$("$1" doctor --data-dir "$2" 2>/dev/null | grep -o 'server: It runs.*') || return 0
+  # Its exit status says whether anything is wrong, which is not asked here.
+  server=$({ "$1" doctor --data-dir "$2" 2>/dev/null || true; } | grep -o 'server: It runs.*') || return 0
   die "A server uses $2 (${server#server: }) Stop it first; nothing was removed."
 }
 

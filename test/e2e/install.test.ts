@@ -255,9 +255,12 @@ describe('install.sh --prefix', () => {
       ]);
       copyFileSync(join(checkout.folder, 'dist/satchel'), satchel);
       const uninstall = ['./install.sh', '--uninstall', '--prefix', prefix];
+      // The doctor finds something wrong now, which must not hide the server.
+      chmodSync(data, 0o755);
       const served = await checkout.run(uninstall);
       expect([served.exit, served.stderr]).toEqual([1, expect.stringContaining('Stop it first')]);
       expect(existsSync(satchel)).toBe(true);
+      chmodSync(data, 0o700);
       await server.stop();
 
       const removed = await checkout.run(uninstall);
