@@ -18,6 +18,7 @@ const PAGE = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Satchel API</title>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="/docs/swagger-ui.css">
 </head>
 <body>
@@ -29,7 +30,13 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** The search looks for each word in path, summary, name of the operation and group; Swagger UI's own knows only the groups. */
+/**
+ * The pages may be open under another name than the public URL's (127.0.0.1 for localhost, say), and their policy lets them
+ * talk to where they came from alone: that is the server they try requests on.
+ *
+ * The search looks for each word in path, summary, name of the operation and group; Swagger UI's own knows only
+ * the groups.
+ */
 const START = `const search = () => ({
   fn: {
     opsFilter(groups, phrase) {
@@ -53,6 +60,11 @@ SwaggerUIBundle({
   docExpansion: 'list',
   filter: true,
   plugins: [search],
+  responseInterceptor(response) {
+    if (response.url === new URL('/docs/openapi.json', location.origin).href)
+      response.text = JSON.stringify({ ...JSON.parse(response.text), servers: [{ url: location.origin }] });
+    return response;
+  },
   validatorUrl: null,
   persistAuthorization: false,
   onComplete() {

@@ -255,6 +255,26 @@ test('whatever a route answers to callers and bodies of every kind is documented
   expect([...seen].sort()).toEqual(expect.arrayContaining([200, 201, 401, 403, 404, 422]));
 });
 
+test('the pages try requests where they were opened, whatever the public URL: their policy lets them reach nothing else', async () => {
+  const { text } = await app.call('GET', '/docs/start.js');
+  interface Config {
+    responseInterceptor(response: { url: string; text: string }): { url: string; text: string };
+  }
+  const configs: Config[] = [];
+  const start = new Function('SwaggerUIBundle', 'location', text);
+  start((config: Config) => configs.push(config), { origin: 'http://127.0.0.1:8420' });
+  const told = (url: string, body: object) => {
+    const response = configs[0]?.responseInterceptor({ url, text: JSON.stringify(body) });
+    return JSON.parse(response?.text ?? '');
+  };
+  const document = { openapi: '3.1.0', servers: [{ url: 'https://satchel.example.com' }] };
+  expect(told('http://127.0.0.1:8420/docs/openapi.json', document)).toEqual({
+    openapi: '3.1.0',
+    servers: [{ url: 'http://127.0.0.1:8420' }],
+  });
+  expect(told('http://127.0.0.1:8420/api/v1/jobs', document)).toEqual(document);
+});
+
 test('the search of the pages finds operations by any of their words, and leaves out groups without one', async () => {
   const { text } = await app.call('GET', '/docs/start.js');
   interface Shown {
