@@ -1,24 +1,18 @@
 /** SQL of contact lists. Their counters stand in `contact_counts`, which triggers keep. */
 import { and, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../platform/database/database.ts';
+import type { Tx } from '../platform/database/database.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
 import { contactLists, type ListRow, listCounts } from './tables.ts';
 
-const byPublicId = statement((tx) =>
-  tx
-    .select()
-    .from(contactLists)
-    .where(
-      and(
-        eq(contactLists.project_id, sql.placeholder('project_id')),
-        eq(contactLists.public_id, sql.placeholder('public_id')),
-      ),
-    )
-    .prepare(),
+const byPublicId = rawSql<ListRow, [number, string]>(
+  'SELECT * FROM contact_lists WHERE project_id = +? AND public_id = ?',
+  contactLists,
 );
+const byId = rawSql<ListRow, [number]>('SELECT * FROM contact_lists WHERE id = ?', contactLists);
 
 export function findList(read: Tx, project_id: number, public_id: string): ListRow | undefined {
-  return byPublicId(read).get({ project_id, public_id });
+  return byPublicId.get(read, project_id, public_id) ?? undefined;
 }
 
 /** Of whatever project. */
@@ -27,7 +21,7 @@ export function findAnyList(read: Tx, public_id: string): ListRow | undefined {
 }
 
 export function findListById(read: Tx, id: number): ListRow | undefined {
-  return read.select().from(contactLists).where(eq(contactLists.id, id)).get();
+  return byId.get(read, id) ?? undefined;
 }
 
 /** Newest first. */

@@ -1,6 +1,7 @@
 /** SQL of marketing settings and keys. */
 import { eq, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { marketingKeys, marketingSettings, type SettingsRow } from './tables.ts';
 
 const settingsOf = statement((tx) =>
@@ -23,16 +24,12 @@ export function saveSettings(tx: Tx, row: SettingsRow): void {
     .run();
 }
 
-const keyOf = statement((tx) =>
-  tx
-    .select({ sealed_key: marketingKeys.sealed_key })
-    .from(marketingKeys)
-    .where(eq(marketingKeys.project_id, sql.placeholder('project_id')))
-    .prepare(),
+const keyOf = rawSql<{ sealed_key: string }, [number]>(
+  'SELECT sealed_key FROM marketing_keys WHERE project_id = ?',
 );
 
 export function findSealedKey(tx: Tx, project_id: number): string | null {
-  return keyOf(tx).get({ project_id })?.sealed_key ?? null;
+  return keyOf.get(tx, project_id)?.sealed_key ?? null;
 }
 
 export function insertSealedKey(tx: Tx, key: typeof marketingKeys.$inferInsert): void {

@@ -1,6 +1,7 @@
 /** SQL of double opt-ins that wait for their click. */
 import { and, eq, inArray, lte, sql } from 'drizzle-orm';
 import type { Tx } from '../platform/database/database.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { jobs } from '../platform/database/tables.ts';
 import { contactConfirmations } from './tables.ts';
 
@@ -41,8 +42,9 @@ export function listSignUps(read: Tx, project_id: number, email: string) {
     .all();
 }
 
+const emptied = rawSql<never, [string]>("UPDATE jobs SET payload = '{}' WHERE id = ?");
+
 /** Empties a sign-up: whoever signed up is nobody's business once it is carried out, or is to be forgotten. */
 export function forgetSignUp(tx: Tx, job_id: string): boolean {
-  const emptied = tx.update(jobs).set({ payload: {} }).where(eq(jobs.id, job_id)).returning({ id: jobs.id });
-  return emptied.get() !== undefined;
+  return emptied.run(tx, job_id) > 0;
 }

@@ -2,10 +2,11 @@
  * Rates: how often a caller may do something in a minute, an hour or a day. A `RateLimiter` is held in memory, where a
  * restart starts every window afresh; `DurableRates` are rows, for what guards people from mail they did not ask for.
  */
-import { eq, gt, inArray, lte, or } from 'drizzle-orm';
+import { gt, inArray, lte, or } from 'drizzle-orm';
 import { AppError } from '../../errors.ts';
 import { SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../database/database.ts';
+import { rawSql } from '../database/raw-sql.ts';
 import { rateWindows } from '../database/tables.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../host/clock.ts';
 
@@ -98,6 +99,12 @@ export class RateLimiter {
   }
 }
 
+const windowOf = rawSql<Window, [string]>('SELECT ends_at, used FROM rate_windows WHERE caller = ?');
+const keepWindow = rawSql<never, [string, number, number]>(
+  `INSERT INTO rate_windows (caller, ends_at, used) VALUES (?, ?, ?)
+     ON CONFLICT (caller) DO UPDATE SET ends_at = excluded.ends_at, used = excluded.used`,
+);
+
 export class DurableRates {
   readonly #database: Database;
   readonly #clock: Clock;
@@ -114,12 +121,9 @@ export class DurableRates {
   take(tx: Tx, caller: string, rate: Rate): RateState {
     const now = this.#clock.now();
     const hashed = new Bun.CryptoHasher('sha256').update(`${rate.per} ${caller}`).digest('hex');
-    const found = tx.select().from(rateWindows).where(eq(rateWindows.caller, hashed)).get();
+    const found = windowOf.get(tx, hashed) ?? undefined;
     const { ends_at, used } = useOne(currentOf(found, rate, now), rate, now);
-    tx.insert(rateWindows)
-      .values({ caller: hashed, ends_at, used })
-      .onConflictDoUpdate({ target: rateWindows.caller, set: { ends_at, used } })
-      .run();
+    keepWindow.run(tx, hashed, ends_at, used);
     return stateOf({ ends_at, used }, rate, now);
   }
 
