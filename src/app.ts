@@ -27,6 +27,8 @@ import { importsHolder } from './imports/privacy.ts';
 import { importRoutes } from './imports/routes.ts';
 import { Imports } from './imports/service.ts';
 import { createImportTask, importCronEntries } from './imports/tasks.ts';
+import { InboxReaders } from './inboxes/readers.ts';
+import { Inboxes } from './inboxes/service.ts';
 import { jobRoutes } from './jobs/routes.ts';
 import { Jobs } from './jobs/service.ts';
 import { jobCronEntries } from './jobs/tasks.ts';
@@ -154,8 +156,9 @@ function createMail(on: Tenancy) {
       renew: (tx, domain_id) => mailboxes.renew(tx, domain_id),
     },
   });
-  const mailboxes: Mailboxes = new Mailboxes({ ...on, sending_domains });
-  return { sending_domains, mailboxes };
+  const inboxes = new Inboxes(on);
+  const mailboxes: Mailboxes = new Mailboxes({ ...on, sending_domains, inboxes });
+  return { sending_domains, mailboxes, inboxes };
 }
 
 /** What apps do: they store files and send mail, now and later. */
@@ -317,7 +320,11 @@ export interface App {
 export function createApp(config: Config, deps: AppDeps): App {
   const services = createServices(config, deps);
   const routes = createRoutes(services);
-  const { engine, mailer, objects } = services;
+  const { engine, mailer, objects, deliveries } = services;
+  const inbox_readers = new InboxReaders({
+    ...services,
+    takeReport: (tx, report) => deliveries.takeReport(tx, report) !== null,
+  });
   const { clock, logger } = deps;
   const scheduler = createScheduler({ entries: createCronEntries(services), clock, logger });
   const http: HttpServer = createHttpServer(routes, {
@@ -341,8 +348,12 @@ export function createApp(config: Config, deps: AppDeps): App {
     handle: (request) => http.handle(request),
     async start() {
       await engine.start();
-      wake_file = watchWakeFile(config.data_dir, clock.now(), () => engine.wake());
+      wake_file = watchWakeFile(config.data_dir, clock.now(), () => {
+        engine.wake();
+        inbox_readers.refresh();
+      });
       scheduler.start();
+      inbox_readers.start();
       swept = objects
         .sweepOrphans()
         .then(() => services.blobs.makeFolders())
@@ -354,7 +365,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       wake_file?.close();
       // No new attempts from here on; those under way go on while the last requests are answered.
       const is_drained = engine.stop(STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS);
-      await Promise.all([http.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS)]);
+      await Promise.all([http.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), inbox_readers.stop()]);
       await mailer.stop(STOP_MAILER_DEADLINE_MS);
       await is_drained;
     },

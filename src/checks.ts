@@ -6,6 +6,7 @@ import { databaseAccountChecks } from './database-accounts/checks.ts';
 import { emailChecks } from './emails/checks.ts';
 import { keyChecks } from './keys/checks.ts';
 import { mailboxChecks } from './mailboxes/checks.ts';
+import { inboxChecks } from './mailboxes/inbox-checks.ts';
 import { marketingChecks } from './marketing/checks.ts';
 import { objectChecks } from './objects/checks.ts';
 import type { CheckedDirectory, HealthCheck } from './platform/host/health-check.ts';
@@ -22,6 +23,7 @@ export function createServiceChecks(services: Services): HealthCheck[] {
   return [
     ...sendingDomainChecks(services),
     ...mailboxChecks(services),
+    ...inboxChecks(services),
     ...keyChecks(services),
     ...vaultChecks(services),
     ...marketingChecks(services),

@@ -216,6 +216,33 @@ export const MAX_REPORTED_RECIPIENTS = 200;
 /** RFC 5321 4.5.3.1.1: a local part. */
 export const MAX_LOCAL_PART_CHARS = 64;
 
+/** As SMTP's deadlines: for the connection with TLS, and the greeting. */
+export const IMAP_CONNECT_TIMEOUT_MS = 10_000;
+export const IMAP_GREETING_TIMEOUT_MS = 10_000;
+/** One command with its whole answer: a server that says a byte now and then keeps nothing waiting for longer. */
+export const IMAP_STEP_DEADLINE_MS = 60_000;
+/** After this long without a command IDLE begins, so that a look with many commands is not cut up by it. */
+export const IMAP_IDLE_AFTER_MS = 1_000;
+/** One line of an answer: the UIDs of some 500,000 messages. */
+export const MAX_IMAP_LINE_BYTES = 4 * 1024 * 1024;
+/** What a server sends in answer to one command: more than the longest line and all that it fetches. */
+export const MAX_IMAP_STEP_BYTES = 32 * 1024 * 1024;
+/** Between two looks, whatever the server tells of news. */
+export const INBOX_LOOK_PAUSE_MS = 250;
+/** Decision: an inbox is looked at each minute where IDLE tells nothing. */
+export const INBOX_LOOK_EVERY_MS = 60_000;
+/** An inbox that could not be read is tried again after this, doubling up to the other. */
+export const INBOX_RETRY_MIN_MS = 5_000;
+export const INBOX_RETRY_MAX_MS = 15 * 60_000;
+/** Messages whose type is asked for at once. */
+export const INBOX_CHUNK_MESSAGES = 50;
+/** A server's words about trouble, in `mailbox list` and `doctor`: a sentence or two. */
+export const MAX_INBOX_ERROR_CHARS = 300;
+/** `doctor` wonders about an inbox that nobody read for this long while a server runs. */
+export const INBOX_UNREAD_SHOWN_MS = 10 * 60_000;
+/** At a stop the transaction of a message is waited for, and no network. */
+export const STOP_INBOXES_DEADLINE_MS = 2_000;
+
 /** A mailbox whose relay could not be used this many times in a row is left alone for a while, which doubles each time. */
 export const MAILBOX_REST_AFTER_FAILURES = 3;
 export const MAILBOX_REST_MIN_MS = 30_000;

@@ -1,4 +1,5 @@
 /** `satchel mailbox`: the addresses that mail goes out from, each with its relay. */
+import { type InboxAddress, type InboxRecord, parseInbox } from '../inboxes/service.ts';
 import { type Cli, type CliResult, EXIT, UsageError } from '../platform/cli/cli.ts';
 import { listOption, numberOption, requireYes, textOption, wholeNumber } from '../platform/cli/options.ts';
 import { readSecret } from '../platform/cli/secret-input.ts';
@@ -14,6 +15,8 @@ interface Needs {
 }
 
 type Noun = ReturnType<Cli<unknown>['noun']>;
+
+const INBOX = 'where its bounces arrive: imap[s]://user:password@host[:port][/folder], or -, @file, env:NAME';
 
 export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
   const mailbox = cli.noun('mailbox', 'addresses that mail goes out from, each with its relay');
@@ -74,6 +77,7 @@ function registerAdd<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
     .option('--daily-limit <n>', 'messages a UTC day (no limit unless given)', wholeNumber(1))
     .option('--for <purposes>', 'transactional, marketing or both (transactional)')
     .option('--return-path <address>', 'envelope sender, where bounces go (the address itself)')
+    .option('--inbox <inbox>', INBOX)
     .addHelpText(
       'after',
       `
@@ -94,6 +98,7 @@ Examples:
           relay,
           daily_limit: numberOption(options, 'dailyLimit') ?? null,
           return_path: readReturnPath(textOption(options, 'returnPath')),
+          inbox: await readInbox(cli, options.inbox),
           ...purposes,
         });
         return shown(added);
@@ -118,13 +123,18 @@ function registerChange<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
     .option('--for <purposes>', 'transactional, marketing or both')
     .option('--return-path <address>', 'envelope sender, where bounces go')
     .option('--no-return-path', 'bounces go to the address itself again')
+    .option('--inbox <inbox>', INBOX)
+    .option('--no-inbox', 'read none any more')
     .addHelpText(
       'after',
       `
-The running server takes it up with the next mail.
+The running server takes it up with the next mail. In an inbox it reads bounces and complaints (DSN, ARF) as they
+arrive, flags what took effect with $Satchel, and leaves every message in place. imap:// is STARTTLS, except to this
+very machine.
 
 Examples:
   satchel mailbox change shop@mail.example.com --smtp @relay-url.txt
+  satchel mailbox change shop@mail.example.com --inbox @inbox-url.txt
   satchel mailbox change shop@mail.example.com --no-daily-limit --for transactional,marketing`,
     )
     .action(
@@ -138,6 +148,7 @@ Examples:
           ...whereGiven(options, 'returnPath', {
             return_path: readReturnPath(textOption(options, 'returnPath')),
           }),
+          ...(options.inbox === undefined ? {} : { inbox: await readInbox(cli, options.inbox) }),
           ...(purposes.length === 0 ? {} : readPurposes(purposes)),
         };
         if (Object.keys(changes).length === 0) throw new UsageError('Say what to change; add --help.');
@@ -191,6 +202,12 @@ async function readRelay<S>(
   return parseRelay(is_plain ? smtp : await readSecret(cli, smtp, "the relay's password"));
 }
 
+/** Null where there is to be none. */
+async function readInbox<S>(cli: Cli<S>, option: unknown): Promise<InboxAddress | null> {
+  if (typeof option !== 'string') return null;
+  return parseInbox(await readSecret(cli, option, "the inbox's password"));
+}
+
 function readReturnPath(text: string | undefined): string | null {
   if (text === undefined) return null;
   const parsed = parseAddress(text);
@@ -201,13 +218,23 @@ function readReturnPath(text: string | undefined): string | null {
 function shown(mailbox: MailboxRecord): CliResult {
   return {
     json: mailbox,
-    text: formatFields({ ...mailbox, for: mailbox.for.join(', '), relay: mailbox.relay ?? 'captures mail' }),
+    text: formatFields({
+      ...mailbox,
+      for: mailbox.for.join(', '),
+      relay: mailbox.relay ?? 'captures mail',
+      inbox: mailbox.inbox && `${mailbox.inbox.address}, ${tellInbox(mailbox.inbox)}`,
+    }),
   };
+}
+
+function tellInbox({ last_error, last_look_at }: InboxRecord): string {
+  if (last_error !== null) return `not readable: ${last_error}`;
+  return last_look_at === null ? 'not read yet' : `read ${last_look_at}`;
 }
 
 function formatMailboxes(mailboxes: readonly MailboxRecord[]): Table {
   return formatTable(
-    ['mailbox', 'state', 'relay', 'today', 'limit', 'for', 'no', 'last error'],
+    ['mailbox', 'state', 'relay', 'today', 'limit', 'for', 'no', 'last error', 'inbox'],
     mailboxes.map((mailbox) => [
       mailbox.address,
       mailbox.resting_until ? `resting until ${mailbox.resting_until}` : mailbox.state,
@@ -217,6 +244,7 @@ function formatMailboxes(mailboxes: readonly MailboxRecord[]): Table {
       mailbox.for.join(', '),
       mailbox.id,
       mailbox.refusal ?? mailbox.last_error,
+      mailbox.inbox && tellInbox(mailbox.inbox),
     ]),
     'No mailbox yet. Add one: satchel mailbox add hello@example.com --smtp -',
   );

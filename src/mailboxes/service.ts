@@ -1,5 +1,6 @@
 /** Mailboxes: the addresses that mail goes out from, each with its relay, its daily limit and its health. */
 import { AppError, conflict, invalid, notFound } from '../errors.ts';
+import type { InboxAddress, Inboxes, InboxRecord } from '../inboxes/service.ts';
 import { MAILBOX_REFUSAL_SHOWN_MS } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
@@ -38,6 +39,8 @@ export interface NewMailbox {
   for_marketing?: boolean;
   /** Envelope sender; the address itself unless given. */
   return_path?: string | null;
+  /** Where reports about its mail arrive, to be read; none unless given. */
+  inbox?: InboxAddress | null;
 }
 
 /** What is absent stays as it is. */
@@ -64,6 +67,7 @@ export interface MailboxRecord {
   /** What its relay holds against it, in the relay's words: until it takes a mail again, and for a day at most. */
   refusal: string | null;
   refused_at: string | null;
+  inbox: InboxRecord | null;
   created_at: string;
 }
 
@@ -93,6 +97,7 @@ export interface MailboxesDeps {
   key_ring: KeyRing;
   mailer: Mailer;
   sending_domains: SendingDomains;
+  inboxes: Inboxes;
 }
 
 export class Mailboxes {
@@ -102,6 +107,7 @@ export class Mailboxes {
   readonly #key_ring: KeyRing;
   readonly #mailer: Mailer;
   readonly #domains: SendingDomains;
+  readonly #inboxes: Inboxes;
   /** By mailbox and revision: opening sealed keys for every mail would cost more than the mail. */
   readonly #outlets = new Map<string, Outlet>();
 
@@ -111,6 +117,7 @@ export class Mailboxes {
     this.#key_ring = deps.key_ring;
     this.#mailer = deps.mailer;
     this.#domains = deps.sending_domains;
+    this.#inboxes = deps.inboxes;
   }
 
   /**
@@ -153,6 +160,7 @@ export class Mailboxes {
         revision: 1,
         created_at: now,
       });
+      if (input.inbox) this.#inboxes.set(tx, mailbox.id, input.inbox);
       this.#audit(tx, actor, 'mailbox.added', mailbox.address, now);
       return this.#recordOf(tx, mailbox, domain.name, now);
     });
@@ -169,7 +177,7 @@ export class Mailboxes {
       const before = store.findMailboxById(tx, id);
       const domain = before && this.#domains.findById(tx, before.domain_id);
       if (!before || !domain) throw notFound('Mailbox', 'satchel mailbox list');
-      const { relay, ...plain } = changes;
+      const { relay, inbox, ...plain } = changes;
       const after = { ...before, ...plain };
       if (!after.for_transactional && !after.for_marketing)
         throw invalid({ for: ['must name transactional, marketing or both'] });
@@ -177,6 +185,7 @@ export class Mailboxes {
         relay === undefined ? {} : { ...this.#relayColumns(tx, before.address, relay), ...RESTED };
       const settings = { ...plain, ...other_relay, revision: before.revision + 1 };
       store.updateMailbox(tx, id, settings);
+      if (inbox !== undefined) this.#inboxes.set(tx, id, inbox);
       this.#audit(tx, actor, 'mailbox.changed', before.address, now);
       return this.#recordOf(tx, { ...before, ...settings }, domain.name, now);
     });
@@ -444,6 +453,7 @@ export class Mailboxes {
       last_success_at: toIso(mailbox.last_success_at),
       refusal: is_refused ? mailbox.refusal : null,
       refused_at: is_refused ? toIso(mailbox.refused_at) : null,
+      inbox: this.#inboxes.find(read, mailbox.id),
       created_at: toIso(mailbox.created_at),
     };
   }

@@ -17,6 +17,7 @@ import dkim_rotation from './migrations/0012_dkim_rotation.sql' with { type: 'te
 import contacts from './migrations/0013_contacts.sql' with { type: 'text' };
 import reports from './migrations/0014_reports.sql' with { type: 'text' };
 import old_dkim_key from './migrations/0015_old_dkim_key.sql' with { type: 'text' };
+import inboxes from './migrations/0016_inboxes.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -41,6 +42,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 13, name: 'contacts', sql: contacts },
   { version: 14, name: 'reports', sql: reports },
   { version: 15, name: 'old_dkim_key', sql: old_dkim_key },
+  { version: 16, name: 'inboxes', sql: inboxes },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -24,5 +24,5 @@ export async function whyUnanswered(
   const answer = await resolver.lookupAddresses(host);
   // Where a failure comes soon, the system's look-up fails as soon, or knows another way.
   if (answer.status !== 'unknown' || monotonicMs() - asked_ms < slow_ms) return null;
-  return `The relay's name could not be looked up: ${answer.reason}.`;
+  return `The server's name could not be looked up: ${answer.reason}.`;
 }

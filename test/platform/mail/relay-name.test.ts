@@ -37,7 +37,7 @@ async function ask(
 
 test('a relay whose name servers say nothing is not tried, and the reason is told', async () => {
   const reason = await ask('silent.example', { try_timeout_ms: 50, slow_ms: 50 });
-  expect(reason).toMatch(/^The relay's name could not be looked up: .*no answer within 50 ms\.$/);
+  expect(reason).toMatch(/^The server's name could not be looked up: .*no answer within 50 ms\.$/);
 });
 
 test.each(['relay.example', 'missing.example', 'broken.example'])(
