@@ -102,8 +102,8 @@ export class Vault {
   ): FieldErrors {
     const { changes, errors } = readChanges(service, { values, plain });
     const stored = store.listNames(this.#database.read, owner.id, service.service);
-    // A name whose value is wrong was sent all the same.
-    const others = plain?.filter((name) => !isPlainObject(values) || !Object.hasOwn(values, name));
+    // A name whose value is wrong was sent all the same, and so may any have been in values that are no object.
+    const others = plain?.filter((name) => isPlainObject(values) && !Object.hasOwn(values, name));
     return { ...collectErrors(() => settleKinds(stored, changes, others)), ...errors };
   }
 

@@ -208,6 +208,8 @@ test('the vault: names, values and what is to be plain', async () => {
   expect(await refused('PUT', path, { values, plain: ['ABSENT'] })).toEqual(['1A', 'B', 'plain']);
   // A name whose value is wrong was sent all the same.
   expect(await refused('PUT', path, { values, plain: ['B'] })).toEqual(['1A', 'B']);
+  // Of values that are none, nobody knows which names they were to have.
+  expect(await refused('PUT', path, { values: 5, plain: ['B'] })).toEqual(['values']);
   expect(rows()).toEqual(before);
 });
 
