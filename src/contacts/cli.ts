@@ -109,7 +109,10 @@ function registerPrivacy<S extends Needs>(cli: Cli<S>, contact: ReturnType<Cli<S
       cli.action(async ({ services, actor }, options, address = '') => {
         const project = services.projects.require(textOption(options, 'project') ?? '');
         const held = services.privacy.count(project, address);
-        requireYes(options, `deletes, for good, ${summarize(held)}; a suppression stays, as a hash`);
+        requireYes(
+          options,
+          `deletes, for good, ${summarize(held)}; a suppression stays, as a hash, and so do uploaded files and backups`,
+        );
         const forgotten = await services.privacy.forget(actor, project, address);
         return { json: forgotten, text: `Forgotten: ${summarize(forgotten)}.` };
       }),
