@@ -295,8 +295,8 @@ export const MAX_TXT_STRING_BYTES = 255;
 export const DKIM_OLD_KEY_DAYS = 7;
 /** Whether a domain takes mail is remembered for this long, and no longer than operators wait for a change of their DNS. */
 export const MX_CACHE_MS = 10 * 60_000;
-/** Where nobody answered it is asked again after this: soon enough for whoever waits, and not for each of their rows. */
-export const MX_UNKNOWN_CACHE_MS = 10_000;
+/** Where nobody answered it is asked again after this: at once for whoever tries again, and not for each of their rows. */
+export const MX_UNKNOWN_CACHE_MS = 2_000;
 /** Some 200 bytes each; a large list of contacts has a few thousand domains. */
 export const MAX_MX_CACHE_DOMAINS = 20_000;
 /** Domains asked about at once: each is one UDP socket, and public resolvers refuse floods. */
@@ -394,8 +394,8 @@ export const DEFAULT_BOUNCE_PAUSE_THRESHOLD_PERCENT = 5;
 export const MAX_POSTAL_ADDRESS_CHARS = 500;
 /** Mailboxes that a project's marketing may name. */
 export const MAX_MARKETING_ACCOUNTS = 100;
-/** Retry-After while the DNS gives no answer: earlier nobody asks it again. */
-export const MX_RETRY_AFTER_S = MX_UNKNOWN_CACHE_MS / 1_000;
+/** Retry-After while the DNS gives no answer: resolvers ask again after some seconds. */
+export const MX_RETRY_AFTER_S = 10;
 /** Contract: rows of a CSV file that are imported within the request. */
 export const IMPORT_ROWS_IN_REQUEST = 500;
 /** Addresses of one paste: it ends within the request, so more belong into a file. */
