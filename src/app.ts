@@ -323,7 +323,10 @@ export function createApp(config: Config, deps: AppDeps): App {
   const { engine, mailer, objects, deliveries } = services;
   const inbox_readers = new InboxReaders({
     ...services,
-    takeReport: (tx, report) => deliveries.takeReport(tx, report) !== null,
+    takeReport(tx, report) {
+      const taken = deliveries.takeReport(tx, report);
+      return taken && { is_new: taken.told.some(({ is_new }) => is_new) };
+    },
   });
   const { clock, logger } = deps;
   const scheduler = createScheduler({ entries: createCronEntries(services), clock, logger });

@@ -35,8 +35,8 @@ export interface ReaderDeps {
   database: Database;
   logger: Logger;
   resolver: Resolver;
-  /** Has a report take effect; false where it is not believed. */
-  takeReport(tx: Tx, report: MailReport): boolean;
+  /** Has a report take effect, and says whether it told anything new; null where it is not believed. */
+  takeReport(tx: Tx, report: MailReport): { is_new: boolean } | null;
   /** Other waits, for tests. */
   waits?: Partial<Waits>;
 }
@@ -222,9 +222,9 @@ export class InboxReader {
     const report = source ? await readMailReport(source) : null;
     const { database, inboxes, takeReport } = this.#deps;
     return database.write((tx) => {
-      const is_report = report !== null && takeReport(tx, report);
-      if (!inboxes.noteMessage(tx, this.#inbox, { uid, is_report })) throw new Replaced();
-      return is_report;
+      const taken = report && takeReport(tx, report);
+      if (!inboxes.noteMessage(tx, this.#inbox, { uid, taken })) throw new Replaced();
+      return taken !== null;
     });
   }
 

@@ -13,7 +13,7 @@ export type { InboxRow } from './tables.ts';
 export interface InboxRecord {
   /** With its password masked. */
   address: string;
-  /** Reports that took effect since it was set. */
+  /** Reports since it was set that told something new. */
   reports: number;
   /** When it was last read to its end; null before. */
   last_look_at: string | null;
@@ -106,15 +106,16 @@ export class Inboxes {
   }
 
   /**
-   * Notes in the transaction of what it did that a message was looked at; `is_report` where that took effect, so that it
-   * gets the flag. False where the inbox was set anew, or is gone.
+   * Notes in the transaction of what it did that a message was looked at; `taken` where it was a report that is believed, so
+   * that it gets the flag. False where the inbox was set anew, or is gone.
    */
-  noteMessage(tx: Tx, inbox: InboxRow, { uid, is_report }: { uid: number; is_report: boolean }): boolean {
+  noteMessage(tx: Tx, inbox: InboxRow, looked: { uid: number; taken: { is_new: boolean } | null }): boolean {
     const row = store.findInbox(tx, inbox.mailbox_id);
     if (row?.version !== inbox.version) return false;
-    const { unflagged, reports } = row;
-    const more = is_report ? { unflagged: [...unflagged, uid], reports: reports + 1 } : {};
-    return store.updateInbox(tx, inbox, { last_uid: uid, ...more });
+    const { uid, taken } = looked;
+    const reports = row.reports + (taken?.is_new ? 1 : 0);
+    const unflagged = taken ? [...row.unflagged, uid] : row.unflagged;
+    return store.updateInbox(tx, inbox, { last_uid: uid, unflagged, reports });
   }
 
   /** Notes that messages have their flag, or can't have one. */

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InboxReader, type ReaderDeps } from '../../src/inboxes/reader.ts';
 import { parseInbox } from '../../src/inboxes/service.ts';
-import { MAX_REPORT_BYTES } from '../../src/limits.ts';
+import { MAX_IMAP_STEP_BYTES, MAX_REPORT_BYTES } from '../../src/limits.ts';
 import { run, runJson } from '../command.ts';
 import { DOVECOT, type Dovecot, startDovecot } from '../dovecot.ts';
 import { addDomain, addMailbox, rows, type Sender, startSender } from '../emails/setup.ts';
@@ -49,6 +49,7 @@ afterEach(async () => {
   if (DOVECOT === null) return;
   proxy.hold = null;
   proxy.answer = null;
+  proxy.held = 0;
   await sender.app.services.mailboxes.change(actor, HELLO, { inbox: null });
 });
 
@@ -77,7 +78,10 @@ function read(waits: ReaderDeps['waits'] = {}): void {
   for (const row of services.inboxes.listRows()) {
     const reader = new InboxReader(row, {
       ...services,
-      takeReport: (tx, report) => services.deliveries.takeReport(tx, report) !== null,
+      takeReport(tx, report) {
+        const taken = services.deliveries.takeReport(tx, report);
+        return taken && { is_new: taken.told.some(({ is_new }) => is_new) };
+      },
       waits: { retry_min_ms: 20, ...waits },
     });
     readers.push({ reader, ended: reader.run() });
@@ -138,7 +142,7 @@ imapTest('after a reconnect and after other UIDs nothing takes effect twice', as
   await until(() => isHandled(3));
   for (const one of [id, next.id, last.id]) expect(reportsOn(one)).toEqual(BOUNCED);
   expect(heard).toEqual([]);
-  expect(rows(sender.app, 'SELECT last_uid FROM inboxes')).toEqual([{ last_uid: 3 }]);
+  expect(rows(sender.app, 'SELECT last_uid, reports FROM inboxes')).toEqual([{ last_uid: 3, reports: 3 }]);
 });
 
 imapTest('a flag that a lost connection left out is set later', async () => {
@@ -202,6 +206,19 @@ imapTest('a server that announces more than was asked for is left, and tried aga
   }
 });
 
+imapTest('a server that goes on and on is left, and requests are answered meanwhile', async () => {
+  const { id, report } = await bounced();
+  dovecot.deliver(user, report);
+  await setInbox();
+  proxy.hold = /BODY\.PEEK\[\]/;
+  proxy.answer = Buffer.from(`* OK ${'x'.repeat(1_000)}\r\n`.repeat((2 * MAX_IMAP_STEP_BYTES) / 1_000));
+  read({ retry_min_ms: 60_000 });
+  await until(() => proxy.held === 1);
+  expect((await sender.send()).status).toBe(202);
+  await until(() => stateOf()?.last_error === 'The server sent far too much.');
+  expect(reportsOn(id)).toEqual([]);
+});
+
 imapTest('of a message of 50 MB the beginning is read', async () => {
   const { id, report } = await bounced('postfix-unknown-user');
   const [head = '', end = ''] = report.split(/(\n--[^\n]+--\n*)$/);
@@ -249,6 +266,14 @@ imapTest(
       { status: 'problem', remedy: `satchel mailbox change ${HELLO} --inbox -` },
     ]);
     expect(sender.app.logs()).not.toContain('wrong');
+    const third = await bounced();
+    const other = `${user}c`;
+    dovecot.deliver(other, third.report);
+    writeFileSync(file, `imap://${dovecot.log_in(other)}@127.0.0.1:${dovecot.port}`);
+    await run(dir, 'mailbox', 'add', 'new@shop.example.com', '--capture', '--inbox', `@${file}`);
+    await until(() => isHandled(1, other));
+    expect(reportsOn(third.id)).toEqual(BOUNCED);
+    await run(dir, 'mailbox', 'remove', 'new@shop.example.com', '--yes');
     expect(await runJson(dir, 'mailbox', 'change', HELLO, '--no-inbox')).toMatchObject({ inbox: null });
     await until(() => rows(sender.app, 'SELECT 1 FROM inboxes').length === 0);
   },
