@@ -400,10 +400,12 @@ export const MX_RETRY_AFTER_S = 10;
 export const IMPORT_ROWS_IN_REQUEST = 500;
 /** Addresses of one paste: it ends within the request, so more belong into a file. */
 export const MAX_PASTED_ROWS = 5_000;
-/** Rows whose domains are looked up together. */
-export const IMPORT_SCREEN_ROWS = 500;
+/** Rows that are judged together before their commit, and whose domains are looked up together: some milliseconds as well. */
+export const IMPORT_SCREEN_ROWS = 100;
 /** Rows that one transaction of an import takes: a few milliseconds, so that nobody waits long behind it. */
 export const IMPORT_COMMIT_ROWS = 100;
+/** A CSV file is read and parsed in pieces of so many bytes: a few hundred rows, so that nobody waits long behind them. */
+export const CSV_PIECE_BYTES = 16 * 1024;
 /** One row of a CSV file: more is a quote that is never closed. */
 export const MAX_CSV_ROW_BYTES = 128 * 1024;
 /** Rows that wait for an answer of the DNS are tried again after this long, doubling up to the other. */

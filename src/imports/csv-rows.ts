@@ -1,7 +1,7 @@
 /** Reading a CSV file row by row from any row on: RFC 4180, UTF-8 with or without BOM, any line ends, ragged rows. */
 import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
-import { MAX_CSV_ROW_BYTES } from '../limits.ts';
+import { CSV_PIECE_BYTES, MAX_CSV_ROW_BYTES } from '../limits.ts';
 
 /** One row with the place after it, from which the next reading may begin. */
 export interface CsvRow {
@@ -31,7 +31,7 @@ const CSV = {
  * UnreadableCsv for what is no UTF-8, holds NUL, or has a row longer than any (a quote that is never closed, mostly).
  */
 export async function* readCsvRows(path: string, from_byte: number): AsyncGenerator<CsvRow> {
-  const file = createReadStream(path, { start: from_byte });
+  const file = createReadStream(path, { start: from_byte, highWaterMark: CSV_PIECE_BYTES });
   const parser = parse(CSV);
   const reading = feed(file, parser);
   // Awaited below; until then nobody listens.
