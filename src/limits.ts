@@ -403,7 +403,7 @@ export const MAX_PASTED_ROWS = 5_000;
 /** Rows that are judged together before their commit, and whose domains are looked up together: some milliseconds as well. */
 export const IMPORT_SCREEN_ROWS = 100;
 /** Rows that one transaction of an import takes: a few milliseconds, so that nobody waits long behind it. */
-export const IMPORT_COMMIT_ROWS = 100;
+export const IMPORT_COMMIT_ROWS = 50;
 /** A CSV file is read and parsed in pieces of so many bytes: a few hundred rows, so that nobody waits long behind them. */
 export const CSV_PIECE_BYTES = 16 * 1024;
 /** One row of a CSV file: more is a quote that is never closed. */
