@@ -435,3 +435,52 @@ export const IMPORT_TURN_MS = 12_000;
 export const IMPORT_CONCURRENCY = 2;
 /** Sign-ups carried out at once: most of the time of one is a look-up. */
 export const SUBSCRIBE_CONCURRENCY = 20;
+
+/* --- Sequences ------------------------------------------------------------------------------------------------ */
+
+/** Steps of one sequence: a year of weekly mails, with as many branches. */
+export const MAX_STEPS = 100;
+/** Ten years; what waits longer waits for nothing. */
+export const MAX_DELAY_HOURS = 87_600;
+/** Conditions in one `all`, and how deep they may stand in one another: more is a program. */
+export const MAX_CONDITION_PARTS = 10;
+export const MAX_CONDITION_DEPTH = 3;
+/** Exit events and enroll tags of one sequence. */
+export const MAX_SEQUENCE_NAMES = 50;
+/** Contract: max_recipients is required; the most that it may be. */
+export const MAX_RECIPIENTS = 10_000_000;
+/** Contract: events of one batch. */
+export const MAX_EVENT_BATCH = 100;
+/** Facts of an event, as JSON. */
+export const MAX_EVENT_META_BYTES = 8 * 1024;
+/** Enrollments that one transaction of the engine moves: a few milliseconds, so that nobody waits long behind it. */
+export const SEQUENCE_PIECE = 20;
+/** Enrollments that one transaction makes, likewise. */
+export const ENROLL_PIECE = 200;
+/** A preview ends here: tracks may route in a circle. */
+export const MAX_PREVIEW_ENTRIES = 200;
+/** Decision: several distinct links of one mail within seconds are a scanner's. */
+export const SCANNER_WINDOW_MS = 10_000;
+/** Decision: the bounce threshold looks at the last 100 sends. */
+export const BOUNCE_WINDOW_SENDS = 100;
+/** Routes that one enrollment takes at once: more go in a circle. */
+export const MAX_ROUTES_AT_ONCE = 20;
+/** A sequence has one job; lanes are by sequence, so this is one at a time each. */
+export const SEQUENCE_CONCURRENCY = 1;
+
+/* --- Marketing mail -------------------------------------------------------------------------------------------- */
+
+/** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */
+export const MAX_SOURCES_CACHE_BYTES = 16 * 1024 * 1024;
+/** Which source a combination of template, variables and settings has: a line each, begun anew when full. */
+export const MAX_SOURCE_NAMES = 2_000;
+/** Gmail shows these identifiers in its reports; a longer one tells nobody more. */
+export const MAX_FEEDBACK_TAG_CHARS = 60;
+/** Clicks and opens gather this long for one transaction: a redirect waits for none, and what a crash loses is as little. */
+export const CLICK_FLUSH_MS = 200;
+/** Those that gather at most, some 200 bytes each: of a flood that comes faster the rest is not kept. */
+export const MAX_GATHERED_CLICKS = 10_000;
+/** Clicks of one mail that are kept: a person follows a few links, a scanner all of them, some of them daily. */
+export const MAX_CLICKS_PER_EMAIL = 100;
+/** Clicks settled in one transaction, so that nobody waits long behind it. */
+export const CLICK_SETTLE_PIECE = 200;

@@ -1,4 +1,5 @@
 /** The benchmarks: runs the groups asked for and prints one table of ratios. Speed is judged here and in no test. */
+import { measureClicks } from './clicks.ts';
 import { measureContacts, measureImports } from './contacts.ts';
 import { measureEmails } from './emails.ts';
 import { cleanUp, limitGroup, type Row } from './harness.ts';
@@ -13,6 +14,7 @@ const GROUPS: Record<string, () => Promise<Row[]>> = {
   management: measureManagement,
   imports: measureImports,
   contacts: measureContacts,
+  clicks: measureClicks,
 };
 
 const asked = process.argv.slice(2);

@@ -10,17 +10,17 @@ interface Held<T> {
  * Holds what was compiled from one version of a row. Asking for another version finds nothing, whoever changed the
  * row, so nothing ever has to be told of a change.
  */
-export class CompiledCache<T> {
+export class CompiledCache<T, Id = number> {
   readonly #max_bytes: number;
   /** In the order of last use. */
-  readonly #held = new Map<number, Held<T>>();
+  readonly #held = new Map<Id, Held<T>>();
   #bytes = 0;
 
   constructor(max_bytes: number) {
     this.#max_bytes = max_bytes;
   }
 
-  get(id: number, version: number): T | undefined {
+  get(id: Id, version: number): T | undefined {
     const held = this.#held.get(id);
     if (held?.version !== version) return undefined;
     this.#held.delete(id);
@@ -29,7 +29,7 @@ export class CompiledCache<T> {
   }
 
   /** `bytes` is about what it occupies. What is larger than the whole cache is not kept. */
-  set(id: number, version: number, compiled: T, bytes: number): void {
+  set(id: Id, version: number, compiled: T, bytes: number): void {
     this.#drop(id);
     if (bytes > this.#max_bytes) return;
     this.#held.set(id, { version, bytes, compiled });
@@ -40,7 +40,7 @@ export class CompiledCache<T> {
     }
   }
 
-  #drop(id: number): void {
+  #drop(id: Id): void {
     const held = this.#held.get(id);
     if (!held) return;
     this.#held.delete(id);

@@ -1,7 +1,7 @@
 /** Saved templates: what may be saved, how they are found, and what a send or a preview gets of them. */
 import { collectErrors, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { MAX_COMPILED_TEMPLATES_BYTES } from '../limits.ts';
-import type { Database } from '../platform/database/database.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
 import { CompiledCache } from './compiled-cache.ts';
@@ -26,6 +26,12 @@ import {
   updateTemplate,
 } from './store.ts';
 import type { TemplateRow, TemplateVariable } from './tables.ts';
+
+/* What marketing mail is made with, besides the templates themselves. */
+export { CompiledCache } from './compiled-cache.ts';
+export { compileTemplate } from './placeholders.ts';
+export type { TemplateState } from './store.ts';
+export type { TemplateRow } from './tables.ts';
 
 /** Decision: the fixed categories. They sort; only `is_marketing` makes a template a marketing one. */
 export const TEMPLATE_CATEGORIES = [
@@ -182,6 +188,18 @@ export class Templates {
     });
   }
 
+  /** What a sequence's checks ask of a template; null where there is none. */
+  factsOf(project_id: number, slug: string) {
+    const row = findTemplate(this.#database.read, project_id, slug);
+    if (!row) return null;
+    const { subject, body_html, body_text } = compileMail(row);
+    const { is_marketing, is_active } = row;
+    return {
+      ...{ is_marketing, is_active, has_text: body_text !== null, has_layout: row.layout === 'marketing' },
+      placeholders: new Set([subject, body_html, body_text].flatMap((part) => part?.names ?? [])),
+    };
+  }
+
   /**
    * Why a template cannot be filled with these values alone, one of which its body must hold; null when it can. It must
    * be one that transactional sends may use.
@@ -236,6 +254,16 @@ export class Templates {
     const row = findTemplate(this.#database.read, project_id, slug);
     if (!row) throw notFound('Template');
     return previewMail(compileMail(row), variables, { max_body_bytes: this.#max_body_bytes });
+  }
+
+  /** Which version of a template is the current one, and whether it may be used; null where there is none. */
+  stateOf(read: Tx, project_id: number, slug: string): TemplateState | null {
+    return findTemplateState(read, project_id, slug) ?? null;
+  }
+
+  /** A template as it is stored; null where there is none. */
+  rowOf(read: Tx, project_id: number, slug: string): TemplateRow | null {
+    return findTemplate(read, project_id, slug) ?? null;
   }
 
   #isTaken(project_id: number, slug: string): boolean {

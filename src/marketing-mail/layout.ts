@@ -1,0 +1,95 @@
+/** The branded layout of marketing mail, as HTML and as text: readable on phones, in the dark, and without pictures. Pure functions. */
+
+/** What a layout shows besides the template's own content; every value is text. */
+export interface LayoutValues {
+  brand_name: string;
+  brand_color: string | null;
+  brand_logo_url: string | null;
+  brand_website_url: string | null;
+  /** Markers stand for the two where each mail has its own. */
+  postal_address: string;
+  unsubscribe_url: string;
+}
+
+const DEFAULT_COLOR = '#1f4e79';
+const COLOR = /^#[0-9a-f]{6}$/i;
+
+// Colours are given twice: mail programs that turn them round in the dark do so badly unless they are told what to use.
+const STYLE = `:root{color-scheme:light dark;supported-color-schemes:light dark}
+body{margin:0;padding:0;width:100%}
+img{max-width:100%;height:auto;border:0}
+@media (max-width:620px){.s-card{width:100%!important}.s-pad{padding:20px!important}}
+@media (prefers-color-scheme:dark){.s-page{background:#161617!important}.s-card{background:#232325!important}.s-text,.s-text p,.s-text h1,.s-text h2,.s-text h3,.s-text td,.s-text li{color:#ececec!important}.s-text a{color:#9ecbff!important}.s-foot,.s-foot a{color:#b4b4b8!important}}
+[data-ogsc] .s-text{color:#ececec!important}[data-ogsc] .s-foot{color:#b4b4b8!important}`;
+
+/** A template's HTML within the layout. Of a whole document its styles and what stands in its body are taken. */
+export function layOutHtml(content: string, values: LayoutValues): string {
+  const { styles, body } = partsOf(content);
+  const name = Bun.escapeHTML(values.brand_name);
+  const color =
+    values.brand_color !== null && COLOR.test(values.brand_color) ? values.brand_color : DEFAULT_COLOR;
+  const address = Bun.escapeHTML(values.postal_address).replace(/\r\n|\r|\n/g, '<br>');
+  return `<!doctype html>
+<html>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="supported-color-schemes" content="light dark">
+<title>${name}</title>
+<style>${STYLE}</style>
+${styles}</head>
+<body class="s-page" style="margin:0;padding:0;background:#f4f4f5">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="s-page" style="background:#f4f4f5"><tr><td align="center" style="padding:24px 8px">
+<table role="presentation" width="600" cellpadding="0" cellspacing="0" border="0" class="s-card" style="width:600px;max-width:100%;background:#ffffff;border-top:4px solid ${color}">
+<tr><td class="s-pad s-text" style="padding:24px 32px 0;font:bold 18px/1.4 Helvetica,Arial,sans-serif;color:#1b1b1b">${brandHead(name, values)}</td></tr>
+<tr><td class="s-pad s-text" style="padding:16px 32px 32px;font:16px/1.6 Helvetica,Arial,sans-serif;color:#1b1b1b">
+${body}
+</td></tr>
+</table>
+<table role="presentation" width="600" cellpadding="0" cellspacing="0" border="0" class="s-card" style="width:600px;max-width:100%;background:transparent"><tr><td class="s-pad s-foot" style="padding:16px 32px;font:13px/1.6 Helvetica,Arial,sans-serif;color:#5f5f66" align="center">
+${name}<br>${address}<br><a href="${Bun.escapeHTML(values.unsubscribe_url)}" style="color:#5f5f66">Unsubscribe</a>
+</td></tr></table>
+</td></tr></table>
+</body>
+</html>
+`;
+}
+
+/** A template's text with the footer that the law asks for. */
+export function layOutText(content: string, values: LayoutValues): string {
+  const lines = [
+    content.trimEnd(),
+    '',
+    '----',
+    values.brand_name,
+    values.postal_address.trim(),
+    ...(values.brand_website_url === null ? [] : [values.brand_website_url]),
+    '',
+    `Unsubscribe: ${values.unsubscribe_url}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function brandHead(name: string, { brand_logo_url: logo, brand_website_url: website }: LayoutValues): string {
+  const shown =
+    logo !== null && isWebAddress(logo, ['https:'])
+      ? `<img src="${Bun.escapeHTML(logo)}" alt="${name}" style="max-width:200px;max-height:64px">`
+      : name;
+  if (website === null || !isWebAddress(website, ['https:', 'http:'])) return shown;
+  return `<a href="${Bun.escapeHTML(website)}" style="color:inherit;text-decoration:none">${shown}</a>`;
+}
+
+function isWebAddress(url: string, protocols: readonly string[]): boolean {
+  return URL.canParse(url) && protocols.includes(new URL(url).protocol);
+}
+
+function partsOf(content: string): { styles: string; body: string } {
+  const opens = /<body\b[^>]*>/i.exec(content);
+  if (!opens) return { styles: '', body: content };
+  const from = opens.index + opens[0].length;
+  const end = content.toLowerCase().lastIndexOf('</body');
+  const head = content.slice(0, opens.index);
+  const styles = [...head.matchAll(/<style\b[^>]*>[\s\S]*?<\/style\s*>/gi)].map(([style]) => `${style}\n`);
+  return { styles: styles.join(''), body: content.slice(from, end > from ? end : undefined) };
+}

@@ -1,0 +1,74 @@
+/** Merge fields: which value each has, and putting values into the parts of a mail. Pure functions. */
+import type { Link, Part } from './source.ts';
+
+/** Whom a mail is for, as far as its merge fields speak of that. */
+export interface MergeContact {
+  first_name: string | null;
+  last_name: string | null;
+  custom: Readonly<Record<string, string | number | boolean>>;
+  contact_token: string;
+}
+
+/** Fields that the mail's own row has the value of, so that it is stored nowhere else. */
+export const OF_THE_ROW = ['email', 'unsubscribe_url'] as const;
+
+const NOBODY = 'there';
+
+/** The value of a merge field that differs from mail to mail; undefined where it has none. */
+export function fieldValue(
+  name: string,
+  contact: MergeContact,
+  default_first_name: string,
+): string | undefined {
+  if (name === 'first_name') return filled(contact.first_name) ?? filled(default_first_name) ?? NOBODY;
+  if (name === 'last_name') return filled(contact.last_name);
+  if (name === 'contact_token') return contact.contact_token;
+  const [, key] = /^custom\.(.+)$/s.exec(name) ?? [];
+  if (key === undefined || !Object.hasOwn(contact.custom, key)) return undefined;
+  return filled(String(contact.custom[key]));
+}
+
+function filled(value: string | null): string | undefined {
+  return value === null || value.trim() === '' ? undefined : value;
+}
+
+export type Values = Readonly<Record<string, string>>;
+type Encode = (text: string) => string;
+
+export const plain: Encode = (text) => text;
+export const inHtml: Encode = (text) => Bun.escapeHTML(text);
+
+/** The parts as one text; `linkAt` makes what stands at the place of a link. */
+export function fillParts(
+  parts: readonly Part[],
+  values: Values,
+  how: { encode: Encode; linkAt: (position: number) => string },
+): string {
+  let text = '';
+  for (const part of parts) {
+    if (typeof part === 'string') text += part;
+    else if (typeof part === 'number') text += how.encode(how.linkAt(part));
+    else text += how.encode(ownValue(values, part[0]));
+  }
+  return text;
+}
+
+/** Where a link leads for one mail; null where that is no web address. */
+export function targetOf(target: Link['target'], values: Values): URL | null {
+  const text = target.map((part) => (typeof part === 'string' ? part : ownValue(values, part[0]))).join('');
+  const url = URL.parse(text);
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url : null;
+}
+
+function ownValue(values: Values, name: string): string {
+  return (Object.hasOwn(values, name) ? values[name] : undefined) ?? '';
+}
+
+const LINE_BREAKS = /[\r\n\v\f\u0085\u2028\u2029]+/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
+const CONTROL = /[\x00-\x1f\x7f]/g;
+
+/** What a header can hold of a text. */
+export function oneLine(text: string): string {
+  return text.replace(LINE_BREAKS, ' ').replace(CONTROL, '').trim();
+}
