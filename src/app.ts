@@ -20,7 +20,7 @@ import { Deliveries } from './deliveries/service.ts';
 import { createEmailTask, deliveryCronEntries } from './deliveries/tasks.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { emailRoutes } from './emails/routes.ts';
-import { AttachmentPins, Emails } from './emails/service.ts';
+import { AttachmentPins, Emails, type NewEmail } from './emails/service.ts';
 import { emailCronEntries } from './emails/tasks.ts';
 import { messageOf } from './errors.ts';
 import { importsHolder } from './imports/privacy.ts';
@@ -40,6 +40,8 @@ import { Lists } from './lists/service.ts';
 import { Mailboxes } from './mailboxes/service.ts';
 import { marketingRoutes } from './marketing/routes.ts';
 import { Marketing } from './marketing/service.ts';
+import { marketingMailRoutes } from './marketing-mail/routes.ts';
+import { Clicks, MarketingMail } from './marketing-mail/service.ts';
 import { objectRoutes } from './objects/routes.ts';
 import { Objects } from './objects/service.ts';
 import { objectCronEntries } from './objects/tasks.ts';
@@ -56,7 +58,7 @@ import type { Route } from './platform/http/routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http/server.ts';
 import { createJobEngine, type JobEngine } from './platform/jobs/engine.ts';
 import { type CronEntry, createScheduler, type Scheduler } from './platform/jobs/scheduler.ts';
-import { finishJob, type NewJob } from './platform/jobs/store.ts';
+import { finishJob, hastenJob, type NewJob } from './platform/jobs/store.ts';
 import { watchWakeFile } from './platform/jobs/wake-file.ts';
 import { generateDkimKey } from './platform/mail/dkim.ts';
 import { createResolver, type Resolver } from './platform/mail/dns.ts';
@@ -69,6 +71,13 @@ import { Schedules } from './schedules/service.ts';
 import { createScheduleTask, scheduleCronEntry } from './schedules/tasks.ts';
 import { SendingDomains } from './sending-domains/service.ts';
 import { sendingDomainCronEntries } from './sending-domains/tasks.ts';
+import { SequenceEngine } from './sequences/engine.ts';
+import { eventRoutes } from './sequences/event-routes.ts';
+import { ContactEvents } from './sequences/events.ts';
+import { Lifecycle } from './sequences/lifecycle.ts';
+import { sequenceRoutes } from './sequences/routes.ts';
+import { Sequences } from './sequences/service.ts';
+import { createSequenceTask, sequenceCronEntries } from './sequences/tasks.ts';
 import { statusRoutes } from './status/routes.ts';
 import { Status } from './status/service.ts';
 import { subscriptionRoutes } from './subscriptions/routes.ts';
@@ -167,6 +176,10 @@ function createWork(on: Tenancy) {
   const mail = createMail(on);
   const max_body_bytes = config.max_email_body_bytes;
   const enqueue = (tx: Tx, job: NewJob): string => engine.enqueue(tx, job);
+  const hasten = (tx: Tx, job_id: string, run_at: number): void => {
+    hastenJob(tx, job_id, run_at);
+    engine.wake();
+  };
   const objects: Objects = new Objects({
     ...on,
     pins: new AttachmentPins(),
@@ -185,7 +198,16 @@ function createWork(on: Tenancy) {
   const deliveries: Deliveries = new Deliveries({ ...on, ...mail, emails, objects, names, enqueue });
   const schedules = new Schedules({ ...on, templates, emails, enqueue, max_body_bytes });
   cascades.push(objects.projectCascade(), emails.projectCascade());
-  const marketing = createMarketing({ ...on, ...mail, objects, templates, emails, deliveries, enqueue });
+  const marketing = createMarketing({
+    ...on,
+    ...mail,
+    objects,
+    templates,
+    emails,
+    deliveries,
+    enqueue,
+    hasten,
+  });
   // Made here and started by the app: a command enqueues through it, and the running server does the work.
   const { imports, subscriptions } = marketing;
   const rows_per_minute = config.import_rows_per_minute;
@@ -196,6 +218,7 @@ function createWork(on: Tenancy) {
       createScheduleTask(schedules),
       createImportTask({ ...on, imports, rows_per_minute }),
       createSubscribeTask(subscriptions, on.clock),
+      createSequenceTask(marketing.sequence_engine, projects),
     ],
   });
   const jobs = new Jobs(on);
@@ -209,6 +232,8 @@ interface Work extends Tenancy, ReturnType<typeof createMail> {
   emails: Emails;
   deliveries: Deliveries;
   enqueue(tx: Tx, job: NewJob): string;
+  /** Has a job that waits come earlier. */
+  hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
 /** Email marketing: the people, how they came, and how they leave. */
@@ -250,9 +275,62 @@ function createMarketing(on: Work) {
     const owner = left && !is_report_of_copy && projects.find(String(project_id));
     if (owner) contacts.leaveByReport(tx, owner, address, left);
   });
-  const holders = [emails.holderOfAddresses(), importsHolder, subscriptions.holderOfAddresses()];
-  const privacy = new Privacy({ ...on, lists, contacts, suppressions, holders });
-  return { marketing, suppressions, lists, contacts, imports, subscriptions, privacy };
+  const clicks = new Clicks(on);
+  const sequencing = createSequences({
+    ...{ ...on, marketing, suppressions, lists, contacts, subscriptions, clicks },
+  });
+  const holders = [
+    // Before the emails, which forget whom they were for.
+    clicks.holderOfAddresses(),
+    ...[emails.holderOfAddresses(), importsHolder, subscriptions.holderOfAddresses()],
+    sequencing.contact_events.holderOfAddresses(),
+  ];
+  const whyMore = (project_id: number, email: string) => sequencing.sequences.whyAddress(project_id, email);
+  const privacy = new Privacy({ ...on, lists, contacts, suppressions, holders, whyMore });
+  return { marketing, suppressions, lists, contacts, imports, subscriptions, clicks, privacy, ...sequencing };
+}
+
+interface People extends Work {
+  marketing: Marketing;
+  suppressions: Suppressions;
+  lists: Lists;
+  contacts: Contacts;
+  subscriptions: Subscriptions;
+  clicks: Clicks;
+}
+
+/** Email marketing: the conversation. */
+function createSequences(on: People) {
+  const { config, projects, contacts, deliveries, emails, templates, clicks } = on;
+  const marketing_mail = new MarketingMail({
+    ...on,
+    public_url: config.public_url,
+    max_body_bytes: config.max_email_body_bytes,
+    projectOf: (id) => projects.find(String(id)),
+  });
+  const acceptMail = (tx: Tx, email: NewEmail) => emails.accept(tx, email).id;
+  const sequences: Sequences = new Sequences({
+    ...{ ...on, marketing_mail },
+    templateOf: (project_id, slug) => templates.factsOf(project_id, slug),
+    acceptMail,
+    projectOf: (id) => projects.find(String(id)),
+    retime: (sequence_id, steps) => lifecycle.retime(sequence_id, steps),
+  });
+  const lifecycle = new Lifecycle({ ...on, sequences });
+  const contact_events = new ContactEvents({
+    ...on,
+    onEvent: (tx, contact_id, event, at) => lifecycle.heedEvent(tx, contact_id, event, at),
+  });
+  const sequence_engine = new SequenceEngine({
+    ...{ ...on, marketing_mail },
+    acceptMail,
+    eventsSince: (read, contact_id, since_ms) => contact_events.since(read, contact_id, since_ms),
+    unsettledClick: (read, email_id) => clicks.unsettled(read, email_id),
+  });
+  contacts.listen((tx, event) => lifecycle.heedContact(tx, event));
+  deliveries.listen((tx, event) => lifecycle.heedMail(tx, event));
+  clicks.listen((tx, event) => lifecycle.heedReading(tx, event));
+  return { sequences, lifecycle, contact_events, sequence_engine, marketing_mail };
 }
 
 /** Every route of Satchel. */
@@ -278,6 +356,9 @@ function createRoutes(services: Services): Route[] {
     ...importRoutes(services),
     ...suppressionRoutes(services),
     ...subscriptionRoutes(services),
+    ...sequenceRoutes(services),
+    ...eventRoutes(services),
+    ...marketingMailRoutes(services),
     ...statusRoutes(services.status, services.config),
     ...docsRoutes(() => routes, services.config),
   ];
@@ -297,6 +378,7 @@ function createCronEntries(services: Services): CronEntry[] {
     ...contactCronEntries(services.contacts),
     ...importCronEntries(services.imports),
     ...subscriptionCronEntries(services.subscriptions),
+    ...sequenceCronEntries(services.lifecycle),
     { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
     { name: 'rates', expression: '53 * * * *', at_start: true, run: () => rates.sweep() },
   ];
@@ -320,7 +402,7 @@ export interface App {
 export function createApp(config: Config, deps: AppDeps): App {
   const services = createServices(config, deps);
   const routes = createRoutes(services);
-  const { engine, mailer, objects, deliveries } = services;
+  const { engine, mailer, objects, deliveries, clicks } = services;
   const inbox_readers = new InboxReaders({
     ...services,
     takeReport(tx, report) {
@@ -356,6 +438,7 @@ export function createApp(config: Config, deps: AppDeps): App {
         inbox_readers.refresh();
       });
       scheduler.start();
+      clicks.start();
       inbox_readers.start();
       swept = objects
         .sweepOrphans()
@@ -369,6 +452,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       // No new attempts from here on; those under way go on while the last requests are answered.
       const is_drained = engine.stop(STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS);
       await Promise.all([http.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), inbox_readers.stop()]);
+      await clicks.stop();
       await mailer.stop(STOP_MAILER_DEADLINE_MS);
       await is_drained;
     },

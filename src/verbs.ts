@@ -20,6 +20,7 @@ import { registerMasterKeyCommand, registerMigrateCommand } from './platform/cli
 import { registerProjectCommands } from './projects/cli.ts';
 import { registerScheduleCommands } from './schedules/cli.ts';
 import { registerDomainCommands } from './sending-domains/cli.ts';
+import { registerSequenceCommands } from './sequences/cli.ts';
 import { registerSuppressionCommands } from './suppressions/cli.ts';
 import { registerTemplateCommands } from './templates/cli.ts';
 import { registerTokenCommands } from './tokens/cli.ts';
@@ -42,6 +43,7 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerContactCommands(cli);
   registerImportCommands(cli);
   registerSuppressionCommands(cli);
+  registerSequenceCommands(cli);
   registerBackupCommands(cli, doctor.clock);
   registerMasterKeyCommand(cli, doctor.clock);
   registerDoctorCommand(cli, doctor);

@@ -34,6 +34,8 @@ export interface PrivacyDeps {
   contacts: Contacts;
   suppressions: Suppressions;
   holders: readonly HolderOfAddresses[];
+  /** What else an address gets, and why: a sentence a line. */
+  whyMore(project_id: number, email: string): string[];
 }
 
 export class Privacy {
@@ -85,7 +87,7 @@ export class Privacy {
 
   /** Why an address is mailed or not: a sentence a line. Throws AppError `invalid`. */
   why(owner: KeyOwner, address: string): string[] {
-    const { suppression, contacts } = this.export(owner, address);
+    const { suppression, contacts, email } = this.export(owner, address);
     const on_lists = contacts.map(
       (contact) =>
         `On the list ${contact.list_name} it is ${contact.status}, since ${contact.created_at}, ` +
@@ -96,6 +98,7 @@ export class Privacy {
         ? `It is suppressed (${suppression.kind}) since ${suppression.created_at}: it gets no marketing mail of this project.`
         : 'It is not suppressed.',
       ...(on_lists.length > 0 ? on_lists : ['It is on no list of this project.']),
+      ...this.#deps.whyMore(owner.id, email),
     ];
   }
 

@@ -152,6 +152,47 @@ export class Contacts {
     return page.map((row) => present(row, list.public_id, tags.get(row.id) ?? []));
   }
 
+  /** These contacts of a list, each once. Throws AppError `invalid` for ids that are of no contact of it. */
+  requireOfList(
+    list: ListRow,
+    contact_ids: readonly string[],
+    read: Tx = this.#deps.database.read,
+  ): ContactRow[] {
+    const found = store.findContacts(read, list.project_id, contact_ids);
+    const of_list = new Map(
+      found.filter((row) => row.list_id === list.id).map((row) => [row.public_id, row]),
+    );
+    const errors: FieldErrors = {};
+    contact_ids.forEach((id, index) => {
+      if (!of_list.has(id)) errors[`contact_ids.${index}`] = ['must be the id of a contact of this list'];
+    });
+    refuse(errors);
+    return [...of_list.values()];
+  }
+
+  /** Contacts of a list behind an id, of whatever status, in the order of ids. */
+  listAfter(list_id: number, piece: { after_id: number; limit: number }): ContactRow[] {
+    return store.listMatchesAfter(this.#deps.database.read, { list_id }, piece);
+  }
+
+  /** Those of these contacts that have at least one of the tags. */
+  withAnyTag(
+    rows: readonly ContactRow[],
+    tags: readonly string[],
+    read: Tx = this.#deps.database.read,
+  ): ContactRow[] {
+    const of = store.listTags(
+      read,
+      rows.map((row) => row.id),
+    );
+    return rows.filter((row) => of.get(row.id)?.some((tag) => tags.includes(tag)));
+  }
+
+  /** How many active contacts of a list have at least one of these tags. */
+  countWithAnyTag(list_id: number, tags: readonly string[]): number {
+    return store.countActiveWithAnyTag(this.#deps.database.read, list_id, tags);
+  }
+
   /** Throws AppError `not_found`, for another project's contact too. */
   get(project_id: number, public_id: string): ContactRecord {
     return this.#present(this.find(project_id, public_id));
@@ -190,6 +231,11 @@ export class Contacts {
   /** The contact with a public id, of whatever project. */
   findByPublicId(public_id: string): ContactRow | null {
     return store.findContactByPublicId(this.#deps.database.read, public_id) ?? null;
+  }
+
+  /** Contacts by their numeric ids. */
+  findByIds(ids: readonly number[]): Map<number, ContactRow> {
+    return new Map(store.findContactsById(this.#deps.database.read, ids).map((row) => [row.id, row]));
   }
 
   findById(id: number, read: Tx = this.#deps.database.read): ContactRow | null {

@@ -227,7 +227,7 @@ export function listContacts(
     .all();
 }
 
-function findContactsById(read: Tx, ids: readonly number[]): ContactRow[] {
+export function findContactsById(read: Tx, ids: readonly number[]): ContactRow[] {
   return read
     .select()
     .from(contacts)
@@ -305,4 +305,20 @@ export function deleteContactsOfList(tx: Tx, list_id: number, limit: number): nu
     .where(eq(contacts.list_id, list_id))
     .limit(limit);
   return tx.delete(contacts).where(inArray(contacts.id, some)).returning({ id: contacts.id }).all().length;
+}
+
+/** Active contacts of a list that have at least one of these tags: a walk of each tag's own rows. */
+export function countActiveWithAnyTag(read: Tx, list_id: number, tags: readonly string[]): number {
+  const counted = read
+    .select({ n: sql<number>`count(DISTINCT ${contactTags.contact_id})` })
+    .from(contactTags)
+    .where(
+      and(
+        eq(contactTags.list_id, list_id),
+        inArray(contactTags.tag, [...tags]),
+        eq(contactTags.status, 'active'),
+      ),
+    )
+    .get();
+  return counted?.n ?? 0;
 }

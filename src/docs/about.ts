@@ -23,6 +23,8 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     { name: 'Imports', description: 'Contacts from a paste or a CSV file.' },
     { name: 'Suppressions', description: 'Who gets no marketing mail, whatever list they are on.' },
     { name: 'Sign-up forms', description: 'Signing up from a web page, confirming, leaving.' },
+    { name: 'Sequences', description: 'Mails that follow one another, and who is where in them.' },
+    { name: 'Product events', description: 'What contacts did in your app.' },
     { name: 'Marketing settings', description: 'Who marketing comes from, how it looks, when it goes out.' },
     { name: 'Jobs', description: 'Work in the background, to be polled.' },
     { name: 'Vault', description: 'Credentials of a project, encrypted.' },
@@ -51,5 +53,7 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     list: ULID,
     contact: ULID,
     import: ULID,
+    sequence: ULID,
+    key: 'hello',
   },
 };

@@ -21,7 +21,7 @@ const dns = await startDnsServer({ 'example.org': { mx: [{ exchange: 'mx.example
 afterAll(() => dns.stop());
 
 test('every line of it works', async () => {
-  expect([BEFORE.length, MARKETING.length]).toEqual([3, 3]);
+  expect([BEFORE.length, MARKETING.length]).toEqual([3, 4]);
   const { stdout, stderr } = await paste([...BEFORE, ...MARKETING], {
     cwd: makeTempDir(),
     port: freePort(),
@@ -36,6 +36,9 @@ test('every line of it works', async () => {
     'It is suppressed (manual)',
     '"brand_name":"Shop"',
     '"slug":"confirm"',
+    /hello +main +send +Your hello, Ann/,
+    /offer +main +skip/,
+    'No active mailbox is for marketing',
   ])
     expect(stdout).toMatch(told);
   expect(stdout).not.toContain('"success":false');

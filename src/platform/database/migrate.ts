@@ -18,6 +18,8 @@ import contacts from './migrations/0013_contacts.sql' with { type: 'text' };
 import reports from './migrations/0014_reports.sql' with { type: 'text' };
 import old_dkim_key from './migrations/0015_old_dkim_key.sql' with { type: 'text' };
 import inboxes from './migrations/0016_inboxes.sql' with { type: 'text' };
+import sequences from './migrations/0017_sequences.sql' with { type: 'text' };
+import marketing_mail from './migrations/0018_marketing_mail.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -43,6 +45,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 14, name: 'reports', sql: reports },
   { version: 15, name: 'old_dkim_key', sql: old_dkim_key },
   { version: 16, name: 'inboxes', sql: inboxes },
+  { version: 17, name: 'sequences', sql: sequences },
+  { version: 18, name: 'marketing_mail', sql: marketing_mail },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -40,8 +40,16 @@ export type TaskOutcome =
       /** The attempt was cut off by the stop of this process, so that it came to nothing. */
       is_cut_off?: boolean;
     }
-  /** It goes on later (at once, unless told), in another lane where one is named, and this attempt is not counted. */
-  | { status: 'continue'; run_at?: number; lane?: string; apply?: (tx: Tx) => void };
+  /**
+   * It goes on later (at once, unless told), in another lane where one is named, and this attempt is not counted. A
+   * function says when within the transaction that records it, where nothing can come in between.
+   */
+  | {
+      status: 'continue';
+      run_at?: number | ((tx: Tx) => number);
+      lane?: string;
+      apply?: (tx: Tx) => void;
+    };
 
 /** What `begin` decides within the claim: run with this, be over already, or go into another lane, costing no attempt. */
 export type Beginning<Started> =
@@ -369,8 +377,11 @@ class Engine implements JobEngine {
           outcome.apply?.(tx);
           if (outcome.status === 'retry')
             postponeJob(tx, job.id, { run_at: outcome.run_at, error: outcome.error });
-          else if (outcome.status === 'continue') continueJob(tx, job.id, outcome);
-          else finishJob(tx, job.id, outcome, this.#clock.now());
+          else if (outcome.status === 'continue') {
+            const { run_at = AT_ONCE, lane } = outcome;
+            const at = typeof run_at === 'function' ? run_at(tx) : run_at;
+            continueJob(tx, job.id, { run_at: at, ...(lane === undefined ? {} : { lane }) });
+          } else finishJob(tx, job.id, outcome, this.#clock.now());
         });
         if ('afterCommit' in outcome) outcome.afterCommit?.();
         return;

@@ -157,6 +157,14 @@ export function continueJob(tx: Tx, id: string, options: { run_at?: number; lane
     .run();
 }
 
+/** Has a job that waits come at a moment, if that is earlier. */
+export function hastenJob(tx: Tx, id: string, run_at: number): void {
+  tx.update(jobs)
+    .set({ run_at })
+    .where(and(eq(jobs.id, id), sql`${jobs.status} = 'pending'`, sql`${jobs.run_at} > ${run_at}`))
+    .run();
+}
+
 /** Jobs that a crash left in the middle of an attempt. */
 export function listInterruptedJobs(tx: Tx): JobRow[] {
   return tx.select().from(jobs).where(sql`${jobs.status} = 'processing'`).all();

@@ -76,5 +76,6 @@ test('uploads that end in every way at once keep to their own bytes and descript
     expect([id, bytes.byteLength, got]).toEqual([id, size, sha256]);
   }
   expect(filesIn(join(dir, 'objects'))).toEqual([...stored.keys()].sort());
-  expect(countDescriptors()).toBe(before);
+  // Fewer where something of an earlier test was closed meanwhile.
+  expect(countDescriptors()).toBeLessThanOrEqual(before);
 }, 60_000);

@@ -1,0 +1,224 @@
+/** `satchel sequence`: looking at sequences, having them run, and why somebody gets what. */
+import { readFileSync } from 'node:fs';
+import type { Contacts } from '../contacts/service.ts';
+import { AppError, messageOf } from '../errors.ts';
+import { type Cli, type CliResult, EXIT } from '../platform/cli/cli.ts';
+import { listOption, requireYes, textOption } from '../platform/cli/options.ts';
+import { formatFields, formatTable } from '../platform/cli/tables.ts';
+import type { Projects } from '../projects/service.ts';
+import type { Lifecycle, Selection } from './lifecycle.ts';
+import type { SequenceRecord, Sequences } from './service.ts';
+
+interface Needs {
+  projects: Projects;
+  contacts: Contacts;
+  sequences: Sequences;
+  lifecycle: Lifecycle;
+}
+
+type Noun<S> = ReturnType<Cli<S>['noun']>;
+
+/** Registers `satchel sequence list | show | check | preview | activate | pause | resume | finish | enroll | why`. */
+export function registerSequenceCommands<S extends Needs>(cli: Cli<S>): void {
+  const noun = cli.noun('sequence', 'mails that follow one another, for the contacts of a list');
+  registerLooking(cli, noun);
+  registerForesight(cli, noun);
+  registerTransitions(cli, noun);
+  registerEnroll(cli, noun);
+}
+
+function registerLooking<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
+  cli
+    .verb(noun, 'list', 'sequences of a project, newest first')
+    .requiredOption('--project <ref>', 'the project')
+    .addHelpText('after', '\nExample:\n  satchel sequence list --project shop')
+    .action(
+      cli.action(async ({ services }, options) => {
+        const project = services.projects.require(textOption(options, 'project') ?? '');
+        const { data } = services.sequences.list(project.id, { per_page: 50 });
+        const rows = data.map((one) => [
+          one.id,
+          one.name,
+          one.status,
+          one.stats.active,
+          one.stats.sent,
+          one.pause_reason,
+        ]);
+        const titles = ['id', 'name', 'status', 'active', 'sent', 'paused by'];
+        return { json: data, text: formatTable(titles, rows, 'There are no sequences.') };
+      }),
+    );
+  cli
+    .verb(noun, 'show <id>', 'one sequence with its steps and numbers')
+    .addHelpText('after', '\nExample:\n  satchel sequence show 01J00000000000000000000000')
+    .action(cli.action(async ({ services }, _options, id = '') => shown(recordOf(services, id))));
+  cli
+    .verb(noun, 'why <id>', 'why a sequence sends or does not; with an address, what that gets')
+    .option('--contact <address>', 'an address on its list')
+    .addHelpText(
+      'after',
+      '\nExample:\n  satchel sequence why 01J00000000000000000000000 --contact ann@example.com',
+    )
+    .action(
+      cli.action(async ({ services }, options, id = '') => {
+        const row = services.sequences.require(id);
+        const address = textOption(options, 'contact');
+        const why =
+          address === undefined
+            ? await services.sequences.why(row.project_id, id)
+            : services.sequences.whyContact(row.project_id, id, address);
+        return { json: { id, why }, text: why.join('\n') };
+      }),
+    );
+}
+
+function recordOf(services: Needs, id: string): SequenceRecord {
+  return services.sequences.get(services.sequences.require(id).project_id, id);
+}
+
+function shown(record: SequenceRecord): CliResult {
+  const { steps, stats, ...fields } = record;
+  const rows = steps.map((step) => [
+    step.key,
+    step.track,
+    step.template,
+    step.delay_hours,
+    step.stats.sent,
+    step.stats.clicked,
+    step.stats.active,
+    step.condition_text,
+  ]);
+  const titles = ['step', 'track', 'template', 'after h', 'sent', 'clicked', 'waiting', 'condition'];
+  const head = {
+    ...fields,
+    exit_events: fields.exit_events.join(', '),
+    enroll_tags: fields.enroll_tags.join(', '),
+    ...stats,
+  };
+  const table = formatTable(titles, rows, 'It has no steps.');
+  return {
+    json: record,
+    text: (columns) => `${formatFields(head)}\n\n${typeof table === 'function' ? table(columns) : table}`,
+  };
+}
+
+function registerForesight<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
+  cli
+    .verb(noun, 'check <id>', 'what keeps a sequence from being activated; ends with 1 if anything does')
+    .addHelpText('after', '\nExample:\n  satchel sequence check 01J00000000000000000000000')
+    .action(
+      cli.action(async ({ services }, _options, id = '') => {
+        const verdict = await services.sequences.check(services.sequences.require(id).project_id, id);
+        const words = verdict.problems.map(({ step, message }) => (step ? `${step}: ${message}` : message));
+        return {
+          json: verdict,
+          text: verdict.ready ? 'It is ready.' : words.join('\n'),
+          exit: verdict.ready ? EXIT.done : EXIT.refused,
+        };
+      }),
+    );
+  cli
+    .verb(noun, 'preview <id>', 'what a contact would see, and when; sends nothing')
+    .option('--contact <address>', 'an address on its list; a sample unless given')
+    .option('--clicks <steps>', 'steps whose mail is clicked')
+    .addHelpText(
+      'after',
+      '\nExample:\n  satchel sequence preview 01J00000000000000000000000 --clicks hello,offer',
+    )
+    .action(
+      cli.action(async ({ services }, options, id = '') => {
+        const row = services.sequences.require(id);
+        const address = textOption(options, 'contact');
+        const contact = address === undefined ? null : services.sequences.contactOf(row, address);
+        const seen = services.sequences.preview(row.project_id, id, {
+          contact: contact?.public_id,
+          clicks: listOption(options, 'clicks'),
+        });
+        const rows = seen.timeline.map((one) => [
+          one.at,
+          one.key,
+          one.track,
+          one.result,
+          one.subject,
+          one.condition,
+        ]);
+        const table = formatTable(
+          ['at', 'step', 'track', 'result', 'subject', 'condition'],
+          rows,
+          'It has no steps.',
+        );
+        const end = `Ends ${seen.end.at}: ${seen.end.reason}.`;
+        return {
+          json: seen,
+          text: (columns) => `${typeof table === 'function' ? table(columns) : table}\n${end}`,
+        };
+      }),
+    );
+}
+
+function registerTransitions<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
+  const words = {
+    activate: 'have a draft run; it enrolls nobody',
+    pause: 'send nothing until it is resumed',
+    resume: 'go on after a pause; what fell due is sent now',
+    finish: 'end a sequence for good',
+  } as const;
+  for (const name of ['activate', 'pause', 'resume', 'finish'] as const) {
+    const yes = name === 'finish' ? ' --yes' : '';
+    const verb = cli
+      .verb(noun, `${name} <id>`, words[name])
+      .addHelpText('after', `\nExample:\n  satchel sequence ${name} 01J00000000000000000000000${yes}`);
+    if (name === 'finish') verb.option('--yes', 'really do it');
+    verb.action(
+      cli.action(async ({ services, actor }, options, id = '') => {
+        const row = services.sequences.require(id);
+        const { stats } = recordOf(services, id);
+        if (name === 'finish')
+          requireYes(options, `ends the sequence ${row.name} for good: ${stats.active} enrollments exit`);
+        const project = services.projects.require(String(row.project_id));
+        await services.lifecycle[name](actor, project, id);
+        const record = recordOf(services, id);
+        return { json: record, text: `The sequence ${record.name} is ${record.status}.` };
+      }),
+    );
+  }
+}
+
+function registerEnroll<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
+  cli
+    .verb(noun, 'enroll <id>', 'enroll contacts of its list')
+    .option('--all', 'every active one')
+    .option('--tags <tags>', 'those with at least one of these tags')
+    .option('--contacts <file>', 'those whose ids stand in a file, a line each')
+    .addHelpText('after', '\nExample:\n  satchel sequence enroll 01J00000000000000000000000 --tags customer')
+    .action(
+      cli.action(async ({ services }, options, id = '') => {
+        const row = services.sequences.require(id);
+        const project = services.projects.require(String(row.project_id));
+        const done = await services.lifecycle.enroll(project, id, selectionOf(options));
+        return {
+          json: done,
+          text: `${done.enrolled} enrolled, ${done.already} were before, ${done.refused_suppressed} are suppressed, ${done.refused_status} are not active.`,
+        };
+      }),
+    );
+}
+
+function selectionOf(options: Record<string, unknown>): Selection {
+  const tags = listOption(options, 'tags');
+  const file = textOption(options, 'contacts');
+  const given = [options.all === true, tags.length > 0, file !== undefined].filter(Boolean).length;
+  if (given !== 1) throw new AppError('invalid', 'Give exactly one of --all, --tags and --contacts.');
+  if (file !== undefined) return { contact_ids: readIds(file) };
+  return tags.length > 0 ? { tags } : { all: true };
+}
+
+function readIds(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8')
+      .split(/\s+/)
+      .filter((id) => id !== '');
+  } catch (error) {
+    throw new AppError('invalid', `The file cannot be read: ${messageOf(error)}`);
+  }
+}

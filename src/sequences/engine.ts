@@ -1,0 +1,266 @@
+/**
+ * The engine: moves enrollments that are due, a piece a transaction. A decision and the mail that it leads to are one
+ * commit, so that however the engine is cut off, no step is skipped and none is sent twice. An active sequence has one
+ * job, which sleeps until its next enrollment is due.
+ */
+import type { ContactRow, Contacts } from '../contacts/service.ts';
+import type { NewEmail } from '../emails/service.ts';
+import { AppError } from '../errors.ts';
+import { MAX_ROUTES_AT_ONCE, SCANNER_WINDOW_MS, SEQUENCE_PIECE } from '../limits.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
+import type { KeyOwner, Marketing, Settings } from '../marketing/service.ts';
+import type { MailOfStep, MailOwner, MarketingMail } from '../marketing-mail/service.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../platform/host/clock.ts';
+import type { Suppressions } from '../suppressions/service.ts';
+import * as store from './enrollment-store.ts';
+import {
+  type Decision,
+  decide,
+  type Facts,
+  type Step,
+  stepAfter,
+  stepsOf,
+  type Tracks,
+  tracksOf,
+} from './model.ts';
+import { findSequenceById } from './store.ts';
+import type { EnrollmentRow, ExitReason, SequenceRow } from './tables.ts';
+import { isOpen, nextOpening } from './window.ts';
+
+export interface EngineDeps {
+  database: Database;
+  clock: Clock;
+  lists: Lists;
+  contacts: Contacts;
+  marketing: Marketing;
+  suppressions: Suppressions;
+  marketing_mail: MarketingMail;
+  /**
+   * Accepts a mail and returns its id. Throws AppError `rate_limited` or `unavailable` where no mailbox has capacity:
+   * nothing has changed then.
+   */
+  acceptMail(tx: Tx, email: NewEmail): string;
+  /** Events of a contact since a moment. */
+  eventsSince(read: Tx, contact_id: number, since_ms: number): ReadonlySet<string>;
+  /** When a click came in a mail that may yet turn out to be a scanner's; null where none waits. */
+  unsettledClick(read: Tx, email_id: string): number | null;
+}
+
+/** How a turn of the engine ended: everything waits until then, it goes on with what is due next, or it is over. */
+export type Turn = { waits_until: number } | { is_idle: true } | { is_over: true };
+
+/** What a piece came to. */
+interface Piece {
+  moved: number;
+  /** Until when everything waits: the window, the cap, a mailbox. */
+  waits_until: number | null;
+}
+
+export class SequenceEngine {
+  readonly #deps: EngineDeps;
+
+  constructor(deps: EngineDeps) {
+    this.#deps = deps;
+  }
+
+  /** Moves what is due until nothing is, everything must wait, or `stopping`. */
+  async turn(
+    owner: MailOwner,
+    of: { sequence_id: number; job_id: string },
+    stopping: AbortSignal,
+  ): Promise<Turn> {
+    const { database, clock } = this.#deps;
+    for (;;) {
+      const now_ms = clock.now();
+      const piece = await database.write((tx) => this.#movePiece(tx, owner, of, now_ms));
+      if (piece === null) return { is_over: true };
+      if (piece.waits_until !== null) return { waits_until: piece.waits_until };
+      if (piece.moved < SEQUENCE_PIECE || stopping.aborted) return { is_idle: true };
+    }
+  }
+
+  /** When a sequence's next enrollment is due; a day hence where nobody waits, as one that comes hastens the job. */
+  nextDue(tx: Tx, sequence_id: number): number {
+    return store.nextDue(tx, sequence_id) ?? this.#deps.clock.now() + DAY_MS;
+  }
+
+  /** Null where the sequence no longer runs. */
+  #movePiece(
+    tx: Tx,
+    owner: MailOwner,
+    { sequence_id, job_id }: { sequence_id: number; job_id: string },
+    now_ms: number,
+  ): Piece | null {
+    const { lists, marketing } = this.#deps;
+    const sequence = findSequenceById(tx, sequence_id);
+    const list = sequence && lists.findById(sequence.list_id, tx);
+    // After a pause and a resume another job moves it.
+    if (sequence?.status !== 'active' || sequence.job_id !== job_id || !list) return null;
+    const due = store.listDue(tx, sequence_id, now_ms, SEQUENCE_PIECE);
+    const settings = marketing.settings(owner.id, tx);
+    const tracks = tracksOf(stepsOf(sequence));
+    let moved = 0;
+    for (const enrollment of due) {
+      const move = { owner, sequence, list, settings, tracks, now_ms };
+      const waits_until = this.#move(tx, enrollment, move);
+      if (waits_until !== null) return { moved, waits_until };
+      moved += 1;
+    }
+    return { moved, waits_until: null };
+  }
+
+  /** Moves one enrollment as far as it goes now: through steps that are skipped or routed, up to a sending or an end. */
+  #move(tx: Tx, enrollment: EnrollmentRow, move: Move): number | null {
+    const { tracks, now_ms } = move;
+    const contact = this.#deps.contacts.findById(enrollment.contact_id, tx);
+    if (!contact) return null;
+    const gone = this.#whyGone(tx, move.owner, contact);
+    if (gone) {
+      exit(tx, enrollment.id, gone, now_ms);
+      return null;
+    }
+    let at = { ...enrollment };
+    for (let routes = 0; ; ) {
+      const step = findStep(tracks, at.step);
+      if (!step) {
+        fail(tx, at.id, 'Its step is gone.', now_ms);
+        return null;
+      }
+      const has_clicked = at.last_email_id !== null && hasClicked(tx, at.last_email_id);
+      if (!has_clicked && at.last_email_id !== null && asksForClicks(step)) {
+        const click = this.#deps.unsettledClick(tx, at.last_email_id);
+        if (click !== null) {
+          // A second later than it settles, if nothing goes wrong.
+          const next_at = Math.max(click + SCANNER_WINDOW_MS, now_ms) + 1_000;
+          store.updateEnrollment(tx, at.id, { next_at });
+          return null;
+        }
+      }
+      const facts: Facts = {
+        has_clicked,
+        events: this.#deps.eventsSince(tx, at.contact_id, at.enrolled_at),
+      };
+      const decision = decide(step, facts);
+      if (decision.result === 'send') return this.#send(tx, at, { ...move, contact, step });
+      const next = advance(tx, at, { step, decision, tracks, now_ms });
+      if (next === null || next.next_at === null || next.next_at > now_ms) return null;
+      if (decision.result === 'route') routes += 1;
+      if (routes > MAX_ROUTES_AT_ONCE) {
+        fail(tx, at.id, 'Its tracks route in a circle without sending.', now_ms);
+        return null;
+      }
+      at = next;
+    }
+  }
+
+  /** Why a contact gets nothing more, also where its own listeners have not told. */
+  #whyGone(tx: Tx, owner: KeyOwner, contact: ContactRow): ExitReason | null {
+    if (contact.status === 'bounced' || contact.status === 'complained') return contact.status;
+    if (contact.status !== 'active') return 'unsubscribed';
+    return this.#deps.suppressions.checker(tx, owner)(contact.email) === null ? null : 'suppressed';
+  }
+
+  /** Accepts the mail of a step and moves the enrollment behind it; a time where it must wait, and nothing has changed. */
+  #send(tx: Tx, at: EnrollmentRow, move: Move & { contact: ContactRow; step: Step }): number | null {
+    const { settings, owner, now_ms, step, tracks } = move;
+    if (!isOpen(settings, now_ms)) return nextOpening(settings, now_ms);
+    const day = utcDay(now_ms);
+    const tomorrow = now_ms - (now_ms % DAY_MS) + DAY_MS;
+    if (settings.daily_cap !== null && store.readUsage(tx, owner.id, day) >= settings.daily_cap)
+      return tomorrow;
+    const planned = this.#deps.marketing_mail.plan(tx, mailOfStep(move), move.contact);
+    if (!planned.ok) {
+      fail(tx, at.id, `The step ${step.key} makes no mail: ${planned.reason}`, now_ms);
+      return null;
+    }
+    let email_id: string;
+    try {
+      email_id = this.#deps.acceptMail(tx, planned.email);
+    } catch (error) {
+      const retry_after_s = waitOf(error);
+      if (retry_after_s === null) throw error;
+      return now_ms + retry_after_s * 1_000;
+    }
+    store.addUsage(tx, owner.id, day, 1);
+    store.insertMail(tx, { email_id, sequence_id: at.sequence_id, enrollment_id: at.id, step: step.key });
+    const sent = { ...at, last_email_id: email_id, counts_from: now_ms };
+    store.updateEnrollment(tx, at.id, { last_email_id: email_id, counts_from: now_ms });
+    advance(tx, sent, { step, decision: { result: 'send' }, tracks, now_ms });
+    return null;
+  }
+}
+
+/** What a step's mail is made of. */
+export function mailOfStep(of: {
+  owner: MailOwner;
+  sequence: SequenceRow;
+  list: ListRow;
+  settings: Settings;
+  step: Step;
+}): MailOfStep {
+  const { owner, sequence, list, settings, step } = of;
+  return {
+    ...{ owner, list, step, settings },
+    ...{ track_opens: sequence.track_opens, email_tag: sequence.public_id },
+  };
+}
+
+interface Move {
+  owner: MailOwner;
+  sequence: SequenceRow;
+  list: ListRow;
+  settings: Settings;
+  tracks: Tracks;
+  now_ms: number;
+}
+
+function findStep(tracks: Tracks, key: string): Step | null {
+  for (const own of tracks.values()) for (const step of own) if (step.key === key) return step;
+  return null;
+}
+
+/** Whether a person has, scanners apart. */
+function hasClicked(read: Tx, email_id: string): boolean {
+  return (store.findMail(read, email_id)?.clicked_at ?? null) !== null;
+}
+
+function asksForClicks({ condition }: Pick<Step, 'condition'>): boolean {
+  if (condition.type === 'all') return condition.of.some((part) => asksForClicks({ condition: part }));
+  return condition.type === 'clicked' || condition.type === 'not_clicked';
+}
+
+/** Writes where an enrollment goes after a decision; null when it has ended. */
+function advance(
+  tx: Tx,
+  at: EnrollmentRow,
+  by: { step: Step; decision: Decision; tracks: Tracks; now_ms: number },
+): EnrollmentRow | null {
+  const next = stepAfter(by.tracks, by.step, by.decision);
+  if ('end' in next) {
+    if (next.end === 'condition') exit(tx, at.id, 'condition', by.now_ms);
+    else store.updateEnrollment(tx, at.id, { state: 'completed', next_at: null, ended_at: by.now_ms });
+    return null;
+  }
+  const counts_from = next.counts_from === 'now' ? by.now_ms : at.counts_from;
+  const { key: step, track, delay_hours } = next.step;
+  const changes = { step, track, counts_from, next_at: counts_from + delay_hours * HOUR_MS };
+  store.updateEnrollment(tx, at.id, changes);
+  return { ...at, ...changes };
+}
+
+/** Ends an enrollment that a reason took out, within the transaction that learns of it. */
+export function exit(tx: Tx, id: number, exit_reason: ExitReason, now_ms: number): void {
+  store.updateEnrollment(tx, id, { state: 'exited', exit_reason, next_at: null, ended_at: now_ms });
+}
+
+function fail(tx: Tx, id: number, error: string, now_ms: number): void {
+  store.updateEnrollment(tx, id, { state: 'failed', error, next_at: null, ended_at: now_ms });
+}
+
+/** Seconds that a lack of capacity lasts; null for any other error. */
+function waitOf(error: unknown): number | null {
+  if (!(error instanceof AppError)) return null;
+  const is_capacity = error.kind === 'rate_limited' || error.kind === 'unavailable';
+  return is_capacity ? Math.max(1, error.retry_after_s ?? 60) : null;
+}

@@ -1,0 +1,282 @@
+/** SQL of enrollments, of what steps sent, and of the numbers of a sequence. */
+import { and, asc, desc, eq, gt, inArray, isNotNull, type SQL, sql } from 'drizzle-orm';
+import { statement, type Tx } from '../platform/database/database.ts';
+import {
+  type EnrollmentRow,
+  type EnrollmentState,
+  enrollments,
+  marketingUsage,
+  type SequenceMailRow,
+  type SequenceRow,
+  sequenceCounts,
+  sequenceMails,
+  sequences,
+} from './tables.ts';
+
+/* --- Due ------------------------------------------------------------------------------------------------------------ */
+
+const dueOf = statement((tx) =>
+  tx
+    .select()
+    .from(enrollments)
+    .where(
+      and(
+        eq(enrollments.sequence_id, sql.placeholder('sequence_id')),
+        sql`${enrollments.state} = 'active'`,
+        sql`${enrollments.next_at} <= ${sql.placeholder('now_ms')}`,
+      ),
+    )
+    .orderBy(asc(enrollments.next_at), asc(enrollments.id))
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+);
+const nextOf = statement((tx) =>
+  tx
+    .select({ next_at: enrollments.next_at })
+    .from(enrollments)
+    .where(
+      and(eq(enrollments.sequence_id, sql.placeholder('sequence_id')), sql`${enrollments.state} = 'active'`),
+    )
+    .orderBy(asc(enrollments.next_at))
+    .limit(1)
+    .prepare(),
+);
+
+/** Enrollments that are due, longest first. */
+export function listDue(read: Tx, sequence_id: number, now_ms: number, limit: number): EnrollmentRow[] {
+  return dueOf(read).all({ sequence_id, now_ms, limit });
+}
+
+/** When the next enrollment of a sequence is due; null when none waits. One seek, however many wait. */
+export function nextDue(read: Tx, sequence_id: number): number | null {
+  return nextOf(read).get({ sequence_id })?.next_at ?? null;
+}
+
+/* --- Enrollments ---------------------------------------------------------------------------------------------------- */
+
+const insertRow = statement((tx) =>
+  tx
+    .insert(enrollments)
+    .values({
+      public_id: sql.placeholder('public_id'),
+      sequence_id: sql.placeholder('sequence_id'),
+      contact_id: sql.placeholder('contact_id'),
+      state: 'active',
+      exit_reason: null,
+      error: null,
+      track: sql.placeholder('track'),
+      step: sql.placeholder('step'),
+      counts_from: sql.placeholder('enrolled_at'),
+      next_at: sql.placeholder('next_at'),
+      last_email_id: null,
+      enrolled_at: sql.placeholder('enrolled_at'),
+      ended_at: null,
+    })
+    .onConflictDoNothing()
+    .returning({ id: enrollments.id })
+    .prepare(),
+);
+
+/** Enrolls a contact; false where it ever was. */
+export function insertEnrollment(
+  tx: Tx,
+  row: Pick<EnrollmentRow, 'public_id' | 'sequence_id' | 'contact_id' | 'track' | 'step' | 'enrolled_at'> & {
+    next_at: number;
+  },
+): boolean {
+  return insertRow(tx).get({ ...row }) !== undefined;
+}
+
+/** Whether a contact is, or ever was, in a sequence. */
+export function isEnrolled(read: Tx, sequence_id: number, contact_id: number): boolean {
+  const found = read
+    .select({ id: enrollments.id })
+    .from(enrollments)
+    .where(and(eq(enrollments.sequence_id, sequence_id), eq(enrollments.contact_id, contact_id)));
+  return found.get() !== undefined;
+}
+
+export function updateEnrollment(tx: Tx, id: number, changes: Partial<Omit<EnrollmentRow, 'id'>>): void {
+  tx.update(enrollments).set(changes).where(eq(enrollments.id, id)).run();
+}
+
+export function findEnrollment(read: Tx, id: number): EnrollmentRow | undefined {
+  return read.select().from(enrollments).where(eq(enrollments.id, id)).get();
+}
+
+/** Active enrollments of a contact, with their sequences. */
+export function listActiveOf(
+  read: Tx,
+  contact_id: number,
+): { enrollment: EnrollmentRow; sequence: SequenceRow }[] {
+  return read
+    .select({ enrollment: enrollments, sequence: sequences })
+    .from(enrollments)
+    .innerJoin(sequences, eq(sequences.id, enrollments.sequence_id))
+    .where(and(eq(enrollments.contact_id, contact_id), eq(enrollments.state, 'active')))
+    .all();
+}
+
+/** Every enrollment of a contact, with its sequence, newest first. */
+export function listOfContact(
+  read: Tx,
+  contact_id: number,
+): { enrollment: EnrollmentRow; sequence: SequenceRow }[] {
+  return read
+    .select({ enrollment: enrollments, sequence: sequences })
+    .from(enrollments)
+    .innerJoin(sequences, eq(sequences.id, enrollments.sequence_id))
+    .where(eq(enrollments.contact_id, contact_id))
+    .orderBy(desc(enrollments.id))
+    .all();
+}
+
+export interface EnrollmentFilter {
+  sequence_id: number;
+  state?: EnrollmentState | undefined;
+  track?: string | undefined;
+}
+
+/** Newest first, by the index of each filter. */
+export function listEnrollments(
+  read: Tx,
+  filter: EnrollmentFilter,
+  page: { limit: number; offset: number },
+): EnrollmentRow[] {
+  return read
+    .select()
+    .from(enrollments)
+    .where(
+      and(
+        eq(enrollments.sequence_id, filter.sequence_id),
+        filter.state === undefined ? undefined : eq(enrollments.state, filter.state),
+        filter.track === undefined ? undefined : eq(enrollments.track, filter.track),
+      ),
+    )
+    .orderBy(desc(enrollments.id))
+    .limit(page.limit)
+    .offset(page.offset)
+    .all();
+}
+
+/** Active enrollments behind an id, in the order of ids: a piece of all of them. */
+export function listActiveAfter(
+  read: Tx,
+  of: { sequence_id: number; step?: string },
+  piece: { after_id: number; limit: number },
+): EnrollmentRow[] {
+  return read
+    .select()
+    .from(enrollments)
+    .where(
+      and(
+        eq(enrollments.sequence_id, of.sequence_id),
+        eq(enrollments.state, 'active'),
+        gt(enrollments.id, piece.after_id),
+        of.step === undefined ? undefined : eq(enrollments.step, of.step),
+      ),
+    )
+    .orderBy(asc(enrollments.id))
+    .limit(piece.limit)
+    .all();
+}
+
+/* --- Numbers -------------------------------------------------------------------------------------------------------- */
+
+/** Every counter of these sequences: kept by triggers, so they cost the same for a million. */
+export function listCounts(
+  read: Tx,
+  sequence_ids: readonly number[],
+): (typeof sequenceCounts.$inferSelect)[] {
+  if (sequence_ids.length === 0) return [];
+  return read
+    .select()
+    .from(sequenceCounts)
+    .where(inArray(sequenceCounts.sequence_id, [...sequence_ids]))
+    .all();
+}
+
+/** How many enrollments a list of them has. */
+export function countEnrollments(read: Tx, filter: EnrollmentFilter): number {
+  const of: (SQL | undefined)[] = [
+    eq(sequenceCounts.sequence_id, filter.sequence_id),
+    eq(sequenceCounts.step, ''),
+    filter.state === undefined ? undefined : eq(sequenceCounts.what, filter.state),
+    filter.track === undefined ? undefined : eq(sequenceCounts.track, filter.track),
+  ];
+  const counted = read
+    .select({ n: sql<number>`coalesce(sum(${sequenceCounts.n}), 0)` })
+    .from(sequenceCounts)
+    .where(and(...of))
+    .get();
+  return counted?.n ?? 0;
+}
+
+/* --- Mails ---------------------------------------------------------------------------------------------------------- */
+
+export function insertMail(
+  tx: Tx,
+  mail: Pick<SequenceMailRow, 'email_id' | 'sequence_id' | 'enrollment_id' | 'step'>,
+): void {
+  tx.insert(sequenceMails).values(mail).run();
+}
+
+export function findMail(read: Tx, email_id: string): SequenceMailRow | undefined {
+  return read.select().from(sequenceMails).where(eq(sequenceMails.email_id, email_id)).get();
+}
+
+export function updateMail(tx: Tx, email_id: string, changes: Partial<SequenceMailRow>): void {
+  tx.update(sequenceMails).set(changes).where(eq(sequenceMails.email_id, email_id)).run();
+}
+
+/** What an enrollment was sent, oldest first. */
+export function listMailsOf(read: Tx, enrollment_id: number): SequenceMailRow[] {
+  return read
+    .select()
+    .from(sequenceMails)
+    .where(eq(sequenceMails.enrollment_id, enrollment_id))
+    .orderBy(asc(sequenceMails.email_id))
+    .all();
+}
+
+/** How many of the last sends since a moment bounced. */
+export function countLastBounces(
+  read: Tx,
+  of: { sequence_id: number; since_ms: number; last: number },
+): { sent: number; bounced: number } {
+  const last = read
+    .select({ bounced_at: sequenceMails.bounced_at })
+    .from(sequenceMails)
+    .where(
+      and(
+        eq(sequenceMails.sequence_id, of.sequence_id),
+        isNotNull(sequenceMails.sent_at),
+        sql`${sequenceMails.sent_at} >= ${of.since_ms}`,
+      ),
+    )
+    .orderBy(desc(sequenceMails.sent_at))
+    .limit(of.last)
+    .all();
+  return { sent: last.length, bounced: last.filter(({ bounced_at }) => bounced_at !== null).length };
+}
+
+/* --- The daily cap -------------------------------------------------------------------------------------------------- */
+
+export function readUsage(read: Tx, project_id: number, day: string): number {
+  const found = read
+    .select({ n: marketingUsage.n })
+    .from(marketingUsage)
+    .where(and(eq(marketingUsage.project_id, project_id), eq(marketingUsage.day, day)))
+    .get();
+  return found?.n ?? 0;
+}
+
+export function addUsage(tx: Tx, project_id: number, day: string, n: number): void {
+  tx.insert(marketingUsage)
+    .values({ project_id, day, n })
+    .onConflictDoUpdate({
+      target: [marketingUsage.project_id, marketingUsage.day],
+      set: { n: sql`${marketingUsage.n} + ${n}` },
+    })
+    .run();
+}

@@ -1,0 +1,28 @@
+/** SQL of product events. */
+import { and, asc, eq } from 'drizzle-orm';
+import type { Tx } from '../platform/database/database.ts';
+import { contactEvents } from './tables.ts';
+
+export type EventRow = typeof contactEvents.$inferSelect;
+
+export function findEvent(read: Tx, contact_id: number, event: string): EventRow | undefined {
+  return read
+    .select()
+    .from(contactEvents)
+    .where(and(eq(contactEvents.contact_id, contact_id), eq(contactEvents.event, event)))
+    .get();
+}
+
+export function insertEvent(tx: Tx, row: EventRow): void {
+  tx.insert(contactEvents).values(row).run();
+}
+
+/** In the order of their names. */
+export function listEventsOf(read: Tx, contact_id: number): EventRow[] {
+  return read
+    .select()
+    .from(contactEvents)
+    .where(eq(contactEvents.contact_id, contact_id))
+    .orderBy(asc(contactEvents.event))
+    .all();
+}

@@ -1,0 +1,148 @@
+/** Product events: what apps say that a contact did. One event of one name a contact; a second one is a duplicate. */
+import type { ContactRow, Contacts } from '../contacts/service.ts';
+import { AppError, type FieldErrors, invalid, notFound } from '../errors.ts';
+import { MAX_EVENT_META_BYTES } from '../limits.ts';
+import type { Lists } from '../lists/service.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { type Clock, toIso } from '../platform/host/clock.ts';
+import { findEvent, insertEvent, listEventsOf } from './event-store.ts';
+import { EVENT_SLUG } from './reading.ts';
+
+/** Contract: made by the service itself. */
+export const RESERVED_EVENTS = ['clicked', 'unsubscribed', 'bounced', 'complained', 'confirmed'];
+
+export interface EventInput {
+  contact_token?: string | null | undefined;
+  email?: string | null | undefined;
+  list?: string | null | undefined;
+  event: string;
+  occurred_at?: string | null | undefined;
+  meta?: Record<string, unknown> | null | undefined;
+}
+
+export interface EventRecord {
+  contact_id: string;
+  event: string;
+  occurred_at: string;
+  meta: Record<string, unknown> | null;
+}
+
+export interface EventsDeps {
+  database: Database;
+  clock: Clock;
+  contacts: Contacts;
+  lists: Lists;
+  /** Told of each new event in the transaction that records it. */
+  onEvent(tx: Tx, contact_id: number, event: string, at: number): void;
+}
+
+export class ContactEvents {
+  readonly #deps: EventsDeps;
+
+  constructor(deps: EventsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Records an event; what it ends, ends with it. Throws AppError `invalid` by field, and `not_found` for a token or an
+   * address that is of no contact of the project.
+   */
+  async record(
+    project_id: number,
+    input: EventInput,
+  ): Promise<{ record: EventRecord; is_duplicate: boolean }> {
+    const { database, clock } = this.#deps;
+    checkEvent(input);
+    return database.write((tx) => {
+      const contact = this.#contactOf(tx, project_id, input);
+      const known = findEvent(tx, contact.id, input.event);
+      if (known) return { record: present(contact, known), is_duplicate: true };
+      const now = clock.now();
+      const occurred_at = input.occurred_at ? Date.parse(input.occurred_at) : now;
+      const row = { event: input.event, occurred_at, meta: input.meta ?? null };
+      insertEvent(tx, { ...row, contact_id: contact.id, created_at: now });
+      this.#deps.onEvent(tx, contact.id, input.event, now);
+      return { record: present(contact, row), is_duplicate: false };
+    });
+  }
+
+  /** As `record` for each, in their order; one that is refused keeps no other back. */
+  async recordAll(project_id: number, inputs: readonly EventInput[]) {
+    return Promise.all(
+      inputs.map(async (input) => {
+        try {
+          const { is_duplicate } = await this.record(project_id, input);
+          return { status: is_duplicate ? 200 : 201, ...(is_duplicate ? { duplicate: true } : {}) };
+        } catch (error) {
+          if (!(error instanceof AppError) || error.kind === 'unavailable') throw error;
+          return {
+            status: error.status,
+            ...(error.code ? { code: error.code } : {}),
+            message: error.message,
+          };
+        }
+      }),
+    );
+  }
+
+  /** Names of a contact's events that happened at or after a moment. */
+  since(read: Tx, contact_id: number, since_ms: number): ReadonlySet<string> {
+    const events = listEventsOf(read, contact_id).filter(({ occurred_at }) => occurred_at >= since_ms);
+    return new Set(events.map(({ event }) => event));
+  }
+
+  /** What an export of a person shows. */
+  ofContact(read: Tx, contact: ContactRow): EventRecord[] {
+    return listEventsOf(read, contact.id).map((row) => present(contact, row));
+  }
+
+  /** What events say about an address; they go with its contacts. */
+  holderOfAddresses() {
+    return {
+      name: 'events',
+      export: (read: Tx, owner: { id: number }, email: string): unknown[] =>
+        this.#deps.contacts
+          .ofAddress(owner.id, email)
+          .flatMap(({ id }) => this.ofContact(read, this.#deps.contacts.require(id))),
+      forget: (): number => 0,
+    };
+  }
+
+  #contactOf(tx: Tx, project_id: number, { contact_token, email, list }: EventInput): ContactRow {
+    const { contacts, lists } = this.#deps;
+    const found = contact_token
+      ? contacts.findByToken(project_id, contact_token, tx)
+      : contacts.findByAddress(lists.find(project_id, list ?? '', tx).id, email ?? '', tx);
+    if (!found) throw notFound('Contact');
+    return found;
+  }
+}
+
+/** Throws AppError `invalid` with every field that does not fit. */
+export function checkEvent(input: EventInput): void {
+  const errors: FieldErrors = {};
+  const by_address = Boolean(input.email) && Boolean(input.list);
+  if (!input.contact_token && !by_address)
+    errors.contact_token = ['is required, or email together with list'];
+  if (input.contact_token && (input.email || input.list))
+    errors.contact_token = ['must stand alone: leave email and list out'];
+  if (!EVENT_SLUG.test(input.event))
+    errors.event = ['must be lowercase letters, digits, dashes and underscores'];
+  else if (RESERVED_EVENTS.includes(input.event))
+    errors.event = [`is reserved: the service makes it (${RESERVED_EVENTS.join(', ')})`];
+  if (input.meta && Buffer.byteLength(JSON.stringify(input.meta)) > MAX_EVENT_META_BYTES)
+    errors.meta = [`must have at most ${MAX_EVENT_META_BYTES} bytes as JSON`];
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+}
+
+function present(
+  contact: ContactRow,
+  row: { event: string; occurred_at: number; meta: Record<string, unknown> | null },
+): EventRecord {
+  return {
+    contact_id: contact.public_id,
+    event: row.event,
+    occurred_at: toIso(row.occurred_at),
+    meta: row.meta,
+  };
+}

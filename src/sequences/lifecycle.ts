@@ -1,0 +1,338 @@
+/** A sequence's life: activating, pausing, resuming, finishing; enrolling; and what ends an enrollment from outside. */
+import type { ContactEvent, ContactRow, Contacts } from '../contacts/service.ts';
+import { AppError, conflict, invalid, notFound } from '../errors.ts';
+import { BOUNCE_WINDOW_SENDS, ENROLL_PIECE } from '../limits.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
+import type { KeyOwner, Marketing } from '../marketing/service.ts';
+import type { Reading } from '../marketing-mail/service.ts';
+import { recordAudit } from '../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { type Clock, HOUR_MS } from '../platform/host/clock.ts';
+import { newId } from '../platform/host/ids.ts';
+import type { Actor } from '../platform/http/callers.ts';
+import { AT_ONCE, type NewJob, PRIORITY } from '../platform/jobs/store.ts';
+import type { Suppressions } from '../suppressions/service.ts';
+import { exit } from './engine.ts';
+import * as rows from './enrollment-store.ts';
+import { firstStep, type Step, stepsOf, tracksOf } from './model.ts';
+import type { Sequences } from './service.ts';
+import * as store from './store.ts';
+import type { SequenceRow, SequenceStatus } from './tables.ts';
+
+/** The type of the jobs that move a sequence's enrollments. */
+export const SEQUENCE_STEP = 'sequence.step';
+
+/** Whom an enrollment is for. */
+export type Selection = { all: true } | { tags: readonly string[] } | { contact_ids: readonly string[] };
+
+/** What became of those who were asked for. */
+export interface Enrolled {
+  enrolled: number;
+  already: number;
+  refused_suppressed: number;
+  refused_status: number;
+}
+
+export interface LifecycleDeps {
+  database: Database;
+  clock: Clock;
+  lists: Lists;
+  contacts: Contacts;
+  marketing: Marketing;
+  suppressions: Suppressions;
+  sequences: Sequences;
+  enqueue(tx: Tx, job: NewJob): string;
+  /** Has a waiting job come earlier. */
+  hasten(tx: Tx, job_id: string, run_at: number): void;
+}
+
+export class Lifecycle {
+  readonly #deps: LifecycleDeps;
+
+  constructor(deps: LifecycleDeps) {
+    this.#deps = deps;
+  }
+
+  /* --- Transitions ------------------------------------------------------------------------------------------------ */
+
+  /**
+   * Has a draft run; it enrolls nobody. Throws AppError `conflict` for any other, and `invalid` (activation_refused) with
+   * every problem.
+   */
+  async activate(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
+    const { sequences } = this.#deps;
+    refuseFrom(sequences.find(owner.id, public_id), ['draft'], 'activated');
+    const { problems } = await sequences.check(owner.id, public_id);
+    if (problems.length > 0)
+      throw new AppError('invalid', `The sequence cannot be activated: ${problems[0]?.message ?? ''}`, {
+        code: 'activation_refused',
+        details: { problems },
+      });
+    await this.#run(actor, owner, public_id, ['draft']);
+  }
+
+  /** Goes on after a pause; what fell due meanwhile is sent now, and the bounce threshold starts afresh. */
+  resume(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
+    return this.#run(actor, owner, public_id, ['paused']);
+  }
+
+  #run(actor: Actor, owner: KeyOwner, public_id: string, from: readonly SequenceStatus[]): Promise<void> {
+    return this.#deps.database.write((tx) => {
+      const row = this.#deps.sequences.find(owner.id, public_id, tx);
+      refuseFrom(row, from, from[0] === 'draft' ? 'activated' : 'resumed');
+      const now = this.#deps.clock.now();
+      const job_id = this.#deps.enqueue(tx, jobOf(row, AT_ONCE));
+      store.updateSequence(tx, row.id, {
+        ...{ status: 'active', pause_reason: null, bounces_since: now, job_id, updated_at: now },
+      });
+      this.#audit(tx, actor, owner, row, from[0] === 'draft' ? 'sequence.activated' : 'sequence.resumed');
+    });
+  }
+
+  /** Sends nothing until it is resumed; delays run on. Throws AppError `conflict` unless it is active. */
+  pause(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
+    return this.#deps.database.write((tx) => {
+      const row = this.#deps.sequences.find(owner.id, public_id, tx);
+      refuseFrom(row, ['active'], 'paused');
+      this.#pause(tx, row, 'manual');
+      this.#audit(tx, actor, owner, row, 'sequence.paused');
+    });
+  }
+
+  /** Ends a sequence for good: its enrollments exit, in pieces. Throws AppError `conflict` unless it runs or is paused. */
+  async finish(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
+    const { database, clock, sequences } = this.#deps;
+    const row = await database.write((tx) => {
+      const current = sequences.find(owner.id, public_id, tx);
+      refuseFrom(current, ['active', 'paused'], 'finished');
+      this.#audit(tx, actor, owner, current, 'sequence.finished');
+      return store.updateSequence(tx, current.id, { status: 'finished', updated_at: clock.now() });
+    });
+    await this.endLeftOver(row.id);
+  }
+
+  /** Ends what a crash in the middle of a finish has left. */
+  async sweep(): Promise<void> {
+    for (const { id } of store.listFinishedWithActive(this.#deps.database.read)) await this.endLeftOver(id);
+  }
+
+  /** Ends the enrollments of a finished sequence, in pieces. */
+  async endLeftOver(sequence_id: number): Promise<void> {
+    const { database, clock } = this.#deps;
+    for (let count = ENROLL_PIECE; count === ENROLL_PIECE; ) {
+      count = await database.write((tx) => {
+        const piece = rows.listActiveAfter(tx, { sequence_id }, { after_id: 0, limit: ENROLL_PIECE });
+        for (const { id } of piece) exit(tx, id, 'sequence_finished', clock.now());
+        return piece.length;
+      });
+    }
+  }
+
+  #pause(tx: Tx, row: SequenceRow, pause_reason: 'manual' | 'bounce_threshold'): void {
+    store.updateSequence(tx, row.id, { status: 'paused', pause_reason, updated_at: this.#deps.clock.now() });
+  }
+
+  #audit(tx: Tx, actor: Actor, owner: KeyOwner, row: SequenceRow, event: string): void {
+    const entry = {
+      event,
+      target: `sequence:${row.public_id}`,
+      project: owner,
+      metadata: { name: row.name },
+    };
+    recordAudit(tx, actor, entry, this.#deps.clock.now());
+  }
+
+  /* --- Enrolling -------------------------------------------------------------------------------------------------- */
+
+  /**
+   * Enrolls contacts of the sequence's list, in pieces of which each is a transaction; what a crash leaves undone the same
+   * call does. Throws AppError `conflict` for a draft or a finished sequence, and `invalid` for ids of no contact of the
+   * list, or where more than max_recipients would be enrolled: then nobody is.
+   */
+  async enroll(owner: KeyOwner, public_id: string, selection: Selection): Promise<Enrolled> {
+    const { sequences, lists, database } = this.#deps;
+    const row = sequences.find(owner.id, public_id);
+    const list = lists.findById(row.list_id);
+    if (!list) throw notFound('Sequence');
+    lists.requireOpen(database.read, list);
+    refuseFrom(row, ['active', 'paused'], 'enrolled in');
+    this.#refuseTooMany(row, list, selection);
+    const total: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
+    for (const piece of this.#piecesOf(list, selection)) {
+      const done = await database.write((tx) => this.#enrollPiece(tx, owner, row.id, piece));
+      for (const what of ['enrolled', 'already', 'refused_suppressed', 'refused_status'] as const)
+        total[what] += done[what];
+    }
+    return total;
+  }
+
+  /** Before anybody is enrolled: whoever was counts, whatever became of it. */
+  #refuseTooMany(row: SequenceRow, list: ListRow, selection: Selection): void {
+    const { contacts, lists, database } = this.#deps;
+    const asked =
+      'all' in selection
+        ? lists.countContacts(list.id, { status: 'active' })
+        : 'tags' in selection
+          ? contacts.countWithAnyTag(list.id, selection.tags)
+          : selection.contact_ids.length;
+    const enrolled = rows.countEnrollments(database.read, { sequence_id: row.id });
+    // Whoever is enrolled already is not enrolled again, so only a closer look tells where this might be too many.
+    if (enrolled + asked <= row.max_recipients) return;
+    let fresh = 0;
+    for (const piece of this.#piecesOf(list, selection))
+      for (const contact of piece)
+        if (contact.status === 'active' && !rows.isEnrolled(database.read, row.id, contact.id)) fresh += 1;
+    if (enrolled + fresh > row.max_recipients)
+      throw invalid({
+        _: [
+          `at most ${row.max_recipients} contacts (max_recipients): ${enrolled} are enrolled, and ${fresh} would come`,
+        ],
+      });
+  }
+
+  *#piecesOf(list: ListRow, selection: Selection): Generator<ContactRow[]> {
+    const { contacts } = this.#deps;
+    if ('contact_ids' in selection) {
+      yield contacts.requireOfList(list, selection.contact_ids);
+      return;
+    }
+    const tags = 'tags' in selection ? selection.tags : null;
+    for (let after_id = 0; ; ) {
+      const piece = contacts.listAfter(list.id, { after_id, limit: ENROLL_PIECE });
+      const last = piece.at(-1);
+      if (!last) return;
+      yield tags === null ? piece : contacts.withAnyTag(piece, tags);
+      after_id = last.id;
+    }
+  }
+
+  #enrollPiece(tx: Tx, owner: KeyOwner, sequence_id: number, piece: readonly ContactRow[]): Enrolled {
+    const { suppressions } = this.#deps;
+    const row = store.findSequenceById(tx, sequence_id);
+    const first = row ? firstStep(tracksOf(stepsOf(row))) : null;
+    if (!row || !first) throw conflict('The sequence was changed meanwhile. Look at it and try again.');
+    refuseFrom(row, ['active', 'paused'], 'enrolled in');
+    const suppressed = suppressions.checker(tx, owner);
+    const done: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
+    for (const contact of piece) {
+      if (suppressed(contact.email) !== null) done.refused_suppressed += 1;
+      else if (contact.status !== 'active') done.refused_status += 1;
+      else if (this.#enrollOne(tx, row, first, contact)) done.enrolled += 1;
+      else done.already += 1;
+    }
+    return done;
+  }
+
+  #enrollOne(tx: Tx, row: SequenceRow, first: Step, contact: ContactRow): boolean {
+    const now = this.#deps.clock.now();
+    const next_at = now + first.delay_hours * HOUR_MS;
+    const enrollment = {
+      ...{ public_id: newId(now), sequence_id: row.id, contact_id: contact.id },
+      ...{ track: first.track, step: first.key, enrolled_at: now, next_at },
+    };
+    if (!rows.insertEnrollment(tx, enrollment)) return false;
+    if (row.status === 'active' && row.job_id !== null) this.#deps.hasten(tx, row.job_id, next_at);
+    return true;
+  }
+
+  /* --- What comes from outside ------------------------------------------------------------------------------------ */
+
+  /** Told of what happens to contacts, in the transaction that records it. */
+  heedContact(tx: Tx, { kind, contact, at }: ContactEvent): void {
+    if (kind === 'activated') {
+      this.#autoEnroll(tx, contact);
+      return;
+    }
+    if (kind === 'deleted') return; // Its enrollments go with it.
+    for (const { enrollment } of rows.listActiveOf(tx, contact.id)) {
+      exit(tx, enrollment.id, kind, at);
+      if (kind === 'unsubscribed' && enrollment.last_email_id !== null)
+        rows.updateMail(tx, enrollment.last_email_id, { unsubscribed_at: at });
+    }
+  }
+
+  #autoEnroll(tx: Tx, contact: ContactRow): void {
+    for (const row of store.listActiveSequences(tx, contact.list_id)) {
+      if (!row.auto_enroll_new_contacts) continue;
+      if (
+        row.enroll_tags.length > 0 &&
+        this.#deps.contacts.withAnyTag([contact], row.enroll_tags, tx).length === 0
+      )
+        continue;
+      if (rows.countEnrollments(tx, { sequence_id: row.id }) >= row.max_recipients) continue;
+      const first = firstStep(tracksOf(stepsOf(row)));
+      if (first) this.#enrollOne(tx, row, first, contact);
+    }
+  }
+
+  /** Told of a product event: enrollments that it ends, end at once. */
+  heedEvent(tx: Tx, contact_id: number, event: string, at: number): void {
+    for (const { enrollment, sequence } of rows.listActiveOf(tx, contact_id))
+      if (sequence.exit_events.includes(event)) exit(tx, enrollment.id, 'event', at);
+  }
+
+  /** Told of what became of a mail; pauses a sequence whose bounces pass the threshold. */
+  heedMail(tx: Tx, told: { email_id: string; kind: string; project_id: number; at: number }): void {
+    const mail = rows.findMail(tx, told.email_id);
+    if (!mail) return;
+    if (told.kind === 'sent') rows.updateMail(tx, mail.email_id, { sent_at: mail.sent_at ?? told.at });
+    if (told.kind !== 'bounced' && told.kind !== 'complained') return;
+    if (told.kind === 'bounced')
+      rows.updateMail(tx, mail.email_id, { bounced_at: told.at, sent_at: mail.sent_at ?? told.at });
+    const sequence = store.findSequenceById(tx, mail.sequence_id);
+    if (sequence?.status !== 'active') return;
+    const { sent, bounced } = rows.countLastBounces(tx, {
+      ...{ sequence_id: sequence.id, since_ms: sequence.bounces_since ?? 0, last: BOUNCE_WINDOW_SENDS },
+    });
+    const { bounce_pause_threshold_percent: percent } = this.#deps.marketing.settings(told.project_id, tx);
+    if (sent >= BOUNCE_WINDOW_SENDS && (100 * bounced) / sent > percent)
+      this.#pause(tx, sequence, 'bounce_threshold');
+  }
+
+  /** Told that a mail was opened, or a link of it followed by a person. */
+  heedReading(tx: Tx, { kind, email_id, at }: Reading): void {
+    rows.updateMail(tx, email_id, kind === 'clicked' ? { clicked_at: at } : { opened_at: at });
+  }
+
+  /** Re-times what waits for a step whose delay was changed, in pieces. */
+  async retime(sequence_id: number, changed: readonly Step[]): Promise<void> {
+    const { database, hasten } = this.#deps;
+    for (const { key, delay_hours } of changed) {
+      for (let after_id = 0; ; ) {
+        const last = await database.write((tx) => {
+          const piece = rows.listActiveAfter(
+            tx,
+            { sequence_id, step: key },
+            { after_id, limit: ENROLL_PIECE },
+          );
+          const row = store.findSequenceById(tx, sequence_id);
+          for (const { id, counts_from } of piece) {
+            const next_at = counts_from + delay_hours * HOUR_MS;
+            rows.updateEnrollment(tx, id, { next_at });
+            if (row?.job_id) hasten(tx, row.job_id, next_at);
+          }
+          return piece.length === ENROLL_PIECE ? (piece.at(-1)?.id ?? null) : null;
+        });
+        if (last === null) break;
+        after_id = last;
+      }
+    }
+  }
+}
+
+function refuseFrom(row: SequenceRow, from: readonly SequenceStatus[], what: string): void {
+  if (!from.includes(row.status))
+    throw conflict(`The sequence is ${row.status}: only one that is ${from.join(' or ')} can be ${what}.`);
+}
+
+function jobOf(row: SequenceRow, run_at: number): NewJob {
+  return {
+    project_id: row.project_id,
+    type: SEQUENCE_STEP,
+    priority: PRIORITY.marketing,
+    resource: row.public_id,
+    payload: { sequence_id: row.id },
+    max_attempts: 1,
+    run_at,
+  };
+}

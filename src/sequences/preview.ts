@@ -1,0 +1,83 @@
+/** What a contact would see: the walk through a sequence with answers that somebody imagines. Pure functions; nothing is sent. */
+import { HOUR_MS } from '../platform/host/clock.ts';
+import {
+  decide,
+  describeStepCondition,
+  type Facts,
+  firstStep,
+  type Step,
+  stepAfter,
+  tracksOf,
+} from './model.ts';
+import { nextOpening, type SendWindow } from './window.ts';
+
+export interface Answers {
+  start_at: number;
+  /** Events that happen so long after the start. */
+  events: readonly { event: string; after_hours: number }[];
+  /** Keys of steps whose message is clicked. */
+  clicks: readonly string[];
+}
+
+export interface TimelineEntry {
+  key: string;
+  track: string;
+  at: number;
+  /** In words. */
+  condition: string;
+  result: 'send' | 'skip' | 'exit' | 'route';
+}
+
+export interface Timeline {
+  timeline: TimelineEntry[];
+  end: { at: number; reason: 'completed' | 'condition' | 'event' | 'no_steps' | 'endless' };
+}
+
+/**
+ * Steps in the order in which they come due, each at the earliest time that its delay and the window allow; the daily cap
+ * and the capacity of mailboxes may put them off further. Tracks that route in a circle without sending end as `endless`.
+ */
+export function walk(
+  steps: readonly Step[],
+  options: { exit_events: readonly string[]; window: SendWindow; answers: Answers; max_entries: number },
+): Timeline {
+  const { exit_events, window, answers, max_entries } = options;
+  const tracks = tracksOf(steps);
+  const timeline: TimelineEntry[] = [];
+  const left_at = exitOf(exit_events, answers);
+  let step = firstStep(tracks);
+  let counts_from = answers.start_at;
+  let last_sent: string | null = null;
+  if (!step) return { timeline, end: { at: answers.start_at, reason: 'no_steps' } };
+  for (;;) {
+    const at = nextOpening(window, counts_from + step.delay_hours * HOUR_MS);
+    if (left_at !== null && left_at <= at) return { timeline, end: { at: left_at, reason: 'event' } };
+    if (timeline.length >= max_entries) return { timeline, end: { at, reason: 'endless' } };
+    const decision = decide(step, factsAt(at, answers, last_sent));
+    const { key, track } = step;
+    timeline.push({ key, track, at, condition: describeStepCondition(step), result: decision.result });
+    if (decision.result === 'send') {
+      last_sent = key;
+      counts_from = at;
+    }
+    const next = stepAfter(tracks, step, decision);
+    if ('end' in next) return { timeline, end: { at, reason: next.end } };
+    if (next.counts_from === 'now') counts_from = at;
+    step = next.step;
+  }
+}
+
+function exitOf(exit_events: readonly string[], answers: Answers): number | null {
+  const moments = answers.events
+    .filter(({ event }) => exit_events.includes(event))
+    .map(({ after_hours }) => answers.start_at + after_hours * HOUR_MS);
+  return moments.length === 0 ? null : Math.min(...moments);
+}
+
+function factsAt(at: number, answers: Answers, last_sent: string | null): Facts {
+  const happened = answers.events.filter(({ after_hours }) => answers.start_at + after_hours * HOUR_MS <= at);
+  return {
+    has_clicked: last_sent !== null && answers.clicks.includes(last_sent),
+    events: new Set(happened.map(({ event }) => event)),
+  };
+}

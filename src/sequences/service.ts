@@ -1,0 +1,390 @@
+/** Sequences: writing drafts, what may change while one runs, its checks, and looking ahead. */
+import type { ContactRow, Contacts } from '../contacts/service.ts';
+import type { NewEmail } from '../emails/service.ts';
+import { AppError, conflict, type FieldErrors, invalid, notFound } from '../errors.ts';
+import { BOUNCE_WINDOW_SENDS, MAX_PREVIEW_ENTRIES } from '../limits.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
+import type { Marketing } from '../marketing/service.ts';
+import type { MailOwner, MarketingMail } from '../marketing-mail/service.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { type Clock, toIso, utcDay } from '../platform/host/clock.ts';
+import { isUlid, newId } from '../platform/host/ids.ts';
+import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
+import { findProblems, type Problem, type TemplateFacts } from './checks.ts';
+import { mailOfStep } from './engine.ts';
+import * as rows from './enrollment-store.ts';
+import { type Step, stepsOf, tracksOf } from './model.ts';
+import { type Answers, walk } from './preview.ts';
+import { EVENT_SLUG, readSteps, refuseOtherSteps, type StepInput } from './reading.ts';
+import {
+  type EnrollmentRecord,
+  present,
+  presentEnrollment,
+  type SequenceRecord,
+  tellEnrollment,
+} from './records.ts';
+import * as store from './store.ts';
+import { ENROLLMENT_STATES, type EnrollmentState, SEQUENCE_STATUSES, type SequenceRow } from './tables.ts';
+import { nextOpening } from './window.ts';
+
+export { ENROLLMENT_STATES, SEQUENCE_STATUSES, type SequenceRecord, type SequenceRow };
+
+export interface SequenceChanges {
+  name?: string | null | undefined;
+  max_recipients?: number | null | undefined;
+  exit_events?: string[] | null | undefined;
+  enroll_tags?: string[] | null | undefined;
+  auto_enroll_new_contacts?: boolean | null | undefined;
+  track_opens?: boolean | null | undefined;
+  steps?: StepInput[] | null | undefined;
+}
+
+export interface PreviewInput {
+  contact?: string | null | undefined;
+  start_at?: string | null | undefined;
+  events?: { event: string; after_hours: number }[] | null | undefined;
+  clicks?: string[] | null | undefined;
+}
+
+export interface SequencesDeps {
+  database: Database;
+  clock: Clock;
+  lists: Lists;
+  contacts: Contacts;
+  marketing: Marketing;
+  /** A template of the project as the checks see it; null where there is none. */
+  templateOf(project_id: number, slug: string): TemplateFacts | null;
+  /** Re-times who waits for steps whose delay has changed. */
+  retime(sequence_id: number, steps: readonly Step[]): Promise<void>;
+  marketing_mail: MarketingMail;
+  projectOf(id: number): MailOwner | null;
+  /** Accepts a mail and returns its id. */
+  acceptMail(tx: Tx, email: NewEmail): string;
+}
+
+export class Sequences {
+  readonly #deps: SequencesDeps;
+
+  constructor(deps: SequencesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Newest first. */
+  list(project_id: number, query: PageQuery): Page<SequenceRecord> {
+    const { read } = this.#deps.database;
+    return paginate(query, {
+      total: store.countSequences(read, project_id),
+      fetch: (limit, offset) => this.#presentAll(store.listSequences(read, project_id, { limit, offset })),
+    });
+  }
+
+  /** Throws AppError `not_found`. */
+  get(project_id: number, public_id: string): SequenceRecord {
+    return this.#present(this.find(project_id, public_id));
+  }
+
+  /** The row of a sequence, for other capabilities. Throws AppError `not_found`. */
+  find(project_id: number, public_id: string, read: Tx = this.#deps.database.read): SequenceRow {
+    const row = isUlid(public_id) ? store.findSequence(read, project_id, public_id.toUpperCase()) : undefined;
+    if (!row) throw notFound('Sequence');
+    return row;
+  }
+
+  /** Of whatever project, for the operator. Throws AppError `not_found`. */
+  require(public_id: string): SequenceRow {
+    const row = store.findAnySequence(this.#deps.database.read, public_id.toUpperCase());
+    if (!row) throw notFound('Sequence', 'satchel sequence list --project REF');
+    return row;
+  }
+
+  /** Makes a draft, which may be incomplete. Throws AppError `invalid` by field. */
+  async create(
+    project_id: number,
+    input: SequenceChanges & { name: string; list: string; max_recipients: number },
+  ): Promise<SequenceRecord> {
+    const { lists, database, clock } = this.#deps;
+    const errors: FieldErrors = {};
+    const list = findList(lists, project_id, input.list, errors);
+    const steps = readSteps(input.steps ?? [], errors);
+    refuseBadEvents(input.exit_events ?? [], errors);
+    if (!list || Object.keys(errors).length > 0) throw invalid(errors);
+    const row = await database.write((tx) => {
+      lists.requireOpen(tx, list);
+      const now = clock.now();
+      return store.insertSequence(tx, {
+        public_id: newId(now),
+        project_id,
+        list_id: list.id,
+        name: input.name,
+        status: 'draft',
+        pause_reason: null,
+        max_recipients: input.max_recipients,
+        exit_events: input.exit_events ?? [],
+        enroll_tags: input.enroll_tags ?? [],
+        auto_enroll_new_contacts: input.auto_enroll_new_contacts ?? false,
+        track_opens: input.track_opens ?? false,
+        steps,
+        job_id: null,
+        bounces_since: null,
+        created_at: now,
+        updated_at: now,
+      });
+    });
+    return this.#present(row);
+  }
+
+  /**
+   * Changes what is given; steps are replaced whole. Once a sequence runs, only a step's template, delay_hours and
+   * variables may differ. Throws AppError `not_found`, `invalid` by field, and `conflict` for one that is finished.
+   */
+  async update(project_id: number, public_id: string, changes: SequenceChanges): Promise<SequenceRecord> {
+    let before: Step[] = [];
+    const row = await this.#deps.database.write((tx) => {
+      const current = this.find(project_id, public_id, tx);
+      if (current.status === 'finished') throw conflict('A finished sequence does not change any more.');
+      const errors: FieldErrors = {};
+      for (const field of FIXED) if (changes[field] === null) errors[field] = ['must have a value'];
+      before = stepsOf(current);
+      const steps = changes.steps ? readSteps(changes.steps, errors) : before;
+      if (changes.steps && current.status !== 'draft') refuseOtherSteps(before, steps, errors);
+      refuseBadEvents(changes.exit_events ?? [], errors);
+      if (Object.keys(errors).length > 0) throw invalid(errors);
+      return store.updateSequence(tx, current.id, {
+        name: changes.name ?? current.name,
+        max_recipients: changes.max_recipients ?? current.max_recipients,
+        exit_events: changes.exit_events ?? current.exit_events,
+        enroll_tags: changes.enroll_tags ?? current.enroll_tags,
+        auto_enroll_new_contacts: changes.auto_enroll_new_contacts ?? current.auto_enroll_new_contacts,
+        track_opens: changes.track_opens ?? current.track_opens,
+        steps,
+        updated_at: this.#deps.clock.now(),
+      });
+    });
+    const delays = new Map(before.map((step) => [step.key, step.delay_hours]));
+    const retimed = stepsOf(row).filter((step) => delays.get(step.key) !== step.delay_hours);
+    if (row.status !== 'draft' && retimed.length > 0) await this.#deps.retime(row.id, retimed);
+    return this.#present(row);
+  }
+
+  /** What keeps a sequence from being activated. DNS records are looked up, also those of a trusted domain. */
+  async check(project_id: number, public_id: string): Promise<{ ready: boolean; problems: Problem[] }> {
+    const row = this.find(project_id, public_id);
+    const { lists, marketing, templateOf } = this.#deps;
+    const steps = stepsOf(row);
+    const list = lists.findById(row.list_id);
+    const problems = findProblems({
+      settings: marketing.settings(project_id),
+      mailboxes: await marketing.checkMailboxes(project_id),
+      is_list_archived: list === null || list.archived_at !== null,
+      steps,
+      tracks: tracksOf(steps),
+      templateOf: (slug) => templateOf(project_id, slug),
+      matching_contacts: list ? this.#countMatching(list, row) : 0,
+      max_recipients: row.max_recipients,
+    });
+    return { ready: problems.length === 0, problems };
+  }
+
+  /** What a contact would see, or a sample; stores and sends nothing. Throws AppError `not_found`, and `invalid` by field. */
+  preview(project_id: number, public_id: string, input: PreviewInput) {
+    const owner = this.#ownerOf(project_id);
+    const row = this.find(owner.id, public_id);
+    const steps = stepsOf(row);
+    const answers: Answers = {
+      start_at: input.start_at ? Date.parse(input.start_at) : this.#deps.clock.now(),
+      events: input.events ?? [],
+      clicks: input.clicks ?? [],
+    };
+    const errors: FieldErrors = {};
+    answers.clicks.forEach((key, index) => {
+      if (!steps.some((step) => step.key === key)) errors[`clicks.${index}`] = ['must be the key of a step'];
+    });
+    if (Object.keys(errors).length > 0) throw invalid(errors);
+    const { contacts, marketing, marketing_mail, lists, database } = this.#deps;
+    const contact = input.contact ? contacts.find(owner.id, input.contact) : null;
+    const settings = marketing.settings(owner.id);
+    const list = lists.findById(row.list_id);
+    const walked = walk(steps, {
+      exit_events: row.exit_events,
+      window: settings,
+      answers,
+      max_entries: MAX_PREVIEW_ENTRIES,
+    });
+    return {
+      timeline: walked.timeline.map((entry) => {
+        const step = steps.find(({ key }) => key === entry.key);
+        const subject =
+          step && list && entry.result === 'send'
+            ? marketing_mail.subjectFor(
+                database.read,
+                mailOfStep({ owner, sequence: row, list, settings, step }),
+                contact,
+              )
+            : null;
+        return { ...entry, at: toIso(entry.at), subject };
+      }),
+      end: { at: toIso(walked.end.at), reason: walked.end.reason },
+    };
+  }
+
+  /**
+   * Sends the mail of a step as a test: marked in its subject, with sample values; no enrollment moves, and nothing of it
+   * counts. Returns the id of the email. Throws AppError `not_found`, `invalid` where no mail can be made of the step, and
+   * what accepting a mail throws.
+   */
+  sendTest(project_id: number, of: { public_id: string; key: string }, to: string): Promise<string> {
+    const owner = this.#ownerOf(project_id);
+    const { database, lists, marketing, marketing_mail, acceptMail } = this.#deps;
+    return database.write((tx) => {
+      const sequence = this.find(owner.id, of.public_id, tx);
+      const list = lists.findById(sequence.list_id, tx);
+      const step = stepsOf(sequence).find(({ key }) => key === of.key);
+      if (!step || !list) throw notFound('Step');
+      const settings = marketing.settings(owner.id, tx);
+      const planned = marketing_mail.planTest(tx, mailOfStep({ owner, sequence, list, settings, step }), to);
+      if (!planned.ok) throw new AppError('invalid', planned.reason);
+      return acceptMail(tx, planned.email);
+    });
+  }
+
+  #ownerOf(project_id: number): MailOwner {
+    const owner = this.#deps.projectOf(project_id);
+    if (!owner) throw notFound('Project');
+    return owner;
+  }
+
+  /** Why a sequence sends or does not: a sentence a line. Throws AppError `not_found`. */
+  async why(project_id: number, public_id: string): Promise<string[]> {
+    const row = this.find(project_id, public_id);
+    const { read } = this.#deps.database;
+    const states = {
+      draft: 'It is a draft: nothing is sent before it is activated.',
+      active: 'It is active.',
+      paused:
+        row.pause_reason === 'bounce_threshold'
+          ? `It is paused: of its last ${BOUNCE_WINDOW_SENDS} mails more bounced than bounce_pause_threshold_percent allows. Look at the list before: satchel sequence resume ${row.public_id}`
+          : `It is paused by hand. To go on: satchel sequence resume ${row.public_id}`,
+      finished: 'It is finished for good.',
+    };
+    const settings = this.#deps.marketing.settings(project_id);
+    const next_at = rows.nextDue(read, row.id);
+    const problems = row.status === 'finished' ? [] : (await this.check(project_id, public_id)).problems;
+    const now = this.#deps.clock.now();
+    const opens_at = nextOpening(settings, now);
+    return [
+      states[row.status],
+      ...(row.status === 'active' && opens_at > now ? [`Its window opens ${toIso(opens_at)}.`] : []),
+      ...(settings.daily_cap === null
+        ? []
+        : [
+            `${rows.readUsage(read, project_id, utcDay(now))} of ${settings.daily_cap} mails of the project's daily cap are sent today.`,
+          ]),
+      next_at === null ? 'Nobody waits in it.' : `Its next enrollment is due ${toIso(next_at)}.`,
+      ...problems.map(({ step, message }) => (step ? `${step}: ${message}` : message)),
+    ];
+  }
+
+  /** What a contact of the sequence's list gets, got, and why. Throws AppError `not_found`. */
+  whyContact(project_id: number, public_id: string, address: string): string[] {
+    const row = this.find(project_id, public_id);
+    const contact = this.contactOf(row, address);
+    const { read } = this.#deps.database;
+    const enrolled = rows.listOfContact(read, contact.id).find(({ sequence }) => sequence.id === row.id);
+    return enrolled
+      ? tellEnrollment(enrolled.enrollment, row, rows.listMailsOf(read, enrolled.enrollment.id))
+      : [`${contact.email} was never enrolled in ${row.name}; it is ${contact.status} on the list.`];
+  }
+
+  /** What waits for an address in any sequence of the project, and what it was sent: a sentence a line. */
+  whyAddress(project_id: number, email: string): string[] {
+    const { read } = this.#deps.database;
+    return this.#deps.contacts
+      .ofAddress(project_id, email)
+      .flatMap(({ id }) => rows.listOfContact(read, this.#deps.contacts.require(id).id))
+      .flatMap(({ enrollment, sequence }) =>
+        tellEnrollment(enrollment, sequence, rows.listMailsOf(read, enrollment.id)),
+      );
+  }
+
+  /** The contact of an address on a sequence's list. Throws AppError `not_found`. */
+  contactOf(row: SequenceRow, address: string): ContactRow {
+    const contact = this.#deps.contacts.findByAddress(row.list_id, address);
+    if (!contact) throw notFound('Contact');
+    return contact;
+  }
+
+  /** Contacts that the sequence is for: active ones, with one of enroll_tags where those are set. */
+  #countMatching(list: ListRow, row: SequenceRow): number {
+    const { lists } = this.#deps;
+    if (row.enroll_tags.length === 0) return lists.countContacts(list.id, { status: 'active' });
+    if (row.enroll_tags.length === 1)
+      return lists.countContacts(list.id, { status: 'active', tag: row.enroll_tags[0] });
+    return this.#deps.contacts.countWithAnyTag(list.id, row.enroll_tags);
+  }
+
+  /** Newest first. Throws AppError `not_found`. */
+  listEnrollments(
+    project_id: number,
+    public_id: string,
+    query: PageQuery & { state?: EnrollmentState | undefined; track?: string | undefined },
+  ): Page<EnrollmentRecord> {
+    const { read } = this.#deps.database;
+    const { state, track } = query;
+    const filter = { sequence_id: this.find(project_id, public_id).id, state, track };
+    return paginate(query, {
+      total: rows.countEnrollments(read, filter),
+      fetch: (limit, offset) => {
+        const found = rows.listEnrollments(read, filter, { limit, offset });
+        const contacts = this.#deps.contacts.findByIds(found.map((row) => row.contact_id));
+        return found.map((row) => presentEnrollment(row, contacts.get(row.contact_id)));
+      },
+    });
+  }
+
+  #present(row: SequenceRow): SequenceRecord {
+    const [record] = this.#presentAll([row]);
+    if (!record) throw notFound('Sequence');
+    return record;
+  }
+
+  #presentAll(found: readonly SequenceRow[]): SequenceRecord[] {
+    const counts = rows.listCounts(
+      this.#deps.database.read,
+      found.map((row) => row.id),
+    );
+    return found.flatMap((row) => {
+      const list = this.#deps.lists.findById(row.list_id);
+      const own = counts.filter((count) => count.sequence_id === row.id);
+      return list ? [present(row, list.public_id, own)] : [];
+    });
+  }
+}
+
+const FIXED = [
+  'name',
+  'max_recipients',
+  'exit_events',
+  'enroll_tags',
+  'auto_enroll_new_contacts',
+  'track_opens',
+  'steps',
+] as const;
+
+function findList(lists: Lists, project_id: number, id: string, errors: FieldErrors): ListRow | null {
+  try {
+    return lists.find(project_id, id);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    errors.list = ['must be the id of a list of this project'];
+    return null;
+  }
+}
+
+function refuseBadEvents(events: readonly string[], errors: FieldErrors): void {
+  events.forEach((event, index) => {
+    if (!EVENT_SLUG.test(event))
+      errors[`exit_events.${index}`] = [
+        'must be the name of an event: lowercase letters, digits, dashes and underscores',
+      ];
+  });
+}

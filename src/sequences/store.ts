@@ -1,0 +1,82 @@
+/** SQL of sequences. */
+import { and, desc, eq, sql } from 'drizzle-orm';
+import { statement, type Tx } from '../platform/database/database.ts';
+import { readRowCount } from '../platform/database/row-counts.ts';
+import { type SequenceRow, sequences } from './tables.ts';
+
+const byPublicId = statement((tx) =>
+  tx
+    .select()
+    .from(sequences)
+    .where(
+      and(
+        eq(sequences.project_id, sql.placeholder('project_id')),
+        eq(sequences.public_id, sql.placeholder('public_id')),
+      ),
+    )
+    .prepare(),
+);
+
+export function findSequence(read: Tx, project_id: number, public_id: string): SequenceRow | undefined {
+  return byPublicId(read).get({ project_id, public_id });
+}
+
+/** Of whatever project. */
+export function findAnySequence(read: Tx, public_id: string): SequenceRow | undefined {
+  return read.select().from(sequences).where(eq(sequences.public_id, public_id)).get();
+}
+
+/** Newest first. */
+export function listSequences(
+  read: Tx,
+  project_id: number,
+  page: { limit: number; offset: number },
+): SequenceRow[] {
+  return read
+    .select()
+    .from(sequences)
+    .where(eq(sequences.project_id, project_id))
+    .orderBy(desc(sequences.id))
+    .limit(page.limit)
+    .offset(page.offset)
+    .all();
+}
+
+export function countSequences(read: Tx, project_id: number): number {
+  return readRowCount(read, { list: 'sequences', project_id });
+}
+
+export function insertSequence(tx: Tx, row: Omit<SequenceRow, 'id'>): SequenceRow {
+  return tx.insert(sequences).values(row).returning().get();
+}
+
+export function updateSequence(tx: Tx, id: number, changes: Partial<Omit<SequenceRow, 'id'>>): SequenceRow {
+  return tx.update(sequences).set(changes).where(eq(sequences.id, id)).returning().get();
+}
+
+export function findSequenceById(read: Tx, id: number): SequenceRow | undefined {
+  return read.select().from(sequences).where(eq(sequences.id, id)).get();
+}
+
+/** Sequences that are active, for the start of their jobs and for contacts that become active. */
+export function listActiveSequences(read: Tx, list_id: number): SequenceRow[] {
+  return read
+    .select()
+    .from(sequences)
+    .where(and(eq(sequences.list_id, list_id), eq(sequences.status, 'active')))
+    .all();
+}
+
+/** Finished sequences that still have active enrollments. */
+export function listFinishedWithActive(read: Tx): { id: number }[] {
+  return read
+    .select({ id: sequences.id })
+    .from(sequences)
+    .where(
+      and(
+        eq(sequences.status, 'finished'),
+        sql`EXISTS (SELECT 1 FROM enrollments WHERE sequence_id = ${sequences.id} AND state = 'active')`,
+      ),
+    )
+    .all();
+}

@@ -1,0 +1,99 @@
+/** Drizzle definitions of sequences and of the product events of contacts. */
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+export const SEQUENCE_STATUSES = ['draft', 'active', 'paused', 'finished'] as const;
+export type SequenceStatus = (typeof SEQUENCE_STATUSES)[number];
+
+export const sequences = sqliteTable('sequences', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  public_id: text().notNull(),
+  project_id: integer().notNull(),
+  list_id: integer().notNull(),
+  name: text().notNull(),
+  status: text().$type<SequenceStatus>().notNull(),
+  pause_reason: text().$type<'manual' | 'bounce_threshold'>(),
+  max_recipients: integer().notNull(),
+  exit_events: text({ mode: 'json' }).$type<string[]>().notNull(),
+  enroll_tags: text({ mode: 'json' }).$type<string[]>().notNull(),
+  auto_enroll_new_contacts: integer({ mode: 'boolean' }).notNull(),
+  track_opens: integer({ mode: 'boolean' }).notNull(),
+  steps: text({ mode: 'json' }).$type<unknown[]>().notNull(),
+  job_id: text(),
+  bounces_since: integer(),
+  created_at: integer().notNull(),
+  updated_at: integer().notNull(),
+});
+export type SequenceRow = typeof sequences.$inferSelect;
+
+export const contactEvents = sqliteTable(
+  'contact_events',
+  {
+    contact_id: integer().notNull(),
+    event: text().notNull(),
+    occurred_at: integer().notNull(),
+    meta: text({ mode: 'json' }).$type<Record<string, unknown>>(),
+    created_at: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.contact_id, table.event] })],
+);
+
+export const ENROLLMENT_STATES = ['active', 'completed', 'exited', 'failed'] as const;
+export type EnrollmentState = (typeof ENROLLMENT_STATES)[number];
+export type ExitReason =
+  | 'event'
+  | 'condition'
+  | 'unsubscribed'
+  | 'suppressed'
+  | 'bounced'
+  | 'complained'
+  | 'sequence_finished'
+  | 'manual';
+
+export const enrollments = sqliteTable('enrollments', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  public_id: text().notNull(),
+  sequence_id: integer().notNull(),
+  contact_id: integer().notNull(),
+  state: text().$type<EnrollmentState>().notNull(),
+  exit_reason: text().$type<ExitReason>(),
+  error: text(),
+  track: text().notNull(),
+  step: text().notNull(),
+  counts_from: integer().notNull(),
+  next_at: integer(),
+  last_email_id: text(),
+  enrolled_at: integer().notNull(),
+  ended_at: integer(),
+});
+export type EnrollmentRow = typeof enrollments.$inferSelect;
+
+export const sequenceMails = sqliteTable('sequence_mails', {
+  email_id: text().primaryKey(),
+  sequence_id: integer().notNull(),
+  enrollment_id: integer().notNull(),
+  step: text().notNull(),
+  sent_at: integer(),
+  clicked_at: integer(),
+  opened_at: integer(),
+  bounced_at: integer(),
+  unsubscribed_at: integer(),
+});
+export type SequenceMailRow = typeof sequenceMails.$inferSelect;
+
+export const sequenceCounts = sqliteTable(
+  'sequence_counts',
+  {
+    sequence_id: integer().notNull(),
+    step: text().notNull(),
+    track: text().notNull(),
+    what: text().notNull(),
+    n: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.sequence_id, table.step, table.track, table.what] })],
+);
+
+export const marketingUsage = sqliteTable(
+  'marketing_usage',
+  { project_id: integer().notNull(), day: text().notNull(), n: integer().notNull() },
+  (table) => [primaryKey({ columns: [table.project_id, table.day] })],
+);

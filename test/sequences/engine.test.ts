@@ -1,0 +1,357 @@
+/** Sequences running: who gets what when, what ends it, what waits, and that nothing is sent twice. */
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { dataOf } from '../marketing/setup.ts';
+import { type SequenceApp, startSequenceApp } from './setup.ts';
+
+let on: SequenceApp;
+beforeAll(async () => {
+  on = await startSequenceApp();
+  for (const slug of ['hello', 'offer', 'bye', 'again']) await on.template(slug);
+});
+
+const show = async (id: string) => dataOf(await on.call('GET', `/email-sequences/${id}`));
+
+describe('a sequence', () => {
+  test('sends each step once, after its delay, and completes', async () => {
+    const list = await on.list();
+    await on.contact(list, 'ann@example.com', { first_name: 'Ann' });
+    const id = await on.active(list, [
+      { key: 'a', template: 'hello' },
+      { key: 'b', template: 'offer', delay_hours: 24 },
+      { key: 'c', template: 'bye', delay_hours: 48, is_final: true },
+    ]);
+    expect(await on.enroll(id)).toEqual({
+      enrolled: 1,
+      already: 0,
+      refused_suppressed: 0,
+      refused_status: 0,
+    });
+    await on.pass();
+    expect(await on.got('ann@example.com')).toEqual(['hello for Ann']);
+    await on.pass(23);
+    expect(await on.got('ann@example.com')).toHaveLength(1);
+    await on.pass(1);
+    expect(await on.got('ann@example.com')).toEqual(['hello for Ann', 'offer for Ann']);
+    await on.pass(48);
+    expect(await on.got('ann@example.com')).toEqual(['hello for Ann', 'offer for Ann', 'bye for Ann']);
+    expect(await on.enrollment(id, 'ann@example.com')).toMatchObject({
+      state: 'completed',
+      step: 'c',
+      next_at: null,
+    });
+    await on.pass(1_000);
+    expect(await on.got('ann@example.com')).toHaveLength(3);
+    expect((await show(id)).stats).toMatchObject({ enrolled: 1, active: 0, completed: 1, sent: 3 });
+    expect(await on.enroll(id)).toEqual({
+      enrolled: 0,
+      already: 1,
+      refused_suppressed: 0,
+      refused_status: 0,
+    });
+  });
+
+  test('skips, routes and exits by its conditions', async () => {
+    const list = await on.list();
+    for (const name of ['buyer', 'idle']) await on.contact(list, `${name}@example.com`);
+    const id = await on.active(list, [
+      { key: 'a', template: 'hello' },
+      { key: 'b', template: 'offer', delay_hours: 1, condition: { type: 'no_event', event: 'ordered' } },
+      {
+        key: 'c',
+        template: 'bye',
+        delay_hours: 2,
+        condition: { type: 'event', event: 'ordered', else: { route_to: 'late' } },
+        is_final: true,
+      },
+      { key: 'd', track: 'late', template: 'again', delay_hours: 10, is_final: true },
+    ]);
+    await on.enroll(id);
+    await on.pass();
+    const event = { email: 'buyer@example.com', list, event: 'ordered' };
+    expect((await on.call('POST', '/email-contacts/events', event)).status).toBe(201);
+    const again = await on.call('POST', '/email-contacts/events', event);
+    expect({ status: again.status, duplicate: again.body.duplicate }).toEqual({
+      status: 200,
+      duplicate: true,
+    });
+    await on.pass(1);
+    expect(await on.got('buyer@example.com')).toEqual(['hello for there']);
+    expect(await on.got('idle@example.com')).toEqual(['hello for there', 'offer for there']);
+    // What follows a skipped step counts from the last sending.
+    await on.pass(1);
+    expect(await on.got('buyer@example.com')).toEqual(['hello for there', 'bye for there']);
+    await on.pass(1);
+    expect(await on.enrollment(id, 'idle@example.com')).toMatchObject({
+      state: 'active',
+      track: 'late',
+      step: 'd',
+    });
+    await on.pass(10);
+    expect((await on.got('idle@example.com')).at(-1)).toBe('again for there');
+    expect((await show(id)).stats).toMatchObject({ completed: 2, sent: 5 });
+  });
+
+  test('ends for whoever leaves, bounces or does what ends it', async () => {
+    const list = await on.list();
+    const steps = [
+      { key: 'a', template: 'hello' },
+      { key: 'b', template: 'bye', delay_hours: 5, is_final: true },
+    ];
+    const contacts: Record<string, Record<string, unknown>> = {};
+    for (const name of ['leaves', 'buys', 'kept', 'hand'])
+      contacts[name] = await on.contact(list, `${name}@example.com`);
+    const id = await on.active(list, steps, { exit_events: ['paid'] });
+    await on.enroll(id);
+    await on.pass();
+    await on.call('POST', `/email-contacts/${contacts.leaves?.id}/unsubscribe`);
+    await on.call('POST', '/email-contacts/events', {
+      contact_token: contacts.buys?.contact_token,
+      event: 'paid',
+    });
+    await on.call('POST', '/email-suppressions', { email: 'hand@example.com' });
+    expect(await on.enrollment(id, 'leaves@example.com')).toMatchObject({
+      state: 'exited',
+      exit_reason: 'unsubscribed',
+    });
+    expect(await on.enrollment(id, 'buys@example.com')).toMatchObject({
+      state: 'exited',
+      exit_reason: 'event',
+    });
+    expect(await on.enrollment(id, 'hand@example.com')).toMatchObject({
+      state: 'exited',
+      exit_reason: 'suppressed',
+    });
+    await on.pass(5);
+    for (const name of ['leaves', 'buys', 'hand'])
+      expect(await on.got(`${name}@example.com`)).toHaveLength(1);
+    expect(await on.got('kept@example.com')).toHaveLength(2);
+    expect((await show(id)).stats).toMatchObject({ exited: 3, completed: 1, unsubscribed: 1 });
+  });
+});
+
+describe('the life of a sequence', () => {
+  const steps = [
+    { key: 'a', template: 'hello' },
+    { key: 'b', template: 'bye', delay_hours: 2, is_final: true },
+  ];
+  const post = (id: string, verb: string) => on.call('POST', `/email-sequences/${id}/${verb}`);
+
+  test('allows only the transitions there are', async () => {
+    const id = await on.draft(await on.list(), steps);
+    for (const verb of ['pause', 'resume', 'finish']) expect((await post(id, verb)).status).toBe(409);
+    expect((await on.call('POST', `/email-sequences/${id}/enroll`, { all: true })).status).toBe(409);
+    expect(dataOf(await post(id, 'activate')).status).toBe('active');
+    expect((await post(id, 'activate')).status).toBe(409);
+    expect((await post(id, 'resume')).status).toBe(409);
+    expect(dataOf(await post(id, 'pause'))).toMatchObject({ status: 'paused', pause_reason: 'manual' });
+    expect(dataOf(await post(id, 'resume'))).toMatchObject({ status: 'active', pause_reason: null });
+    expect(dataOf(await post(id, 'finish')).status).toBe('finished');
+    for (const verb of ['activate', 'pause', 'resume', 'finish'])
+      expect((await post(id, verb)).status).toBe(409);
+    expect((await on.call('PATCH', `/email-sequences/${id}`, { name: 'X' })).status).toBe(409);
+  });
+
+  test('is refused to start with every problem named', async () => {
+    const list = await on.list();
+    await on.contact(list, 'one@example.com');
+    await on.contact(list, 'two@example.com');
+    const id = await on.draft(
+      list,
+      [
+        { key: 'a', template: 'nowhere', condition: { type: 'clicked', else: { route_to: 'none' } } },
+        { key: 'b', template: 'hello' },
+      ],
+      { max_recipients: 1 },
+    );
+    const refused = await post(id, 'activate');
+    expect({ status: refused.status, code: refused.body.code }).toEqual({
+      status: 422,
+      code: 'activation_refused',
+    });
+    const codes = (refused.body.problems as { code: string; step?: string }[]).map(({ code, step }) => [
+      code,
+      step,
+    ]);
+    expect(codes).toEqual([
+      ['template_missing', 'a'],
+      ['track_end', 'b'],
+      ['unknown_track', 'a'],
+      ['too_many_recipients', undefined],
+    ]);
+    const check = dataOf(await on.call('GET', `/email-sequences/${id}/check`));
+    expect(check).toEqual({ ready: false, problems: refused.body.problems });
+    expect((await show(id)).status).toBe('draft');
+  });
+
+  test('sends nothing while it is paused, and what fell due at resume', async () => {
+    const list = await on.list();
+    await on.contact(list, 'paused@example.com');
+    const id = await on.active(list, steps);
+    await on.enroll(id);
+    await on.pass();
+    await post(id, 'pause');
+    await on.pass(10);
+    expect(await on.got('paused@example.com')).toHaveLength(1);
+    await post(id, 'resume');
+    await on.pass();
+    expect(await on.got('paused@example.com')).toHaveLength(2);
+  });
+
+  test('finishing ends what waits', async () => {
+    const list = await on.list();
+    await on.contact(list, 'unfinished@example.com');
+    const id = await on.active(list, steps);
+    await on.enroll(id);
+    await on.pass();
+    await post(id, 'finish');
+    expect(await on.enrollment(id, 'unfinished@example.com')).toMatchObject({
+      state: 'exited',
+      exit_reason: 'sequence_finished',
+    });
+    await on.pass(10);
+    expect(await on.got('unfinished@example.com')).toHaveLength(1);
+  });
+
+  test('changes in template, delay and variables only while it runs, and a delay re-times who waits', async () => {
+    const list = await on.list();
+    await on.contact(list, 'timed@example.com');
+    const id = await on.active(list, steps);
+    await on.enroll(id);
+    await on.pass();
+    const patch = (changed: unknown[]) => on.call('PATCH', `/email-sequences/${id}`, { steps: changed });
+    expect((await patch([steps[0]])).status).toBe(422);
+    expect((await patch([steps[0], { ...steps[1], key: 'z' }])).status).toBe(422);
+    expect((await patch([steps[0], { ...steps[1], condition: { type: 'clicked' } }])).status).toBe(422);
+    expect((await patch([steps[0], { ...steps[1], template: 'again', delay_hours: 1 }])).status).toBe(200);
+    await on.pass(1);
+    expect(await on.got('timed@example.com')).toEqual(['hello for there', 'again for there']);
+  });
+});
+
+describe('what waits', () => {
+  const steps = [{ key: 'a', template: 'hello', is_final: true }];
+
+  test('for the window', async () => {
+    const list = await on.list();
+    await on.contact(list, 'night@example.com');
+    const id = await on.active(list, steps);
+    const hour = new Date(on.app.clock.now()).getUTCHours();
+    const at = (offset: number) => `${String((hour + offset) % 24).padStart(2, '0')}:00`;
+    await on.call('PATCH', '/email-marketing/settings', { send_window_start: at(3), send_window_end: at(5) });
+    await on.enroll(id);
+    await on.pass();
+    expect(await on.got('night@example.com')).toEqual([]);
+    await on.pass(1);
+    expect(await on.got('night@example.com')).toEqual([]);
+    await on.pass(2);
+    expect(await on.got('night@example.com')).toEqual(['hello for there']);
+    await on.call('PATCH', '/email-marketing/settings', { send_window_start: null, send_window_end: null });
+  });
+
+  test('for the daily cap, which holds over sequences and starts afresh at midnight', async () => {
+    const list = await on.list();
+    for (let n = 0; n < 5; n += 1) await on.contact(list, `cap${n}@example.com`);
+    const id = await on.active(list, steps);
+    // Another day than that of the tests before.
+    await on.pass(24);
+    await on.call('PATCH', '/email-marketing/settings', { daily_cap: 2 });
+    await on.enroll(id);
+    const sent = async () => (await show(id)).stats as { sent: number };
+    await on.pass();
+    expect((await sent()).sent).toBe(2);
+    await on.pass(24);
+    expect((await sent()).sent).toBe(4);
+    await on.pass(24);
+    expect((await sent()).sent).toBe(5);
+    await on.call('PATCH', '/email-marketing/settings', { daily_cap: null });
+  });
+});
+
+describe('enrolling', () => {
+  const steps = [{ key: 'a', template: 'hello', delay_hours: 1_000, is_final: true }];
+
+  test('counts those who may not, and takes one form at a time', async () => {
+    const list = await on.list();
+    const [first] = [
+      await on.contact(list, 'e1@example.com', { tags: ['x'] }),
+      await on.contact(list, 'e2@example.com'),
+    ];
+    const gone = await on.contact(list, 'e3@example.com', { tags: ['x'] });
+    await on.call('POST', `/email-contacts/${gone.id}/unsubscribe`);
+    await on.contact(list, 'e4@example.com', { tags: ['x'] });
+    await on.call('POST', '/email-suppressions', { email: 'e4@example.com' });
+    const id = await on.active(list, steps);
+    const enroll = (body: unknown) => on.call('POST', `/email-sequences/${id}/enroll`, body);
+    expect((await enroll({})).status).toBe(422);
+    expect((await enroll({ all: true, tags: ['x'] })).status).toBe(422);
+    const elsewhere = await on.contact(await on.list(), 'e5@example.com');
+    expect((await enroll({ contact_ids: [elsewhere.id] })).status).toBe(422);
+    expect(await on.enroll(id, { contact_ids: [first.id] })).toMatchObject({ enrolled: 1 });
+    expect(await on.enroll(id, { tags: ['x'] })).toEqual({
+      enrolled: 0,
+      already: 1,
+      refused_suppressed: 2,
+      refused_status: 0,
+    });
+    expect(await on.enroll(id)).toEqual({
+      enrolled: 1,
+      already: 1,
+      refused_suppressed: 2,
+      refused_status: 0,
+    });
+    const active = await on.call('GET', `/email-sequences/${id}/enrollments?state=active&track=main`);
+    expect((active.body.meta as { total: number }).total).toBe(2);
+  });
+
+  test('past max_recipients enrolls nobody', async () => {
+    const list = await on.list();
+    for (let n = 0; n < 3; n += 1) await on.contact(list, `max${n}@example.com`);
+    const id = await on.active(list, steps, { max_recipients: 3 });
+    await on.contact(list, 'max3@example.com');
+    const refused = await on.call('POST', `/email-sequences/${id}/enroll`, { all: true });
+    expect(refused.status).toBe(422);
+    expect((await show(id)).stats).toMatchObject({ enrolled: 0 });
+  });
+
+  test('happens by itself for contacts that become active later, where it is asked for', async () => {
+    const list = await on.list();
+    await on.contact(list, 'before@example.com', { tags: ['new'] });
+    const id = await on.active(list, steps, { auto_enroll_new_contacts: true, enroll_tags: ['new'] });
+    await on.contact(list, 'after@example.com', { tags: ['new'] });
+    await on.contact(list, 'untagged@example.com');
+    expect(await on.enrollment(id, 'after@example.com')).toMatchObject({ state: 'active' });
+    expect((await show(id)).stats).toMatchObject({ enrolled: 1 });
+  });
+});
+
+describe('product events', () => {
+  test('are refused by field, by name and by tenant, one by one in a batch', async () => {
+    const list = await on.list();
+    const contact = await on.contact(list, 'events@example.com');
+    const { contact_token } = contact;
+    const post = (body: unknown) => on.call('POST', '/email-contacts/events', body);
+    for (const event of ['clicked', 'unsubscribed', 'bounced', 'complained', 'confirmed', 'Upper', 'a b'])
+      expect({ event, status: (await post({ contact_token, event })).status }).toEqual({
+        event,
+        status: 422,
+      });
+    expect((await post({ event: 'x' })).status).toBe(422);
+    expect((await post({ contact_token: 'unknown', event: 'x' })).status).toBe(404);
+    expect((await post({ email: 'nobody@example.com', list, event: 'x' })).status).toBe(404);
+    const batch = await on.call('POST', '/email-contacts/events/batch', {
+      events: [
+        { contact_token, event: 'one', meta: { order: 7 } },
+        { contact_token, event: 'one' },
+        { contact_token, event: 'clicked' },
+        { contact_token: 'unknown', event: 'two' },
+      ],
+    });
+    expect(batch.status).toBe(200);
+    expect(batch.body.data).toMatchObject([
+      { status: 201 },
+      { status: 200, duplicate: true },
+      { status: 422 },
+      { status: 404 },
+    ]);
+  });
+});

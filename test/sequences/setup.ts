@@ -1,0 +1,84 @@
+/** A Satchel that may run sequences: published DNS records, marketing templates, settings, a mailbox that captures. */
+import { actor } from '../helpers.ts';
+import { dataOf, type MarketingApp, startMarketingApp } from '../marketing/setup.ts';
+
+const DOMAIN = 'news.example.com';
+
+export interface SequenceApp extends MarketingApp {
+  /** Creates a marketing template with the layout. */
+  template(slug: string, fields?: Record<string, unknown>): Promise<void>;
+  /** Creates a sequence as a draft and returns its id. */
+  draft(list: string, steps: unknown[], fields?: Record<string, unknown>): Promise<string>;
+  /** As `draft`, activated. */
+  active(list: string, steps: unknown[], fields?: Record<string, unknown>): Promise<string>;
+  enroll(sequence: string, body?: Record<string, unknown>): Promise<Record<string, unknown>>;
+  /** Runs all that is due, moving the clock first. */
+  pass(hours?: number): Promise<void>;
+  /** Subjects of what an address was sent, oldest first. */
+  got(email: string): Promise<string[]>;
+  /** The one enrollment of an address. */
+  enrollment(sequence: string, email: string): Promise<Record<string, unknown> | undefined>;
+}
+
+export async function startSequenceApp(): Promise<SequenceApp> {
+  const on = await startMarketingApp();
+  const { app, call } = on;
+  const { sending_domains, mailboxes } = app.services;
+  await sending_domains.add(actor, { name: DOMAIN, is_default: true, is_trusted: true });
+  await mailboxes.add(actor, {
+    ...{ address: `hello@${DOMAIN}`, relay: null, daily_limit: null, return_path: null },
+    ...{ for_transactional: true, for_marketing: true },
+  });
+  const { records } = await sending_domains.verify(actor, DOMAIN);
+  for (const { name, value } of records) on.dns.set(name, { txt: [value] });
+  await call('PATCH', '/email-marketing/settings', {
+    ...{ enabled: true, from_name: 'Shop', postal_address: '1 High Street, Springfield' },
+  });
+  const template_key = await on.project.key({
+    ...{ can_read: true, can_write: true, can_manage_email_marketing: true },
+    permissions: { email_template: true },
+  });
+  const made: SequenceApp = {
+    ...on,
+    async template(slug, fields = {}) {
+      const answer = await app.call('POST', '/api/v1/emails/templates', {
+        key: template_key,
+        body: {
+          ...{ name: slug, slug, category: 'marketing', is_marketing: true, layout: 'marketing' },
+          ...{
+            subject: `${slug} for {{first_name}}`,
+            body_text: `Text of ${slug}`,
+            body_html: `<p>${slug}</p>`,
+          },
+          ...fields,
+        },
+      });
+      if (answer.status !== 201) throw new Error(answer.text);
+    },
+    async draft(list, steps, fields = {}) {
+      const body = { name: 'Welcome', list, max_recipients: 1_000, steps, ...fields };
+      return String(dataOf(await call('POST', '/email-sequences', body), 201).id);
+    },
+    async active(list, steps, fields = {}) {
+      const id = await made.draft(list, steps, fields);
+      dataOf(await call('POST', `/email-sequences/${id}/activate`));
+      return id;
+    },
+    enroll: async (sequence, body = { all: true }) =>
+      dataOf(await call('POST', `/email-sequences/${sequence}/enroll`, body)),
+    async pass(hours = 0) {
+      app.clock.advance(hours * 3_600_000);
+      app.app.engine.wake();
+      await app.app.engine.whenIdle();
+    },
+    async got(email) {
+      const { body } = await app.call('GET', `/api/v1/emails?to=${email}&per_page=50`, { key: on.key });
+      return (body.data as { subject: string }[]).map(({ subject }) => subject).reverse();
+    },
+    async enrollment(sequence, email) {
+      const { body } = await call('GET', `/email-sequences/${sequence}/enrollments?per_page=50`);
+      return (body.data as Record<string, unknown>[]).find((one) => one.email === email);
+    },
+  };
+  return made;
+}
