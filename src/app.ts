@@ -308,18 +308,18 @@ function createSequences(on: People) {
     max_body_bytes: config.max_email_body_bytes,
     projectOf: (id) => projects.find(String(id)),
   });
-  const acceptMail = (tx: Tx, email: NewEmail) => emails.accept(tx, email).id;
+  const acceptMail = (tx: Tx, email: NewEmail) => emails.accept(tx, email);
   const sequences: Sequences = new Sequences({
     ...{ ...on, marketing_mail },
     templateOf: (project_id, slug) => templates.factsOf(project_id, slug),
     acceptMail,
     projectOf: (id) => projects.find(String(id)),
-    retime: (sequence_id, steps) => lifecycle.retime(sequence_id, steps),
+    retime: (sequence_id) => lifecycle.retime(sequence_id),
   });
   const lifecycle = new Lifecycle({ ...on, sequences });
   const contact_events = new ContactEvents({
     ...on,
-    onEvent: (tx, contact_id, event, at) => lifecycle.heedEvent(tx, contact_id, event, at),
+    onEvent: (tx, event) => lifecycle.heedEvent(tx, event),
   });
   const sequence_engine = new SequenceEngine({
     ...{ ...on, marketing_mail },

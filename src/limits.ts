@@ -455,6 +455,10 @@ export const MAX_EVENT_BATCH = 100;
 export const MAX_EVENT_META_BYTES = 8 * 1024;
 /** Enrollments that one transaction of the engine moves: a few milliseconds, so that nobody waits long behind it. */
 export const SEQUENCE_PIECE = 20;
+/** A sequence that waits for its window, the daily cap, a mailbox or `enabled` looks again after this: any may change. */
+export const SEQUENCE_WAIT_MS = 60_000;
+/** An enrollment whose template is gone or switched off looks again after this. */
+export const TEMPLATE_WAIT_MS = 10 * 60_000;
 /** Enrollments that one transaction makes, likewise. */
 export const ENROLL_PIECE = 200;
 /** A preview ends here: tracks may route in a circle. */

@@ -20,14 +20,6 @@ export function contactAddress(text: string): { email: string; domain: string } 
   return address ? { email: address.address.toLowerCase(), domain: address.domain } : null;
 }
 
-/**
- * A name as a mail may use it, in its subject too: on one line, as files and forms hold line breaks that no header may; null
- * for one of blanks alone.
- */
-export function nameInMail(name: string | null): string | null {
-  return name?.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim() || null;
-}
-
 /** Tags without outer spaces, each once, in their order. What does not fit is named under `field`. */
 export function readTags(tags: readonly string[], field: string, errors: FieldErrors): string[] {
   const read = new Set<string>();

@@ -23,7 +23,7 @@ import * as store from './store.ts';
 import type { ContactRow, ContactStatus } from './tables.ts';
 import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts';
 
-export { contactAddress, nameInMail, readCustom, readTags, refuse, SOURCE_PLATFORM } from './fields.ts';
+export { contactAddress, readCustom, readTags, refuse, SOURCE_PLATFORM } from './fields.ts';
 export type { Admission, Candidate, Rejection, Screened } from './pipeline.ts';
 export type { ContactRecord } from './records.ts';
 export { CONTACT_STATUSES, type ContactRow, type ContactStatus, type CustomFields } from './tables.ts';

@@ -1,16 +1,9 @@
 /** What a mail's row keeps of its contact: the values of its merge fields, those that are missing, and its subject. Pure functions. */
 import { MAX_SUBJECT_CHARS } from '../limits.ts';
 import { isPlainObject } from '../platform/http/schema.ts';
+import { oneLine } from '../platform/mail/header-text.ts';
 import type { Source } from './source.ts';
-import {
-  fieldValue,
-  fillParts,
-  type MergeContact,
-  OF_THE_ROW,
-  oneLine,
-  plain,
-  type Values,
-} from './values.ts';
+import { fieldValue, fillParts, type MergeContact, OF_THE_ROW, plain, type Values } from './values.ts';
 
 /** What a mail's row keeps: the source, the values merged into it, and whom it is for. */
 export interface Merge {

@@ -63,12 +63,3 @@ export function targetOf(target: Link['target'], values: Values): URL | null {
 function ownValue(values: Values, name: string): string {
   return (Object.hasOwn(values, name) ? values[name] : undefined) ?? '';
 }
-
-const LINE_BREAKS = /[\r\n\v\f\u0085\u2028\u2029]+/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
-const CONTROL = /[\x00-\x1f\x7f]/g;
-
-/** What a header can hold of a text. */
-export function oneLine(text: string): string {
-  return text.replace(LINE_BREAKS, ' ').replace(CONTROL, '').trim();
-}

@@ -6,13 +6,19 @@
 import type { ContactRow, Contacts } from '../contacts/service.ts';
 import type { NewEmail } from '../emails/service.ts';
 import { AppError } from '../errors.ts';
-import { MAX_ROUTES_AT_ONCE, SCANNER_WINDOW_MS, SEQUENCE_PIECE } from '../limits.ts';
+import {
+  MAX_ROUTES_AT_ONCE,
+  SCANNER_WINDOW_MS,
+  SEQUENCE_PIECE,
+  SEQUENCE_WAIT_MS,
+  TEMPLATE_WAIT_MS,
+} from '../limits.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
-import type { KeyOwner, Marketing, Settings } from '../marketing/service.ts';
+import type { Marketing, Settings } from '../marketing/service.ts';
 import type { MailOfStep, MailOwner, MarketingMail } from '../marketing-mail/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../platform/host/clock.ts';
-import type { Suppressions } from '../suppressions/service.ts';
+import type { SuppressionCheck, Suppressions } from '../suppressions/service.ts';
 import * as store from './enrollment-store.ts';
 import {
   type Decision,
@@ -37,10 +43,10 @@ export interface EngineDeps {
   suppressions: Suppressions;
   marketing_mail: MarketingMail;
   /**
-   * Accepts a mail and returns its id. Throws AppError `rate_limited` or `unavailable` where no mailbox has capacity:
+   * Accepts a mail. Throws AppError `rate_limited` or `unavailable` where no mailbox has capacity:
    * nothing has changed then.
    */
-  acceptMail(tx: Tx, email: NewEmail): string;
+  acceptMail(tx: Tx, email: NewEmail): { id: string };
   /** Events of a contact since a moment. */
   eventsSince(read: Tx, contact_id: number, since_ms: number): ReadonlySet<string>;
   /** When a click came in a mail that may yet turn out to be a scanner's; null where none waits. */
@@ -53,7 +59,7 @@ export type Turn = { waits_until: number } | { is_idle: true } | { is_over: true
 /** What a piece came to. */
 interface Piece {
   moved: number;
-  /** Until when everything waits: the window, the cap, a mailbox. */
+  /** Until when everything waits: the window, the cap, a mailbox; for ever while marketing is not enabled. */
   waits_until: number | null;
 }
 
@@ -75,7 +81,9 @@ export class SequenceEngine {
       const now_ms = clock.now();
       const piece = await database.write((tx) => this.#movePiece(tx, owner, of, now_ms));
       if (piece === null) return { is_over: true };
-      if (piece.waits_until !== null) return { waits_until: piece.waits_until };
+      // No longer than a minute, as settings and mailboxes may change meanwhile.
+      if (piece.waits_until !== null)
+        return { waits_until: Math.min(piece.waits_until, now_ms + SEQUENCE_WAIT_MS) };
       if (piece.moved < SEQUENCE_PIECE || stopping.aborted) return { is_idle: true };
     }
   }
@@ -92,7 +100,7 @@ export class SequenceEngine {
     { sequence_id, job_id }: { sequence_id: number; job_id: string },
     now_ms: number,
   ): Piece | null {
-    const { lists, marketing } = this.#deps;
+    const { lists, marketing, suppressions } = this.#deps;
     const sequence = findSequenceById(tx, sequence_id);
     const list = sequence && lists.findById(sequence.list_id, tx);
     // After a pause and a resume another job moves it.
@@ -100,9 +108,10 @@ export class SequenceEngine {
     const due = store.listDue(tx, sequence_id, now_ms, SEQUENCE_PIECE);
     const settings = marketing.settings(owner.id, tx);
     const tracks = tracksOf(stepsOf(sequence));
+    const suppressed = suppressions.checker(tx, owner);
     let moved = 0;
     for (const enrollment of due) {
-      const move = { owner, sequence, list, settings, tracks, now_ms };
+      const move = { owner, sequence, list, settings, tracks, suppressed, now_ms };
       const waits_until = this.#move(tx, enrollment, move);
       if (waits_until !== null) return { moved, waits_until };
       moved += 1;
@@ -115,7 +124,7 @@ export class SequenceEngine {
     const { tracks, now_ms } = move;
     const contact = this.#deps.contacts.findById(enrollment.contact_id, tx);
     if (!contact) return null;
-    const gone = this.#whyGone(tx, move.owner, contact);
+    const gone = this.#whyGone(contact, move.suppressed);
     if (gone) {
       exit(tx, enrollment.id, gone, now_ms);
       return null;
@@ -155,28 +164,37 @@ export class SequenceEngine {
   }
 
   /** Why a contact gets nothing more, also where its own listeners have not told. */
-  #whyGone(tx: Tx, owner: KeyOwner, contact: ContactRow): ExitReason | null {
+  #whyGone(contact: ContactRow, suppressed: Move['suppressed']): ExitReason | null {
     if (contact.status === 'bounced' || contact.status === 'complained') return contact.status;
     if (contact.status !== 'active') return 'unsubscribed';
-    return this.#deps.suppressions.checker(tx, owner)(contact.email) === null ? null : 'suppressed';
+    return suppressed(contact.email) === null ? null : 'suppressed';
   }
 
-  /** Accepts the mail of a step and moves the enrollment behind it; a time where it must wait, and nothing has changed. */
+  /**
+   * Accepts the mail of a step and moves the enrollment behind it; a time where everything must wait, and nothing has
+   * changed.
+   */
   #send(tx: Tx, at: EnrollmentRow, move: Move & { contact: ContactRow; step: Step }): number | null {
     const { settings, owner, now_ms, step, tracks } = move;
+    if (!settings.enabled) return Number.POSITIVE_INFINITY;
     if (!isOpen(settings, now_ms)) return nextOpening(settings, now_ms);
     const day = utcDay(now_ms);
     const tomorrow = now_ms - (now_ms % DAY_MS) + DAY_MS;
     if (settings.daily_cap !== null && store.readUsage(tx, owner.id, day) >= settings.daily_cap)
       return tomorrow;
     const planned = this.#deps.marketing_mail.plan(tx, mailOfStep(move), move.contact);
+    if (!planned.ok && planned.is_template) {
+      // Nobody is lost over a template that somebody switched off: it is looked at again.
+      store.updateEnrollment(tx, at.id, { next_at: now_ms + TEMPLATE_WAIT_MS });
+      return null;
+    }
     if (!planned.ok) {
       fail(tx, at.id, `The step ${step.key} makes no mail: ${planned.reason}`, now_ms);
       return null;
     }
     let email_id: string;
     try {
-      email_id = this.#deps.acceptMail(tx, planned.email);
+      email_id = this.#deps.acceptMail(tx, planned.email).id;
     } catch (error) {
       const retry_after_s = waitOf(error);
       if (retry_after_s === null) throw error;
@@ -212,6 +230,7 @@ interface Move {
   list: ListRow;
   settings: Settings;
   tracks: Tracks;
+  suppressed: SuppressionCheck;
   now_ms: number;
 }
 

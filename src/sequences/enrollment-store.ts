@@ -162,7 +162,7 @@ export function listEnrollments(
 /** Active enrollments behind an id, in the order of ids: a piece of all of them. */
 export function listActiveAfter(
   read: Tx,
-  of: { sequence_id: number; step?: string },
+  of: { sequence_id: number },
   piece: { after_id: number; limit: number },
 ): EnrollmentRow[] {
   return read
@@ -173,7 +173,6 @@ export function listActiveAfter(
         eq(enrollments.sequence_id, of.sequence_id),
         eq(enrollments.state, 'active'),
         gt(enrollments.id, piece.after_id),
-        of.step === undefined ? undefined : eq(enrollments.step, of.step),
       ),
     )
     .orderBy(asc(enrollments.id))

@@ -33,7 +33,7 @@ export interface EventsDeps {
   contacts: Contacts;
   lists: Lists;
   /** Told of each new event in the transaction that records it. */
-  onEvent(tx: Tx, contact_id: number, event: string, at: number): void;
+  onEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void;
 }
 
 export class ContactEvents {
@@ -61,7 +61,7 @@ export class ContactEvents {
       const occurred_at = input.occurred_at ? Date.parse(input.occurred_at) : now;
       const row = { event: input.event, occurred_at, meta: input.meta ?? null };
       insertEvent(tx, { ...row, contact_id: contact.id, created_at: now });
-      this.#deps.onEvent(tx, contact.id, input.event, now);
+      this.#deps.onEvent(tx, { contact_id: contact.id, event: input.event, occurred_at, at: now });
       return { record: present(contact, row), is_duplicate: false };
     });
   }

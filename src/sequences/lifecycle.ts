@@ -156,7 +156,7 @@ export class Lifecycle {
     if (!list) throw notFound('Sequence');
     lists.requireOpen(database.read, list);
     refuseFrom(row, ['active', 'paused'], 'enrolled in');
-    this.#refuseTooMany(row, list, selection);
+    await this.#refuseTooMany(row, list, selection);
     const total: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
     for (const piece of this.#piecesOf(list, selection)) {
       const done = await database.write((tx) => this.#enrollPiece(tx, owner, row.id, piece));
@@ -167,7 +167,7 @@ export class Lifecycle {
   }
 
   /** Before anybody is enrolled: whoever was counts, whatever became of it. */
-  #refuseTooMany(row: SequenceRow, list: ListRow, selection: Selection): void {
+  async #refuseTooMany(row: SequenceRow, list: ListRow, selection: Selection): Promise<void> {
     const { contacts, lists, database } = this.#deps;
     const asked =
       'all' in selection
@@ -179,15 +179,12 @@ export class Lifecycle {
     // Whoever is enrolled already is not enrolled again, so only a closer look tells where this might be too many.
     if (enrolled + asked <= row.max_recipients) return;
     let fresh = 0;
-    for (const piece of this.#piecesOf(list, selection))
+    for (const piece of this.#piecesOf(list, selection)) {
       for (const contact of piece)
         if (contact.status === 'active' && !rows.isEnrolled(database.read, row.id, contact.id)) fresh += 1;
-    if (enrolled + fresh > row.max_recipients)
-      throw invalid({
-        _: [
-          `at most ${row.max_recipients} contacts (max_recipients): ${enrolled} are enrolled, and ${fresh} would come`,
-        ],
-      });
+      await Bun.sleep(0); // Others have their turn.
+    }
+    if (enrolled + fresh > row.max_recipients) throw tooMany(row, { enrolled, fresh });
   }
 
   *#piecesOf(list: ListRow, selection: Selection): Generator<ContactRow[]> {
@@ -214,12 +211,16 @@ export class Lifecycle {
     refuseFrom(row, ['active', 'paused'], 'enrolled in');
     const suppressed = suppressions.checker(tx, owner);
     const done: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
+    const before = rows.countEnrollments(tx, { sequence_id });
     for (const contact of piece) {
       if (suppressed(contact.email) !== null) done.refused_suppressed += 1;
       else if (contact.status !== 'active') done.refused_status += 1;
       else if (this.#enrollOne(tx, row, first, contact)) done.enrolled += 1;
       else done.already += 1;
     }
+    // Others may have enrolled since the look at all of them.
+    if (before + done.enrolled > row.max_recipients)
+      throw tooMany(row, { enrolled: before, fresh: done.enrolled });
     return done;
   }
 
@@ -265,10 +266,11 @@ export class Lifecycle {
     }
   }
 
-  /** Told of a product event: enrollments that it ends, end at once. */
-  heedEvent(tx: Tx, contact_id: number, event: string, at: number): void {
-    for (const { enrollment, sequence } of rows.listActiveOf(tx, contact_id))
-      if (sequence.exit_events.includes(event)) exit(tx, enrollment.id, 'event', at);
+  /** Told of a product event: enrollments that it ends, end at once; one from before an enrollment does not end it. */
+  heedEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void {
+    for (const { enrollment, sequence } of rows.listActiveOf(tx, told.contact_id))
+      if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at)
+        exit(tx, enrollment.id, 'event', told.at);
   }
 
   /** Told of what became of a mail; pauses a sequence whose bounces pass the threshold. */
@@ -294,28 +296,23 @@ export class Lifecycle {
     rows.updateMail(tx, email_id, kind === 'clicked' ? { clicked_at: at } : { opened_at: at });
   }
 
-  /** Re-times what waits for a step whose delay was changed, in pieces. */
-  async retime(sequence_id: number, changed: readonly Step[]): Promise<void> {
+  /** Has everybody wait as long as the steps say now, in pieces; who waits that long already stays as it is. */
+  async retime(sequence_id: number): Promise<void> {
     const { database, hasten } = this.#deps;
-    for (const { key, delay_hours } of changed) {
-      for (let after_id = 0; ; ) {
-        const last = await database.write((tx) => {
-          const piece = rows.listActiveAfter(
-            tx,
-            { sequence_id, step: key },
-            { after_id, limit: ENROLL_PIECE },
-          );
-          const row = store.findSequenceById(tx, sequence_id);
-          for (const { id, counts_from } of piece) {
-            const next_at = counts_from + delay_hours * HOUR_MS;
-            rows.updateEnrollment(tx, id, { next_at });
-            if (row?.job_id) hasten(tx, row.job_id, next_at);
-          }
-          return piece.length === ENROLL_PIECE ? (piece.at(-1)?.id ?? null) : null;
-        });
-        if (last === null) break;
-        after_id = last;
-      }
+    for (let after_id: number | null = 0; after_id !== null; ) {
+      const from: number = after_id;
+      after_id = await database.write((tx) => {
+        const row = store.findSequenceById(tx, sequence_id);
+        const delays = new Map(row ? stepsOf(row).map(({ key, delay_hours }) => [key, delay_hours]) : []);
+        const piece = rows.listActiveAfter(tx, { sequence_id }, { after_id: from, limit: ENROLL_PIECE });
+        for (const { id, step, counts_from, next_at } of piece) {
+          const due_at = counts_from + (delays.get(step) ?? 0) * HOUR_MS;
+          if (due_at === next_at) continue;
+          rows.updateEnrollment(tx, id, { next_at: due_at });
+          if (row?.job_id) hasten(tx, row.job_id, due_at);
+        }
+        return piece.length === ENROLL_PIECE ? (piece.at(-1)?.id ?? null) : null;
+      });
     }
   }
 }
@@ -323,6 +320,14 @@ export class Lifecycle {
 function refuseFrom(row: SequenceRow, from: readonly SequenceStatus[], what: string): void {
   if (!from.includes(row.status))
     throw conflict(`The sequence is ${row.status}: only one that is ${from.join(' or ')} can be ${what}.`);
+}
+
+function tooMany(row: SequenceRow, of: { enrolled: number; fresh: number }): AppError {
+  return invalid({
+    _: [
+      `at most ${row.max_recipients} contacts (max_recipients): ${of.enrolled} are enrolled, and ${of.fresh} would come`,
+    ],
+  });
 }
 
 function jobOf(row: SequenceRow, run_at: number): NewJob {

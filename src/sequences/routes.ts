@@ -288,15 +288,10 @@ function testRoute({ sequences }: SequenceRouteDeps): Route[] {
     status: 202,
     body: t.Object({ to: emailAddress() }),
     example: { to: 'you@example.com' },
-    response: t.Object({ email_id: ulid() }),
+    response: t.Object({ email_id: ulid(), job_id: ulid() }),
     load: loader(sequences),
-    handle: async ({ ctx, caller, resource, body }) => ({
-      email_id: await sequences.sendTest(
-        caller.project.id,
-        { public_id: resource.id, key: ctx.params.key ?? '' },
-        body.to,
-      ),
-    }),
+    handle: ({ ctx, caller, resource, body }) =>
+      sequences.sendTest(caller.project.id, { public_id: resource.id, key: ctx.params.key ?? '' }, body.to),
   });
 }
 

@@ -13,7 +13,7 @@ import { type Page, type PageQuery, paginate } from '../platform/http/pagination
 import { findProblems, type Problem, type TemplateFacts } from './checks.ts';
 import { mailOfStep } from './engine.ts';
 import * as rows from './enrollment-store.ts';
-import { type Step, stepsOf, tracksOf } from './model.ts';
+import { stepsOf, tracksOf } from './model.ts';
 import { type Answers, walk } from './preview.ts';
 import { EVENT_SLUG, readSteps, refuseOtherSteps, type StepInput } from './reading.ts';
 import {
@@ -54,12 +54,11 @@ export interface SequencesDeps {
   marketing: Marketing;
   /** A template of the project as the checks see it; null where there is none. */
   templateOf(project_id: number, slug: string): TemplateFacts | null;
-  /** Re-times who waits for steps whose delay has changed. */
-  retime(sequence_id: number, steps: readonly Step[]): Promise<void>;
+  /** Has who waits in a sequence wait as long as its steps say now. */
+  retime(sequence_id: number): Promise<void>;
   marketing_mail: MarketingMail;
   projectOf(id: number): MailOwner | null;
-  /** Accepts a mail and returns its id. */
-  acceptMail(tx: Tx, email: NewEmail): string;
+  acceptMail(tx: Tx, email: NewEmail): { id: string; job_id: string };
 }
 
 export class Sequences {
@@ -138,13 +137,12 @@ export class Sequences {
    * variables may differ. Throws AppError `not_found`, `invalid` by field, and `conflict` for one that is finished.
    */
   async update(project_id: number, public_id: string, changes: SequenceChanges): Promise<SequenceRecord> {
-    let before: Step[] = [];
     const row = await this.#deps.database.write((tx) => {
       const current = this.find(project_id, public_id, tx);
       if (current.status === 'finished') throw conflict('A finished sequence does not change any more.');
       const errors: FieldErrors = {};
       for (const field of FIXED) if (changes[field] === null) errors[field] = ['must have a value'];
-      before = stepsOf(current);
+      const before = stepsOf(current);
       const steps = changes.steps ? readSteps(changes.steps, errors) : before;
       if (changes.steps && current.status !== 'draft') refuseOtherSteps(before, steps, errors);
       refuseBadEvents(changes.exit_events ?? [], errors);
@@ -160,9 +158,8 @@ export class Sequences {
         updated_at: this.#deps.clock.now(),
       });
     });
-    const delays = new Map(before.map((step) => [step.key, step.delay_hours]));
-    const retimed = stepsOf(row).filter((step) => delays.get(step.key) !== step.delay_hours);
-    if (row.status !== 'draft' && retimed.length > 0) await this.#deps.retime(row.id, retimed);
+    // Even where no delay differs: the request that changed one may have been cut off before all were re-timed.
+    if (row.status !== 'draft' && changes.steps) await this.#deps.retime(row.id);
     return this.#present(row);
   }
 
@@ -229,10 +226,14 @@ export class Sequences {
 
   /**
    * Sends the mail of a step as a test: marked in its subject, with sample values; no enrollment moves, and nothing of it
-   * counts. Returns the id of the email. Throws AppError `not_found`, `invalid` where no mail can be made of the step, and
+   * counts. Returns the ids of the email and of its job. Throws AppError `not_found`, `invalid` where no mail can be made of the step, and
    * what accepting a mail throws.
    */
-  sendTest(project_id: number, of: { public_id: string; key: string }, to: string): Promise<string> {
+  sendTest(
+    project_id: number,
+    of: { public_id: string; key: string },
+    to: string,
+  ): Promise<{ email_id: string; job_id: string }> {
     const owner = this.#ownerOf(project_id);
     const { database, lists, marketing, marketing_mail, acceptMail } = this.#deps;
     return database.write((tx) => {
@@ -243,7 +244,8 @@ export class Sequences {
       const settings = marketing.settings(owner.id, tx);
       const planned = marketing_mail.planTest(tx, mailOfStep({ owner, sequence, list, settings, step }), to);
       if (!planned.ok) throw new AppError('invalid', planned.reason);
-      return acceptMail(tx, planned.email);
+      const { id, job_id } = acceptMail(tx, planned.email);
+      return { email_id: id, job_id };
     });
   }
 

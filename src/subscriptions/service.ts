@@ -8,7 +8,6 @@ import {
   contactAddress,
   createContactToken,
   hashContactToken,
-  nameInMail,
 } from '../contacts/service.ts';
 import { type FieldErrors, invalid } from '../errors.ts';
 import {
@@ -23,6 +22,7 @@ import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS } from '../platform/host/clock.ts';
 import type { DurableRates, Rate } from '../platform/http/rate-limit.ts';
 import { type NewJob, PRIORITY } from '../platform/jobs/store.ts';
+import { oneLine } from '../platform/mail/header-text.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { type Brand, brandOf } from './brand.ts';
 import { confirmUrl, contactOfToken, isTrueToken, unsubscribeUrl } from './links.ts';
@@ -206,8 +206,8 @@ export class Subscriptions {
       variables: {
         confirm_url: confirmUrl(public_url, token),
         email: contact.email,
-        first_name: nameInMail(contact.first_name) ?? 'there',
-        last_name: nameInMail(contact.last_name) ?? '',
+        first_name: oneLine(contact.first_name ?? '') || 'there',
+        last_name: oneLine(contact.last_name ?? ''),
         list_name: list.name,
         brand_name: brandOf(settings, owner.name).name,
       },

@@ -44,6 +44,7 @@ test('a merge field without a value is named, and nothing is planned', async () 
   await mail.contact(mail.list_id, 'cid@example.com');
   expect(await mail.plan('cid@example.com')).toEqual({
     ok: false,
+    is_template: false,
     reason: 'No value for {{custom.plan}}, {{offer}}.',
     missing: ['custom.plan', 'offer'],
   });

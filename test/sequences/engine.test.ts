@@ -226,6 +226,42 @@ describe('the life of a sequence', () => {
     await on.pass(1);
     expect(await on.got('timed@example.com')).toEqual(['hello for there', 'again for there']);
   });
+
+  test('re-times who waits when a change of a delay that was cut off is asked for again', async () => {
+    const list = await on.list();
+    await on.contact(list, 'cut@example.com');
+    const id = await on.active(list, steps);
+    await on.enroll(id);
+    await on.pass();
+    const changed = [steps[0], { ...steps[1], delay_hours: 500 }];
+    expect((await on.call('PATCH', `/email-sequences/${id}`, { steps: changed })).status).toBe(200);
+    const waits = await on.enrollment(id, 'cut@example.com');
+    // As if the commit of the steps had been the last thing before a power cut.
+    await on.app.services.database.write((tx) =>
+      tx.$client.run('UPDATE enrollments SET next_at = next_at + 1 WHERE public_id = ?', [String(waits?.id)]),
+    );
+    expect((await on.call('PATCH', `/email-sequences/${id}`, { steps: changed })).status).toBe(200);
+    expect(await on.enrollment(id, 'cut@example.com')).toEqual(waits);
+  });
+
+  test('sends a step as a test from a draft, also to the suppressed, and moves nothing', async () => {
+    const id = await on.draft(await on.list(), steps);
+    await on.call('POST', '/email-suppressions', { email: 'author@example.com' });
+    const send = (key: string, body: unknown) =>
+      on.call('POST', `/email-sequences/${id}/steps/${key}/test`, body);
+    expect((await send('a', { to: 'nobody' })).status).toBe(422);
+    expect((await send('z', { to: 'author@example.com' })).status).toBe(404);
+    const sent = await send('a', { to: 'author@example.com' });
+    expect(sent.status).toBe(202);
+    const { email_id, job_id } = dataOf(sent, 202);
+    await on.pass();
+    expect(await on.got('author@example.com')).toEqual(['[Test] hello for there']);
+    const email = await on.app.call('GET', `/api/v1/emails/${email_id}`, { key: on.key });
+    expect(email.body).toMatchObject({ status: 'sent' });
+    const job = await on.app.call('GET', `/api/v1/jobs/${job_id}`, { key: on.key });
+    expect(job.body.data).toMatchObject({ status: 'completed' });
+    expect(await show(id)).toMatchObject({ status: 'draft', stats: { enrolled: 0, sent: 0 } });
+  });
 });
 
 describe('what waits', () => {
@@ -246,6 +282,33 @@ describe('what waits', () => {
     await on.pass(2);
     expect(await on.got('night@example.com')).toEqual(['hello for there']);
     await on.call('PATCH', '/email-marketing/settings', { send_window_start: null, send_window_end: null });
+  });
+
+  test('for settings that are switched off, and looks again within a minute', async () => {
+    const list = await on.list();
+    await on.contact(list, 'off@example.com');
+    const id = await on.active(list, steps);
+    await on.call('PATCH', '/email-marketing/settings', { enabled: false });
+    await on.enroll(id);
+    await on.pass(5);
+    expect(await on.got('off@example.com')).toEqual([]);
+    await on.call('PATCH', '/email-marketing/settings', { enabled: true });
+    await on.pass(1 / 60);
+    expect(await on.got('off@example.com')).toEqual(['hello for there']);
+  });
+
+  test('for a template that was switched off, and loses nobody over it', async () => {
+    await on.template('shut');
+    const list = await on.list();
+    await on.contact(list, 'shut@example.com');
+    const id = await on.active(list, [{ key: 'a', template: 'shut', is_final: true }]);
+    await on.setTemplate('shut', { is_active: false });
+    await on.enroll(id);
+    await on.pass(5);
+    expect(await on.enrollment(id, 'shut@example.com')).toMatchObject({ state: 'active', step: 'a' });
+    await on.setTemplate('shut', { is_active: true });
+    await on.pass(1 / 6);
+    expect(await on.got('shut@example.com')).toEqual(['shut for there']);
   });
 
   test('for the daily cap, which holds over sequences and starts afresh at midnight', async () => {
@@ -313,6 +376,23 @@ describe('enrolling', () => {
     expect((await show(id)).stats).toMatchObject({ enrolled: 0 });
   });
 
+  test('past max_recipients enrolls nobody more, also when several ask at once', async () => {
+    const list = await on.list();
+    const ids: unknown[] = [];
+    for (let n = 0; n < 3; n += 1) ids.push((await on.contact(list, `race${n}@example.com`)).id);
+    const id = await on.active(list, steps, { max_recipients: 3 });
+    for (let n = 3; n < 6; n += 1) ids.push((await on.contact(list, `race${n}@example.com`)).id);
+    const enroll = (contact_ids: unknown[]) =>
+      on.call('POST', `/email-sequences/${id}/enroll`, { contact_ids });
+    const answers = await Promise.all([
+      enroll(ids.slice(0, 2)),
+      enroll(ids.slice(2, 4)),
+      enroll(ids.slice(4)),
+    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422]);
+    expect((await show(id)).stats).toMatchObject({ enrolled: 2 });
+  });
+
   test('happens by itself for contacts that become active later, where it is asked for', async () => {
     const list = await on.list();
     await on.contact(list, 'before@example.com', { tags: ['new'] });
@@ -325,6 +405,21 @@ describe('enrolling', () => {
 });
 
 describe('product events', () => {
+  test('end an enrollment, but not one that began after them', async () => {
+    const list = await on.list();
+    const contact = await on.contact(list, 'late@example.com');
+    const steps = [{ key: 'a', template: 'hello', delay_hours: 10, is_final: true }];
+    const id = await on.active(list, steps, { exit_events: ['paid', 'left'] });
+    const before = new Date(on.app.clock.now() - 1_000).toISOString();
+    await on.enroll(id);
+    const { contact_token } = contact;
+    const post = (body: unknown) => on.call('POST', '/email-contacts/events', body);
+    expect((await post({ contact_token, event: 'paid', occurred_at: before })).status).toBe(201);
+    expect(await on.enrollment(id, 'late@example.com')).toMatchObject({ state: 'active' });
+    await post({ contact_token, event: 'left' });
+    expect(await on.enrollment(id, 'late@example.com')).toMatchObject({ exit_reason: 'event' });
+  });
+
   test('are refused by field, by name and by tenant, one by one in a batch', async () => {
     const list = await on.list();
     const contact = await on.contact(list, 'events@example.com');

@@ -7,6 +7,8 @@ const DOMAIN = 'news.example.com';
 export interface SequenceApp extends MarketingApp {
   /** Creates a marketing template with the layout. */
   template(slug: string, fields?: Record<string, unknown>): Promise<void>;
+  /** Changes a template. */
+  setTemplate(slug: string, changes: Record<string, unknown>): Promise<void>;
   /** Creates a sequence as a draft and returns its id. */
   draft(list: string, steps: unknown[], fields?: Record<string, unknown>): Promise<string>;
   /** As `draft`, activated. */
@@ -54,6 +56,13 @@ export async function startSequenceApp(): Promise<SequenceApp> {
         },
       });
       if (answer.status !== 201) throw new Error(answer.text);
+    },
+    async setTemplate(slug, changes) {
+      const answer = await app.call('PATCH', `/api/v1/emails/templates/${slug}`, {
+        key: template_key,
+        body: changes,
+      });
+      if (answer.status !== 200) throw new Error(answer.text);
     },
     async draft(list, steps, fields = {}) {
       const body = { name: 'Welcome', list, max_recipients: 1_000, steps, ...fields };
