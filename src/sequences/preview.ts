@@ -34,7 +34,7 @@ export interface Timeline {
 }
 
 /**
- * Steps in the order in which they come due, each at the earliest time that its delay and the window allow; the daily cap
+ * Steps in the order in which they come due, each when its delay is over, and a mail when the window is open, too; the daily cap
  * and the capacity of mailboxes may put them off further. Tracks that route in a circle without sending end as `endless`.
  */
 export function walk(
@@ -50,10 +50,15 @@ export function walk(
   let last_sent: string | null = null;
   if (!step) return { timeline, end: { at: answers.start_at, reason: 'no_steps' } };
   for (;;) {
-    const at = nextOpening(window, counts_from + step.delay_hours * HOUR_MS);
+    let at = counts_from + step.delay_hours * HOUR_MS;
+    let decision = decide(step, factsAt(at, answers, last_sent));
+    // Only a sending waits for the window, and its condition is asked again when that opens.
+    if (decision.result === 'send') {
+      at = nextOpening(window, at);
+      decision = decide(step, factsAt(at, answers, last_sent));
+    }
     if (left_at !== null && left_at <= at) return { timeline, end: { at: left_at, reason: 'event' } };
     if (timeline.length >= max_entries) return { timeline, end: { at, reason: 'endless' } };
-    const decision = decide(step, factsAt(at, answers, last_sent));
     const { key, track } = step;
     timeline.push({ key, track, at, condition: describeStepCondition(step), result: decision.result });
     if (decision.result === 'send') {

@@ -167,7 +167,8 @@ describe('the look ahead', () => {
   test('routes who did not click, counting from then', () => {
     expect(told(look().timeline)).toEqual([
       'hello 2030-01-16T09:00 send',
-      'offer 2030-01-17T09:00 route',
+      // Only mails wait for the window.
+      'offer 2030-01-17T05:00 route',
       'again 2030-01-19T09:00 send',
     ]);
   });
