@@ -46,8 +46,8 @@ export const CORS_MAX_AGE_S = 7_200;
 
 /** Decision: rate_limit_per_minute null means 600. */
 export const DEFAULT_KEY_RATE_PER_MINUTE = 600;
-/** Decision: 6,000 requests a minute for each management token. */
-export const TOKEN_RATE_PER_MINUTE = 6_000;
+/** Decision: 6,000 requests a minute for each management token; a person gets as many. */
+export const MANAGEMENT_RATE_PER_MINUTE = 6_000;
 /** Contract, Limits: captcha verify, per API key. */
 export const CAPTCHA_RATE_PER_MINUTE = 60;
 

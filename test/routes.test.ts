@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { NewKeyInput } from '../src/keys/schemas.ts';
-import { CAPABILITIES, type Capability, type Permission } from '../src/platform/http/callers.ts';
+import { CAPABILITIES, type Capability, GRANTABLE, type Permission } from '../src/platform/http/callers.ts';
 import { PLANE_PREFIX, type Route } from '../src/platform/http/routes.ts';
 import { actor, addCapturingMailbox, makeProject, startTestApp, type TestApp } from './helpers.ts';
 
@@ -205,7 +205,7 @@ beforeAll(async () => {
   owner_key = await owner.key(PERMISSIONS);
   foreign_key = await stranger.key(PERMISSIONS);
   powerless_key = await owner.key({});
-  all_token = await makeToken({ all: true, can: CAPABILITIES });
+  all_token = await makeToken({ all: true, can: GRANTABLE });
   foreign_token = await makeToken({ all: false, can: CAPABILITIES, projects: ['stranger'] });
   existing = await makeThings();
 });
@@ -454,8 +454,8 @@ describe('the management plane', () => {
 
   test('each capability a route needs is named to a token that has every other one', async () => {
     const tokens = new Map<string, string>();
-    for (const lacking of CAPABILITIES) {
-      const can = CAPABILITIES.filter((each) => each !== lacking);
+    for (const lacking of GRANTABLE) {
+      const can = GRANTABLE.filter((each) => each !== lacking);
       tokens.set(lacking, await makeToken({ all: true, can }));
     }
     const before = snapshot();

@@ -5,7 +5,7 @@ import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database } from '../platform/database/database.ts';
 import { explainMissing } from '../platform/database/foreign-keys.ts';
 import type { Clock } from '../platform/host/clock.ts';
-import { type Actor, scopeOf, type TokenCaller } from '../platform/http/callers.ts';
+import { type Actor, type ManagementCaller, scopeOf } from '../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import { type AccountDeps, auditRecord } from '../platform/secrets/account-secrets.ts';
 import type { ProjectCascade, ProjectRow, Projects } from '../projects/service.ts';
@@ -33,7 +33,7 @@ export class AiAssignments {
   }
 
   /** One page of the projects an account serves, as far as the caller sees them. */
-  listProjects(caller: TokenCaller, account: AiAccountRow, query: PageQuery): Page<AssignedProject> {
+  listProjects(caller: ManagementCaller, account: AiAccountRow, query: PageQuery): Page<AssignedProject> {
     if (account.all_projects) return this.#projects.list(caller, query).map(presentProject);
     const scope = scopeOf(caller);
     const ids = store
@@ -52,7 +52,7 @@ export class AiAssignments {
    */
   async setProjects(
     actor: Actor,
-    caller: TokenCaller,
+    caller: ManagementCaller,
     account: AiAccountRow,
     input: AccountProjectsInput,
   ): Promise<void> {
@@ -73,7 +73,7 @@ export class AiAssignments {
       .catch(explainMissing('Project or account'));
   }
 
-  #resolveProjects(caller: TokenCaller, input: AccountProjectsInput): Set<number> {
+  #resolveProjects(caller: ManagementCaller, input: AccountProjectsInput): Set<number> {
     const { all_existing, project_ids } = input;
     if (all_existing !== undefined && project_ids !== undefined) {
       throw invalid({ _: ['Send either all_existing or project_ids, not both.'] });
@@ -97,7 +97,7 @@ export class AiAssignments {
    */
   async setAccounts(
     actor: Actor,
-    caller: TokenCaller,
+    caller: ManagementCaller,
     project: ProjectRow,
     account_ids: readonly Reference[],
   ): Promise<void> {
@@ -133,7 +133,7 @@ function resolveAll(
   const errors: FieldErrors = {};
   const ids = refs.flatMap((ref, index) => {
     const id = find(ref);
-    if (id === null) errors[`${field}.${index}`] = ['must name one that this token can see'];
+    if (id === null) errors[`${field}.${index}`] = ['must name one that you can see'];
     return id === null ? [] : [id];
   });
   if (Object.keys(errors).length > 0) throw invalid(errors);

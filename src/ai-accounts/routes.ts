@@ -1,6 +1,6 @@
 /** AI accounts and their assignment to projects on the management plane. */
 
-import { tokenActor } from '../platform/http/callers.ts';
+import { actorOf } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type Route } from '../platform/http/routes.ts';
 import { t } from '../platform/http/schema.ts';
@@ -60,7 +60,7 @@ function accountRoutes(accounts: AiAccounts): Route[] {
       load: ({ caller }) => accounts.ownersOfNew(caller),
       check: ({ body, broken }) => accounts.errorsIn(null, body, broken),
       handle: ({ ctx, caller, body, resource }) =>
-        accounts.create(tokenActor(caller, ctx.ip), caller, resource, body),
+        accounts.create(actorOf(caller, ctx.ip), caller, resource, body),
     }),
     managementRoute({
       method: 'GET',
@@ -86,7 +86,7 @@ function accountRoutes(accounts: AiAccounts): Route[] {
       load: ({ ctx, caller }) => accounts.requireForChange(caller, ctx.params.account ?? ''),
       check: ({ body, broken, resource }) => accounts.errorsIn(resource, body, broken),
       handle: ({ ctx, caller, body, resource }) =>
-        accounts.update(tokenActor(caller, ctx.ip), caller, resource, body),
+        accounts.update(actorOf(caller, ctx.ip), caller, resource, body),
     }),
     managementRoute({
       method: 'DELETE',
@@ -96,7 +96,7 @@ function accountRoutes(accounts: AiAccounts): Route[] {
       summary: 'Delete an account and its assignments',
       response: deletedRecord,
       load: ({ ctx, caller }) => accounts.requireForChange(caller, ctx.params.account ?? ''),
-      handle: ({ ctx, caller, resource }) => accounts.remove(tokenActor(caller, ctx.ip), resource),
+      handle: ({ ctx, caller, resource }) => accounts.remove(actorOf(caller, ctx.ip), resource),
     }),
     managementRoute({
       method: 'POST',
@@ -107,7 +107,7 @@ function accountRoutes(accounts: AiAccounts): Route[] {
       description: 'Recorded before it answers.',
       response: revealedAiAccount,
       load: ({ ctx, caller }) => accounts.requireFor(caller, ctx.params.account ?? ''),
-      handle: ({ ctx, caller, resource }) => accounts.reveal(tokenActor(caller, ctx.ip), resource),
+      handle: ({ ctx, caller, resource }) => accounts.reveal(actorOf(caller, ctx.ip), resource),
     }),
   ];
 }
@@ -139,7 +139,7 @@ function projectsOfAccountRoutes(accounts: AiAccounts, assignments: AiAssignment
       response: t.Array(assignedProject),
       load: ({ ctx, caller }) => accounts.requireFor(caller, ctx.params.account ?? ''),
       async handle({ ctx, caller, body, resource }) {
-        await assignments.setProjects(tokenActor(caller, ctx.ip), caller, resource, body);
+        await assignments.setProjects(actorOf(caller, ctx.ip), caller, resource, body);
         return assignments.listProjects(caller, resource, {});
       },
     }),
@@ -172,7 +172,7 @@ function accountsOfProjectRoutes(projects: Projects, assignments: AiAssignments)
       response: t.Array(aiAccount),
       load: ({ ctx, caller }) => projects.requireFor(caller, ctx.params.project ?? ''),
       async handle({ ctx, caller, body, resource }) {
-        await assignments.setAccounts(tokenActor(caller, ctx.ip), caller, resource, body.account_ids);
+        await assignments.setAccounts(actorOf(caller, ctx.ip), caller, resource, body.account_ids);
         return assignments.listAccounts(resource, {});
       },
     }),

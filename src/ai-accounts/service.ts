@@ -7,11 +7,11 @@ import { type Clock, toIso } from '../platform/host/clock.ts';
 import { newId, readRef } from '../platform/host/ids.ts';
 import {
   type Actor,
+  type ManagementCaller,
   projectsOfNewRecord,
   refuseBeyondScope,
   type Scope,
   scopeOf,
-  type TokenCaller,
 } from '../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../platform/http/pagination.ts';
 import {
@@ -54,7 +54,7 @@ export class AiAccounts {
   }
 
   /** One page of those the caller may see, newest first. */
-  list(caller: TokenCaller, query: PageQuery): Page<AiAccountRecord> {
+  list(caller: ManagementCaller, query: PageQuery): Page<AiAccountRecord> {
     return this.listServing(scopeOf(caller), query);
   }
 
@@ -68,20 +68,20 @@ export class AiAccounts {
   }
 
   /** The account that a numeric id or ULID names, if the caller may see it, or null. */
-  findFor(caller: TokenCaller, ref: Reference): AiAccountRow | null {
+  findFor(caller: ManagementCaller, ref: Reference): AiAccountRow | null {
     const named = readRef(ref);
     return named ? store.findAccount(this.#database.read, named, scopeOf(caller)) : null;
   }
 
   /** As `findFor`. Throws AppError `not_found`. */
-  requireFor(caller: TokenCaller, ref: Reference): AiAccountRow {
+  requireFor(caller: ManagementCaller, ref: Reference): AiAccountRow {
     const account = this.findFor(caller, ref);
     if (!account) throw notFound('AI account');
     return account;
   }
 
   /** As `requireFor`. Throws AppError `forbidden` when it serves projects out of the token's scope as well. */
-  requireForChange(caller: TokenCaller, ref: Reference): AiAccountRow {
+  requireForChange(caller: ManagementCaller, ref: Reference): AiAccountRow {
     const account = this.requireFor(caller, ref);
     const project_ids = store.listProjectIds(this.#database.read, account.id);
     refuseBeyondScope(caller, { all_projects: account.all_projects, project_ids });
@@ -89,12 +89,12 @@ export class AiAccounts {
   }
 
   /** The projects that get what this caller creates. Throws AppError `forbidden` where none would. */
-  ownersOfNew(caller: TokenCaller): readonly number[] {
+  ownersOfNew(caller: ManagementCaller): readonly number[] {
     return projectsOfNewRecord(caller);
   }
 
   /** Throws AppError `forbidden` where the standing rule is asked for by a token that may not set it. */
-  requireRuleSetter(caller: TokenCaller, wants_all_projects: boolean): void {
+  requireRuleSetter(caller: ManagementCaller, wants_all_projects: boolean): void {
     refuseStandingRule(caller, wants_all_projects);
   }
 
@@ -122,7 +122,7 @@ export class AiAccounts {
    */
   async create(
     actor: Actor,
-    caller: TokenCaller,
+    caller: ManagementCaller,
     project_ids: readonly number[],
     input: NewAiAccountInput,
   ): Promise<AiAccountRecord> {
@@ -163,7 +163,7 @@ export class AiAccounts {
    */
   async update(
     actor: Actor,
-    caller: TokenCaller,
+    caller: ManagementCaller,
     account: AiAccountRow,
     changes: AiAccountChanges,
   ): Promise<AiAccountRecord> {
@@ -237,11 +237,9 @@ export class AiAccounts {
 }
 
 /** A standing rule reaches projects that a scoped token does not. */
-function refuseStandingRule(caller: TokenCaller, all_projects: boolean): void {
+function refuseStandingRule(caller: ManagementCaller, all_projects: boolean): void {
   if (!all_projects || caller.all_projects) return;
-  throw forbidden(
-    'all_projects reaches beyond the scope of this access token: only a token of all projects may set it.',
-  );
+  throw forbidden('all_projects reaches beyond your scope: only a caller of all projects may set it.');
 }
 
 function requireKey(provider: string, has_key: boolean): void {

@@ -1,5 +1,6 @@
 /** The audit trail of a project on the management plane. */
 import { MAX_NAME_CHARS } from '../limits.ts';
+import { ACTOR_KINDS } from '../platform/database/tables.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type Route } from '../platform/http/routes.ts';
 import { dateTime, named, nullable, oneOf, t, text } from '../platform/http/schema.ts';
@@ -23,7 +24,7 @@ const auditRecord = named(
     at: t.String({ format: 'date-time' }),
     event: t.String(),
     target: nullable(t.String()),
-    actor_kind: oneOf(['token', 'shell', 'system']),
+    actor_kind: oneOf(ACTOR_KINDS),
     actor_id: nullable(t.String()),
     actor_name: t.String(),
     ip: nullable(t.String()),
@@ -41,7 +42,7 @@ export function auditRoutes(services: { audit: Audit; projects: Projects }): Rou
       tag: 'Audit',
       summary: 'Who did what in a project',
       description:
-        'Newest first. `since` is inclusive, `until` is not; `actor` is the name of a token or shell user.',
+        'Newest first. `since` is inclusive, `until` is not; `actor` is the name of a token, person or shell user.',
       query: auditQuery,
       response: t.Array(auditRecord),
       load: ({ ctx, caller }) => projects.requireFor(caller, ctx.params.project ?? ''),

@@ -2,13 +2,14 @@
 import { type AuditFilter, type AuditRow, countAudit, listAudit } from '../platform/database/audit-trail.ts';
 import type { Database } from '../platform/database/database.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
+import type { ActorKind } from '../platform/database/tables.ts';
 import { toIso } from '../platform/host/clock.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import type { ProjectRow } from '../projects/service.ts';
 
 export interface AuditQuery {
   event?: string;
-  /** Name of the token or of the shell user. */
+  /** Name of the token, person or shell user. */
   actor?: string;
   since_ms?: number;
   until_ms?: number;
@@ -19,7 +20,7 @@ export interface AuditRecord {
   at: string;
   event: string;
   target: string | null;
-  actor_kind: 'token' | 'shell' | 'system';
+  actor_kind: ActorKind;
   actor_id: string | null;
   actor_name: string;
   ip: string | null;

@@ -7,10 +7,10 @@ import type { Clock } from '../platform/host/clock.ts';
 import { newId, readRef } from '../platform/host/ids.ts';
 import {
   type Actor,
+  type ManagementCaller,
   projectsOfNewRecord,
   refuseBeyondScope,
   scopeOf,
-  type TokenCaller,
 } from '../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../platform/http/pagination.ts';
 import {
@@ -59,7 +59,7 @@ export class DatabaseProjects {
   }
 
   /** One page of those the caller may see, newest first. */
-  list(caller: TokenCaller, query: PageQuery): Page<DatabaseProjectRecord> {
+  list(caller: ManagementCaller, query: PageQuery): Page<DatabaseProjectRecord> {
     const { read } = this.#database;
     const scope = scopeOf(caller);
     return paginate(query, {
@@ -69,7 +69,7 @@ export class DatabaseProjects {
   }
 
   /** Throws AppError `not_found` for one that the caller may not see as well. */
-  requireFor(caller: TokenCaller, ref: Reference): DatabaseProjectRow {
+  requireFor(caller: ManagementCaller, ref: Reference): DatabaseProjectRow {
     const named = readRef(ref);
     const project = named ? store.findProject(this.#database.read, named, scopeOf(caller)) : null;
     if (!project) throw notFound('Database project');
@@ -77,14 +77,14 @@ export class DatabaseProjects {
   }
 
   /** As `requireFor`. Throws AppError `forbidden` when it belongs to projects out of the token's scope as well. */
-  requireForChange(caller: TokenCaller, ref: Reference): DatabaseProjectRow {
+  requireForChange(caller: ManagementCaller, ref: Reference): DatabaseProjectRow {
     const project = this.requireFor(caller, ref);
     refuseBeyondScope(caller, { project_ids: store.listLinkedIds(this.#database.read, project.id) });
     return project;
   }
 
   /** The projects that get what this caller creates. Throws AppError `forbidden` where none would. */
-  ownersOfNew(caller: TokenCaller): readonly number[] {
+  ownersOfNew(caller: ManagementCaller): readonly number[] {
     return projectsOfNewRecord(caller);
   }
 
@@ -98,7 +98,7 @@ export class DatabaseProjects {
    */
   async create(
     actor: Actor,
-    caller: TokenCaller,
+    caller: ManagementCaller,
     project_ids: readonly number[],
     input: NewDatabaseProjectInput,
   ): Promise<DatabaseProjectRecord> {
@@ -133,7 +133,7 @@ export class DatabaseProjects {
    */
   async update(
     actor: Actor,
-    caller: TokenCaller,
+    caller: ManagementCaller,
     project: DatabaseProjectRow,
     changes: DatabaseProjectChanges,
   ): Promise<DatabaseProjectRecord> {
@@ -208,15 +208,18 @@ export class DatabaseProjects {
   }
 
   /** What is wrong with a new or changed project by rules past its shape. */
-  errorsIn(caller: TokenCaller, { account_id }: DatabaseProjectChanges): FieldErrors {
+  errorsIn(caller: ManagementCaller, { account_id }: DatabaseProjectChanges): FieldErrors {
     return collectErrors(() => this.#resolveAccount(caller, account_id));
   }
 
-  #resolveAccount(caller: TokenCaller, ref: Reference | null | undefined): { account_id?: number | null } {
+  #resolveAccount(
+    caller: ManagementCaller,
+    ref: Reference | null | undefined,
+  ): { account_id?: number | null } {
     if (ref === undefined) return {};
     if (ref === null) return { account_id: null };
     const account = this.#accounts.findFor(caller, ref);
-    if (!account) throw invalid({ account_id: ['must name a database account that this token can see'] });
+    if (!account) throw invalid({ account_id: ['must name a database account that you can see'] });
     return { account_id: account.id };
   }
 

@@ -1,6 +1,6 @@
 /** Database accounts and database projects on the management plane. */
 
-import { tokenActor } from '../platform/http/callers.ts';
+import { actorOf } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type Route } from '../platform/http/routes.ts';
 import { t } from '../platform/http/schema.ts';
@@ -50,7 +50,7 @@ function accountRoutes(accounts: DatabaseAccounts): Route[] {
       example: { name: 'Supabase', provider: 'supabase', access_token: 'sbp_example' },
       response: databaseAccount,
       load: ({ caller }) => accounts.requireCreator(caller),
-      handle: ({ ctx, caller, body }) => accounts.create(tokenActor(caller, ctx.ip), body),
+      handle: ({ ctx, caller, body }) => accounts.create(actorOf(caller, ctx.ip), body),
     }),
     managementRoute({
       method: 'GET',
@@ -72,8 +72,7 @@ function accountRoutes(accounts: DatabaseAccounts): Route[] {
       example: { organization_slug: 'bakers' },
       response: databaseAccount,
       load: ({ ctx, caller }) => accounts.requireFor(caller, ctx.params.account ?? ''),
-      handle: ({ ctx, caller, body, resource }) =>
-        accounts.update(tokenActor(caller, ctx.ip), resource, body),
+      handle: ({ ctx, caller, body, resource }) => accounts.update(actorOf(caller, ctx.ip), resource, body),
     }),
     managementRoute({
       method: 'DELETE',
@@ -83,7 +82,7 @@ function accountRoutes(accounts: DatabaseAccounts): Route[] {
       summary: 'Delete an account that no database project uses',
       response: deletedRecord,
       load: ({ ctx, caller }) => accounts.requireFor(caller, ctx.params.account ?? ''),
-      handle: ({ ctx, caller, resource }) => accounts.remove(tokenActor(caller, ctx.ip), resource),
+      handle: ({ ctx, caller, resource }) => accounts.remove(actorOf(caller, ctx.ip), resource),
     }),
     managementRoute({
       method: 'POST',
@@ -94,7 +93,7 @@ function accountRoutes(accounts: DatabaseAccounts): Route[] {
       description: 'Recorded before it answers.',
       response: revealedDatabaseAccount,
       load: ({ ctx, caller }) => accounts.requireFor(caller, ctx.params.account ?? ''),
-      handle: ({ ctx, caller, resource }) => accounts.reveal(tokenActor(caller, ctx.ip), resource),
+      handle: ({ ctx, caller, resource }) => accounts.reveal(actorOf(caller, ctx.ip), resource),
     }),
   ];
 }
@@ -125,7 +124,7 @@ function projectRoutes(projects: DatabaseProjects): Route[] {
       load: ({ caller }) => projects.ownersOfNew(caller),
       check: ({ caller, body }) => projects.errorsIn(caller, body),
       handle: ({ ctx, caller, body, resource }) =>
-        projects.create(tokenActor(caller, ctx.ip), caller, resource, body),
+        projects.create(actorOf(caller, ctx.ip), caller, resource, body),
     }),
     managementRoute({
       method: 'GET',
@@ -149,7 +148,7 @@ function projectRoutes(projects: DatabaseProjects): Route[] {
       load: ({ ctx, caller }) => projects.requireForChange(caller, ctx.params.database ?? ''),
       check: ({ caller, body }) => projects.errorsIn(caller, body),
       handle: ({ ctx, caller, body, resource }) =>
-        projects.update(tokenActor(caller, ctx.ip), caller, resource, body),
+        projects.update(actorOf(caller, ctx.ip), caller, resource, body),
     }),
     managementRoute({
       method: 'DELETE',
@@ -159,7 +158,7 @@ function projectRoutes(projects: DatabaseProjects): Route[] {
       summary: 'Delete a database project and its links',
       response: deletedRecord,
       load: ({ ctx, caller }) => projects.requireForChange(caller, ctx.params.database ?? ''),
-      handle: ({ ctx, caller, resource }) => projects.remove(tokenActor(caller, ctx.ip), resource),
+      handle: ({ ctx, caller, resource }) => projects.remove(actorOf(caller, ctx.ip), resource),
     }),
     managementRoute({
       method: 'POST',
@@ -170,7 +169,7 @@ function projectRoutes(projects: DatabaseProjects): Route[] {
       description: 'Recorded before it answers.',
       response: revealedDatabaseProject,
       load: ({ ctx, caller }) => projects.requireFor(caller, ctx.params.database ?? ''),
-      handle: ({ ctx, caller, resource }) => projects.reveal(tokenActor(caller, ctx.ip), resource),
+      handle: ({ ctx, caller, resource }) => projects.reveal(actorOf(caller, ctx.ip), resource),
     }),
   ];
 }

@@ -4,7 +4,7 @@ import { conflict, forbidden, notFound } from '../errors.ts';
 import type { Database } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { newId, readRef } from '../platform/host/ids.ts';
-import type { Actor, TokenCaller } from '../platform/http/callers.ts';
+import type { Actor, ManagementCaller } from '../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../platform/http/pagination.ts';
 import {
   type AccountDeps,
@@ -47,7 +47,7 @@ export class DatabaseAccounts {
   }
 
   /** One page of the accounts, newest first; none for a scoped token. */
-  list(caller: TokenCaller, query: PageQuery): Page<DatabaseAccountRecord> {
+  list(caller: ManagementCaller, query: PageQuery): Page<DatabaseAccountRecord> {
     const { read } = this.#database;
     const total = caller.all_projects ? store.countAccounts(read) : 0;
     const fetch = (limit: number, offset: number): DatabaseAccountRow[] =>
@@ -56,13 +56,13 @@ export class DatabaseAccounts {
   }
 
   /** The account that a numeric id or ULID names, if the caller may see it, or null. */
-  findFor(caller: TokenCaller, ref: Reference): DatabaseAccountRow | null {
+  findFor(caller: ManagementCaller, ref: Reference): DatabaseAccountRow | null {
     const named = readRef(ref);
     return named && caller.all_projects ? store.findAccount(this.#database.read, named) : null;
   }
 
   /** As `findFor`. Throws AppError `not_found`. */
-  requireFor(caller: TokenCaller, ref: Reference): DatabaseAccountRow {
+  requireFor(caller: ManagementCaller, ref: Reference): DatabaseAccountRow {
     const account = this.findFor(caller, ref);
     if (!account) throw notFound('Database account');
     return account;
@@ -73,9 +73,11 @@ export class DatabaseAccounts {
   }
 
   /** Throws AppError `forbidden` for a scoped token: it could not see what it made. */
-  requireCreator(caller: TokenCaller): void {
+  requireCreator(caller: ManagementCaller): void {
     if (!caller.all_projects) {
-      throw forbidden('Database accounts belong to no project: only a token of all projects may create one.');
+      throw forbidden(
+        'Database accounts belong to no project: only a caller of all projects may create one.',
+      );
     }
   }
 

@@ -1,5 +1,5 @@
 /** The management plane's endpoints of API keys. */
-import { type TokenCaller, tokenActor } from '../platform/http/callers.ts';
+import { actorOf, type ManagementCaller } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { t } from '../platform/http/schema.ts';
@@ -18,7 +18,7 @@ import type { KeyRow, Keys } from './service.ts';
 
 interface Named {
   ctx: RequestContext;
-  caller: TokenCaller;
+  caller: ManagementCaller;
 }
 
 const KEYS = '/projects/:project/api-keys';
@@ -69,7 +69,7 @@ function collectionRoutes(keys: Keys, project: (named: Named) => ProjectRow): Ro
       example: { name: 'web', can_read: true, can_write: true, can_send_emails: true },
       response: keyWithPlaintext,
       load: project,
-      handle: ({ caller, ctx, resource, body }) => keys.create(tokenActor(caller, ctx.ip), resource, body),
+      handle: ({ caller, ctx, resource, body }) => keys.create(actorOf(caller, ctx.ip), resource, body),
     }),
   ];
 }
@@ -95,7 +95,7 @@ function singleKeyRoutes(keys: Keys, key: (named: Named) => KeyRow): Route[] {
       example: { rate_limit_per_minute: 300 },
       response: keyRecord,
       load: key,
-      handle: ({ caller, ctx, resource, body }) => keys.update(tokenActor(caller, ctx.ip), resource, body),
+      handle: ({ caller, ctx, resource, body }) => keys.update(actorOf(caller, ctx.ip), resource, body),
     }),
     managementRoute({
       method: 'DELETE',
@@ -104,7 +104,7 @@ function singleKeyRoutes(keys: Keys, key: (named: Named) => KeyRow): Route[] {
       summary: 'Delete a key',
       response: deletedKey,
       load: key,
-      handle: ({ caller, ctx, resource }) => keys.remove(tokenActor(caller, ctx.ip), resource),
+      handle: ({ caller, ctx, resource }) => keys.remove(actorOf(caller, ctx.ip), resource),
     }),
     managementRoute({
       method: 'POST',
@@ -114,7 +114,7 @@ function singleKeyRoutes(keys: Keys, key: (named: Named) => KeyRow): Route[] {
       description: 'The old secret stops at once.',
       response: keyWithPlaintext,
       load: key,
-      handle: ({ caller, ctx, resource }) => keys.rotate(tokenActor(caller, ctx.ip), resource),
+      handle: ({ caller, ctx, resource }) => keys.rotate(actorOf(caller, ctx.ip), resource),
     }),
     managementRoute({
       method: 'POST',
@@ -124,7 +124,7 @@ function singleKeyRoutes(keys: Keys, key: (named: Named) => KeyRow): Route[] {
       description: 'Recorded in the audit trail. 409 PLAINTEXT_UNAVAILABLE where no readable copy is kept.',
       response: plaintextKey,
       load: key,
-      handle: ({ caller, ctx, resource }) => keys.reveal(tokenActor(caller, ctx.ip), resource),
+      handle: ({ caller, ctx, resource }) => keys.reveal(actorOf(caller, ctx.ip), resource),
     }),
   ];
 }

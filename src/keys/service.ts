@@ -10,9 +10,9 @@ import {
   type KeyCaller,
   type KeyCredentials,
   keyRefused,
+  type ManagementCaller,
   mayAccessProject,
   type Permission,
-  type TokenCaller,
 } from '../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
@@ -167,7 +167,7 @@ export class Keys {
   }
 
   /** As `get`, of a project that a token may see. Throws AppError `not_found`. */
-  getFor(caller: TokenCaller, project: string, ref: string): KeyRow {
+  getFor(caller: ManagementCaller, project: string, ref: string): KeyRow {
     return this.get(this.#projects.requireFor(caller, project), ref);
   }
 
@@ -230,7 +230,7 @@ export class Keys {
 
   /** What a plaintext key is. Throws AppError `not_found` for an unknown one and for one out of the token's scope. */
   lookup(
-    caller: TokenCaller,
+    caller: ManagementCaller,
     secret: string,
   ): { project: ProjectRecord; api_key: KeyRecord; origins: OriginRecord[] } {
     const hash = hashOfKey(secret);

@@ -97,11 +97,11 @@ const changes = named(
 export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[] {
   /** What a caller may change: others' changes of mailboxes are ignored. */
   const own = (caller: ProjectCaller, { accounts: chosen, ...rest }: Partial<Static<typeof changes>>) =>
-    caller.token ? { ...rest, accounts: chosen } : rest;
+    caller.manager ? { ...rest, accounts: chosen } : rest;
   /** Which mailboxes there are is the deployment's business: only the management plane shows and sets them. */
   const shown = (caller: ProjectCaller) => {
     const { accounts: named, ...rest } = marketing.settings(caller.project.id);
-    return caller.token ? { ...rest, accounts: named } : rest;
+    return caller.manager ? { ...rest, accounts: named } : rest;
   };
   return [
     ...marketingRoute({

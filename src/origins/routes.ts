@@ -1,6 +1,6 @@
 /** The management plane's endpoints of the origins of keys and of global origins. */
 import type { KeyRow, Keys } from '../keys/service.ts';
-import { type TokenCaller, tokenActor } from '../platform/http/callers.ts';
+import { actorOf, type ManagementCaller } from '../platform/http/callers.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { t } from '../platform/http/schema.ts';
 import {
@@ -16,7 +16,7 @@ import type { OriginRow, Origins } from './service.ts';
 
 interface Named {
   ctx: RequestContext;
-  caller: TokenCaller;
+  caller: ManagementCaller;
 }
 
 const ORIGINS = '/projects/:project/api-keys/:apiKey/origins';
@@ -58,7 +58,7 @@ function keyOriginRoutes(rules: Origins, key: (named: Named) => KeyRow): Route[]
       response: originRecord,
       load: key,
       check: ({ body }) => rules.errorsIn(body),
-      handle: ({ caller, ctx, resource, body }) => rules.add(tokenActor(caller, ctx.ip), resource, body),
+      handle: ({ caller, ctx, resource, body }) => rules.add(actorOf(caller, ctx.ip), resource, body),
     }),
     managementRoute({
       method: 'PATCH',
@@ -72,7 +72,7 @@ function keyOriginRoutes(rules: Origins, key: (named: Named) => KeyRow): Route[]
       load: origin,
       check: ({ body, resource }) => rules.errorsIn(body, resource.origin),
       handle: ({ caller, ctx, resource, body }) =>
-        rules.update(tokenActor(caller, ctx.ip), resource.key, resource.origin, body),
+        rules.update(actorOf(caller, ctx.ip), resource.key, resource.origin, body),
     }),
     managementRoute({
       method: 'DELETE',
@@ -82,7 +82,7 @@ function keyOriginRoutes(rules: Origins, key: (named: Named) => KeyRow): Route[]
       response: deletedOrigin,
       load: origin,
       handle: ({ caller, ctx, resource }) =>
-        rules.remove(tokenActor(caller, ctx.ip), resource.key, resource.origin),
+        rules.remove(actorOf(caller, ctx.ip), resource.key, resource.origin),
     }),
   ];
 }

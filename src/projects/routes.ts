@@ -1,6 +1,6 @@
 /** The management plane's endpoints of projects. */
 import { MAX_NAME_CHARS } from '../limits.ts';
-import { requireCapabilities, type TokenCaller, tokenActor } from '../platform/http/callers.ts';
+import { actorOf, type ManagementCaller, requireCapabilities } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { t, text } from '../platform/http/schema.ts';
@@ -24,7 +24,7 @@ const NAMED_BY = '`project` is its numeric id, ULID or slug.';
 
 export function projectRoutes(services: { projects: Projects }): Route[] {
   const { projects } = services;
-  const load = ({ ctx, caller }: { ctx: RequestContext; caller: TokenCaller }): ProjectRow =>
+  const load = ({ ctx, caller }: { ctx: RequestContext; caller: ManagementCaller }): ProjectRow =>
     projects.requireFor(caller, ctx.params.project ?? '');
   return [
     managementRoute({
@@ -53,7 +53,7 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       response: projectWithKeys,
       check: ({ body }) => projects.errorsIn(body),
       handle: async ({ caller, ctx, body }) =>
-        projects.presentWithKeys(await projects.create(tokenActor(caller, ctx.ip), body, caller)),
+        projects.presentWithKeys(await projects.create(actorOf(caller, ctx.ip), body, caller)),
     }),
     managementRoute({
       method: 'GET',
@@ -80,7 +80,7 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       load,
       check: ({ caller, body }) => projects.errorsIn(body, caller),
       handle: async ({ caller, ctx, resource, body }) =>
-        projects.presentWithKeys(await projects.update(tokenActor(caller, ctx.ip), resource, body, caller)),
+        projects.presentWithKeys(await projects.update(actorOf(caller, ctx.ip), resource, body, caller)),
     }),
     managementRoute({
       method: 'DELETE',
@@ -90,7 +90,7 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       description: `${NAMED_BY} The counts tell what went with it.`,
       response: deletedProject,
       load,
-      handle: ({ caller, ctx, resource }) => projects.remove(tokenActor(caller, ctx.ip), resource.public_id),
+      handle: ({ caller, ctx, resource }) => projects.remove(actorOf(caller, ctx.ip), resource.public_id),
     }),
   ];
 }

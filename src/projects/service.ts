@@ -7,9 +7,9 @@ import { type Clock, toIso } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
 import {
   type Actor,
+  type ManagementCaller,
   mayAccessProject,
   requireCapabilities,
-  type TokenCaller,
 } from '../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
@@ -50,7 +50,7 @@ export interface ProjectCascade {
 /** How a project is tied to a database project; the capability of database accounts knows. */
 export interface DatabaseLinks {
   /** Numeric id of the database project that `ref` names, if the caller (null: the shell) may see it. */
-  visibleIdFor(caller: TokenCaller | null, ref: string): number | null;
+  visibleIdFor(caller: ManagementCaller | null, ref: string): number | null;
   link(tx: Tx, project_id: number, database_project_id: number | null): void;
   linkedId(read: Tx, project_id: number): number | null;
 }
@@ -101,15 +101,15 @@ export class Projects {
     return project;
   }
 
-  /** As `find`, for a token: a project out of its scope is not found either. Throws AppError `not_found`. */
-  requireFor(caller: TokenCaller, ref: string): ProjectRow {
+  /** As `find`, for a caller: a project out of their scope is not found either. Throws AppError `not_found`. */
+  requireFor(caller: ManagementCaller, ref: string): ProjectRow {
     const project = this.find(ref);
     if (!project || !mayAccessProject(caller, project.id)) throw notFound('Project');
     return project;
   }
 
   /** One page of the projects the caller may see, newest first. */
-  list(caller: TokenCaller, query: ProjectQuery): Page<ProjectRow> {
+  list(caller: ManagementCaller, query: ProjectQuery): Page<ProjectRow> {
     const { q, status } = query;
     const filter = {
       ...(q === undefined ? {} : { q }),
@@ -145,7 +145,7 @@ export class Projects {
   }
 
   /** What is wrong with the fields of a new or changed project by rules past their shape; `caller` as in `update`. */
-  errorsIn(sent: ProjectChanges, caller: TokenCaller | null = null): FieldErrors {
+  errorsIn(sent: ProjectChanges, caller: ManagementCaller | null = null): FieldErrors {
     const { slug, database_project_id } = sent;
     return collectErrors(
       () => slug !== undefined && checkSlug(slug),
@@ -157,7 +157,7 @@ export class Projects {
    * Creates a project. Without a slug one is made from the name; a token that is scoped to projects is scoped to this
    * one too. Throws AppError `invalid` for a slug that could be an id, `conflict` SLUG_ALREADY_EXISTS for one in use.
    */
-  create(actor: Actor, input: NewProjectInput, caller: TokenCaller | null = null): Promise<ProjectRow> {
+  create(actor: Actor, input: NewProjectInput, caller: ManagementCaller | null = null): Promise<ProjectRow> {
     const wanted = input.slug === undefined ? null : checkSlug(input.slug);
     const now = this.#clock.now();
     return this.#database.write((tx) => {
@@ -179,7 +179,7 @@ export class Projects {
         created_at: now,
         updated_at: now,
       });
-      if (caller && !caller.all_projects) store.insertScope(tx, caller.token_id, project.id);
+      if (caller && !caller.all_projects) store.insertScope(tx, caller.id, project.id);
       const metadata = { name: project.name, slug };
       this.#audit(tx, actor, { event: 'project.created', project, metadata }, now);
       return project;
@@ -195,7 +195,7 @@ export class Projects {
     actor: Actor,
     project: ProjectRow,
     changes: ProjectChanges,
-    caller: TokenCaller | null = null,
+    caller: ManagementCaller | null = null,
   ): Promise<ProjectRow> {
     const { database_project_id, ...rest } = changes;
     const link =
@@ -214,12 +214,12 @@ export class Projects {
     });
   }
 
-  #resolveLink(caller: TokenCaller | null, ref: number | string | null): number | null {
+  #resolveLink(caller: ManagementCaller | null, ref: number | string | null): number | null {
     if (caller) requireCapabilities(caller, ['can_manage_database']);
     if (ref === null) return null;
     const id = this.#database_links.visibleIdFor(caller, String(ref));
     if (id === null) {
-      throw invalid({ database_project_id: ['must name a database project that this token can see'] });
+      throw invalid({ database_project_id: ['must name a database project that you can see'] });
     }
     return id;
   }

@@ -8,7 +8,7 @@ import {
   MAX_STEPS,
   MAX_TAG_CHARS,
 } from '../limits.ts';
-import { type Actor, tokenActor } from '../platform/http/callers.ts';
+import { type Actor, actorOf } from '../platform/http/callers.ts';
 import { marketingRoute } from '../platform/http/marketing-route.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import type { ProjectCaller, RequestContext, Route } from '../platform/http/routes.ts';
@@ -313,7 +313,7 @@ function transitionRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] 
       response: record,
       load,
       handle: async ({ ctx, caller, resource }) => {
-        await lifecycle[name](actorOf(caller, ctx.ip), caller.project, resource.id);
+        await lifecycle[name](responsibleFor(caller, ctx.ip), caller.project, resource.id);
         return sequences.get(caller.project.id, resource.id);
       },
     }),
@@ -363,8 +363,8 @@ function enrollmentRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] 
 }
 
 /** Who is held responsible for what a request does. */
-function actorOf(caller: ProjectCaller, ip: string | null): Actor {
-  if (caller.token) return tokenActor(caller.token, ip);
+function responsibleFor(caller: ProjectCaller, ip: string | null): Actor {
+  if (caller.manager) return actorOf(caller.manager, ip);
   return {
     kind: 'system',
     id: `api_key:${caller.key?.key_id ?? ''}`,

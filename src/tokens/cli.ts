@@ -1,7 +1,7 @@
 /** `satchel token`: access tokens of the management plane are made, listed and revoked here. */
-import { InvalidArgumentError } from 'commander';
 import { AppError } from '../errors.ts';
 import { DEFAULT_TOKEN_DAYS } from '../limits.ts';
+import { CAN_HELP, readCapabilities, showCapabilities } from '../platform/cli/capability-option.ts';
 import { type Cli, type CliResult, UsageError } from '../platform/cli/cli.ts';
 import {
   collect,
@@ -12,12 +12,9 @@ import {
   wholeNumber,
 } from '../platform/cli/options.ts';
 import { counted, formatTable, type Table } from '../platform/cli/tables.ts';
-import { CAPABILITIES, type Capability } from '../platform/http/callers.ts';
 import { parse } from '../platform/http/schema.ts';
 import { newToken } from './schemas.ts';
 import type { TokenRecord, Tokens } from './service.ts';
-
-const SHORT_NAMES = CAPABILITIES.map((capability) => capability.replace(/^can_/, ''));
 
 /** Registers `satchel token create | list | revoke`. */
 export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
@@ -27,12 +24,13 @@ export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
     .requiredOption('--name <name>', 'what or who it is for')
     .option('--all-projects', 'for every project, later ones too')
     .option('--project <ref>', 'for this project (numeric id, ULID or slug); may be repeated', collect)
-    .option('--can <capabilities>', `comma-separated: ${SHORT_NAMES.join(', ')}, or all`, readCapabilities)
+    .option('--can <capabilities>', CAN_HELP, readCapabilities)
     .option('--expires-in-days <n>', `days it lives (default: ${DEFAULT_TOKEN_DAYS})`, wholeNumber(1))
     .addHelpText(
       'after',
       `
-Without --can a token manages projects, keys and origins, and nothing else.
+Without --can a token manages projects, keys and origins, and nothing else. With administer, which goes with
+--all-projects only, it manages what belongs to no project too: domains, mailboxes, people, tokens, backups.
 
 Examples:
   satchel token create --name laptop --all-projects --can all
@@ -69,17 +67,6 @@ function describeRevoking({ name, token_prefix, projects, last_used_at }: TokenR
   const scope = projects ? counted(projects.length, 'project') : 'every project';
   const used = last_used_at === null ? 'was never used' : `was used last ${last_used_at}`;
   return `ends the token ${name} (${token_prefix}...) for good: it answers for ${scope} and ${used}`;
-}
-
-function readCapabilities(value: string, previous: Capability[] | undefined): Capability[] {
-  const words = value.split(',').map((word) => word.trim().replace(/^can_/, ''));
-  const chosen = words.flatMap((word) => {
-    if (word === 'all') return [...CAPABILITIES];
-    const capability = CAPABILITIES.find((each) => each === `can_${word}`);
-    if (!capability) throw new InvalidArgumentError(`It takes ${SHORT_NAMES.join(', ')}, or all.`);
-    return [capability];
-  });
-  return [...new Set([...(previous ?? []), ...chosen])];
 }
 
 async function createToken(
@@ -119,9 +106,7 @@ function tokenTable(tokens: readonly TokenRecord[]): Table {
       token.revoked_at,
       token.expires_at,
       token.projects ? token.projects.map((project) => project.slug).join(',') : 'all',
-      CAPABILITIES.filter((capability) => token[capability])
-        .map((capability) => capability.replace(/^can_/, ''))
-        .join(','),
+      showCapabilities(token),
       token.last_used_at,
     ]),
     'There are no tokens. Make one with: satchel token create --name NAME --all-projects',

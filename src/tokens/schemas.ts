@@ -1,6 +1,6 @@
 /** Shapes of access tokens, for the API and the command line alike. */
 import { DEFAULT_TOKEN_DAYS, MAX_NAME_CHARS, MAX_TOKEN_DAYS } from '../limits.ts';
-import { CAPABILITIES } from '../platform/http/callers.ts';
+import { GRANTABLE } from '../platform/http/callers.ts';
 import { named, nullable, oneOf, type Static, t, text } from '../platform/http/schema.ts';
 
 export const newToken = t.Object({
@@ -8,7 +8,7 @@ export const newToken = t.Object({
   all_projects: t.Boolean(),
   /** Numeric ids, ULIDs or slugs. */
   projects: t.Array(t.String()),
-  capabilities: t.Array(oneOf(CAPABILITIES)),
+  capabilities: t.Array(oneOf(GRANTABLE)),
   expires_in_days: t.Optional(
     t.Integer({ minimum: 1, maximum: MAX_TOKEN_DAYS, default: DEFAULT_TOKEN_DAYS }),
   ),
@@ -32,6 +32,8 @@ export const tokenIntrospection = named(
     can_write_vault: t.Boolean(),
     can_read_database_tokens: t.Boolean(),
     can_read_ai_accounts: t.Boolean(),
+    /** Only where true. */
+    can_administer: t.Optional(t.Literal(true)),
     projects: t.Optional(
       t.Array(t.Object({ id: t.Integer(), public_id: t.String(), name: t.String(), slug: t.String() })),
     ),

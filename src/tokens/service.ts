@@ -4,7 +4,13 @@ import { DEFAULT_TOKEN_DAYS, TOKEN_LAST_USED_GRANULARITY_MS } from '../limits.ts
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
-import { type Actor, CAPABILITIES, type Capability, type TokenCaller } from '../platform/http/callers.ts';
+import {
+  type Actor,
+  ADMINISTER,
+  type Capability,
+  GRANTABLE,
+  type ManagementCaller,
+} from '../platform/http/callers.ts';
 import { createToken, hashToken, parseToken, sameHash } from '../platform/secrets/token-format.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
 import type { NewTokenInput, TokenIntrospection } from './schemas.ts';
@@ -22,7 +28,7 @@ export interface TokenRecord extends TokenIntrospection {
 /** A token that exists, whether or not it is still good, and whom it lets in. */
 interface Bearer {
   token: TokenRow;
-  caller: TokenCaller;
+  caller: ManagementCaller;
 }
 
 export class Tokens {
@@ -42,7 +48,7 @@ export class Tokens {
    * Who bears the token of an Authorization header. Notes its use at most once a minute, without holding up the answer.
    * Throws AppError `unauthenticated` with one of the contract's five codes.
    */
-  authenticate(authorization: string | null, ip: string | null): TokenCaller {
+  authenticate(authorization: string | null, ip: string | null): ManagementCaller {
     const bearer = /^bearer(?:\s+(.*))?$/i.exec(authorization?.trim() ?? '')?.[1];
     if (!bearer) {
       throw refuse(
@@ -78,7 +84,8 @@ export class Tokens {
     const token = store.findTokenByHash(this.#database.read, hash);
     if (!token) return null;
     const caller = {
-      token_id: token.id,
+      kind: 'token' as const,
+      id: token.id,
       name: token.name,
       all_projects: token.all_projects,
       project_ids: token.all_projects ? [] : this.#projects.scopeIdsOf(token.id),
@@ -100,11 +107,15 @@ export class Tokens {
 
   /**
    * Makes a token and returns it with its secret, which is not kept. Throws AppError `invalid` unless it is either for
-   * all projects or for at least one, `not_found` for a project that does not exist.
+   * all projects or for at least one, or where it may administer and yet not everywhere; `not_found` for a project that does
+   * not exist.
    */
   async create(actor: Actor, input: NewTokenInput): Promise<{ token: string; record: TokenRecord }> {
     if (input.all_projects === input.projects.length > 0) {
       throw invalid({ projects: ['name at least one project, or all projects, but not both'] });
+    }
+    if (input.capabilities.includes(ADMINISTER) && !input.all_projects) {
+      throw invalid({ can_administer: ['goes with all projects only'] });
     }
     const projects = input.projects.map((ref) => this.#projects.require(ref));
     const now = this.#clock.now();
@@ -159,8 +170,8 @@ export class Tokens {
   }
 
   /** What a token may know of itself. Throws AppError `unauthenticated` when it is gone by now. */
-  introspect(caller: TokenCaller): TokenIntrospection {
-    const row = store.findToken(this.#database.read, caller.token_id);
+  introspect(caller: ManagementCaller): TokenIntrospection {
+    const row = store.findToken(this.#database.read, caller.id);
     if (!row) throw refuse('INVALID_ACCESS_TOKEN', 'The access token is not known here.');
     return this.#introspection(row);
   }
@@ -178,6 +189,7 @@ export class Tokens {
       can_write_vault: row.can_write_vault,
       can_read_database_tokens: row.can_read_database_tokens,
       can_read_ai_accounts: row.can_read_ai_accounts,
+      ...(row.can_administer ? { can_administer: true } : {}),
       ...(row.all_projects ? {} : { projects: this.#projects.scopeOf(row.id).map(abbreviate) }),
     };
   }
@@ -207,7 +219,7 @@ function abbreviate(project: ProjectRow) {
 }
 
 function capabilitiesOf(token: TokenRow): Capability[] {
-  return CAPABILITIES.filter((capability) => token[capability]);
+  return GRANTABLE.filter((capability) => token[capability]);
 }
 
 function flagsOf(capabilities: readonly Capability[]): Record<Capability, boolean> {
@@ -218,5 +230,6 @@ function flagsOf(capabilities: readonly Capability[]): Record<Capability, boolea
     can_write_vault: capabilities.includes('can_write_vault'),
     can_read_database_tokens: capabilities.includes('can_read_database_tokens'),
     can_read_ai_accounts: capabilities.includes('can_read_ai_accounts'),
+    can_administer: capabilities.includes('can_administer'),
   };
 }

@@ -15,6 +15,7 @@ export const accessTokens = sqliteTable('access_tokens', {
   can_write_vault: capability(),
   can_read_database_tokens: capability(),
   can_read_ai_accounts: capability(),
+  can_administer: capability(),
   expires_at: integer(),
   revoked_at: integer(),
   last_used_at: integer(),

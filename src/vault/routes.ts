@@ -1,7 +1,7 @@
 /** The vault's endpoints on the management plane: registry, metadata, changes, reveals, files. */
 import { createHash } from 'node:crypto';
 import { create as contentDisposition } from 'content-disposition';
-import { type TokenCaller, tokenActor } from '../platform/http/callers.ts';
+import { actorOf, type ManagementCaller } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { oneOf, t } from '../platform/http/schema.ts';
@@ -19,7 +19,7 @@ import type { Vault } from './service.ts';
 
 interface Input {
   ctx: RequestContext;
-  caller: TokenCaller;
+  caller: ManagementCaller;
 }
 
 export function vaultRoutes(vault: Vault, projects: Projects): Route[] {
@@ -115,7 +115,7 @@ function serviceRoutes(
       check: ({ body, resource }) =>
         'values' in body ? vault.errorsIn(resource.project, resource.service, body) : {},
       handle: ({ ctx, caller, body, resource }) =>
-        vault.set(tokenActor(caller, ctx.ip), resource.project, resource.service, body.values, body.plain),
+        vault.set(actorOf(caller, ctx.ip), resource.project, resource.service, body.values, body.plain),
     }),
     managementRoute({
       method: 'DELETE',
@@ -126,7 +126,7 @@ function serviceRoutes(
       response: removedService,
       load: projectAndService,
       handle: ({ ctx, caller, resource }) =>
-        vault.remove(tokenActor(caller, ctx.ip), resource.project, resource.service),
+        vault.remove(actorOf(caller, ctx.ip), resource.project, resource.service),
     }),
   ];
 }
@@ -147,7 +147,7 @@ function revealRoutes(
       response: revealedVault,
       load: project,
       handle: ({ ctx, caller, resource }) =>
-        vault.reveal(tokenActor(caller, ctx.ip), resource, { how: 'reveal' }),
+        vault.reveal(actorOf(caller, ctx.ip), resource, { how: 'reveal' }),
     }),
     managementRoute({
       method: 'POST',
@@ -159,7 +159,7 @@ function revealRoutes(
       response: revealedVault,
       load: projectAndService,
       handle: ({ ctx, caller, resource }) =>
-        vault.reveal(tokenActor(caller, ctx.ip), resource.project, {
+        vault.reveal(actorOf(caller, ctx.ip), resource.project, {
           how: 'reveal',
           service: resource.service,
         }),
@@ -183,7 +183,7 @@ function revealRoutes(
       },
       async handle({ ctx, caller, resource }) {
         const { owner, file } = resource;
-        const { filename, bytes } = await vault.revealFile(tokenActor(caller, ctx.ip), owner, file);
+        const { filename, bytes } = await vault.revealFile(actorOf(caller, ctx.ip), owner, file);
         return new Response(bytes, {
           headers: {
             'Content-Type': 'application/octet-stream',

@@ -31,7 +31,7 @@ export const vaultReveals = sqliteTable('vault_reveals', {
   id: integer().primaryKey({ autoIncrement: true }),
   project_id: integer().notNull(),
   at: integer().notNull(),
-  actor_kind: text().$type<'token' | 'shell' | 'system'>().notNull(),
+  actor_kind: text().$type<'token' | 'person' | 'shell' | 'system'>().notNull(),
   actor_id: text(),
   actor_name: text().notNull(),
   ip: text(),

@@ -1,6 +1,6 @@
 /** Every example of the documentation, tried as it stands there: none may be refused for its shape. */
 import { beforeAll, expect, test } from 'bun:test';
-import { CAPABILITIES } from '../../src/platform/http/callers.ts';
+import { GRANTABLE } from '../../src/platform/http/callers.ts';
 import { PLANE_PREFIX, type Route } from '../../src/platform/http/routes.ts';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { atEnd } from '../cleanup.ts';
@@ -49,7 +49,7 @@ beforeAll(async () => {
   });
   await addCapturingMailbox(app);
   ({ token } = await app.services.tokens.create(actor, {
-    ...{ name: 't', all_projects: true, projects: [], capabilities: [...CAPABILITIES], expires_in_days: 1 },
+    ...{ name: 't', all_projects: true, projects: [], capabilities: [...GRANTABLE], expires_in_days: 1 },
   }));
   const service_account = { filename: 'key.json', content_base64: btoa('{}') };
   await app.call('PUT', '/api/public/v1/projects/shop/vault/firebase', {

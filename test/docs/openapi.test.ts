@@ -1,6 +1,6 @@
 /** The OpenAPI document against the routes and their real answers, and that the pages ask no other host. */
 import { beforeAll, expect, test } from 'bun:test';
-import { CAPABILITIES } from '../../src/platform/http/callers.ts';
+import { GRANTABLE } from '../../src/platform/http/callers.ts';
 import { PLANE_PREFIX, type Route } from '../../src/platform/http/routes.ts';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { requireVaultService } from '../../src/vault/registry.ts';
@@ -232,7 +232,7 @@ test('whatever a route answers to callers and bodies of every kind is documented
   });
   const powerful = await app.services.tokens.create(actor, {
     ...{ name: 't', all_projects: true, projects: [], expires_in_days: 1 },
-    capabilities: [...CAPABILITIES],
+    capabilities: [...GRANTABLE],
   });
   const callers: CallOptions[] = [
     {},

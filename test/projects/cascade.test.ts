@@ -1,13 +1,14 @@
 /** What other capabilities hang on a project: their part in its deletion, and its tie to a database project. */
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import type { TokenCaller } from '../../src/platform/http/callers.ts';
+import type { ManagementCaller } from '../../src/platform/http/callers.ts';
 import { type DatabaseLinks, type ProjectCascade, Projects } from '../../src/projects/service.ts';
 import { actor } from '../helpers.ts';
 import { makeDatabase, TestClock } from '../temp.ts';
 
-const caller: TokenCaller = {
-  token_id: 1,
+const caller: ManagementCaller = {
+  kind: 'token',
+  id: 1,
   name: 'token',
   all_projects: true,
   project_ids: [],

@@ -38,6 +38,18 @@ test('a token works in the running server from when it is made to when it is rev
   expect((await app.call('GET', '/api/public/v1/token', { token })).status).toBe(401);
 });
 
+test('administer is named beside all, which does not mean it', async () => {
+  const dir = makeDataDir();
+  const create = ['token', 'create', '--all-projects', '--name'];
+  await run(dir, ...create, 'six', '--can', 'all');
+  await run(dir, ...create, 'seven', '--can', 'all,administer');
+  const listed = await runJson(dir, 'token', 'list');
+  expect(listed).toEqual([
+    expect.objectContaining({ name: 'seven', can_administer: true, can_read_ai_accounts: true }),
+    expect.not.objectContaining({ can_administer: expect.anything() }),
+  ]);
+});
+
 test('a scoped token gets its projects and capabilities; the list never shows it', async () => {
   const dir = makeDataDir();
   for (const name of ['One', 'Two']) await run(dir, 'project', 'create', '--name', name);
@@ -80,6 +92,7 @@ test.each([
   [2, ['token', 'create', '--name', 'n']],
   [2, ['token', 'create', '--name', 'n', '--all-projects', '--project', 'one']],
   [1, ['token', 'create', '--name', 'n', '--project', 'nowhere']],
+  [1, ['token', 'create', '--name', 'n', '--project', 'one', '--can', 'administer']],
   [1, ['token', 'create', '--name', 'n', '--all-projects', '--expires-in-days', '99999']],
   [1, ['token', 'revoke', '9']],
   [1, ['token', 'revoke', 'satm_x']],

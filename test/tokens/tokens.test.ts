@@ -134,6 +134,21 @@ describe('introspection', () => {
   });
 });
 
+test('can_administer is shown only where it is, and goes with all projects alone', async () => {
+  const shown = async (token: string) => dataOf(await introspect({ Authorization: `Bearer ${token}` }));
+  expect(await shown(stage.all)).not.toHaveProperty('can_administer');
+  expect(await shown(await stage.makeToken({ capabilities: ['can_administer'] }))).toMatchObject({
+    can_administer: true,
+    can_read_vault: false,
+  });
+  const before = stage.snapshot();
+  const scoped = stage.makeToken({ projects: ['mine'], capabilities: ['can_administer'] });
+  expect(await scoped.catch((error) => error.errors)).toEqual({
+    can_administer: ['goes with all projects only'],
+  });
+  expect(stage.snapshot()).toBe(before);
+});
+
 describe('the last use', () => {
   const lastUsed = () =>
     stage.app.services.tokens.list().find((token) => stage.all.startsWith(token.token_prefix));
@@ -238,9 +253,9 @@ describe('making and revoking', () => {
 
 test('6,000 requests a minute are answered, and the next is told to wait', async () => {
   const { limiter, tokens } = stage.app.services;
-  const { token_id } = tokens.authenticate(`Bearer ${stage.all}`, null);
+  const { kind, id } = tokens.authenticate(`Bearer ${stage.all}`, null);
   for (let n = 0; n < 5_999; n += 1)
-    limiter.take(`token:${token_id}`, { limit: 6_000, per: 'minute', what: 'test' });
+    limiter.take(`${kind}:${id}`, { limit: 6_000, per: 'minute', what: 'test' });
   expect((await introspect({ Authorization: `Bearer ${stage.all}` })).status).toBe(200);
   const answer = await introspect({ Authorization: `Bearer ${stage.all}` });
   expect({ status: answer.status, code: codeOf(answer) }).toEqual({ status: 429, code: 'RATE_LIMITED' });

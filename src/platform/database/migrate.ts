@@ -20,6 +20,7 @@ import old_dkim_key from './migrations/0015_old_dkim_key.sql' with { type: 'text
 import inboxes from './migrations/0016_inboxes.sql' with { type: 'text' };
 import sequences from './migrations/0017_sequences.sql' with { type: 'text' };
 import marketing_mail from './migrations/0018_marketing_mail.sql' with { type: 'text' };
+import administrators from './migrations/0019_administrators.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -47,6 +48,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 16, name: 'inboxes', sql: inboxes },
   { version: 17, name: 'sequences', sql: sequences },
   { version: 18, name: 'marketing_mail', sql: marketing_mail },
+  { version: 19, name: 'administrators', sql: administrators },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

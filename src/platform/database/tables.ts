@@ -13,6 +13,10 @@ export const dataKeys = sqliteTable('data_keys', {
   created_at: integer().notNull(),
 });
 
+/** Who is held responsible in the audit trail; `http/callers.ts` says what is known of one. */
+export const ACTOR_KINDS = ['token', 'person', 'shell', 'system'] as const;
+export type ActorKind = (typeof ACTOR_KINDS)[number];
+
 export const JOB_STATUSES = ['pending', 'processing', 'completed', 'failed'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
@@ -50,7 +54,7 @@ export const rowCounts = sqliteTable(
 export const auditEvents = sqliteTable('audit_events', {
   id: text().primaryKey(),
   at: integer().notNull(),
-  actor_kind: text().$type<'token' | 'shell' | 'system'>().notNull(),
+  actor_kind: text().$type<ActorKind>().notNull(),
   actor_id: text(),
   actor_name: text().notNull(),
   ip: text(),

@@ -1,5 +1,6 @@
 /** Who calls, and what they may do. The credentials themselves are looked up by the keys and tokens capabilities. */
 import { AppError, forbidden } from '../../errors.ts';
+import type { ActorKind } from '../database/tables.ts';
 
 /** What an API key may do; the contract's names, and two that are parts of `write`: adding files and deleting them. */
 export type Permission =
@@ -12,7 +13,7 @@ export type Permission =
   | 'captcha'
   | 'email_marketing';
 
-/** What a management token may do beyond reading projects and keys. All are off by default. */
+/** What a token or a person may be given beyond projects, keys and what is in projects. All are off by default. */
 export const CAPABILITIES = [
   'can_manage_database',
   'can_read_vault',
@@ -21,7 +22,11 @@ export const CAPABILITIES = [
   'can_read_database_tokens',
   'can_read_ai_accounts',
 ] as const;
-export type Capability = (typeof CAPABILITIES)[number];
+/** Opens what belongs to no project: people, tokens, domains, mailboxes, backups. It goes with all projects only. */
+export const ADMINISTER = 'can_administer';
+/** All that can be given. */
+export const GRANTABLE = [...CAPABILITIES, ADMINISTER] as const;
+export type Capability = (typeof GRANTABLE)[number];
 
 /** What of a request decides whether its API key is accepted. */
 export interface KeyCredentials {
@@ -47,9 +52,11 @@ export interface KeyCaller {
   readonly app_id: string | null;
 }
 
-/** The bearer of an accepted management token. */
-export interface TokenCaller {
-  readonly token_id: number;
+/** Who is accepted on the management plane: the bearer of a token, or a person who is signed in. */
+export interface ManagementCaller {
+  readonly kind: 'token' | 'person';
+  /** Of its kind: the token 5 and the person 5 are two callers. */
+  readonly id: number;
   readonly name: string;
   readonly all_projects: boolean;
   /** Numeric ids; empty and meaningless when all_projects. */
@@ -59,15 +66,15 @@ export interface TokenCaller {
 
 /** Who is held responsible in the audit trail. */
 export interface Actor {
-  readonly kind: 'token' | 'shell' | 'system';
+  readonly kind: ActorKind;
   readonly id: string | null;
   readonly name: string;
   readonly ip: string | null;
 }
 
-/** The bearer of a token, as the audit trail names it. */
-export function tokenActor(caller: TokenCaller, ip: string | null): Actor {
-  return { kind: 'token', id: String(caller.token_id), name: caller.name, ip };
+/** A caller as the audit trail names it. */
+export function actorOf(caller: ManagementCaller, ip: string | null): Actor {
+  return { kind: caller.kind, id: String(caller.id), name: caller.name, ip };
 }
 
 /** What the 403 calls a permission where that is not its own name. */
@@ -86,11 +93,14 @@ export function requirePermissions(caller: KeyCaller, needed: readonly Permissio
   }
 }
 
-/** Throws AppError `forbidden` (TOKEN_PERMISSION_DENIED) naming the first capability that the token lacks. */
-export function requireCapabilities(caller: TokenCaller, needed: readonly Capability[]): void {
+/** What refusals call a caller. */
+const CALLED = { token: 'This access token', person: 'Your account' } as const;
+
+/** Throws AppError `forbidden` (TOKEN_PERMISSION_DENIED) naming the first capability that the caller lacks. */
+export function requireCapabilities(caller: ManagementCaller, needed: readonly Capability[]): void {
   for (const capability of needed) {
     if (!caller.capabilities.has(capability)) {
-      throw forbidden(`This access token lacks the capability ${capability}.`, {
+      throw forbidden(`${CALLED[caller.kind]} lacks the capability ${capability}.`, {
         code: 'TOKEN_PERMISSION_DENIED',
         details: { required_scope: capability },
       });
@@ -98,40 +108,40 @@ export function requireCapabilities(caller: TokenCaller, needed: readonly Capabi
   }
 }
 
-/** Whether a project is within the token's scope. */
-export function mayAccessProject(caller: TokenCaller, project_id: number): boolean {
+/** Whether a project is within the caller's scope. */
+export function mayAccessProject(caller: ManagementCaller, project_id: number): boolean {
   return caller.all_projects || caller.project_ids.includes(project_id);
 }
 
 /** Ids of the projects whose records count; null for all records. */
 export type Scope = readonly number[] | null;
 
-/** The projects whose records a token sees. */
-export function scopeOf(caller: TokenCaller): Scope {
+/** The projects whose records a caller sees. */
+export function scopeOf(caller: ManagementCaller): Scope {
   return caller.all_projects ? null : caller.project_ids;
 }
 
 /**
- * The projects that get what a token creates: its own, none for a token of all projects. Throws AppError `forbidden` for
- * a scoped token without a project left, which could not see what it made.
+ * The projects that get what a caller creates: its own, none for a caller of all projects. Throws AppError `forbidden` for
+ * a scoped one without a project left, which could not see what it made.
  */
-export function projectsOfNewRecord(caller: TokenCaller): readonly number[] {
+export function projectsOfNewRecord(caller: ManagementCaller): readonly number[] {
   if (caller.all_projects) return [];
   if (caller.project_ids.length === 0) {
-    throw forbidden('This access token is scoped to projects that are gone, so it can create nothing.');
+    throw forbidden(`${CALLED[caller.kind]} is scoped to projects that are gone, so it can create nothing.`);
   }
   return caller.project_ids;
 }
 
-/** A scoped token changes only what concerns its own projects. Throws AppError `forbidden`. */
+/** A scoped caller changes only what concerns its own projects. Throws AppError `forbidden`. */
 export function refuseBeyondScope(
-  caller: TokenCaller,
+  caller: ManagementCaller,
   record: { all_projects?: boolean; project_ids: readonly number[] },
 ): void {
   if (caller.all_projects) return;
   if (record.all_projects || record.project_ids.some((id) => !mayAccessProject(caller, id))) {
     throw forbidden(
-      'This record serves projects outside the scope of this access token, so only a token of all projects may change it.',
+      'This record serves projects outside your scope, so only a caller of all projects may change it.',
     );
   }
 }

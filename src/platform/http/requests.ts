@@ -12,9 +12,9 @@ import { parseJsonObject, readBody } from './body.ts';
 import {
   type KeyCaller,
   type KeyCredentials,
+  type ManagementCaller,
   type Permission,
   requirePermissions,
-  type TokenCaller,
 } from './callers.ts';
 import { ignoredNames } from './ignored-fields.ts';
 import type { Rate, RateLimiter, RateState } from './rate-limit.ts';
@@ -30,9 +30,9 @@ export interface HttpDeps {
   /** Throws 401 or 403; see the keys capability. */
   authenticateKey(credentials: KeyCredentials): KeyCaller;
   /** Throws one of the five 401s; see the tokens capability. */
-  authenticateToken(authorization: string | null, ip: string | null): TokenCaller;
+  authenticateToken(authorization: string | null, ip: string | null): ManagementCaller;
   /** The project that a path of the management plane names; throws 404. See the projects capability. */
-  findProject(caller: TokenCaller, ref: string): ProjectRef;
+  findProject(caller: ManagementCaller, ref: string): ProjectRef;
   clientIp(peer: string | null, forwarded_for: string | null): string | null;
   /** Null when all that a handler may have read is on disk, else what resolves once it is. */
   settled(): Promise<void> | null;

@@ -2,15 +2,15 @@
  * Routes: an endpoint is a value with its method, path, needs, schemas and handler. `app.ts` lists them all, server.ts
  * serves them, pipeline.ts turns what they return into responses, and the documentation is read off them.
  */
-import { MAX_FORM_BODY_BYTES, TOKEN_RATE_PER_MINUTE } from '../../limits.ts';
+import { MANAGEMENT_RATE_PER_MINUTE, MAX_FORM_BODY_BYTES } from '../../limits.ts';
 import type { Family } from './answers.ts';
 import { readForm } from './body.ts';
 import {
   type Capability,
   type KeyCaller,
+  type ManagementCaller,
   type Permission,
   requireCapabilities,
-  type TokenCaller,
 } from './callers.ts';
 import {
   type Accepted,
@@ -98,7 +98,7 @@ export interface DataRouteSpec<Q extends TSchema, B extends TSchema, R> extends 
 }
 
 export interface ManagementRouteSpec<Q extends TSchema, B extends TSchema, R>
-  extends SpecBase<TokenCaller, Q, B, R> {
+  extends SpecBase<ManagementCaller, Q, B, R> {
   needs?: readonly Capability[];
 }
 
@@ -123,7 +123,7 @@ export function dataRoute<Q extends TSchema, B extends TSchema, R>(spec: DataRou
   };
 }
 
-/** A route of the management plane: needs an access token with these capabilities. */
+/** A route of the management plane: needs an access token, or a person, with these capabilities. */
 export function managementRoute<Q extends TSchema, B extends TSchema, R>(
   spec: ManagementRouteSpec<Q, B, R>,
 ): Route {
@@ -137,50 +137,50 @@ export function managementRoute<Q extends TSchema, B extends TSchema, R>(
     needs,
     docs: docsOf(spec),
     async run(ctx, deps, trace) {
-      return runHandler(spec, acceptToken({ ctx, deps, trace }, needs));
+      return runHandler(spec, acceptManager({ ctx, deps, trace }, needs));
     },
   };
 }
 
-/** 401, then 403 for a capability that is missing. The token's rate is taken after them. */
-function acceptToken(
-  request: Pick<Accepted<TokenCaller>, 'ctx' | 'deps' | 'trace'>,
+/** 401, then 403 for a capability that is missing. The caller's rate is taken after them. */
+function acceptManager(
+  request: Pick<Accepted<ManagementCaller>, 'ctx' | 'deps' | 'trace'>,
   needs: readonly Capability[],
-): Accepted<TokenCaller> {
+): Accepted<ManagementCaller> {
   const { ctx, deps } = request;
   const caller = deps.authenticateToken(ctx.request.headers.get('authorization'), ctx.ip);
-  const takeRate = noteCaller(request, `token:${caller.token_id}`, {
-    limit: TOKEN_RATE_PER_MINUTE,
+  const takeRate = noteCaller(request, `${caller.kind}:${caller.id}`, {
+    limit: MANAGEMENT_RATE_PER_MINUTE,
     per: 'minute',
-    what: 'Requests of this access token',
+    what: caller.kind === 'token' ? 'Requests of this access token' : 'Your requests',
   });
   requireCapabilities(caller, needs);
   return { ...request, caller, takeRate };
 }
 
-/** Whoever acts for a project: a key of it, or a token that may see it. */
+/** Whoever acts for a project: a key of it, or a caller of the management plane who may see it. */
 export interface ProjectCaller {
   readonly project: ProjectRef;
   readonly key: KeyCaller | null;
-  readonly token: TokenCaller | null;
+  readonly manager: ManagementCaller | null;
 }
 
 export interface BothPlanesSpec<Q extends TSchema, B extends TSchema, R>
   extends SpecBase<ProjectCaller, Q, B, R> {
   /** What a key must hold. */
   needs: readonly Permission[];
-  /** What a token must hold. */
-  needs_of_token?: readonly Capability[];
+  /** What a caller of the management plane must hold. */
+  needs_of_manager?: readonly Capability[];
 }
 
 /**
  * One declaration, two routes: on the data plane with an API key, and its mirror below /projects/{project} of the management
- * plane with an access token. Handler and service are the same; only the envelope differs.
+ * plane. Handler and service are the same; only the envelope differs.
  */
 export function bothPlanes<Q extends TSchema, B extends TSchema, R>(
   spec: BothPlanesSpec<Q, B, R>,
 ): [Route, Route] {
-  const needs_of_token = spec.needs_of_token ?? [];
+  const needs_of_manager = spec.needs_of_manager ?? [];
   const common = { method: spec.method, status: spec.status ?? 200, docs: docsOf(spec) };
   return [
     {
@@ -192,7 +192,7 @@ export function bothPlanes<Q extends TSchema, B extends TSchema, R>(
       run(ctx, deps, trace) {
         const { caller: key, takeRate } = acceptKey(ctx, deps, trace, spec.needs);
         const project = { id: key.project_id, public_id: key.project_public_id };
-        return runHandler(spec, { ctx, deps, trace, caller: { project, key, token: null }, takeRate });
+        return runHandler(spec, { ctx, deps, trace, caller: { project, key, manager: null }, takeRate });
       },
     },
     {
@@ -200,12 +200,12 @@ export function bothPlanes<Q extends TSchema, B extends TSchema, R>(
       plane: 'management',
       family: 'management',
       path: `/projects/:project${spec.path}`,
-      needs: needs_of_token,
+      needs: needs_of_manager,
       run(ctx, deps, trace) {
-        const { caller: token, takeRate } = acceptToken({ ctx, deps, trace }, needs_of_token);
+        const { caller: manager, takeRate } = acceptManager({ ctx, deps, trace }, needs_of_manager);
         takeRate();
-        const project = deps.findProject(token, ctx.params.project ?? '');
-        const caller = { project, key: null, token };
+        const project = deps.findProject(manager, ctx.params.project ?? '');
+        const caller = { project, key: null, manager };
         return runHandler(spec, { ctx, deps, trace, caller, takeRate: () => {} });
       },
     },

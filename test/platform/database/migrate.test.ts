@@ -1,4 +1,5 @@
 /** `satchel migrate`: says what is pending, applies it, and does neither where it would do harm. */
+import { Database as Sqlite } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,4 +49,36 @@ test('where there is no database none is made', async () => {
   for (const args of [['migrate'], ['migrate', '--dry-run']])
     expect((await run(data_dir, ...args)).exit).toBe(1);
   expect(existsSync(data_dir)).toBe(false);
+});
+
+test('the audit trail and its counts come through being made anew, and stay append-only', () => {
+  const path = join(makeTempDir(), 'satchel.db');
+  const until = (version: number) => MIGRATIONS.filter((migration) => migration.version <= version);
+  migrate(path, { create: true, now_ms: 1, migrations: until(18) });
+  const before = new Sqlite(path);
+  before.run(
+    "INSERT INTO projects (public_id, name, slug, created_at, updated_at) VALUES ('P', 'p', 'p', 1, 1)",
+  );
+  before.run(
+    "INSERT INTO audit_events (id, at, actor_kind, actor_name, event, project_id) VALUES ('A', 1, 'token', 't', 'x', 1)",
+  );
+  before.run(
+    "INSERT INTO vault_reveals (id, project_id, at, actor_kind, actor_name, how) VALUES (7, 1, 1, 'shell', 's', 'env')",
+  );
+  before.close();
+  migrate(path, { create: false, now_ms: 2 });
+  const after = new Sqlite(path);
+  const counted = () => after.query("SELECT n FROM row_counts WHERE list = 'audit'").values();
+  expect(after.query('SELECT id, actor_kind, project_id FROM audit_events').values()).toEqual([
+    ['A', 'token', 1],
+  ]);
+  expect(after.query('SELECT id, how FROM vault_reveals').values()).toEqual([[7, 'env']]);
+  expect(counted()).toEqual([[1]]);
+  after.run(
+    "INSERT INTO audit_events (id, at, actor_kind, actor_name, event, project_id) VALUES ('B', 2, 'person', 'p', 'x', 1)",
+  );
+  expect(counted()).toEqual([[2]]);
+  expect(() => after.run('DELETE FROM audit_events')).toThrow('append-only');
+  expect(() => after.run("UPDATE audit_events SET event = 'y'")).toThrow('append-only');
+  after.close();
 });

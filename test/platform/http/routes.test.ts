@@ -7,12 +7,13 @@ import {
   CAPABILITIES,
   type KeyCaller,
   keyRefused,
-  type TokenCaller,
+  type ManagementCaller,
 } from '../../../src/platform/http/callers.ts';
 import { createClientIpReader } from '../../../src/platform/http/client-ip.ts';
 import { pageQuery, paginate } from '../../../src/platform/http/pagination.ts';
 import { RateLimiter } from '../../../src/platform/http/rate-limit.ts';
 import {
+  bothPlanes,
   dataRoute,
   type HttpDeps,
   managementRoute,
@@ -41,8 +42,9 @@ const keyCaller: KeyCaller = {
   email_daily_limit: null,
   app_id: null,
 };
-const tokenCaller: TokenCaller = {
-  token_id: 3,
+const tokenCaller: ManagementCaller = {
+  kind: 'token',
+  id: 3,
   name: 't',
   all_projects: true,
   project_ids: [],
@@ -65,6 +67,7 @@ const deps: HttpDeps = {
     };
   },
   authenticateToken(authorization) {
+    if (authorization === 'Bearer person') return { ...tokenCaller, kind: 'person', name: 'p' };
     if (authorization === null)
       throw new AppError('unauthenticated', 'none', { code: 'MISSING_ACCESS_TOKEN' });
     return tokenCaller;
@@ -168,6 +171,21 @@ const routes = [
   }),
   managementRoute({
     ...base,
+    method: 'GET',
+    path: '/machine',
+    needs: ['can_administer'],
+    handle: () => 'never',
+  }),
+  ...bothPlanes({
+    ...base,
+    method: 'GET',
+    path: '/machine-of-project',
+    needs: ['read'],
+    needs_of_manager: ['can_administer'],
+    handle: ({ caller }) => ({ by: caller.key?.key_name }),
+  }),
+  managementRoute({
+    ...base,
     method: 'POST',
     path: '/things',
     status: 201,
@@ -220,6 +238,19 @@ test('an answer to a change waits for what it may have read to be on disk, one t
   await answered;
   expect((await change).status).toBe(201);
   on_its_way = null;
+});
+
+test('a person and a token of the same number are two callers, each with a rate of its own', async () => {
+  const remaining = async (bearer: string): Promise<number> => {
+    const answer = await fetch(url('/api/public/v1/things'), {
+      headers: { Authorization: `Bearer ${bearer}` },
+    });
+    return Number(answer.headers.get('ratelimit-remaining'));
+  };
+  const of_token = await remaining('x');
+  expect(await remaining('person')).toBe(5_999);
+  expect(await remaining('x')).toBe(of_token - 1);
+  expect(log.linesWith('person:3')).toHaveLength(1);
 });
 
 describe('envelopes', () => {
@@ -310,6 +341,15 @@ describe('envelopes', () => {
     expect(await json(denied)).toMatchObject({
       error: { code: 'TOKEN_PERMISSION_DENIED', details: { required_scope: 'can_read_vault' } },
     });
+    for (const path of ['/machine', '/projects/shop/machine-of-project']) {
+      const refused = await fetch(url(`/api/public/v1${path}`), { headers: { Authorization: 'Bearer x' } });
+      expect(refused.status).toBe(403);
+      expect(await json(refused)).toMatchObject({
+        error: { code: 'TOKEN_PERMISSION_DENIED', details: { required_scope: 'can_administer' } },
+      });
+    }
+    const by_key = await fetch(url('/api/v1/machine-of-project'), { headers: good(3) });
+    expect(await json(by_key)).toEqual({ by: 'k' });
   });
 
   test('a disk that fails under a read is 503 with Retry-After, and in the log', async () => {
