@@ -69,6 +69,8 @@ import { forgetDataKey, Projects } from './projects/service.ts';
 import { scheduleRoutes } from './schedules/routes.ts';
 import { Schedules } from './schedules/service.ts';
 import { createScheduleTask, scheduleCronEntry } from './schedules/tasks.ts';
+import { searchRoutes } from './search/routes.ts';
+import { Search } from './search/service.ts';
 import { SendingDomains } from './sending-domains/service.ts';
 import { sendingDomainCronEntries } from './sending-domains/tasks.ts';
 import { SequenceEngine } from './sequences/engine.ts';
@@ -141,6 +143,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const keys = new Keys({ ...on, projects, origins });
   const tokens = new Tokens({ ...on, projects });
   const audit = new Audit(on);
+  const search = new Search(on);
   const vault = new Vault(on);
   const captcha = new Captcha({ ...on, vault });
   const database_accounts = new DatabaseAccounts(on);
@@ -148,7 +151,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const ai_accounts = new AiAccounts(on);
   const ai_assignments = new AiAssignments({ ...on, projects, accounts: ai_accounts });
   const accounts = { database_accounts, database_projects, ai_accounts, ai_assignments };
-  return { projects, origins, keys, tokens, audit, vault, captcha, ...accounts };
+  return { projects, origins, keys, tokens, audit, search, vault, captcha, ...accounts };
 }
 
 type Tenancy = ReturnType<typeof createPlatform> & ReturnType<typeof createTenancy>;
@@ -341,6 +344,7 @@ function createRoutes(services: Services): Route[] {
     ...originRoutes(services),
     ...tokenRoutes(services.tokens),
     ...auditRoutes(services),
+    ...searchRoutes(services.search),
     ...vaultRoutes(services.vault, services.projects),
     ...databaseAccountRoutes(services),
     ...aiAccountRoutes(services),

@@ -346,6 +346,13 @@ export const MAX_ASSIGNMENTS = 1_000;
 /** Contract, Limits: background CSV imports. */
 export const DEFAULT_IMPORT_ROWS_PER_MINUTE = 500;
 
+/* --- Search ---------------------------------------------------------------------------------------------------- */
+
+/** Decision: what a search shows of each kind. */
+export const SEARCH_ROWS = 10;
+/** The longest address with room; a file name is found by its beginning. */
+export const MAX_SEARCH_CHARS = 320;
+
 /* --- Backups and doctor --------------------------------------------------------------------------------------- */
 
 /** One read and one write of a backup; larger ones gained nothing when measured. */

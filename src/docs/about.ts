@@ -35,6 +35,7 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     { name: 'Projects', description: 'What keys, files, mail and secrets belong to.' },
     { name: 'Database accounts', description: 'Accounts and projects at database providers.' },
     { name: 'AI accounts', description: 'Accounts at AI providers, and the projects they serve.' },
+    { name: 'Overview', description: 'How everything stands, and finding things.' },
     { name: 'Audit', description: 'Who did what.' },
     { name: 'Status', description: 'How the server is.' },
   ],

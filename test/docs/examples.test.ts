@@ -73,7 +73,11 @@ function pathOf(route: Route, operation: unknown): string {
     if (maker !== undefined) return made[maker] ?? '';
     return made[collection.replace('/projects/:project/jobs', '/jobs')] ?? String(member(example, 'example'));
   });
-  return `${PLANE_PREFIX[route.plane]}${filled}`;
+  const asked = list.filter((each) => member(each, 'in') === 'query' && member(each, 'required') === true);
+  const query = new URLSearchParams();
+  for (const each of asked)
+    query.set(String(member(each, 'name')), String(member(each, 'schema', 'example')));
+  return `${PLANE_PREFIX[route.plane]}${filled}${asked.length > 0 ? `?${query}` : ''}`;
 }
 
 async function tryExample(route: Route): Promise<Answer> {

@@ -21,6 +21,7 @@ import inboxes from './migrations/0016_inboxes.sql' with { type: 'text' };
 import sequences from './migrations/0017_sequences.sql' with { type: 'text' };
 import marketing_mail from './migrations/0018_marketing_mail.sql' with { type: 'text' };
 import administrators from './migrations/0019_administrators.sql' with { type: 'text' };
+import object_names from './migrations/0020_object_names.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -49,6 +50,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 17, name: 'sequences', sql: sequences },
   { version: 18, name: 'marketing_mail', sql: marketing_mail },
   { version: 19, name: 'administrators', sql: administrators },
+  { version: 20, name: 'object_names', sql: object_names },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

@@ -120,7 +120,8 @@ function pathParameters(path: string, examples: About['path_examples']): Json[] 
 function queryParameters(query: TSchema | undefined, book: SchemaBook): Json[] {
   return Object.entries<TSchema>(query?.properties ?? {}).map(([name, schema]) => {
     const { description, ...printed } = book.print(schema);
-    return { name, in: 'query', required: false, ...(description ? { description } : {}), schema: printed };
+    const required = query?.required?.includes(name) === true;
+    return { name, in: 'query', required, ...(description ? { description } : {}), schema: printed };
   });
 }
 
