@@ -215,6 +215,8 @@ export const MAX_REPORT_BYTES = 256 * 1024;
 export const MAX_REPORTED_RECIPIENTS = 200;
 /** RFC 5321 4.5.3.1.1: a local part. */
 export const MAX_LOCAL_PART_CHARS = 64;
+/** Leaves room for what makes a return path one mail's own: a plus sign, an id of 26, a dot and a code of 20. */
+export const MAX_VERP_LOCAL_PART_CHARS = MAX_LOCAL_PART_CHARS - 48;
 
 /** As SMTP's deadlines: for the connection with TLS, and the greeting. */
 export const IMAP_CONNECT_TIMEOUT_MS = 10_000;

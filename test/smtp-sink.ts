@@ -13,6 +13,8 @@ export interface SinkBehavior {
   /** Refuse at the greeting. */
   greeting?: SinkReply;
   mail?: SinkReply;
+  /** Refuse these senders, some relays only at RCPT. */
+  sender?: { like: RegExp; reply: SinkReply; at: 'mail' | 'rcpt' };
   /** Refuse these recipients, by address. */
   rcpt?: Record<string, SinkReply>;
   /** Answer the content with this. */
@@ -199,14 +201,20 @@ function handlersOf(
       if (is_right) callback(null, { user: name });
       else callback(Object.assign(new Error('5.7.8 Authentication failed'), { responseCode: 535 }));
     },
-    onMailFrom: (_address, session, callback) => {
+    onMailFrom: (address, session, callback) => {
       const taken = sink.mails.filter((mail) => mail.connection === session.id).length;
       const is_used_up = taken >= (sink.behavior.max_mails_per_connection ?? Number.POSITIVE_INFINITY);
-      const refusal = is_used_up ? { code: 421, message: '4.7.0 too many mails' } : sink.behavior.mail;
+      const { mail, sender } = sink.behavior;
+      const of_sender = sender?.at === 'mail' && sender.like.test(address.address) ? sender.reply : mail;
+      const refusal = is_used_up ? { code: 421, message: '4.7.0 too many mails' } : of_sender;
       answer('mail', refusal, callback);
     },
-    onRcptTo: (address, _session, callback) =>
-      answer('rcpt', sink.behavior.rcpt?.[address.address], callback),
+    onRcptTo: (address, { envelope }, callback) => {
+      const { rcpt, sender } = sink.behavior;
+      const from = envelope.mailFrom ? envelope.mailFrom.address : '';
+      const is_of_sender = sender?.at === 'rcpt' && sender.like.test(from);
+      answer('rcpt', is_of_sender ? sender.reply : rcpt?.[address.address], callback);
+    },
     onData: (stream, session, callback) => {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));

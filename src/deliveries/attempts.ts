@@ -25,6 +25,7 @@ import { unmadeOutcome, unsentOutcome } from '../platform/mail/smtp-replies.ts';
 import type { DeliveryOutcome, MailContent, UnsentOutcome } from '../platform/mail/types.ts';
 import { isComplaintAddress, simulateDelivery } from './capture.ts';
 import type { Listeners } from './listeners.ts';
+import type { ReturnPaths } from './return-paths.ts';
 import * as store from './store.ts';
 import { NO_MAILBOX } from './tables.ts';
 import { judge, type Verdict } from './verdict.ts';
@@ -44,6 +45,7 @@ export interface AttemptsDeps {
   emails: Pick<Emails, 'contentOf'>;
   mailboxes: Mailboxes;
   objects: AttachmentFiles;
+  return_paths: Pick<ReturnPaths, 'addressFor'>;
   retry_delays_s: readonly [number, number];
 }
 
@@ -149,6 +151,7 @@ export class Attempts {
     try {
       const outlet = this.#deps.mailboxes.outletOf(mailbox);
       const content = this.#contentOf(email, outlet);
+      const return_path = await this.#returnPathOf(email, outlet);
       if (outlet.route && !email.is_test) {
         const { purpose } = wishesOf(email);
         const { mailer } = this.#deps;
@@ -156,6 +159,7 @@ export class Attempts {
           outcome: await mailer.deliver(content, outlet.route, recipients, {
             purpose,
             envelope_id: email.id,
+            return_path,
           }),
           captured: null,
         };
@@ -163,11 +167,17 @@ export class Attempts {
       const outcome = simulateDelivery(recipients);
       if (outcome.outcome !== 'sent') return { outcome, captured: null };
       const raw = await this.#deps.mailer.compose(content);
-      return { outcome, captured: { raw, envelope: { from: outlet.envelope_sender, to: outcome.accepted } } };
+      const from = return_path ?? outlet.envelope_sender;
+      return { outcome, captured: { raw, envelope: { from, to: outcome.accepted } } };
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       return { outcome: outcomeOfFailure(error), captured: null };
     }
+  }
+
+  async #returnPathOf(email: EmailRow, { verp_base }: Outlet): Promise<string | null> {
+    if (verp_base === null) return null;
+    return this.#deps.return_paths.addressFor(this.#deps.database, verp_base, email.id);
   }
 
   #contentOf(email: EmailRow, outlet: Outlet): MailContent {
@@ -292,6 +302,8 @@ export class Attempts {
     const { health } = this.#deps.mailboxes;
     const { mailbox_id } = mailbox;
     const refusal = refusalOfMailbox(outcome);
+    if (outcome.return_path_refusal !== undefined)
+      health.recordVerpRefusal(tx, mailbox_id, outcome.return_path_refusal);
     if (hasFailedToConnect(outcome)) {
       health.recordFailure(tx, mailbox_id, { started_at, now_ms, reason: outcome.response });
       if (refusal !== null) health.recordRefusal(tx, mailbox_id, { words: refusal, now_ms });

@@ -3,9 +3,8 @@
  * report that has one is about that mail.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { eq } from 'drizzle-orm';
-import { MAX_LOCAL_PART_CHARS } from '../limits.ts';
-import type { Tx } from '../platform/database/database.ts';
+import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { meta } from '../platform/database/tables.ts';
 import { isUlid } from '../platform/host/ids.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../platform/secrets/key-ring.ts';
@@ -17,20 +16,23 @@ const CODE_CHARS = 20;
 
 export class ReturnPaths {
   readonly #key_ring: Pick<KeyRing, 'seal' | 'open'>;
+  /** Opening it for every mail would cost more than making the address. */
+  #opened: { sealed: string; key: Uint8Array } | null = null;
 
   constructor(key_ring: Pick<KeyRing, 'seal' | 'open'>) {
     this.#key_ring = key_ring;
   }
 
   /**
-   * The envelope sender of one mail, made from the address that bounces go to; null where its local part has no room left.
-   * Makes the key where there is none that opens.
+   * The envelope sender of one mail, made from the address that bounces go to, whose local part has at most
+   * MAX_VERP_LOCAL_PART_CHARS. Makes the key where there is none that opens; null where the disk does not take it at present.
    */
-  addressFor(tx: Tx, return_path: string, email_id: string): string | null {
+  async addressFor(database: Database, return_path: string, email_id: string): Promise<string | null> {
     const at = return_path.lastIndexOf('@');
-    const code = codeOf(this.#find(tx) ?? this.#make(tx), email_id);
-    const local = `${return_path.slice(0, at)}+${email_id.toLowerCase()}.${code}`;
-    return local.length > MAX_LOCAL_PART_CHARS ? null : `${local}${return_path.slice(at)}`;
+    const key = this.#find(database.read) ?? (await this.#make(database));
+    if (key === null) return null;
+    const code = codeOf(key, email_id);
+    return `${return_path.slice(0, at)}+${email_id.toLowerCase()}.${code}${return_path.slice(at)}`;
   }
 
   /** The mail that an address was made for; null for any that we did not make. */
@@ -43,19 +45,33 @@ export class ReturnPaths {
   }
 
   #find(read: Tx): Uint8Array | null {
-    const sealed = read.select().from(meta).where(eq(meta.name, KEY_NAME)).get()?.value;
-    const opened = sealed === undefined ? null : this.#key_ring.open(read, sealed, [KEY_NAME]);
-    return opened?.ok ? opened.bytes : null;
+    const sealed = sealedKey.get(read, KEY_NAME)?.value;
+    if (sealed === undefined) return null;
+    if (this.#opened?.sealed === sealed) return this.#opened.key;
+    const opened = this.#key_ring.open(read, sealed, [KEY_NAME]);
+    this.#opened = opened.ok ? { sealed, key: opened.bytes } : null;
+    return opened.ok ? opened.bytes : null;
   }
 
-  #make(tx: Tx): Uint8Array {
-    const key = randomBytes(KEY_BYTES);
-    const value = this.#key_ring.seal(tx, PLATFORM_SCOPE, [KEY_NAME], key);
-    const row = { name: KEY_NAME, value };
-    tx.insert(meta).values(row).onConflictDoUpdate({ target: meta.name, set: { value } }).run();
-    return key;
+  async #make(database: Database): Promise<Uint8Array | null> {
+    try {
+      return await database.write((tx) => {
+        const known = this.#find(tx);
+        if (known) return known;
+        const key = randomBytes(KEY_BYTES);
+        const value = this.#key_ring.seal(tx, PLATFORM_SCOPE, [KEY_NAME], key);
+        const row = { name: KEY_NAME, value };
+        tx.insert(meta).values(row).onConflictDoUpdate({ target: meta.name, set: { value } }).run();
+        return key;
+      });
+    } catch (error) {
+      if (mayPass(error)) return null;
+      throw error;
+    }
   }
 }
+
+const sealedKey = rawSql<{ value: string }, [string]>('SELECT value FROM meta WHERE name = ?');
 
 function codeOf(key: Uint8Array, email_id: string): string {
   return createHmac('sha256', key)

@@ -58,7 +58,10 @@ export interface TakenReport {
   told: { recipient: string; kind: ReportKind; is_new: boolean }[];
 }
 
-export interface DeliveriesDeps extends Omit<AttemptsDeps, 'retry_delays_s'>, RequeueDeps, SendingNowDeps {
+export interface DeliveriesDeps
+  extends Omit<AttemptsDeps, 'retry_delays_s' | 'return_paths'>,
+    RequeueDeps,
+    SendingNowDeps {
   config: Pick<Config, 'email_retry_delays_s'>;
   emails: Emails;
   key_ring: Pick<KeyRing, 'seal' | 'open'>;
@@ -92,7 +95,7 @@ export class Deliveries {
     this.#deps = deps;
     this.return_paths = new ReturnPaths(deps.key_ring);
     this.attempts = new Attempts(
-      { ...deps, retry_delays_s: deps.config.email_retry_delays_s },
+      { ...deps, return_paths: this.return_paths, retry_delays_s: deps.config.email_retry_delays_s },
       this.#listeners,
     );
     this.#sending_now = new SendingNow(deps, this.attempts);

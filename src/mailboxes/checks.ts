@@ -42,6 +42,10 @@ function checkMailbox(mailbox: MailboxRecord): Finding {
     const message = `${address} was refused by its relay at ${mailbox.refused_at}, whoever the mail is to: ${mailbox.refusal}`;
     return problem(check, message, `satchel mailbox test ${address} --to YOUR-ADDRESS`);
   }
+  if (mailbox.verp_problem !== null) {
+    const message = `${address} gives its mails no return path of their own: ${mailbox.verp_problem}`;
+    return warning(check, message, `satchel mailbox change ${address} --no-verp`);
+  }
   if (daily_limit !== null && used_today >= daily_limit) {
     const message = `${address} has reached its daily limit of ${daily_limit}; it goes on at midnight UTC.`;
     return warning(check, message, 'satchel mailbox add ANOTHER-ADDRESS --smtp URL');

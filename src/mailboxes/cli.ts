@@ -18,6 +18,9 @@ type Noun = ReturnType<Cli<unknown>['noun']>;
 
 const INBOX = 'where its bounces arrive: imap[s]://user:password@host[:port][/folder], or -, @file, env:NAME';
 
+const VERP = 'a return path of its own for each mail, also without an inbox';
+const NO_VERP = 'the same return path for all mails';
+
 export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
   const mailbox = cli.noun('mailbox', 'addresses that mail goes out from, each with its relay');
   registerAdd(cli, mailbox);
@@ -78,6 +81,8 @@ function registerAdd<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
     .option('--for <purposes>', 'transactional, marketing or both (transactional)')
     .option('--return-path <address>', 'envelope sender, where bounces go (the address itself)')
     .option('--inbox <inbox>', INBOX)
+    .option('--verp', VERP)
+    .option('--no-verp', NO_VERP)
     .addHelpText(
       'after',
       `
@@ -99,6 +104,7 @@ Examples:
           daily_limit: numberOption(options, 'dailyLimit') ?? null,
           return_path: readReturnPath(textOption(options, 'returnPath')),
           inbox: await readInbox(cli, options.inbox),
+          verp: verpOption(options),
           ...purposes,
         });
         return shown(added);
@@ -125,12 +131,16 @@ function registerChange<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
     .option('--no-return-path', 'bounces go to the address itself again')
     .option('--inbox <inbox>', INBOX)
     .option('--no-inbox', 'read none any more')
+    .option('--verp', VERP)
+    .option('--no-verp', NO_VERP)
     .addHelpText(
       'after',
       `
 The running server takes it up with the next mail. In an inbox it reads bounces and complaints (DSN, ARF) as they
 arrive, flags what took effect with $Satchel, and leaves every message in place. imap:// is STARTTLS, except to this
-very machine.
+very machine. A mailbox with an inbox gives each mail a return path of its own (bounces+ID.CODE@example.com), by which
+the least report tells its mail; --no-verp where the server of the inbox drops what stands behind the plus sign. A
+relay that refuses such a sender gets the plain one from then on, as \`satchel doctor\` tells; any change tries it again.
 
 Examples:
   satchel mailbox change shop@mail.example.com --smtp @relay-url.txt
@@ -148,6 +158,7 @@ Examples:
           ...whereGiven(options, 'returnPath', {
             return_path: readReturnPath(textOption(options, 'returnPath')),
           }),
+          ...whereGiven(options, 'verp', { verp: verpOption(options) }),
           ...(options.inbox === undefined ? {} : { inbox: await readInbox(cli, options.inbox) }),
           ...(purposes.length === 0 ? {} : readPurposes(purposes)),
         };
@@ -206,6 +217,10 @@ async function readRelay<S>(
 async function readInbox<S>(cli: Cli<S>, option: unknown): Promise<InboxAddress | null> {
   if (typeof option !== 'string') return null;
   return parseInbox(await readSecret(cli, option, "the inbox's password"));
+}
+
+function verpOption({ verp }: Record<string, unknown>): boolean | null {
+  return typeof verp === 'boolean' ? verp : null;
 }
 
 function readReturnPath(text: string | undefined): string | null {

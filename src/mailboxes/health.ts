@@ -38,6 +38,13 @@ export function recordRefusal(
   store.updateMailbox(tx, mailbox_id, { refusal: words, refused_at: now_ms });
 }
 
+/** Notes that a relay takes no return paths of one mail each, so that further mails are given none. */
+export function recordVerpRefusal(tx: Tx, mailbox_id: number, words: string): void {
+  const mailbox = store.findMailboxById(tx, mailbox_id);
+  if (!mailbox || mailbox.verp_refusal !== null) return;
+  store.updateMailbox(tx, mailbox_id, { verp_refusal: words, revision: mailbox.revision + 1 });
+}
+
 /**
  * Notes that a relay could not be used. Attempts that were under way at once count as one failure: a burst of mails
  * tells no more than one mail.

@@ -5,12 +5,11 @@ import { MAILBOX_REFUSAL_SHOWN_MS } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso, utcDay } from '../platform/host/clock.ts';
-import { newId } from '../platform/host/ids.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { parseAddress } from '../platform/mail/address.ts';
 import type { DkimIdentity } from '../platform/mail/dkim.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
-import type { DeliveryOutcome, MailContent, SmtpRoute } from '../platform/mail/types.ts';
+import type { DeliveryOutcome, SmtpRoute } from '../platform/mail/types.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../platform/secrets/key-ring.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import {
@@ -25,6 +24,8 @@ import * as health from './health.ts';
 import { describeRelay, type Relay } from './relay.ts';
 import * as store from './store.ts';
 import type { MailboxKind, MailboxRow } from './tables.ts';
+import { testMessage } from './test-message.ts';
+import { requireRoom, verpBaseOf, verpOf } from './verp.ts';
 
 export type { Choice, ChoiceRequest, ChosenMailbox, Purpose } from './choosing.ts';
 
@@ -39,6 +40,8 @@ export interface NewMailbox {
   for_marketing?: boolean;
   /** Envelope sender; the address itself unless given. */
   return_path?: string | null;
+  /** Whether each mail gets a return path of its own; where there is an inbox unless given. */
+  verp?: boolean | null;
   /** Where reports about its mail arrive, to be read; none unless given. */
   inbox?: InboxAddress | null;
 }
@@ -54,6 +57,10 @@ export interface MailboxRecord {
   /** With its password masked. */
   relay: string | null;
   return_path: string | null;
+  /** Whether each mail gets a return path of its own. */
+  verp: boolean;
+  /** Why none does although it should. */
+  verp_problem: string | null;
   for: string[];
   daily_limit: number | null;
   used_today: number;
@@ -77,6 +84,8 @@ export interface Outlet {
   address: string;
   /** Where bounces go: the return path, else the address itself. */
   envelope_sender: string;
+  /** What return paths of one mail each are made from; null where mails get none. */
+  verp_base: string | null;
   /** Null for a capturing mailbox. */
   route: SmtpRoute | null;
   /** Null where the relay signs. */
@@ -130,6 +139,7 @@ export class Mailboxes {
     const { for_transactional = true, for_marketing = false } = input;
     if (!for_transactional && !for_marketing)
       throw invalid({ for: ['must name transactional, marketing or both'] });
+    if (input.verp) requireRoom({ address: parsed.address, return_path: input.return_path ?? null });
     const now = this.#clock.now();
     return this.#database.write((tx) => {
       const domain = this.#domains.findByName(tx, parsed.domain);
@@ -146,6 +156,8 @@ export class Mailboxes {
         domain_id: domain.id,
         address: parsed.address,
         return_path: input.return_path ?? null,
+        verp: input.verp ?? null,
+        verp_refusal: null,
         daily_limit: input.daily_limit ?? null,
         for_transactional,
         for_marketing,
@@ -181,9 +193,10 @@ export class Mailboxes {
       const after = { ...before, ...plain };
       if (!after.for_transactional && !after.for_marketing)
         throw invalid({ for: ['must name transactional, marketing or both'] });
+      if (after.verp) requireRoom(after);
       const other_relay =
         relay === undefined ? {} : { ...this.#relayColumns(tx, before.address, relay), ...RESTED };
-      const settings = { ...plain, ...other_relay, revision: before.revision + 1 };
+      const settings = { ...plain, ...other_relay, verp_refusal: null, revision: before.revision + 1 };
       store.updateMailbox(tx, id, settings);
       if (inbox !== undefined) this.#inboxes.set(tx, id, inbox);
       this.#audit(tx, actor, 'mailbox.changed', before.address, now);
@@ -380,6 +393,7 @@ export class Mailboxes {
       kind: mailbox.kind,
       address: mailbox.address,
       envelope_sender: mailbox.return_path ?? mailbox.address,
+      verp_base: verpBaseOf(mailbox, this.#inboxes.find(read, mailbox.id) !== null),
       route: this.#routeOf(read, mailbox, {
         key: `mailbox:${mailbox.id}:${mailbox.revision}`,
         client_name: domain.name,
@@ -431,6 +445,7 @@ export class Mailboxes {
 
   #recordOf(read: Tx, mailbox: MailboxRow, domain: string, now_ms: number): MailboxRecord {
     const is_resting = mailbox.status === 'active' && (mailbox.resting_until ?? 0) > now_ms;
+    const inbox = this.#inboxes.find(read, mailbox.id);
     const is_refused = mailbox.refused_at !== null && now_ms - mailbox.refused_at < MAILBOX_REFUSAL_SHOWN_MS;
     return {
       id: mailbox.id,
@@ -439,6 +454,7 @@ export class Mailboxes {
       kind: mailbox.kind,
       relay: describeRelay(mailbox),
       return_path: mailbox.return_path,
+      ...verpOf(mailbox, inbox !== null),
       for: [
         ...(mailbox.for_transactional ? ['transactional'] : []),
         ...(mailbox.for_marketing ? ['marketing'] : []),
@@ -453,7 +469,7 @@ export class Mailboxes {
       last_success_at: toIso(mailbox.last_success_at),
       refusal: is_refused ? mailbox.refusal : null,
       refused_at: is_refused ? toIso(mailbox.refused_at) : null,
-      inbox: this.#inboxes.find(read, mailbox.id),
+      inbox,
       created_at: toIso(mailbox.created_at),
     };
   }
@@ -468,21 +484,4 @@ const RESTED = { failures: 0, resting_until: null, last_error: null, refusal: nu
 /** What binds a sealed password to its mailbox. */
 function passwordContext(address: string): string[] {
   return ['mailbox', address, 'smtp_password'];
-}
-
-function testMessage(outlet: Outlet, to: string, now_ms: number): MailContent {
-  return {
-    message_id: `<${newId(now_ms).toLowerCase()}@${outlet.address.split('@')[1]}>`,
-    date_ms: now_ms,
-    from: { address: outlet.address, name: null },
-    to: { address: to, name: null },
-    cc: [],
-    bcc: [],
-    reply_to: null,
-    subject: 'A test message from Satchel',
-    html: null,
-    text: `This message was sent by "satchel mailbox test".\n\nThe mailbox ${outlet.address} works.\n`,
-    attachments: [],
-    dkim: outlet.dkim,
-  };
 }

@@ -15,6 +15,9 @@ export const mailboxes = sqliteTable('mailboxes', {
   sealed_smtp_password: text(),
   is_signed_by_relay: integer({ mode: 'boolean' }).notNull(),
   return_path: text(),
+  /** Null: where the mailbox has an inbox. */
+  verp: integer({ mode: 'boolean' }),
+  verp_refusal: text(),
   daily_limit: integer(),
   for_transactional: integer({ mode: 'boolean' }).notNull(),
   for_marketing: integer({ mode: 'boolean' }).notNull(),

@@ -22,6 +22,7 @@ import sequences from './migrations/0017_sequences.sql' with { type: 'text' };
 import marketing_mail from './migrations/0018_marketing_mail.sql' with { type: 'text' };
 import administrators from './migrations/0019_administrators.sql' with { type: 'text' };
 import object_names from './migrations/0020_object_names.sql' with { type: 'text' };
+import verp from './migrations/0021_verp.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -51,6 +52,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 18, name: 'marketing_mail', sql: marketing_mail },
   { version: 19, name: 'administrators', sql: administrators },
   { version: 20, name: 'object_names', sql: object_names },
+  { version: 21, name: 'verp', sql: verp },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

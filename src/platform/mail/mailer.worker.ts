@@ -3,7 +3,14 @@ import { AppError, messageOf } from '../../errors.ts';
 import { type ComposedMessage, composeBytes, composeMessage } from './message.ts';
 import { SmtpPool } from './smtp-pool.ts';
 import { interruptedOutcome, unmadeOutcome } from './smtp-replies.ts';
-import type { DeliveryOutcome, MailerReply, MailerRequest, SmtpDeadlines, SmtpRoute } from './types.ts';
+import type {
+  DeliveryOutcome,
+  MailerReply,
+  MailerRequest,
+  SmtpDeadlines,
+  SmtpRoute,
+  UnsentOutcome,
+} from './types.ts';
 
 declare const self: Worker;
 
@@ -70,9 +77,27 @@ async function composeAndSend({ content, route, recipients, options }: Deliver):
   }
   if (is_stopping)
     return interruptedOutcome('The mailer stopped before this mail was handed over.', { may_be_sent: false });
-  const from = route.return_path ?? content.from.address;
-  const envelope = { from, recipients, id: options.envelope_id ?? null };
-  return poolOf(route).deliver(envelope, message, options.purpose ?? 'transactional');
+  const plain = route.return_path ?? content.from.address;
+  const hand = (from: string): Promise<DeliveryOutcome> => {
+    const envelope = { from, recipients, id: options.envelope_id ?? null };
+    return poolOf(route).deliver(envelope, message, options.purpose ?? 'transactional');
+  };
+  const own = options.return_path ?? plain;
+  const outcome = await hand(own);
+  if (own === plain || !mayBeOfSender(outcome)) return outcome;
+  const again = await hand(plain);
+  const is_of_sender = !mayBeOfSender(again) && hasBeenJudged(again);
+  return is_of_sender ? { ...again, return_path_refusal: outcome.response } : again;
+}
+
+/** A refusal for good before the content, and not of its recipients: it may be the sender's, which some relays judge at RCPT. */
+function mayBeOfSender(outcome: DeliveryOutcome): outcome is UnsentOutcome {
+  if (outcome.outcome !== 'refused' || outcome.about === 'recipient') return false;
+  return outcome.stage === 'mail' || outcome.stage === 'rcpt';
+}
+
+function hasBeenJudged({ outcome }: DeliveryOutcome): boolean {
+  return outcome === 'sent' || outcome === 'refused' || outcome === 'deferred';
 }
 
 function poolOf(route: SmtpRoute): SmtpPool {

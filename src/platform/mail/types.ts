@@ -69,6 +69,8 @@ export interface DeliverOptions {
   purpose?: MailPurpose;
   /** What reports of the relays on the way name this mail by (ENVID, RFC 3461), where they know of that. */
   envelope_id?: string;
+  /** Envelope sender of this mail alone. Where the relay refuses that, the mail goes out with the one of the route. */
+  return_path?: string | null;
 }
 
 /**
@@ -103,6 +105,8 @@ export interface SentOutcome {
   accepted: string[];
   /** Refused at RCPT while others were taken. */
   rejected: RefusedRecipient[];
+  /** What the relay said to a sender of this mail alone, where it judged the mail with another one. */
+  return_path_refusal?: string;
 }
 
 /**
@@ -125,6 +129,8 @@ export interface UnsentOutcome {
   response: string;
   /** Refused at RCPT, each for itself: those that are about nothing (4xx) deserve another attempt. */
   rejected: RefusedRecipient[];
+  /** What the relay said to a sender of this mail alone, where it judged the mail with another one. */
+  return_path_refusal?: string;
 }
 
 /**
