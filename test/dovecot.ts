@@ -118,7 +118,9 @@ function configOf(dir: string, { port, tls_port }: { port: number; tls_port: num
   const { username, uid, gid } = userInfo();
   const own = `default_internal_user = ${username}\ndefault_login_user = ${username}\ndefault_internal_group = ${gid}`;
   const users = uid === 0 ? 'default_login_user = dovenull' : own;
-  const unjailed = (service: string): string => `service ${service} {\n  chroot =\n}\n`;
+  const unjailed = (service: string, more = ''): string => `service ${service} {\n  chroot =\n${more}}\n`;
+  // After a log-in that failed, every further one from the same address would wait for seconds.
+  const unpunished = '  unix_listener anvil-auth-penalty {\n    mode = 0\n  }\n';
   return `protocols = imap
 listen = 127.0.0.1, 127.0.0.2
 base_dir = ${dir}/run
@@ -149,5 +151,5 @@ service imap-login {
     port = ${tls_port}
   }
 }
-${unjailed('anvil')}${unjailed('stats')}`;
+${unjailed('anvil', unpunished)}${unjailed('stats')}`;
 }
