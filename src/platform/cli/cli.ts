@@ -204,7 +204,7 @@ export class Cli<S> {
   /** Runs the executable with these arguments (without the program's own name) and returns its exit status. */
   async main(argv: readonly string[]): Promise<number> {
     try {
-      await this.program.parseAsync(inFull(argv), { from: 'user' });
+      await this.program.parseAsync(inFull(argv, this.program), { from: 'user' });
       return this.#exit;
     } catch (error) {
       if (error instanceof CommanderError) {
@@ -223,12 +223,20 @@ export class Cli<S> {
 }
 
 /** `--version` is the verb of that name, and `help key create` is `key create --help`. */
-function inFull(argv: readonly string[]): string[] {
-  if (argv[0] === 'help') return [...argv.slice(1), '--help'];
+function inFull(argv: readonly string[], program: Command): string[] {
+  const [first, ...words] = argv;
+  if (first === 'help') return isCommand(program, words) ? [...words, '--help'] : words;
   const has_verb = argv.some((arg) => !arg.startsWith('-'));
   return !has_verb && argv.includes('--version')
     ? ['version', ...argv.filter((arg) => arg !== '--version')]
     : [...argv];
+}
+
+/** Whether words lead to a command; without the option --help, commander complains of those that do not. */
+function isCommand(from: Command, [word, ...rest]: readonly string[]): boolean {
+  if (word === undefined || from.commands.length === 0) return true;
+  const command = from.commands.find((each) => each.name() === word);
+  return command !== undefined && isCommand(command, rest);
 }
 
 /**

@@ -4,7 +4,8 @@
  * of the next flush, while nothing is committed.
  */
 import { Database } from 'bun:sqlite';
-import { closeSync, fdatasyncSync, openSync } from 'node:fs';
+import { closeSync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { WAL_CHECKPOINT_FRAMES } from '../../limits.ts';
 import type { WalFlusherReply, WalFlusherRequest } from './wal-flusher.ts';
@@ -41,6 +42,10 @@ function answer(reply: WalFlusherReply): void {
 function open(path: string): void {
   wal_fd = openSync(`${path}-wal`, 'r+');
   database = new Database(path, { readwrite: true, create: false });
+  // The log may have been made just now: its name must outlast a power cut as its bytes do.
+  const directory = openSync(dirname(path), 'r');
+  fsyncSync(directory);
+  closeSync(directory);
 }
 
 function close(): void {

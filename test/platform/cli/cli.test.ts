@@ -69,6 +69,11 @@ test('--version is the verb version, and help comes before a noun or a verb as w
     expect(help).toMatchObject({ exit: 0, stdout: expect.stringContaining('Usage: satchel') });
     expect(await satchel(['help', ...words])).toEqual(help);
   }
+  for (const words of [['kye'], ['key', 'crate']])
+    expect(await satchel(['help', ...words])).toMatchObject({
+      ...{ exit: 2, stdout: '' },
+      stderr: expect.stringContaining('unknown command'),
+    });
 });
 
 test('an option that is not known is named before one that is missing', async () => {
