@@ -47,6 +47,9 @@ import { Objects } from './objects/service.ts';
 import { objectCronEntries } from './objects/tasks.ts';
 import { originRoutes } from './origins/routes.ts';
 import { Origins } from './origins/service.ts';
+import { overviewRoutes } from './overview/routes.ts';
+import { Overviews } from './overview/service.ts';
+import { overviewCronEntries } from './overview/tasks.ts';
 import type { Database, Tx } from './platform/database/database.ts';
 import { BlobStore } from './platform/files/store.ts';
 import type { Clock } from './platform/host/clock.ts';
@@ -144,6 +147,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const tokens = new Tokens({ ...on, projects });
   const audit = new Audit(on);
   const search = new Search(on);
+  const overviews = new Overviews(on);
   const vault = new Vault(on);
   const captcha = new Captcha({ ...on, vault });
   const database_accounts = new DatabaseAccounts(on);
@@ -151,7 +155,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const ai_accounts = new AiAccounts(on);
   const ai_assignments = new AiAssignments({ ...on, projects, accounts: ai_accounts });
   const accounts = { database_accounts, database_projects, ai_accounts, ai_assignments };
-  return { projects, origins, keys, tokens, audit, search, vault, captcha, ...accounts };
+  return { projects, origins, keys, tokens, audit, search, overviews, vault, captcha, ...accounts };
 }
 
 type Tenancy = ReturnType<typeof createPlatform> & ReturnType<typeof createTenancy>;
@@ -345,6 +349,7 @@ function createRoutes(services: Services): Route[] {
     ...tokenRoutes(services.tokens),
     ...auditRoutes(services),
     ...searchRoutes(services.search),
+    ...overviewRoutes(services.overviews),
     ...vaultRoutes(services.vault, services.projects),
     ...databaseAccountRoutes(services),
     ...aiAccountRoutes(services),
@@ -378,6 +383,7 @@ function createCronEntries(services: Services): CronEntry[] {
     ...emailCronEntries(emails),
     ...deliveryCronEntries(deliveries),
     ...jobCronEntries(jobs),
+    ...overviewCronEntries(services.overviews),
     ...objectCronEntries(objects),
     ...contactCronEntries(services.contacts),
     ...importCronEntries(services.imports),

@@ -348,12 +348,14 @@ export const MAX_ASSIGNMENTS = 1_000;
 /** Contract, Limits: background CSV imports. */
 export const DEFAULT_IMPORT_ROWS_PER_MINUTE = 500;
 
-/* --- Search ---------------------------------------------------------------------------------------------------- */
+/* --- Search and overview ---------------------------------------------------------------------------------------------------- */
 
 /** Decision: what a search shows of each kind. */
 export const SEARCH_ROWS = 10;
 /** The longest address with room; a file name is found by its beginning. */
 export const MAX_SEARCH_CHARS = 320;
+/** Decision: sends and failures by hour, of a day. */
+export const OVERVIEW_HOURS = 24;
 
 /* --- Backups and doctor --------------------------------------------------------------------------------------- */
 

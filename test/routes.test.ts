@@ -107,6 +107,7 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'GET /projects/:project/audit',
     'GET /projects/:project/jobs',
     'GET /projects/:project/jobs/:job_id',
+    'GET /overview',
     'GET /search',
     'GET /token',
     'GET /vault/services',

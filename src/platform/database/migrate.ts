@@ -23,6 +23,7 @@ import marketing_mail from './migrations/0018_marketing_mail.sql' with { type: '
 import administrators from './migrations/0019_administrators.sql' with { type: 'text' };
 import object_names from './migrations/0020_object_names.sql' with { type: 'text' };
 import verp from './migrations/0021_verp.sql' with { type: 'text' };
+import overview from './migrations/0022_overview.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -53,6 +54,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 19, name: 'administrators', sql: administrators },
   { version: 20, name: 'object_names', sql: object_names },
   { version: 21, name: 'verp', sql: verp },
+  { version: 22, name: 'overview', sql: overview },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
