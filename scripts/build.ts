@@ -5,6 +5,7 @@
 import { cp, mkdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { version } from '../package.json';
+import { buildBundle } from '../src/console/bundle.ts';
 
 const ROOT = join(import.meta.dir, '..');
 const DIST = join(ROOT, 'dist');
@@ -54,6 +55,7 @@ async function compile(
   backend_version: string,
   target?: Bun.Build.CompileTarget,
 ): Promise<void> {
+  const console_bundle = JSON.stringify(await buildBundle());
   const workers = await Array.fromAsync(new Bun.Glob('src/**/*.worker.ts').scan());
   const unfinished = join(DIST, `.${name}.unfinished`);
   await mkdir(unfinished, { recursive: true });
@@ -70,6 +72,7 @@ async function compile(
       define: {
         SATCHEL_VERSION: JSON.stringify(version),
         SATCHEL_BACKEND_VERSION: JSON.stringify(backend_version),
+        SATCHEL_CONSOLE: JSON.stringify(console_bundle),
       },
       compile: {
         outfile: join(unfinished, name),

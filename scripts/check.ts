@@ -15,7 +15,12 @@ interface Check {
 // `--bun` runs a package's own executable with Bun, which works on a machine without Node.
 const QUICK: readonly Check[] = [
   { name: 'format and lint', command: [BUN, 'x', '--bun', 'biome', 'check', '--error-on-warnings', '.'] },
+  { name: "types of the console's endpoints", command: [BUN, 'scripts/console-types.ts'] },
   { name: 'types', command: [BUN, 'x', '--bun', 'tsc', '--noEmit', '--project', '.'] },
+  {
+    name: 'types of the console',
+    command: [BUN, 'x', '--bun', 'tsc', '--noEmit', '--project', 'src/console/page'],
+  },
   { name: 'tidy', command: [BUN, 'test', 'test/tidy.test.ts'] },
 ];
 const TESTS: Check = { name: 'tests', command: ['bash', 'scripts/test.sh'] };

@@ -8,6 +8,7 @@ import { Audit } from './audit/service.ts';
 import { captchaRoutes } from './captcha/routes.ts';
 import { Captcha } from './captcha/service.ts';
 import type { Config } from './config.ts';
+import { consoleRoutes } from './console/routes.ts';
 import { Privacy } from './contacts/privacy.ts';
 import { contactRoutes } from './contacts/routes.ts';
 import { Contacts } from './contacts/service.ts';
@@ -370,6 +371,7 @@ function createRoutes(services: Services): Route[] {
     ...marketingMailRoutes(services),
     ...statusRoutes(services.status, services.config),
     ...docsRoutes(() => routes, services.config),
+    ...consoleRoutes(),
   ];
   return routes;
 }

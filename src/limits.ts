@@ -20,6 +20,8 @@ export const MAX_JSON_DEPTH = 64;
 export const JSON_BODY_DEADLINE_MS = 30_000;
 /** A page's form: an address, a token and a few choices. */
 export const MAX_FORM_BODY_BYTES = 16 * 1024;
+/** A mail that the console shows: several bodies of the default size, each byte of which a form may write as three. */
+export const MAX_PREVIEW_BODY_BYTES = 6 * 1024 * 1024;
 /** Decision: the Warning header names at most ten unknown fields, each cut at 64 characters. */
 export const MAX_WARNED_FIELDS = 10;
 export const MAX_WARNED_FIELD_CHARS = 64;

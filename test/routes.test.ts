@@ -335,6 +335,9 @@ describe('without a credential', () => {
       'GET /api/version',
       'GET /c/:token',
       'GET /confirm/:token',
+      'GET /console',
+      'GET /console/*',
+      'GET /console/assets/:name',
       'GET /docs',
       'GET /docs/openapi.json',
       'GET /docs/start.js',
@@ -343,6 +346,7 @@ describe('without a credential', () => {
       'GET /o/:token',
       'GET /unsubscribe/:token',
       'POST /confirm/:token',
+      'POST /console/preview-frame',
       'POST /unsubscribe/:token',
     ]);
   });

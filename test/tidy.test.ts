@@ -9,6 +9,11 @@ import { basename, dirname, join, normalize } from 'node:path';
 const ROOT = join(import.meta.dir, '..');
 const MIGRATIONS = 'src/platform/database/migrations/';
 const ROOMS = ['cli', 'database', 'files', 'host', 'http', 'jobs', 'mail', 'secrets'];
+const PAGE = 'src/console/page/';
+/** A kit that pages are made of: a part of it may wait for its page. */
+const COMPONENTS = `${PAGE}components/`;
+/** Written by scripts/console-types.ts. */
+const GENERATED = /\.generated\.ts$/;
 const MAX_SRC_LINES = 500;
 /** A list of constants, one home for all of them: it grows with what there is to limit, and is read by searching. */
 const MAX_LIMITS_LINES = 700;
@@ -63,6 +68,7 @@ function blankTemplate(template: string): string {
 }
 
 function source(path: string, text: string): Source {
+  // What stands between tags is text with apostrophes of its own, which nothing but a parser can tell from strings.
   if (!path.endsWith('.ts')) return { path, text, code: text, bare: text };
   const replace = (strings_too: boolean) =>
     text.replace(COMMENT_OR_LITERAL, (literal, ...rest) => {
@@ -117,7 +123,7 @@ function forbid(
 
 /* --- Rules of imports ----------------------------------------------------------------------------------------- */
 
-type Room = 'main' | 'app' | 'edge' | 'service' | 'store' | 'tables' | 'platform' | 'base';
+type Room = 'main' | 'app' | 'edge' | 'service' | 'store' | 'tables' | 'platform' | 'base' | 'page';
 
 /** Who may import whom; in the same room only files of the same folder, or one service another. */
 const MAY_IMPORT: Readonly<Record<Room, readonly Room[]>> = {
@@ -129,6 +135,8 @@ const MAY_IMPORT: Readonly<Record<Room, readonly Room[]>> = {
   tables: ['tables', 'base'],
   platform: ['platform', 'base'],
   base: ['base'],
+  // What runs in a browser shares no code with the server, and meets it by the API alone.
+  page: ['page'],
 };
 
 const ROOM_OF_WORD: Readonly<Record<string, Room>> = {
@@ -141,6 +149,7 @@ const ROOM_OF_WORD: Readonly<Record<string, Room>> = {
 
 /** `keys/origin-store.ts` is a store too; a file named after no room is a part of its service. */
 function roomOf(path: string): Room {
+  if (path.startsWith(PAGE)) return 'page';
   const [, folder, file] = path.split('/');
   if (/^src\/(main|command-line|serve|verbs|checks)\.ts$/.test(path)) return 'main';
   if (path === 'src/app.ts') return 'app';
@@ -239,7 +248,7 @@ const noDeadFiles: Rule = (sources) => {
   const reached = new Set<string>();
   const queue = sources
     .map((file) => file.path)
-    .filter((path) => path === 'src/main.ts' || path.endsWith('.worker.ts'));
+    .filter((path) => path === 'src/main.ts' || path === `${PAGE}main.tsx` || path.endsWith('.worker.ts'));
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     const file = by_path.get(path);
     if (file === undefined || reached.has(path)) continue;
@@ -247,7 +256,10 @@ const noDeadFiles: Rule = (sources) => {
     for (const { target } of importsOf(file)) if (target !== null) queue.push(target);
   }
   return sources
-    .filter(({ path }) => inSrc(path) && !path.endsWith('.d.ts') && !reached.has(path))
+    .filter(
+      ({ path }) =>
+        inSrc(path) && !path.endsWith('.d.ts') && !path.startsWith(COMPONENTS) && !reached.has(path),
+    )
     .map(({ path }) => `${path}:1 is dead: nothing that starts at src/main.ts or a worker imports it`);
 };
 
@@ -257,15 +269,21 @@ const fileNames: Rule = (sources) =>
   sources.flatMap(({ path }) => {
     const name = basename(path);
     const is_migration = path.startsWith(MIGRATIONS) && /^\d{4}_[a-z0-9_]+\.sql$/.test(name);
-    const is_kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*\.(ts|sh)$/.test(name);
+    const is_kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*\.(tsx?|sh)$/.test(name);
     const complaints: string[] = [];
     if (!is_kebab && !is_migration) complaints.push(`${path}:1 is not kebab-case`);
     if (!/^[a-z0-9-]+(\/[a-z0-9-]+)*$/.test(dirname(path)))
       complaints.push(`${path}:1 has a folder that is not kebab-case`);
-    if (/^(utils?|helpers|common|misc|index)\.ts$/.test(name) && inSrc(path)) {
+    if (/^(utils?|helpers|common|misc|index)\.tsx?$/.test(name) && inSrc(path)) {
       complaints.push(`${path}:1 has a name that says nothing of what belongs in it`);
     }
-    const depth = path.startsWith(MIGRATIONS) ? 5 : path.startsWith('src/platform/') ? 4 : 3;
+    const depth = path.startsWith(PAGE)
+      ? 6
+      : path.startsWith(MIGRATIONS)
+        ? 5
+        : path.startsWith('src/platform/')
+          ? 4
+          : 3;
     if (inSrc(path) && path.split('/').length > depth) {
       complaints.push(`${path}:1 is deeper than src/x/y.ts or src/platform/room/y.ts`);
     }
@@ -280,7 +298,7 @@ const fileSizes: Rule = (sources) =>
     const of_src = path === 'src/limits.ts' ? MAX_LIMITS_LINES : MAX_SRC_LINES;
     const limit = path.startsWith('test/') ? MAX_TEST_LINES : of_src;
     const lines = text.replace(/\n$/, '').split('\n').length;
-    return path.endsWith('.ts') && lines > limit
+    return /\.tsx?$/.test(path) && lines > limit
       ? [`${path}:${limit + 1} is past ${limit} lines (${lines})`]
       : [];
   });
@@ -290,7 +308,7 @@ const firstComments: Rule = (sources) =>
     .filter(
       ({ path, text }) =>
         !path.startsWith('test/') &&
-        path.endsWith('.ts') &&
+        /\.tsx?$/.test(path) &&
         !path.endsWith('.d.ts') &&
         !/^(#![^\n]*\n)?\/[/*]/.test(text),
     )
@@ -317,7 +335,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     'bare',
     /\bDate\s*\.\s*now\b|\bnew\s+Date\s*(\(\s*\)|(?!\s*\())/,
     'reads the time; only src/platform/host/clock.ts may',
-    (path) => inSrc(path) && path !== 'src/platform/host/clock.ts',
+    (path) => inSrc(path) && path !== 'src/platform/host/clock.ts' && path !== `${PAGE}time.ts`,
   ),
   'nothing is left to be done': forbid(
     'text',
@@ -351,7 +369,8 @@ const RULES: Readonly<Record<string, Rule>> = {
 /* --- The repository, and samples that break each rule --------------------------------------------------------- */
 
 function repository(): Source[] {
-  return [...new Bun.Glob('{src,test,scripts}/**/*.{ts,sql,sh}').scanSync({ cwd: ROOT })]
+  return [...new Bun.Glob('{src,test,scripts}/**/*.{ts,tsx,sql,sh}').scanSync({ cwd: ROOT })]
+    .filter((path) => !GENERATED.test(path))
     .sort()
     .map((path) => source(path, readFileSync(join(ROOT, path), 'utf8')));
 }
@@ -370,6 +389,8 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
         "import type { g } from './store.ts';\nimport { h } from '../keys/service.ts';",
       'src/errors.ts': "import './platform/auth.ts';\n// import './app.ts';",
       'src/app.ts': "import { i } from './objects/routes.ts';\nimport { j } from './main.ts';",
+      'src/console/routes.ts': "import { k } from './page/main.tsx';",
+      'src/console/page/pages/keys/list.tsx': "import { l } from '../../../../limits.ts';",
     },
     expected: [
       'src/platform/auth.ts:3 ',
@@ -379,6 +400,8 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
       'src/objects/routes.ts:1 ',
       'src/errors.ts:1 ',
       'src/app.ts:2 ',
+      'src/console/routes.ts:1 ',
+      'src/console/page/pages/keys/list.tsx:1 ',
     ],
   },
   'imports make no circles': {
@@ -416,8 +439,15 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
       'src/platform/mailer.worker.ts': "import './mime.ts';",
       'src/platform/mime.ts': "// import './old.ts';",
       'src/platform/old.ts': '',
+      'src/console/page/main.tsx': "const load = () => import('./pages/keys/list.tsx');",
+      'src/console/page/pages/keys/list.tsx': '',
+      'src/console/page/pages/keys/old.tsx': '',
     },
-    expected: ['src/platform/migrations/0002_b.sql:1 ', 'src/platform/old.ts:1 '],
+    expected: [
+      'src/platform/migrations/0002_b.sql:1 ',
+      'src/platform/old.ts:1 ',
+      'src/console/page/pages/keys/old.tsx:1 ',
+    ],
   },
   'names are kebab-case and say something': {
     files: {
@@ -430,6 +460,8 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
       'src/platform/database.ts': '',
       'src/platform/attic/database.ts': '',
       'src/platform/mail/smtp/pool.ts': '',
+      'src/console/page/pages/keys/list.tsx': '',
+      'src/console/page/pages/keys/KeyList.tsx': '',
       'src/platform/mail/mailer.worker.ts': '',
       'src/platform/database/migrations/0001_first_tables.sql': '',
     },
@@ -442,6 +474,7 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
       'src/platform/database.ts:1 ',
       'src/platform/attic/database.ts:1 ',
       'src/platform/mail/smtp/pool.ts:1 ',
+      'src/console/page/pages/keys/KeyList.tsx:1 ',
     ],
   },
   'files stay small': {

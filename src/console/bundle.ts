@@ -1,0 +1,60 @@
+/**
+ * What a browser loads: the sources below page/ bundled, named by their content and compressed. The build puts the result into
+ * the executable; run from source it is made at the first request.
+ */
+import { join } from 'node:path';
+
+/** A file of the bundle. Gzip is what every browser takes, over plain HTTP as well. */
+export interface Asset {
+  name: string;
+  type: string;
+  gzip_base64: string;
+}
+
+export interface Bundle {
+  /** Names of the files that the page itself names. */
+  script: string;
+  style: string;
+  assets: readonly Asset[];
+}
+
+// scripts/build.ts replaces it by a literal; when Satchel runs from source it does not exist at all.
+declare const SATCHEL_CONSOLE: string;
+
+const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', css: 'text/css' };
+
+let loading: Promise<Bundle> | null = null;
+
+/** The bundle of this Satchel. */
+export function loadBundle(): Promise<Bundle> {
+  loading ??=
+    typeof SATCHEL_CONSOLE === 'undefined' ? buildBundle() : Promise.resolve(JSON.parse(SATCHEL_CONSOLE));
+  return loading;
+}
+
+/** Bundles the sources. Throws an AggregateError where they cannot be. */
+export async function buildBundle(): Promise<Bundle> {
+  const page = join(import.meta.dir, 'page');
+  const { outputs } = await Bun.build({
+    entrypoints: [join(page, 'main.tsx'), join(page, 'style.css')],
+    target: 'browser',
+    format: 'esm',
+    splitting: true,
+    minify: true,
+    publicPath: '/console/assets/',
+    naming: { entry: '[name]-[hash].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
+    define: { 'process.env.NODE_ENV': '"production"' },
+  });
+  const assets = await Promise.all(
+    outputs.map(async (output): Promise<Asset> => {
+      const name = output.path.replace(/^.*\//, '');
+      const bytes = Bun.gzipSync(await output.arrayBuffer(), { level: 9 });
+      const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
+      return { name, type: `${type}; charset=utf-8`, gzip_base64: bytes.toBase64() };
+    }),
+  );
+  // Parts that pages share are named after an entry too; only an entry's own kind tells them apart.
+  const entry = (pattern: RegExp): string =>
+    assets.find(({ name }, index) => pattern.test(name) && outputs[index]?.kind !== 'chunk')?.name ?? '';
+  return { script: entry(/^main-.*\.js$/), style: entry(/^style-.*\.css$/), assets };
+}

@@ -1,0 +1,155 @@
+/** Requests to Satchel: typed by the OpenAPI document, with failures as one kind of error, and the state of the connection. */
+import { signal } from '@preact/signals';
+import type { Api } from './api.generated.ts';
+import { noteServerDate } from './time.ts';
+
+export type Endpoint = keyof Api;
+type BodyOf<E extends Endpoint> = Api[E]['body'];
+type Needed<Name extends string, T> = [T] extends [undefined]
+  ? unknown
+  : keyof T extends never
+    ? unknown
+    : { [K in Name]: T };
+
+/** The path's names, the query and the body: what the endpoint has of them. */
+export type Input<E extends Endpoint> = Needed<'path', Api[E]['path']> &
+  Needed<'body', BodyOf<E>> & { query?: Api[E]['query'] };
+
+/** An answer that is nothing but `data` is that; one with more (a page's `meta`) stays whole. */
+export type Answer<E extends Endpoint> = Api[E]['answer'] extends { data: infer D }
+  ? keyof Api[E]['answer'] extends 'data'
+    ? D
+    : Api[E]['answer']
+  : Api[E]['answer'];
+
+/** What went wrong, in the API's own words. */
+export class ApiError extends Error {
+  /** 0 where the server did not answer. */
+  readonly status: number;
+  readonly code: string;
+  /** By field, as the API names it. */
+  readonly errors: Readonly<Record<string, readonly string[]>>;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly request_id: string | null;
+
+  constructor(status: number, body: unknown, request_id: string | null) {
+    const { message, code, errors, ...details } = readFailure(body);
+    super(typeof message === 'string' ? message : `The server answered ${status} without saying why.`);
+    this.status = status;
+    this.code = typeof code === 'string' ? code : '';
+    this.errors = readErrors(errors);
+    this.details = details;
+    this.request_id = request_id;
+  }
+}
+
+/** Both envelopes: `{error: {code, message, details}}` and `{message, errors}`. */
+function readFailure(body: unknown): Record<string, unknown> {
+  if (!isObject(body)) return {};
+  if (!isObject(body.error)) return body;
+  const { details, ...error } = body.error;
+  return { ...(isObject(details) ? details : {}), ...error };
+}
+
+function readErrors(errors: unknown): Record<string, string[]> {
+  if (!isObject(errors)) return {};
+  return Object.fromEntries(
+    Object.entries(errors).map(([field, told]) => [
+      field,
+      Array.isArray(told) ? told.map(String) : [String(told)],
+    ]),
+  );
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Counts up each time the server answers again after it did not: what is shown is loaded again then. */
+export const reconnections = signal(0);
+export const is_connected = signal(true);
+/** Set by session.ts: what to do where nobody is signed in (any more). */
+export const onSignedOut: { run: () => void } = { run: () => {} };
+
+const RETRY_MS = 2000;
+
+function loseConnection(): void {
+  if (!is_connected.value) return;
+  is_connected.value = false;
+  const timer = setInterval(async () => {
+    const response = await fetch('/api/health', { cache: 'no-store' }).catch(() => null);
+    if (!response?.ok) return;
+    clearInterval(timer);
+    is_connected.value = true;
+    reconnections.value += 1;
+  }, RETRY_MS);
+}
+
+/** A request to a path of the console's own, or of an endpoint: JSON both ways. Throws ApiError. */
+export async function request(method: string, path: string, body?: unknown): Promise<unknown> {
+  const is_form = body instanceof FormData;
+  const response = await fetch(path, {
+    method,
+    credentials: 'same-origin',
+    headers: {
+      Accept: 'application/json',
+      'X-Satchel-Console': '1',
+      ...(body === undefined || is_form ? {} : { 'Content-Type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: is_form ? body : JSON.stringify(body) }),
+  }).catch(() => {
+    loseConnection();
+    throw new ApiError(
+      0,
+      { message: 'Satchel does not answer. Nothing is lost: try again once it does.' },
+      null,
+    );
+  });
+  noteServerDate(response.headers.get('date'));
+  const text = await response.text();
+  const answer = parse(text);
+  if (response.ok) return answer;
+  throw new ApiError(response.status, answer, response.headers.get('x-request-id'));
+}
+
+function parse(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The address of an endpoint with its path's names and query filled in. */
+export function addressOf(endpoint: string, input: { path?: object; query?: object } = {}): string {
+  const names = new Map<string, unknown>(Object.entries(input.path ?? {}));
+  const path = endpoint
+    .replace(/^[A-Z]+ /, '')
+    .replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(names.get(name) ?? '')));
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(input.query ?? {})) {
+    if (value !== undefined && value !== '') query.set(name, String(value));
+  }
+  return `/api/public/v1${path}${query.size > 0 ? `?${query}` : ''}`;
+}
+
+/**
+ * Calls an endpoint of the management plane. Throws ApiError; a session that has ended leads to the sign-in page.
+ * The answer has the type that the OpenAPI document gives it: the server that sent the page is the one that answers.
+ */
+export async function call<E extends Endpoint>(endpoint: E, input: Input<E>): Promise<Answer<E>> {
+  const { path, query, body } = input as { path?: object; query?: object; body?: unknown };
+  const [method = 'GET'] = endpoint.split(' ');
+  try {
+    const answer = await request(
+      method,
+      addressOf(endpoint, { ...(path && { path }), ...(query && { query }) }),
+      body,
+    );
+    const is_plain = isObject(answer) && Object.keys(answer).join() === 'data';
+    return (is_plain ? answer.data : answer) as Answer<E>;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) onSignedOut.run();
+    throw error;
+  }
+}

@@ -1,0 +1,41 @@
+/** A button that does something at once: busy until it is done, and a notice of what the API said where it refused. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { toast } from './toast.tsx';
+
+export function ActionButton(props: {
+  act(): Promise<unknown>;
+  /** Said once it is done. */
+  done?: string;
+  kind?: 'primary' | 'quiet' | 'bad';
+  is_small?: boolean;
+  label?: string;
+  children: ComponentChildren;
+}) {
+  const { act, done, kind, is_small, label, children } = props;
+  const [is_busy, setBusy] = useState(false);
+  const run = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await act();
+      if (done) toast(done);
+    } catch (error) {
+      toast(error instanceof Error ? error.message : String(error), 'bad');
+    } finally {
+      setBusy(false);
+    }
+  };
+  const classes = ['button', kind ?? '', is_small ? 'small' : ''].filter(Boolean).join(' ');
+  return (
+    <button
+      type="button"
+      class={classes}
+      disabled={is_busy}
+      aria-busy={is_busy}
+      aria-label={label}
+      onClick={run}
+    >
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,39 @@
+/** Asks before something is destroyed: says what goes along, and wants the name typed. The button opens it. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { Dialog } from './dialog.tsx';
+import { Form } from './form.tsx';
+import { TextField } from './text-field.tsx';
+
+export function ConfirmByName(props: {
+  /** Of the button and the dialog: "Delete the key". */
+  title: string;
+  /** What must be typed. */
+  name: string;
+  /** What goes along, in a sentence or a list. */
+  children: ComponentChildren;
+  act(): Promise<unknown>;
+}) {
+  const { title, name, children, act } = props;
+  const [is_open, setOpen] = useState(false);
+  const [typed, setTyped] = useState('');
+  const close = (): void => {
+    setOpen(false);
+    setTyped('');
+  };
+  return (
+    <>
+      <button type="button" class="button bad" onClick={() => setOpen(true)}>
+        {title}
+      </button>
+      {is_open && (
+        <Dialog title={`${title}?`} onClose={close}>
+          <div>{children}</div>
+          <Form submit={title} tone="bad" is_disabled={typed.trim() !== name} onCancel={close} onSubmit={act}>
+            <TextField name="confirm" label={`Type ${name} to go on`} is_focused onInput={setTyped} />
+          </Form>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,22 @@
+/** What the API said, in its own words, with the request's id to find it by in the log. */
+import type { ApiError } from '../api.ts';
+
+export function ErrorBox({ error, retry }: { error: ApiError; retry?: () => void }) {
+  const told = Object.entries(error.errors);
+  return (
+    <div class="error-box" role="alert">
+      <p>{error.message}</p>
+      {told.map(([field, messages]) => (
+        <p key={field}>{field === '_' ? messages.join(' ') : `${field}: ${messages.join(' ')}`}</p>
+      ))}
+      {error.request_id && <p class="fine">Request {error.request_id}</p>}
+      {retry && (
+        <p>
+          <button type="button" class="button small" onClick={retry}>
+            Try again
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}

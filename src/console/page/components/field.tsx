@@ -1,0 +1,47 @@
+/** A field of a form with its label, a hint, and what the API said of it. What is typed into it is `children`'s. */
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+import { useFieldErrors } from './form.tsx';
+
+export interface FieldProps {
+  name: string;
+  label: string;
+  hint?: ComponentChildren;
+}
+
+/** What ties an input to its label, hint and error. */
+export interface Ties {
+  id: string;
+  name: string;
+  'aria-describedby': string | undefined;
+  'aria-invalid': 'true' | undefined;
+}
+
+export function Field(props: FieldProps & { children: (ties: Ties) => ComponentChildren }) {
+  const { name, label, hint, children } = props;
+  const id = useId();
+  const wrong = useFieldErrors(name);
+  const described = [hint ? `${id}-hint` : '', wrong.length > 0 ? `${id}-wrong` : '']
+    .filter(Boolean)
+    .join(' ');
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({
+        ...{ id, name },
+        'aria-describedby': described || undefined,
+        'aria-invalid': wrong.length > 0 ? 'true' : undefined,
+      })}
+      {wrong.length > 0 && (
+        <p class="wrong" id={`${id}-wrong`}>
+          {wrong.join(' ')}
+        </p>
+      )}
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}

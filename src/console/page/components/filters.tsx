@@ -1,0 +1,55 @@
+/** Filters above a list, kept in the address: a search as one types, and choices. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { setQuery, useQuery } from '../router.ts';
+
+/** Rests this long after the last key before the list is asked for. */
+const REST_MS = 250;
+
+export function Filters({ children }: { children: ComponentChildren }) {
+  return (
+    <search class="toolbar" aria-label="Filters">
+      {children}
+    </search>
+  );
+}
+
+export function SearchFilter({ name = 'q', label }: { name?: string; label: string }) {
+  const now = useQuery().get(name) ?? '';
+  const [typed, setTyped] = useState(now);
+  useEffect(() => setTyped(now), [now]);
+  useEffect(() => {
+    if (typed === now) return;
+    const timer = setTimeout(() => setQuery({ [name]: typed.trim() }), REST_MS);
+    return () => clearTimeout(timer);
+  }, [typed, now, name]);
+  return (
+    <input
+      class="input"
+      type="search"
+      placeholder={label}
+      aria-label={label}
+      value={typed}
+      onInput={(event) => setTyped(event.currentTarget.value)}
+    />
+  );
+}
+
+export function ChoiceFilter(props: { name: string; label: string; choices: readonly string[] }) {
+  const { name, label, choices } = props;
+  return (
+    <select
+      class="input"
+      aria-label={label}
+      value={useQuery().get(name) ?? ''}
+      onChange={(event) => setQuery({ [name]: event.currentTarget.value })}
+    >
+      <option value="">{label}: all</option>
+      {choices.map((choice) => (
+        <option key={choice} value={choice}>
+          {choice.replaceAll('_', ' ')}
+        </option>
+      ))}
+    </select>
+  );
+}

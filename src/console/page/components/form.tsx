@@ -1,0 +1,130 @@
+/**
+ * A form: hands over what was entered, shows that it is busy, and puts what the API said of a field beside it; the rest above.
+ * `onSubmit` throws ApiError where the API refuses, as `call` does.
+ */
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError } from '../api.ts';
+import { ErrorBox } from './error-box.tsx';
+
+/** What was entered, by the names of the fields. */
+export class Entered {
+  readonly #data: FormData;
+
+  constructor(data: FormData) {
+    this.#data = data;
+  }
+
+  text(name: string): string {
+    const value = this.#data.get(name);
+    return typeof value === 'string' ? value.trim() : '';
+  }
+
+  /** As it was typed, spaces and all: a password, a template. */
+  exact(name: string): string {
+    const value = this.#data.get(name);
+    return typeof value === 'string' ? value : '';
+  }
+
+  /** Null where the field is empty: an optional field of a PATCH is cleared by it. */
+  textOrNull(name: string): string | null {
+    return this.text(name) || null;
+  }
+
+  numberOrNull(name: string): number | null {
+    const text = this.text(name);
+    return text === '' ? null : Number(text);
+  }
+
+  flag(name: string): boolean {
+    return this.#data.has(name);
+  }
+
+  /** All values of that name: ticked boxes. */
+  all(name: string): string[] {
+    return this.#data.getAll(name).filter((value) => typeof value === 'string');
+  }
+
+  /** One for each line or comma. */
+  words(name: string): string[] {
+    return this.text(name)
+      .split(/[\n,]/)
+      .map((word) => word.trim())
+      .filter((word) => word !== '');
+  }
+
+  file(name: string): File | null {
+    const value = this.#data.get(name);
+    return value instanceof File && value.name !== '' ? value : null;
+  }
+}
+
+const FieldErrors = createContext<Readonly<Record<string, readonly string[]>>>({});
+
+/** What the API said of a field, and of what is in it (`origins.0.value` belongs to `origins`). */
+export function useFieldErrors(name: string): readonly string[] {
+  const errors = useContext(FieldErrors);
+  return Object.entries(errors).flatMap(([field, told]) =>
+    field === name || field.startsWith(`${name}.`) ? told : [],
+  );
+}
+
+export function Form(props: {
+  submit: string;
+  onSubmit(entered: Entered): Promise<unknown>;
+  tone?: 'bad';
+  onCancel?: () => void;
+  is_disabled?: boolean;
+  children?: ComponentChildren;
+}) {
+  const [error, setError] = useState<ApiError | null>(null);
+  const [is_busy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (error) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [error]);
+  const submit = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    if (is_busy || !form.current) return;
+    setBusy(true);
+    setError(null);
+    try {
+      await props.onSubmit(new Entered(new FormData(form.current)));
+    } catch (thrown) {
+      setError(thrown instanceof ApiError ? thrown : new ApiError(0, { message: String(thrown) }, null));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form class="form" ref={form} onSubmit={submit} noValidate>
+      {error && <Refused error={error} form={form.current} />}
+      <FieldErrors.Provider value={error?.errors ?? {}}>{props.children}</FieldErrors.Provider>
+      <div class="form-buttons">
+        <button
+          type="submit"
+          class={`button primary${props.tone ? ` ${props.tone}` : ''}`}
+          disabled={is_busy || props.is_disabled}
+          aria-busy={is_busy}
+        >
+          {props.submit}
+        </button>
+        {props.onCancel && (
+          <button type="button" class="button quiet" onClick={props.onCancel}>
+            Cancel
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+/** What stands beside no field of the form is said above it. */
+function Refused({ error, form }: { error: ApiError; form: HTMLFormElement | null }) {
+  const names = new Set([...(form?.elements ?? [])].map((element) => element.getAttribute('name')));
+  const rest = Object.entries(error.errors).filter(([field]) => !names.has(field.split('.')[0] ?? ''));
+  const is_told_beside = rest.length === 0 && Object.keys(error.errors).length > 0;
+  if (is_told_beside) return <p class="hidden" role="alert">{`Not accepted: ${error.message}`}</p>;
+  const body = { message: error.message, errors: Object.fromEntries(rest) };
+  return <ErrorBox error={new ApiError(error.status, body, error.request_id)} />;
+}

@@ -1,0 +1,76 @@
+/** The page of the address: loaded when it is first opened, with its title told and its heading focused. */
+import type { ComponentType } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { PAGES, type PageEntry, type PageProps } from '../pages.ts';
+import { matchPath, usePath } from '../router.ts';
+import { Empty } from './empty.tsx';
+import { PageHeader } from './page-header.tsx';
+
+export interface Match {
+  entry: PageEntry;
+  params: Record<string, string>;
+}
+
+/** The page of a path; a literal name comes before one that stands for any. */
+export function findPage(path: string): Match | null {
+  const matches = PAGES.flatMap((entry) => {
+    const params = matchPath(entry.path, path);
+    return params ? [{ entry, params }] : [];
+  });
+  const names = ({ params }: Match): number => Object.keys(params).length;
+  return matches.toSorted((a, b) => names(a) - names(b))[0] ?? null;
+}
+
+const loaded = new Map<PageEntry, ComponentType<PageProps<string>>>();
+
+export function PageView() {
+  const path = usePath();
+  const match = findPage(path);
+  const [, setTurn] = useState(0);
+  const [failed, setFailed] = useState<PageEntry | null>(null);
+  const is_first = useRef(true);
+  const entry = match?.entry ?? null;
+  const Page = entry ? loaded.get(entry) : undefined;
+  useEffect(() => {
+    if (!entry || loaded.has(entry)) return;
+    entry.load().then(
+      (file) => {
+        loaded.set(entry, file.default);
+        setTurn((at) => at + 1);
+      },
+      () => setFailed(entry),
+    );
+  }, [entry]);
+  // A page of another title may name itself better, in PageHeader, which runs before this does.
+  // A page of the same file at another path is another page.
+  useEffect(() => {
+    if (!Page && match) return;
+    if (is_first.current) is_first.current = false;
+    else document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
+  }, [path, Page]);
+  if (!entry || !match) {
+    return (
+      <>
+        <PageHeader title="Not found" />
+        <Empty title="There is no page at this address">
+          <a href="/console">To the overview</a>
+        </Empty>
+      </>
+    );
+  }
+  if (failed === entry) {
+    return (
+      <>
+        <PageHeader title={entry.title} />
+        <Empty title="This page could not be loaded">
+          <p>Satchel may have been upgraded since this tab was opened.</p>
+          <button type="button" class="button" onClick={() => location.reload()}>
+            Reload
+          </button>
+        </Empty>
+      </>
+    );
+  }
+  if (!Page) return <PageHeader title={entry.title} />;
+  return <Page key={path} params={match.params} />;
+}

@@ -1,0 +1,24 @@
+/** Numbers and sizes, written for people. */
+const count = new Intl.NumberFormat('en');
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
+
+/** 1234567 is 1,234,567. */
+export function Count({ of }: { of: number }) {
+  return <>{count.format(of)}</>;
+}
+
+/** "3 keys", "1 key": for a sentence. */
+export function counted(many: number, one: string): string {
+  return `${count.format(many)} ${one}${many === 1 ? '' : 's'}`;
+}
+
+/** Powers of 1000, as disks are sold: 1536 is 1.5 kB. */
+export function tellBytes(bytes: number): string {
+  const power = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  const value = bytes / 1000 ** power;
+  return `${power === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${UNITS[power]}`;
+}
+
+export function Bytes({ of }: { of: number }) {
+  return <span title={`${count.format(of)} bytes`}>{tellBytes(of)}</span>;
+}

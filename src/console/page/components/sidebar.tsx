@@ -1,0 +1,73 @@
+/** The navigation: Satchel's own pages, or those of the project that is looked at. */
+
+import { PAGES, type PageEntry } from '../pages.ts';
+import { hrefOf, to } from '../router.ts';
+import type { Person } from '../session.ts';
+import { useLoad } from '../use-load.ts';
+import { Icon } from './icon.tsx';
+
+const GROUPS = { satchel: '', sending: 'Sending', admin: 'Administration' } as const;
+const GROUPS_OF_PROJECT = { project: '', marketing: 'Marketing' } as const;
+
+interface SidebarProps {
+  project: string | null;
+  person: Person;
+  path: string;
+}
+
+export function Sidebar({ project, person, path }: SidebarProps) {
+  const groups = project === null ? GROUPS : GROUPS_OF_PROJECT;
+  const may = (entry: PageEntry): boolean => !entry.needs_administer || person.can_administer === true;
+  return (
+    <nav id="navigation" class="sidebar" aria-label="Main">
+      <a class="brand" href={hrefOf('/')}>
+        <span class="brand-mark" aria-hidden="true" />
+        Satchel
+      </a>
+      {project !== null && <ProjectHead project={project} />}
+      {Object.entries(groups).map(([group, title]) => {
+        const entries = PAGES.filter((entry) => entry.nav?.group === group && may(entry));
+        return entries.length === 0 ? null : (
+          <div key={group} class="nav-group">
+            {title && <p class="nav-title">{title}</p>}
+            <ul>
+              {entries.map((entry) => (
+                <NavItem key={entry.path} entry={entry} project={project} path={path} />
+              ))}
+            </ul>
+          </div>
+        );
+      })}
+    </nav>
+  );
+}
+
+function NavItem({ entry, project, path }: { entry: PageEntry; project: string | null; path: string }) {
+  const target = entry.path.replace(':project', encodeURIComponent(project ?? ''));
+  const is_top = entry.path === '/' || entry.path === '/projects/:project';
+  const is_here = path === target;
+  const is_below = !is_top && path.startsWith(`${target}/`);
+  return (
+    <li>
+      <a href={hrefOf(target)} aria-current={is_here ? 'page' : is_below ? 'true' : undefined}>
+        {entry.nav && <Icon name={entry.nav.icon} />}
+        {entry.path === '/projects/:project' ? 'Home' : entry.title}
+      </a>
+    </li>
+  );
+}
+
+function ProjectHead({ project }: { project: string }) {
+  const { data } = useLoad('GET /projects/{project}', { path: { project } });
+  return (
+    <div class="project-head">
+      <a class="back" href={hrefOf('/projects')}>
+        <Icon name="back" size={14} />
+        All projects
+      </a>
+      <a class="project-name" href={hrefOf(to`/projects/${project}`)}>
+        {data?.name ?? project}
+      </a>
+    </div>
+  );
+}

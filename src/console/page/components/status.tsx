@@ -1,0 +1,21 @@
+/** The state of a thing, in a word and a colour that means the same everywhere. */
+type Tone = 'good' | 'warn' | 'bad' | 'accent' | 'neutral';
+
+const TONES: Readonly<Record<string, Tone>> = {
+  ...{ active: 'good', delivered: 'good', completed: 'good', verified: 'good', ok: 'good', sent: 'good' },
+  ...{ running: 'good', subscribed: 'good', confirmed: 'good', ready: 'good' },
+  ...{
+    pending: 'warn',
+    paused: 'warn',
+    unverified: 'warn',
+    complained: 'warn',
+    suppressed: 'warn',
+    degraded: 'warn',
+  },
+  ...{ failed: 'bad', bounced: 'bad', error: 'bad', missing: 'bad' },
+  ...{ queued: 'accent', sending: 'accent', scheduled: 'accent', processing: 'accent', importing: 'accent' },
+};
+
+export function Status({ of, tone }: { of: string; tone?: Tone }) {
+  return <span class={`badge ${tone ?? TONES[of] ?? 'neutral'}`}>{of.replaceAll('_', ' ')}</span>;
+}

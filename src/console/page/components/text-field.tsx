@@ -1,0 +1,43 @@
+/** One line of text, a number, an address, a password. */
+import { Field, type FieldProps } from './field.tsx';
+
+export function TextField(
+  props: FieldProps & {
+    type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'date' | 'datetime-local';
+    value?: string | number | null;
+    placeholder?: string;
+    autocomplete?:
+      | 'username'
+      | 'current-password'
+      | 'new-password'
+      | 'one-time-code'
+      | 'name'
+      | 'email'
+      | 'off';
+    is_focused?: boolean;
+    is_mono?: boolean;
+    onInput?: (value: string) => void;
+  },
+) {
+  const { type = 'text', value, placeholder, autocomplete = 'off', is_focused, is_mono, onInput } = props;
+  return (
+    <Field {...props}>
+      {(ties) => (
+        <input
+          {...ties}
+          class={`input${is_mono ? ' mono' : ''}`}
+          // Preact has attributes of their own for each type; those here are of all of them.
+          type={type as 'text'}
+          defaultValue={value === null || value === undefined ? '' : String(value)}
+          placeholder={placeholder}
+          autocomplete={autocomplete}
+          autocapitalize="off"
+          spellcheck={false}
+          // biome-ignore lint/a11y/noAutofocus: of a dialog's or a gate's first field, where nothing else can be meant.
+          autoFocus={is_focused}
+          onInput={onInput && ((event) => onInput(event.currentTarget.value))}
+        />
+      )}
+    </Field>
+  );
+}

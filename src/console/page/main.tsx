@@ -1,0 +1,25 @@
+/**
+ * The console in the browser. How a page is made:
+ *
+ * - It is one file, pages/<area>/<page>.tsx, whose default export is a component; pages.ts names its path, its title and its
+ *   place in the navigation, and loads it when it is first opened. `params` has the path's own names, typed.
+ * - It reads with `useLoad('GET /projects/{project}', { path })`, a list with `useList`, whose page and filters stand in the
+ *   address; `<Loaded>` shows the waiting, and what the API said where it refused. It changes things with `call('PATCH ...')`.
+ *   Endpoints, inputs and answers are typed by api.generated.ts, which scripts/console-types.ts writes off the OpenAPI document.
+ * - A change made by a form is a `<Form>`: what `call` throws in its `onSubmit` stands beside the fields that it names. One
+ *   made by a button is `<ActionButton>`. What destroys asks with `<ConfirmByName>`, which says what goes along.
+ * - Components are one to a file in components/, without data of their own; colours and distances are variables of style.css.
+ *   No `style` attribute as text, no inline script, no HTML from strings: the policy of the page refuses them.
+ * - Time comes from time.ts, which corrects a browser's wrong clock; hours are shown by `<Time>`.
+ * - A test opens each page of pages.ts in a real browser (test/console/pages.test.ts) with sample data; scripts/screenshots
+ *   takes its picture. Both take the addresses from test/console/sample-pages.ts: add the page there.
+ */
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { startRouter } from './router.ts';
+import { applyTheme } from './theme.ts';
+
+applyTheme();
+startRouter();
+const root = document.getElementById('console');
+if (root) render(<App />, root);

@@ -1,0 +1,52 @@
+/** Every page: its path below /console, its title, where it stands in the navigation, and the file that is loaded for it. */
+import type { ComponentType } from 'preact';
+import type { IconName } from './components/icon.tsx';
+import type { NamesIn } from './router.ts';
+
+export type PageProps<Name extends string = never> = { params: Record<Name, string> };
+
+export interface PageEntry {
+  path: string;
+  title: string;
+  /** In the navigation: of Satchel, or of the project that is looked at. Absent: reached by links only. */
+  nav?: { group: 'satchel' | 'sending' | 'admin' | 'project' | 'marketing'; icon: IconName };
+  /** Shown to those only who may administer. */
+  needs_administer?: boolean;
+  load(): Promise<{ default: ComponentType<PageProps<string>> }>;
+}
+
+/** A page whose component takes the names of its path. */
+function page<P extends string>(
+  path: P,
+  entry: Omit<PageEntry, 'path' | 'load'> & {
+    load(): Promise<{ default: ComponentType<PageProps<NamesIn<P>>> }>;
+  },
+): PageEntry {
+  // The router gives a page the names of its own path, which is all that its component asks for.
+  return { path, ...entry } as PageEntry;
+}
+
+export const PAGES: readonly PageEntry[] = [
+  // Satchel
+  page('/projects', {
+    ...{ title: 'Projects', nav: { group: 'satchel', icon: 'projects' } },
+    load: () => import('./pages/projects/list.tsx'),
+  }),
+  page('/projects/new', { title: 'New project', load: () => import('./pages/projects/new.tsx') }),
+
+  // A project
+  page('/projects/:project', {
+    ...{ title: 'Project', nav: { group: 'project', icon: 'home' } },
+    load: () => import('./pages/projects/home.tsx'),
+  }),
+  page('/projects/:project/settings', {
+    ...{ title: 'Project settings' },
+    load: () => import('./pages/projects/settings.tsx'),
+  }),
+  page('/projects/:project/keys', {
+    ...{ title: 'Keys', nav: { group: 'project', icon: 'key' } },
+    load: () => import('./pages/keys/list.tsx'),
+  }),
+  page('/projects/:project/keys/new', { title: 'New key', load: () => import('./pages/keys/new.tsx') }),
+  page('/projects/:project/keys/:key', { title: 'Key', load: () => import('./pages/keys/detail.tsx') }),
+];

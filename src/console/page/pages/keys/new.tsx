@@ -1,0 +1,93 @@
+/** Making a key: with what it may do and where from. Its secret is shown this once. */
+import { useState } from 'preact/hooks';
+import type { ApiKeyWithSecret } from '../../api.generated.ts';
+import { ApiError, call } from '../../api.ts';
+import { CheckField } from '../../components/check-field.tsx';
+import { type Entered, Form } from '../../components/form.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { SecretOnce } from '../../components/secret-once.tsx';
+import { TextAreaField } from '../../components/text-area-field.tsx';
+import { toast } from '../../components/toast.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, navigate, to } from '../../router.ts';
+import { permissionsOf } from './abilities.ts';
+import { KeyFields } from './key-fields.tsx';
+
+export default function NewKeyPage({ params }: PageProps<'project'>) {
+  const [made, setMade] = useState<ApiKeyWithSecret | null>(null);
+  const list = to`/projects/${params.project}/keys`;
+  const create = async (entered: Entered): Promise<void> => {
+    const limits = {
+      rate_limit_per_minute: entered.numberOrNull('rate_limit_per_minute'),
+      email_daily_limit: entered.numberOrNull('email_daily_limit'),
+    };
+    const key = await call('POST /projects/{project}/api-keys', {
+      path: params,
+      body: {
+        name: entered.text('name'),
+        ...permissionsOf(entered.all('can')),
+        restricted: entered.flag('restricted'),
+        allow_no_origin: entered.flag('allow_no_origin'),
+        is_test: entered.flag('is_test'),
+        ...(limits.rate_limit_per_minute !== null && { rate_limit_per_minute: limits.rate_limit_per_minute }),
+        ...(limits.email_daily_limit !== null && { email_daily_limit: limits.email_daily_limit }),
+      },
+    });
+    // From here on there is a secret that must be seen, whatever becomes of the origins.
+    setMade(key);
+    for (const value of entered.words('origins')) {
+      const path = { ...params, apiKey: key.id };
+      await call('POST /projects/{project}/api-keys/{apiKey}/origins', {
+        path,
+        body: { type: 'domain', value },
+      }).catch((error: unknown) => toast(`${value}: ${tellRefusal(error)}`, 'bad'));
+    }
+  };
+  return (
+    <>
+      <PageHeader
+        title={made ? `Key ${made.name}` : 'New key'}
+        back={{ href: hrefOf(list), label: 'Keys' }}
+      />
+      <Panel>
+        {made ? (
+          <div class="stack">
+            <SecretOnce secret={made.plaintext_key}>
+              The key is made. Copy it into the environment of the app now; whoever reads it can do what it
+              may do.
+            </SecretOnce>
+            <div>
+              <a class="button primary" href={hrefOf(to`/projects/${params.project}/keys/${made.id}`)}>
+                To the key
+              </a>
+            </div>
+          </div>
+        ) : (
+          <Form submit="Create the key" onSubmit={create} onCancel={() => navigate(list)}>
+            <KeyFields />
+            <TextAreaField
+              name="origins"
+              label="Origins"
+              rows={3}
+              placeholder={'https://shop.example.com\nhttps://*.example.org'}
+              hint="Of a restricted key, one on each line. Apps are added on the key's page."
+              is_mono
+            />
+            <CheckField
+              name="is_test"
+              label="For tests"
+              hint="Mail that is sent with it is kept here instead of being delivered."
+            />
+          </Form>
+        )}
+      </Panel>
+    </>
+  );
+}
+
+/** What the API said of an origin: of its one field that can be wrong, else in general. */
+function tellRefusal(error: unknown): string {
+  if (!(error instanceof ApiError)) return String(error);
+  return Object.values(error.errors).flat().join(' ') || error.message;
+}

@@ -1,0 +1,68 @@
+/** All projects that the person may see. */
+import { Badge } from '../../components/badge.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Count } from '../../components/quantity.tsx';
+import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { hrefOf, to } from '../../router.ts';
+import { useList } from '../../use-list.ts';
+
+function NewProject() {
+  return (
+    <a class="button primary" href={hrefOf('/projects/new')}>
+      <Icon name="plus" />
+      New project
+    </a>
+  );
+}
+
+export default function ProjectsPage() {
+  const list = useList('GET /projects', {}, { filters: ['q', 'status'] });
+  return (
+    <>
+      <PageHeader
+        title="Projects"
+        lead="A project is one app: it owns the keys, files, mail and secrets of that app, and no other project sees them."
+        actions={<NewProject />}
+      />
+      <Filters>
+        <SearchFilter label="Name or slug" />
+        <ChoiceFilter name="status" label="Status" choices={['active', 'inactive']} />
+      </Filters>
+      <DataTable
+        label="Projects"
+        list={list}
+        keyOf={(project) => project.id}
+        href={(project) => hrefOf(to`/projects/${project.slug}`)}
+        columns={[
+          { title: 'Name', cell: (project) => project.name },
+          { title: 'Slug', cell: (project) => <code>{project.slug}</code> },
+          { title: 'Status', cell: (project) => <Status of={project.status} /> },
+          {
+            title: 'Platforms',
+            cell: (project) => (
+              <span class="badges">
+                {project.platforms.length === 0 ? <span class="muted">—</span> : null}
+                {project.platforms.map((platform) => (
+                  <Badge key={platform}>{platform}</Badge>
+                ))}
+              </span>
+            ),
+          },
+          { title: 'Keys', is_number: true, cell: (project) => <Count of={project.api_keys_count} /> },
+          { title: 'Created', cell: (project) => <Time at={project.created_at} /> },
+        ]}
+        empty={
+          <Empty title="No project yet" command="satchel project create --name Shop">
+            <p>Make one for each of your apps. It takes a name, and nothing else.</p>
+            <NewProject />
+          </Empty>
+        }
+      />
+    </>
+  );
+}

@@ -1,0 +1,84 @@
+/** Changing a project, and deleting it with everything in it. */
+import type { ProjectWithKeys } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { type Entered, Form } from '../../components/form.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { counted } from '../../components/quantity.tsx';
+import { toast } from '../../components/toast.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, navigate, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import { ProjectFields } from './project-fields.tsx';
+
+export default function ProjectSettingsPage({ params }: PageProps<'project'>) {
+  const load = useLoad('GET /projects/{project}', { path: params });
+  return (
+    <>
+      <PageHeader
+        title="Project settings"
+        back={{ href: hrefOf(to`/projects/${params.project}`), label: load.data?.name ?? 'Project' }}
+      />
+      <Loaded load={load}>
+        {(project) => (
+          <div class="stack">
+            <Panel title="About the project">
+              <ChangeForm project={project} />
+            </Panel>
+            <Danger project={project} />
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+const STATUSES: Readonly<Record<string, 'active' | 'inactive'>> = { active: 'active', inactive: 'inactive' };
+
+function ChangeForm({ project }: { project: ProjectWithKeys }) {
+  const change = async (entered: Entered): Promise<void> => {
+    const changed = await call('PATCH /projects/{project}', {
+      path: { project: project.public_id },
+      body: {
+        name: entered.text('name'),
+        slug: entered.text('slug'),
+        status: STATUSES[entered.text('status')] ?? project.status,
+        description: entered.textOrNull('description'),
+        primary_url: entered.textOrNull('primary_url'),
+        platforms: entered.words('platforms'),
+      },
+    });
+    toast('The changes are saved');
+    navigate(to`/projects/${changed.slug}`);
+  };
+  return (
+    <Form submit="Save the changes" onSubmit={change}>
+      <ProjectFields project={project} />
+    </Form>
+  );
+}
+
+function Danger({ project }: { project: ProjectWithKeys }) {
+  const remove = async (): Promise<void> => {
+    const { cascade } = await call('DELETE /projects/{project}', { path: { project: project.public_id } });
+    const gone = [counted(cascade.api_keys, 'key'), counted(cascade.stored_objects, 'file')].join(' and ');
+    toast(`Project ${project.name} is deleted, and with it ${gone}`);
+    navigate('/projects', { replace: true });
+  };
+  return (
+    <Panel
+      title="Delete the project"
+      tone="danger"
+      lead="Nothing of it can be brought back, but from a backup."
+    >
+      <ConfirmByName title="Delete the project" name={project.slug} act={remove}>
+        <p>
+          With it go {counted(project.api_keys.length, 'key')}, all its files, its mail log, templates,
+          schedules, lists and contacts, and its vault. Apps that use its keys are refused at once.
+        </p>
+      </ConfirmByName>
+    </Panel>
+  );
+}

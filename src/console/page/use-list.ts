@@ -1,0 +1,44 @@
+/** A list whose page and filters stand in the address, so that going back, reloading and sending the address on all keep them. */
+import type { Answer, Endpoint, Input } from './api.ts';
+import { useQuery } from './router.ts';
+import { type Load, useLoad } from './use-load.ts';
+
+export interface PageMeta {
+  current_page: number;
+  last_page: number;
+  total: number;
+  from: number | null;
+  to: number | null;
+}
+
+export interface List<Row> extends Load<{ data: Row[]; meta?: PageMeta }> {
+  /** Whether any filter is set: an empty list then says something else than one that was never filled. */
+  is_filtered: boolean;
+}
+
+type RowOf<A> = A extends { data: (infer Row)[] } ? Row : A extends (infer Row)[] ? Row : never;
+
+const PER_PAGE = 25;
+
+/** Reads a list, paged where the endpoint pages. `filters`: names of query parameters that are taken from the address. */
+export function useList<E extends Endpoint>(
+  endpoint: E,
+  input: Omit<Input<E>, 'query'>,
+  options: { filters?: readonly string[]; is_paged?: boolean; every_ms?: number | null } = {},
+): List<RowOf<Answer<E>>> {
+  const query = useQuery();
+  const filters = Object.fromEntries(
+    (options.filters ?? []).map((name) => [name, query.get(name) ?? undefined]),
+  );
+  const paging =
+    options.is_paged === false ? {} : { page: Number(query.get('page') ?? 1), per_page: PER_PAGE };
+  const load = useLoad(endpoint, { ...input, query: { ...filters, ...paging } } as unknown as Input<E>, {
+    every_ms: options.every_ms ?? null,
+  });
+  // Unpaged lists are answered as they are.
+  const data = (Array.isArray(load.data) ? { data: load.data } : load.data) as {
+    data: RowOf<Answer<E>>[];
+    meta?: PageMeta;
+  } | null;
+  return { ...load, data, is_filtered: Object.values(filters).some((value) => value !== undefined) };
+}

@@ -1,0 +1,54 @@
+/** Reading an endpoint into a page: again after a reconnection, at intervals where asked, and never an old answer over a new. */
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { type Answer, ApiError, call, type Endpoint, type Input, reconnections } from './api.ts';
+
+export interface Load<T> {
+  /** Null until the first answer; the last good one while it is loaded again. */
+  data: T | null;
+  error: ApiError | null;
+  is_loading: boolean;
+  reload(): void;
+}
+
+/**
+ * Loads what the endpoint answers, again whenever `input` changes. `every_ms`: again at this interval while the page is looked at.
+ * With `input` null nothing is loaded.
+ */
+export function useLoad<E extends Endpoint>(
+  endpoint: E,
+  input: Input<E> | null,
+  options: { every_ms?: number | null } = {},
+): Load<Answer<E>> {
+  const [state, setState] = useState<Omit<Load<Answer<E>>, 'reload'> & { of: string }>({
+    ...{ data: null, error: null, is_loading: true, of: '' },
+  });
+  const [turn, setTurn] = useState(0);
+  const latest = useRef(0);
+  const wanted = input === null ? null : JSON.stringify([endpoint, input]);
+  const epoch = reconnections.value;
+  useEffect(() => {
+    if (wanted === null || input === null) return;
+    latest.current += 1;
+    const mine = latest.current;
+    setState((last) => ({ ...last, is_loading: true }));
+    call(endpoint, input).then(
+      (data) => mine === latest.current && setState({ data, error: null, is_loading: false, of: wanted }),
+      (thrown: unknown) => {
+        if (mine !== latest.current) return;
+        const error =
+          thrown instanceof ApiError ? thrown : new ApiError(0, { message: String(thrown) }, null);
+        // Without a connection the banner says so, and this is loaded again by itself.
+        if (error.status === 0) setState((last) => ({ ...last, is_loading: true }));
+        else setState((last) => ({ ...last, error, is_loading: false }));
+      },
+    );
+  }, [wanted, turn, epoch]);
+  const every_ms = options.every_ms ?? null;
+  useEffect(() => {
+    if (every_ms === null) return;
+    const timer = setInterval(() => !document.hidden && setTurn((at) => at + 1), every_ms);
+    return () => clearInterval(timer);
+  }, [every_ms]);
+  const reload = useCallback(() => setTurn((at) => at + 1), []);
+  return { data: state.data, error: state.error, is_loading: state.is_loading, reload };
+}

@@ -1,0 +1,119 @@
+/** The console: the page at /console and every path below it, the files it loads, and frames for mails it shows. */
+import { forbidden, notFound } from '../errors.ts';
+import { MAX_PREVIEW_BODY_BYTES } from '../limits.ts';
+import { readForm } from '../platform/http/body.ts';
+import { openRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
+import { loadBundle } from './bundle.ts';
+
+/** Nothing from any other host, no script or style that is not a file of ours, and no text that becomes a script. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; " +
+  "font-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
+  "require-trusted-types-for 'script'; trusted-types 'none'";
+
+/** Mails are shown as their readers' programs would, but nothing in them runs, posts, or reaches the console. */
+const PREVIEW_POLICY =
+  "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data: https: http:; font-src data: https:; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
+const HEADERS = { 'Referrer-Policy': 'no-referrer', 'X-Content-Type-Options': 'nosniff' };
+
+export function consoleRoutes(): Route[] {
+  const page = (path: string): Route =>
+    openRoute({
+      plane: 'page',
+      method: 'GET',
+      path,
+      tag: 'Console',
+      summary: 'The console',
+      handle: answerPage,
+    });
+  return [
+    page('/console'),
+    page('/console/*'),
+    openRoute({
+      plane: 'page',
+      method: 'GET',
+      path: '/console/assets/:name',
+      tag: 'Console',
+      summary: 'A file of the console',
+      handle: ({ ctx }) => answerAsset(ctx),
+    }),
+    openRoute({
+      plane: 'page',
+      method: 'POST',
+      path: '/console/preview-frame',
+      tag: 'Console',
+      summary: 'Shows a mail in a frame of the console',
+      handle: ({ ctx }) => answerPreview(ctx),
+    }),
+  ];
+}
+
+async function answerPage(): Promise<Response> {
+  const { script, style } = await loadBundle();
+  const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Satchel</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/console/assets/${style}">
+<script type="module" src="/console/assets/${script}"></script>
+</head>
+<body>
+<div id="console"></div>
+<noscript>The console needs JavaScript. Everything it does, the command line does too: satchel help.</noscript>
+</body>
+</html>
+`;
+  return new Response(page, {
+    headers: {
+      ...HEADERS,
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+      'Cache-Control': 'no-cache',
+      'X-Robots-Tag': 'noindex',
+    },
+  });
+}
+
+/** A file's name changes with its content, so that what a browser has is right for ever. */
+async function answerAsset({ request, params }: RequestContext): Promise<Response> {
+  const { assets } = await loadBundle();
+  const asset = assets.find(({ name }) => name === params.name);
+  if (!asset) throw notFound('file of the console');
+  const gzip = Uint8Array.fromBase64(asset.gzip_base64);
+  const takes_gzip = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '');
+  return new Response(takes_gzip ? gzip : Bun.gunzipSync(gzip), {
+    headers: {
+      ...HEADERS,
+      ...(takes_gzip ? { 'Content-Encoding': 'gzip' } : {}),
+      Vary: 'Accept-Encoding',
+      'Content-Type': asset.type,
+      'Cache-Control': 'public, max-age=31536000, immutable',
+    },
+  });
+}
+
+/**
+ * Answers the HTML that was posted, for a frame of the console: a frame that is filled in any other way has the console's own
+ * policy, under which no mail looks as it does. Only the console may ask, or any site could show what it likes under our address.
+ */
+async function answerPreview({ request }: RequestContext): Promise<Response> {
+  const { headers } = request;
+  const is_ours =
+    headers.get('sec-fetch-site') === 'same-origin' && headers.get('sec-fetch-dest') === 'iframe';
+  if (!is_ours) throw forbidden('Mails are shown in frames of the console only.');
+  const { html = '' } = await readForm(request, MAX_PREVIEW_BODY_BYTES);
+  return new Response(html, {
+    headers: {
+      ...HEADERS,
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': PREVIEW_POLICY,
+      'Cache-Control': 'no-store',
+    },
+  });
+}

@@ -1,0 +1,107 @@
+/** The console in Debian's Chromium: a Satchel that listens, a person who is signed in, and what holds of every page. */
+import { expect } from 'bun:test';
+import axe from 'axe-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { CAPABILITIES } from '../../src/platform/http/callers.ts';
+import { actor, startTestApp, type TestApp } from '../helpers.ts';
+import { part } from '../parts.ts';
+import { TestClock } from '../temp.ts';
+
+export const executable = part('chromium');
+export const TIMEOUT_MS = 120_000;
+/** A small telephone, and a desk. */
+export const NARROW = { width: 360, height: 740 };
+export const WIDE = { width: 1280, height: 800 };
+
+export interface ConsoleTest {
+  app: TestApp;
+  browser: Browser;
+  close(): Promise<void>;
+}
+
+/** A Satchel with the clock of this machine, as the browser's is, and a browser. */
+export async function startConsole(): Promise<ConsoleTest> {
+  const app = await startTestApp({
+    clock: new TestClock(new Date().toISOString()),
+    env: { SATCHEL_PUBLIC_URL: 'http://127.0.0.1:8420' },
+  });
+  const browser = await chromium.launch({
+    ...(executable === null ? {} : { executablePath: executable }),
+    args: ['--no-sandbox'],
+    timeout: TIMEOUT_MS,
+  });
+  return {
+    app,
+    browser,
+    async close() {
+      await browser.close();
+    },
+  };
+}
+
+export interface OpenOptions {
+  scheme?: 'light' | 'dark';
+  viewport?: { width: number; height: number };
+}
+
+/** A browser of somebody who may do everything. */
+export async function signIn(on: ConsoleTest, options: OpenOptions = {}): Promise<BrowserContext> {
+  const { token } = await on.app.services.tokens.create(actor, {
+    ...{ name: 'console', all_projects: true, projects: [] },
+    ...{ capabilities: [...CAPABILITIES], expires_in_days: 1 },
+  });
+  const context = await on.browser.newContext({
+    ...{ viewport: options.viewport ?? WIDE, colorScheme: options.scheme ?? 'light', locale: 'en-GB' },
+    extraHTTPHeaders: { Authorization: `Bearer ${token}` },
+  });
+  const person = { id: '01JYZ3NDEKTSV4RRFFQ69G5FAV', email: 'ann@example.org', name: 'Ann Example' };
+  const capabilities = Object.fromEntries([...CAPABILITIES, 'can_administer'].map((name) => [name, true]));
+  await context.route('**/console/session', (route) =>
+    route.fulfill({ json: { ...person, ...capabilities, all_projects: true, projects: [], totp: false } }),
+  );
+  return context;
+}
+
+export interface OpenPage {
+  page: Page;
+  /** Errors, violations of the policy and failed requests; has to stay empty. */
+  complaints: string[];
+}
+
+/** Opens a path below /console and waits until it shows what it has to show. */
+export async function openPage(on: ConsoleTest, context: BrowserContext, path: string): Promise<OpenPage> {
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(on.app.url) && !request.url().startsWith('data:'))
+      complaints.push(`a request to ${request.url()}`);
+  });
+  await page.goto(`${on.app.url}/console${path}`);
+  await settle(page);
+  return { page, complaints };
+}
+
+/** Waits until nothing on the page is on its way. */
+export async function settle(page: Page): Promise<void> {
+  await page.locator('h1').first().waitFor();
+  await page.waitForLoadState('networkidle');
+  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+}
+
+/** What holds of every page: nothing complained of, nothing to scroll for sideways, no barrier that rules can find. */
+export async function expectSound({ page, complaints }: OpenPage): Promise<void> {
+  const wide = await page.evaluate(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  );
+  expect({ url: page.url(), wide }).toEqual({ url: page.url(), wide: 0 });
+  expect({ url: page.url(), complaints }).toEqual({ url: page.url(), complaints: [] });
+  await page.evaluate(axe.source);
+  const found: unknown = await page.evaluate(
+    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => html + failureSummary)]))`,
+  );
+  expect({ url: page.url(), found }).toEqual({ url: page.url(), found: [] });
+}
