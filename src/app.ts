@@ -75,6 +75,7 @@ import { Schedules } from './schedules/service.ts';
 import { createScheduleTask, scheduleCronEntry } from './schedules/tasks.ts';
 import { searchRoutes } from './search/routes.ts';
 import { Search } from './search/service.ts';
+import { sendingDomainRoutes } from './sending-domains/routes.ts';
 import { SendingDomains } from './sending-domains/service.ts';
 import { sendingDomainCronEntries } from './sending-domains/tasks.ts';
 import { SequenceEngine } from './sequences/engine.ts';
@@ -369,6 +370,7 @@ function createRoutes(services: Services): Route[] {
     ...sequenceRoutes(services),
     ...eventRoutes(services),
     ...marketingMailRoutes(services),
+    ...sendingDomainRoutes(services),
     ...statusRoutes(services.status, services.config),
     ...docsRoutes(() => routes, services.config),
     ...consoleRoutes(),

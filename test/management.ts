@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { Capability } from '../src/platform/http/callers.ts';
 import { isPlainObject } from '../src/platform/http/schema.ts';
 import type { ProjectRow } from '../src/projects/service.ts';
-import { type Answer, actor, startTestApp, type TestApp } from './helpers.ts';
+import { type Answer, actor, startTestApp, type TestApp, type TestAppOptions } from './helpers.ts';
 
 export interface Management {
   app: TestApp;
@@ -31,10 +31,13 @@ const TABLES = [
   'audit_events',
   'row_counts',
   'data_keys',
+  'sending_domains',
+  'mailboxes',
+  'inboxes',
 ];
 
-export async function startManagement(): Promise<Management> {
-  const app = await startTestApp();
+export async function startManagement(options: TestAppOptions = {}): Promise<Management> {
+  const app = await startTestApp(options);
   const { projects, tokens, database } = app.services;
   const mine = await projects.create(actor, { name: 'Mine', slug: 'mine' });
   const other = await projects.create(actor, { name: 'Other', slug: 'other' });

@@ -123,6 +123,15 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'POST /projects/:project/api-keys/:apiKey/reveal',
     'POST /projects/:project/api-keys/:apiKey/rotate',
   ],
+  'management: can_administer': [
+    'DELETE /sending-domains/:name',
+    'GET /sending-domains',
+    'GET /sending-domains/:name',
+    'PATCH /sending-domains/:name',
+    'POST /sending-domains',
+    'POST /sending-domains/:name/dkim/rotate',
+    'POST /sending-domains/:name/verify',
+  ],
   'management: can_manage_database': [
     'DELETE /database-accounts/:account',
     'DELETE /database-projects/:database',
@@ -268,6 +277,7 @@ async function makeThings(): Promise<Record<string, string>> {
     origin: idOf(origin),
     account: idOf(account),
     service: 'captcha',
+    name: 'mail.example.com',
     list: idOf(list),
     import: idOf(pasted),
     contact: await makeContact(idOf(list)),
@@ -308,6 +318,7 @@ const TABLES = [
   ...['projects', 'api_keys', 'key_origins', 'global_origins', 'objects', 'emails', 'jobs', 'audit_events'],
   ...['email_templates', 'email_schedules', 'vault_values', 'vault_reveals'],
   ...['contact_lists', 'contacts', 'contact_tags', 'contact_imports', 'suppressions', 'marketing_settings'],
+  ...['sending_domains', 'mailboxes'],
   ...['database_accounts', 'database_projects', 'ai_accounts', 'ai_account_projects'],
 ];
 

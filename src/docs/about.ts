@@ -36,6 +36,7 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     { name: 'Database accounts', description: 'Accounts and projects at database providers.' },
     { name: 'AI accounts', description: 'Accounts at AI providers, and the projects they serve.' },
     { name: 'Overview', description: 'How everything stands, and finding things.' },
+    { name: 'Sending domains', description: 'What mail goes out from, and the DNS records that it needs.' },
     { name: 'Audit', description: 'Who did what.' },
     { name: 'Status', description: 'How the server is.' },
   ],
@@ -56,5 +57,6 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     import: ULID,
     sequence: ULID,
     key: 'hello',
+    name: 'mail.example.com',
   },
 };

@@ -71,7 +71,7 @@ function registerChanges<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>
     .addHelpText('after', '\nExample:\n  satchel domain default mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, name = '') =>
-        shown(await services.sending_domains.makeDefault(actor, name)),
+        shown(await services.sending_domains.change(actor, name, { is_default: true })),
       ),
     );
   cli
@@ -79,7 +79,7 @@ function registerChanges<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>
     .addHelpText('after', '\nExample:\n  satchel domain activate mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, name = '') =>
-        shown(await services.sending_domains.setActive(actor, name, true)),
+        shown(await services.sending_domains.change(actor, name, { is_active: true })),
       ),
     );
   cli
@@ -87,7 +87,7 @@ function registerChanges<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>
     .addHelpText('after', '\nExample:\n  satchel domain deactivate mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, name = '') =>
-        shown(await services.sending_domains.setActive(actor, name, false)),
+        shown(await services.sending_domains.change(actor, name, { is_active: false })),
       ),
     );
   cli
@@ -95,7 +95,7 @@ function registerChanges<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>
     .addHelpText('after', '\nExample:\n  satchel domain trust mail.example.com')
     .action(
       cli.action(async ({ services, actor }, _options, name = '') =>
-        shown(await services.sending_domains.trust(actor, name)),
+        shown(await services.sending_domains.change(actor, name, { is_trusted: true })),
       ),
     );
   cli

@@ -48,12 +48,22 @@ export interface DomainRecords {
   advised: DnsRecord[];
 }
 
-export interface DomainCheck extends DomainRecord, DomainRecords {
+export interface DomainDetails extends DomainRecord, DomainRecords {
+  /** The key that waits for its record, or the last change of keys; null where there was none. */
+  dkim_rotation: DkimRotation | null;
+}
+
+export interface DomainCheck extends DomainDetails {
   records: RecordCheck[];
   /** Where its mailboxes have bounces sent. */
   bounces: BounceCheck[];
-  /** The key that waits for its record, or the last change of keys; null where there was none. */
-  dkim_rotation: DkimRotation | null;
+}
+
+/** What is absent stays as it is. */
+export interface DomainChanges {
+  is_default?: boolean;
+  is_active?: boolean;
+  is_trusted?: boolean;
 }
 
 export interface DkimRotation {
@@ -99,6 +109,8 @@ export interface SendingDomainsDeps {
     renew(tx: Tx, domain_id: number): void;
   };
 }
+
+const STAYS_DEFAULT = 'is true of one domain: make another one the default instead';
 
 /** Without DMARC mail is still delivered, so only marketing asks for it. */
 const NEEDED_TO_VERIFY: readonly string[] = ['ownership', 'spf', 'dkim'];
@@ -164,6 +176,18 @@ export class SendingDomains {
   /** Throws AppError `not_found`. */
   get(name: string): DomainRecord {
     return this.#recordOf(this.#deps.database.read, this.#require(name));
+  }
+
+  /** As `get`, with what is to be published; nothing is looked up. Throws AppError `not_found`. */
+  show(name: string): DomainDetails {
+    const { database, mailboxes } = this.#deps;
+    const domain = this.#require(name);
+    return {
+      ...this.#recordOf(database.read, domain),
+      records: recordsToPublish(domain, mailboxes.relaysOf(database.read, domain.id)),
+      advised: advisedRecords(domain),
+      dkim_rotation: rotationOf(domain),
+    };
   }
 
   /** Names of the domains whose DKIM key does not decrypt. */
@@ -309,24 +333,31 @@ export class SendingDomains {
 
   /* --- Changes ----------------------------------------------------------------------------------------------------- */
 
-  /** Uses a domain like a verified one, without any look-up. Throws AppError `not_found`. */
-  trust(actor: Actor, name: string): Promise<DomainRecord> {
-    return this.#change(actor, name, 'sending_domain.trusted', (tx, domain) =>
-      store.updateDomain(tx, domain.id, { is_trusted: true }),
-    );
-  }
-
-  /** Makes a domain the default. Throws AppError `not_found`. */
-  makeDefault(actor: Actor, name: string): Promise<DomainRecord> {
-    return this.#change(actor, name, 'sending_domain.made_default', (tx, domain) =>
-      store.setDefaultDomain(tx, domain.id),
-    );
-  }
-
-  /** Takes a domain into use or out of it. Throws AppError `not_found`. */
-  setActive(actor: Actor, name: string, is_active: boolean): Promise<DomainRecord> {
-    const event = is_active ? 'sending_domain.activated' : 'sending_domain.deactivated';
-    return this.#change(actor, name, event, (tx, domain) => store.updateDomain(tx, domain.id, { is_active }));
+  /**
+   * Makes the changes that are given: the default, in use or not, trusted without any look-up or not. Throws AppError
+   * `not_found`, and `invalid` where the default is to be none: another one becomes it instead.
+   */
+  async change(actor: Actor, name: string, changes: DomainChanges): Promise<DomainRecord> {
+    const { is_default, is_active, is_trusted } = changes;
+    return this.#deps.database.write((tx) => {
+      const domain = store.findDomain(tx, canonicalDomain(name) ?? name);
+      if (!domain) throw notFound('Sending domain', 'satchel domain list');
+      if (is_default === false && domain.is_default) throw invalid({ is_default: [STAYS_DEFAULT] });
+      const note = (event: string): void => this.#audit(tx, actor, `sending_domain.${event}`, domain.name);
+      if (is_default) {
+        store.setDefaultDomain(tx, domain.id);
+        note('made_default');
+      }
+      if (is_active !== undefined) {
+        store.updateDomain(tx, domain.id, { is_active });
+        note(is_active ? 'activated' : 'deactivated');
+      }
+      if (is_trusted !== undefined) {
+        store.updateDomain(tx, domain.id, { is_trusted });
+        note(is_trusted ? 'trusted' : 'distrusted');
+      }
+      return this.#recordOf(tx, this.#reload(tx, domain.id));
+    });
   }
 
   /** Removes a domain with its mailboxes and its DKIM key; returns how many mailboxes went. Throws AppError `not_found`. */
@@ -367,21 +398,6 @@ export class SendingDomains {
     const domain = store.findDomainById(tx, id);
     if (!domain) throw notFound('Sending domain', 'satchel domain list');
     return domain;
-  }
-
-  #change(
-    actor: Actor,
-    name: string,
-    event: string,
-    change: (tx: Tx, domain: DomainRow) => void,
-  ): Promise<DomainRecord> {
-    return this.#deps.database.write((tx) => {
-      const domain = store.findDomain(tx, canonicalDomain(name) ?? name);
-      if (!domain) throw notFound('Sending domain', 'satchel domain list');
-      change(tx, domain);
-      this.#audit(tx, actor, event, domain.name);
-      return this.#recordOf(tx, this.#reload(tx, domain.id));
-    });
   }
 
   #recordOf(read: Tx, domain: DomainRow): DomainRecord {

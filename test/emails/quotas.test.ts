@@ -280,12 +280,12 @@ describe('a domain that was asked for', () => {
     await addMailbox(sender.app, 'a@unverified.example.com', null);
     const status = async () => (await sender.send({ domain: 'mail.example.com' })).status;
     expect(await status()).toBe(202);
-    await sending_domains.setActive(actor, 'mail.example.com', false);
+    await sending_domains.change(actor, 'mail.example.com', { is_active: false });
     expect(await status()).toBe(422);
     expect((await sender.send({ domain: 'unverified.example.com' })).status).toBe(422);
     // Nothing else is usable either, so a mail that leaves the domain open has nowhere to go.
     expect((await sender.send()).status).toBe(503);
-    await sending_domains.setActive(actor, 'mail.example.com', true);
+    await sending_domains.change(actor, 'mail.example.com', { is_active: true });
     expect(await status()).toBe(202);
   });
 

@@ -42,7 +42,7 @@ test('one that is unknown, paused, of an unused domain or for other mail is 422 
   await mailboxes.setStatus(actor, SHOP, 'active');
   await mailboxes.change(actor, SHOP, { for_transactional: false, for_marketing: true });
   await refused(SHOP);
-  await sending_domains.setActive(actor, 'other.example.com', false);
+  await sending_domains.change(actor, 'other.example.com', { is_active: false });
   await refused('hello@other.example.com');
   expect(rows(sender.app, 'SELECT id FROM emails')).toEqual([]);
   expect(rows(sender.app, 'SELECT mailbox_id FROM mailbox_usage')).toEqual([]);

@@ -16,7 +16,7 @@ beforeAll(async () => {
   app = await startScheduleApp();
   await app.services.sending_domains.add(actor, { name: 'new.test', is_default: false, is_trusted: false });
   await app.services.sending_domains.add(actor, { name: 'off.test', is_default: false, is_trusted: true });
-  await app.services.sending_domains.setActive(actor, 'off.test', false);
+  await app.services.sending_domains.change(actor, 'off.test', { is_active: false });
   const { templates } = app.services;
   await templates.create(app.project_id, TEMPLATE);
   await templates.create(app.project_id, { ...TEMPLATE, slug: 'off', is_active: false });

@@ -50,7 +50,7 @@ describe('adding', () => {
     ]);
     const second = await sending_domains.add(actor, { name: 'two.example.com' });
     expect(second.is_default).toBe(false);
-    await sending_domains.makeDefault(actor, 'two.example.com');
+    await sending_domains.change(actor, 'two.example.com', { is_default: true });
     expect(sending_domains.list().map((domain) => [domain.name, domain.is_default])).toEqual([
       ['two.example.com', true],
       ['mail.example.com', false],
@@ -334,7 +334,10 @@ describe('a new DKIM key', () => {
 test('a domain is trusted after it was added, too', async () => {
   const { name } = await add();
   expect(() => app.services.emails.checkDomain(name)).toThrow();
-  expect(await domains().trust(actor, name)).toMatchObject({ is_trusted: true, is_verified: false });
+  expect(await domains().change(actor, name, { is_trusted: true })).toMatchObject({
+    is_trusted: true,
+    is_verified: false,
+  });
   expect(() => app.services.emails.checkDomain(name)).not.toThrow();
 });
 
@@ -376,7 +379,7 @@ test('a removed domain takes its mailboxes along', async () => {
 
 test('what is changed is in the audit trail, with who did it', async () => {
   const { name } = await add();
-  await domains().setActive(actor, name, false);
+  await domains().change(actor, name, { is_active: false });
   const [event] = app.services.database.read.$client
     .query('SELECT event, target, actor_name FROM audit_events ORDER BY id DESC LIMIT 1')
     .all();
