@@ -80,7 +80,7 @@ import { SendingDomains } from './sending-domains/service.ts';
 import { sendingDomainCronEntries } from './sending-domains/tasks.ts';
 import { SequenceEngine } from './sequences/engine.ts';
 import { eventRoutes } from './sequences/event-routes.ts';
-import { ContactEvents } from './sequences/events.ts';
+import { ContactEvents, type ReservedEvent } from './sequences/events.ts';
 import { Lifecycle } from './sequences/lifecycle.ts';
 import { sequenceRoutes } from './sequences/routes.ts';
 import { Sequences } from './sequences/service.ts';
@@ -336,9 +336,20 @@ function createSequences(on: People) {
     eventsSince: (read, contact_id, since_ms) => contact_events.since(read, contact_id, since_ms),
     unsettledClick: (read, email_id) => clicks.unsettled(read, email_id),
   });
-  contacts.listen((tx, event) => lifecycle.heedContact(tx, event));
+  contacts.listen((tx, { kind, contact, at }) => {
+    const note = (event: ReservedEvent): void =>
+      contact_events.note(tx, { contact_id: contact.id, event, at });
+    // It ends no enrollment that begins with it.
+    if (kind === 'activated' && contact.confirmed_at === at) note('confirmed');
+    lifecycle.heedContact(tx, { kind, contact, at });
+    if (kind === 'unsubscribed' || kind === 'bounced' || kind === 'complained') note(kind);
+  });
   deliveries.listen((tx, event) => lifecycle.heedMail(tx, event));
-  clicks.listen((tx, event) => lifecycle.heedReading(tx, event));
+  clicks.listen((tx, reading) => {
+    const contact_id = lifecycle.heedReading(tx, reading);
+    if (reading.kind === 'clicked' && contact_id !== null)
+      contact_events.note(tx, { contact_id, event: 'clicked', at: reading.at });
+  });
   return { sequences, lifecycle, contact_events, sequence_engine, marketing_mail };
 }
 

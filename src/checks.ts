@@ -11,6 +11,7 @@ import { marketingChecks } from './marketing/checks.ts';
 import { objectChecks } from './objects/checks.ts';
 import type { CheckedDirectory, HealthCheck } from './platform/host/health-check.ts';
 import { sendingDomainChecks } from './sending-domains/checks.ts';
+import { sequenceChecks } from './sequences/health.ts';
 import { vaultChecks } from './vault/checks.ts';
 
 /** Those that need nothing but the directory and its database. */
@@ -27,6 +28,7 @@ export function createServiceChecks(services: Services): HealthCheck[] {
     ...keyChecks(services),
     ...vaultChecks(services),
     ...marketingChecks(services),
+    ...sequenceChecks(services),
     ...databaseAccountChecks(services),
     ...aiAccountChecks(services),
   ];

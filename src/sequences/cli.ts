@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs';
 import type { Contacts } from '../contacts/service.ts';
 import { AppError, messageOf } from '../errors.ts';
-import { type Cli, type CliResult, EXIT } from '../platform/cli/cli.ts';
+import { type Cli, type CliResult, EXIT, UsageError } from '../platform/cli/cli.ts';
 import { listOption, requireYes, textOption } from '../platform/cli/options.ts';
+import { pagedTable, pageOf, withPaging } from '../platform/cli/paging.ts';
 import { formatFields, formatTable } from '../platform/cli/tables.ts';
 import type { Projects } from '../projects/service.ts';
 import type { Lifecycle, Selection } from './lifecycle.ts';
@@ -28,14 +29,13 @@ export function registerSequenceCommands<S extends Needs>(cli: Cli<S>): void {
 }
 
 function registerLooking<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
-  cli
-    .verb(noun, 'list', 'sequences of a project, newest first')
+  withPaging(cli.verb(noun, 'list', 'sequences of a project, newest first'))
     .requiredOption('--project <ref>', 'the project')
     .addHelpText('after', '\nExample:\n  satchel sequence list --project shop')
     .action(
       cli.action(async ({ services }, options) => {
         const project = services.projects.require(textOption(options, 'project') ?? '');
-        const { data } = services.sequences.list(project.id, { per_page: 50 });
+        const { data, meta } = services.sequences.list(project.id, pageOf(options));
         const rows = data.map((one) => [
           one.id,
           one.name,
@@ -45,7 +45,7 @@ function registerLooking<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
           one.pause_reason,
         ]);
         const titles = ['id', 'name', 'status', 'active', 'sent', 'paused by'];
-        return { json: data, text: formatTable(titles, rows, 'There are no sequences.') };
+        return { json: data, text: pagedTable(formatTable(titles, rows, 'There are no sequences.'), meta) };
       }),
     );
   cli
@@ -208,7 +208,7 @@ function selectionOf(options: Record<string, unknown>): Selection {
   const tags = listOption(options, 'tags');
   const file = textOption(options, 'contacts');
   const given = [options.all === true, tags.length > 0, file !== undefined].filter(Boolean).length;
-  if (given !== 1) throw new AppError('invalid', 'Give exactly one of --all, --tags and --contacts.');
+  if (given !== 1) throw new UsageError('Give exactly one of --all, --tags and --contacts.');
   if (file !== undefined) return { contact_ids: readIds(file) };
   return tags.length > 0 ? { tags } : { all: true };
 }

@@ -246,6 +246,7 @@ function hasClicked(read: Tx, email_id: string): boolean {
 
 function asksForClicks({ condition }: Pick<Step, 'condition'>): boolean {
   if (condition.type === 'all') return condition.of.some((part) => asksForClicks({ condition: part }));
+  if (condition.type === 'event' || condition.type === 'no_event') return condition.event === 'clicked';
   return condition.type === 'clicked' || condition.type === 'not_clicked';
 }
 

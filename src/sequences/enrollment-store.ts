@@ -1,5 +1,6 @@
 /** SQL of enrollments, of what steps sent, and of the numbers of a sequence. */
 import { and, asc, desc, eq, gt, inArray, isNotNull, type SQL, sql } from 'drizzle-orm';
+import { BOUNCE_WINDOW_SENDS } from '../limits.ts';
 import { statement, type Tx } from '../platform/database/database.ts';
 import {
   type EnrollmentRow,
@@ -238,25 +239,30 @@ export function listMailsOf(read: Tx, enrollment_id: number): SequenceMailRow[] 
     .all();
 }
 
-/** How many of the last sends since a moment bounced. */
-export function countLastBounces(
-  read: Tx,
-  of: { sequence_id: number; since_ms: number; last: number },
-): { sent: number; bounced: number } {
+/** The mail that a contact got last of any sequence; null where it got none. */
+export function findLastMailOf(read: Tx, contact_id: number): string | null {
   const last = read
-    .select({ bounced_at: sequenceMails.bounced_at })
+    .select({ email_id: sql<string | null>`max(${enrollments.last_email_id})` })
+    .from(enrollments)
+    .where(eq(enrollments.contact_id, contact_id))
+    .get();
+  return last?.email_id ?? null;
+}
+
+/** Of a sequence's last sends since it began to run: how many bounced or were complained about. */
+export function countReturned(
+  read: Tx,
+  { id, bounces_since }: Pick<SequenceRow, 'id' | 'bounces_since'>,
+): { sent: number; returned: number } {
+  const { bounced_at, complained_at, sent_at, sequence_id } = sequenceMails;
+  const last = read
+    .select({ at: sql<number | null>`coalesce(${bounced_at}, ${complained_at})` })
     .from(sequenceMails)
-    .where(
-      and(
-        eq(sequenceMails.sequence_id, of.sequence_id),
-        isNotNull(sequenceMails.sent_at),
-        sql`${sequenceMails.sent_at} >= ${of.since_ms}`,
-      ),
-    )
-    .orderBy(desc(sequenceMails.sent_at))
-    .limit(of.last)
+    .where(and(eq(sequence_id, id), isNotNull(sent_at), sql`${sent_at} >= ${bounces_since ?? 0}`))
+    .orderBy(desc(sent_at))
+    .limit(BOUNCE_WINDOW_SENDS)
     .all();
-  return { sent: last.length, bounced: last.filter(({ bounced_at }) => bounced_at !== null).length };
+  return { sent: last.length, returned: last.filter(({ at }) => at !== null).length };
 }
 
 /* --- The daily cap -------------------------------------------------------------------------------------------------- */

@@ -17,6 +17,13 @@ export function insertEvent(tx: Tx, row: EventRow): void {
   tx.insert(contactEvents).values(row).run();
 }
 
+/** Of an event that happens again the last time counts. */
+export function saveEvent(tx: Tx, row: EventRow): void {
+  const { occurred_at } = row;
+  const target = [contactEvents.contact_id, contactEvents.event];
+  tx.insert(contactEvents).values(row).onConflictDoUpdate({ target, set: { occurred_at } }).run();
+}
+
 /** In the order of their names. */
 export function listEventsOf(read: Tx, contact_id: number): EventRow[] {
   return read

@@ -5,11 +5,12 @@ import { MAX_EVENT_META_BYTES } from '../limits.ts';
 import type { Lists } from '../lists/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
-import { findEvent, insertEvent, listEventsOf } from './event-store.ts';
+import { findEvent, insertEvent, listEventsOf, saveEvent } from './event-store.ts';
 import { EVENT_SLUG } from './reading.ts';
 
 /** Contract: made by the service itself. */
-export const RESERVED_EVENTS = ['clicked', 'unsubscribed', 'bounced', 'complained', 'confirmed'];
+export const RESERVED_EVENTS = ['clicked', 'unsubscribed', 'bounced', 'complained', 'confirmed'] as const;
+export type ReservedEvent = (typeof RESERVED_EVENTS)[number];
 
 export interface EventInput {
   contact_token?: string | null | undefined;
@@ -64,6 +65,12 @@ export class ContactEvents {
       this.#deps.onEvent(tx, { contact_id: contact.id, event: input.event, occurred_at, at: now });
       return { record: present(contact, row), is_duplicate: false };
     });
+  }
+
+  /** Notes what the service itself saw a contact do, within that transaction; conditions and exit events know it as any other. */
+  note(tx: Tx, { contact_id, event, at }: { contact_id: number; event: ReservedEvent; at: number }): void {
+    saveEvent(tx, { contact_id, event, occurred_at: at, meta: null, created_at: at });
+    this.#deps.onEvent(tx, { contact_id, event, occurred_at: at, at });
   }
 
   /** As `record` for each, in their order; one that is refused keeps no other back. */
@@ -128,7 +135,7 @@ export function checkEvent(input: EventInput): void {
     errors.contact_token = ['must stand alone: leave email and list out'];
   if (!EVENT_SLUG.test(input.event))
     errors.event = ['must be lowercase letters, digits, dashes and underscores'];
-  else if (RESERVED_EVENTS.includes(input.event))
+  else if (RESERVED_EVENTS.some((event) => event === input.event))
     errors.event = [`is reserved: the service makes it (${RESERVED_EVENTS.join(', ')})`];
   if (input.meta && Buffer.byteLength(JSON.stringify(input.meta)) > MAX_EVENT_META_BYTES)
     errors.meta = [`must have at most ${MAX_EVENT_META_BYTES} bytes as JSON`];

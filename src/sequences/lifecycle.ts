@@ -245,11 +245,10 @@ export class Lifecycle {
       return;
     }
     if (kind === 'deleted') return; // Its enrollments go with it.
-    for (const { enrollment } of rows.listActiveOf(tx, contact.id)) {
-      exit(tx, enrollment.id, kind, at);
-      if (kind === 'unsubscribed' && enrollment.last_email_id !== null)
-        rows.updateMail(tx, enrollment.last_email_id, { unsubscribed_at: at });
-    }
+    for (const { enrollment } of rows.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
+    // Also behind a last step, from which most leave.
+    const email_id = kind === 'unsubscribed' ? rows.findLastMailOf(tx, contact.id) : null;
+    if (email_id !== null) rows.updateMail(tx, email_id, { unsubscribed_at: at });
   }
 
   #autoEnroll(tx: Tx, contact: ContactRow): void {
@@ -279,21 +278,22 @@ export class Lifecycle {
     if (!mail) return;
     if (told.kind === 'sent') rows.updateMail(tx, mail.email_id, { sent_at: mail.sent_at ?? told.at });
     if (told.kind !== 'bounced' && told.kind !== 'complained') return;
-    if (told.kind === 'bounced')
-      rows.updateMail(tx, mail.email_id, { bounced_at: told.at, sent_at: mail.sent_at ?? told.at });
+    const what = told.kind === 'bounced' ? { bounced_at: told.at } : { complained_at: told.at };
+    rows.updateMail(tx, mail.email_id, { ...what, sent_at: mail.sent_at ?? told.at });
     const sequence = store.findSequenceById(tx, mail.sequence_id);
     if (sequence?.status !== 'active') return;
-    const { sent, bounced } = rows.countLastBounces(tx, {
-      ...{ sequence_id: sequence.id, since_ms: sequence.bounces_since ?? 0, last: BOUNCE_WINDOW_SENDS },
-    });
+    const { sent, returned } = rows.countReturned(tx, sequence);
     const { bounce_pause_threshold_percent: percent } = this.#deps.marketing.settings(told.project_id, tx);
-    if (sent >= BOUNCE_WINDOW_SENDS && (100 * bounced) / sent > percent)
+    if (sent >= BOUNCE_WINDOW_SENDS && (100 * returned) / sent > percent)
       this.#pause(tx, sequence, 'bounce_threshold');
   }
 
-  /** Told that a mail was opened, or a link of it followed by a person. */
-  heedReading(tx: Tx, { kind, email_id, at }: Reading): void {
+  /** Told that a mail was opened, or a link of it followed by a person. The contact whom it was sent to; null for others' mail. */
+  heedReading(tx: Tx, { kind, email_id, at }: Reading): number | null {
+    const mail = rows.findMail(tx, email_id);
+    if (!mail) return null;
     rows.updateMail(tx, email_id, kind === 'clicked' ? { clicked_at: at } : { opened_at: at });
+    return rows.findEnrollment(tx, mail.enrollment_id)?.contact_id ?? null;
   }
 
   /** Has everybody wait as long as the steps say now, in pieces; who waits that long already stays as it is. */

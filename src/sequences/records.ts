@@ -1,4 +1,4 @@
-/** Sequences and enrollments as answers show them, and as sentences. */
+/** Sequences and enrollments as answers show them. */
 import type { ContactRow } from '../contacts/service.ts';
 import { toIso } from '../platform/host/clock.ts';
 import type { listCounts } from './enrollment-store.ts';
@@ -8,7 +8,6 @@ import {
   ENROLLMENT_STATES,
   type EnrollmentRow,
   type EnrollmentState,
-  type SequenceMailRow,
   type SequenceRow,
   type SequenceStatus,
 } from './tables.ts';
@@ -126,34 +125,4 @@ export function presentEnrollment(row: EnrollmentRow, contact: ContactRow | unde
     enrolled_at: toIso(row.enrolled_at),
     ended_at: toIso(row.ended_at),
   };
-}
-
-/** Where an enrollment stands, what it got, and what comes: a sentence a line. */
-export function tellEnrollment(
-  enrollment: EnrollmentRow,
-  sequence: SequenceRow,
-  mails: readonly SequenceMailRow[],
-): string[] {
-  const step = stepsOf(sequence).find(({ key }) => key === enrollment.step);
-  const got = mails.map((mail) => {
-    const marks = [
-      mail.sent_at === null ? 'not sent yet' : `sent ${toIso(mail.sent_at)}`,
-      ...(mail.clicked_at === null ? [] : [`clicked ${toIso(mail.clicked_at)}`]),
-      ...(mail.bounced_at === null ? [] : [`bounced ${toIso(mail.bounced_at)}`]),
-    ];
-    return `  Step ${mail.step}: ${marks.join(', ')}. More: satchel email why ${mail.email_id}`;
-  });
-  const ends = {
-    active: `The step ${enrollment.step} comes ${toIso(enrollment.next_at)} at the earliest${step ? `, if: ${describeStepCondition(step)}` : ''}.`,
-    completed: `It is complete since ${toIso(enrollment.ended_at)}: nothing more comes.`,
-    exited: `It ended ${toIso(enrollment.ended_at)} (${enrollment.exit_reason ?? 'manual'}): nothing more comes.`,
-    failed: `It failed ${toIso(enrollment.ended_at)}: ${enrollment.error ?? ''}`,
-  };
-  const paused =
-    sequence.status === 'paused' && enrollment.state === 'active' ? ' The sequence is paused.' : '';
-  return [
-    `In the sequence ${sequence.name} since ${toIso(enrollment.enrolled_at)}, in the track ${enrollment.track}.${paused}`,
-    ...got,
-    ends[enrollment.state],
-  ];
 }

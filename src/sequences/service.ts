@@ -2,7 +2,7 @@
 import type { ContactRow, Contacts } from '../contacts/service.ts';
 import type { NewEmail } from '../emails/service.ts';
 import { AppError, conflict, type FieldErrors, invalid, notFound } from '../errors.ts';
-import { BOUNCE_WINDOW_SENDS, MAX_PREVIEW_ENTRIES } from '../limits.ts';
+import { MAX_PREVIEW_ENTRIES } from '../limits.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { Marketing } from '../marketing/service.ts';
 import type { MailOwner, MarketingMail } from '../marketing-mail/service.ts';
@@ -16,16 +16,10 @@ import * as rows from './enrollment-store.ts';
 import { stepsOf, tracksOf } from './model.ts';
 import { type Answers, walk } from './preview.ts';
 import { EVENT_SLUG, readSteps, refuseOtherSteps, type StepInput } from './reading.ts';
-import {
-  type EnrollmentRecord,
-  present,
-  presentEnrollment,
-  type SequenceRecord,
-  tellEnrollment,
-} from './records.ts';
+import { type EnrollmentRecord, present, presentEnrollment, type SequenceRecord } from './records.ts';
 import * as store from './store.ts';
 import { ENROLLMENT_STATES, type EnrollmentState, SEQUENCE_STATUSES, type SequenceRow } from './tables.ts';
-import { nextOpening } from './window.ts';
+import { tellEnrollment, tellReturned, tellSequence, type Waits } from './telling.ts';
 
 export { ENROLLMENT_STATES, SEQUENCE_STATUSES, type SequenceRecord, type SequenceRow };
 
@@ -259,53 +253,65 @@ export class Sequences {
   async why(project_id: number, public_id: string): Promise<string[]> {
     const row = this.find(project_id, public_id);
     const { read } = this.#deps.database;
-    const states = {
-      draft: 'It is a draft: nothing is sent before it is activated.',
-      active: 'It is active.',
-      paused:
-        row.pause_reason === 'bounce_threshold'
-          ? `It is paused: of its last ${BOUNCE_WINDOW_SENDS} mails more bounced than bounce_pause_threshold_percent allows. Look at the list before: satchel sequence resume ${row.public_id}`
-          : `It is paused by hand. To go on: satchel sequence resume ${row.public_id}`,
-      finished: 'It is finished for good.',
-    };
-    const settings = this.#deps.marketing.settings(project_id);
-    const next_at = rows.nextDue(read, row.id);
     const problems = row.status === 'finished' ? [] : (await this.check(project_id, public_id)).problems;
-    const now = this.#deps.clock.now();
-    const opens_at = nextOpening(settings, now);
-    return [
-      states[row.status],
-      ...(row.status === 'active' && opens_at > now ? [`Its window opens ${toIso(opens_at)}.`] : []),
-      ...(settings.daily_cap === null
-        ? []
-        : [
-            `${rows.readUsage(read, project_id, utcDay(now))} of ${settings.daily_cap} mails of the project's daily cap are sent today.`,
-          ]),
-      next_at === null ? 'Nobody waits in it.' : `Its next enrollment is due ${toIso(next_at)}.`,
-      ...problems.map(({ step, message }) => (step ? `${step}: ${message}` : message)),
-    ];
+    const told = tellSequence(row, {
+      waits: this.#waitsOf(project_id),
+      returned: rows.countReturned(read, row),
+      next_at: rows.nextDue(read, row.id),
+    });
+    return [...told, ...problems.map(({ step, message }) => (step ? `${step}: ${message}` : message))];
+  }
+
+  /** Sequences of all projects that paused by themselves, and why. */
+  listPausedByBounces(): { id: string; name: string; project_id: number; why: string }[] {
+    const { marketing, database } = this.#deps;
+    return store.listPausedByBounces(database.read).map((row) => {
+      const why = tellReturned(rows.countReturned(database.read, row), marketing.settings(row.project_id));
+      return { id: row.public_id, name: row.name, project_id: row.project_id, why };
+    });
   }
 
   /** What a contact of the sequence's list gets, got, and why. Throws AppError `not_found`. */
   whyContact(project_id: number, public_id: string, address: string): string[] {
     const row = this.find(project_id, public_id);
-    const contact = this.contactOf(row, address);
-    const { read } = this.#deps.database;
-    const enrolled = rows.listOfContact(read, contact.id).find(({ sequence }) => sequence.id === row.id);
-    return enrolled
-      ? tellEnrollment(enrolled.enrollment, row, rows.listMailsOf(read, enrolled.enrollment.id))
-      : [`${contact.email} was never enrolled in ${row.name}; it is ${contact.status} on the list.`];
+    return this.#tellContact(this.contactOf(row, address), [row]);
   }
 
-  /** What waits for an address in any sequence of the project, and what it was sent: a sentence a line. */
+  /** What waits for an address in any sequence of the project, what it was sent, and what it never gets: a sentence a line. */
   whyAddress(project_id: number, email: string): string[] {
+    const { contacts, database } = this.#deps;
+    return contacts.ofAddress(project_id, email).flatMap(({ id }) => {
+      const contact = contacts.require(id);
+      return this.#tellContact(contact, store.listActiveSequences(database.read, contact.list_id), true);
+    });
+  }
+
+  /** Of these sequences, and of all others that a contact is in where that is asked for. */
+  #tellContact(contact: ContactRow, sequences: readonly SequenceRow[], with_others = false): string[] {
     const { read } = this.#deps.database;
-    return this.#deps.contacts
-      .ofAddress(project_id, email)
-      .flatMap(({ id }) => rows.listOfContact(read, this.#deps.contacts.require(id).id))
-      .flatMap(({ enrollment, sequence }) =>
-        tellEnrollment(enrollment, sequence, rows.listMailsOf(read, enrollment.id)),
+    const waits = this.#waitsOf(contact.project_id);
+    const enrolled = rows.listOfContact(read, contact.id);
+    const isOneOf = (row: SequenceRow): boolean => sequences.some(({ id }) => id === row.id);
+    const told = enrolled
+      .filter(({ sequence }) => with_others || isOneOf(sequence))
+      .map(({ enrollment, sequence }) =>
+        tellEnrollment(enrollment, sequence, { mails: rows.listMailsOf(read, enrollment.id), waits }),
       );
+    const never = sequences.filter(({ id }) => !enrolled.some(({ sequence }) => sequence.id === id));
+    return [
+      ...told.flat(),
+      ...never.map(
+        ({ name }) =>
+          `${contact.email} was never enrolled in the sequence ${name}, and gets nothing of it; it is ${contact.status} on the list.`,
+      ),
+    ];
+  }
+
+  #waitsOf(project_id: number): Waits {
+    const { database, marketing, clock } = this.#deps;
+    const now_ms = clock.now();
+    const used_today = rows.readUsage(database.read, project_id, utcDay(now_ms));
+    return { settings: marketing.settings(project_id), used_today, now_ms };
   }
 
   /** The contact of an address on a sequence's list. Throws AppError `not_found`. */

@@ -67,6 +67,12 @@ export function listActiveSequences(read: Tx, list_id: number): SequenceRow[] {
     .all();
 }
 
+/** Of all projects. */
+export function listPausedByBounces(read: Tx): SequenceRow[] {
+  const is_one = and(eq(sequences.status, 'paused'), eq(sequences.pause_reason, 'bounce_threshold'));
+  return read.select().from(sequences).where(is_one).all();
+}
+
 /** Finished sequences that still have active enrollments. */
 export function listFinishedWithActive(read: Tx): { id: number }[] {
   return read

@@ -76,6 +76,7 @@ export const sequenceMails = sqliteTable('sequence_mails', {
   clicked_at: integer(),
   opened_at: integer(),
   bounced_at: integer(),
+  complained_at: integer(),
   unsubscribed_at: integer(),
 });
 export type SequenceMailRow = typeof sequenceMails.$inferSelect;

@@ -24,6 +24,7 @@ import administrators from './migrations/0019_administrators.sql' with { type: '
 import object_names from './migrations/0020_object_names.sql' with { type: 'text' };
 import verp from './migrations/0021_verp.sql' with { type: 'text' };
 import overview from './migrations/0022_overview.sql' with { type: 'text' };
+import sequence_complaints from './migrations/0023_sequence_complaints.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -55,6 +56,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 20, name: 'object_names', sql: object_names },
   { version: 21, name: 'verp', sql: verp },
   { version: 22, name: 'overview', sql: overview },
+  { version: 23, name: 'sequence_complaints', sql: sequence_complaints },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
