@@ -213,10 +213,12 @@ export class Lifecycle {
     const done: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
     const before = rows.countEnrollments(tx, { sequence_id });
     for (const contact of piece) {
-      if (suppressed(contact.email) !== null) done.refused_suppressed += 1;
-      else if (contact.status !== 'active') done.refused_status += 1;
-      else if (this.#enrollOne(tx, row, first, contact)) done.enrolled += 1;
-      else done.already += 1;
+      const is_suppressed = suppressed(contact.email) !== null;
+      const may = !is_suppressed && contact.status === 'active';
+      if (may && this.#enrollOne(tx, row, first, contact)) done.enrolled += 1;
+      else if (may || rows.isEnrolled(tx, sequence_id, contact.id)) done.already += 1;
+      else if (is_suppressed) done.refused_suppressed += 1;
+      else done.refused_status += 1;
     }
     // Others may have enrolled since the look at all of them.
     if (before + done.enrolled > row.max_recipients)
@@ -252,7 +254,7 @@ export class Lifecycle {
   }
 
   #autoEnroll(tx: Tx, contact: ContactRow): void {
-    for (const row of store.listActiveSequences(tx, contact.list_id)) {
+    for (const row of store.listOpenSequences(tx, contact.list_id)) {
       if (!row.auto_enroll_new_contacts) continue;
       if (
         row.enroll_tags.length > 0 &&

@@ -1,5 +1,5 @@
 /** SQL of sequences. */
-import { and, desc, eq, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
 import { type SequenceRow, sequences } from './tables.ts';
@@ -58,12 +58,12 @@ export function findSequenceById(read: Tx, id: number): SequenceRow | undefined 
   return read.select().from(sequences).where(eq(sequences.id, id)).get();
 }
 
-/** Sequences that are active, for the start of their jobs and for contacts that become active. */
-export function listActiveSequences(read: Tx, list_id: number): SequenceRow[] {
+/** Sequences of a list that take contacts in: a pause only puts off what they are sent. */
+export function listOpenSequences(read: Tx, list_id: number): SequenceRow[] {
   return read
     .select()
     .from(sequences)
-    .where(and(eq(sequences.list_id, list_id), eq(sequences.status, 'active')))
+    .where(and(eq(sequences.list_id, list_id), inArray(sequences.status, ['active', 'paused'])))
     .all();
 }
 

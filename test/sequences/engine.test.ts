@@ -362,7 +362,13 @@ describe('enrolling', () => {
       refused_suppressed: 2,
       refused_status: 0,
     });
-    const active = await on.call('GET', `/email-sequences/${id}/enrollments?state=active&track=main`);
+    // Whoever was enrolled counts as that, whatever became of them since.
+    await on.call('POST', '/email-suppressions', { email: 'e1@example.com' });
+    expect(await on.enroll(id, { contact_ids: [first.id] })).toMatchObject({
+      already: 1,
+      refused_suppressed: 0,
+    });
+    const active = await on.call('GET', `/email-sequences/${id}/enrollments?track=main`);
     expect((active.body.meta as { total: number }).total).toBe(2);
   });
 
@@ -401,6 +407,10 @@ describe('enrolling', () => {
     await on.contact(list, 'untagged@example.com');
     expect(await on.enrollment(id, 'after@example.com')).toMatchObject({ state: 'active' });
     expect((await show(id)).stats).toMatchObject({ enrolled: 1 });
+    // A pause puts off what they are sent; whoever signs up meanwhile is not forgotten.
+    await on.call('POST', `/email-sequences/${id}/pause`);
+    await on.contact(list, 'meanwhile@example.com', { tags: ['new'] });
+    expect(await on.enrollment(id, 'meanwhile@example.com')).toMatchObject({ state: 'active' });
   });
 });
 
