@@ -1,5 +1,5 @@
 /** A Satchel that may run sequences: published DNS records, marketing templates, settings, a mailbox that captures. */
-import { actor } from '../helpers.ts';
+import { actor, type TestAppOptions } from '../helpers.ts';
 import { dataOf, type MarketingApp, startMarketingApp } from '../marketing/setup.ts';
 
 const DOMAIN = 'news.example.com';
@@ -22,8 +22,8 @@ export interface SequenceApp extends MarketingApp {
   enrollment(sequence: string, email: string): Promise<Record<string, unknown> | undefined>;
 }
 
-export async function startSequenceApp(): Promise<SequenceApp> {
-  const on = await startMarketingApp();
+export async function startSequenceApp(options: TestAppOptions = {}): Promise<SequenceApp> {
+  const on = await startMarketingApp(options);
   const { app, call } = on;
   const { sending_domains, mailboxes } = app.services;
   await sending_domains.add(actor, { name: DOMAIN, is_default: true, is_trusted: true });
