@@ -282,7 +282,7 @@ export class Sequences {
     const { contacts, database } = this.#deps;
     return contacts.ofAddress(project_id, email).flatMap(({ id }) => {
       const contact = contacts.require(id);
-      return this.#tellContact(contact, store.listActiveSequences(database.read, contact.list_id), true);
+      return this.#tellContact(contact, store.listOpenSequences(database.read, contact.list_id), true);
     });
   }
 
