@@ -195,7 +195,10 @@ function fillList(db: Database, of: { list: number; count: number; prefix: strin
 }
 
 /** As `fillList`, in a fraction of the time: indexes and counters are made once all rows are there. */
-function fillQuickly(db: Database, lists: readonly { list: number; count: number; prefix: string }[]): void {
+export function fillQuickly(
+  db: Database,
+  lists: readonly { list: number; count: number; prefix: string }[],
+): void {
   db.run('PRAGMA synchronous = OFF');
   const later = db
     .query<{ type: string; name: string; sql: string }, []>(

@@ -39,14 +39,14 @@ interface SinkState {
   marked: Record<string, number>;
 }
 
-interface Sink {
+export interface Sink {
   port: string;
   state(): Promise<SinkState>;
   reset(): Promise<unknown>;
   stop(): Promise<void>;
 }
 
-async function startSink(): Promise<Sink> {
+export async function startSink(): Promise<Sink> {
   const child = Bun.spawn(['bun', resolve(import.meta.dir, 'sink.ts')], { stdout: 'pipe' });
   const reader = child.stdout.getReader();
   const { value } = await reader.read();

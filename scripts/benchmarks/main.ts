@@ -5,6 +5,7 @@ import { measureEmails } from './emails.ts';
 import { cleanUp, limitGroup, type Row } from './harness.ts';
 import { measureLists } from './lists.ts';
 import { measureManagement } from './management.ts';
+import { measureSequences } from './sequences.ts';
 import { measureUploads } from './uploads.ts';
 
 const GROUPS: Record<string, () => Promise<Row[]>> = {
@@ -15,6 +16,7 @@ const GROUPS: Record<string, () => Promise<Row[]>> = {
   imports: measureImports,
   contacts: measureContacts,
   clicks: measureClicks,
+  sequences: measureSequences,
 };
 
 const asked = process.argv.slice(2);
