@@ -24,6 +24,7 @@ const byAddress = rawSql<ContactRow, [number, string]>(
   'SELECT * FROM contacts WHERE list_id = ? AND email = ?',
   contacts,
 );
+const byId = rawSql<ContactRow, [number]>('SELECT * FROM contacts WHERE id = ?', contacts);
 const byToken = statement((tx) =>
   tx
     .select()
@@ -94,7 +95,7 @@ export function findContactByPublicId(read: Tx, public_id: string): ContactRow |
 }
 
 export function findContactById(read: Tx, id: number): ContactRow | undefined {
-  return read.select().from(contacts).where(eq(contacts.id, id)).get();
+  return byId.get(read, id) ?? undefined;
 }
 
 /** Every contact of an address in a project, on whatever list. */

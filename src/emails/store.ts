@@ -10,7 +10,6 @@ import {
   isNotNull,
   lt,
   or,
-  type Placeholder,
   type SQL,
   sql,
 } from 'drizzle-orm';
@@ -35,36 +34,27 @@ export interface Bodies {
   body_text: string | null;
 }
 
-/** One for each column, under its name. */
-function placeholdersOf(table: typeof emails): Record<keyof EmailRow, Placeholder> {
-  const names = Object.keys(getTableColumns(table)) as (keyof EmailRow)[];
-  const pairs = names.map((name) => [name, sql.placeholder(name)] as const);
-  return Object.fromEntries(pairs) as Record<keyof EmailRow, Placeholder>;
+/** In the order of its columns. */
+const COLUMNS = Object.keys(getTableColumns(emails)) as (keyof EmailRow)[];
+const INSERT = `INSERT INTO emails (${COLUMNS.join(', ')})
+  VALUES (${COLUMNS.map(() => '?').join(', ')})`;
+const insertRow = rawSql<never, (string | number | null)[]>(INSERT);
+const insertBodies = rawSql<never, [string, string | null, string | null]>(
+  'INSERT INTO email_bodies (email_id, body_html, body_text) VALUES (?, ?, ?)',
+);
+
+function valuesOf(email: EmailRow): (string | number | null)[] {
+  return COLUMNS.map((name) => {
+    const value = email[name];
+    if (typeof value === 'boolean') return Number(value);
+    return value !== null && typeof value === 'object' ? JSON.stringify(value) : value;
+  });
 }
-
-const insertRow = statement((tx) =>
-  tx
-    .insert(emails)
-    // Prepared, as a statement of fifty columns takes longer to build than to run.
-    .values(placeholdersOf(emails))
-    .prepare(),
-);
-
-const insertBodies = statement((tx) =>
-  tx
-    .insert(emailBodies)
-    .values({
-      email_id: sql.placeholder('email_id'),
-      body_html: sql.placeholder('body_html'),
-      body_text: sql.placeholder('body_text'),
-    })
-    .prepare(),
-);
 
 /** Writes an accepted email with its bodies, unless it is rendered as it is sent, and pins its attachments. */
 export function insertEmail(tx: Tx, email: EmailRow, bodies: Bodies | null): void {
-  insertRow(tx).run({ ...email });
-  if (bodies) insertBodies(tx).run({ email_id: email.id, ...bodies });
+  insertRow.run(tx, ...valuesOf(email));
+  if (bodies) insertBodies.run(tx, email.id, bodies.body_html, bodies.body_text);
   const attached = email.attachments.map((attachment) => attachment.public_id);
   insertPins(tx, email.id, attached);
 }

@@ -203,7 +203,6 @@ export class SequenceEngine {
     store.addUsage(tx, owner.id, day, 1);
     store.insertMail(tx, { email_id, sequence_id: at.sequence_id, enrollment_id: at.id, step: step.key });
     const sent = { ...at, last_email_id: email_id, counts_from: now_ms };
-    store.updateEnrollment(tx, at.id, { last_email_id: email_id, counts_from: now_ms });
     advance(tx, sent, { step, decision: { result: 'send' }, tracks, now_ms });
     return null;
   }
@@ -259,14 +258,15 @@ function advance(
   const next = stepAfter(by.tracks, by.step, by.decision);
   if ('end' in next) {
     if (next.end === 'condition') exit(tx, at.id, 'condition', by.now_ms);
-    else store.updateEnrollment(tx, at.id, { state: 'completed', next_at: null, ended_at: by.now_ms });
+    else store.completeEnrollment(tx, at.id, { ...at, ended_at: by.now_ms });
     return null;
   }
   const counts_from = next.counts_from === 'now' ? by.now_ms : at.counts_from;
   const { key: step, track, delay_hours } = next.step;
   const changes = { step, track, counts_from, next_at: counts_from + delay_hours * HOUR_MS };
-  store.updateEnrollment(tx, at.id, changes);
-  return { ...at, ...changes };
+  const moved = { ...at, ...changes };
+  store.moveEnrollment(tx, at.id, moved);
+  return moved;
 }
 
 /** Ends an enrollment that a reason took out, within the transaction that learns of it. */

@@ -2,11 +2,11 @@
 import { and, asc, desc, eq, gt, inArray, isNotNull, type SQL, sql } from 'drizzle-orm';
 import { BOUNCE_WINDOW_SENDS } from '../limits.ts';
 import { statement, type Tx } from '../platform/database/database.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import {
   type EnrollmentRow,
   type EnrollmentState,
   enrollments,
-  marketingUsage,
   type SequenceMailRow,
   type SequenceRow,
   sequenceCounts,
@@ -55,28 +55,10 @@ export function nextDue(read: Tx, sequence_id: number): number | null {
 
 /* --- Enrollments ---------------------------------------------------------------------------------------------------- */
 
-const insertRow = statement((tx) =>
-  tx
-    .insert(enrollments)
-    .values({
-      public_id: sql.placeholder('public_id'),
-      sequence_id: sql.placeholder('sequence_id'),
-      contact_id: sql.placeholder('contact_id'),
-      state: 'active',
-      exit_reason: null,
-      error: null,
-      track: sql.placeholder('track'),
-      step: sql.placeholder('step'),
-      counts_from: sql.placeholder('enrolled_at'),
-      next_at: sql.placeholder('next_at'),
-      last_email_id: null,
-      enrolled_at: sql.placeholder('enrolled_at'),
-      ended_at: null,
-    })
-    .onConflictDoNothing()
-    .returning({ id: enrollments.id })
-    .prepare(),
-);
+// Written out here and below, where every contact and every mail of a sequence passes.
+const insertRow = rawSql<never, [string, number, number, string, string, number, number, number]>(`
+  INSERT INTO enrollments (public_id, sequence_id, contact_id, state, track, step, counts_from, next_at, enrolled_at)
+  VALUES (?, ?, ?, 'active', ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
 
 /** Enrolls a contact; false where it ever was. */
 export function insertEnrollment(
@@ -85,7 +67,9 @@ export function insertEnrollment(
     next_at: number;
   },
 ): boolean {
-  return insertRow(tx).get({ ...row }) !== undefined;
+  const { public_id, sequence_id, contact_id, track, step, enrolled_at, next_at } = row;
+  const args = [public_id, sequence_id, contact_id, track, step, enrolled_at, next_at, enrolled_at] as const;
+  return insertRow.run(tx, ...args) > 0;
 }
 
 /** Whether a contact is, or ever was, in a sequence. */
@@ -99,6 +83,32 @@ export function isEnrolled(read: Tx, sequence_id: number, contact_id: number): b
 
 export function updateEnrollment(tx: Tx, id: number, changes: Partial<Omit<EnrollmentRow, 'id'>>): void {
   tx.update(enrollments).set(changes).where(eq(enrollments.id, id)).run();
+}
+
+const moveRow = rawSql<never, [string, string, number, number, string | null, number]>(
+  'UPDATE enrollments SET track = ?, step = ?, counts_from = ?, next_at = ?, last_email_id = ? WHERE id = ?',
+);
+
+/** Has an enrollment wait for a step. */
+export function moveEnrollment(
+  tx: Tx,
+  id: number,
+  to: Pick<EnrollmentRow, 'track' | 'step' | 'counts_from' | 'last_email_id'> & { next_at: number },
+): void {
+  moveRow.run(tx, to.track, to.step, to.counts_from, to.next_at, to.last_email_id, id);
+}
+
+const completeRow = rawSql<never, [number, string | null, number, number]>(`
+  UPDATE enrollments SET state = 'completed', next_at = NULL, counts_from = ?, last_email_id = ?, ended_at = ?
+  WHERE id = ?`);
+
+/** Ends an enrollment behind its last step. */
+export function completeEnrollment(
+  tx: Tx,
+  id: number,
+  end: Pick<EnrollmentRow, 'counts_from' | 'last_email_id'> & { ended_at: number },
+): void {
+  completeRow.run(tx, end.counts_from, end.last_email_id, end.ended_at, id);
 }
 
 export function findEnrollment(read: Tx, id: number): EnrollmentRow | undefined {
@@ -214,15 +224,30 @@ export function countEnrollments(read: Tx, filter: EnrollmentFilter): number {
 
 /* --- Mails ---------------------------------------------------------------------------------------------------------- */
 
+const insertMailRow = rawSql<never, [string, number, number, string]>(
+  'INSERT INTO sequence_mails (email_id, sequence_id, enrollment_id, step) VALUES (?, ?, ?, ?)',
+);
+
 export function insertMail(
   tx: Tx,
   mail: Pick<SequenceMailRow, 'email_id' | 'sequence_id' | 'enrollment_id' | 'step'>,
 ): void {
-  tx.insert(sequenceMails).values(mail).run();
+  insertMailRow.run(tx, mail.email_id, mail.sequence_id, mail.enrollment_id, mail.step);
 }
 
+const mailRow = rawSql<SequenceMailRow, [string]>('SELECT * FROM sequence_mails WHERE email_id = ?');
+
 export function findMail(read: Tx, email_id: string): SequenceMailRow | undefined {
-  return read.select().from(sequenceMails).where(eq(sequenceMails.email_id, email_id)).get();
+  return mailRow.get(read, email_id) ?? undefined;
+}
+
+const markSentRow = rawSql<never, [number, string]>(
+  'UPDATE sequence_mails SET sent_at = ? WHERE email_id = ? AND sent_at IS NULL',
+);
+
+/** Notes that a mail has left; nothing changes for one of no sequence. */
+export function markSent(tx: Tx, email_id: string, at: number): void {
+  markSentRow.run(tx, at, email_id);
 }
 
 export function updateMail(tx: Tx, email_id: string, changes: Partial<SequenceMailRow>): void {
@@ -267,21 +292,17 @@ export function countReturned(
 
 /* --- The daily cap -------------------------------------------------------------------------------------------------- */
 
+const usageOf = rawSql<{ n: number }, [number, string]>(
+  'SELECT n FROM marketing_usage WHERE project_id = ? AND day = ?',
+);
+const addToUsage = rawSql<never, [number, string, number]>(
+  'INSERT INTO marketing_usage (project_id, day, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n',
+);
+
 export function readUsage(read: Tx, project_id: number, day: string): number {
-  const found = read
-    .select({ n: marketingUsage.n })
-    .from(marketingUsage)
-    .where(and(eq(marketingUsage.project_id, project_id), eq(marketingUsage.day, day)))
-    .get();
-  return found?.n ?? 0;
+  return usageOf.get(read, project_id, day)?.n ?? 0;
 }
 
 export function addUsage(tx: Tx, project_id: number, day: string, n: number): void {
-  tx.insert(marketingUsage)
-    .values({ project_id, day, n })
-    .onConflictDoUpdate({
-      target: [marketingUsage.project_id, marketingUsage.day],
-      set: { n: sql`${marketingUsage.n} + ${n}` },
-    })
-    .run();
+  addToUsage.run(tx, project_id, day, n);
 }

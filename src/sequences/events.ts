@@ -5,7 +5,7 @@ import { MAX_EVENT_META_BYTES } from '../limits.ts';
 import type { Lists } from '../lists/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
-import { findEvent, insertEvent, listEventsOf, saveEvent } from './event-store.ts';
+import { findEvent, insertEvent, listEventNamesSince, listEventsOf, saveEvent } from './event-store.ts';
 import { EVENT_SLUG } from './reading.ts';
 
 /** Contract: made by the service itself. */
@@ -94,8 +94,7 @@ export class ContactEvents {
 
   /** Names of a contact's events that happened at or after a moment. */
   since(read: Tx, contact_id: number, since_ms: number): ReadonlySet<string> {
-    const events = listEventsOf(read, contact_id).filter(({ occurred_at }) => occurred_at >= since_ms);
-    return new Set(events.map(({ event }) => event));
+    return new Set(listEventNamesSince(read, contact_id, since_ms));
   }
 
   /** What an export of a person shows. */

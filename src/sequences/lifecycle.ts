@@ -223,6 +223,7 @@ export class Lifecycle {
     // Others may have enrolled since the look at all of them.
     if (before + done.enrolled > row.max_recipients)
       throw tooMany(row, { enrolled: before, fresh: done.enrolled });
+    if (done.enrolled > 0) this.#hasten(tx, row, first);
     return done;
   }
 
@@ -233,9 +234,13 @@ export class Lifecycle {
       ...{ public_id: newId(now), sequence_id: row.id, contact_id: contact.id },
       ...{ track: first.track, step: first.key, enrolled_at: now, next_at },
     };
-    if (!rows.insertEnrollment(tx, enrollment)) return false;
+    return rows.insertEnrollment(tx, enrollment);
+  }
+
+  /** Has the engine come when those who were enrolled just now are due. */
+  #hasten(tx: Tx, row: SequenceRow, first: Step): void {
+    const next_at = this.#deps.clock.now() + first.delay_hours * HOUR_MS;
     if (row.status === 'active' && row.job_id !== null) this.#deps.hasten(tx, row.job_id, next_at);
-    return true;
   }
 
   /* --- What comes from outside ------------------------------------------------------------------------------------ */
@@ -263,7 +268,7 @@ export class Lifecycle {
         continue;
       if (rows.countEnrollments(tx, { sequence_id: row.id }) >= row.max_recipients) continue;
       const first = firstStep(tracksOf(stepsOf(row)));
-      if (first) this.#enrollOne(tx, row, first, contact);
+      if (first && this.#enrollOne(tx, row, first, contact)) this.#hasten(tx, row, first);
     }
   }
 
@@ -276,10 +281,10 @@ export class Lifecycle {
 
   /** Told of what became of a mail; pauses a sequence whose bounces pass the threshold. */
   heedMail(tx: Tx, told: { email_id: string; kind: string; project_id: number; at: number }): void {
+    if (told.kind === 'sent') rows.markSent(tx, told.email_id, told.at);
+    if (told.kind !== 'bounced' && told.kind !== 'complained') return;
     const mail = rows.findMail(tx, told.email_id);
     if (!mail) return;
-    if (told.kind === 'sent') rows.updateMail(tx, mail.email_id, { sent_at: mail.sent_at ?? told.at });
-    if (told.kind !== 'bounced' && told.kind !== 'complained') return;
     const what = told.kind === 'bounced' ? { bounced_at: told.at } : { complained_at: told.at };
     rows.updateMail(tx, mail.email_id, { ...what, sent_at: mail.sent_at ?? told.at });
     const sequence = store.findSequenceById(tx, mail.sequence_id);

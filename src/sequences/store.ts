@@ -1,6 +1,7 @@
 /** SQL of sequences. */
 import { and, desc, eq, inArray, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
 import { type SequenceRow, sequences } from './tables.ts';
 
@@ -54,8 +55,10 @@ export function updateSequence(tx: Tx, id: number, changes: Partial<Omit<Sequenc
   return tx.update(sequences).set(changes).where(eq(sequences.id, id)).returning().get();
 }
 
+const byId = rawSql<SequenceRow, [number]>('SELECT * FROM sequences WHERE id = ?', sequences);
+
 export function findSequenceById(read: Tx, id: number): SequenceRow | undefined {
-  return read.select().from(sequences).where(eq(sequences.id, id)).get();
+  return byId.get(read, id) ?? undefined;
 }
 
 /** Sequences of a list that take contacts in: a pause only puts off what they are sent. */
