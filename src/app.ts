@@ -38,6 +38,7 @@ import { Keys, keysShownBy } from './keys/service.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from './limits.ts';
 import { listRoutes } from './lists/routes.ts';
 import { Lists } from './lists/service.ts';
+import { mailboxRoutes } from './mailboxes/routes.ts';
 import { Mailboxes } from './mailboxes/service.ts';
 import { marketingRoutes } from './marketing/routes.ts';
 import { Marketing } from './marketing/service.ts';
@@ -381,6 +382,7 @@ function createRoutes(services: Services): Route[] {
     ...sequenceRoutes(services),
     ...eventRoutes(services),
     ...marketingMailRoutes(services),
+    ...mailboxRoutes(services),
     ...sendingDomainRoutes(services),
     ...statusRoutes(services.status, services.config),
     ...docsRoutes(() => routes, services.config),

@@ -37,6 +37,7 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     { name: 'AI accounts', description: 'Accounts at AI providers, and the projects they serve.' },
     { name: 'Overview', description: 'How everything stands, and finding things.' },
     { name: 'Sending domains', description: 'What mail goes out from, and the DNS records that it needs.' },
+    { name: 'Mailboxes', description: 'The addresses that mail goes out from, each with its relay.' },
     { name: 'Audit', description: 'Who did what.' },
     { name: 'Status', description: 'How the server is.' },
   ],
@@ -58,5 +59,6 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     sequence: ULID,
     key: 'hello',
     name: 'mail.example.com',
+    address: 'shop@mail.example.com',
   },
 };

@@ -15,6 +15,9 @@ export interface InboxAddress {
   folder: string;
 }
 
+/** What stands where a password was: whoever sends back what was shown must not make it the password. */
+const MASKED = '***';
+
 /** RFC 8314. */
 const DEFAULT_PORT = { 'imaps:': 993, 'imap:': 143 } as const;
 const DEFAULT_FOLDER = 'INBOX';
@@ -39,6 +42,7 @@ export function parseInbox(text: string): InboxAddress {
   };
   const [username, password] = [decode(url.username), decode(url.password)];
   if (username === '' || password === '') throw refuse('needs a user and a password');
+  if (password === MASKED) throw refuse('has the mask that is shown in place of its password');
   const folder = decode(url.pathname.replace(/^\/|\/$/g, ''));
   if (/[\r\n\0]/.test(`${username}${password}${folder}`)) throw refuse('has a line break');
   return {
@@ -62,5 +66,5 @@ export function describeInbox(inbox: InboxRow): string {
   const { host, port, security, username, folder } = inbox;
   const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const path = folder === DEFAULT_FOLDER ? '' : `/${folder.split('/').map(encodeURIComponent).join('/')}`;
-  return `${security === 'tls' ? 'imaps' : 'imap'}://${encodeURIComponent(username)}:***@${where}${path}`;
+  return `${security === 'tls' ? 'imaps' : 'imap'}://${encodeURIComponent(username)}:${MASKED}@${where}${path}`;
 }

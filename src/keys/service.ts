@@ -189,6 +189,11 @@ export class Keys {
     }).map((key) => this.present(key));
   }
 
+  /** Active keys that global origins count for. */
+  countRestricted(): number {
+    return store.countRestrictedKeys(this.#database.read);
+  }
+
   /** Every key of a project, newest first. */
   listAll(project: ProjectRow): KeyRecord[] {
     const rows = store.listKeys(this.#database.read, project.id, { limit: -1, offset: 0 });

@@ -67,6 +67,15 @@ export function countKeys(read: Tx, project_id: number): number {
   return readRowCount(read, { list: 'api_keys', project_id });
 }
 
+const restricted = rawSql<{ n: number }, []>(
+  'SELECT count(*) AS n FROM api_keys WHERE restricted = 1 AND is_active = 1',
+);
+
+/** Active restricted keys of every project; asked for by hand, so it looks at every key. */
+export function countRestrictedKeys(read: Tx): number {
+  return restricted.get(read)?.n ?? 0;
+}
+
 export type NewKey = typeof apiKeys.$inferInsert;
 
 export function insertKey(tx: Tx, key: NewKey): KeyRow {

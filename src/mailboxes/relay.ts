@@ -15,14 +15,17 @@ export interface Relay {
   signs: boolean;
 }
 
+/** What stands where a password was: whoever sends back what was shown must not make it the password. */
+const MASKED = '***';
+
 /** RFC 8314: submission over TLS, and submission. */
 const DEFAULT_PORT = { tls: 465, starttls: 587, opportunistic: 587 } as const;
 
-/** Throws AppError `invalid` that tells what an address of a relay looks like and repeats nothing of it. */
-export function parseRelay(text: string): Relay {
+/** Throws AppError `invalid` under `field` that tells what an address of a relay looks like and repeats nothing of it. */
+export function parseRelay(text: string, field = 'smtp'): Relay {
   const refuse = (problem: string) =>
     invalid({
-      smtp: [
+      [field]: [
         `${problem}; it is written smtp[s]://user:password@host:port, with ?tls=required or ?dkim=off where wanted`,
       ],
     });
@@ -40,6 +43,7 @@ export function parseRelay(text: string): Relay {
   if (url.port === '0') throw refuse('has no valid port');
   const username = decode(url.username, () => refuse('has a user name that is not percent-encoded'));
   const password = decode(url.password, () => refuse('has a password that is not percent-encoded'));
+  if (password === MASKED) throw refuse('has the mask that is shown in place of its password');
   if (username === '' && password !== '') throw refuse('has a password but no user name');
   return {
     host,
@@ -79,7 +83,7 @@ export function describeRelay(mailbox: MailboxRow): string | null {
     ...(mailbox.is_signed_by_relay ? ['dkim=off'] : []),
   ];
   const scheme = smtp_security === 'tls' ? 'smtps' : 'smtp';
-  const secret = sealed_smtp_password === null ? '' : ':***';
+  const secret = sealed_smtp_password === null ? '' : `:${MASKED}`;
   const user = smtp_username === null ? '' : `${encodeURIComponent(smtp_username)}${secret}@`;
   return `${scheme}://${user}${smtp_host.includes(':') ? `[${smtp_host}]` : smtp_host}:${smtp_port}${options.length > 0 ? `?${options.join('&')}` : ''}`;
 }

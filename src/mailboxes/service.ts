@@ -47,7 +47,7 @@ export interface NewMailbox {
 }
 
 /** What is absent stays as it is. */
-export type MailboxChanges = Partial<Omit<NewMailbox, 'address'>>;
+export type MailboxChanges = Partial<Omit<NewMailbox, 'address'>> & { status?: MailboxRow['status'] };
 
 export interface MailboxRecord {
   id: number;
@@ -179,8 +179,8 @@ export class Mailboxes {
   }
 
   /**
-   * Changes a mailbox in place: what it sent today and the mails that wait for it stay. Another relay ends its rest. Throws
-   * AppError `not_found`, `invalid` when it would be for nothing.
+   * Changes a mailbox in place: what it sent today and the mails that wait for it stay. Another relay ends its rest, and so
+   * does resuming. Throws AppError `not_found`, `invalid` when it would be for nothing.
    */
   async change(actor: Actor, address: string, changes: MailboxChanges): Promise<MailboxRecord> {
     const { id } = this.require(address);
@@ -189,17 +189,24 @@ export class Mailboxes {
       const before = store.findMailboxById(tx, id);
       const domain = before && this.#domains.findById(tx, before.domain_id);
       if (!before || !domain) throw notFound('Mailbox', 'satchel mailbox list');
-      const { relay, inbox, ...plain } = changes;
+      const { relay, inbox, status, ...plain } = changes;
       const after = { ...before, ...plain };
       if (!after.for_transactional && !after.for_marketing)
         throw invalid({ for: ['must name transactional, marketing or both'] });
       if (after.verp) requireRoom(after);
-      const other_relay =
-        relay === undefined ? {} : { ...this.#relayColumns(tx, before.address, relay), ...RESTED };
-      const settings = { ...plain, ...other_relay, verp_refusal: null, revision: before.revision + 1 };
-      store.updateMailbox(tx, id, settings);
+      const is_changed = Object.keys({ ...plain, ...(relay === undefined ? {} : { relay }) }).length > 0;
+      const settings = {
+        ...plain,
+        ...(relay === undefined ? {} : { ...this.#relayColumns(tx, before.address, relay), ...RESTED }),
+        ...(status === undefined ? {} : { status }),
+        ...(status === 'active' ? RESTED : {}),
+        ...(is_changed || inbox !== undefined ? { verp_refusal: null, revision: before.revision + 1 } : {}),
+      };
+      if (Object.keys(settings).length > 0) store.updateMailbox(tx, id, settings);
       if (inbox !== undefined) this.#inboxes.set(tx, id, inbox);
-      this.#audit(tx, actor, 'mailbox.changed', before.address, now);
+      const note = (event: string): void => this.#audit(tx, actor, event, before.address, now);
+      if (is_changed || inbox !== undefined) note('mailbox.changed');
+      if (status !== undefined) note(status === 'active' ? 'mailbox.resumed' : 'mailbox.paused');
       return this.#recordOf(tx, { ...before, ...settings }, domain.name, now);
     });
   }
@@ -323,20 +330,18 @@ export class Mailboxes {
     return mailbox;
   }
 
-  /** Takes a mailbox out of use, or back into it; resuming also ends its rest. Throws AppError `not_found`. */
-  async setStatus(actor: Actor, address: string, status: 'active' | 'paused'): Promise<MailboxRecord> {
-    const { id } = this.require(address);
-    const now = this.#clock.now();
-    return this.#database.write((tx) => {
-      const rested = status === 'active' ? RESTED : {};
-      store.updateMailbox(tx, id, { status, ...rested });
-      const mailbox = store.findMailboxById(tx, id);
-      const domain = mailbox && this.#domains.findById(tx, mailbox.domain_id);
-      if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
-      const event = status === 'active' ? 'mailbox.resumed' : 'mailbox.paused';
-      this.#audit(tx, actor, event, mailbox.address, now);
-      return this.#recordOf(tx, mailbox, domain.name, now);
-    });
+  /** As `change`, for what is changed most. Throws AppError `not_found`. */
+  setStatus(actor: Actor, address: string, status: 'active' | 'paused'): Promise<MailboxRecord> {
+    return this.change(actor, address, { status });
+  }
+
+  /** As `list`, of one. */
+  show({ id }: MailboxRow): MailboxRecord {
+    const { read } = this.#database;
+    const mailbox = store.findMailboxById(read, id);
+    const domain = mailbox && this.#domains.findById(read, mailbox.domain_id);
+    if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
+    return this.#recordOf(read, mailbox, domain.name, this.#clock.now());
   }
 
   /** Removes a mailbox; mails that wait for it go out from another one. Throws AppError `not_found`. */

@@ -149,12 +149,10 @@ function registerGlobalOrigins(cli: Cli<Services>, noun: Command): void {
           );
         }
         const named = services.origins.listGlobal().find((one) => one.id === Number(id));
-        const keys = services.projects.listAll({}).flatMap((project) => services.keys.listAll(project));
-        const accepting = keys.filter(({ restricted, is_active }) => restricted && is_active).length;
         if (named)
           requireYes(
             options,
-            `removes the global origin ${named.value}, which ${counted(accepting, 'restricted key')} may rely on`,
+            `removes the global origin ${named.value}, which ${counted(services.keys.countRestricted(), 'restricted key')} may rely on`,
           );
         const origin = await services.origins.removeGlobal(actor, Number(id));
         return { json: { deleted: true }, text: `Global origin ${origin.id} (${origin.value}) is removed.` };

@@ -1,13 +1,15 @@
 /** The management plane's endpoints of the origins of keys and of global origins. */
 import type { KeyRow, Keys } from '../keys/service.ts';
-import { actorOf, type ManagementCaller } from '../platform/http/callers.ts';
+import { ADMINISTER, actorOf, type ManagementCaller } from '../platform/http/callers.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { t } from '../platform/http/schema.ts';
 import {
   checkOriginsBody,
   createOriginBody,
+  deletedGlobalOrigin,
   deletedOrigin,
   globalOriginRecord,
+  newGlobalOrigin,
   originRecord,
   originVerdict,
   updateOriginBody,
@@ -25,7 +27,7 @@ const ORIGIN = `${ORIGINS}/:origin`;
 export function originRoutes(services: { keys: Keys; origins: Origins }): Route[] {
   const key = ({ ctx, caller }: Named): KeyRow =>
     services.keys.getFor(caller, ctx.params.project ?? '', ctx.params.apiKey ?? '');
-  return [...keyOriginRoutes(services.origins, key), ...globalOriginRoutes(services.origins)];
+  return [...keyOriginRoutes(services.origins, key), ...globalOriginRoutes(services)];
 }
 
 function keyOriginRoutes(rules: Origins, key: (named: Named) => KeyRow): Route[] {
@@ -87,17 +89,44 @@ function keyOriginRoutes(rules: Origins, key: (named: Named) => KeyRow): Route[]
   ];
 }
 
-function globalOriginRoutes(rules: Origins): Route[] {
+function globalOriginRoutes({ keys, origins: rules }: { keys: Keys; origins: Origins }): Route[] {
   return [
     managementRoute({
       method: 'GET',
       path: '/global-origins',
       tag: 'Origins',
       summary: 'List the global origins',
-      description:
-        'Rules that every restricted key accepts; a plain array. They are managed on the command line.',
+      description: 'Rules that every restricted key accepts; a plain array.',
       response: t.Array(globalOriginRecord),
       handle: () => rules.listGlobal(),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: '/global-origins',
+      needs: [ADMINISTER],
+      tag: 'Origins',
+      summary: 'Add a global origin',
+      description:
+        'Every restricted key accepts it from the next request on. The value is as that of an origin of a key.',
+      status: 201,
+      body: newGlobalOrigin,
+      example: { type: 'domain', value: 'http://localhost:*', note: 'development' },
+      response: globalOriginRecord,
+      check: ({ body }) => rules.errorsIn(body),
+      handle: ({ caller, ctx, body }) => rules.addGlobal(actorOf(caller, ctx.ip), body),
+    }),
+    managementRoute({
+      method: 'DELETE',
+      path: '/global-origins/:origin',
+      needs: [ADMINISTER],
+      tag: 'Origins',
+      summary: 'Remove a global origin',
+      response: deletedGlobalOrigin,
+      load: ({ ctx }) => rules.requireGlobal(ctx.params.origin ?? ''),
+      async handle({ caller, ctx, resource }) {
+        await rules.removeGlobal(actorOf(caller, ctx.ip), resource.id);
+        return { deleted: true, restricted_keys: keys.countRestricted() };
+      },
     }),
     managementRoute({
       method: 'POST',

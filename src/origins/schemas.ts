@@ -21,10 +21,10 @@ export const createOriginBody = named(
 );
 export type NewOriginInput = Static<typeof createOriginBody>;
 
-export const newGlobalOrigin = t.Object({
-  ...createOriginBody.properties,
-  note: t.Optional(text({ max: MAX_NAME_CHARS })),
-});
+export const newGlobalOrigin = named(
+  'NewGlobalOrigin',
+  t.Object({ ...createOriginBody.properties, note: t.Optional(text({ max: MAX_NAME_CHARS })) }),
+);
 export type NewGlobalOriginInput = Static<typeof newGlobalOrigin>;
 
 export const updateOriginBody = named(
@@ -66,6 +66,11 @@ export const globalOriginRecord = named(
 export type GlobalOriginRecord = Static<typeof globalOriginRecord>;
 
 export const deletedOrigin = t.Object({ deleted: t.Boolean() });
+
+export const deletedGlobalOrigin = t.Object({
+  deleted: t.Literal(true),
+  restricted_keys: t.Integer({ description: 'Active keys that may have relied on it.' }),
+});
 
 export const checkOriginsBody = t.Object({
   origins: t.Array(

@@ -1,5 +1,5 @@
 /** The origins of keys and the global ones: adding, changing and removing them, and asking which key accepts what. */
-import { AppError, conflict, type FieldErrors, invalid, notFound } from '../errors.ts';
+import { conflict, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { explainMissing } from '../platform/database/foreign-keys.ts';
@@ -143,6 +143,13 @@ export class Origins {
     return store.listGlobalOrigins(this.#database.read).map(presentGlobalOrigin);
   }
 
+  /** A global rule. Throws AppError `not_found`. */
+  requireGlobal(ref: string): GlobalOriginRecord {
+    const origin = this.listGlobal().find(({ id }) => String(id) === ref);
+    if (!origin) throw notFound('Global origin', 'satchel origin list');
+    return origin;
+  }
+
   /** Adds a rule that every restricted key accepts. Throws AppError `invalid`, or `conflict` ORIGIN_ALREADY_EXISTS. */
   addGlobal(actor: Actor, input: NewGlobalOriginInput): Promise<GlobalOriginRecord> {
     const values = canonicalValues(input);
@@ -168,8 +175,7 @@ export class Origins {
     const now = this.#clock.now();
     return this.#database.write((tx) => {
       const row = store.deleteGlobalOrigin(tx, id);
-      if (!row)
-        throw new AppError('not_found', 'Global origin not found. Numeric ids are in: satchel origin list');
+      if (!row) throw notFound('Global origin', 'satchel origin list');
       const origin = presentGlobalOrigin(row);
       const target = `global_origin:${row.id}`;
       recordAudit(

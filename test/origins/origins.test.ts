@@ -1,7 +1,15 @@
 /** The endpoints of the origins of keys and of global origins. Which value matches what is in origins.test.ts. */
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { actor } from '../helpers.ts';
-import { codeOf, dataOf, invalidFieldsOf, listOf, type Management, startManagement } from '../management.ts';
+import {
+  codeOf,
+  dataOf,
+  detailsOf,
+  invalidFieldsOf,
+  listOf,
+  type Management,
+  startManagement,
+} from '../management.ts';
 
 const SHA256 = Array(32).fill('ab').join(':');
 const SHA1 = 'cd'.repeat(20);
@@ -278,5 +286,60 @@ describe('global origins', () => {
     const answer = await call('POST', '/global-origins/check', stage.all, body);
     expect(answer.status).toBe(422);
     expect(invalidFieldsOf(answer)).toEqual([field]);
+  });
+});
+
+describe('global origins of an administrator', () => {
+  let admin = '';
+  beforeEach(async () => {
+    admin = await stage.makeToken({ capabilities: ['can_administer'] });
+  });
+
+  test('are added in canonical form, and removed with the number of keys that may have relied on them', async () => {
+    // Besides three that are restricted.
+    await stage.app.services.keys.create(actor, stage.other, { name: 'server' });
+    const answer = await call('POST', '/global-origins', admin, {
+      ...{ type: 'domain', value: 'App.Example.com/', note: 'ours' },
+    });
+    expect([answer.status, dataOf(answer)]).toMatchObject([
+      201,
+      { type: 'domain', value: 'https://app.example.com', note: 'ours' },
+    ]);
+    expect(stage.lastEvent()).toMatchObject({ event: 'global_origin.added', actor_name: 'test token' });
+    const { id } = dataOf(answer);
+    expect(listOf(await call('GET', '/global-origins', stage.scoped))).toMatchObject([{ id }]);
+    expect(dataOf(await call('DELETE', `/global-origins/${id}`, admin))).toEqual({
+      ...{ deleted: true, restricted_keys: 3 },
+    });
+    expect(stage.lastEvent()).toMatchObject({ event: 'global_origin.removed' });
+    expect(listOf(await call('GET', '/global-origins', stage.all))).toEqual([]);
+  });
+
+  test('that are there already, are none, or are gone are refused', async () => {
+    const origin = { type: 'domain', value: 'https://app.example.com' };
+    await call('POST', '/global-origins', admin, origin);
+    const before = stage.snapshot();
+    expect(codeOf(await call('POST', '/global-origins', admin, origin))).toBe('ORIGIN_ALREADY_EXISTS');
+    const bad = { type: 'ios', value: 'no bundle', sha1_fingerprints: ['x'], note: 7 };
+    const refusal = await call('POST', '/global-origins', admin, bad);
+    expect([refusal.status, invalidFieldsOf(refusal)]).toMatchObject([
+      422,
+      expect.arrayContaining(['value', 'note']),
+    ]);
+    for (const id of ['99', 'x', '01'])
+      expect((await call('DELETE', `/global-origins/${id}`, admin)).status).toBe(404);
+    expect(stage.snapshot()).toBe(before);
+  });
+
+  test('are for administrators alone', async () => {
+    const before = stage.snapshot();
+    for (const [method, path] of [
+      ['POST', ''],
+      ['DELETE', '/1'],
+    ]) {
+      const answer = await call(method ?? '', `/global-origins${path}`, stage.all, {});
+      expect([answer.status, detailsOf(answer)]).toEqual([403, { required_scope: 'can_administer' }]);
+    }
+    expect(stage.snapshot()).toBe(before);
   });
 });
