@@ -17,6 +17,7 @@ import { createDatabaseLinks, databaseLinksCascade } from './database-accounts/l
 import { DatabaseProjects } from './database-accounts/projects.ts';
 import { databaseAccountRoutes } from './database-accounts/routes.ts';
 import { DatabaseAccounts } from './database-accounts/service.ts';
+import { deliveryRoutes } from './deliveries/routes.ts';
 import { Deliveries } from './deliveries/service.ts';
 import { createEmailTask, deliveryCronEntries } from './deliveries/tasks.ts';
 import { docsRoutes } from './docs/routes.ts';
@@ -45,7 +46,7 @@ import { Marketing } from './marketing/service.ts';
 import { marketingMailRoutes } from './marketing-mail/routes.ts';
 import { Clicks, MarketingMail } from './marketing-mail/service.ts';
 import { objectRoutes } from './objects/routes.ts';
-import { Objects } from './objects/service.ts';
+import { ObjectLinks, Objects } from './objects/service.ts';
 import { objectCronEntries } from './objects/tasks.ts';
 import { originRoutes } from './origins/routes.ts';
 import { Origins } from './origins/service.ts';
@@ -196,6 +197,11 @@ function createWork(on: Tenancy) {
     public_url: config.public_url,
     allowed_mime_types: config.allowed_mime_types,
   });
+  const object_links = new ObjectLinks({
+    ...on,
+    public_url: config.public_url,
+    projectOf: (id) => projects.find(String(id)),
+  });
   const templates = new Templates({ ...on, max_body_bytes });
   const names = {
     keyOf: (id: number) => keys.nameOf(id),
@@ -233,7 +239,19 @@ function createWork(on: Tenancy) {
   });
   const jobs = new Jobs(on);
   const status = new Status({ ...on, data_dir: config.data_dir });
-  return { ...mail, ...marketing, objects, templates, emails, deliveries, schedules, jobs, engine, status };
+  return {
+    ...mail,
+    ...marketing,
+    objects,
+    object_links,
+    templates,
+    emails,
+    deliveries,
+    schedules,
+    jobs,
+    engine,
+    status,
+  };
 }
 
 interface Work extends Tenancy, ReturnType<typeof createMail> {
@@ -370,6 +388,7 @@ function createRoutes(services: Services): Route[] {
     ...captchaRoutes(services.captcha, services.limiter),
     ...objectRoutes(services),
     ...emailRoutes(services.emails),
+    ...deliveryRoutes(services),
     ...templateRoutes(services.templates),
     ...scheduleRoutes(services.schedules, services.config),
     ...jobRoutes(services.jobs),

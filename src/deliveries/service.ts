@@ -8,7 +8,7 @@ import {
   type NewEmail,
   presentEmail,
 } from '../emails/service.ts';
-import { AppError, invalid, notFound } from '../errors.ts';
+import { AppError, conflict, invalid, notFound } from '../errors.ts';
 import { EMAIL_BODY_RETENTION_MS, STORY_RETRIES, SWEEP_BATCH } from '../limits.ts';
 import { listAudit, recordAudit } from '../platform/database/audit-trail.ts';
 import type { Tx } from '../platform/database/database.ts';
@@ -238,6 +238,14 @@ export class Deliveries {
   /** Queues failed or bounced emails again, each by itself, and says of each what became of it. */
   requeue(actor: Actor, ids: readonly string[]): Promise<RetryResult[]> {
     return requeueEmails(ids, { deps: this.#deps, actor });
+  }
+
+  /** As `requeue`, of one. Throws AppError `conflict` with the reason where it is not queued. */
+  async requeueOne(actor: Actor, id: string): Promise<{ id: string; job_id: string }> {
+    const [result] = await this.requeue(actor, [id]);
+    if (!result || 'refusal' in result)
+      throw conflict(`The email is not queued again: ${result?.refusal ?? 'it is gone'}.`);
+    return result;
   }
 
   /** Queues again what failed since a moment, oldest first, but for what had better be looked at one by one. */

@@ -58,6 +58,7 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     import: ULID,
     sequence: ULID,
     key: 'hello',
+    link: `${ULID}.2209021200000.i.c2lnbmF0dXJl`,
     name: 'mail.example.com',
     address: 'shop@mail.example.com',
   },

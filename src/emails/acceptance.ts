@@ -2,6 +2,7 @@
 import { AppError } from '../errors.ts';
 import { EMAIL_MAX_ATTEMPTS } from '../limits.ts';
 import type { Mailboxes } from '../mailboxes/service.ts';
+import type { Note } from '../platform/database/audit-trail.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { secondsToUtcMidnight, utcDay } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
@@ -48,6 +49,8 @@ export interface NewEmail {
   scheduled_at: number | null;
   /** Where the request came from, recorded when it named its app. */
   client: { app_id: string; ip: string | null; user_agent: string | null } | null;
+  /** Whoever asked for it without a key: where they look at what becomes of it, and how they are put on the audit trail. */
+  manager?: { api_url: string; note: Note } | null;
 }
 
 /** What became of an accepted email so far. */
@@ -58,6 +61,8 @@ export interface Accepted {
   from_email: string;
   domain: string;
   scheduled_at: number | null;
+  /** Where its client looks at what becomes of it; the data plane unless given. */
+  api_url?: string | undefined;
 }
 
 /** An object, as far as an attachment needs it. */
@@ -186,6 +191,7 @@ export function acceptEmail(
     queued_at: scheduled_at === null ? now_ms : null,
   };
   insertEmail(tx, row, 'merge' in email.content ? null : bodiesOf(email.content));
+  email.manager?.note(tx, { event: 'email.accepted', target: `email:${id}`, metadata: { job_id } });
   const { from_email, domain } = row;
   return {
     id,
@@ -194,6 +200,7 @@ export function acceptEmail(
     from_email,
     domain,
     scheduled_at,
+    api_url: email.manager?.api_url,
   };
 }
 

@@ -1,7 +1,7 @@
 /** Endpoints of emails: sending, the log, and cancelling what is scheduled. */
 
-import { hashRequest, idempotencyKeyOf, REPLAYED_HEADERS } from '../platform/http/idempotency.ts';
-import { dataRoute, Reply, type Route } from '../platform/http/routes.ts';
+import { hashRequest, idempotentRequest, REPLAYED_HEADERS } from '../platform/http/idempotency.ts';
+import { bothPlanes, Reply, type Route } from '../platform/http/routes.ts';
 import { emailListQuery, emailRecord, sendBody, sendResult } from './schemas.ts';
 import type { Emails } from './service.ts';
 
@@ -9,7 +9,7 @@ const TAG = 'Emails';
 
 export function emailRoutes(emails: Emails): Route[] {
   return [
-    dataRoute({
+    ...bothPlanes({
       method: 'POST',
       path: '/emails/send',
       needs: ['email'],
@@ -30,7 +30,7 @@ export function emailRoutes(emails: Emails): Route[] {
         // A relay may take longer over its answer than a connection may be idle.
         if (body.queue === false) ctx.keepOpen();
         const answer = await emails.send(caller, body, {
-          idempotency_key: idempotencyKeyOf(ctx.request.headers),
+          idempotency: idempotentRequest(caller, ctx.request.headers),
           hash: () => hashRequest('POST', '/emails/send', raw),
           ip: ctx.ip,
           user_agent: ctx.user_agent,
@@ -38,7 +38,7 @@ export function emailRoutes(emails: Emails): Route[] {
         return new Reply(answer.status, answer.value, answer.is_replayed ? REPLAYED_HEADERS : {});
       },
     }),
-    dataRoute({
+    ...bothPlanes({
       method: 'GET',
       path: '/emails',
       needs: ['read'],
@@ -46,19 +46,19 @@ export function emailRoutes(emails: Emails): Route[] {
       summary: 'The email log, newest first',
       query: emailListQuery,
       response: emailRecord,
-      handle: ({ caller, query }) => emails.list(projectOf(caller), query),
+      handle: ({ caller, query }) => emails.list(caller.project, query),
     }),
-    dataRoute({
+    ...bothPlanes({
       method: 'GET',
       path: '/emails/:id',
       needs: ['read'],
       tag: TAG,
       summary: 'The delivery record of one email',
       response: emailRecord,
-      load: ({ ctx, caller }) => emails.get(projectOf(caller), ctx.params.id ?? ''),
+      load: ({ ctx, caller }) => emails.get(caller.project, ctx.params.id ?? ''),
       handle: ({ resource }) => resource,
     }),
-    dataRoute({
+    ...bothPlanes({
       method: 'DELETE',
       path: '/emails/:id/schedule',
       needs: ['email'],
@@ -66,14 +66,7 @@ export function emailRoutes(emails: Emails): Route[] {
       summary: 'Cancel a scheduled email',
       description: 'Answers its log. 409 when it is not scheduled any more.',
       response: emailRecord,
-      handle: ({ ctx, caller }) => emails.cancel(projectOf(caller), ctx.params.id ?? ''),
+      handle: ({ ctx, caller }) => emails.cancel(caller.project, ctx.params.id ?? '', caller.note),
     }),
   ];
-}
-
-function projectOf(caller: { project_id: number; project_public_id: string }): {
-  id: number;
-  public_id: string;
-} {
-  return { id: caller.project_id, public_id: caller.project_public_id };
 }

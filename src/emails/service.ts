@@ -8,13 +8,19 @@ import {
   MAX_USER_AGENT_CHARS,
   SWEEP_BATCH,
 } from '../limits.ts';
+import type { Note } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso, utcDay } from '../platform/host/clock.ts';
 import { isUlid } from '../platform/host/ids.ts';
-import type { KeyCaller } from '../platform/http/callers.ts';
-import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../platform/http/idempotency.ts';
+import type {
+  ClaimedKey,
+  Idempotency,
+  IdempotentRequest,
+  KeepAnswer,
+  KeptAnswer,
+} from '../platform/http/idempotency.ts';
 import type { Page } from '../platform/http/pagination.ts';
-import { PLANE_PREFIX } from '../platform/http/routes.ts';
+import { PLANE_PREFIX, type ProjectCaller, projectUrl } from '../platform/http/routes.ts';
 import { finishJob } from '../platform/jobs/store.ts';
 import { type AcceptanceDeps, type Accepted, acceptEmail, type Merge, type NewEmail } from './acceptance.ts';
 import { checkEmail, findAttachments, findSender } from './checking.ts';
@@ -32,7 +38,7 @@ export {
   wishesOf,
 } from './acceptance.ts';
 export { presentEmail } from './log.ts';
-export type { EmailRecord } from './schemas.ts';
+export { type EmailRecord, emailRecord } from './schemas.ts';
 /* What deliveries read and write of the log, in transactions of their own. */
 export {
   beginAttempt,
@@ -82,7 +88,7 @@ export type Renderer = (tx: Tx, merge: Merge, email: EmailRow) => store.Bodies;
 
 /** What a request is, besides its body. */
 export interface SendRequest {
-  idempotency_key: string | null;
+  idempotency: IdempotentRequest;
   /** Called only where there is an Idempotency-Key. */
   hash(): string;
   ip: string | null;
@@ -174,14 +180,13 @@ export class Emails {
    * or `invalid` with its email_id and job_id; `conflict` for an Idempotency-Key of another request.
    */
   send(
-    caller: KeyCaller,
+    caller: ProjectCaller,
     body: SendBody,
     request: SendRequest,
   ): Promise<KeptAnswer & { is_replayed: boolean }> {
     const { database, idempotency } = this.#deps;
-    const { idempotency_key: key } = request;
-    return idempotency.run({ api_key_id: caller.key_id, key }, async (claim) => {
-      const { kept, ...claimed } = claim(key === null ? '' : request.hash());
+    return idempotency.run(request.idempotency, async (claim) => {
+      const { kept, ...claimed } = claim(request.idempotency.key === null ? '' : request.hash());
       if (kept) return { ...kept, is_replayed: true };
       const email = this.#emailOf(caller, body, request, this.#contentOf(caller, body));
       const is_now = body.queue === false && email.scheduled_at === null;
@@ -196,7 +201,7 @@ export class Emails {
    * What no email may be, by field. `broken` are fields that are wrong already: what is required only without them is not
    * asked for.
    */
-  errorsIn(caller: KeyCaller, sent: Partial<SendBody>, broken: ReadonlySet<string>): FieldErrors {
+  errorsIn(caller: ProjectCaller, sent: Partial<SendBody>, broken: ReadonlySet<string>): FieldErrors {
     const { database, clock, objects, mailboxes } = this.#deps;
     const { max_body_bytes } = this.#acceptance;
     // Stands in for what a template makes, where that is what is wrong.
@@ -228,15 +233,15 @@ export class Emails {
     return answer;
   }
 
-  #contentOf(caller: KeyCaller, body: Partial<SendBody>): RenderedContent {
+  #contentOf(caller: ProjectCaller, body: Partial<SendBody>): RenderedContent {
     if (body.template !== undefined)
-      return this.#deps.templates.renderForSend(caller.project_id, body.template, body.variables ?? {});
+      return this.#deps.templates.renderForSend(caller.project.id, body.template, body.variables ?? {});
     const { subject = '', body_html = null, body_text = null } = body;
     return { subject, body_html, body_text };
   }
 
   #emailOf(
-    caller: KeyCaller,
+    caller: ProjectCaller,
     body: SendBody,
     request: Pick<SendRequest, 'ip' | 'user_agent'>,
     content: RenderedContent,
@@ -244,9 +249,9 @@ export class Emails {
     return {
       content,
       subject: content.subject,
-      project_id: caller.project_id,
-      api_key_id: caller.key_id,
-      is_test: caller.is_test,
+      project_id: caller.project.id,
+      api_key_id: caller.key?.key_id ?? null,
+      is_test: caller.key?.is_test ?? false,
       source: 'api',
       to: body.to,
       to_name: body.to_name ?? null,
@@ -259,29 +264,24 @@ export class Emails {
       from: body.from ?? null,
       attachments: body.attachments ?? [],
       scheduled_at: body.scheduled_at === undefined ? null : Date.parse(body.scheduled_at),
-      client:
-        caller.app_id === null
-          ? null
-          : {
-              app_id: caller.app_id,
-              ip: request.ip,
-              user_agent: request.user_agent?.slice(0, MAX_USER_AGENT_CHARS) ?? null,
-            },
+      client: clientOf(caller, request),
+      manager: caller.key
+        ? null
+        : { api_url: projectUrl(this.#deps.config.public_url, caller), note: caller.note },
     };
   }
 
   /** What the client of an accepted email is told of it. */
   resultOf(accepted: Accepted, end: { status: SendResult['status']; sent_at: number | null }): SendResult {
     const is_scheduled = accepted.scheduled_at !== null;
+    const url = accepted.api_url ?? this.#data_url;
     return {
       id: accepted.id,
       status: end.status,
       from_email: accepted.from_email,
       domain: accepted.domain,
       job_id: accepted.job_id,
-      status_url: is_scheduled
-        ? `${this.#data_url}/emails/${accepted.id}`
-        : `${this.#data_url}/jobs/${accepted.job_id}`,
+      status_url: is_scheduled ? `${url}/emails/${accepted.id}` : `${url}/jobs/${accepted.job_id}`,
       scheduled_at: toIso(accepted.scheduled_at),
       sent_at: toIso(end.sent_at),
     };
@@ -334,13 +334,14 @@ export class Emails {
    * Cancels a scheduled email and gives its place in the quotas back. Throws AppError `not_found`, and `conflict` when
    * there is nothing to cancel.
    */
-  async cancel(project: { id: number; public_id: string }, id: string): Promise<EmailRecord> {
+  async cancel(project: { id: number; public_id: string }, id: string, note: Note): Promise<EmailRecord> {
     const { database, objects } = this.#deps;
     const row = await database.write((tx) => {
       const email = this.#require(tx, project.id, id);
       if (email.status !== 'scheduled')
         throw conflict(`There is nothing to cancel: the email is ${email.status}, not scheduled.`);
       this.#takeBack(tx, email);
+      note(tx, { event: 'email.canceled', target: `email:${email.id}` });
       return this.#require(tx, project.id, id);
     });
     if (row.attachments.length > 0)
@@ -422,6 +423,16 @@ export class Emails {
     await database.write((tx) => store.deleteKeyUsageBefore(tx, utcDay(now - 2 * DAY_MS)));
     await mailboxes.sweepUsage();
   }
+}
+
+function clientOf(
+  caller: ProjectCaller,
+  { ip, user_agent }: Pick<SendRequest, 'ip' | 'user_agent'>,
+): NewEmail['client'] {
+  const app_id = caller.key?.app_id ?? null;
+  return app_id === null
+    ? null
+    : { app_id, ip, user_agent: user_agent?.slice(0, MAX_USER_AGENT_CHARS) ?? null };
 }
 
 /** Which bytes of deleted objects must stay: those of mails that are not out yet. */

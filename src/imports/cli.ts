@@ -1,4 +1,5 @@
 /** `satchel import`: contacts from a CSV file of this machine. */
+
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { AppError, messageOf } from '../errors.ts';
@@ -8,6 +9,7 @@ import type { Objects } from '../objects/service.ts';
 import { type Cli, type CliSession, UsageError } from '../platform/cli/cli.ts';
 import { listOption, textOption } from '../platform/cli/options.ts';
 import { formatFields } from '../platform/cli/tables.ts';
+import { noNote } from '../platform/database/audit-trail.ts';
 import type { BlobStore } from '../platform/files/store.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
@@ -103,7 +105,7 @@ async function store(
   }
   const fields = { visibility: 'private', expires_in_days: String(IMPORTED_FILE_DAYS) };
   const wanted = { fields, filename: basename(file), mime_type: 'text/csv', upload };
-  return (await services.objects.create(project, wanted, () => {})).public_id;
+  return (await services.objects.create(project, wanted, () => {}, noNote)).public_id;
 }
 
 async function watch<S extends Needs>(

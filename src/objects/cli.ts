@@ -1,17 +1,20 @@
 /** `satchel object`: looking at stored files, and deleting one. They are uploaded over HTTP. */
+
 import type { Cli } from '../platform/cli/cli.ts';
 import { numberOption, requireYes, textOption, wholeNumber } from '../platform/cli/options.ts';
 import { formatBytes, formatFields, formatTable } from '../platform/cli/tables.ts';
+import { type Note, recordAudit } from '../platform/database/audit-trail.ts';
+import type { Clock } from '../platform/host/clock.ts';
 import { oneOf, parse, t } from '../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';
-import type { Objects } from './service.ts';
+import type { ObjectLinks, Objects } from './service.ts';
 
-type Services = { projects: Projects; objects: Objects };
+type Services = { projects: Projects; objects: Objects; object_links: ObjectLinks; clock: Clock };
 type Noun = ReturnType<Cli<Services>['noun']>;
 
 const filter = t.Object({ visibility: t.Optional(oneOf(['public', 'private'])) });
 
-/** Registers `satchel object list | show | delete`. */
+/** Registers `satchel object list | show | delete | revoke-links`. */
 export function registerObjectCommands(cli: Cli<Services>): void {
   const object = cli.noun('object', 'stored files');
   registerList(cli, object);
@@ -38,6 +41,21 @@ export function registerObjectCommands(cli: Cli<Services>): void {
         return {
           json: { deleted: true, public_id: row.public_id },
           text: `Deleted: ${what}. Mails that wait keep what is attached to them.`,
+        };
+      }),
+    );
+  cli
+    .verb(object, 'revoke-links', 'have no link to a file of a project that was made so far open anything')
+    .requiredOption('--project <ref>', 'the project: numeric id, ULID or slug')
+    .addHelpText('after', '\nExample:\n  satchel object revoke-links --project shop')
+    .action(
+      cli.action(async ({ services, actor }, options) => {
+        const project = services.projects.require(textOption(options, 'project') ?? '');
+        const note: Note = (tx, entry) => recordAudit(tx, actor, { ...entry, project }, services.clock.now());
+        await services.object_links.revoke(project, note);
+        return {
+          json: { revoked: true, project: project.slug },
+          text: `Every link to a file of ${project.slug} that was made so far is revoked. The files stay.`,
         };
       }),
     );

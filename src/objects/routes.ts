@@ -1,7 +1,7 @@
 /** Objects over HTTP: upload, list, download, delete. */
 import type { Config } from '../config.ts';
 import { collectErrors, notFound } from '../errors.ts';
-import { OBJECT_MAX_AGE_S } from '../limits.ts';
+import { MAX_FILENAME_BYTES, OBJECT_MAX_AGE_S, OBJECT_SEARCH_ROWS } from '../limits.ts';
 import { contentSecurityPolicyFor, dispositionFor } from '../platform/files/media-types.ts';
 import { readMultipart } from '../platform/files/multipart.ts';
 import { evaluateRequest } from '../platform/files/ranges.ts';
@@ -13,19 +13,37 @@ import type { KeyCaller, Permission } from '../platform/http/callers.ts';
 import {
   hashRequest,
   type Idempotency,
-  idempotencyKeyOf,
+  idempotentRequest,
   REPLAYED_HEADERS,
 } from '../platform/http/idempotency.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
-import { dataRoute, openRoute, Reply, type RequestContext, type Route } from '../platform/http/routes.ts';
-import { oneOf, t } from '../platform/http/schema.ts';
+import {
+  bothPlanes,
+  openRoute,
+  type ProjectCaller,
+  projectRoute,
+  Reply,
+  type RequestContext,
+  type Route,
+} from '../platform/http/routes.ts';
+import { oneOf, t, text } from '../platform/http/schema.ts';
 import { readUploadFields } from './fields.ts';
-import { changedObject, listedObject, objectChanges, storedObject, uploadForm } from './schemas.ts';
-import { bytesMissing, type ObjectRow, type Objects } from './service.ts';
+import {
+  changedObject,
+  linkWishes,
+  listedObject,
+  objectChanges,
+  objectLink,
+  objectRecord,
+  storedObject,
+  uploadForm,
+} from './schemas.ts';
+import { bytesMissing, type ObjectLinks, type ObjectRow, type Objects } from './service.ts';
 
 export interface ObjectRoutesDeps {
   objects: Objects;
+  object_links: ObjectLinks;
   blobs: BlobStore;
   limiter: RateLimiter;
   idempotency: Idempotency;
@@ -43,11 +61,27 @@ const DOWNLOAD_HEADERS = {
   'Content-Disposition': '`inline` or `attachment`, and the file name.',
   'Cache-Control': '`public` up to the expiry for a public file, else `private, no-store`.',
 };
+const DOWNLOAD_STATUSES = {
+  206: 'The part that `Range` asks for',
+  304: 'Not changed: `If-None-Match` or `If-Modified-Since` holds',
+  412: '`If-Match` or `If-Unmodified-Since` does not hold',
+  416: '`Range` asks for nothing that is there',
+};
+
+interface Target {
+  ctx: RequestContext;
+  caller: ProjectCaller;
+}
 
 export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
   const { objects } = deps;
+  const load = ({ ctx, caller }: Target): ObjectRow => objects.require(caller.project.id, idOf(ctx));
+  return [...collectionRoutes(deps), ...singleObjectRoutes(deps, load), ...linkRoutes(deps, load)];
+}
+
+function collectionRoutes(deps: ObjectRoutesDeps): Route[] {
   return [
-    dataRoute({
+    ...bothPlanes({
       method: 'POST',
       path: '/objects',
       tag: 'Objects',
@@ -67,16 +101,31 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
         return reply;
       },
     }),
-    dataRoute({
+    ...bothPlanes({
       method: 'GET',
       path: '/objects',
       tag: 'Objects',
       summary: 'List the files of the project, newest first',
       needs: ['read'],
-      query: t.Object({ ...pageQuery, visibility: t.Optional(oneOf(['public', 'private'])) }),
+      query: t.Object({
+        ...pageQuery,
+        visibility: t.Optional(oneOf(['public', 'private'])),
+        q: t.Optional(
+          text({
+            max: MAX_FILENAME_BYTES,
+            description: `Part of the file name. The newest ${OBJECT_SEARCH_ROWS.toLocaleString('en')} files are searched.`,
+          }),
+        ),
+      }),
       response: t.Array(listedObject),
-      handle: ({ caller, query }) => objects.list(caller.project_id, query),
+      handle: ({ caller, query }) => deps.objects.list(caller.project.id, query),
     }),
+  ];
+}
+
+function singleObjectRoutes(deps: ObjectRoutesDeps, load: (target: Target) => ObjectRow): Route[] {
+  const { objects } = deps;
+  return [
     openRoute({
       plane: 'data',
       method: 'GET',
@@ -86,15 +135,20 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       summary: 'Download a file',
       description:
         'Public files need no key; private ones a `read` key of their project. `?download=1` forces a download.',
-      also: {
-        206: 'The part that `Range` asks for',
-        304: 'Not changed: `If-None-Match` or `If-Modified-Since` holds',
-        412: '`If-Match` or `If-Unmodified-Since` does not hold',
-        416: '`Range` asks for nothing that is there',
-      },
+      also: DOWNLOAD_STATUSES,
       handle: ({ ctx, acceptKey }) => download(deps, ctx, acceptKey),
     }),
-    dataRoute({
+    projectRoute({
+      method: 'GET',
+      path: '/objects/:public_id',
+      tag: 'Objects',
+      summary: 'Read the record of a file',
+      description: 'Its bytes are at `url` where it is public, else behind a link of its own.',
+      response: objectRecord,
+      load,
+      handle: ({ resource }) => objects.describe(resource),
+    }),
+    ...bothPlanes({
       method: 'PATCH',
       path: '/objects/:public_id',
       tag: 'Objects',
@@ -106,10 +160,10 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       body: objectChanges,
       example: { visibility: 'public', expires_in_days: 30 },
       response: changedObject,
-      load: ({ ctx, caller }) => objects.require(caller.project_id, idOf(ctx)),
-      handle: ({ caller, body, resource }) => objects.update(projectOf(caller), resource, body),
+      load,
+      handle: ({ caller, body, resource }) => objects.update(caller.project, resource, body, caller.note),
     }),
-    dataRoute({
+    ...bothPlanes({
       method: 'DELETE',
       path: '/objects/:public_id',
       tag: 'Objects',
@@ -118,29 +172,70 @@ export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
       needs: ['write', 'delete'],
       response: t.Object({ success: t.Boolean(), message: t.String() }),
       handle: async ({ ctx, caller }) => {
-        await objects.remove(caller.project_id, idOf(ctx));
+        await objects.remove(caller.project.id, idOf(ctx), caller.note);
         return { success: true, message: 'Object deleted.' };
       },
     }),
   ];
 }
 
-function projectOf(caller: KeyCaller): { id: number; public_id: string } {
-  return { id: caller.project_id, public_id: caller.project_public_id };
+function linkRoutes(deps: ObjectRoutesDeps, load: (target: Target) => ObjectRow): Route[] {
+  const { object_links } = deps;
+  return [
+    ...bothPlanes({
+      method: 'POST',
+      path: '/objects/:public_id/links',
+      tag: 'Objects',
+      summary: 'Make a link that opens a file without a key',
+      description:
+        'For a week at most. Whoever has the link has the file until it expires, is deleted, or all links of the project are ' +
+        'revoked. Nothing is stored of a link, and it stands in no log.',
+      needs: ['read'],
+      status: 201,
+      body: linkWishes,
+      example: { expires_in_seconds: 3600 },
+      response: objectLink,
+      load,
+      handle: ({ caller, body, resource }) =>
+        object_links.create(caller.project, resource, body, caller.note),
+    }),
+    openRoute({
+      plane: 'data',
+      method: 'GET',
+      path: '/object-links/:link',
+      tag: 'Objects',
+      headers: { ...DOWNLOAD_HEADERS, 'Cache-Control': 'Always `private`.' },
+      summary: 'Download a file by a link',
+      description: 'Needs no key. 404 for a link that is expired, revoked or changed, or whose file is gone.',
+      also: DOWNLOAD_STATUSES,
+      handle: ({ ctx }) => followLink(deps, ctx),
+    }),
+    projectRoute({
+      method: 'POST',
+      path: '/object-links/revoke',
+      tag: 'Objects',
+      summary: 'Revoke every link to a file of the project',
+      description: 'Links that are made afterwards work. Files stay as they are.',
+      response: t.Object({ revoked: t.Boolean() }),
+      handle: async ({ caller }) => {
+        await object_links.revoke(caller.project, caller.note);
+        return { revoked: true };
+      },
+    }),
+  ];
 }
 
 function idOf(ctx: RequestContext): string {
   return (ctx.params.public_id ?? '').toUpperCase();
 }
 
-function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: KeyCaller): Promise<Reply> {
-  deps.limiter.take(`upload:${caller.key_id}`, {
+function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: ProjectCaller): Promise<Reply> {
+  deps.limiter.take(`upload:${caller.identity}`, {
     limit: deps.config.uploads_per_minute,
     per: 'minute',
-    what: 'Uploads of this API key',
+    what: caller.key ? 'Uploads of this API key' : 'Your uploads',
   });
-  const request = { api_key_id: caller.key_id, key: idempotencyKeyOf(ctx.request.headers) };
-  return deps.idempotency.run(request, async (claim) => {
+  return deps.idempotency.run(idempotentRequest(caller, ctx.request.headers), async (claim) => {
     ctx.keepOpen();
     const { fields, file } = await readMultipart(ctx.request, {
       max_file_bytes: deps.config.max_upload_bytes,
@@ -168,7 +263,8 @@ function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: KeyCaller):
       await file.upload.abort();
       return new Reply(answer.kept.status, answer.kept.value, REPLAYED_HEADERS);
     }
-    return new Reply(201, await deps.objects.create(projectOf(caller), { ...file, fields }, answer.keep));
+    const sent = { ...file, fields };
+    return new Reply(201, await deps.objects.create(caller.project, sent, answer.keep, caller.note));
   });
 }
 
@@ -188,6 +284,18 @@ async function download(
     if (!row || row.project_id !== caller.project_id) throw notFound('Object');
   }
   return serveObject(deps, ctx, row);
+}
+
+/** Its address is a secret: what it opens is not to tell it to the pages that it links to. */
+async function followLink(deps: ObjectRoutesDeps, ctx: RequestContext): Promise<Response> {
+  const link = deps.object_links.open(ctx.params.link ?? '');
+  const row = link && (await deps.objects.find(link.public_id));
+  if (!row) throw notFound('Object');
+  if (link.download) ctx.url.searchParams.set('download', '1');
+  const response = serveObject(deps, ctx, row);
+  response.headers.set('Cache-Control', 'private');
+  response.headers.set('Referrer-Policy', 'no-referrer');
+  return response;
 }
 
 function serveObject(deps: ObjectRoutesDeps, ctx: RequestContext, row: ObjectRow): Response {

@@ -1,5 +1,5 @@
 /** Shapes of stored objects, for the API and the command line alike. */
-import { MAX_EXPIRES_IN_DAYS, MIN_EXPIRES_IN_DAYS } from '../limits.ts';
+import { MAX_EXPIRES_IN_DAYS, MAX_OBJECT_LINK_S, MIN_EXPIRES_IN_DAYS } from '../limits.ts';
 import {
   changesOf,
   dateTime,
@@ -57,3 +57,22 @@ export const listedObject = named(
   }),
 );
 export type ListedObject = Static<typeof listedObject>;
+
+/** All there is to know of one: what the management plane answers where the data plane has its bytes. */
+export const objectRecord = named(
+  'ObjectRecord',
+  t.Object({ ...listedObject.properties, sha256: t.String(), expires_at: nullable(dateTime()) }),
+);
+export type ObjectRecord = Static<typeof objectRecord>;
+
+export const linkWishes = t.Object({
+  expires_in_seconds: t.Integer({ minimum: 1, maximum: MAX_OBJECT_LINK_S }),
+  download: t.Optional(t.Boolean({ description: 'Whether the link downloads instead of showing.' })),
+});
+export type LinkWishes = Static<typeof linkWishes>;
+
+export const objectLink = named(
+  'ObjectLink',
+  t.Object({ url: t.String({ format: 'uri' }), expires_at: dateTime() }),
+);
+export type ObjectLink = Static<typeof objectLink>;

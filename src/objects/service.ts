@@ -1,6 +1,7 @@
 /** Stored objects: creating, finding, deleting and expiring them, and keeping rows and bytes in step. */
 import { AppError, type FieldErrors, messageOf, notFound } from '../errors.ts';
 import { SWEEP_BATCH } from '../limits.ts';
+import { type Note, noNote } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import {
   chooseMediaType,
@@ -16,8 +17,9 @@ import type { Logger } from '../platform/host/logger.ts';
 import type { KeepAnswer } from '../platform/http/idempotency.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import { readUploadFields } from './fields.ts';
-import type { ChangedObject, ListedObject, ObjectChanges, StoredObject } from './schemas.ts';
+import type { ChangedObject, ListedObject, ObjectChanges, ObjectRecord, StoredObject } from './schemas.ts';
 import {
+  countMatches,
   countObjects,
   deleteExpiredObjects,
   deleteObject,
@@ -25,12 +27,14 @@ import {
   findObjectsOfProject,
   insertObject,
   listKnownIds,
+  listMatches,
   listObjects,
   listProjectObjectIds,
   updateObject,
 } from './store.ts';
 import type { ObjectRow, Visibility } from './tables.ts';
 
+export { ObjectLinks } from './links.ts';
 export type { ObjectRow } from './tables.ts';
 
 /** What a client sent: bytes that are not yet an object. */
@@ -73,6 +77,7 @@ export class Objects {
     project: { id: number; public_id: string },
     file: UploadedFile,
     keep: KeepAnswer,
+    note: Note,
   ): Promise<StoredObject> {
     const { clock, database, blobs } = this.#deps;
     try {
@@ -98,6 +103,7 @@ export class Objects {
           if (!blobs.has(row.public_id)) throw sweptAway();
           insertObject(tx, row);
           keep(tx, { status: 201, value: stored });
+          note(tx, noteOf('object.uploaded', row));
         });
       } catch (error) {
         await blobs.remove(row.public_id);
@@ -122,11 +128,20 @@ export class Objects {
     return { mime_type, refusal: { file: [message] } };
   }
 
-  /** A page of the project's unexpired objects, newest first. */
-  list(project_id: number, query: PageQuery & { visibility?: Visibility | undefined }): Page<ListedObject> {
+  /** A page of the project's unexpired objects, newest first; with `q` of those whose name contains it. */
+  list(
+    project_id: number,
+    query: PageQuery & { visibility?: Visibility | undefined; q?: string | undefined },
+  ): Page<ListedObject> {
     const { read } = this.#deps.database;
     const now_ms = this.#deps.clock.now();
     const filter = { project_id, visibility: query.visibility };
+    const { q = '' } = query;
+    if (q !== '')
+      return paginate(query, {
+        total: countMatches(read, { ...filter, q }, now_ms),
+        fetch: (limit, offset) => listMatches(read, { ...filter, q }, { limit, offset, now_ms }),
+      }).map((row) => this.#toListItem(row));
     const { total, expired } = countObjects(read, filter, now_ms);
     return paginate(query, {
       total,
@@ -166,7 +181,7 @@ export class Objects {
   }
 
   /** All there is to know of an object but its numeric ids. */
-  describe(row: ObjectRow): ListedObject & { sha256: string; expires_at: string | null } {
+  describe(row: ObjectRow): ObjectRecord {
     return { ...this.#toListItem(row), sha256: row.sha256, expires_at: toIso(row.expires_at) };
   }
 
@@ -185,6 +200,7 @@ export class Objects {
     project: { id: number; public_id: string },
     row: ObjectRow,
     { visibility, original_filename, expires_in_days }: ObjectChanges,
+    note: Note,
   ): Promise<ChangedObject> {
     const changes = {
       ...(visibility === undefined ? {} : { visibility }),
@@ -198,7 +214,9 @@ export class Objects {
         ? row
         : await this.#deps.database.write((tx) => {
             const current = findObject(tx, row.public_id);
-            return current && this.#isCurrent(current) ? updateObject(tx, row.public_id, changes) : undefined;
+            if (!current || !this.#isCurrent(current)) return undefined;
+            note(tx, noteOf('object.changed', current, { fields: Object.keys(changes) }));
+            return updateObject(tx, row.public_id, changes);
           });
     if (!changed) throw notFound('Object');
     return {
@@ -212,10 +230,10 @@ export class Objects {
   }
 
   /** Deletes an object of the project, row first. Throws 404; missing bytes are no failure. */
-  async remove(project_id: number, public_id: string): Promise<void> {
+  async remove(project_id: number, public_id: string, note = noNote): Promise<void> {
     const row = await this.find(public_id);
     if (!row || row.project_id !== project_id) throw notFound('Object');
-    await this.#remove([public_id]);
+    await this.#remove([public_id], (tx) => note(tx, noteOf('object.deleted', row)));
   }
 
   /** The project's objects among these ids, in the order asked for; what is missing, foreign or expired is left out. */
@@ -288,9 +306,10 @@ export class Objects {
     };
   }
 
-  async #remove(public_ids: readonly string[]): Promise<void> {
+  async #remove(public_ids: readonly string[], also: (tx: Tx) => void = () => {}): Promise<void> {
     const unpinned = await this.#deps.database.write((tx) => {
-      for (const public_id of public_ids) deleteObject(tx, public_id);
+      const deleted = public_ids.filter((public_id) => deleteObject(tx, public_id));
+      if (deleted.length > 0) also(tx);
       return this.#unpinned(tx, public_ids);
     });
     for (const public_id of unpinned) await this.#deps.blobs.remove(public_id);
@@ -327,6 +346,14 @@ export class Objects {
       created_at: toIso(row.created_at),
     };
   }
+}
+
+function noteOf(
+  event: string,
+  { public_id, original_filename }: Pick<ObjectRow, 'public_id' | 'original_filename'>,
+  more: Record<string, unknown> = {},
+) {
+  return { event, target: `object:${public_id}`, metadata: { name: original_filename, ...more } };
 }
 
 function sweptAway(): AppError {

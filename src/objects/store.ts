@@ -1,9 +1,10 @@
 /** SQL of stored objects. */
 import { and, count, desc, eq, gt, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
+import { OBJECT_SEARCH_ROWS } from '../limits.ts';
 import { statement, type Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
-import { type NewObject, type ObjectRow, objects, type Visibility } from './tables.ts';
+import { type NewObject, type ObjectRow, objectLinkKeys, objects, type Visibility } from './tables.ts';
 
 const VISIBILITIES: readonly Visibility[] = ['public', 'private'];
 
@@ -128,6 +129,36 @@ export function listObjects(
     .all();
 }
 
+/** What a search of names looks at, newest first, and what of it matches. */
+const MATCHES = `
+  FROM (SELECT id, original_filename, visibility, expires_at FROM objects INDEXED BY objects_searched
+        WHERE project_id = ?1 ORDER BY id DESC LIMIT ${OBJECT_SEARCH_ROWS})
+  WHERE original_filename LIKE ?2 ESCAPE '!' AND (?3 IS NULL OR visibility = ?3) AND (expires_at IS NULL OR expires_at > ?4)`;
+type MatchParams = [number, string, Visibility | null, number];
+const countOfMatches = rawSql<{ n: number }, MatchParams>(`SELECT count(*) AS n ${MATCHES}`);
+const pageOfMatches = rawSql<ObjectRow, [...MatchParams, number, number]>(
+  `SELECT * FROM objects WHERE id IN (SELECT id ${MATCHES} ORDER BY id DESC LIMIT ?5 OFFSET ?6) ORDER BY id DESC`,
+);
+
+function matchParams(filter: ObjectFilter & { q: string }, now_ms: number): MatchParams {
+  const { project_id, q, visibility = null } = filter;
+  return [project_id, `%${q.replace(/[!%_]/g, '!$&')}%`, visibility, now_ms];
+}
+
+/** How many of the newest files have a name that contains `q`, ASCII case ignored. */
+export function countMatches(read: Tx, filter: ObjectFilter & { q: string }, now_ms: number): number {
+  return countOfMatches.get(read, ...matchParams(filter, now_ms))?.n ?? 0;
+}
+
+/** A page of them, newest first. */
+export function listMatches(
+  read: Tx,
+  filter: ObjectFilter & { q: string },
+  page: { limit: number; offset: number; now_ms: number },
+): ObjectRow[] {
+  return pageOfMatches.all(read, ...matchParams(filter, page.now_ms), page.limit, page.offset);
+}
+
 /** Changes the row and returns it; undefined when it is gone. */
 export function updateObject(
   tx: Tx,
@@ -167,4 +198,26 @@ export function listProjectObjectIds(tx: Tx, project_id: number): string[] {
     .where(eq(objects.project_id, project_id))
     .all()
     .map((row) => row.public_id);
+}
+
+/* --- What links are signed with --------------------------------------------------------------------------------- */
+
+const linkKeyOf = rawSql<{ sealed_key: string }, [number]>(
+  'SELECT sealed_key FROM object_link_keys WHERE project_id = ?',
+);
+
+export function findLinkKey(read: Tx, project_id: number): string | null {
+  return linkKeyOf.get(read, project_id)?.sealed_key ?? null;
+}
+
+export function saveLinkKey(tx: Tx, key: typeof objectLinkKeys.$inferInsert): void {
+  const { sealed_key, created_at } = key;
+  tx.insert(objectLinkKeys)
+    .values(key)
+    .onConflictDoUpdate({ target: objectLinkKeys.project_id, set: { sealed_key, created_at } })
+    .run();
+}
+
+export function deleteLinkKey(tx: Tx, project_id: number): void {
+  tx.delete(objectLinkKeys).where(eq(objectLinkKeys.project_id, project_id)).run();
 }

@@ -18,3 +18,10 @@ export const objects = sqliteTable('objects', {
 
 export type ObjectRow = typeof objects.$inferSelect;
 export type NewObject = Omit<ObjectRow, 'id'>;
+
+/** What the signed links of a project's files are made with. */
+export const objectLinkKeys = sqliteTable('object_link_keys', {
+  project_id: integer().primaryKey(),
+  sealed_key: text().notNull(),
+  created_at: integer().notNull(),
+});

@@ -8,7 +8,6 @@ import {
   MAX_STEPS,
   MAX_TAG_CHARS,
 } from '../limits.ts';
-import { type Actor, actorOf } from '../platform/http/callers.ts';
 import { marketingRoute } from '../platform/http/marketing-route.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import type { ProjectCaller, RequestContext, Route } from '../platform/http/routes.ts';
@@ -312,8 +311,8 @@ function transitionRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] 
       also: { 409: 'Its status allows no such change' },
       response: record,
       load,
-      handle: async ({ ctx, caller, resource }) => {
-        await lifecycle[name](responsibleFor(caller, ctx.ip), caller.project, resource.id);
+      handle: async ({ caller, resource }) => {
+        await lifecycle[name](caller.actor, caller.project, resource.id);
         return sequences.get(caller.project.id, resource.id);
       },
     }),
@@ -360,17 +359,6 @@ function enrollmentRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] 
         sequences.listEnrollments(caller.project.id, resource.id, query),
     }),
   ];
-}
-
-/** Who is held responsible for what a request does. */
-function responsibleFor(caller: ProjectCaller, ip: string | null): Actor {
-  if (caller.manager) return actorOf(caller.manager, ip);
-  return {
-    kind: 'system',
-    id: `api_key:${caller.key?.key_id ?? ''}`,
-    name: `API key ${caller.key?.key_name ?? ''}`,
-    ip,
-  };
 }
 
 function selectionOf(body: Static<typeof enroll>): Selection {

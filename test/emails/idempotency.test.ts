@@ -83,7 +83,7 @@ test('old answers are forgotten in small steps, and those of a clock that was ah
   const { database, idempotency, clock } = app.services;
   await database.write((tx) => {
     const answer = tx.$client.query(
-      "INSERT INTO idempotent_answers VALUES ((SELECT id FROM api_keys), ?, 'h', 202, '{}', ?)",
+      "INSERT INTO idempotent_answers VALUES ((SELECT id FROM projects), 'key:1', ?, 'h', 202, '{}', ?)",
     );
     for (let n = 0; n < 1_000; n += 1) answer.run(`old-${n}`, clock.now() - 25 * 3_600_000);
     answer.run('ahead', clock.now() + 25 * 3_600_000);

@@ -15,6 +15,12 @@ export interface AuditEntry {
   metadata?: Record<string, unknown>;
 }
 
+/** Records who has made a change, within the transaction of it; who that is and in which project is known before. */
+export type Note = (tx: Tx, entry: Omit<AuditEntry, 'project'>) => void;
+
+/** For changes that are not put on the trail. */
+export const noNote: Note = () => {};
+
 /** Appends one event within the transaction of the change. */
 export function recordAudit(tx: Tx, actor: Actor, entry: AuditEntry, now_ms: number): void {
   tx.insert(auditEvents)

@@ -25,6 +25,7 @@ import object_names from './migrations/0020_object_names.sql' with { type: 'text
 import verp from './migrations/0021_verp.sql' with { type: 'text' };
 import overview from './migrations/0022_overview.sql' with { type: 'text' };
 import sequence_complaints from './migrations/0023_sequence_complaints.sql' with { type: 'text' };
+import project_callers from './migrations/0024_project_callers.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -57,6 +58,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 21, name: 'verp', sql: verp },
   { version: 22, name: 'overview', sql: overview },
   { version: 23, name: 'sequence_complaints', sql: sequence_complaints },
+  { version: 24, name: 'project_callers', sql: project_callers },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

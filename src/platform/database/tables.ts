@@ -74,12 +74,13 @@ export const rateWindows = sqliteTable('rate_windows', {
 export const idempotentAnswers = sqliteTable(
   'idempotent_answers',
   {
-    api_key_id: integer().notNull(),
+    project_id: integer().notNull(),
+    caller: text().notNull(),
     idempotency_key: text().notNull(),
     request_hash: text().notNull(),
     status: integer().notNull(),
     body: text().notNull(),
     created_at: integer().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.api_key_id, table.idempotency_key] })],
+  (table) => [primaryKey({ columns: [table.project_id, table.caller, table.idempotency_key] })],
 );

@@ -77,6 +77,11 @@ export function actorOf(caller: ManagementCaller, ip: string | null): Actor {
   return { kind: caller.kind, id: String(caller.id), name: caller.name, ip };
 }
 
+/** The bearer of an API key, as the audit trail names it. */
+export function keyActor({ key_id, key_name }: KeyCaller, ip: string | null): Actor {
+  return { kind: 'system', id: `api_key:${key_id}`, name: `API key ${key_name}`, ip };
+}
+
 /** What the 403 calls a permission where that is not its own name. */
 const PERMISSION_NAMES: Partial<Record<Permission, string>> = {
   email_marketing: "'can_manage_email_marketing'",

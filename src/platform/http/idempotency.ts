@@ -23,7 +23,9 @@ export interface KeptAnswer {
 export const REPLAYED_HEADERS = { 'Idempotent-Replayed': 'true' } as const;
 
 export interface IdempotentRequest {
-  api_key_id: number;
+  project_id: number;
+  /** Who calls: the keys of one caller mean nothing to another. */
+  caller: string;
   /** The header; null runs the request without any of this. */
   key: string | null;
 }
@@ -39,7 +41,7 @@ export interface ClaimedKey {
 }
 
 /** The Idempotency-Key of a request. Throws AppError `invalid` when it is empty or too long. */
-export function idempotencyKeyOf(headers: Headers): string | null {
+function idempotencyKeyOf(headers: Headers): string | null {
   const key = headers.get('idempotency-key');
   if (key === null) return null;
   const length = countCodePoints(key);
@@ -49,6 +51,14 @@ export function idempotencyKeyOf(headers: Headers): string | null {
     });
   }
   return key;
+}
+
+/** A request of a caller of the project, with the Idempotency-Key that it may have. */
+export function idempotentRequest(
+  caller: { identity: string; project: { id: number } },
+  headers: Headers,
+): IdempotentRequest {
+  return { project_id: caller.project.id, caller: caller.identity, key: idempotencyKeyOf(headers) };
 }
 
 /** What makes two requests the same: method, path and body, as one hash. */
@@ -81,9 +91,9 @@ export class Idempotency {
     request: IdempotentRequest,
     work: (claim: (request_hash: string) => ClaimedKey & { kept: KeptAnswer | null }) => Promise<T>,
   ): Promise<T> {
-    const { api_key_id, key } = request;
+    const { key } = request;
     if (key === null) return work(() => ({ kept: null, keep: () => {}, hold: () => {} }));
-    const slot = `${api_key_id} ${key}`;
+    const slot = `${request.project_id} ${request.caller} ${key}`;
     for (let first = this.#under_way.get(slot); first !== undefined; first = this.#under_way.get(slot))
       await first;
     if (this.#held.has(slot)) {
@@ -94,7 +104,7 @@ export class Idempotency {
     this.#under_way.set(slot, promise);
     try {
       return await work((request_hash) => ({
-        ...this.#claim({ api_key_id, key, request_hash }),
+        ...this.#claim({ ...request, key, request_hash }),
         hold: (until) => this.#hold(slot, until),
       }));
     } finally {
@@ -109,7 +119,7 @@ export class Idempotency {
     void until.then(release, release);
   }
 
-  #claim(request: { api_key_id: number; key: string; request_hash: string }): {
+  #claim(request: IdempotentRequest & { key: string; request_hash: string }): {
     kept: KeptAnswer | null;
     keep: KeepAnswer;
   } {
@@ -119,7 +129,8 @@ export class Idempotency {
       .from(idempotentAnswers)
       .where(
         and(
-          eq(idempotentAnswers.api_key_id, request.api_key_id),
+          eq(idempotentAnswers.project_id, request.project_id),
+          eq(idempotentAnswers.caller, request.caller),
           eq(idempotentAnswers.idempotency_key, request.key),
         ),
       )
@@ -132,7 +143,8 @@ export class Idempotency {
     const keep: KeepAnswer = (tx, answer) => {
       tx.insert(idempotentAnswers)
         .values({
-          api_key_id: request.api_key_id,
+          project_id: request.project_id,
+          caller: request.caller,
           idempotency_key: request.key,
           request_hash: request.request_hash,
           status: answer.status,
@@ -140,7 +152,7 @@ export class Idempotency {
           created_at: this.#clock.now(),
         })
         .onConflictDoUpdate({
-          target: [idempotentAnswers.api_key_id, idempotentAnswers.idempotency_key],
+          target: [idempotentAnswers.project_id, idempotentAnswers.caller, idempotentAnswers.idempotency_key],
           set: {
             request_hash: sql`excluded.request_hash`,
             status: sql`excluded.status`,
@@ -165,5 +177,5 @@ export class Idempotency {
 
 // Two looks at the index: a DELETE with both conditions would go through the whole table.
 const deleteOutside = rawSql<never, [number, number, number]>(`
-  DELETE FROM idempotent_answers WHERE (api_key_id, idempotency_key) IN (
-    SELECT api_key_id, idempotency_key FROM idempotent_answers WHERE created_at < ? OR created_at > ? LIMIT ?)`);
+  DELETE FROM idempotent_answers WHERE (project_id, caller, idempotency_key) IN (
+    SELECT project_id, caller, idempotency_key FROM idempotent_answers WHERE created_at < ? OR created_at > ? LIMIT ?)`);

@@ -84,7 +84,7 @@ function operationOf(route: Route, book: SchemaBook, about: About): Json {
       ...pathParameters(route.path, about.path_examples),
       ...queryParameters(docs.query, book),
       ...(route.plane === 'data' ? [parameterRef('AppId'), parameterRef('AndroidCert')] : []),
-      ...(docs.is_idempotent && route.plane === 'data' ? [parameterRef('IdempotencyKey')] : []),
+      ...(docs.is_idempotent ? [parameterRef('IdempotencyKey')] : []),
     ],
     ...(docs.body ? { requestBody: requestBodyOf(docs.body, route, book) } : {}),
     responses: responsesOf(route, book),

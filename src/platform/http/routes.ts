@@ -3,11 +3,15 @@
  * serves them, pipeline.ts turns what they return into responses, and the documentation is read off them.
  */
 import { MANAGEMENT_RATE_PER_MINUTE, MAX_FORM_BODY_BYTES } from '../../limits.ts';
+import { type Note, noNote, recordAudit } from '../database/audit-trail.ts';
 import type { Family } from './answers.ts';
 import { readForm } from './body.ts';
 import {
+  type Actor,
+  actorOf,
   type Capability,
   type KeyCaller,
+  keyActor,
   type ManagementCaller,
   type Permission,
   requireCapabilities,
@@ -163,14 +167,57 @@ export interface ProjectCaller {
   readonly project: ProjectRef;
   readonly key: KeyCaller | null;
   readonly manager: ManagementCaller | null;
+  /** Names it among all callers: `key:12`, `token:3`. */
+  readonly identity: string;
+  /** Who is held responsible for what the request does. */
+  readonly actor: Actor;
+  /** Puts a change on the audit trail. What keys do is not put there: it would be every request of every app. */
+  readonly note: Note;
 }
 
-export interface BothPlanesSpec<Q extends TSchema, B extends TSchema, R>
+export interface ProjectRouteSpec<Q extends TSchema, B extends TSchema, R>
   extends SpecBase<ProjectCaller, Q, B, R> {
-  /** What a key must hold. */
-  needs: readonly Permission[];
   /** What a caller of the management plane must hold. */
   needs_of_manager?: readonly Capability[];
+}
+
+export interface BothPlanesSpec<Q extends TSchema, B extends TSchema, R> extends ProjectRouteSpec<Q, B, R> {
+  /** What a key must hold. */
+  needs: readonly Permission[];
+  /** Where the mirror differs: its path below the project, the shape of its answer. */
+  mirror?: { path?: string; response?: TSchema };
+}
+
+/** A route of the management plane below /projects/{project}: for who may see the project. */
+export function projectRoute<Q extends TSchema, B extends TSchema, R>(
+  spec: ProjectRouteSpec<Q, B, R>,
+): Route {
+  const needs = spec.needs_of_manager ?? [];
+  return {
+    plane: 'management',
+    family: 'management',
+    method: spec.method,
+    path: `/projects/:project${spec.path}`,
+    status: spec.status ?? 200,
+    needs,
+    docs: docsOf(spec),
+    run(ctx, deps, trace) {
+      const { caller: manager, takeRate } = acceptManager({ ctx, deps, trace }, needs);
+      takeRate();
+      const caller = managerOf(manager, ctx, deps);
+      return runHandler(spec, { ctx, deps, trace, caller, takeRate: () => {} });
+    },
+  };
+}
+
+/** Throws the 404 of a project that the caller may not see. */
+function managerOf(manager: ManagementCaller, ctx: RequestContext, deps: HttpDeps): ProjectCaller {
+  const project = deps.findProject(manager, ctx.params.project ?? '');
+  const actor = actorOf(manager, ctx.ip);
+  return {
+    ...{ project, key: null, manager, identity: `${manager.kind}:${manager.id}`, actor },
+    note: (tx, entry) => recordAudit(tx, actor, { ...entry, project }, deps.clock.now()),
+  };
 }
 
 /**
@@ -180,36 +227,39 @@ export interface BothPlanesSpec<Q extends TSchema, B extends TSchema, R>
 export function bothPlanes<Q extends TSchema, B extends TSchema, R>(
   spec: BothPlanesSpec<Q, B, R>,
 ): [Route, Route] {
-  const needs_of_manager = spec.needs_of_manager ?? [];
-  const common = { method: spec.method, status: spec.status ?? 200, docs: docsOf(spec) };
   return [
     {
-      ...common,
       plane: 'data',
       family: spec.family ?? 'core',
+      method: spec.method,
       path: spec.path,
+      status: spec.status ?? 200,
       needs: spec.needs,
+      docs: docsOf(spec),
       run(ctx, deps, trace) {
         const { caller: key, takeRate } = acceptKey(ctx, deps, trace, spec.needs);
-        const project = { id: key.project_id, public_id: key.project_public_id };
-        return runHandler(spec, { ctx, deps, trace, caller: { project, key, manager: null }, takeRate });
+        const caller: ProjectCaller = {
+          project: { id: key.project_id, public_id: key.project_public_id },
+          ...{
+            key,
+            manager: null,
+            identity: `key:${key.key_id}`,
+            actor: keyActor(key, ctx.ip),
+            note: noNote,
+          },
+        };
+        return runHandler(spec, { ctx, deps, trace, caller, takeRate });
       },
     },
-    {
-      ...common,
-      plane: 'management',
-      family: 'management',
-      path: `/projects/:project${spec.path}`,
-      needs: needs_of_manager,
-      run(ctx, deps, trace) {
-        const { caller: manager, takeRate } = acceptManager({ ctx, deps, trace }, needs_of_manager);
-        takeRate();
-        const project = deps.findProject(manager, ctx.params.project ?? '');
-        const caller = { project, key: null, manager };
-        return runHandler(spec, { ctx, deps, trace, caller, takeRate: () => {} });
-      },
-    },
+    projectRoute({ ...spec, ...spec.mirror }),
   ];
+}
+
+/** Where the plane that a caller came by has what belongs to the project. */
+export function projectUrl(public_url: string, caller: ProjectCaller): string {
+  return caller.key
+    ? `${public_url}${PLANE_PREFIX.data}`
+    : `${public_url}${PLANE_PREFIX.management}/projects/${caller.project.public_id}`;
 }
 
 export interface OpenRouteSpec<F extends TSchema>
