@@ -1,56 +1,37 @@
 /** All wiring, in one visible list: the platform's parts, the capabilities on them, their routes, tasks and cron entries. */
 
 import { AiAssignments, aiAccountsCascade } from './ai-accounts/assignments.ts';
-import { aiAccountRoutes } from './ai-accounts/routes.ts';
 import { AiAccounts } from './ai-accounts/service.ts';
-import { auditRoutes } from './audit/routes.ts';
 import { Audit } from './audit/service.ts';
-import { captchaRoutes } from './captcha/routes.ts';
 import { Captcha } from './captcha/service.ts';
 import type { Config } from './config.ts';
-import { consoleRoutes } from './console/routes.ts';
 import { Privacy } from './contacts/privacy.ts';
-import { contactRoutes } from './contacts/routes.ts';
 import { Contacts } from './contacts/service.ts';
 import { contactCronEntries } from './contacts/tasks.ts';
 import { createDatabaseLinks, databaseLinksCascade } from './database-accounts/links.ts';
 import { DatabaseProjects } from './database-accounts/projects.ts';
-import { databaseAccountRoutes } from './database-accounts/routes.ts';
 import { DatabaseAccounts } from './database-accounts/service.ts';
-import { deliveryRoutes } from './deliveries/routes.ts';
 import { Deliveries } from './deliveries/service.ts';
 import { createEmailTask, deliveryCronEntries } from './deliveries/tasks.ts';
-import { docsRoutes } from './docs/routes.ts';
-import { emailRoutes } from './emails/routes.ts';
 import { AttachmentPins, Emails, type NewEmail } from './emails/service.ts';
 import { emailCronEntries } from './emails/tasks.ts';
 import { messageOf } from './errors.ts';
 import { importsHolder } from './imports/privacy.ts';
-import { importRoutes } from './imports/routes.ts';
 import { Imports } from './imports/service.ts';
 import { createImportTask, importCronEntries } from './imports/tasks.ts';
 import { InboxReaders } from './inboxes/readers.ts';
 import { Inboxes } from './inboxes/service.ts';
-import { jobRoutes } from './jobs/routes.ts';
 import { Jobs } from './jobs/service.ts';
 import { jobCronEntries } from './jobs/tasks.ts';
-import { keyRoutes } from './keys/routes.ts';
 import { Keys, keysShownBy } from './keys/service.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from './limits.ts';
-import { listRoutes } from './lists/routes.ts';
 import { Lists } from './lists/service.ts';
-import { mailboxRoutes } from './mailboxes/routes.ts';
 import { Mailboxes } from './mailboxes/service.ts';
-import { marketingRoutes } from './marketing/routes.ts';
 import { Marketing } from './marketing/service.ts';
-import { marketingMailRoutes } from './marketing-mail/routes.ts';
 import { Clicks, MarketingMail } from './marketing-mail/service.ts';
-import { objectRoutes } from './objects/routes.ts';
 import { ObjectLinks, Objects } from './objects/service.ts';
 import { objectCronEntries } from './objects/tasks.ts';
-import { originRoutes } from './origins/routes.ts';
 import { Origins } from './origins/service.ts';
-import { overviewRoutes } from './overview/routes.ts';
 import { Overviews } from './overview/service.ts';
 import { overviewCronEntries } from './overview/tasks.ts';
 import type { Database, Tx } from './platform/database/database.ts';
@@ -70,35 +51,24 @@ import { generateDkimKey } from './platform/mail/dkim.ts';
 import { createResolver, type Resolver } from './platform/mail/dns.ts';
 import { createMailer } from './platform/mail/mailer.ts';
 import type { KeyRing } from './platform/secrets/key-ring.ts';
-import { projectRoutes } from './projects/routes.ts';
 import { forgetDataKey, Projects } from './projects/service.ts';
-import { scheduleRoutes } from './schedules/routes.ts';
+import { createRoutes } from './routes.ts';
 import { Schedules } from './schedules/service.ts';
 import { createScheduleTask, scheduleCronEntry } from './schedules/tasks.ts';
-import { searchRoutes } from './search/routes.ts';
 import { Search } from './search/service.ts';
-import { sendingDomainRoutes } from './sending-domains/routes.ts';
 import { SendingDomains } from './sending-domains/service.ts';
 import { sendingDomainCronEntries } from './sending-domains/tasks.ts';
 import { SequenceEngine } from './sequences/engine.ts';
-import { eventRoutes } from './sequences/event-routes.ts';
 import { ContactEvents, type ReservedEvent } from './sequences/events.ts';
 import { Lifecycle } from './sequences/lifecycle.ts';
-import { sequenceRoutes } from './sequences/routes.ts';
 import { Sequences } from './sequences/service.ts';
 import { createSequenceTask, sequenceCronEntries } from './sequences/tasks.ts';
-import { statusRoutes } from './status/routes.ts';
 import { Status } from './status/service.ts';
-import { subscriptionRoutes } from './subscriptions/routes.ts';
 import { CONFIRMATION_VALUES, Subscriptions } from './subscriptions/service.ts';
 import { createSubscribeTask, subscriptionCronEntries } from './subscriptions/tasks.ts';
-import { suppressionRoutes } from './suppressions/routes.ts';
 import { Suppressions } from './suppressions/service.ts';
-import { templateRoutes } from './templates/routes.ts';
 import { Templates } from './templates/service.ts';
-import { tokenRoutes } from './tokens/routes.ts';
 import { Tokens } from './tokens/service.ts';
-import { vaultRoutes } from './vault/routes.ts';
 import { Vault, vaultCascade } from './vault/service.ts';
 
 /** What an app stands on; the caller opens it and closes it after the app has stopped. */
@@ -370,44 +340,6 @@ function createSequences(on: People) {
       contact_events.note(tx, { contact_id, event: 'clicked', at: reading.at });
   });
   return { sequences, lifecycle, contact_events, sequence_engine, marketing_mail };
-}
-
-/** Every route of Satchel. */
-function createRoutes(services: Services): Route[] {
-  const routes: Route[] = [
-    ...projectRoutes(services),
-    ...keyRoutes(services),
-    ...originRoutes(services),
-    ...tokenRoutes(services.tokens),
-    ...auditRoutes(services),
-    ...searchRoutes(services.search),
-    ...overviewRoutes(services.overviews),
-    ...vaultRoutes(services.vault, services.projects),
-    ...databaseAccountRoutes(services),
-    ...aiAccountRoutes(services),
-    ...captchaRoutes(services.captcha, services.limiter),
-    ...objectRoutes(services),
-    ...emailRoutes(services.emails),
-    ...deliveryRoutes(services),
-    ...templateRoutes(services.templates),
-    ...scheduleRoutes(services.schedules, services.config),
-    ...jobRoutes(services.jobs),
-    ...marketingRoutes(services),
-    ...listRoutes(services),
-    ...contactRoutes(services),
-    ...importRoutes(services),
-    ...suppressionRoutes(services),
-    ...subscriptionRoutes(services),
-    ...sequenceRoutes(services),
-    ...eventRoutes(services),
-    ...marketingMailRoutes(services),
-    ...mailboxRoutes(services),
-    ...sendingDomainRoutes(services),
-    ...statusRoutes(services.status, services.config),
-    ...docsRoutes(() => routes, services.config),
-    ...consoleRoutes(),
-  ];
-  return routes;
 }
 
 /** What is done by the clock: the schedules of apps, and tidying up at a quiet hour (UTC). */

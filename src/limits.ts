@@ -5,7 +5,6 @@
  */
 
 /* --- HTTP ----------------------------------------------------------------------------------------------------- */
-
 /** Contract, Limits: default and maximum page size of all paginated lists. */
 export const DEFAULT_PER_PAGE = 20;
 export const MAX_PER_PAGE = 50;
@@ -45,7 +44,6 @@ export const STOP_CONNECTIONS_DEADLINE_MS = 500;
 export const CORS_MAX_AGE_S = 7_200;
 
 /* --- Rates ---------------------------------------------------------------------------------------------------- */
-
 /** Decision: rate_limit_per_minute null means 600. */
 export const DEFAULT_KEY_RATE_PER_MINUTE = 600;
 /** Decision: 6,000 requests a minute for each management token; a person gets as many. */
@@ -54,7 +52,6 @@ export const MANAGEMENT_RATE_PER_MINUTE = 6_000;
 export const CAPTCHA_RATE_PER_MINUTE = 60;
 
 /* --- Jobs ----------------------------------------------------------------------------------------------------- */
-
 /** Contract: queued email is attempted three times. */
 export const EMAIL_MAX_ATTEMPTS = 3;
 /**
@@ -70,7 +67,6 @@ export const JOB_RETENTION_MS = 30 * 86_400_000;
 export const JOB_MAX_SLEEP_MS = 60_000;
 
 /* --- Database ------------------------------------------------------------------------------------------------- */
-
 /** The CLI's transactions are short; waiting longer means something is wrong. */
 export const BUSY_TIMEOUT_MS = 5_000;
 /** Changes run for this long before they are committed and requests get a turn; one change is never cut. */
@@ -85,7 +81,6 @@ export const DISK_RETRY_AFTER_S = 30;
 export const MIN_FREE_DISK_BYTES = 8 * 1024 * 1024;
 
 /* --- Projects, keys, tokens ----------------------------------------------------------------------------------- */
-
 /** Contract: project name. Slugs share it, since generated ones come from names. */
 export const MAX_NAME_CHARS = 255;
 /** A text an admin writes about a project; far more than anybody needs, far less than a row that hurts lists. */
@@ -108,7 +103,6 @@ export const TOKEN_LAST_USED_GRANULARITY_MS = 60_000;
 export const DEFAULT_AUDIT_EVENTS = 50;
 
 /* --- Objects -------------------------------------------------------------------------------------------------- */
-
 /** Contract: 10 MB by default. */
 export const DEFAULT_MAX_UPLOAD_BYTES = 10_485_760;
 /** Decision: uploads per key and minute. */
@@ -146,7 +140,6 @@ export const MAX_OBJECT_LINK_S = 7 * 86_400;
 export const OBJECT_SEARCH_ROWS = 100_000;
 
 /* --- Email ---------------------------------------------------------------------------------------------------- */
-
 /** Decision: each of body_html and body_text. */
 export const DEFAULT_MAX_EMAIL_BODY_BYTES = 512_000;
 /** The most that SATCHEL_MAX_EMAIL_BODY_BYTES may allow: relays refuse larger mails. */
@@ -285,7 +278,6 @@ export const MAX_USER_AGENT_CHARS = 500;
 export const CAPTURED_LIST_ROWS = 100;
 
 /* --- DNS ------------------------------------------------------------------------------------------------------ */
-
 /** A dead server would otherwise keep a look-up pending for more than 9 s. */
 export const DNS_DEADLINE_MS = 5_000;
 /** One UDP try; with two tries a server the look-up stays within its deadline. */
@@ -314,7 +306,6 @@ export const MAX_DNS_LABEL_CHARS = 63;
 export const MAX_DNS_NAME_CHARS = 253;
 
 /* --- Captcha -------------------------------------------------------------------------------------------------- */
-
 /** Decision: past it the provider counts as unreachable. */
 export const DEFAULT_CAPTCHA_TIMEOUT_MS = 5_000;
 /** Contract, Limits. */
@@ -325,7 +316,6 @@ export const MAX_CAPTCHA_OPTION_CHARS = 255;
 export const MAX_CAPTCHA_ANSWER_BYTES = 64 * 1024;
 
 /* --- Vault ---------------------------------------------------------------------------------------------------- */
-
 /** Decision: a stored configuration file. */
 export const MAX_VAULT_FILE_BYTES = 1024 * 1024;
 /** Linux passes at most 128 KiB in one environment variable (MAX_ARG_STRLEN); four bytes a character fit with its name. */
@@ -341,7 +331,6 @@ export const ARGON2_LANES = 4;
 export const PASSPHRASE_SALT_BYTES = 16;
 
 /* --- Providers ------------------------------------------------------------------------------------------------ */
-
 /** Keys of AI and database providers have 40 to 250 characters, tokens that are JWTs up to 2,000. */
 export const MAX_PROVIDER_SECRET_CHARS = 8_192;
 /** How much of a key or token its safe form shows: enough to recognise it, too little to guess the rest. */
@@ -350,12 +339,10 @@ export const SECRET_PREFIX_CHARS = 8;
 export const MAX_ASSIGNMENTS = 1_000;
 
 /* --- Imports -------------------------------------------------------------------------------------------------- */
-
 /** Contract, Limits: background CSV imports. */
 export const DEFAULT_IMPORT_ROWS_PER_MINUTE = 500;
 
 /* --- Search and overview ---------------------------------------------------------------------------------------------------- */
-
 /** Decision: what a search shows of each kind. */
 export const SEARCH_ROWS = 10;
 /** The longest address with room; a file name is found by its beginning. */
@@ -364,7 +351,6 @@ export const MAX_SEARCH_CHARS = 320;
 export const OVERVIEW_HOURS = 24;
 
 /* --- Backups and doctor --------------------------------------------------------------------------------------- */
-
 /** One read and one write of a backup; larger ones gained nothing when measured. */
 export const BACKUP_BUFFER_BYTES = 1024 * 1024;
 /** A backup waits for the disk each time this much is written: a commit of the server never waits behind more. */
@@ -385,7 +371,6 @@ export const DOCTOR_FAILURES_MS = 24 * 3_600_000;
 export const FINDING_EXAMPLES = 3;
 
 /* --- Email marketing ------------------------------------------------------------------------------------------ */
-
 /** Sites that get a contact_token in their links: a team has few. */
 export const MAX_TOKEN_HOSTS = 20;
 /** Tags of one contact, and characters of one: words to group by, no notes. */
@@ -454,7 +439,6 @@ export const IMPORT_CONCURRENCY = 2;
 export const SUBSCRIBE_CONCURRENCY = 20;
 
 /* --- Sequences ------------------------------------------------------------------------------------------------ */
-
 /** Steps of one sequence: a year of weekly mails, with as many branches. */
 export const MAX_STEPS = 100;
 /** Ten years; what waits longer waits for nothing. */
@@ -490,7 +474,6 @@ export const MAX_ROUTES_AT_ONCE = 20;
 export const SEQUENCE_CONCURRENCY = 1;
 
 /* --- Marketing mail -------------------------------------------------------------------------------------------- */
-
 /** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */
 export const MAX_SOURCES_CACHE_BYTES = 16 * 1024 * 1024;
 /** Which source a combination of template, variables and settings has: a line each, begun anew when full. */

@@ -128,7 +128,7 @@ type Room = 'main' | 'app' | 'edge' | 'service' | 'store' | 'tables' | 'platform
 /** Who may import whom; in the same room only files of the same folder, or one service another. */
 const MAY_IMPORT: Readonly<Record<Room, readonly Room[]>> = {
   main: ['main', 'app', 'edge', 'service', 'platform', 'base'],
-  app: ['edge', 'service', 'platform', 'base'],
+  app: ['app', 'edge', 'service', 'platform', 'base'],
   edge: ['edge', 'service', 'platform', 'base'],
   service: ['service', 'store', 'tables', 'platform', 'base'],
   store: ['store', 'tables', 'platform', 'base'],
@@ -152,7 +152,7 @@ function roomOf(path: string): Room {
   if (path.startsWith(PAGE)) return 'page';
   const [, folder, file] = path.split('/');
   if (/^src\/(main|command-line|serve|verbs|checks)\.ts$/.test(path)) return 'main';
-  if (path === 'src/app.ts') return 'app';
+  if (/^src\/(app|routes)\.ts$/.test(path)) return 'app';
   if (file === undefined) return 'base';
   if (folder === 'platform') return 'platform';
   const words = basename(path, '.ts').split('-');
