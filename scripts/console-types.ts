@@ -1,5 +1,5 @@
 /**
- * Writes the console's types of the management plane off the service's own OpenAPI document, to
+ * Writes the console's types of what it calls off the service's own OpenAPI document, to
  * src/console/page/api.generated.ts: an endpoint that changes fails the console's type check.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,7 +12,9 @@ import { openDataDirectory } from '../src/platform/host/data-directory.ts';
 import { createLogger } from '../src/platform/host/logger.ts';
 
 const OUT = join(import.meta.dir, '../src/console/page/api.generated.ts');
-const PREFIX = '/api/public/v1';
+/** Where the console may call: the management plane, named without its prefix, and its own endpoints. */
+const MANAGEMENT = '/api/public/v1';
+const OWN = '/console/';
 
 interface Schema {
   $ref?: string;
@@ -104,10 +106,10 @@ function print({ paths, components }: Document): string {
     ([name, schema]) => `export type ${name} = ${typeOf(schema)};`,
   );
   const endpoints = Object.entries(paths).flatMap(([path, operations]) =>
-    path.startsWith(`${PREFIX}/`)
+    path.startsWith(`${MANAGEMENT}/`) || path.startsWith(OWN)
       ? Object.entries(operations).map(
           ([method, operation]) =>
-            `  /** ${operation.summary} */\n  '${method.toUpperCase()} ${path.slice(PREFIX.length)}': ${endpointOf(operation)};`,
+            `  /** ${operation.summary} */\n  '${method.toUpperCase()} ${path.replace(MANAGEMENT, '')}': ${endpointOf(operation)};`,
         )
       : [],
   );

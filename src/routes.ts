@@ -4,7 +4,7 @@ import { aiAccountRoutes } from './ai-accounts/routes.ts';
 import type { Services } from './app.ts';
 import { auditRoutes } from './audit/routes.ts';
 import { captchaRoutes } from './captcha/routes.ts';
-import { consoleRoutes } from './console/routes.ts';
+import { consolePageRoutes } from './console/routes.ts';
 import { contactRoutes } from './contacts/routes.ts';
 import { databaseAccountRoutes } from './database-accounts/routes.ts';
 import { deliveryRoutes } from './deliveries/routes.ts';
@@ -66,7 +66,7 @@ export function createRoutes(services: Services): Route[] {
     ...sendingDomainRoutes(services),
     ...statusRoutes(services.status, services.config),
     ...docsRoutes(() => routes, services.config),
-    ...consoleRoutes(),
+    ...consolePageRoutes(),
   ];
   return routes;
 }

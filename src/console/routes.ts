@@ -18,7 +18,7 @@ const PREVIEW_POLICY =
 
 const HEADERS = { 'Referrer-Policy': 'no-referrer', 'X-Content-Type-Options': 'nosniff' };
 
-export function consoleRoutes(): Route[] {
+export function consolePageRoutes(): Route[] {
   const page = (path: string): Route =>
     openRoute({
       plane: 'page',

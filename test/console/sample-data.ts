@@ -9,7 +9,36 @@ export interface Sample {
   key: string;
 }
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Fills an app whose clock is the machine's: it goes back three weeks, and comes back to where it was. */
 export async function addSampleData(app: TestApp): Promise<Sample> {
+  const now_ms = app.clock.at_ms;
+  app.clock.at_ms = now_ms - 21 * DAY_MS;
+  const sample = await addProjects(app);
+  await addMails(app, now_ms, await sample.makeKey());
+  app.clock.at_ms = now_ms;
+  return { project: sample.project, key: sample.key };
+}
+
+/** A day of mail, more of it in the afternoon; some is refused. */
+async function addMails(app: TestApp, now_ms: number, key: string): Promise<void> {
+  for (let hour = 23; hour >= 0; hour -= 1) {
+    app.clock.at_ms = now_ms - hour * HOUR_MS;
+    for (let index = 0; index < 2 + ((hour * 7) % 5); index += 1) {
+      const refused = index === 3 && hour % 3 === 0;
+      const to = refused ? 'bounce@simulator.satchel.test' : `reader${hour}@example.org`;
+      const body = { to, subject: 'Your order has shipped', body_text: 'It is on its way.', queue: false };
+      await app.call('POST', '/api/v1/emails/send', { key, body });
+    }
+  }
+  const subject = HOSTILE;
+  const body = { to: 'ann@example.org', subject, body_html: HOSTILE, body_text: HOSTILE, queue: false };
+  await app.call('POST', '/api/v1/emails/send', { key, body });
+}
+
+async function addProjects(app: TestApp): Promise<Sample & { makeKey(): Promise<string> }> {
   const { projects, keys, origins } = app.services;
   const shop = await makeProject(app, 'shop');
   await projects.update(actor, projects.require('shop'), {
@@ -28,5 +57,6 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
   for (const value of ['https://shop.example.com', 'https://*.preview.example.com'])
     await origins.add(actor, keys.require(String(key.id)), { type: 'domain', value });
   await addCapturingMailbox(app);
-  return { project: shop.slug, key: String(key.id) };
+  const makeKey = (): Promise<string> => shop.key({ can_send_emails: true, can_write: true });
+  return { project: shop.slug, key: String(key.id), makeKey };
 }

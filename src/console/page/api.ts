@@ -130,11 +130,12 @@ export function addressOf(endpoint: string, input: { path?: object; query?: obje
   for (const [name, value] of Object.entries(input.query ?? {})) {
     if (value !== undefined && value !== '') query.set(name, String(value));
   }
-  return `/api/public/v1${path}${query.size > 0 ? `?${query}` : ''}`;
+  const prefix = path.startsWith('/console/') ? '' : '/api/public/v1';
+  return `${prefix}${path}${query.size > 0 ? `?${query}` : ''}`;
 }
 
 /**
- * Calls an endpoint of the management plane. Throws ApiError; a session that has ended leads to the sign-in page.
+ * Calls an endpoint of the management plane, or of the console itself. Throws ApiError; a session that has ended leads to the sign-in page.
  * The answer has the type that the OpenAPI document gives it: the server that sent the page is the one that answers.
  */
 export async function call<E extends Endpoint>(endpoint: E, input: Input<E>): Promise<Answer<E>> {

@@ -27,7 +27,15 @@ function page<P extends string>(
 }
 
 export const PAGES: readonly PageEntry[] = [
+  // Without the frame: for those who are not signed in
+  page('/sign-in', { title: 'Sign in', load: () => import('./pages/gate/sign-in.tsx') }),
+  page('/welcome/:token', { title: 'Welcome', load: () => import('./pages/gate/welcome.tsx') }),
+
   // Satchel
+  page('/', {
+    ...{ title: 'Overview', nav: { group: 'satchel', icon: 'overview' } },
+    load: () => import('./pages/overview.tsx'),
+  }),
   page('/projects', {
     ...{ title: 'Projects', nav: { group: 'satchel', icon: 'projects' } },
     load: () => import('./pages/projects/list.tsx'),

@@ -11,6 +11,14 @@ export interface Series {
 }
 
 const HEIGHT_PX = 220;
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const minute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+
+/** The time of day, and the day where it begins. */
+function tellTick(at_s: number): string {
+  const told = minute.format(at_s * 1000);
+  return told === '00:00' ? day.format(at_s * 1000) : told;
+}
 
 function optionsOf(of: readonly Series[], width: number): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
@@ -25,7 +33,7 @@ function optionsOf(of: readonly Series[], width: number): uPlot.Options {
     // Where nothing happened, the axis still goes up to something.
     scales: { y: { range: (_, __, highest) => [0, Math.max(4, highest * 1.15)] } },
     axes: [
-      { ...axis, grid: { show: false } },
+      { ...axis, grid: { show: false }, values: (_, at_s) => at_s.map(tellTick) },
       { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10_000, 50_000, 100_000] },
     ],
     series: [
@@ -80,14 +88,17 @@ export function Chart({ label, at, of }: { label: string; at: readonly string[];
         ))}
       </div>
       <div class="chart" ref={place} aria-hidden="true" />
-      <ChartTable label={label} at={at} of={of} />
+      {/* A table takes the room of its rows, whatever its own size is: what hides it is around it. */}
+      <div class="hidden">
+        <ChartTable label={label} at={at} of={of} />
+      </div>
     </figure>
   );
 }
 
 function ChartTable({ label, at, of }: { label: string; at: readonly string[]; of: readonly Series[] }) {
   return (
-    <table class="hidden">
+    <table>
       <caption>{label}</caption>
       <thead>
         <tr>

@@ -19,7 +19,7 @@ export function Panel(props: {
           {lead && <p class="lead">{lead}</p>}
         </div>
       )}
-      {flush ? children : <div class="panel-body">{children}</div>}
+      {flush ? <div class="panel-flush">{children}</div> : <div class="panel-body">{children}</div>}
     </section>
   );
 }

@@ -5,6 +5,7 @@ import type { Person } from '../session.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { Icon } from './icon.tsx';
 import { findPage, PageView } from './page-view.tsx';
+import { Search } from './search.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { ThemeToggle } from './theme-toggle.tsx';
 
@@ -48,6 +49,7 @@ export function Shell({ person }: { person: Person }) {
           >
             <Icon name="menu" size={18} />
           </button>
+          <Search />
           <div class="spacer" />
           <ThemeToggle />
           <AccountMenu person={person} />

@@ -34,8 +34,6 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
         ...(limits.email_daily_limit !== null && { email_daily_limit: limits.email_daily_limit }),
       },
     });
-    // From here on there is a secret that must be seen, whatever becomes of the origins.
-    setMade(key);
     for (const value of entered.words('origins')) {
       const path = { ...params, apiKey: key.id };
       await call('POST /projects/{project}/api-keys/{apiKey}/origins', {
@@ -43,6 +41,7 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
         body: { type: 'domain', value },
       }).catch((error: unknown) => toast(`${value}: ${tellRefusal(error)}`, 'bad'));
     }
+    setMade(key);
   };
   return (
     <>

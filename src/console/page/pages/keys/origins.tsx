@@ -1,20 +1,20 @@
 /** Where a restricted key may be used from: its own origins, added and removed. */
-import type { ApiKey, Origin } from '../../api.generated.ts';
+import { useState } from 'preact/hooks';
+import type { Origin } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Badge } from '../../components/badge.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Empty } from '../../components/empty.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
+import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-
-interface OriginsProps {
-  path: { project: string; apiKey: string };
-  of: ApiKey;
-  onChange(): void;
-}
+import type { KeyPartProps } from './key-part.ts';
 
 const TYPES: readonly (readonly [Origin['type'], string])[] = [
   ['domain', 'Web site'],
@@ -22,14 +22,49 @@ const TYPES: readonly (readonly [Origin['type'], string])[] = [
   ['ios', 'iOS app'],
 ];
 
-export function Origins({ path, of, onChange }: OriginsProps) {
+export function Origins({ path, of, onChange }: KeyPartProps) {
   const load = useLoad('GET /projects/{project}/api-keys/{apiKey}/origins', { path });
+  const [is_adding, setAdding] = useState(false);
   const changed = (): void => {
     load.reload();
     onChange();
   };
+  return (
+    <>
+      {!of.restricted && (
+        <div class="notice">
+          <p>
+            This key may be used from anywhere, so that origins have no effect.{' '}
+            <a href={`${hrefOf(to`/projects/${path.project}/keys/${path.apiKey}`)}?tab=permissions`}>
+              Restrict it
+            </a>{' '}
+            first.
+          </p>
+        </div>
+      )}
+      <Panel
+        title="Origins"
+        lead="Web sites and apps that a restricted key is accepted from, besides the global ones."
+        actions={
+          <button type="button" class="button small" onClick={() => setAdding(true)}>
+            <Icon name="plus" />
+            Add an origin
+          </button>
+        }
+        flush
+      >
+        <Loaded load={load}>
+          {(origins) => <OriginList path={path} origins={origins} onChange={changed} />}
+        </Loaded>
+      </Panel>
+      {is_adding && <AddOrigin path={path} onClose={() => setAdding(false)} onChange={changed} />}
+    </>
+  );
+}
+
+function AddOrigin({ path, onClose, onChange }: Omit<KeyPartProps, 'of'> & { onClose(): void }) {
+  const [type, setType] = useState<Origin['type']>('domain');
   const add = async (entered: Entered): Promise<void> => {
-    const type = TYPES.find(([each]) => each === entered.text('type'))?.[0] ?? 'domain';
     const sha256_fingerprints = entered.words('sha256_fingerprints');
     await call('POST /projects/{project}/api-keys/{apiKey}/origins', {
       path,
@@ -39,51 +74,65 @@ export function Origins({ path, of, onChange }: OriginsProps) {
         ...(sha256_fingerprints.length > 0 && { sha256_fingerprints }),
       },
     });
-    changed();
+    onChange();
+    onClose();
   };
   return (
-    <Panel
-      title="Origins"
-      lead={
-        of.restricted
-          ? 'The key is accepted from these, and from the global ones, alone.'
-          : 'The key is not restricted, so that these have no effect yet: turn on "From certain origins only" below.'
-      }
-    >
-      <div class="stack">
-        <Loaded load={load}>
-          {(origins) => <OriginList path={path} origins={origins} onChange={changed} />}
-        </Loaded>
-        <Form key={load.data?.length ?? 0} submit="Add the origin" onSubmit={add}>
-          <SelectField name="type" label="Kind" choices={TYPES} />
-          <TextField
-            name="value"
-            label="Origin"
-            placeholder="https://shop.example.com"
-            hint="A web site's scheme and host, https://*.example.com for every host below, or the id of an app."
-            is_mono
-          />
+    <Dialog title="Add an origin" onClose={onClose}>
+      <Form submit="Add" onSubmit={add} onCancel={onClose}>
+        <SelectField
+          name="type"
+          label="Kind"
+          choices={TYPES}
+          value={type}
+          onChange={(value) => setType(TYPES.find(([each]) => each === value)?.[0] ?? 'domain')}
+        />
+        <TextField
+          name="value"
+          label={type === 'domain' ? 'Address' : 'App id'}
+          placeholder={type === 'domain' ? 'https://shop.example.com' : 'com.example.shop'}
+          hint={
+            type === 'domain'
+              ? 'Scheme and host. https://*.example.com is every host below, and example.com.'
+              : undefined
+          }
+          is_focused
+          is_mono
+        />
+        {type === 'android' && (
           <TextField
             name="sha256_fingerprints"
             label="Certificates"
-            hint="Of an Android app: SHA-256 fingerprints that it must be signed with, separated by commas."
+            hint="SHA-256 fingerprints of the certificates that the app may be signed with, separated by commas. Empty: any."
             is_mono
           />
-        </Form>
-      </div>
-    </Panel>
+        )}
+      </Form>
+    </Dialog>
   );
 }
 
-function OriginList({ path, origins, onChange }: Omit<OriginsProps, 'of'> & { origins: readonly Origin[] }) {
-  if (origins.length === 0) return <p class="muted">None yet.</p>;
+function OriginList(props: Omit<KeyPartProps, 'of'> & { origins: readonly Origin[] }) {
+  const { path, origins, onChange } = props;
+  if (origins.length === 0)
+    return (
+      <Empty
+        title="No origin yet"
+        command={`satchel key origin add ${path.apiKey} --type domain --value https://shop.example.com`}
+      >
+        <p>Add the address of the web site, or the id of the app, that may use this key.</p>
+      </Empty>
+    );
   return (
     <table aria-label="Origins">
       <tbody>
         {origins.map((origin) => (
           <tr key={origin.id}>
             <td>
-              <code>{origin.value}</code> <Badge>{origin.type}</Badge>
+              <code>{origin.value}</code>
+            </td>
+            <td>
+              <Badge>{TYPES.find(([type]) => type === origin.type)?.[1] ?? origin.type}</Badge>
             </td>
             <td class="number">
               <ActionButton

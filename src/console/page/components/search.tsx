@@ -1,0 +1,126 @@
+/** Search over everything the person may see: projects, keys, files, mails and contacts. `/` leads to it, the arrows through it. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { SearchResult } from '../api.generated.ts';
+import { hrefOf, to, usePath } from '../router.ts';
+import { useLoad } from '../use-load.ts';
+import { Icon } from './icon.tsx';
+import { findPage } from './page-view.tsx';
+
+/** Rests this long after the last key before it asks. */
+const REST_MS = 200;
+
+interface Hit {
+  group: string;
+  href: string;
+  title: string;
+  note: string;
+}
+
+function hitsOf(found: SearchResult): Hit[] {
+  const hits: Hit[] = [
+    ...found.projects.map(({ name, slug }) => ({
+      ...{ group: 'Projects', href: to`/projects/${slug}`, title: name, note: slug },
+    })),
+    ...found.api_keys.map(({ id, name, key_prefix, project }) => ({
+      ...{ group: 'Keys', href: to`/projects/${project.slug}/keys/${id}` },
+      ...{ title: name, note: `${key_prefix}… · ${project.name}` },
+    })),
+    ...found.objects.map(({ public_id, original_filename, project }) => ({
+      ...{ group: 'Files', href: to`/projects/${project.slug}/files/${public_id}` },
+      ...{ title: original_filename, note: project.name },
+    })),
+    ...found.emails.map((mail) => ({
+      ...{ group: 'Mails', href: to`/projects/${mail.project.slug}/emails/${mail.id}` },
+      ...{ title: mail.subject, note: `${mail.to} · ${mail.status} · ${mail.project.name}` },
+    })),
+    ...found.contacts.map(({ id, email, list, project }) => ({
+      ...{ group: 'Contacts', href: to`/projects/${project.slug}/lists/${list.id}/contacts/${id}` },
+      ...{ title: email, note: `${list.name} · ${project.name}` },
+    })),
+  ];
+  // Where a thing has no page of its own, its project is the nearest.
+  return hits.map((hit) => {
+    const is_there = findPage(hit.href) !== null;
+    return is_there ? hit : { ...hit, href: hit.href.split('/').slice(0, 3).join('/') };
+  });
+}
+
+export function Search() {
+  const [typed, setTyped] = useState('');
+  const [asked, setAsked] = useState('');
+  const path = usePath();
+  const place = useRef<HTMLDivElement>(null);
+  const load = useLoad('GET /search', asked === '' ? null : { query: { q: asked } });
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(typed.trim()), REST_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  // Whatever was chosen, the search has done its part.
+  useEffect(() => setTyped(''), [path]);
+  useEffect(() => {
+    const focus = (event: KeyboardEvent): void => {
+      const is_typing =
+        event.target instanceof Element && event.target.matches('input, textarea, select, .editor');
+      if (event.key !== '/' || is_typing || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      place.current?.querySelector('input')?.focus();
+    };
+    addEventListener('keydown', focus);
+    return () => removeEventListener('keydown', focus);
+  }, []);
+  const is_open = typed.trim() !== '' && asked !== '';
+  return (
+    <search class="search" ref={place} onKeyDown={(event) => moveInside(event, () => setTyped(''))}>
+      <Icon name="search" />
+      <input
+        class="input"
+        type="search"
+        aria-label="Search projects, keys, files, mails and contacts"
+        placeholder="Search  /"
+        value={typed}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+      />
+      {is_open && load.data && <Results hits={hitsOf(load.data)} asked={asked} />}
+    </search>
+  );
+}
+
+function Results({ hits, asked }: { hits: readonly Hit[]; asked: string }) {
+  return (
+    <div class="menu-panel search-panel">
+      <p role="status">
+        {hits.length === 0
+          ? `Nothing found for “${asked}”. Files and addresses are found by how they begin.`
+          : `${hits.length} found`}
+      </p>
+      <ul>
+        {hits.map(({ group, href, title, note }, index) => (
+          <li key={href + title + note}>
+            {hits[index - 1]?.group !== group && <p>{group}</p>}
+            <a href={hrefOf(href)}>
+              <span class="hit-title">{title}</span>
+              <span class="hit-note muted">{note}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Arrows go through field and hits, Escape closes. */
+function moveInside(event: KeyboardEvent & { currentTarget: HTMLElement }, close: () => void): void {
+  const stops = [...event.currentTarget.querySelectorAll<HTMLElement>('input, a')];
+  if (event.key === 'Escape') {
+    close();
+    stops[0]?.focus();
+    return;
+  }
+  const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+  const next = stops[stops.indexOf(document.activeElement as HTMLElement) + step];
+  if (step === 0 || !next) return;
+  event.preventDefault();
+  next.focus();
+}

@@ -1,0 +1,137 @@
+/** What people do in the console, in a real browser, and what is in the database after it. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import {
+  type ConsoleTest,
+  executable,
+  openPage,
+  settle,
+  signIn,
+  startConsole,
+  TIMEOUT_MS,
+} from './browser.ts';
+import { addSampleData, HOSTILE, type Sample } from './sample-data.ts';
+
+let on: ConsoleTest;
+let sample: Sample;
+
+beforeAll(async () => {
+  if (executable === null) return;
+  on = await startConsole();
+  sample = await addSampleData(on.app);
+}, TIMEOUT_MS);
+afterAll(() => on?.close());
+
+const open = async (path: string) => openPage(on, await signIn(on), path);
+const secretOn = async (page: Page) => (await page.locator('.secret code').textContent()) ?? '';
+
+describe.skipIf(executable === null)('in a browser', () => {
+  test(
+    'a project is made, changed and deleted by its name, and what the API refuses stands beside its field',
+    async () => {
+      const { page, complaints } = await open('/projects/new');
+      await page.getByLabel('Name').fill('Atelier');
+      await page.getByLabel('Slug').fill('shop');
+      await page.getByRole('button', { name: 'Create the project' }).click();
+      const slug = page.getByLabel('Slug');
+      await page.locator('[aria-invalid=true]').waitFor();
+      expect(await slug.getAttribute('aria-invalid')).toBe('true');
+      expect(await page.getByLabel('Name').getAttribute('aria-invalid')).toBeNull();
+      await slug.fill('atelier');
+      await page.getByRole('button', { name: 'Create the project' }).click();
+      await page.getByRole('heading', { name: 'Atelier', level: 1 }).waitFor();
+      expect(on.app.services.projects.find('atelier')?.name).toBe('Atelier');
+
+      await page.getByRole('link', { name: 'Settings', exact: true }).click();
+      await page.getByLabel('Name').fill(HOSTILE);
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByRole('heading', { name: HOSTILE, level: 1 }).waitFor();
+      expect(on.app.services.projects.find('atelier')?.name).toBe(HOSTILE);
+
+      await page.getByRole('link', { name: 'Settings', exact: true }).click();
+      await page.getByRole('button', { name: 'Delete the project' }).click();
+      const confirm = page.getByRole('dialog').getByRole('button', { name: 'Delete the project' });
+      await page.getByLabel('Type atelier to go on').fill('ateli');
+      expect(await confirm.isDisabled()).toBe(true);
+      await page.getByLabel('Type atelier to go on').fill('atelier');
+      await confirm.click();
+      await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor();
+      expect(on.app.services.projects.find('atelier')).toBeNull();
+      // The one refusal is told by the browser, too; nothing else is.
+      expect(complaints.filter((told) => !told.includes('409'))).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'a key is made with an origin, works with the secret that is shown once, and is rotated',
+    async () => {
+      const { page, complaints } = await open(`/projects/${sample.project}/keys/new`);
+      await page.getByLabel('Name').fill('kiosk');
+      await page.getByLabel('Read', { exact: true }).check();
+      await page.getByLabel('From certain origins only').check();
+      await page.getByLabel('Origins', { exact: true }).fill('https://kiosk.example.com');
+      await page.getByRole('button', { name: 'Create the key' }).click();
+      const secret = await secretOn(page);
+      const list = (key: string) =>
+        on.app.call('GET', '/api/v1/objects', { key, headers: { Origin: 'https://kiosk.example.com' } });
+      expect((await list(secret)).status).toBe(200);
+
+      await page.getByRole('link', { name: 'To the key' }).click();
+      await page.getByRole('link', { name: 'Secret and end' }).click();
+      await page.getByRole('button', { name: 'Rotate the key' }).click();
+      await page.getByLabel('Type kiosk to go on').fill('kiosk');
+      await page.getByRole('dialog').getByRole('button', { name: 'Rotate the key' }).click();
+      const rotated = await secretOn(page);
+      expect([(await list(secret)).status, (await list(rotated)).status]).toEqual([401, 200]);
+      expect(complaints).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'search leads to a key by the keyboard alone, and the heading of what is opened has the focus',
+    async () => {
+      const { page } = await open('/');
+      await page.keyboard.press('/');
+      await page.keyboard.type('web sh');
+      await page.getByRole('link', { name: /web shop/ }).waitFor();
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'web shop', level: 1 }).waitFor();
+      expect(await page.evaluate('document.activeElement.tagName')).toBe('H1');
+      expect(await page.title()).toBe('web shop · Satchel');
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'a filter stands in the address, and going back takes it away',
+    async () => {
+      const { page } = await open('/projects');
+      await page.getByLabel('Status').selectOption('inactive');
+      await page.getByRole('link', { name: HOSTILE }).waitFor();
+      expect(new URL(page.url()).search).toBe('?status=inactive');
+      await page.getByRole('link', { name: 'bakery' }).waitFor({ state: 'detached' });
+      await page.goBack();
+      await page.getByRole('link', { name: 'bakery' }).waitFor();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'a server that does not answer is a banner over what is shown, which goes once it answers again',
+    async () => {
+      const context = await signIn(on);
+      const { page } = await openPage(on, context, '/projects');
+      await context.route('**/api/**', (route) => route.abort());
+      await page.getByRole('link', { name: 'Corner shop' }).click();
+      await page.getByText('Satchel does not answer').waitFor();
+      await context.unroute('**/api/**');
+      await page.getByText('Satchel does not answer').waitFor({ state: 'detached' });
+      await settle(page);
+      expect(await page.locator('h1').textContent()).toBe('Corner shop');
+    },
+    TIMEOUT_MS,
+  );
+});
