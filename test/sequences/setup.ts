@@ -91,3 +91,28 @@ export async function startSequenceApp(options: TestAppOptions = {}): Promise<Se
   };
   return made;
 }
+
+/**
+ * Adds contacts `name0@example.com` to `name<count - 1>` as a large import leaves them, all at once. `custom` says as SQL over
+ * `i` what each has of its own.
+ */
+export async function addContacts(
+  on: SequenceApp,
+  list: string,
+  { name, count, custom = "'{}'" }: { name: string; count: number; custom?: string },
+): Promise<void> {
+  const model = await on.contact(list, `${name}@example.com`);
+  await on.app.services.database.write((tx) => {
+    tx.$client.run(
+      `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?1 - 1)
+       INSERT INTO contacts (public_id, project_id, list_id, email, custom, status, contact_token, consent_basis,
+         consent_at, source_platform, status_changed_at, created_at, updated_at)
+       SELECT printf('%s%02d%05d', substr(public_id, 1, 19), list_id, i), project_id, list_id,
+         printf('%s%d@example.com', ?2, i), ${custom}, status, printf('%s-%d', contact_token, i), consent_basis,
+         consent_at, source_platform, status_changed_at, created_at, updated_at
+       FROM contacts, n WHERE public_id = ?3 ORDER BY i`,
+      [count, name, String(model.id)],
+    );
+    tx.$client.run('DELETE FROM contacts WHERE public_id = ?', [String(model.id)]);
+  });
+}
