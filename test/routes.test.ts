@@ -145,6 +145,8 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'DELETE /global-origins/:origin',
     'DELETE /mailboxes/:address',
     'DELETE /sending-domains/:name',
+    'GET /audit',
+    'GET /jobs/:job',
     'GET /mailboxes',
     'GET /mailboxes/:address',
     'PATCH /mailboxes/:address',

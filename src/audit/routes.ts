@@ -1,11 +1,12 @@
-/** The audit trail of a project on the management plane. */
+/** The audit trail on the management plane: that of a project, and of everything. */
 import { MAX_NAME_CHARS } from '../limits.ts';
 import { ACTOR_KINDS } from '../platform/database/tables.ts';
-import { pageQuery } from '../platform/http/pagination.ts';
+import { ADMINISTER } from '../platform/http/callers.ts';
+import { type PageQuery, pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type Route } from '../platform/http/routes.ts';
-import { dateTime, named, nullable, oneOf, t, text } from '../platform/http/schema.ts';
+import { dateTime, named, nullable, oneOf, type Static, t, text } from '../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';
-import type { Audit } from './service.ts';
+import type { Audit, AuditQuery } from './service.ts';
 
 const word = () => t.Optional(text({ min: 1, max: MAX_NAME_CHARS }));
 
@@ -46,14 +47,28 @@ export function auditRoutes(services: { audit: Audit; projects: Projects }): Rou
       query: auditQuery,
       response: t.Array(auditRecord),
       load: ({ ctx, caller }) => projects.requireFor(caller, ctx.params.project ?? ''),
-      handle: ({ resource, query }) => {
-        const { since, until, ...rest } = query;
-        return audit.list(resource, {
-          ...rest,
-          ...(since === undefined ? {} : { since_ms: Date.parse(since) }),
-          ...(until === undefined ? {} : { until_ms: Date.parse(until) }),
-        });
-      },
+      handle: ({ resource, query }) => audit.list(resource, readQuery(query)),
+    }),
+    managementRoute({
+      method: 'GET',
+      path: '/audit',
+      needs: [ADMINISTER],
+      tag: 'Audit',
+      summary: 'Who did what',
+      description:
+        'Over all projects and what belongs to none, newest first. `since` is inclusive, `until` is not; `actor` is the name of a token, ' +
+        'person or shell user.',
+      query: auditQuery,
+      response: t.Array(auditRecord),
+      handle: ({ query }) => audit.list(null, readQuery(query)),
     }),
   ];
+}
+
+function readQuery({ since, until, ...rest }: Static<typeof auditQuery>): AuditQuery & PageQuery {
+  return {
+    ...rest,
+    ...(since === undefined ? {} : { since_ms: Date.parse(since) }),
+    ...(until === undefined ? {} : { until_ms: Date.parse(until) }),
+  };
 }

@@ -36,10 +36,10 @@ export class Audit {
     this.#database = deps.database;
   }
 
-  /** One page of a project's events, newest first. */
-  list(project: ProjectRow, query: AuditQuery & PageQuery): Page<AuditRecord> {
+  /** One page of a project's events, newest first; of all there are where `project` is null. */
+  list(project: ProjectRow | null, query: AuditQuery & PageQuery): Page<AuditRecord> {
     const { read } = this.#database;
-    const filter = { ...filterOf(query), project_id: project.id };
+    const filter = { ...filterOf(query), ...(project ? { project_id: project.id } : {}) };
     return paginate(query, {
       total: this.#count(filter),
       fetch: (limit, offset) => listAudit(read, filter, limit, offset),
@@ -52,11 +52,13 @@ export class Audit {
     return listAudit(this.#database.read, { ...filterOf(query), ...project }, limit, 0).map(present);
   }
 
-  #count(filter: AuditFilter & { project_id: number }): number {
+  #count(filter: AuditFilter): number {
     const { project_id, event } = filter;
     if (filter.actor_name === undefined && filter.since_ms === undefined && filter.until_ms === undefined) {
       const facet = event === undefined ? {} : { facet: event };
-      return readRowCount(this.#database.read, { list: 'audit', project_id, ...facet });
+      const counter =
+        project_id === undefined ? { list: 'audit_all', project_id: 0 } : { list: 'audit', project_id };
+      return readRowCount(this.#database.read, { ...counter, ...facet });
     }
     return countAudit(this.#database.read, filter);
   }

@@ -53,6 +53,7 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     public_id: ULID,
     id: ULID,
     job_id: ULID,
+    job: ULID,
     list: ULID,
     contact: ULID,
     import: ULID,

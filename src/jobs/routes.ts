@@ -1,8 +1,9 @@
 /** Endpoints for polling jobs. */
 import { MAX_NAME_CHARS } from '../limits.ts';
 import { JOB_STATUSES } from '../platform/database/tables.ts';
+import { ADMINISTER } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
-import { bothPlanes, type Route } from '../platform/http/routes.ts';
+import { bothPlanes, managementRoute, type Route } from '../platform/http/routes.ts';
 import { dateTime, named, nullable, oneOf, t, text, ulid } from '../platform/http/schema.ts';
 import type { Jobs } from './service.ts';
 
@@ -47,6 +48,16 @@ export function jobRoutes(jobs: Jobs): Route[] {
       summary: 'One job',
       response: job,
       load: ({ ctx, caller }) => jobs.get(caller.project.id, ctx.params.job_id ?? ''),
+      handle: ({ resource }) => resource,
+    }),
+    managementRoute({
+      method: 'GET',
+      path: '/jobs/:job',
+      needs: [ADMINISTER],
+      tag: 'Jobs',
+      summary: 'One job, whatever its project',
+      response: job,
+      load: ({ ctx }) => jobs.require(ctx.params.job ?? ''),
       handle: ({ resource }) => resource,
     }),
   ];

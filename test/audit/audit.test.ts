@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { actor } from '../helpers.ts';
-import { invalidFieldsOf, listOf, type Management, startManagement } from '../management.ts';
+import { detailsOf, invalidFieldsOf, listOf, type Management, startManagement } from '../management.ts';
 
 let stage: Management;
 /** `mine` has project.created at 12:00, three api_key.created at 12:01, 12:02, 12:03, the last by a token. */
@@ -110,3 +110,40 @@ test.each([sql`UPDATE audit_events SET event = 'x'`, sql`DELETE FROM audit_event
     expect(stage.snapshot()).toBe(before);
   },
 );
+
+describe('the whole trail', () => {
+  const all = (query: string, token: string) => stage.call('GET', `/audit${query}`, token);
+
+  test('has every project and what belongs to none, and its total is counted whatever is deleted', async () => {
+    const admin = await stage.makeToken({ capabilities: ['can_administer'] });
+    await stage.app.services.projects.remove(actor, 'other');
+    const answer = await all('?per_page=3', admin);
+    expect(listOf(answer).map(({ event, project_id }) => [event, project_id])).toEqual([
+      ['public_api.project.deleted', stage.other.public_id],
+      ['token.created', null],
+      ['api_key.created', stage.other.public_id],
+    ]);
+    const rows = stage.app.services.database.read.all(sql`SELECT * FROM audit_events`);
+    expect(answer.body.meta).toMatchObject({ total: rows.length, count: 3 });
+    const keys = await all('?event=api_key.created', admin);
+    expect(keys.body.meta).toMatchObject({ total: 4, count: 4 });
+  });
+
+  test('is filtered as that of a project', async () => {
+    const admin = await stage.makeToken({ capabilities: ['can_administer'] });
+    const named = listOf(await all('?actor=test%20token', admin));
+    expect(named.map(({ metadata }) => metadata)).toMatchObject([{ name: 'by token' }]);
+    const since = listOf(await all('?since=2030-01-15T12:03:00Z&event=api_key.created', admin));
+    expect(since.map(({ metadata }) => metadata)).toMatchObject([{ name: 'foreign' }, { name: 'by token' }]);
+    expect(listOf(await all('?until=2030-01-15T12:01:00Z&event=api_key.created', admin))).toEqual([]);
+    expect(invalidFieldsOf(await all('?since=yesterday', admin))).toEqual(['since']);
+  });
+
+  test('is for administrators alone', async () => {
+    for (const token of [stage.all, stage.scoped]) {
+      const answer = await all('', token);
+      expect([answer.status, detailsOf(answer)]).toEqual([403, { required_scope: 'can_administer' }]);
+    }
+    expect((await stage.call('GET', '/audit', null)).status).toBe(401);
+  });
+});

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { JOB_RETENTION_MS } from '../../src/limits.ts';
 import { addDomain, type Sender, startSender } from '../emails/setup.ts';
-import { makeProject, startTestApp } from '../helpers.ts';
+import { actor, makeProject, startTestApp } from '../helpers.ts';
 
 let sender: Sender;
 
@@ -147,4 +147,27 @@ describe('jobs', () => {
     expect(left).toContain(recent.body.job_id);
     expect(await ids('?status=completed')).toEqual([recent.body.job_id]);
   });
+});
+
+test('an administrator asks for any job by its id alone, and nobody else does', async () => {
+  const { body } = await sender.send();
+  await sender.settle();
+  const { call, services } = sender.app;
+  const tokenFor = async (capabilities: 'can_administer'[]): Promise<string> => {
+    const fields = { name: 't', all_projects: true, projects: [], capabilities };
+    return (await services.tokens.create(actor, fields)).token;
+  };
+  const [admin, plain] = [await tokenFor(['can_administer']), await tokenFor([])];
+  const path = `/api/public/v1/jobs/${body.job_id}`;
+  expect((await call('GET', path, { token: admin })).body).toMatchObject({
+    data: { id: body.job_id, type: 'email.send', status: 'completed' },
+  });
+  const refusal = await call('GET', path, { token: plain });
+  expect([refusal.status, refusal.body]).toMatchObject([
+    403,
+    { error: { code: 'TOKEN_PERMISSION_DENIED', details: { required_scope: 'can_administer' } } },
+  ]);
+  expect((await call('GET', path)).status).toBe(401);
+  for (const id of ['01ARZ3NDEKTSV4RRFFQ69G5FAV', 'x'])
+    expect((await call('GET', `/api/public/v1/jobs/${id}`, { token: admin })).status).toBe(404);
 });

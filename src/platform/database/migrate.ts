@@ -26,6 +26,7 @@ import verp from './migrations/0021_verp.sql' with { type: 'text' };
 import overview from './migrations/0022_overview.sql' with { type: 'text' };
 import sequence_complaints from './migrations/0023_sequence_complaints.sql' with { type: 'text' };
 import project_callers from './migrations/0024_project_callers.sql' with { type: 'text' };
+import audit_counts from './migrations/0025_audit_counts.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -59,6 +60,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 22, name: 'overview', sql: overview },
   { version: 23, name: 'sequence_complaints', sql: sequence_complaints },
   { version: 24, name: 'project_callers', sql: project_callers },
+  { version: 25, name: 'audit_counts', sql: audit_counts },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
