@@ -10,6 +10,10 @@ export interface Problem {
   step?: string;
 }
 
+export function tellProblem({ step, message }: Problem): string {
+  return step === undefined ? message : `${step}: ${message}`;
+}
+
 /** A template as the rules see it. */
 export interface TemplateFacts {
   is_marketing: boolean;

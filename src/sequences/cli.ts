@@ -7,6 +7,7 @@ import { listOption, requireYes, textOption } from '../platform/cli/options.ts';
 import { pagedTable, pageOf, withPaging } from '../platform/cli/paging.ts';
 import { formatFields, formatTable } from '../platform/cli/tables.ts';
 import type { Projects } from '../projects/service.ts';
+import { tellProblem } from './checks.ts';
 import type { Lifecycle, Selection } from './lifecycle.ts';
 import type { SequenceRecord, Sequences } from './service.ts';
 
@@ -86,9 +87,8 @@ function shown(record: SequenceRecord): CliResult {
     step.stats.sent,
     step.stats.clicked,
     step.stats.active,
-    step.condition_text,
   ]);
-  const titles = ['step', 'track', 'template', 'after h', 'sent', 'clicked', 'waiting', 'condition'];
+  const titles = ['step', 'track', 'template', 'after h', 'sent', 'clicked', 'waiting'];
   const head = {
     ...fields,
     exit_events: fields.exit_events.join(', '),
@@ -96,10 +96,19 @@ function shown(record: SequenceRecord): CliResult {
     ...stats,
   };
   const table = formatTable(titles, rows, 'It has no steps.');
+  const conditions = tellConditions(steps.map(({ key, condition_text }) => [key, condition_text]));
   return {
     json: record,
-    text: (columns) => `${formatFields(head)}\n\n${typeof table === 'function' ? table(columns) : table}`,
+    text: (columns) => `${formatFields(head)}\n\n${table(columns)}${conditions}`,
   };
+}
+
+/** Conditions are too long for a column. */
+function tellConditions(steps: readonly (readonly [key: string, condition: string])[]): string {
+  const asked = steps.filter(([, condition]) => condition !== 'always');
+  return asked.length === 0
+    ? ''
+    : `\n\n${asked.map(([key, words]) => `${key}: sent if ${words}`).join('\n')}`;
 }
 
 function registerForesight<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
@@ -109,7 +118,7 @@ function registerForesight<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
     .action(
       cli.action(async ({ services }, _options, id = '') => {
         const verdict = await services.sequences.check(services.sequences.require(id).project_id, id);
-        const words = verdict.problems.map(({ step, message }) => (step ? `${step}: ${message}` : message));
+        const words = verdict.problems.map(tellProblem);
         return {
           json: verdict,
           text: verdict.ready ? 'It is ready.' : words.join('\n'),
@@ -134,24 +143,11 @@ function registerForesight<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
           contact: contact?.public_id,
           clicks: listOption(options, 'clicks'),
         });
-        const rows = seen.timeline.map((one) => [
-          one.at,
-          one.key,
-          one.track,
-          one.result,
-          one.subject,
-          one.condition,
-        ]);
-        const table = formatTable(
-          ['at', 'step', 'track', 'result', 'subject', 'condition'],
-          rows,
-          'It has no steps.',
-        );
+        const rows = seen.timeline.map((one) => [one.at, one.key, one.track, one.result, one.subject]);
+        const table = formatTable(['at', 'step', 'track', 'result', 'subject'], rows, 'It has no steps.');
+        const conditions = tellConditions(seen.timeline.map(({ key, condition }) => [key, condition]));
         const end = `Ends ${seen.end.at}: ${seen.end.reason}.`;
-        return {
-          json: seen,
-          text: (columns) => `${typeof table === 'function' ? table(columns) : table}\n${end}`,
-        };
+        return { json: seen, text: (columns) => `${table(columns)}${conditions}\n\n${end}` };
       }),
     );
 }

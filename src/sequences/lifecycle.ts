@@ -12,6 +12,7 @@ import { newId } from '../platform/host/ids.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { AT_ONCE, type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import type { Suppressions } from '../suppressions/service.ts';
+import { tellProblem } from './checks.ts';
 import { exit } from './engine.ts';
 import * as rows from './enrollment-store.ts';
 import { firstStep, type Step, stepsOf, tracksOf } from './model.ts';
@@ -64,10 +65,11 @@ export class Lifecycle {
     refuseFrom(sequences.find(owner.id, public_id), ['draft'], 'activated');
     const { problems } = await sequences.check(owner.id, public_id);
     if (problems.length > 0)
-      throw new AppError('invalid', `The sequence cannot be activated: ${problems[0]?.message ?? ''}`, {
-        code: 'activation_refused',
-        details: { problems },
-      });
+      throw new AppError(
+        'invalid',
+        `The sequence cannot be activated: ${problems.map(tellProblem).join(' ')}`,
+        { code: 'activation_refused', details: { problems } },
+      );
     await this.#run(actor, owner, public_id, ['draft']);
   }
 

@@ -10,7 +10,7 @@ import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso, utcDay } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
-import { findProblems, type Problem, type TemplateFacts } from './checks.ts';
+import { findProblems, type Problem, type TemplateFacts, tellProblem } from './checks.ts';
 import { mailOfStep } from './engine.ts';
 import * as rows from './enrollment-store.ts';
 import { stepsOf, tracksOf } from './model.ts';
@@ -259,7 +259,7 @@ export class Sequences {
       returned: rows.countReturned(read, row),
       next_at: rows.nextDue(read, row.id),
     });
-    return [...told, ...problems.map(({ step, message }) => (step ? `${step}: ${message}` : message))];
+    return [...told, ...problems.map(tellProblem)];
   }
 
   /** Sequences of all projects that paused by themselves, and why. */
