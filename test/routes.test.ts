@@ -289,10 +289,14 @@ async function makeThings(): Promise<Record<string, string>> {
   const pasted = await app.call('POST', `/api/v1/email-lists/${idOf(list)}/imports`, {
     ...{ key: owner_key, body: { method: 'paste', text: 'nobody' } },
   });
+  const sequence = await app.call('POST', '/api/v1/email-sequences', {
+    key: owner_key,
+    body: { name: 'Welcome', list: idOf(list), max_recipients: 1, steps: [{ key: 'a', template: 'hello' }] },
+  });
   const secret = await app.call('PUT', '/api/public/v1/projects/owner/vault/captcha', {
     ...{ token: all_token, body: { values: { site_key: 'site-1' } } },
   });
-  for (const answer of [secret, object, template, email, schedule, origin, account, list, pasted])
+  for (const answer of [secret, object, template, email, schedule, origin, account, list, pasted, sequence])
     expect(answer.status).toBeLessThan(300);
   return {
     public_id: String(object.body.public_id),
@@ -309,6 +313,8 @@ async function makeThings(): Promise<Record<string, string>> {
     address: 'shop@mail.example.com',
     list: idOf(list),
     import: idOf(pasted),
+    sequence: idOf(sequence),
+    key: 'a',
     contact: await makeContact(idOf(list)),
   };
 }
@@ -347,6 +353,7 @@ const TABLES = [
   ...['projects', 'api_keys', 'key_origins', 'global_origins', 'objects', 'emails', 'jobs', 'audit_events'],
   ...['email_templates', 'email_schedules', 'vault_values', 'vault_reveals'],
   ...['contact_lists', 'contacts', 'contact_tags', 'contact_imports', 'suppressions', 'marketing_settings'],
+  ...['sequences', 'enrollments', 'sequence_mails', 'contact_events'],
   ...['sending_domains', 'mailboxes'],
   ...['database_accounts', 'database_projects', 'ai_accounts', 'ai_account_projects'],
 ];

@@ -2,21 +2,24 @@
 import { MAX_CONTACT_QUERY_CHARS, MAX_EVENT_BATCH } from '../limits.ts';
 import { marketingRoute } from '../platform/http/marketing-route.ts';
 import { Reply, type Route } from '../platform/http/routes.ts';
-import { dateTime, nullable, t, text, ulid } from '../platform/http/schema.ts';
+import { dateTime, named, nullable, parse, t, text, ulid } from '../platform/http/schema.ts';
 import type { ContactEvents } from './events.ts';
 
 const TAG = 'Product events';
 
-const event = t.Object({
-  contact_token: t.Optional(
-    nullable(text({ min: 1, max: 64, description: 'Or `email` together with `list`.' })),
-  ),
-  email: t.Optional(nullable(text({ min: 1, max: MAX_CONTACT_QUERY_CHARS }))),
-  list: t.Optional(nullable(ulid())),
-  event: text({ min: 1, max: 100, description: 'A lowercase slug of your choice.' }),
-  occurred_at: t.Optional(nullable({ ...dateTime(), description: 'Default now.' })),
-  meta: t.Optional(nullable(t.Record(t.String(), t.Unknown()))),
-});
+const event = named(
+  'ContactEvent',
+  t.Object({
+    contact_token: t.Optional(
+      nullable(text({ min: 1, max: 64, description: 'Or `email` together with `list`.' })),
+    ),
+    email: t.Optional(nullable(text({ min: 1, max: MAX_CONTACT_QUERY_CHARS }))),
+    list: t.Optional(nullable(ulid())),
+    event: text({ min: 1, max: 100, description: 'A lowercase slug of your choice.' }),
+    occurred_at: t.Optional(nullable({ ...dateTime(), description: 'Default now.' })),
+    meta: t.Optional(nullable(t.Record(t.String(), t.Unknown()))),
+  }),
+);
 const record = t.Object({
   contact_id: ulid(),
   event: t.String(),
@@ -32,7 +35,8 @@ export function eventRoutes({ contact_events }: { contact_events: ContactEvents 
       tag: TAG,
       summary: 'Say what a contact did',
       description:
-        'Conditions of sequences ask for events since the enrollment, and exit events end one at once. One event of one ' +
+        'Conditions of sequences ask for events since the enrollment, and exit events end one at once. `clicked`, ' +
+        '`unsubscribed`, `bounced`, `complained` and `confirmed` are made by the service alone. One event of one ' +
         'name a contact: 200 with `duplicate` for a second one. 404 for an unknown token or address.',
       status: 201,
       also: { 200: 'It is known already: `duplicate` is true' },
@@ -50,7 +54,12 @@ export function eventRoutes({ contact_events }: { contact_events: ContactEvents 
       tag: TAG,
       summary: 'Say what contacts did, many at once',
       description: 'Answers for each, in their order; one that is refused keeps no other back.',
-      body: t.Object({ events: t.Array(event, { minItems: 1, maxItems: MAX_EVENT_BATCH }) }),
+      body: t.Object({
+        events: t.Array(t.Unknown({ description: 'An event as the endpoint for one takes it.' }), {
+          minItems: 1,
+          maxItems: MAX_EVENT_BATCH,
+        }),
+      }),
       example: {
         events: [{ email: 'ann@example.com', list: '01JYZ3NDEKTSV4RRFFQ69G5FAV', event: 'ordered' }],
       },
@@ -62,7 +71,9 @@ export function eventRoutes({ contact_events }: { contact_events: ContactEvents 
           message: t.Optional(t.String()),
         }),
       ),
-      handle: ({ caller, body }) => contact_events.recordAll(caller.project.id, body.events),
+      // Each is judged by itself, its form included.
+      handle: ({ caller, body }) =>
+        contact_events.recordAll(caller.project.id, body.events, (one) => parse(event, one)),
     }),
   ];
 }

@@ -73,12 +73,12 @@ export class ContactEvents {
     this.#deps.onEvent(tx, { contact_id, event, occurred_at: at, at });
   }
 
-  /** As `record` for each, in their order; one that is refused keeps no other back. */
-  async recordAll(project_id: number, inputs: readonly EventInput[]) {
+  /** As `record` for each, in their order; one that is refused, also by how `read` finds it, keeps no other back. */
+  async recordAll(project_id: number, inputs: readonly unknown[], read: (input: unknown) => EventInput) {
     return Promise.all(
       inputs.map(async (input) => {
         try {
-          const { is_duplicate } = await this.record(project_id, input);
+          const { is_duplicate } = await this.record(project_id, read(input));
           return { status: is_duplicate ? 200 : 201, ...(is_duplicate ? { duplicate: true } : {}) };
         } catch (error) {
           if (!(error instanceof AppError) || error.kind === 'unavailable') throw error;

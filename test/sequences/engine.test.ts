@@ -449,6 +449,9 @@ describe('product events', () => {
         { contact_token, event: 'one' },
         { contact_token, event: 'clicked' },
         { contact_token: 'unknown', event: 'two' },
+        { contact_token },
+        'no event',
+        { contact_token, event: 'three' },
       ],
     });
     expect(batch.status).toBe(200);
@@ -457,6 +460,11 @@ describe('product events', () => {
       { status: 200, duplicate: true },
       { status: 422 },
       { status: 404 },
+      { status: 422, message: expect.stringContaining('event') },
+      { status: 422 },
+      { status: 201 },
     ]);
+    for (const events of [[], Array(101).fill({ contact_token, event: 'four' }), 'none'])
+      expect((await on.call('POST', '/email-contacts/events/batch', { events })).status).toBe(422);
   });
 });
