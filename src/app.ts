@@ -34,6 +34,8 @@ import { objectCronEntries } from './objects/tasks.ts';
 import { Origins } from './origins/service.ts';
 import { Overviews } from './overview/service.ts';
 import { overviewCronEntries } from './overview/tasks.ts';
+import { createPeople } from './people/entry.ts';
+import { peopleCronEntries } from './people/tasks.ts';
 import type { Database, Tx } from './platform/database/database.ts';
 import { BlobStore } from './platform/files/store.ts';
 import type { Clock } from './platform/host/clock.ts';
@@ -119,6 +121,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const origins = new Origins({ ...on, projects });
   const keys = new Keys({ ...on, projects, origins });
   const tokens = new Tokens({ ...on, projects });
+  const people = createPeople({ ...on, projects });
   const audit = new Audit(on);
   const search = new Search(on);
   const overviews = new Overviews(on);
@@ -128,8 +131,10 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const database_projects = new DatabaseProjects({ ...on, accounts: database_accounts });
   const ai_accounts = new AiAccounts(on);
   const ai_assignments = new AiAssignments({ ...on, projects, accounts: ai_accounts });
-  const accounts = { database_accounts, database_projects, ai_accounts, ai_assignments };
-  return { projects, origins, keys, tokens, audit, search, overviews, vault, captcha, ...accounts };
+  return {
+    ...{ projects, origins, keys, tokens, ...people, audit, search, overviews, vault, captcha },
+    ...{ database_accounts, database_projects, ai_accounts, ai_assignments },
+  };
 }
 
 type Tenancy = ReturnType<typeof createPlatform> & ReturnType<typeof createTenancy>;
@@ -288,7 +293,7 @@ function createMarketing(on: Work) {
   return { marketing, suppressions, lists, contacts, imports, subscriptions, clicks, privacy, ...sequencing };
 }
 
-interface People extends Work {
+interface Audience extends Work {
   marketing: Marketing;
   suppressions: Suppressions;
   lists: Lists;
@@ -298,7 +303,7 @@ interface People extends Work {
 }
 
 /** Email marketing: the conversation. */
-function createSequences(on: People) {
+function createSequences(on: Audience) {
   const { config, projects, contacts, deliveries, emails, templates, clicks } = on;
   const marketing_mail = new MarketingMail({
     ...on,
@@ -356,6 +361,7 @@ function createCronEntries(services: Services): CronEntry[] {
     ...contactCronEntries(services.contacts),
     ...importCronEntries(services.imports),
     ...subscriptionCronEntries(services.subscriptions),
+    ...peopleCronEntries(services),
     ...sequenceCronEntries(services.lifecycle),
     { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
     { name: 'rates', expression: '53 * * * *', at_start: true, run: () => rates.sweep() },
@@ -397,6 +403,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     limiter: services.limiter,
     authenticateKey: (credentials) => services.keys.authenticate(credentials),
     authenticateToken: (authorization, ip) => services.tokens.authenticate(authorization, ip),
+    authenticateSession: (secret) => services.entry.sessions.authenticate(secret),
     findProject: (caller, ref) => services.projects.requireFor(caller, ref),
     clientIp: createClientIpReader(config.trusted_proxies),
     settled: () => deps.database.settled(),

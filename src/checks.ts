@@ -9,6 +9,7 @@ import { mailboxChecks } from './mailboxes/checks.ts';
 import { inboxChecks } from './mailboxes/inbox-checks.ts';
 import { marketingChecks } from './marketing/checks.ts';
 import { objectChecks } from './objects/checks.ts';
+import { peopleChecks } from './people/checks.ts';
 import type { CheckedDirectory, HealthCheck } from './platform/host/health-check.ts';
 import { sendingDomainChecks } from './sending-domains/checks.ts';
 import { sequenceChecks } from './sequences/health.ts';
@@ -31,5 +32,6 @@ export function createServiceChecks(services: Services): HealthCheck[] {
     ...sequenceChecks(services),
     ...databaseAccountChecks(services),
     ...aiAccountChecks(services),
+    ...peopleChecks(services),
   ];
 }

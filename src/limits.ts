@@ -338,6 +338,41 @@ export const SECRET_PREFIX_CHARS = 8;
 /** Projects or accounts named in one request. */
 export const MAX_ASSIGNMENTS = 1_000;
 
+/* --- People --------------------------------------------------------------------------------------------------- */
+
+/** Decision: a password's length, in code points. */
+export const MIN_PASSWORD_CHARS = 12;
+export const MAX_PASSWORD_CHARS = 256;
+/** Decision (OWASP's first choice): argon2id with 19 MiB, 2 passes, 1 lane takes some 25 ms. */
+export const PASSWORD_MEMORY_KIB = 19 * 1024;
+export const PASSWORD_PASSES = 2;
+export const PASSWORD_LANES = 1;
+/** One after the other: the pool of threads that hashes is the one that files are read and written by. */
+export const PASSWORD_HASHES_AT_ONCE = 1;
+/** What a flood of sign-ins may keep waiting, some two seconds of work; past it 503. */
+export const MAX_WAITING_PASSWORD_HASHES = 80;
+/** Decision: failed sign-ins in 15 minutes, by account, and by address for all accounts together. */
+export const SIGN_IN_FAILURES_OF_ACCOUNT = 10;
+export const SIGN_IN_FAILURES_OF_ADDRESS = 30;
+/** Networks that a person has signed in from, the newest ones: home, work, phone, travels. */
+export const MAX_KNOWN_NETWORKS = 50;
+/** Decision: one-time links are good for 24 h, sessions end 12 h after their last request and 14 days after sign-in. */
+export const LINK_EXPIRY_MS = 24 * 3_600_000;
+export const SESSION_IDLE_MS = 12 * 3_600_000;
+export const SESSION_ABSOLUTE_MS = 14 * 86_400_000;
+/** A session's last use is noted this often. */
+export const SESSION_SEEN_GRANULARITY_MS = 60_000;
+/** RFC 4226, 4 (R6): 160 bits. */
+export const TOTP_SECRET_BYTES = 20;
+/** RFC 6238, 5.2: codes change each 30 s, and one step before and after is taken, for clocks that differ. */
+export const TOTP_PERIOD_S = 30;
+export const TOTP_WINDOW_STEPS = 1;
+/** Decision: ten recovery codes. 80 bits each: too many to try, even against the hash. */
+export const RECOVERY_CODES = 10;
+export const RECOVERY_CODE_BYTES = 10;
+/** The bodies of the console's own endpoints: addresses, passwords and codes. */
+export const MAX_CONSOLE_BODY_BYTES = 16 * 1024;
+
 /* --- Imports -------------------------------------------------------------------------------------------------- */
 /** Contract, Limits: background CSV imports. */
 export const DEFAULT_IMPORT_ROWS_PER_MINUTE = 500;

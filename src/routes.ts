@@ -20,6 +20,7 @@ import { marketingMailRoutes } from './marketing-mail/routes.ts';
 import { objectRoutes } from './objects/routes.ts';
 import { originRoutes } from './origins/routes.ts';
 import { overviewRoutes } from './overview/routes.ts';
+import { peopleRoutes } from './people/routes.ts';
 import type { Route } from './platform/http/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 import { scheduleRoutes } from './schedules/routes.ts';
@@ -40,6 +41,7 @@ export function createRoutes(services: Services): Route[] {
     ...keyRoutes(services),
     ...originRoutes(services),
     ...tokenRoutes(services.tokens),
+    ...peopleRoutes(services),
     ...auditRoutes(services),
     ...searchRoutes(services.search),
     ...overviewRoutes(services.overviews),

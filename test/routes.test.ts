@@ -111,6 +111,16 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'PATCH /emails/templates/:slug',
     'POST /emails/templates',
   ],
+  'console: nothing': [
+    'DELETE /session',
+    'DELETE /sessions/:session',
+    'DELETE /totp',
+    'GET /session',
+    'GET /sessions',
+    'POST /password',
+    'POST /totp',
+    'PUT /totp',
+  ],
   'management: nothing': [
     'DELETE /projects/:project',
     'DELETE /projects/:project/api-keys/:apiKey',
@@ -395,6 +405,8 @@ describe('without a credential', () => {
       'GET /unsubscribe/:token',
       'POST /confirm/:token',
       'POST /console/preview-frame',
+      'POST /console/session',
+      'POST /console/welcome/:token',
       'POST /unsubscribe/:token',
     ]);
   });

@@ -32,6 +32,7 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     { name: 'API keys', description: 'What apps show to the data plane.' },
     { name: 'Origins', description: 'Where a restricted key may be used from.' },
     { name: 'Token', description: 'The access token of the request.' },
+    { name: 'Console', description: 'Signing in, and what people change of their own account.' },
     { name: 'Projects', description: 'What keys, files, mail and secrets belong to.' },
     { name: 'Database accounts', description: 'Accounts and projects at database providers.' },
     { name: 'AI accounts', description: 'Accounts at AI providers, and the projects they serve.' },

@@ -40,6 +40,15 @@ const optional = {
   tech_stack: words,
 };
 
+/** A project as the records of those who are scoped to it name it. */
+export const abbreviatedProject = t.Object({
+  id: t.Integer(),
+  public_id: t.String(),
+  name: t.String(),
+  slug: t.String(),
+});
+export type AbbreviatedProject = Static<typeof abbreviatedProject>;
+
 export const createProjectBody = named(
   'NewProject',
   t.Object({

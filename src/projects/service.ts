@@ -1,4 +1,4 @@
-/** Projects: finding them in every way they are named, creating, changing and deleting them, and scoping tokens to them. */
+/** Projects: finding them in every way they are named, creating, changing and deleting them, and scoping callers to them. */
 import { AppError, collectErrors, conflict, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
@@ -15,6 +15,7 @@ import { type Page, type PageQuery, paginate } from '../platform/http/pagination
 import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
 import type {
   AbbreviatedKey,
+  AbbreviatedProject,
   CascadeCounts,
   NewProjectInput,
   ProjectChanges,
@@ -22,12 +23,14 @@ import type {
   ProjectWithKeys,
 } from './schemas.ts';
 import { checkSlug, generateSlug } from './slugs.ts';
-import type { ProjectState } from './store.ts';
+import type { ProjectState, ScopeHolder } from './store.ts';
 import * as store from './store.ts';
 import type { ProjectRow } from './tables.ts';
 
 export {
   type AbbreviatedKey,
+  type AbbreviatedProject,
+  abbreviatedProject,
   type CascadeCounts,
   type NewProjectInput,
   type ProjectChanges,
@@ -154,7 +157,7 @@ export class Projects {
   }
 
   /**
-   * Creates a project. Without a slug one is made from the name; a token that is scoped to projects is scoped to this
+   * Creates a project. Without a slug one is made from the name; a caller who is scoped to projects is scoped to this
    * one too. Throws AppError `invalid` for a slug that could be an id, `conflict` SLUG_ALREADY_EXISTS for one in use.
    */
   create(actor: Actor, input: NewProjectInput, caller: ManagementCaller | null = null): Promise<ProjectRow> {
@@ -179,7 +182,7 @@ export class Projects {
         created_at: now,
         updated_at: now,
       });
-      if (caller && !caller.all_projects) store.insertScope(tx, caller.id, project.id);
+      if (caller && !caller.all_projects) store.insertScope(tx, caller, project.id);
       const metadata = { name: project.name, slug };
       this.#audit(tx, actor, { event: 'project.created', project, metadata }, now);
       return project;
@@ -279,19 +282,21 @@ export class Projects {
     return counts;
   }
 
-  /** Numeric ids of the projects that a token is scoped to; one indexed read, made for every request of such a token. */
-  scopeIdsOf(token_id: number): number[] {
-    return store.listScopeIds(this.#database.read, token_id);
+  /** Numeric ids of the projects that somebody is scoped to; one indexed read, made for every request of theirs. */
+  scopeIdsOf(holder: ScopeHolder, read: Tx = this.#database.read): number[] {
+    return store.listScopeIds(read, holder);
   }
 
-  /** The projects that a token is scoped to, by name. */
-  scopeOf(token_id: number): ProjectRow[] {
-    return store.listScope(this.#database.read, token_id);
+  /** The projects that somebody is scoped to, by name, as their record names them. */
+  scopeOf(holder: ScopeHolder): AbbreviatedProject[] {
+    return store
+      .listScope(this.#database.read, holder)
+      .map(({ id, public_id, name, slug }) => ({ id, public_id, name, slug }));
   }
 
-  /** Scopes a token to one more project, within the transaction that makes the token. */
-  attachToken(tx: Tx, token_id: number, project: ProjectRow): void {
-    store.insertScope(tx, token_id, project.id);
+  /** Scopes somebody to these projects and no others, within the transaction that makes or changes them. */
+  replaceScope(tx: Tx, holder: ScopeHolder, project_ids: readonly number[]): void {
+    store.replaceScope(tx, holder, project_ids);
   }
 
   #audit(

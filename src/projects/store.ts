@@ -1,9 +1,9 @@
-/** The SQL of projects and of the scopes of access tokens. */
+/** The SQL of projects and of the scopes of tokens and people. */
 import { and, asc, count, desc, eq, type SQL, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../platform/database/database.ts';
+import type { Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
-import { accessTokenProjects, type ProjectRow, projects } from './tables.ts';
+import { type ProjectRow, projects } from './tables.ts';
 
 // Every request of the management plane that is about a project finds it so.
 const byId = rawSql<ProjectRow, [number]>('SELECT * FROM projects WHERE id = ?', projects);
@@ -94,32 +94,46 @@ export function deleteProject(tx: Tx, id: number): void {
   tx.delete(projects).where(eq(projects.id, id)).run();
 }
 
-const scopeOfToken = statement((tx) =>
-  tx
-    .select({ project_id: accessTokenProjects.project_id })
-    .from(accessTokenProjects)
-    .where(eq(accessTokenProjects.token_id, sql.placeholder('token_id')))
-    .prepare(),
-);
-
-/** Numeric ids of the projects that a token is scoped to. */
-export function listScopeIds(read: Tx, token_id: number): number[] {
-  return scopeOfToken(read)
-    .all({ token_id })
-    .map((row) => row.project_id);
+/** Who is scoped to projects: a token or a person. */
+export interface ScopeHolder {
+  readonly kind: 'token' | 'person';
+  readonly id: number;
 }
 
-export function insertScope(tx: Tx, token_id: number, project_id: number): void {
-  tx.insert(accessTokenProjects).values({ token_id, project_id }).onConflictDoNothing().run();
+function scopeSql(table: string, column: string) {
+  return {
+    ids: rawSql<{ project_id: number }, [number]>(`SELECT project_id FROM ${table} WHERE ${column} = ?`),
+    add: rawSql<never, [number, number]>(
+      `INSERT INTO ${table} (${column}, project_id) VALUES (?, ?) ON CONFLICT DO NOTHING`,
+    ),
+    clear: rawSql<never, [number]>(`DELETE FROM ${table} WHERE ${column} = ?`),
+  };
+}
+const SCOPES = {
+  token: scopeSql('access_token_projects', 'token_id'),
+  person: scopeSql('person_projects', 'person_id'),
+};
+
+/** Numeric ids of the projects that somebody is scoped to. */
+export function listScopeIds(read: Tx, holder: ScopeHolder): number[] {
+  return SCOPES[holder.kind].ids.all(read, holder.id).map((row) => row.project_id);
 }
 
-/** The projects that a token is scoped to, by name. */
-export function listScope(read: Tx, token_id: number): ProjectRow[] {
-  const ids = sql`SELECT ${accessTokenProjects.project_id} FROM ${accessTokenProjects} WHERE ${accessTokenProjects.token_id} = ${token_id}`;
+export function insertScope(tx: Tx, holder: ScopeHolder, project_id: number): void {
+  SCOPES[holder.kind].add.run(tx, holder.id, project_id);
+}
+
+export function replaceScope(tx: Tx, holder: ScopeHolder, project_ids: readonly number[]): void {
+  SCOPES[holder.kind].clear.run(tx, holder.id);
+  for (const project_id of project_ids) insertScope(tx, holder, project_id);
+}
+
+/** The projects that somebody is scoped to, by name. */
+export function listScope(read: Tx, holder: ScopeHolder): ProjectRow[] {
   return read
     .select()
     .from(projects)
-    .where(sql`${projects.id} IN (${ids})`)
+    .where(conditionOf({ project_ids: listScopeIds(read, holder) }))
     .orderBy(asc(projects.name))
     .all();
 }

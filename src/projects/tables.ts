@@ -1,4 +1,4 @@
-/** Drizzle definitions: projects, and which access tokens are scoped to them. */
+/** Drizzle definitions: projects, and which tokens and people are scoped to them. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const projects = sqliteTable('projects', {
@@ -27,4 +27,13 @@ export const accessTokenProjects = sqliteTable(
     project_id: integer().notNull(),
   },
   (table) => [primaryKey({ columns: [table.token_id, table.project_id] })],
+);
+
+export const personProjects = sqliteTable(
+  'person_projects',
+  {
+    person_id: integer().notNull(),
+    project_id: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.person_id, table.project_id] })],
 );

@@ -1,7 +1,9 @@
 /** Shapes of access tokens, for the API and the command line alike. */
 import { DEFAULT_TOKEN_DAYS, MAX_NAME_CHARS, MAX_TOKEN_DAYS } from '../limits.ts';
 import { GRANTABLE } from '../platform/http/callers.ts';
+import { capabilityFields } from '../platform/http/capabilities.ts';
 import { named, nullable, oneOf, type Static, t, text } from '../platform/http/schema.ts';
+import { abbreviatedProject } from '../projects/service.ts';
 
 export const newToken = t.Object({
   name: text({ min: 1, max: MAX_NAME_CHARS }),
@@ -26,17 +28,10 @@ export const tokenIntrospection = named(
     all_projects: t.Boolean(),
     expires_at: moment,
     last_used_at: moment,
-    can_manage_database: t.Boolean(),
-    can_read_vault: t.Boolean(),
-    can_reveal_vault: t.Boolean(),
-    can_write_vault: t.Boolean(),
-    can_read_database_tokens: t.Boolean(),
-    can_read_ai_accounts: t.Boolean(),
+    ...capabilityFields,
     /** Only where true. */
     can_administer: t.Optional(t.Literal(true)),
-    projects: t.Optional(
-      t.Array(t.Object({ id: t.Integer(), public_id: t.String(), name: t.String(), slug: t.String() })),
-    ),
+    projects: t.Optional(t.Array(abbreviatedProject)),
   }),
 );
 export type TokenIntrospection = Static<typeof tokenIntrospection>;

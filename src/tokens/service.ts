@@ -1,18 +1,13 @@
 /** Access tokens of the management plane: who a bearer is, making tokens, listing and revoking them. */
-import { AppError, invalid } from '../errors.ts';
+import { AppError } from '../errors.ts';
 import { DEFAULT_TOKEN_DAYS, TOKEN_LAST_USED_GRANULARITY_MS } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
-import {
-  type Actor,
-  ADMINISTER,
-  type Capability,
-  GRANTABLE,
-  type ManagementCaller,
-} from '../platform/http/callers.ts';
+import type { Actor, ManagementCaller } from '../platform/http/callers.ts';
+import { capabilitiesOf, flagsOf, requireSensible } from '../platform/http/capabilities.ts';
 import { createToken, hashToken, parseToken, sameHash } from '../platform/secrets/token-format.ts';
-import type { ProjectRow, Projects } from '../projects/service.ts';
+import type { Projects } from '../projects/service.ts';
 import type { NewTokenInput, TokenIntrospection } from './schemas.ts';
 import * as store from './store.ts';
 import type { TokenRow } from './tables.ts';
@@ -88,7 +83,7 @@ export class Tokens {
       id: token.id,
       name: token.name,
       all_projects: token.all_projects,
-      project_ids: token.all_projects ? [] : this.#projects.scopeIdsOf(token.id),
+      project_ids: token.all_projects ? [] : this.#projects.scopeIdsOf({ kind: 'token', id: token.id }),
       capabilities: new Set(capabilitiesOf(token)),
     };
     return { token, caller };
@@ -111,13 +106,9 @@ export class Tokens {
    * not exist.
    */
   async create(actor: Actor, input: NewTokenInput): Promise<{ token: string; record: TokenRecord }> {
-    if (input.all_projects === input.projects.length > 0) {
-      throw invalid({ projects: ['name at least one project, or all projects, but not both'] });
-    }
-    if (input.capabilities.includes(ADMINISTER) && !input.all_projects) {
-      throw invalid({ can_administer: ['goes with all projects only'] });
-    }
     const projects = input.projects.map((ref) => this.#projects.require(ref));
+    const project_ids = projects.map(({ id }) => id);
+    requireSensible({ ...input, capabilities: new Set(input.capabilities), project_ids });
     const now = this.#clock.now();
     const secret = createToken('management');
     const row = await this.#database.write((tx) => {
@@ -130,7 +121,7 @@ export class Tokens {
         expires_at: now + (input.expires_in_days ?? DEFAULT_TOKEN_DAYS) * DAY_MS,
         created_at: now,
       });
-      for (const project of projects) this.#projects.attachToken(tx, row.id, project);
+      this.#projects.replaceScope(tx, { kind: 'token', id: row.id }, project_ids);
       const metadata = {
         name: row.name,
         token_prefix: row.token_prefix,
@@ -177,20 +168,16 @@ export class Tokens {
   }
 
   #introspection(row: TokenRow): TokenIntrospection {
+    const { can_administer, ...flags } = flagsOf(capabilitiesOf(row));
     return {
       name: row.name,
       token_prefix: row.token_prefix,
       all_projects: row.all_projects,
       expires_at: toIso(row.expires_at),
       last_used_at: toIso(row.last_used_at),
-      can_manage_database: row.can_manage_database,
-      can_read_vault: row.can_read_vault,
-      can_reveal_vault: row.can_reveal_vault,
-      can_write_vault: row.can_write_vault,
-      can_read_database_tokens: row.can_read_database_tokens,
-      can_read_ai_accounts: row.can_read_ai_accounts,
-      ...(row.can_administer ? { can_administer: true } : {}),
-      ...(row.all_projects ? {} : { projects: this.#projects.scopeOf(row.id).map(abbreviate) }),
+      ...flags,
+      ...(can_administer ? { can_administer } : {}),
+      ...(row.all_projects ? {} : { projects: this.#projects.scopeOf({ kind: 'token', id: row.id }) }),
     };
   }
 
@@ -211,25 +198,4 @@ function refuse(code: string, message: string): AppError {
 
 function targetOf(token: TokenRow): string {
   return `token:${token.id}`;
-}
-
-function abbreviate(project: ProjectRow) {
-  const { id, public_id, name, slug } = project;
-  return { id, public_id, name, slug };
-}
-
-function capabilitiesOf(token: TokenRow): Capability[] {
-  return GRANTABLE.filter((capability) => token[capability]);
-}
-
-function flagsOf(capabilities: readonly Capability[]): Record<Capability, boolean> {
-  return {
-    can_manage_database: capabilities.includes('can_manage_database'),
-    can_read_vault: capabilities.includes('can_read_vault'),
-    can_reveal_vault: capabilities.includes('can_reveal_vault'),
-    can_write_vault: capabilities.includes('can_write_vault'),
-    can_read_database_tokens: capabilities.includes('can_read_database_tokens'),
-    can_read_ai_accounts: capabilities.includes('can_read_ai_accounts'),
-    can_administer: capabilities.includes('can_administer'),
-  };
 }

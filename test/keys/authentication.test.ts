@@ -243,6 +243,7 @@ describe('through HTTP', () => {
       limiter,
       authenticateKey: (credentials) => keys.authenticate(credentials),
       authenticateToken: (authorization, ip) => tokens.authenticate(authorization, ip),
+      authenticateSession: () => null,
       findProject: (caller, ref) => app.services.projects.requireFor(caller, ref),
       clientIp: createClientIpReader([]),
       settled: () => null,

@@ -255,6 +255,7 @@ test('an upload may take its time; once it is answered, its connection may not i
     const { status } = await answer(route, ctx, {
       ...app.services,
       authenticateKey: (credentials) => app.services.keys.authenticate(credentials),
+      authenticateSession: () => null,
       authenticateToken: () => {
         throw new Error('an upload asks for no token');
       },

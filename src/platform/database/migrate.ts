@@ -27,6 +27,7 @@ import overview from './migrations/0022_overview.sql' with { type: 'text' };
 import sequence_complaints from './migrations/0023_sequence_complaints.sql' with { type: 'text' };
 import project_callers from './migrations/0024_project_callers.sql' with { type: 'text' };
 import audit_counts from './migrations/0025_audit_counts.sql' with { type: 'text' };
+import people from './migrations/0026_people.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -61,6 +62,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 23, name: 'sequence_complaints', sql: sequence_complaints },
   { version: 24, name: 'project_callers', sql: project_callers },
   { version: 25, name: 'audit_counts', sql: audit_counts },
+  { version: 26, name: 'people', sql: people },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

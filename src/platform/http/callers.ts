@@ -64,6 +64,12 @@ export interface ManagementCaller {
   readonly capabilities: ReadonlySet<Capability>;
 }
 
+/** A person who is signed in, and the session that they ask by. */
+export interface SessionCaller {
+  readonly person: ManagementCaller;
+  readonly session_id: string;
+}
+
 /** Who is held responsible in the audit trail. */
 export interface Actor {
   readonly kind: ActorKind;

@@ -92,6 +92,19 @@ export const FAILURES: Readonly<Record<Plane, Readonly<Record<string, Documented
     },
     ...COMMON,
   },
+  console: {
+    401: {
+      description: 'Not signed in, or not with this address and password',
+      kind: 'unauthenticated',
+      message: 'You are not signed in, or no longer.',
+    },
+    403: {
+      description: 'Not a request of our own pages, or over plain http from another machine',
+      kind: 'forbidden',
+      message: 'Send the header X-Satchel-Console: 1.',
+    },
+    ...COMMON,
+  },
   status: {},
   page: {},
 };

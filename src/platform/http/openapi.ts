@@ -1,6 +1,7 @@
 /** OpenAPI 3.1: what the `/docs` pages print, read off the routes and the schemas that check their input. */
 import { MAX_IDEMPOTENCY_KEY_CHARS } from '../../limits.ts';
 import type { Family } from './answers.ts';
+import { CONSOLE_HEADER } from './browser.ts';
 import { dataFailure, FAILURES, failureOf, managementFailure } from './openapi-failures.ts';
 import { SchemaBook } from './openapi-schemas.ts';
 import { PLANE_PREFIX, type Plane, type Route } from './routes.ts';
@@ -22,7 +23,8 @@ type Json = Record<string, unknown>;
 
 const SECURITY: Record<Plane, readonly Json[]> = {
   data: [{ api_key: [] }],
-  management: [{ access_token: [] }],
+  management: [{ access_token: [] }, { session: [] }],
+  console: [{ session: [] }],
   status: [],
   page: [],
 };
@@ -51,6 +53,7 @@ export function buildOpenApiDocument(routes: readonly Route[], about: About): Js
       securitySchemes: {
         api_key: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
         access_token: { type: 'http', scheme: 'bearer' },
+        session: { type: 'apiKey', in: 'cookie', name: 'satchel' },
       },
       parameters: Object.fromEntries(
         Object.entries(HEADER_PARAMETERS).map(([key, { schema, ...rest }]) => [
@@ -84,13 +87,19 @@ function operationOf(route: Route, book: SchemaBook, about: About): Json {
       ...pathParameters(route.path, about.path_examples),
       ...queryParameters(docs.query, book),
       ...(route.plane === 'data' ? [parameterRef('AppId'), parameterRef('AndroidCert')] : []),
+      ...(route.plane === 'console' && route.method !== 'GET' ? [parameterRef('Console')] : []),
       ...(docs.is_idempotent ? [parameterRef('IdempotencyKey')] : []),
     ],
     ...(docs.body ? { requestBody: requestBodyOf(docs.body, route, book) } : {}),
     responses: responsesOf(route, book),
-    // The open route of the data plane serves what is public to all, and the rest to who has a key.
-    security: route.needs === null && route.plane === 'data' ? [{}, ...SECURITY.data] : SECURITY[route.plane],
+    security: securityOf(route),
   };
+}
+
+/** The open route of the data plane serves what is public to all, and the rest to who has a key; the console's let people in. */
+function securityOf({ needs, plane }: Route): readonly Json[] {
+  if (needs !== null) return SECURITY[plane];
+  return plane === 'data' ? [{}, ...SECURITY.data] : [];
 }
 
 /** `GET /projects/:project/api-keys` is getProjectsByProjectApiKeys. */
@@ -136,19 +145,20 @@ function requestBodyOf(body: TSchema, { docs }: Route, book: SchemaBook): Json {
 /* --- Answers -------------------------------------------------------------------------------------------------- */
 
 /** This answer has no body. */
-const BODILESS: readonly string[] = ['304'];
+const BODILESS: readonly string[] = ['204', '304'];
 
 function responsesOf(route: Route, book: SchemaBook): Json {
   const { docs, plane } = route;
   const headers = successHeaders(route);
-  const success = { headers, content: successContent(route, book) };
+  const content = successContent(route, book);
+  const success = BODILESS.includes(String(route.status)) ? { headers } : { headers, content };
   const responses: Json = { [String(route.status)]: { description: 'Success', ...success } };
   for (const status of Object.keys(FAILURES[plane])) {
     responses[status] = { $ref: `#/components/responses/${plane}${status}` };
   }
   for (const [status, description] of Object.entries(docs.also ?? {})) {
-    const content = Number(status) < 300 ? success.content : failureContent(plane, status, book);
-    responses[status] = { description, headers, ...(BODILESS.includes(status) ? {} : { content }) };
+    const told = Number(status) < 300 ? content : failureContent(plane, status, book);
+    responses[status] = { description, headers, ...(BODILESS.includes(status) ? {} : { content: told }) };
   }
   return responses;
 }
@@ -205,7 +215,7 @@ function failureContent(plane: Plane, status: string, book: SchemaBook): Json {
 /** Every failure that any route of a plane may answer, once for all of them. */
 function failureResponses(book: SchemaBook): Json {
   const responses: Json = {};
-  for (const plane of ['data', 'management'] as const) {
+  for (const plane of ['data', 'management', 'console'] as const) {
     for (const [status, { description }] of Object.entries(FAILURES[plane])) {
       const waits = status === '429' || status === '503' ? ['Retry-After'] : [];
       const rates = status === '401' || status === '500' ? [] : RATE_HEADERS;
@@ -232,6 +242,11 @@ const HEADER_PARAMETERS: Readonly<Record<string, { name: string; description: st
     name: 'X-Android-Cert',
     description: "SHA-256 or SHA-1 of the app's signing certificate, where the key's rule pins one.",
     schema: t.String(),
+  },
+  Console: {
+    name: CONSOLE_HEADER,
+    description: 'Always 1: no form and no page of another site can send it.',
+    schema: t.Literal('1'),
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',

@@ -55,6 +55,7 @@ function toResponse(route: Route, result: unknown, ctx: RequestContext): Respons
       headers: result.headers,
     });
   }
+  if (route.status === 204) return new Response(null, { status: 204 });
   return Response.json(successBody(route.family, result, ctx.url), { status: route.status });
 }
 

@@ -1,5 +1,5 @@
 /**
- * Rates: how often a caller may do something in a minute, an hour or a day. A `RateLimiter` is held in memory, where a
+ * Rates: how often a caller may do something in a minute, a quarter of an hour, an hour or a day. A `RateLimiter` is held in memory, where a
  * restart starts every window afresh; `DurableRates` are rows, for what guards people from mail they did not ask for.
  */
 import { gt, inArray, lte, or } from 'drizzle-orm';
@@ -10,7 +10,8 @@ import { rawSql } from '../database/raw-sql.ts';
 import { rateWindows } from '../database/tables.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../host/clock.ts';
 
-const LENGTH_MS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS } as const;
+const LENGTH_MS = { minute: MINUTE_MS, quarter: 15 * MINUTE_MS, hour: HOUR_MS, day: DAY_MS } as const;
+const SPAN = { minute: 'a minute', quarter: 'in 15 minutes', hour: 'an hour', day: 'a day' } as const;
 
 export interface Rate {
   limit: number;
@@ -32,8 +33,7 @@ export class RateLimitError extends AppError {
 
   constructor({ what, per }: Rate, state: RateState) {
     const { limit, reset_s } = state;
-    const span = per === 'hour' ? 'an hour' : `a ${per}`;
-    super('rate_limited', `${what}: at most ${limit} ${span}. Try again in ${reset_s} s.`, {
+    super('rate_limited', `${what}: at most ${limit} ${SPAN[per]}. Try again in ${reset_s} s.`, {
       retry_after_s: reset_s,
     });
     this.rate = state;
@@ -105,6 +105,15 @@ const keepWindow = rawSql<never, [string, number, number]>(
      ON CONFLICT (caller) DO UPDATE SET ends_at = excluded.ends_at, used = excluded.used`,
 );
 
+const giveOneBack = rawSql<never, [string]>(
+  'UPDATE rate_windows SET used = max(0, used - 1) WHERE caller = ?',
+);
+
+/** Nobody is named by what is stored. */
+function hashOf(caller: string, { per }: Rate): string {
+  return new Bun.CryptoHasher('sha256').update(`${per} ${caller}`).digest('hex');
+}
+
 export class DurableRates {
   readonly #database: Database;
   readonly #clock: Clock;
@@ -120,11 +129,16 @@ export class DurableRates {
    */
   take(tx: Tx, caller: string, rate: Rate): RateState {
     const now = this.#clock.now();
-    const hashed = new Bun.CryptoHasher('sha256').update(`${rate.per} ${caller}`).digest('hex');
+    const hashed = hashOf(caller, rate);
     const found = windowOf.get(tx, hashed) ?? undefined;
     const { ends_at, used } = useOne(currentOf(found, rate, now), rate, now);
     keepWindow.run(tx, hashed, ends_at, used);
     return stateOf({ ends_at, used }, rate, now);
+  }
+
+  /** Gives one back that was taken before it was known whether it counts. */
+  giveBack(tx: Tx, caller: string, rate: Rate): void {
+    giveOneBack.run(tx, hashOf(caller, rate));
   }
 
   /** Forgets windows that are over, and those of a clock that was far ahead. */

@@ -15,6 +15,7 @@ import {
   type ManagementCaller,
   type Permission,
   requirePermissions,
+  type SessionCaller,
 } from './callers.ts';
 import { ignoredNames } from './ignored-fields.ts';
 import type { Rate, RateLimiter, RateState } from './rate-limit.ts';
@@ -31,6 +32,8 @@ export interface HttpDeps {
   authenticateKey(credentials: KeyCredentials): KeyCaller;
   /** Throws one of the five 401s; see the tokens capability. */
   authenticateToken(authorization: string | null, ip: string | null): ManagementCaller;
+  /** Who is signed in with the secret of a session's cookie, or null; see the people capability. */
+  authenticateSession(secret: string): SessionCaller | null;
   /** The project that a path of the management plane names; throws 404. See the projects capability. */
   findProject(caller: ManagementCaller, ref: string): ProjectRef;
   clientIp(peer: string | null, forwarded_for: string | null): string | null;
@@ -88,6 +91,8 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
   /** A body that works as it stands, for the documentation. */
   example?: Static<B>;
   response?: TSchema;
+  /** What a JSON body may have at most, where that is less than elsewhere. */
+  max_body_bytes?: number;
   /** Shape of a multipart form that the handler reads by itself; for the documentation. */
   form?: TSchema;
   /**
@@ -164,7 +169,8 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   const { ctx, deps, trace, caller, takeRate } = accepted;
   if (!spec.authorize) takeRate();
   // The body is read before the resource is looked up, so that no row is held across an await; it is judged after.
-  const max_bytes = Math.max(MIN_JSON_BODY_BYTES, 4 * deps.config.max_email_body_bytes);
+  const { max_email_body_bytes } = deps.config;
+  const max_bytes = spec.max_body_bytes ?? Math.max(MIN_JSON_BODY_BYTES, 4 * max_email_body_bytes);
   const sent = spec.body ? await readSent(ctx.request, max_bytes) : NOTHING_SENT;
   trace.ignored = ignoredNames(spec, ctx.url, 'error' in sent ? {} : sent.value);
   if (spec.authorize) {

@@ -2,10 +2,12 @@
  * Routes: an endpoint is a value with its method, path, needs, schemas and handler. `app.ts` lists them all, server.ts
  * serves them, pipeline.ts turns what they return into responses, and the documentation is read off them.
  */
+import { AppError } from '../../errors.ts';
 import { MANAGEMENT_RATE_PER_MINUTE, MAX_FORM_BODY_BYTES } from '../../limits.ts';
 import { type Note, noNote, recordAudit } from '../database/audit-trail.ts';
 import type { Family } from './answers.ts';
 import { readForm } from './body.ts';
+import { isConsoleRequest, readSessionCookie, requireConsoleRequest, requirePrivateLine } from './browser.ts';
 import {
   type Actor,
   actorOf,
@@ -15,6 +17,7 @@ import {
   type ManagementCaller,
   type Permission,
   requireCapabilities,
+  type SessionCaller,
 } from './callers.ts';
 import {
   type Accepted,
@@ -31,13 +34,14 @@ import { parse, type Static, type TSchema } from './schema.ts';
 
 export type { HttpDeps, RequestContext, Trace } from './requests.ts';
 
-export type Plane = 'data' | 'management' | 'status' | 'page';
+export type Plane = 'data' | 'management' | 'console' | 'status' | 'page';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Where each plane lives below the public URL. */
 export const PLANE_PREFIX: Record<Plane, string> = {
   data: '/api/v1',
   management: '/api/public/v1',
+  console: '/console',
   status: '/api',
   page: '',
 };
@@ -152,14 +156,69 @@ function acceptManager(
   needs: readonly Capability[],
 ): Accepted<ManagementCaller> {
   const { ctx, deps } = request;
-  const caller = deps.authenticateToken(ctx.request.headers.get('authorization'), ctx.ip);
-  const takeRate = noteCaller(request, `${caller.kind}:${caller.id}`, {
+  const authorization = ctx.request.headers.get('authorization');
+  const is_bearer = /^\s*bearer\b/i.test(authorization ?? '');
+  const counts = !is_bearer && isConsoleRequest(ctx, deps.config);
+  const caller =
+    (counts ? sessionOf(request)?.person : undefined) ?? deps.authenticateToken(authorization, ctx.ip);
+  const takeRate = noteManager(request, caller);
+  requireCapabilities(caller, needs);
+  return { ...request, caller, takeRate };
+}
+
+function noteManager(
+  request: Pick<Accepted<unknown>, 'deps' | 'trace'>,
+  caller: ManagementCaller,
+): () => void {
+  return noteCaller(request, `${caller.kind}:${caller.id}`, {
     limit: MANAGEMENT_RATE_PER_MINUTE,
     per: 'minute',
     what: caller.kind === 'token' ? 'Requests of this access token' : 'Your requests',
   });
-  requireCapabilities(caller, needs);
-  return { ...request, caller, takeRate };
+}
+
+function sessionOf({ ctx, deps }: Pick<Accepted<unknown>, 'ctx' | 'deps'>): SessionCaller | null {
+  const secret = readSessionCookie(ctx.request, deps.config);
+  return secret === null ? null : deps.authenticateSession(secret);
+}
+
+/**
+ * An endpoint of the console itself, for a person who is signed in. What changes something takes a request of our own pages
+ * only.
+ */
+export function consoleRoute<Q extends TSchema, B extends TSchema, R>(
+  spec: SpecBase<SessionCaller, Q, B, R>,
+): Route {
+  return {
+    ...consoleBase(spec),
+    needs: [],
+    async run(ctx, deps, trace) {
+      const request = { ctx, deps, trace };
+      const caller = sessionOf(request);
+      if (!caller) throw new AppError('unauthenticated', 'You are not signed in, or no longer.');
+      const takeRate = noteManager(request, caller.person);
+      if (spec.method !== 'GET') requireConsoleRequest(ctx, deps.config, spec.body !== undefined);
+      return runHandler(spec, { ...request, caller, takeRate });
+    },
+  };
+}
+
+/** An endpoint of the console for whoever is not signed in yet; it answers on a line that nobody reads along. */
+export function signInRoute<Q extends TSchema, B extends TSchema, R>(spec: SpecBase<null, Q, B, R>): Route {
+  return {
+    ...consoleBase(spec),
+    needs: null,
+    async run(ctx, deps, trace) {
+      requireConsoleRequest(ctx, deps.config, spec.body !== undefined);
+      requirePrivateLine(ctx, deps.config);
+      return runHandler(spec, { ctx, deps, trace, caller: null, takeRate: () => {} });
+    },
+  };
+}
+
+function consoleBase(spec: RouteDocs & { method: Method; path: string; status?: number }) {
+  const { method, path, status = 200 } = spec;
+  return { plane: 'console', family: 'core', method, path, status, docs: docsOf(spec) } as const;
 }
 
 /** Whoever acts for a project: a key of it, or a caller of the management plane who may see it. */
@@ -278,7 +337,13 @@ export interface OpenRouteSpec<F extends TSchema>
   }): unknown;
 }
 
-const FAMILY_OF_OPEN = { data: 'core', management: 'management', status: 'status', page: 'page' } as const;
+const FAMILY_OF_OPEN = {
+  data: 'core',
+  management: 'management',
+  console: 'core',
+  status: 'status',
+  page: 'page',
+} as const;
 
 /**
  * A route that answers without a credential. GET changes nothing: mail scanners follow links. Every one of them stands in

@@ -162,6 +162,7 @@ function withUsableUrl(request: Request): Request {
 
 function planeOf(path: string): Plane {
   if (path.startsWith(`${PLANE_PREFIX.management}/`)) return 'management';
+  if (path.startsWith(`${PLANE_PREFIX.console}/`)) return 'console';
   return path.startsWith(`${PLANE_PREFIX.data}/`) ? 'data' : 'status';
 }
 

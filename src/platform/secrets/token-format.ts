@@ -54,6 +54,11 @@ export function createToken(kind: TokenKind): NewToken {
   };
 }
 
+/** 256 random bits for links and cookies, which nobody types: without a prefix that says what they are. */
+export function createSecret(): string {
+  return randomBytes(RANDOM_BYTES).toString('base64url');
+}
+
 /** What kind of token a text is, or null when its shape or checksum is wrong. Says nothing about whether it exists. */
 export function parseToken(text: string): { kind: TokenKind } | null {
   const prefix = TOKEN.exec(text)?.[1];

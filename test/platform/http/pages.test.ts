@@ -55,7 +55,12 @@ beforeAll(() => {
   server = createHttpServer(routes, {
     config: { ...loadConfig({}), port: 0 },
     ...{ clock, logger: log.logger, limiter: new RateLimiter(clock) },
-    ...{ authenticateKey: nobody, authenticateToken: nobody, findProject: nobody },
+    ...{
+      authenticateKey: nobody,
+      authenticateToken: nobody,
+      authenticateSession: nobody,
+      findProject: nobody,
+    },
     clientIp: createClientIpReader([]),
     settled: () => null,
   });

@@ -66,6 +66,7 @@ const deps: HttpDeps = {
       permissions: new Set(credentials.api_key.includes('none') ? [] : ['read', 'write']),
     };
   },
+  authenticateSession: () => null,
   authenticateToken(authorization) {
     if (authorization === 'Bearer person') return { ...tokenCaller, kind: 'person', name: 'p' };
     if (authorization === null)

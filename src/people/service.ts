@@ -1,0 +1,310 @@
+/** People: who may sign in, what they may do, and the one-time links by which they set a password. */
+import { conflict, notFound } from '../errors.ts';
+import { LINK_EXPIRY_MS } from '../limits.ts';
+import { recordAudit } from '../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { type Clock, toIso } from '../platform/host/clock.ts';
+import { type Actor, type Capability, GRANTABLE, type ManagementCaller } from '../platform/http/callers.ts';
+import {
+  capabilitiesOf,
+  flagsOf,
+  type Powers,
+  requireHolding,
+  requireSensible,
+} from '../platform/http/capabilities.ts';
+import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../platform/http/pagination.ts';
+import type { KeyRing } from '../platform/secrets/key-ring.ts';
+import { createSecret, hashToken } from '../platform/secrets/token-format.ts';
+import type { Projects } from '../projects/service.ts';
+import type { NewPersonInput, PersonChanges, PersonRecord, PersonWithLink } from './schemas.ts';
+import { openTotp } from './second-step.ts';
+import * as sessions from './session-store.ts';
+import * as store from './store.ts';
+import type { PersonRow } from './tables.ts';
+
+export type { PersonRecord } from './schemas.ts';
+export type { PersonRow } from './tables.ts';
+
+/** What everything about people stands on. */
+export interface PeopleDeps {
+  database: Database;
+  clock: Clock;
+  key_ring: KeyRing;
+  projects: Projects;
+  public_url: string;
+}
+
+export class People {
+  readonly #deps: PeopleDeps;
+  readonly #database: Database;
+
+  constructor(deps: PeopleDeps) {
+    this.#deps = deps;
+    this.#database = deps.database;
+  }
+
+  /** One page, newest first. */
+  list(query: PageQuery): Page<PersonRecord> {
+    const { read } = this.#database;
+    return paginate(query, {
+      total: store.countPeople(read),
+      fetch: (limit, offset) => store.listPeople(read, { limit, offset }),
+    }).map((row) => this.present(row));
+  }
+
+  /** Everybody, newest first: for the command line. */
+  listAll(): PersonRecord[] {
+    return store.listPeople(this.#database.read, WHOLE_LIST).map((row) => this.present(row));
+  }
+
+  hasAnybody(): boolean {
+    return store.countPeople(this.#database.read) > 0;
+  }
+
+  /** The person with this address or numeric id. Throws AppError `not_found`. */
+  require(ref: string): PersonRow {
+    const { read } = this.#database;
+    const person = /^\d{1,15}$/.test(ref)
+      ? store.findPerson(read, Number(ref))
+      : store.findPersonByEmail(read, ref);
+    if (!person) throw notFound('Person', 'satchel person list');
+    return person;
+  }
+
+  /** Who a person is to authorization, as of now. */
+  callerOf(person: PersonRow): ManagementCaller {
+    return { kind: 'person', id: person.id, name: nameOf(person), ...this.#powersOf(person) };
+  }
+
+  present(person: PersonRow): PersonRecord {
+    const { id, email, all_projects, is_active } = person;
+    return {
+      ...{ id, email, name: nameOf(person) },
+      ...flagsOf(capabilitiesOf(person)),
+      all_projects,
+      ...(all_projects ? {} : { projects: this.#deps.projects.scopeOf({ kind: 'person', id }) }),
+      totp: person.sealed_totp !== null,
+      last_sign_in_at: toIso(person.last_sign_in_at),
+      is_active,
+      created_at: toIso(person.created_at),
+    };
+  }
+
+  /**
+   * Adds a person and makes the link that sets their password. Throws AppError `invalid` for powers that do not go together,
+   * `conflict` for an address in use, `forbidden` where the giver lacks what is to be given (null: the shell).
+   */
+  async add(actor: Actor, giver: ManagementCaller | null, input: NewPersonInput): Promise<PersonWithLink> {
+    const { email, name = null, projects: refs = [], all_projects = false } = input;
+    const capabilities = new Set(GRANTABLE.filter((each) => input[each]));
+    const powers = { capabilities, all_projects, project_ids: this.#resolve(giver, refs) };
+    requireSensible(powers);
+    requireHolding(giver, powers);
+    const now = this.#deps.clock.now();
+    const { row, link } = await this.#database.write((tx) => {
+      refuseTakenEmail(tx, email, null);
+      const row = this.insert(tx, { email, name, password_hash: null }, powers, now);
+      audit(tx, actor, 'person.created', row, { email, ...told(powers) }, now);
+      return { row, link: this.#makeLink(tx, row.id, now) };
+    });
+    return { ...this.present(row), link };
+  }
+
+  /** A new row with its scope, within a transaction that has made sure that it may be. */
+  insert(
+    tx: Tx,
+    person: Pick<PersonRow, 'email' | 'name' | 'password_hash'>,
+    powers: Powers,
+    now_ms: number,
+  ): PersonRow {
+    const row = store.insertPerson(tx, {
+      ...{ ...person, all_projects: powers.all_projects, ...flagsOf([...powers.capabilities]) },
+      ...{ is_active: true, totp_step: 0, created_at: now_ms, updated_at: now_ms },
+    });
+    this.#deps.projects.replaceScope(tx, { kind: 'person', id: row.id }, powers.project_ids);
+    return row;
+  }
+
+  /**
+   * Changes the fields that are given; it holds from the person's next request. Who is made inactive is signed out, and their
+   * link is void. Throws AppError `invalid`, `conflict`, `not_found`, and `forbidden` where the giver (null: the shell) lacks
+   * what is given, or what somebody has whose address is changed or who is let in again.
+   */
+  async change(
+    actor: Actor,
+    giver: ManagementCaller | null,
+    person: PersonRow,
+    changes: PersonChanges,
+  ): Promise<PersonRecord> {
+    const { email, name, is_active, projects: refs } = changes;
+    const project_ids = refs && this.#resolve(giver, refs);
+    const fields = Object.keys(changes);
+    if (fields.length === 0) return this.present(person);
+    const now = this.#deps.clock.now();
+    const row = await this.#database.write((tx) => {
+      const current = store.findPerson(tx, person.id);
+      if (!current) throw notFound('Person');
+      const before = this.#powersOf(current, tx);
+      const after = powersAfter(before, changes, project_ids);
+      requireHolding(giver, added(before, after));
+      const opens_up = (email !== undefined && email !== current.email) || (is_active && !current.is_active);
+      if (opens_up) requireHolding(giver, before);
+      if (email !== undefined) refuseTakenEmail(tx, email, current.id);
+      const changed = store.updatePerson(tx, current.id, {
+        ...(email === undefined ? {} : { email }),
+        ...(name === undefined ? {} : { name }),
+        ...(is_active === undefined ? {} : { is_active }),
+        ...{ all_projects: after.all_projects, ...flagsOf([...after.capabilities]), updated_at: now },
+      });
+      if (!changed) throw notFound('Person');
+      this.#deps.projects.replaceScope(tx, { kind: 'person', id: current.id }, after.project_ids);
+      if (is_active === false) {
+        sessions.deleteSessionsOf(tx, current.id);
+        store.deleteLinksOf(tx, current.id);
+      }
+      audit(tx, actor, 'person.updated', changed, { email: changed.email, fields, ...told(after) }, now);
+      return changed;
+    });
+    return this.present(row);
+  }
+
+  /**
+   * Makes a new link; the password stops and every session ends at once. With `totp` the second step is off as well. Throws
+   * AppError `forbidden` where the person has more than who resets them (null: the shell), `not_found`.
+   */
+  async reset(
+    actor: Actor,
+    giver: ManagementCaller | null,
+    person: PersonRow,
+    { totp = false }: { totp?: boolean } = {},
+  ): Promise<PersonWithLink> {
+    const now = this.#deps.clock.now();
+    const { row, link } = await this.#database.write((tx) => {
+      const current = store.findPerson(tx, person.id);
+      if (!current) throw notFound('Person');
+      requireHolding(giver, this.#powersOf(current, tx));
+      const off = totp ? { sealed_totp: null, sealed_next_totp: null } : {};
+      const changed = store.updatePerson(tx, current.id, { password_hash: null, ...off, updated_at: now });
+      if (!changed) throw notFound('Person');
+      if (totp) sessions.replaceRecoveryCodes(tx, current.id, []);
+      const ended = sessions.deleteSessionsOf(tx, current.id);
+      audit(tx, actor, 'person.reset', changed, { email: changed.email, totp, sessions: ended }, now);
+      return { row: changed, link: this.#makeLink(tx, current.id, now) };
+    });
+    return { ...this.present(row), link };
+  }
+
+  /** Removes a person with all that lets them in; what they did stays on record. Throws AppError `not_found`. */
+  async remove(actor: Actor, person: PersonRow): Promise<{ deleted: true; cascade: { sessions: number } }> {
+    const now = this.#deps.clock.now();
+    return await this.#database.write((tx) => {
+      if (!store.findPerson(tx, person.id)) throw notFound('Person');
+      const ended = sessions.deleteSessionsOf(tx, person.id);
+      store.deletePerson(tx, person.id);
+      audit(tx, actor, 'person.removed', person, { email: person.email, sessions: ended }, now);
+      return { deleted: true, cascade: { sessions: ended } };
+    });
+  }
+
+  /** A link for the first person, who says who they are and has everything; null once there is anybody. */
+  async makeFirstLink(): Promise<string | null> {
+    const now = this.#deps.clock.now();
+    return await this.#database.write((tx) => {
+      return store.countPeople(tx) > 0 ? null : this.#makeLink(tx, null, now);
+    });
+  }
+
+  /** How many sessions go along with a person. */
+  countSessions(person: PersonRow): number {
+    return sessions.countSessions(this.#database.read, person.id);
+  }
+
+  /** People whose second step does not decrypt. */
+  listUndecryptable(): { email: string }[] {
+    const { read } = this.#database;
+    return store
+      .listPeople(read, WHOLE_LIST)
+      .filter(
+        ({ id, sealed_totp }) =>
+          sealed_totp !== null && openTotp(this.#deps.key_ring, read, id, sealed_totp) === null,
+      );
+  }
+
+  /** Forgets links that nobody used in time. */
+  sweepLinks(): Promise<void> {
+    const now = this.#deps.clock.now();
+    return this.#database.write((tx) => store.deleteExpiredLinks(tx, now));
+  }
+
+  #makeLink(tx: Tx, person_id: number | null, now_ms: number): string {
+    const secret = createSecret();
+    store.replaceLink(tx, { token_hash: hashToken(secret), person_id, expires_at: now_ms + LINK_EXPIRY_MS });
+    return `${this.#deps.public_url}/console/welcome/${secret}`;
+  }
+
+  #powersOf(person: PersonRow, read: Tx = this.#database.read): Powers {
+    const { id, all_projects } = person;
+    const project_ids = all_projects ? [] : this.#deps.projects.scopeIdsOf({ kind: 'person', id }, read);
+    return { capabilities: new Set(capabilitiesOf(person)), all_projects, project_ids };
+  }
+
+  /** Numeric ids. Throws AppError `not_found`. */
+  #resolve(giver: ManagementCaller | null, refs: readonly string[]): number[] {
+    const { projects } = this.#deps;
+    return refs.map((ref) => (giver ? projects.requireFor(giver, ref) : projects.require(ref)).id);
+  }
+}
+
+/** What a person is called: as they wish, else by their address. */
+export function nameOf(person: Pick<PersonRow, 'name' | 'email'>): string {
+  return person.name ?? person.email;
+}
+
+/** One line of the audit trail about a person. */
+export function audit(
+  tx: Tx,
+  actor: Actor,
+  event: `person.${string}`,
+  person: Pick<PersonRow, 'id'>,
+  metadata: Record<string, unknown>,
+  now_ms: number,
+): void {
+  recordAudit(tx, actor, { event, target: `person:${person.id}`, project: null, metadata }, now_ms);
+}
+
+/** Powers as the audit trail tells them. */
+function told({ capabilities, all_projects, project_ids }: Powers): Record<string, unknown> {
+  return { capabilities: [...capabilities], all_projects, project_ids };
+}
+
+/**
+ * What somebody may do after a change. Naming projects takes all_projects away, unless that is asked for too. Throws AppError
+ * `invalid`; one whose projects are gone stays scoped, and may be changed in all else.
+ */
+function powersAfter(before: Powers, changes: PersonChanges, named: readonly number[] | undefined): Powers {
+  const isHeld = (each: Capability): boolean => changes[each] ?? before.capabilities.has(each);
+  const all_projects = changes.all_projects ?? (named ? false : before.all_projects);
+  const kept = all_projects ? [] : before.project_ids;
+  const after = { capabilities: new Set(GRANTABLE.filter(isHeld)), all_projects, project_ids: named ?? kept };
+  if (changes.all_projects !== undefined || named || changes.can_administer) requireSensible(after);
+  return after;
+}
+
+/** What a change gives. */
+function added(before: Powers, after: Powers): Powers {
+  return {
+    capabilities: after.capabilities.difference(before.capabilities),
+    all_projects: after.all_projects && !before.all_projects,
+    project_ids: before.all_projects
+      ? []
+      : after.project_ids.filter((id) => !before.project_ids.includes(id)),
+  };
+}
+
+function refuseTakenEmail(tx: Tx, email: string, own_id: number | null): void {
+  const holder = store.findPersonByEmail(tx, email);
+  if (!holder || holder.id === own_id) return;
+  throw conflict('There is a person with this address already.', {
+    errors: { email: ['is the address of another person'] },
+  });
+}

@@ -1,0 +1,68 @@
+/**
+ * What a browser has to show to act for a person: the session's cookie, a header that no form can send, our own origin, and
+ * a line on which nobody reads along.
+ */
+import type { Config } from '../../config.ts';
+import { forbidden, invalid } from '../../errors.ts';
+import { SESSION_ABSOLUTE_MS } from '../../limits.ts';
+import { isLoopback } from '../host/loopback.ts';
+import type { RequestContext } from './requests.ts';
+
+/** Decision: what our own pages send with each request that changes something. */
+export const CONSOLE_HEADER = 'X-Satchel-Console';
+
+const isHttps = (config: Config): boolean => config.public_url.startsWith('https:');
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
+
+/** `__Host-`: only a page of this very host could have set it, and over TLS. */
+const cookieName = (config: Config): string => (isHttps(config) ? '__Host-satchel' : 'satchel');
+
+/** The session's secret, where the request has the cookie. */
+export function readSessionCookie(request: Request, config: Config): string | null {
+  return new Bun.CookieMap(request.headers.get('cookie') ?? '').get(cookieName(config));
+}
+
+/** The header that gives the browser its session, or with null takes it away. */
+export function sessionCookie(secret: string | null, config: Config): { 'Set-Cookie': string } {
+  const max_age_s = secret === null ? 0 : SESSION_ABSOLUTE_MS / 1_000;
+  const secure = isHttps(config) ? '; Secure' : '';
+  const attributes = `Path=/; Max-Age=${max_age_s}; HttpOnly; SameSite=Strict${secure}`;
+  return { 'Set-Cookie': `${cookieName(config)}=${secret ?? ''}; ${attributes}` };
+}
+
+/** Whether a request comes from a page of ours, or from no page. */
+function isFromOwnPage({ request, url }: RequestContext, config: Config): boolean {
+  const origin = request.headers.get('origin');
+  if (origin === null) return true;
+  if (origin === new URL(config.public_url).origin) return true;
+  if (!isLoopback(config.host) || !URL.canParse(origin)) return false;
+  const page = new URL(origin);
+  return page.protocol === 'http:' && isLoopback(hostOf(page)) && page.port === url.port;
+}
+
+/** Whether a cookie counts: a form or a page of another site can make a browser send it, but not this header. */
+export function isConsoleRequest(ctx: RequestContext, config: Config): boolean {
+  return ctx.request.headers.get(CONSOLE_HEADER) === '1' && isFromOwnPage(ctx, config);
+}
+
+/** Throws AppError `forbidden` for what may be another site's doing, `invalid` for a body that a form could have sent. */
+export function requireConsoleRequest(ctx: RequestContext, config: Config, has_body: boolean): void {
+  if (!isFromOwnPage(ctx, config))
+    throw forbidden('This endpoint takes no request from a page of another site.');
+  if (!isConsoleRequest(ctx, config)) throw forbidden(`Send the header ${CONSOLE_HEADER}: 1.`);
+  const type = ctx.request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
+  if (has_body && type !== 'application/json') {
+    throw invalid({ _: ['The body must be JSON, with the header Content-Type: application/json.'] });
+  }
+}
+
+/** Passwords and what lets a person in travel over TLS, or not at all beyond this machine. Throws AppError `forbidden`. */
+export function requirePrivateLine({ ip }: RequestContext, config: Config): void {
+  if (isHttps(config)) return;
+  if (ip !== null && isLoopback(ip) && isLoopback(hostOf(new URL(config.public_url)))) return;
+  throw forbidden(
+    'Over plain http, signing in works on this very machine only. Put a reverse proxy with TLS in front and set ' +
+      'SATCHEL_PUBLIC_URL to its https address; or open a tunnel, such as ssh -L 8420:localhost:8420 HOST, and go to ' +
+      'http://localhost:8420/console.',
+  );
+}

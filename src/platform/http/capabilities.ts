@@ -1,0 +1,59 @@
+/** Capabilities as the fields of tokens and people, and the rule that nobody gives what they lack. */
+import { invalid } from '../../errors.ts';
+import {
+  ADMINISTER,
+  type Capability,
+  GRANTABLE,
+  type ManagementCaller,
+  refuseBeyondScope,
+  requireCapabilities,
+} from './callers.ts';
+import { t } from './schema.ts';
+
+export type CapabilityFlags = Record<Capability, boolean>;
+
+/** The capabilities as a record shows them. */
+export const capabilityFields = {
+  can_manage_database: t.Boolean(),
+  can_read_vault: t.Boolean(),
+  can_reveal_vault: t.Boolean(),
+  can_write_vault: t.Boolean(),
+  can_read_database_tokens: t.Boolean(),
+  can_read_ai_accounts: t.Boolean(),
+};
+
+export function capabilitiesOf(holder: CapabilityFlags): Capability[] {
+  return GRANTABLE.filter((capability) => holder[capability]);
+}
+
+export function flagsOf(capabilities: readonly Capability[]): CapabilityFlags {
+  return {
+    can_manage_database: capabilities.includes('can_manage_database'),
+    can_read_vault: capabilities.includes('can_read_vault'),
+    can_reveal_vault: capabilities.includes('can_reveal_vault'),
+    can_write_vault: capabilities.includes('can_write_vault'),
+    can_read_database_tokens: capabilities.includes('can_read_database_tokens'),
+    can_read_ai_accounts: capabilities.includes('can_read_ai_accounts'),
+    can_administer: capabilities.includes('can_administer'),
+  };
+}
+
+/** What somebody may do, and where; project_ids is empty where that is everywhere. */
+export type Powers = Pick<ManagementCaller, 'capabilities' | 'all_projects' | 'project_ids'>;
+
+/** Throws AppError `invalid` for powers that nobody can have together. */
+export function requireSensible({ capabilities, all_projects, project_ids }: Powers): void {
+  if (all_projects === project_ids.length > 0) {
+    throw invalid({ projects: ['name at least one project, or all projects, but not both'] });
+  }
+  if (capabilities.has(ADMINISTER) && !all_projects) {
+    throw invalid({ [ADMINISTER]: ['goes with all projects only'] });
+  }
+}
+
+/** Nobody gives what they lack; the shell (null) lacks nothing. Throws AppError `forbidden`. */
+export function requireHolding(giver: ManagementCaller | null, powers: Powers): void {
+  if (!giver) return;
+  requireCapabilities(giver, [...powers.capabilities]);
+  refuseBeyondScope(giver, powers);
+}

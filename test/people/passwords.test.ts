@@ -1,0 +1,82 @@
+/** Hashing passwords: bounded, and the same work whoever signs in. */
+import { expect, test } from 'bun:test';
+import argon2 from '@node-rs/argon2';
+import { MAX_WAITING_PASSWORD_HASHES } from '../../src/limits.ts';
+import { type Argon2, Passwords, weaknessOf } from '../../src/people/passwords.ts';
+
+/** The real one, counting, and letting each work begin only when told. */
+function countingArgon2() {
+  const work: string[] = [];
+  let running = 0;
+  let most = 0;
+  const counted =
+    <A extends unknown[], R>(name: string, run: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      work.push(name);
+      running += 1;
+      most = Math.max(most, running);
+      try {
+        return await run(...args);
+      } finally {
+        running -= 1;
+      }
+    };
+  const counting: Argon2 = { hash: counted('hash', argon2.hash), verify: counted('verify', argon2.verify) };
+  return { passwords: new Passwords(async () => counting), work, most: () => most };
+}
+
+test('a hash says how it was made, and fits its password alone', async () => {
+  const { passwords } = countingArgon2();
+  const hash = await passwords.hash('correct horse');
+  expect(hash).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$');
+  expect(await passwords.hash('correct horse')).not.toBe(hash);
+  expect(await passwords.verify(hash, 'correct horse')).toBe(true);
+  expect(await passwords.verify(hash, 'correct horse ')).toBe(false);
+});
+
+test('where there is no hash as much is done as where there is one', async () => {
+  const { passwords, work } = countingArgon2();
+  const hash = await argon2.hash('correct horse', {
+    algorithm: 2,
+    memoryCost: 19_456,
+    timeCost: 2,
+    parallelism: 1,
+  });
+  for (const first of [null, hash]) {
+    await passwords.verify(first, 'wrong horse');
+    work.length = 0;
+    expect(await passwords.verify(first, 'wrong horse')).toBe(false);
+    expect(work).toEqual(['verify']);
+  }
+});
+
+test('one after the other, and past a bound they are told to come back', async () => {
+  const { passwords, most } = countingArgon2();
+  const asked = Array.from({ length: MAX_WAITING_PASSWORD_HASHES + 3 }, () => passwords.verify(null, 'x'));
+  const outcomes = await Promise.allSettled(asked);
+  const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+  expect(refused).toHaveLength(2);
+  expect(refused[0]).toMatchObject({ kind: 'unavailable', retry_after_s: 5 });
+  expect(most()).toBe(1);
+  expect(await passwords.verify(null, 'x')).toBe(false);
+});
+
+test('what fails gives its turn back', async () => {
+  let is_broken = true;
+  const passwords = new Passwords(async () => {
+    if (is_broken) throw new Error('no native module');
+    return argon2;
+  });
+  for (let n = 0; n < 3; n += 1) await expect(passwords.hash('x')).rejects.toThrow('no native module');
+  is_broken = false;
+  expect(await passwords.verify(await passwords.hash('x'), 'x')).toBe(true);
+});
+
+test.each([
+  ['ANN@example.com', 'must not be the email address'],
+  ['Sonyericsson', expect.stringContaining('common')],
+  ['１２３４５６７８９qwe', expect.stringContaining('common')],
+  ['correct horse battery', null],
+])('%s: %p', async (password, weakness) => {
+  expect(await weaknessOf(password, 'ann@example.com')).toEqual(weakness);
+});
