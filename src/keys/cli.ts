@@ -221,20 +221,13 @@ Examples:
 }
 
 function explain(keys: Keys, key: KeyRow, options: Options): CliResult {
-  const decision = keys.why(key, {
+  const json = keys.verdict(key, {
     origin: textOption(options, 'origin') ?? null,
     app_id: textOption(options, 'appId') ?? null,
-    android_package: null,
-    cert: textOption(options, 'cert') ?? null,
+    cert_fingerprint: textOption(options, 'cert') ?? null,
   });
-  const { why } = decision;
-  if (!decision.accepted) {
-    const json = { accepted: false, code: decision.code, why, rule: null };
-    return { json, text: `Refused. ${why}`, exit: EXIT.refused };
-  }
-  const { rule, scope } = decision;
-  const named = rule && { id: rule.id, type: rule.type, value: rule.value, scope };
-  return { json: { accepted: true, code: null, why, rule: named }, text: `Accepted. ${why}` };
+  if (!json.accepted) return { json, text: `Refused. ${json.why}`, exit: EXIT.refused };
+  return { json, text: `Accepted. ${json.why}` };
 }
 
 function registerSwitches(cli: Cli<Services>, key: Command): void {

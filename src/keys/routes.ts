@@ -13,6 +13,8 @@ import {
   lookupBody,
   plaintextKey,
   updateKeyBody,
+  whyAnswer,
+  whyBody,
 } from './schemas.ts';
 import type { KeyRow, Keys } from './service.ts';
 
@@ -105,6 +107,19 @@ function singleKeyRoutes(keys: Keys, key: (named: Named) => KeyRow): Route[] {
       response: deletedKey,
       load: key,
       handle: ({ caller, ctx, resource }) => keys.remove(actorOf(caller, ctx.ip), resource),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: `${KEY}/why`,
+      tag: 'API keys',
+      summary: 'Whether a request from somewhere would be accepted with a key, and why',
+      description:
+        'With neither an Origin nor an app id it is one from a server, which sends neither. Nothing is changed.',
+      body: whyBody,
+      example: { origin: 'https://shop.example.com' },
+      response: whyAnswer,
+      load: key,
+      handle: ({ resource, body }) => keys.verdict(resource, body),
     }),
     managementRoute({
       method: 'POST',

@@ -1,11 +1,12 @@
 /** Shapes of API keys, for the API and the command line alike. */
-import { MAX_LIST_ENTRIES, MAX_NAME_CHARS } from '../limits.ts';
+import { MAX_LIST_ENTRIES, MAX_NAME_CHARS, MAX_URL_CHARS } from '../limits.ts';
 import { originRecord } from '../origins/service.ts';
 import {
   changesOf,
   named,
   nullable,
   nullables,
+  oneOf,
   optionals,
   type Static,
   t,
@@ -99,3 +100,31 @@ export const lookupAnswer = t.Object({
   api_key: keyRecord,
   origins: t.Array(originRecord),
 });
+
+/** A request as it would be made with a key. */
+export const whyBody = t.Object({
+  origin: t.Optional(nullable(text({ max: MAX_URL_CHARS, description: 'The Origin that a browser sends.' }))),
+  app_id: t.Optional(nullable(text({ max: MAX_URL_CHARS, description: 'The X-App-Id that an app sends.' }))),
+  cert_fingerprint: t.Optional(
+    nullable(text({ max: MAX_URL_CHARS, description: 'The X-Android-Cert that an app sends.' })),
+  ),
+});
+export type WhyInput = Static<typeof whyBody>;
+
+export const whyAnswer = named(
+  'KeyVerdict',
+  t.Object({
+    accepted: t.Boolean(),
+    code: nullable(t.String()),
+    why: t.String(),
+    rule: nullable(
+      t.Object({
+        id: t.Integer(),
+        type: oneOf(['domain', 'android', 'ios']),
+        value: t.String(),
+        scope: oneOf(['own', 'global']),
+      }),
+    ),
+  }),
+);
+export type KeyVerdict = Static<typeof whyAnswer>;

@@ -24,7 +24,14 @@ import type {
   ProjectState,
   Projects,
 } from '../projects/service.ts';
-import type { KeyChanges, KeyRecord, KeyWithPlaintext, NewKeyInput } from './schemas.ts';
+import type {
+  KeyChanges,
+  KeyRecord,
+  KeyVerdict,
+  KeyWithPlaintext,
+  NewKeyInput,
+  WhyInput,
+} from './schemas.ts';
 import * as store from './store.ts';
 import type { KeyRow } from './tables.ts';
 
@@ -129,6 +136,17 @@ export class Keys {
       };
     }
     return this.#origins.decide(key, request);
+  }
+
+  /** The same as a document: what `satchel key why --json` prints. */
+  verdict(key: KeyRow, { origin = null, app_id = null, cert_fingerprint = null }: WhyInput): KeyVerdict {
+    const decision = this.why(key, { origin, app_id, android_package: null, cert: cert_fingerprint });
+    const { why } = decision;
+    if (!decision.accepted) return { accepted: false, code: decision.code, why, rule: null };
+    const { rule, scope } = decision;
+    const is_named = rule !== null && scope !== 'none-needed';
+    const named = is_named ? { id: rule.id, type: rule.type, value: rule.value, scope } : null;
+    return { accepted: true, code: null, why, rule: named };
   }
 
   /* --- Reading --------------------------------------------------------------------------------------------------- */
