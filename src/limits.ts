@@ -167,6 +167,8 @@ export const MAX_TEMPLATE_VARIABLES = 100;
 export const MAX_COMPILED_TEMPLATES_BYTES = 32 * 1024 * 1024;
 /** Decision: a run of a schedule that is up to this late (a restart) is run, not missed. */
 export const SCHEDULE_GRACE_MS = 5 * 60_000;
+/** Contract: what is shown of the times at which a schedule runs next. */
+export const SHOWN_RUNS = 5;
 /** Due schedules claimed by one commit, so that thousands of them cannot hold up other writes: some 6 ms of reading cron. */
 export const SCHEDULE_CLAIM_BATCH = 25;
 /** Runs at once: each renders and stores at most 50 mails, so more would only compete for the same writer. */

@@ -63,16 +63,29 @@ const MARKETING = [
   'POST /email-sequences/:sequence/steps/:key/test',
   'POST /email-suppressions',
 ];
-/** Files and mail on the management plane, besides the mirror of what the data plane has. */
+/** Files and mail of a project on the management plane. */
 const OF_PROJECTS = [
+  'DELETE /projects/:project/email-schedules/:id',
+  'DELETE /projects/:project/email-templates/:slug',
   'DELETE /projects/:project/emails/:id/schedule',
   'DELETE /projects/:project/objects/:public_id',
+  'GET /projects/:project/email-schedules',
+  'GET /projects/:project/email-schedules/:id',
+  'GET /projects/:project/email-templates',
+  'GET /projects/:project/email-templates/:slug',
   'GET /projects/:project/emails',
   'GET /projects/:project/emails/:id',
   'GET /projects/:project/emails/:id/story',
   'GET /projects/:project/objects',
   'GET /projects/:project/objects/:public_id',
+  'PATCH /projects/:project/email-schedules/:id',
+  'PATCH /projects/:project/email-templates/:slug',
   'PATCH /projects/:project/objects/:public_id',
+  'POST /projects/:project/api-keys/:apiKey/why',
+  'POST /projects/:project/email-schedules',
+  'POST /projects/:project/email-schedules/:id/run',
+  'POST /projects/:project/email-templates',
+  'POST /projects/:project/email-templates/:slug/preview',
   'POST /projects/:project/emails/:id/retry',
   'POST /projects/:project/emails/send',
   'POST /projects/:project/object-links/revoke',
@@ -348,7 +361,7 @@ async function makeContact(list_id: string): Promise<string> {
 
 function pathOf(route: Route, values: Record<string, string>): string {
   const path = route.path.replace(/:(\w+)/g, (_, name: string) => {
-    if (name === 'id' && route.path.startsWith('/email-schedules')) return values.schedule ?? ABSENT_ULID;
+    if (name === 'id' && route.path.includes('/email-schedules')) return values.schedule ?? ABSENT_ULID;
     if (name === 'id' && route.path.startsWith('/jobs')) return values.job_id ?? ABSENT_ULID;
     return values[name] ?? ABSENT_ULID;
   });

@@ -1,8 +1,10 @@
 /** `satchel schedule`: looking at recurring emails, pausing and resuming them, running one now, and deleting them. */
+
 import type { Cli } from '../platform/cli/cli.ts';
 import { requireYes, textOption } from '../platform/cli/options.ts';
 import { pagedTable, pageOf, withPaging } from '../platform/cli/paging.ts';
 import { counted, formatFields, formatTable } from '../platform/cli/tables.ts';
+import { noNote } from '../platform/database/audit-trail.ts';
 import type { Projects } from '../projects/service.ts';
 import type { ScheduleRecord, Schedules } from './service.ts';
 
@@ -65,7 +67,10 @@ function registerOfOne(cli: Cli<Services>, noun: Noun): void {
     .addHelpText('after', '\nExample:\n  satchel schedule run 01J00000000000000000000000')
     .action(
       cli.action(async ({ services: { schedules } }, _options, id = '') => {
-        const job_id = await schedules.runNow({ project_id: schedules.projectOf(id), key_id: null }, id);
+        const job_id = await schedules.runNow(
+          { project: { id: schedules.projectOf(id) }, key: null, note: noNote },
+          id,
+        );
         return { json: { job_id }, text: `The run is queued. How it ends: satchel job show ${job_id}` };
       }),
     );

@@ -10,10 +10,16 @@ import {
   MAX_SCHEDULE_RECIPIENTS,
   MAX_SUBJECT_CHARS,
   MAX_TIMEZONE_CHARS,
+  SHOWN_RUNS,
 } from '../limits.ts';
-import type { KeyCaller } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
-import { dataRoute, PLANE_PREFIX, type RequestContext, type Route } from '../platform/http/routes.ts';
+import {
+  bothPlanes,
+  type ProjectCaller,
+  projectUrl,
+  type RequestContext,
+  type Route,
+} from '../platform/http/routes.ts';
 import {
   changesOf,
   dateTime,
@@ -120,22 +126,35 @@ const record = named(
   }),
 );
 
+const record_with_runs = named(
+  'ScheduleWithRuns',
+  t.Object({
+    ...record.properties,
+    next_runs: t.Array(dateTime(), {
+      description: `The next ${SHOWN_RUNS}; none while it is paused.`,
+    }),
+  }),
+);
+
 const TAG = 'Email schedules';
 
 interface Target {
   ctx: RequestContext;
-  caller: KeyCaller;
+  caller: ProjectCaller;
 }
 
 /** The schedule that the path names, or 404. */
 function loader(schedules: Schedules) {
-  return ({ ctx, caller }: Target) => schedules.get(caller.project_id, ctx.params.id ?? '');
+  return ({ ctx, caller }: Target) => schedules.get(caller.project.id, ctx.params.id ?? '');
 }
 
 export function scheduleRoutes(schedules: Schedules, config: Config): Route[] {
-  const load = loader(schedules);
+  return [...collectionRoutes(schedules), ...singleScheduleRoutes(schedules), ...runRoute(schedules, config)];
+}
+
+function collectionRoutes(schedules: Schedules): Route[] {
   return [
-    dataRoute({
+    ...bothPlanes({
       method: 'GET',
       path: '/email-schedules',
       needs: ['read'],
@@ -143,16 +162,16 @@ export function scheduleRoutes(schedules: Schedules, config: Config): Route[] {
       summary: 'List schedules',
       query: t.Object(pageQuery),
       response: t.Array(record),
-      handle: ({ caller, query }) => schedules.list(caller.project_id, query),
+      handle: ({ caller, query }) => schedules.list(caller.project.id, query),
     }),
-    dataRoute({
+    ...bothPlanes({
       method: 'POST',
       path: '/email-schedules',
       needs: ['write'],
       tag: TAG,
       summary: 'Create a schedule',
       description:
-        'Runs follow the `is_test` of the key that creates it. The template and its variables are checked at once, ' +
+        'Runs follow the `is_test` of the key that creates it; without a key they are real. The template and its variables are checked at once, ' +
         'and again at each run.',
       status: 201,
       body: creation,
@@ -165,19 +184,28 @@ export function scheduleRoutes(schedules: Schedules, config: Config): Route[] {
         body_text: 'Nothing broke.',
       },
       response: record,
-      check: ({ caller, body, broken }) => schedules.errorsIn(caller.project_id, null, body, broken),
+      check: ({ caller, body, broken }) => schedules.errorsIn(caller.project.id, null, body, broken),
       handle: ({ caller, body }) => schedules.create(caller, body),
     }),
-    dataRoute({
+  ];
+}
+
+function singleScheduleRoutes(schedules: Schedules): Route[] {
+  const load = loader(schedules);
+  return [
+    ...bothPlanes({
       method: 'GET',
       path: '/email-schedules/:id',
       needs: ['read'],
       tag: TAG,
       summary: 'One schedule',
       response: record,
-      handle: load,
+      mirror: { response: record_with_runs },
+      load,
+      handle: ({ caller, resource }) =>
+        caller.key ? resource : { ...resource, next_runs: schedules.nextRuns(resource) },
     }),
-    dataRoute({
+    ...bothPlanes({
       method: 'PATCH',
       path: '/email-schedules/:id',
       needs: ['write'],
@@ -191,10 +219,11 @@ export function scheduleRoutes(schedules: Schedules, config: Config): Route[] {
       response: record,
       load,
       check: ({ caller, body, broken, resource }) =>
-        schedules.errorsIn(caller.project_id, resource, body, broken),
-      handle: ({ caller, body, resource }) => schedules.update(caller.project_id, resource.id, body),
+        schedules.errorsIn(caller.project.id, resource, body, broken),
+      handle: ({ caller, body, resource }) =>
+        schedules.update(caller.project.id, resource.id, body, caller.note),
     }),
-    dataRoute({
+    ...bothPlanes({
       method: 'DELETE',
       path: '/email-schedules/:id',
       needs: ['write'],
@@ -204,23 +233,22 @@ export function scheduleRoutes(schedules: Schedules, config: Config): Route[] {
       response: t.Object({ success: t.Boolean(), message: t.String() }),
       load,
       handle: async ({ caller, resource }) => {
-        await schedules.remove(caller.project_id, resource.id);
+        await schedules.remove(caller.project.id, resource.id, caller.note);
         return { success: true, message: 'Schedule deleted.' };
       },
     }),
-    runRoute(schedules, config),
   ];
 }
 
-function runRoute(schedules: Schedules, config: Config): Route {
-  return dataRoute({
+function runRoute(schedules: Schedules, config: Config): Route[] {
+  return bothPlanes({
     method: 'POST',
     path: '/email-schedules/:id/run',
     needs: ['write'],
     tag: TAG,
     summary: 'Run a schedule now',
     description:
-      'Off its cadence: `next_run_at` stays, and a paused schedule runs too. Follows the `is_test` of the calling key.',
+      "Off its cadence: `next_run_at` stays, and a paused schedule runs too. Follows the `is_test` of the calling key, and without one the schedule's own.",
     status: 202,
     response: t.Object({ message: t.String(), job_id: t.String(), status_url: t.String() }),
     load: loader(schedules),
@@ -229,7 +257,7 @@ function runRoute(schedules: Schedules, config: Config): Route {
       return {
         message: 'The run is queued. The job tells how it ends.',
         job_id,
-        status_url: `${config.public_url}${PLANE_PREFIX.data}/jobs/${job_id}`,
+        status_url: `${projectUrl(config.public_url, caller)}/jobs/${job_id}`,
       };
     },
   });

@@ -1,12 +1,14 @@
 /** Recurring email schedules: what may be saved, when each runs next, and putting its runs into the queue. */
 import { collectErrors, type FieldErrors, invalid, notFound } from '../errors.ts';
-import { SCHEDULE_CLAIM_BATCH, SCHEDULE_GRACE_MS } from '../limits.ts';
+import { SCHEDULE_CLAIM_BATCH, SCHEDULE_GRACE_MS, SHOWN_RUNS } from '../limits.ts';
+import { type Note, noNote } from '../platform/database/audit-trail.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { toIso } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
 import type { LogFields, Logger } from '../platform/host/logger.ts';
 import type { KeyCaller } from '../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
+import type { ProjectCaller } from '../platform/http/routes.ts';
 import { type Cron, parseCron } from '../platform/jobs/cron.ts';
 import { type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import { checkSchedule, mergeSchedule, type ScheduleChanges, type ScheduleFields } from './fields.ts';
@@ -101,6 +103,18 @@ export class Schedules {
     return toRecord(this.#find(this.#deps.database.read, project_id, id));
   }
 
+  /** When it runs next, `SHOWN_RUNS` times or as often as it ever does; never while it is paused. */
+  nextRuns(record: Pick<ScheduleRecord, 'cron_expression' | 'timezone' | 'next_run_at'>): string[] {
+    const cron = parseCron(record.cron_expression, record.timezone);
+    const runs: string[] = [];
+    let at = record.next_run_at === null ? null : Date.parse(record.next_run_at);
+    while (cron.ok && at !== null && runs.length < SHOWN_RUNS) {
+      runs.push(toIso(at));
+      at = cron.next(at);
+    }
+    return runs;
+  }
+
   /**
    * What no schedule may be, by field, of one that is made (`current` null) or changed. `broken` are fields that are wrong
    * already: what is required only without them is not asked for.
@@ -135,9 +149,9 @@ export class Schedules {
     return countSchedulesUsing(this.#deps.database.read, project_id, template);
   }
 
-  /** Saves a schedule whose runs follow the caller's is_test. Throws AppError `invalid` by field. */
+  /** Saves a schedule whose runs follow the is_test of the key, and are real without one. Throws AppError `invalid` by field. */
   async create(
-    caller: KeyCaller,
+    caller: Pick<ProjectCaller, 'project' | 'key' | 'note'>,
     input: ScheduleChanges & {
       name: string;
       recipients: { email: string; name?: string | null }[];
@@ -145,15 +159,15 @@ export class Schedules {
     },
   ): Promise<ScheduleRecord> {
     const { fields, cron } = checkSchedule(null, input, this.#deps);
-    this.#checkContent(caller.project_id, fields, input);
+    this.#checkContent(caller.project.id, fields, input);
     const row = await this.#deps.database.write((tx) => {
       const now = this.#deps.clock.now();
       const schedule: ScheduleRow = {
         ...fields,
         id: newId(now),
-        project_id: caller.project_id,
-        api_key_id: caller.key_id,
-        is_test: caller.is_test,
+        project_id: caller.project.id,
+        api_key_id: caller.key?.key_id ?? null,
+        is_test: caller.key?.is_test ?? false,
         next_run_at: fields.is_active ? nextRun(cron, now) : null,
         last_run_at: null,
         last_status: null,
@@ -161,6 +175,7 @@ export class Schedules {
         updated_at: now,
       };
       insertSchedule(tx, schedule);
+      caller.note(tx, noteOf('schedule.created', schedule));
       return schedule;
     });
     return toRecord(row);
@@ -170,7 +185,12 @@ export class Schedules {
    * Changes what is given; null clears an optional field. A schedule that resumes, or runs at other times now, has its
    * next run counted from now. Throws AppError `not_found`, and `invalid` by field.
    */
-  async update(project_id: number, id: string, changes: ScheduleChanges): Promise<ScheduleRecord> {
+  async update(
+    project_id: number,
+    id: string,
+    changes: ScheduleChanges,
+    note = noNote,
+  ): Promise<ScheduleRecord> {
     const row = await this.#deps.database.write((tx) => {
       const current = this.#find(tx, project_id, id);
       const { fields, cron } = checkSchedule(current, changes, this.#deps);
@@ -184,34 +204,46 @@ export class Schedules {
       const next_run_at = keeps_time ? current.next_run_at : nextRun(cron, now);
       const changed = { ...fields, next_run_at: fields.is_active ? next_run_at : null, updated_at: now };
       updateSchedule(tx, current.id, changed);
+      note(tx, noteOf('schedule.changed', current, { fields: Object.keys(changes) }));
       return { ...current, ...changed };
     });
     return toRecord(row);
   }
 
   /** Deletes a schedule; a run that waits in the queue then fails. Throws AppError `not_found`. */
-  remove(project_id: number, id: string): Promise<void> {
-    return this.#deps.database.write((tx) => deleteSchedule(tx, this.#find(tx, project_id, id).id));
+  remove(project_id: number, id: string, note = noNote): Promise<void> {
+    return this.#deps.database.write((tx) => {
+      const schedule = this.#find(tx, project_id, id);
+      deleteSchedule(tx, schedule.id);
+      note(tx, noteOf('schedule.deleted', schedule));
+    });
   }
 
   /**
    * Queues a run off the cadence, of a paused schedule too, and returns the id of its job; it follows the caller's
-   * is_test, and the schedule's own where the shell asks for it. `next_run_at` stays. Throws AppError `not_found`.
+   * is_test, and the schedule's own where no key asks for it. `next_run_at` stays. Throws AppError `not_found`.
    */
   runNow(
-    caller: Pick<KeyCaller, 'project_id' | 'key_id' | 'is_test'> | { project_id: number; key_id: null },
+    caller: {
+      project: { id: number };
+      key: Pick<KeyCaller, 'key_id' | 'is_test'> | null;
+      note: Note;
+    },
     id: string,
   ): Promise<string> {
     return this.#deps.database.write((tx) => {
-      const schedule = this.#find(tx, caller.project_id, id);
+      const project_id = caller.project.id;
+      const schedule = this.#find(tx, project_id, id);
       const now = this.#deps.clock.now();
       updateSchedule(tx, schedule.id, { last_run_at: now, last_status: 'queued' });
-      return this.#enqueueRun(tx, caller.project_id, {
+      const job_id = this.#enqueueRun(tx, project_id, {
         schedule_id: schedule.id,
-        api_key_id: caller.key_id ?? schedule.api_key_id,
-        is_test: 'is_test' in caller ? caller.is_test : schedule.is_test,
+        api_key_id: caller.key?.key_id ?? schedule.api_key_id,
+        is_test: caller.key?.is_test ?? schedule.is_test,
         due_at: null,
       });
+      caller.note(tx, noteOf('schedule.run', schedule, { job_id }));
+      return job_id;
     });
   }
 
@@ -329,6 +361,14 @@ export class Schedules {
       this.#deps.templates.renderForSend(project_id, fields.template, fields.variables);
     }
   }
+}
+
+function noteOf(
+  event: string,
+  { id, name }: Pick<ScheduleRow, 'id' | 'name'>,
+  more: Record<string, unknown> = {},
+) {
+  return { event, target: `schedule:${id}`, metadata: { name, ...more } };
 }
 
 /** The first tick from now that no run stands for. A late run stands for the tick it was due at, and for the latest one. */

@@ -5,8 +5,14 @@ import {
   MAX_SUBJECT_CHARS,
   MAX_TEMPLATE_VARIABLES,
 } from '../limits.ts';
-import { type KeyCaller, requirePermissions } from '../platform/http/callers.ts';
-import { dataRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
+import { requirePermissions } from '../platform/http/callers.ts';
+import {
+  bothPlanes,
+  type ProjectCaller,
+  Reply,
+  type RequestContext,
+  type Route,
+} from '../platform/http/routes.ts';
 import {
   changesOf,
   dateTime,
@@ -97,6 +103,8 @@ const summary = named(
     updated_at: dateTime(),
   }),
 );
+const summaries = t.Array(summary);
+const categories = t.Array(t.String());
 const record = named(
   'Template',
   t.Object({
@@ -122,12 +130,17 @@ const TAG = 'Email templates';
 
 interface Target {
   ctx: RequestContext;
-  caller: KeyCaller;
+  caller: ProjectCaller;
+}
+
+/** Of a key; whoever manages the project may do so with its marketing too. */
+function requireMarketing(caller: ProjectCaller): void {
+  if (caller.key) requirePermissions(caller.key, ['email_marketing']);
 }
 
 /** The template that the path names, or 404. */
 function loader(templates: Templates) {
-  return ({ ctx, caller }: Target) => templates.get(caller.project_id, ctx.params.slug ?? '');
+  return ({ ctx, caller }: Target) => templates.get(caller.project.id, ctx.params.slug ?? '');
 }
 
 export function templateRoutes(templates: Templates): Route[] {
@@ -137,36 +150,35 @@ export function templateRoutes(templates: Templates): Route[] {
 function readingRoutes(templates: Templates): Route[] {
   const load = loader(templates);
   return [
-    dataRoute({
+    ...bothPlanes({
       method: 'GET',
       path: '/emails/templates',
+      mirror: { path: '/email-templates', response: summaries, beside: { categories: categories } },
       needs: ['read'],
       tag: TAG,
       summary: 'List templates',
       description: 'All of the project, newest first, without their bodies; and the valid categories.',
-      response: t.Object({
-        success: t.Boolean(),
-        data: t.Array(summary),
-        categories: t.Array(t.String()),
-      }),
-      handle: ({ caller }) => ({
-        success: true,
-        data: templates.list(caller.project_id),
-        categories: TEMPLATE_CATEGORIES,
-      }),
+      response: t.Object({ success: t.Boolean(), data: summaries, categories }),
+      handle: ({ caller }) => {
+        const data = templates.list(caller.project.id);
+        const beside = { categories: TEMPLATE_CATEGORIES };
+        return caller.key ? { success: true, data, ...beside } : new Reply(200, data, {}, beside);
+      },
     }),
-    dataRoute({
+    ...bothPlanes({
       method: 'GET',
       path: '/emails/templates/:slug',
+      mirror: { path: '/email-templates/:slug' },
       needs: ['read'],
       tag: TAG,
       summary: 'One template with its bodies',
       response: record,
       handle: load,
     }),
-    dataRoute({
+    ...bothPlanes({
       method: 'POST',
       path: '/emails/templates/:slug/preview',
+      mirror: { path: '/email-templates/:slug/preview' },
       needs: ['read'],
       tag: TAG,
       summary: 'Render a template without sending it',
@@ -178,7 +190,7 @@ function readingRoutes(templates: Templates): Route[] {
       response: preview,
       load,
       handle: ({ caller, body, resource }) =>
-        templates.preview(caller.project_id, resource.slug, body.variables ?? {}),
+        templates.preview(caller.project.id, resource.slug, body.variables ?? {}),
     }),
   ];
 }
@@ -188,16 +200,23 @@ function changingRoutes(templates: Templates): Route[] {
   // A marketing template is changed and deleted only by those who may make one.
   const loadForChange = (target: Target) => {
     const template = load(target);
-    if (template.is_marketing) requirePermissions(target.caller, ['email_marketing']);
+    if (template.is_marketing) requireMarketing(target.caller);
     return template;
   };
-  const authorize = ({ caller, sent }: { caller: KeyCaller; sent: Readonly<Record<string, unknown>> }) => {
-    if (sent.is_marketing === true) requirePermissions(caller, ['email_marketing']);
+  const authorize = ({
+    caller,
+    sent,
+  }: {
+    caller: ProjectCaller;
+    sent: Readonly<Record<string, unknown>>;
+  }) => {
+    if (sent.is_marketing === true) requireMarketing(caller);
   };
   return [
-    dataRoute({
+    ...bothPlanes({
       method: 'POST',
       path: '/emails/templates',
+      mirror: { path: '/email-templates' },
       needs: ['write', 'email_template'],
       tag: TAG,
       summary: 'Create a template',
@@ -213,12 +232,13 @@ function changingRoutes(templates: Templates): Route[] {
       },
       response: record,
       authorize,
-      check: ({ caller, body, broken }) => templates.errorsIn(caller.project_id, null, body, broken),
-      handle: ({ caller, body }) => templates.create(caller.project_id, body),
+      check: ({ caller, body, broken }) => templates.errorsIn(caller.project.id, null, body, broken),
+      handle: ({ caller, body }) => templates.create(caller.project.id, body, caller.note),
     }),
-    dataRoute({
+    ...bothPlanes({
       method: 'PATCH',
       path: '/emails/templates/:slug',
+      mirror: { path: '/email-templates/:slug' },
       needs: ['write', 'email_template'],
       tag: TAG,
       summary: 'Change a template',
@@ -231,12 +251,14 @@ function changingRoutes(templates: Templates): Route[] {
       authorize,
       load: loadForChange,
       check: ({ caller, body, broken, resource }) =>
-        templates.errorsIn(caller.project_id, resource, body, broken),
-      handle: ({ caller, body, resource }) => templates.update(caller.project_id, resource.slug, body),
+        templates.errorsIn(caller.project.id, resource, body, broken),
+      handle: ({ caller, body, resource }) =>
+        templates.update(caller.project.id, resource.slug, body, caller.note),
     }),
-    dataRoute({
+    ...bothPlanes({
       method: 'DELETE',
       path: '/emails/templates/:slug',
+      mirror: { path: '/email-templates/:slug' },
       needs: ['write', 'email_template'],
       tag: TAG,
       summary: 'Delete a template',
@@ -244,7 +266,7 @@ function changingRoutes(templates: Templates): Route[] {
       response: t.Object({ success: t.Boolean(), message: t.String() }),
       load: loadForChange,
       handle: async ({ caller, resource }) => {
-        await templates.remove(caller.project_id, resource.slug);
+        await templates.remove(caller.project.id, resource.slug, caller.note);
         return { success: true, message: 'Template deleted.' };
       },
     }),

@@ -1,6 +1,7 @@
 /** Saved templates: what may be saved, how they are found, and what a send or a preview gets of them. */
 import { collectErrors, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { MAX_COMPILED_TEMPLATES_BYTES } from '../limits.ts';
+import { noNote } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
@@ -145,13 +146,14 @@ export class Templates {
   async create(
     project_id: number,
     input: TemplateChanges & { name: string; category: string; subject: string; slug?: string | null },
+    note = noNote,
   ): Promise<TemplateRecord> {
     const { slug = null, ...given } = input;
     const fields = checkTemplate(null, given, { slug, max_body_bytes: this.#max_body_bytes });
     const row = await this.#database.write((tx) => {
       const isTaken = (candidate: string) => findTemplateState(tx, project_id, candidate) !== undefined;
       const now = this.#clock.now();
-      return insertTemplate(tx, {
+      const created = insertTemplate(tx, {
         ...fields,
         public_id: newId(now),
         project_id,
@@ -159,6 +161,8 @@ export class Templates {
         created_at: now,
         updated_at: now,
       });
+      note(tx, { event: 'template.created', target: targetOf(created.slug) });
+      return created;
     });
     return toRecord(row);
   }
@@ -167,24 +171,32 @@ export class Templates {
    * Changes what is given; null clears an optional field. The next send has the new form. Throws AppError `not_found`,
    * and `invalid` for what would leave a template that could not be created so.
    */
-  async update(project_id: number, slug: string, changes: TemplateChanges): Promise<TemplateRecord> {
+  async update(
+    project_id: number,
+    slug: string,
+    changes: TemplateChanges,
+    note = noNote,
+  ): Promise<TemplateRecord> {
     const row = await this.#database.write((tx) => {
       const current = findTemplate(tx, project_id, slug);
       if (!current) throw notFound('Template');
       const fields = checkTemplate(current, changes, { slug: null, max_body_bytes: this.#max_body_bytes });
       // Always later than before, also within one millisecond: compiled forms are told apart by it.
       const updated_at = Math.max(this.#clock.now(), current.updated_at + 1);
+      const metadata = { fields: Object.keys(changes) };
+      note(tx, { event: 'template.changed', target: targetOf(slug), metadata });
       return updateTemplate(tx, current.id, { ...fields, updated_at });
     });
     return toRecord(row);
   }
 
   /** Deletes a template and frees its slug. Throws AppError `not_found`. */
-  remove(project_id: number, slug: string): Promise<void> {
+  remove(project_id: number, slug: string, note = noNote): Promise<void> {
     return this.#database.write((tx) => {
       const current = findTemplateState(tx, project_id, slug);
       if (!current) throw notFound('Template');
       deleteTemplate(tx, current.id);
+      note(tx, { event: 'template.deleted', target: targetOf(slug) });
     });
   }
 
@@ -281,6 +293,10 @@ export class Templates {
     this.#compiled.set(row.id, row.updated_at, compiled, 1_024 + 4 * characters);
     return compiled;
   }
+}
+
+function targetOf(slug: string): string {
+  return `template:${slug}`;
 }
 
 const UNKNOWN = 'must be the slug of a template of this project';

@@ -4,7 +4,7 @@ import type { Family } from './answers.ts';
 import { CONSOLE_HEADER } from './browser.ts';
 import { dataFailure, FAILURES, failureOf, managementFailure } from './openapi-failures.ts';
 import { SchemaBook } from './openapi-schemas.ts';
-import { PLANE_PREFIX, type Plane, type Route } from './routes.ts';
+import { PLANE_PREFIX, type Plane, type Route, type RouteDocs } from './routes.ts';
 import { named, type TSchema, t } from './schema.ts';
 
 export interface About {
@@ -170,16 +170,21 @@ function successContent({ docs, family, method }: Route, book: SchemaBook): Json
   // A list that was replaced is answered with its first page.
   const is_page =
     docs.query?.properties?.per_page !== undefined || (method === 'PUT' && response.type === 'array');
-  return { 'application/json': { schema: book.print(enveloped(response, family, is_page)) } };
+  return { 'application/json': { schema: book.print(enveloped(response, family, is_page, docs.beside)) } };
 }
 
-function enveloped(response: TSchema, family: Family, is_page: boolean): TSchema {
+function enveloped(
+  response: TSchema,
+  family: Family,
+  is_page: boolean,
+  beside: RouteDocs['beside'] = {},
+): TSchema {
   if (is_page) {
     const data = response.type === 'array' ? response : t.Array(response);
     const list = { message: t.String(), data, meta: pageMeta };
     return t.Object(family === 'management' ? list : { success: t.Literal(true), ...list });
   }
-  if (family === 'management') return t.Object({ data: response });
+  if (family === 'management') return t.Object({ data: response, ...beside });
   if (family === 'wrapped') return t.Object({ success: t.Literal(true), data: response });
   return response;
 }

@@ -80,7 +80,10 @@ interface Inputs<C, Q extends TSchema, B extends TSchema, R> {
 
 /** What the routes that need a credential have in common; `C` is who calls. */
 export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
-  extends Pick<RouteDocs, 'summary' | 'tag' | 'description' | 'also' | 'headers' | 'is_idempotent'> {
+  extends Pick<
+    RouteDocs,
+    'summary' | 'tag' | 'description' | 'also' | 'headers' | 'is_idempotent' | 'beside'
+  > {
   method: Method;
   path: string;
   /** Status of a success; 200 unless given. */

@@ -76,6 +76,8 @@ export interface RouteDocs {
   body?: TSchema;
   /** Shape of the success answer inside the envelope. */
   response?: TSchema;
+  /** What stands beside `data` in the envelope. */
+  beside?: Readonly<Record<string, TSchema>>;
   /** Media type of the request body where it is not JSON. */
   consumes?: string;
   /** A body that works as it stands. */
@@ -243,8 +245,8 @@ export interface ProjectRouteSpec<Q extends TSchema, B extends TSchema, R>
 export interface BothPlanesSpec<Q extends TSchema, B extends TSchema, R> extends ProjectRouteSpec<Q, B, R> {
   /** What a key must hold. */
   needs: readonly Permission[];
-  /** Where the mirror differs: its path below the project, the shape of its answer. */
-  mirror?: { path?: string; response?: TSchema };
+  /** Where the mirror differs: its path below the project, the shape of its answer, what stands beside `data`. */
+  mirror?: Pick<RouteDocs, 'beside'> & { path?: string; response?: TSchema };
 }
 
 /** A route of the management plane below /projects/{project}: for who may see the project. */
