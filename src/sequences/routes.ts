@@ -68,7 +68,7 @@ const creation = named(
   'NewSequence',
   t.Object({ name, list: ulid(), max_recipients, ...optionals(optional) }),
 );
-const changes = named('SequenceChanges', changesOf({ name, max_recipients, ...optional }));
+const changes = named('SequenceChanges', changesOf({ name, list: ulid(), max_recipients, ...optional }));
 
 const counter = t.Integer();
 const numbers = named(
@@ -235,7 +235,7 @@ function draftRoutes({ sequences }: SequenceRouteDeps): Route[] {
       tag: TAG,
       summary: 'Change a sequence',
       description:
-        'Steps are replaced whole. Once the sequence runs, `steps` must be complete, and only `template`, `delay_hours` ' +
+        'Steps are replaced whole. Once the sequence runs, its `list` stays, `steps` must be complete, and only `template`, `delay_hours` ' +
         'and `variables` of a step may differ; a changed delay re-times who waits for it.',
       body: changes,
       example: { max_recipients: 5_000 },

@@ -25,6 +25,7 @@ export { ENROLLMENT_STATES, SEQUENCE_STATUSES, type SequenceRecord, type Sequenc
 
 export interface SequenceChanges {
   name?: string | null | undefined;
+  list?: string | null | undefined;
   max_recipients?: number | null | undefined;
   exit_events?: string[] | null | undefined;
   enroll_tags?: string[] | null | undefined;
@@ -127,8 +128,8 @@ export class Sequences {
   }
 
   /**
-   * Changes what is given; steps are replaced whole. Once a sequence runs, only a step's template, delay_hours and
-   * variables may differ. Throws AppError `not_found`, `invalid` by field, and `conflict` for one that is finished.
+   * Changes what is given; steps are replaced whole. Once a sequence runs, its list stays, and of a step only template,
+   * delay_hours and variables may differ. Throws AppError `not_found`, `invalid` by field, and `conflict` for one that is finished.
    */
   async update(project_id: number, public_id: string, changes: SequenceChanges): Promise<SequenceRecord> {
     const row = await this.#deps.database.write((tx) => {
@@ -139,9 +140,14 @@ export class Sequences {
       const before = stepsOf(current);
       const steps = changes.steps ? readSteps(changes.steps, errors) : before;
       if (changes.steps && current.status !== 'draft') refuseOtherSteps(before, steps, errors);
+      const list = changes.list ? findList(this.#deps.lists, project_id, changes.list, errors) : null;
+      if (list && list.id !== current.list_id && current.status !== 'draft')
+        errors.list = ['may change only while the sequence is a draft'];
       refuseBadEvents(changes.exit_events ?? [], errors);
       if (Object.keys(errors).length > 0) throw invalid(errors);
+      if (list && list.id !== current.list_id) this.#deps.lists.requireOpen(tx, list);
       return store.updateSequence(tx, current.id, {
+        list_id: list?.id ?? current.list_id,
         name: changes.name ?? current.name,
         max_recipients: changes.max_recipients ?? current.max_recipients,
         exit_events: changes.exit_events ?? current.exit_events,
@@ -370,6 +376,7 @@ export class Sequences {
 
 const FIXED = [
   'name',
+  'list',
   'max_recipients',
   'exit_events',
   'enroll_tags',
