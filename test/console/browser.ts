@@ -2,6 +2,7 @@
 import { expect } from 'bun:test';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { NewPersonInput } from '../../src/people/schemas.ts';
 import { CAPABILITIES } from '../../src/platform/http/callers.ts';
 import { actor, startTestApp, type TestApp } from '../helpers.ts';
 import { part } from '../parts.ts';
@@ -16,11 +17,18 @@ export const WIDE = { width: 1280, height: 800 };
 export interface ConsoleTest {
   app: TestApp;
   browser: Browser;
+  /** Of somebody who may do everything. */
+  credentials: Credentials;
   close(): Promise<void>;
 }
 
-/** A Satchel with the clock of this machine, as the browser's is, and a browser. */
-export async function startConsole(): Promise<ConsoleTest> {
+export interface Credentials {
+  email: string;
+  password: string;
+}
+
+/** A Satchel with the clock of this machine, as the browser's is, with nobody in it, and a browser. */
+export async function startEmptyConsole(): Promise<Omit<ConsoleTest, 'credentials'>> {
   const app = await startTestApp({
     clock: new TestClock(new Date().toISOString()),
     env: { SATCHEL_PUBLIC_URL: 'http://127.0.0.1:8420' },
@@ -30,13 +38,29 @@ export async function startConsole(): Promise<ConsoleTest> {
     args: ['--no-sandbox'],
     timeout: TIMEOUT_MS,
   });
-  return {
-    app,
-    browser,
-    async close() {
-      await browser.close();
-    },
-  };
+  return { app, browser, close: () => browser.close() };
+}
+
+/** The same with somebody who may do everything. */
+export async function startConsole(): Promise<ConsoleTest> {
+  const on = await startEmptyConsole();
+  const credentials = await addPerson(on.app, {
+    ...{ email: 'ann@example.org', name: 'Ann Example', all_projects: true, can_administer: true },
+    ...Object.fromEntries(CAPABILITIES.map((capability) => [capability, true])),
+  });
+  return { ...on, credentials };
+}
+
+/** Somebody with a password, which they set by their link. */
+export async function addPerson(app: TestApp, fields: NewPersonInput): Promise<Credentials> {
+  const { link } = await app.services.people.add(actor, null, fields);
+  const password = 'correct horse battery staple';
+  const headers = { 'X-Satchel-Console': '1', 'Content-Type': 'application/json' };
+  const response = await fetch(`${app.url}${new URL(link).pathname}`, {
+    ...{ method: 'POST', headers, body: JSON.stringify({ password }) },
+  });
+  expect(response.status).toBe(204);
+  return { email: fields.email, password };
 }
 
 export interface OpenOptions {
@@ -44,21 +68,26 @@ export interface OpenOptions {
   viewport?: { width: number; height: number };
 }
 
-/** A browser of somebody who may do everything. */
-export async function signIn(on: ConsoleTest, options: OpenOptions = {}): Promise<BrowserContext> {
-  const { token } = await on.app.services.tokens.create(actor, {
-    ...{ name: 'console', all_projects: true, projects: [] },
-    ...{ capabilities: [...CAPABILITIES], expires_in_days: 1 },
+/** A browser in which nobody is signed in. */
+export function openBrowser(
+  on: Pick<ConsoleTest, 'browser'>,
+  options: OpenOptions = {},
+): Promise<BrowserContext> {
+  const { viewport = WIDE, scheme = 'light' } = options;
+  return on.browser.newContext({ viewport, colorScheme: scheme, locale: 'en-GB' });
+}
+
+/** A browser in which somebody is signed in: who may do everything, or whoever is given. */
+export async function signIn(
+  on: ConsoleTest,
+  options: OpenOptions & { credentials?: Credentials } = {},
+): Promise<BrowserContext> {
+  const context = await openBrowser(on, options);
+  const response = await context.request.post(`${on.app.url}/console/session`, {
+    data: options.credentials ?? on.credentials,
+    headers: { 'X-Satchel-Console': '1' },
   });
-  const context = await on.browser.newContext({
-    ...{ viewport: options.viewport ?? WIDE, colorScheme: options.scheme ?? 'light', locale: 'en-GB' },
-    extraHTTPHeaders: { Authorization: `Bearer ${token}` },
-  });
-  const person = { id: '01JYZ3NDEKTSV4RRFFQ69G5FAV', email: 'ann@example.org', name: 'Ann Example' };
-  const capabilities = Object.fromEntries([...CAPABILITIES, 'can_administer'].map((name) => [name, true]));
-  await context.route('**/console/session', (route) =>
-    route.fulfill({ json: { ...person, ...capabilities, all_projects: true, projects: [], totp: false } }),
-  );
+  expect(response.status()).toBe(204);
   return context;
 }
 
@@ -69,7 +98,11 @@ export interface OpenPage {
 }
 
 /** Opens a path below /console and waits until it shows what it has to show. */
-export async function openPage(on: ConsoleTest, context: BrowserContext, path: string): Promise<OpenPage> {
+export async function openPage(
+  on: Pick<ConsoleTest, 'app'>,
+  context: BrowserContext,
+  path: string,
+): Promise<OpenPage> {
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));

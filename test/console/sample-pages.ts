@@ -12,6 +12,7 @@ export interface SamplePage {
 export const SAMPLE_PAGES: readonly SamplePage[] = [
   { name: 'sign-in', pattern: '/sign-in', path: () => '/sign-in' },
   { name: 'welcome', pattern: '/welcome/:token', path: () => '/welcome/no-such-link' },
+  { name: 'account', pattern: '/account', path: () => '/account' },
   { name: 'overview', pattern: '/', path: () => '/' },
   { name: 'projects', pattern: '/projects', path: () => '/projects' },
   { name: 'projects-nothing-found', pattern: '/projects', path: () => '/projects?q=nowhere' },

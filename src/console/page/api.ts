@@ -86,7 +86,7 @@ function loseConnection(): void {
 }
 
 /** A request to a path of the console's own, or of an endpoint: JSON both ways. Throws ApiError. */
-export async function request(method: string, path: string, body?: unknown): Promise<unknown> {
+async function request(method: string, path: string, body?: unknown): Promise<unknown> {
   const is_form = body instanceof FormData;
   const response = await fetch(path, {
     method,
@@ -150,7 +150,9 @@ export async function call<E extends Endpoint>(endpoint: E, input: Input<E>): Pr
     const is_plain = isObject(answer) && Object.keys(answer).join() === 'data';
     return (is_plain ? answer.data : answer) as Answer<E>;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) onSignedOut.run();
+    // Where somebody signs in, it only says that they are not who they say.
+    const is_over = error instanceof ApiError && error.status === 401 && endpoint !== 'POST /console/session';
+    if (is_over) onSignedOut.run();
     throw error;
   }
 }

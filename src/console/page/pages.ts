@@ -41,6 +41,7 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/projects/list.tsx'),
   }),
   page('/projects/new', { title: 'New project', load: () => import('./pages/projects/new.tsx') }),
+  page('/account', { title: 'Account', load: () => import('./pages/account/home.tsx') }),
 
   // A project
   page('/projects/:project', {

@@ -1,33 +1,18 @@
 /** Who is signed in, and what they may do. */
 import { signal } from '@preact/signals';
-import { ApiError, onSignedOut, request } from './api.ts';
+import type { SignedIn } from './api.generated.ts';
+import { ApiError, call, onSignedOut } from './api.ts';
 import { navigate, usePath } from './router.ts';
 
-/** The person as GET /console/session tells them. */
-export interface Person {
-  id: string;
-  email: string;
-  name: string;
-  can_administer?: boolean;
-  can_manage_database: boolean;
-  can_read_vault: boolean;
-  can_reveal_vault: boolean;
-  can_write_vault: boolean;
-  can_read_database_tokens: boolean;
-  can_read_ai_accounts: boolean;
-  all_projects: boolean;
-  totp: boolean;
-}
-
 /** Undefined until it is known, null where nobody is signed in. */
-export const person = signal<Person | null | undefined>(undefined);
+export const person = signal<SignedIn | null | undefined>(undefined);
 
 export const SIGN_IN = '/sign-in';
 
 /** Asks who is signed in. Without a connection it is asked again once there is one. */
 export async function loadSession(): Promise<void> {
   try {
-    person.value = (await request('GET', '/console/session')) as Person;
+    person.value = await call('GET /console/session', {});
   } catch (error) {
     if (error instanceof ApiError && error.status !== 0) person.value = null;
   }
@@ -37,7 +22,7 @@ export async function loadSession(): Promise<void> {
 export function askToSignIn(): void {
   person.value = null;
   const here = location.pathname.replace(/^\/console/, '') + location.search;
-  if (!here.startsWith(SIGN_IN)) {
+  if (!isOpen(location.pathname.replace(/^\/console/, ''))) {
     const next = here === '' || here === '/' ? '' : `?next=${encodeURIComponent(here)}`;
     navigate(SIGN_IN + next, { replace: true });
   }
@@ -45,13 +30,16 @@ export function askToSignIn(): void {
 onSignedOut.run = askToSignIn;
 
 export async function signOut(): Promise<void> {
-  await request('DELETE', '/console/session');
+  await call('DELETE /console/session', {});
   person.value = null;
   navigate(SIGN_IN, { replace: true });
 }
 
-/** Whether a path is for people who are not signed in. */
-export function useIsOpenPage(): boolean {
-  const path = usePath();
+function isOpen(path: string): boolean {
   return path === SIGN_IN || path.startsWith('/welcome/');
+}
+
+/** Whether the page is for people who are not signed in. */
+export function useIsOpenPage(): boolean {
+  return isOpen(usePath());
 }

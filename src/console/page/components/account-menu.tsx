@@ -1,11 +1,12 @@
 /** Who is signed in, and the way out. */
 import { useEffect, useRef } from 'preact/hooks';
+import type { SignedIn } from '../api.generated.ts';
 import { hrefOf, usePath } from '../router.ts';
-import { type Person, signOut } from '../session.ts';
+import { signOut } from '../session.ts';
 import { findPage } from './page-view.tsx';
 import { toast } from './toast.tsx';
 
-export function AccountMenu({ person }: { person: Person }) {
+export function AccountMenu({ person }: { person: SignedIn }) {
   const menu = useRef<HTMLDetailsElement>(null);
   const path = usePath();
   const close = (): void => {

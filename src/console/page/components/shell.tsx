@@ -1,7 +1,7 @@
 /** What is around every page: navigation at the side (a drawer where it is narrow), search and account above. */
 import { useEffect, useState } from 'preact/hooks';
+import type { SignedIn } from '../api.generated.ts';
 import { usePath } from '../router.ts';
-import type { Person } from '../session.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { Icon } from './icon.tsx';
 import { findPage, PageView } from './page-view.tsx';
@@ -9,7 +9,7 @@ import { Search } from './search.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { ThemeToggle } from './theme-toggle.tsx';
 
-export function Shell({ person }: { person: Person }) {
+export function Shell({ person }: { person: SignedIn }) {
   const path = usePath();
   const project = findPage(path)?.params.project ?? null;
   const [is_open, setOpen] = useState(false);

@@ -1,8 +1,8 @@
 /** The navigation: Satchel's own pages, or those of the project that is looked at. */
 
+import type { SignedIn } from '../api.generated.ts';
 import { PAGES, type PageEntry } from '../pages.ts';
 import { hrefOf, to } from '../router.ts';
-import type { Person } from '../session.ts';
 import { useLoad } from '../use-load.ts';
 import { Icon } from './icon.tsx';
 
@@ -11,7 +11,7 @@ const GROUPS_OF_PROJECT = { project: '', marketing: 'Marketing' } as const;
 
 interface SidebarProps {
   project: string | null;
-  person: Person;
+  person: SignedIn;
   path: string;
 }
 

@@ -1,6 +1,6 @@
 /** Signing in: address and password, then the second step where there is one; and back to where one was. */
 import { useState } from 'preact/hooks';
-import { ApiError, request } from '../../api.ts';
+import { ApiError, call } from '../../api.ts';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Gate } from '../../components/gate.tsx';
 import { TextField } from '../../components/text-field.tsx';
@@ -22,7 +22,7 @@ export default function SignInPage() {
   const query = useQuery();
   const [first_step, setFirstStep] = useState<Credentials | null>(null);
   const signIn = async (credentials: Credentials, code?: string): Promise<void> => {
-    await request('POST', '/console/session', { ...credentials, ...(code && { code }) });
+    await call('POST /console/session', { body: { ...credentials, ...(code && { code }) } });
     await loadSession();
     navigate(nextOf(query), { replace: true });
   };

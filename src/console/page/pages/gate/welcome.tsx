@@ -1,6 +1,6 @@
 /** Where a one-time link leads: a password is chosen. The first person of all says who they are, too. */
 import { useState } from 'preact/hooks';
-import { ApiError, request } from '../../api.ts';
+import { ApiError, call } from '../../api.ts';
 import { Empty } from '../../components/empty.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Gate } from '../../components/gate.tsx';
@@ -17,9 +17,9 @@ export default function WelcomePage({ params }: PageProps<'token'>) {
     const name = entered.text('name');
     const who = is_first ? { email: entered.text('email'), ...(name && { name }) } : {};
     try {
-      await request('POST', `/console/welcome/${encodeURIComponent(params.token)}`, {
-        ...who,
-        password: entered.exact('password'),
+      await call('POST /console/welcome/{token}', {
+        path: params,
+        body: { ...who, password: entered.exact('password') },
       });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

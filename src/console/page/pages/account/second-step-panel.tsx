@@ -1,0 +1,133 @@
+/** The second step of signing in: turned on with a QR code and proven with a code, turned off with the password. */
+import { useState } from 'preact/hooks';
+import { call } from '../../api.ts';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { type Entered, Form } from '../../components/form.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Qr } from '../../components/qr.tsx';
+import { counted } from '../../components/quantity.tsx';
+import { Status } from '../../components/status.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { toast } from '../../components/toast.tsx';
+import { loadSession } from '../../session.ts';
+
+export function SecondStepPanel({ is_on, codes_left }: { is_on: boolean; codes_left: number }) {
+  const [is_open, setOpen] = useState(false);
+  const close = (): void => setOpen(false);
+  return (
+    <Panel
+      title="Second step"
+      lead="Signing in takes a code of an app on your telephone too, so that your password alone lets nobody in."
+      actions={<Status of={is_on ? 'on' : 'off'} tone={is_on ? 'good' : 'neutral'} />}
+    >
+      <div class="row">
+        <button type="button" class={`button${is_on ? ' bad' : ''}`} onClick={() => setOpen(true)}>
+          {is_on ? 'Turn the second step off' : 'Turn the second step on'}
+        </button>
+        {is_on && <span class="muted">{counted(codes_left, 'recovery code')} left</span>}
+      </div>
+      {is_open && (is_on ? <TurnOff onClose={close} /> : <TurnOn onClose={close} />)}
+    </Panel>
+  );
+}
+
+function TurnOff({ onClose }: { onClose(): void }) {
+  const turnOff = async (entered: Entered): Promise<void> => {
+    await call('DELETE /console/totp', {
+      body: { password: entered.exact('password'), code: entered.text('code') },
+    });
+    await loadSession();
+    toast('The second step is off');
+    onClose();
+  };
+  return (
+    <Dialog title="Turn the second step off?" onClose={onClose}>
+      <p>From then on your password alone lets you in. The recovery codes are void.</p>
+      <Form submit="Turn it off" tone="bad" onSubmit={turnOff} onCancel={onClose}>
+        <TextField
+          name="password"
+          label="Password"
+          type="password"
+          autocomplete="current-password"
+          is_focused
+        />
+        <TextField name="code" label="Code" autocomplete="one-time-code" hint="Or a recovery code." is_mono />
+      </Form>
+    </Dialog>
+  );
+}
+
+type Stage =
+  | { name: 'password' }
+  | { name: 'code'; secret: string; uri: string }
+  | { name: 'codes'; codes: readonly string[] };
+
+function TurnOn({ onClose }: { onClose(): void }) {
+  const [stage, setStage] = useState<Stage>({ name: 'password' });
+  const ask = async (entered: Entered): Promise<void> => {
+    const offer = await call('POST /console/totp', { body: { password: entered.exact('password') } });
+    setStage({ name: 'code', ...offer });
+  };
+  const prove = async (entered: Entered): Promise<void> => {
+    const { recovery_codes } = await call('PUT /console/totp', { body: { code: entered.text('code') } });
+    setStage({ name: 'codes', codes: recovery_codes });
+  };
+  const finish = (): void => {
+    // Whoever is told only now that it is on has seen the codes.
+    void loadSession();
+    onClose();
+  };
+  if (stage.name === 'codes') return <RecoveryCodes codes={stage.codes} onDone={finish} />;
+  return (
+    <Dialog title="Turn the second step on" onClose={onClose}>
+      {stage.name === 'password' ? (
+        <Form key="password" submit="Go on" onSubmit={ask} onCancel={onClose}>
+          <TextField
+            name="password"
+            label="Password"
+            type="password"
+            autocomplete="current-password"
+            is_focused
+          />
+        </Form>
+      ) : (
+        <>
+          <p>Read this with an authenticator app, then enter the code that it shows.</p>
+          <Qr text={stage.uri} label="QR code of the secret, which stands below as text" />
+          <div class="secret">
+            <code>{stage.secret}</code>
+            <CopyButton text={stage.secret} label="Copy the secret" />
+          </div>
+          <Form key="code" submit="Turn it on" onSubmit={prove} onCancel={onClose}>
+            <TextField name="code" label="Code" autocomplete="one-time-code" is_focused is_mono />
+          </Form>
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onDone(): void }) {
+  return (
+    <Dialog title="Your recovery codes" onClose={onDone}>
+      <p>
+        Each lets you in once without your telephone. They are shown this once: keep them where the telephone
+        is not.
+      </p>
+      <div class="secret">
+        <code class="codes">
+          {codes.map((code) => (
+            <span key={code}>{code}</span>
+          ))}
+        </code>
+        <CopyButton text={codes.join('\n')} label="Copy the codes" />
+      </div>
+      <div class="form-buttons">
+        <button type="button" class="button primary" onClick={onDone}>
+          I have kept them
+        </button>
+      </div>
+    </Dialog>
+  );
+}

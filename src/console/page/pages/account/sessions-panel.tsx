@@ -1,0 +1,51 @@
+/** Where the person is signed in, each of which can be ended. */
+import { call } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { Badge } from '../../components/badge.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { Time } from '../../components/time.tsx';
+import { useList } from '../../use-list.ts';
+import { tellBrowser } from '../../user-agent.ts';
+
+export function SessionsPanel() {
+  const list = useList('GET /console/sessions', {});
+  const end = async (session: string): Promise<void> => {
+    await call('DELETE /console/sessions/{session}', { path: { session } });
+    list.reload();
+  };
+  return (
+    <section>
+      <h2 class="section-title">Where you are signed in</h2>
+      <DataTable
+        label="Sessions"
+        list={list}
+        keyOf={(session) => session.id}
+        empty={null}
+        columns={[
+          {
+            title: 'Browser',
+            cell: (session) => (
+              <span class="badges" title={session.user_agent ?? undefined}>
+                {tellBrowser(session.user_agent)}{' '}
+                {session.is_current && <Badge tone="accent">this one</Badge>}
+              </span>
+            ),
+          },
+          { title: 'Address', cell: (session) => <code>{session.ip ?? '—'}</code> },
+          { title: 'Signed in', cell: (session) => <Time at={session.created_at} /> },
+          { title: 'Last used', cell: (session) => <Time at={session.last_seen_at} /> },
+          {
+            title: 'End',
+            is_number: true,
+            cell: (session) =>
+              session.is_current ? null : (
+                <ActionButton is_small done="The session is ended" act={() => end(session.id)}>
+                  End it
+                </ActionButton>
+              ),
+          },
+        ]}
+      />
+    </section>
+  );
+}

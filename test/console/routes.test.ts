@@ -1,0 +1,93 @@
+/** How the console is served: the page under a strict policy, its files for ever, frames for mails to nobody else. */
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { type Answer, startTestApp, type TestApp } from '../helpers.ts';
+
+/** Decision: the most that the first load may weigh. */
+const MAX_FIRST_LOAD_BYTES = 150_000;
+
+let app: TestApp;
+let page: Answer;
+const filesOf = (html: string): string[] => html.match(/\/console\/assets\/[\w.-]+/g) ?? [];
+
+beforeAll(async () => {
+  app = await startTestApp();
+  page = await app.call('GET', '/console');
+});
+
+describe('the page', () => {
+  test('is the same at every path below, and names two files of its own and nothing else', async () => {
+    expect(page.status).toBe(200);
+    expect((await app.call('GET', '/console/projects/shop/keys')).text).toBe(page.text);
+    expect(filesOf(page.text)).toHaveLength(2);
+    expect(page.text.match(/(src|href)="(?!\/console\/assets\/|data:,)/)).toBeNull();
+  });
+
+  test('lets run, load and frame nothing but what is ours', () => {
+    const policy = page.headers.get('content-security-policy') ?? '';
+    expect(policy).not.toMatch(/unsafe|https?:|\*/);
+    for (const rule of [
+      "default-src 'none'",
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+      "form-action 'self'",
+    ])
+      expect(policy).toContain(rule);
+    expect(policy).toContain("require-trusted-types-for 'script'");
+    expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(page.headers.get('cache-control')).toBe('no-cache');
+  });
+});
+
+describe('its files', () => {
+  test('are kept for ever, are compressed for whom takes that, and weigh little', async () => {
+    let bytes = 0;
+    for (const file of filesOf(page.text)) {
+      const response = await app.app.handle(
+        new Request(`http://satchel.test${file}`, { headers: { 'Accept-Encoding': 'gzip, br' } }),
+      );
+      expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect(response.headers.get('content-encoding')).toBe('gzip');
+      const zipped = await response.arrayBuffer();
+      bytes += zipped.byteLength;
+      const plain = await app.call('GET', file);
+      expect(plain.headers.get('content-encoding')).toBeNull();
+      expect(plain.text).toBe(new TextDecoder().decode(Bun.gunzipSync(new Uint8Array(zipped))));
+    }
+    expect(bytes).toBeLessThan(MAX_FIRST_LOAD_BYTES);
+  });
+
+  test('are 404 under a name that there is not', async () => {
+    expect((await app.call('GET', '/console/assets/main-00000000.js')).status).toBe(404);
+  });
+});
+
+describe('a frame for a mail', () => {
+  const HTML = '<p style="color:red">Hello</p><script>alert(1)</script>';
+  const post = (headers: Record<string, string>): Promise<Answer> =>
+    app.call('POST', '/console/preview-frame', {
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+      body: new URLSearchParams({ html: HTML }).toString(),
+    });
+
+  test('shows what the console posts, under a policy that lets nothing of it run', async () => {
+    const shown = await post({ 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Dest': 'iframe' });
+    expect(shown.text).toBe(HTML);
+    const policy = shown.headers.get('content-security-policy') ?? '';
+    expect(policy).toStartWith("sandbox; default-src 'none';");
+    expect(policy).not.toContain('script-src');
+    expect(policy).toContain("frame-ancestors 'self'");
+  });
+
+  test('shows nothing that another site posts, nor outside of a frame', async () => {
+    for (const headers of [
+      {},
+      { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'iframe' },
+      { 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Dest': 'iframe' },
+      { 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Dest': 'document' },
+    ]) {
+      const refused = await post(headers);
+      expect(refused.status).toBe(403);
+      expect(refused.text).not.toContain('color:red');
+    }
+  });
+});
