@@ -59,6 +59,8 @@ export const EMAIL_MAX_ATTEMPTS = 3;
  * wait no longer for it than for a slice of other changes.
  */
 export const JOB_CLAIM_BATCH = 20;
+/** A `run_at` below this is a place in a queue, some days of 1970; one above it is a time. */
+export const MAX_TURN = 1_000_000_000;
 /** How many jobs of one lane (what goes out from one mailbox, say) run at once; a hanging relay can hold no more than these. */
 export const LANE_CONCURRENCY = 40;
 /** Finished jobs are kept this long for clients that poll late. */

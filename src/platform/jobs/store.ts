@@ -24,6 +24,8 @@ export interface NewJob {
   max_attempts: number;
   /** Epoch milliseconds; at once unless given. */
   run_at?: number;
+  /** For what is due at once: the source within its project whose jobs let those of others through (`turns.ts`). */
+  source?: string;
 }
 
 /** What a job competes in: its type by itself, or one resource of its type. */

@@ -1,0 +1,82 @@
+/** What a sequence of 50,000 mails that are due holds up: no urgent mail, and another sequence's no longer than a few of its own. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { LANE_CONCURRENCY, SEQUENCE_PIECE } from '../../src/limits.ts';
+import { parseRelay } from '../../src/mailboxes/relay.ts';
+import { actor, makeProject } from '../helpers.ts';
+import { type SmtpSink, startSmtpSink, subjectOf, waitForSubjects } from '../smtp-sink.ts';
+import { until } from '../until.ts';
+import { addContacts, type SequenceApp, startSequenceApp } from './setup.ts';
+
+const TIMEOUT_MS = 120_000;
+const MANY = 50_000;
+const FEW = 5;
+/** So many of the many wait for the relay when the few come. */
+const BACKLOG = 1_000;
+
+let on: SequenceApp;
+let sink: SmtpSink;
+
+beforeAll(async () => {
+  on = await startSequenceApp();
+  sink = await startSmtpSink();
+  await on.app.services.mailboxes.change(actor, 'hello@news.example.com', {
+    relay: parseRelay(`smtp://127.0.0.1:${sink.port}`),
+  });
+}, TIMEOUT_MS);
+afterAll(() => sink.stop());
+
+/** A sequence of one mail to each of so many contacts, whose subject is `name` and a number. */
+async function sequenceFor(name: string, count: number): Promise<string> {
+  const list = await on.list();
+  await addContacts(on, list, { name, count, custom: `'{"n":' || i || '}'` });
+  await on.template(name, { subject: `${name}{{custom.n}}` });
+  return on.active(list, [{ key: 'a', template: name, is_final: true }], { max_recipients: MANY });
+}
+
+const count = (query: string, ...names: string[]): number =>
+  on.app.services.database.read.$client.query<{ n: number }, string[]>(query).get(...names)?.n ?? 0;
+const accepted = (name: string): number => count('SELECT count(*) AS n FROM emails WHERE template = ?', name);
+/** How many mails of one sequence were accepted before the last one of another. */
+const rowsBefore = (name: string, last: string): number =>
+  count(
+    `SELECT count(*) AS n FROM emails WHERE template = ?
+       AND rowid < (SELECT max(rowid) FROM emails WHERE template = ?)`,
+    ...[name, last],
+  );
+
+test(
+  'a sequence of 50,000 due mails lets urgent mail and other sequences through',
+  async () => {
+    const many = await sequenceFor('many', MANY);
+    const few = await sequenceFor('few', FEW);
+    const other = await makeProject(on.app, 'other');
+    const key = await other.key({ can_send_emails: true, can_write: true });
+    // No mail leaves until all of them wait.
+    sink.behavior.hang = 'mail';
+    expect(await on.enroll(many)).toMatchObject({ enrolled: MANY });
+    await until(() => accepted('many') >= BACKLOG);
+    expect(await on.enroll(few)).toMatchObject({ enrolled: FEW });
+    const before = accepted('many');
+    await until(() => accepted('few') === FEW);
+    const ahead = rowsBefore('many', 'few');
+    const urgent = await on.app.call('POST', '/api/v1/emails/send', {
+      key,
+      body: { to: 'ann@example.com', subject: 'urgent', body_text: 'Now' },
+    });
+    expect(urgent.status).toBe(202);
+    expect(accepted('many')).toBeLessThan(MANY);
+
+    delete sink.behavior.hang;
+    for (const answer of sink.unanswered.splice(0)) answer();
+    const few_mails = Array.from({ length: FEW }, (_, n) => `few${n}`);
+    await waitForSubjects(sink, ['urgent', ...few_mails]);
+    const order = sink.mails.map(subjectOf);
+    // Before them are those that were being sent, and of the many as many as of the few.
+    expect(order.indexOf('urgent')).toBeLessThanOrEqual(LANE_CONCURRENCY);
+    expect(Math.max(...few_mails.map((subject) => order.indexOf(subject)))).toBeLessThanOrEqual(
+      2 * LANE_CONCURRENCY + 2 * FEW,
+    );
+    expect(ahead - before).toBeLessThanOrEqual(10 * SEQUENCE_PIECE);
+  },
+  TIMEOUT_MS,
+);
