@@ -287,6 +287,7 @@ function createMarketing(on: Work) {
     clicks.holderOfAddresses(),
     ...[emails.holderOfAddresses(), importsHolder, subscriptions.holderOfAddresses()],
     sequencing.contact_events.holderOfAddresses(),
+    sequencing.sequences.holderOfAddresses(),
   ];
   const whyMore = (project_id: number, email: string) => sequencing.sequences.whyAddress(project_id, email);
   const privacy = new Privacy({ ...on, lists, contacts, suppressions, holders, whyMore });

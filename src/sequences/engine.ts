@@ -124,7 +124,7 @@ export class SequenceEngine {
     const { tracks, now_ms } = move;
     const contact = this.#deps.contacts.findById(enrollment.contact_id, tx);
     if (!contact) return null;
-    const gone = this.#whyGone(contact, move.suppressed);
+    const gone = whyGone(contact, move.suppressed);
     if (gone) {
       exit(tx, enrollment.id, gone, now_ms);
       return null;
@@ -163,13 +163,6 @@ export class SequenceEngine {
     }
   }
 
-  /** Why a contact gets nothing more, also where its own listeners have not told. */
-  #whyGone(contact: ContactRow, suppressed: Move['suppressed']): ExitReason | null {
-    if (contact.status === 'bounced' || contact.status === 'complained') return contact.status;
-    if (contact.status !== 'active') return 'unsubscribed';
-    return suppressed(contact.email) === null ? null : 'suppressed';
-  }
-
   /**
    * Accepts the mail of a step and moves the enrollment behind it; a time where everything must wait, and nothing has
    * changed.
@@ -206,6 +199,13 @@ export class SequenceEngine {
     advance(tx, sent, { step, decision: { result: 'send' }, tracks, now_ms });
     return null;
   }
+}
+
+/** Why a contact gets nothing more, also where its own listeners have not told. */
+export function whyGone(contact: ContactRow, suppressed: SuppressionCheck): ExitReason | null {
+  if (contact.status === 'bounced' || contact.status === 'complained') return contact.status;
+  if (contact.status !== 'active') return 'unsubscribed';
+  return suppressed(contact.email) === null ? null : 'suppressed';
 }
 
 /** What a step's mail is made of. */

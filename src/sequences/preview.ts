@@ -48,14 +48,15 @@ export function walk(
   let step = firstStep(tracks);
   let counts_from = answers.start_at;
   let last_sent: string | null = null;
+  let has_clicked_any = false;
   if (!step) return { timeline, end: { at: answers.start_at, reason: 'no_steps' } };
   for (;;) {
     let at = counts_from + step.delay_hours * HOUR_MS;
-    let decision = decide(step, factsAt(at, answers, last_sent));
+    let decision = decide(step, factsAt(at, answers, { last_sent, has_clicked_any }));
     // Only a sending waits for the window, and its condition is asked again when that opens.
     if (decision.result === 'send') {
       at = nextOpening(window, at);
-      decision = decide(step, factsAt(at, answers, last_sent));
+      decision = decide(step, factsAt(at, answers, { last_sent, has_clicked_any }));
     }
     if (left_at !== null && left_at <= at) return { timeline, end: { at: left_at, reason: 'event' } };
     if (timeline.length >= max_entries) return { timeline, end: { at, reason: 'endless' } };
@@ -64,9 +65,11 @@ export function walk(
     if (decision.result === 'send') {
       last_sent = key;
       counts_from = at;
+      has_clicked_any ||= answers.clicks.includes(key);
     }
     const next = stepAfter(tracks, step, decision);
     if ('end' in next) return { timeline, end: { at, reason: next.end } };
+    if (has_clicked_any && exit_events.includes('clicked')) return { timeline, end: { at, reason: 'event' } };
     if (next.counts_from === 'now') counts_from = at;
     step = next.step;
   }
@@ -79,10 +82,14 @@ function exitOf(exit_events: readonly string[], answers: Answers): number | null
   return moments.length === 0 ? null : Math.min(...moments);
 }
 
-function factsAt(at: number, answers: Answers, last_sent: string | null): Facts {
+function factsAt(
+  at: number,
+  answers: Answers,
+  { last_sent, has_clicked_any }: { last_sent: string | null; has_clicked_any: boolean },
+): Facts {
   const happened = answers.events.filter(({ after_hours }) => answers.start_at + after_hours * HOUR_MS <= at);
   return {
     has_clicked: last_sent !== null && answers.clicks.includes(last_sent),
-    events: new Set(happened.map(({ event }) => event)),
+    events: new Set([...happened.map(({ event }) => event), ...(has_clicked_any ? ['clicked'] : [])]),
   };
 }

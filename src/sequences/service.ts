@@ -10,8 +10,9 @@ import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso, utcDay } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
+import type { Suppressions } from '../suppressions/service.ts';
 import { findProblems, type Problem, type TemplateFacts, tellProblem } from './checks.ts';
-import { mailOfStep } from './engine.ts';
+import { mailOfStep, whyGone } from './engine.ts';
 import * as rows from './enrollment-store.ts';
 import { stepsOf, tracksOf } from './model.ts';
 import { type Answers, walk } from './preview.ts';
@@ -47,6 +48,7 @@ export interface SequencesDeps {
   lists: Lists;
   contacts: Contacts;
   marketing: Marketing;
+  suppressions: Suppressions;
   /** A template of the project as the checks see it; null where there is none. */
   templateOf(project_id: number, slug: string): TemplateFacts | null;
   /** Has who waits in a sequence wait as long as its steps say now. */
@@ -197,8 +199,14 @@ export class Sequences {
       if (!steps.some((step) => step.key === key)) errors[`clicks.${index}`] = ['must be the key of a step'];
     });
     if (Object.keys(errors).length > 0) throw invalid(errors);
-    const { contacts, marketing, marketing_mail, lists, database } = this.#deps;
+    const { contacts, marketing, marketing_mail, lists, database, suppressions } = this.#deps;
     const contact = input.contact ? contacts.find(owner.id, input.contact) : null;
+    // Whoever has yet to confirm would get it all once they did.
+    const gone =
+      contact && contact.status !== 'pending'
+        ? whyGone(contact, suppressions.checker(database.read, owner))
+        : null;
+    if (gone) return { timeline: [], end: { at: toIso(answers.start_at), reason: gone } };
     const settings = marketing.settings(owner.id);
     const list = lists.findById(row.list_id);
     const walked = walk(steps, {
@@ -318,6 +326,23 @@ export class Sequences {
     const now_ms = clock.now();
     const used_today = rows.readUsage(database.read, project_id, utcDay(now_ms));
     return { settings: marketing.settings(project_id), used_today, now_ms };
+  }
+
+  /** How enrollments take part in what is held about an address; they go with its contacts. */
+  holderOfAddresses() {
+    const { contacts } = this.#deps;
+    return {
+      name: 'enrollments',
+      export: (read: Tx, owner: { id: number }, email: string): unknown[] =>
+        contacts.ofAddress(owner.id, email).flatMap(({ id }) => {
+          const contact = contacts.require(id);
+          return rows.listOfContact(read, contact.id).map(({ enrollment, sequence }) => ({
+            sequence: sequence.name,
+            ...presentEnrollment(enrollment, contact),
+          }));
+        }),
+      forget: (): number => 0,
+    };
   }
 
   /** The contact of an address on a sequence's list. Throws AppError `not_found`. */

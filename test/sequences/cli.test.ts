@@ -99,6 +99,17 @@ test('preview walks through it for a contact or a sample, with clicks, and sends
   expect(text).toContain('\nb: sent if no link of the last message was clicked;');
   expect(text).toMatch(/\nEnds \S+Z: condition\.\n$/);
   expect((await sequence('preview', id, '--clicks', 'nowhere')).exit).toBe(1);
+  // Whoever left, or is kept away, would see nothing.
+  const ben = await on.contact(list, 'ben@example.com');
+  await on.call('POST', `/email-contacts/${ben.id}/unsubscribe`);
+  await on.contact(list, 'eve@example.com');
+  await on.call('POST', '/email-suppressions', { email: 'eve@example.com' });
+  for (const [email, reason] of [
+    ['ben@example.com', 'unsubscribed'],
+    ['eve@example.com', 'suppressed'],
+  ] as const)
+    expect(await json(0, 'preview', id, '--contact', email)).toMatchObject({ timeline: [], end: { reason } });
+  expect((await sequence('preview', id, '--contact', 'ben@example.com')).stdout).toContain(': unsubscribed.');
   expect((await sequence('preview', id, '--contact', 'nobody@example.com')).exit).toBe(1);
   expect(on.app.services.database.read.$client.query('SELECT count(*) AS n FROM enrollments').get()).toEqual({
     n: 0,

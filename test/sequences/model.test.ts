@@ -179,6 +179,24 @@ describe('the look ahead', () => {
     expect(end).toEqual({ at: Date.parse('2030-01-16T14:00:00Z'), reason: 'event' });
   });
 
+  test('knows a click as the event that the service makes of it', () => {
+    const asking = [
+      step('a'),
+      step('b', { position: 1, condition: { type: 'event', event: 'clicked' } }),
+      step('c', { position: 2, is_final: true }),
+    ];
+    const always = { send_window_start: null, send_window_end: null, timezone: 'UTC' };
+    const options = { window: always, max_entries: 9 };
+    const of = (clicks: string[], exit_events: string[] = []) =>
+      walk(asking, { ...options, exit_events, answers: { start_at: 0, events: [], clicks } });
+    expect(of(['a']).timeline.map(({ result }) => result)).toEqual(['send', 'send', 'send']);
+    expect(of(['c']).timeline.map(({ result }) => result)).toEqual(['send', 'skip', 'send']);
+    const left = of(['a'], ['clicked']);
+    expect([left.timeline.map(({ key }) => key), left.end.reason]).toEqual([['a'], 'event']);
+    // Behind the last step there is nothing left to end.
+    expect(of(['c'], ['clicked']).end.reason).toBe('completed');
+  });
+
   test('ends where tracks go in a circle', () => {
     const circle = [step('a', { condition: clicked, otherwise: { route_to: 'main' }, delay_hours: 1 })];
     const { end, timeline } = walk(circle, {

@@ -1,6 +1,6 @@
 /** What `contact why` and `sequence why` tell: what was sent, what waits for what, and what never comes and why. */
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { run, runWith } from '../command.ts';
+import { run, runRecord, runWith } from '../command.ts';
 import { dataOf } from '../marketing/setup.ts';
 import { type SequenceApp, startSequenceApp } from './setup.ts';
 
@@ -187,6 +187,8 @@ describe('contact why', () => {
     expect(why('out@example.com')).toEqual([words]);
     const ran = await run(on.app.data_dir, 'sequence', 'why', id, '--contact', 'Out@example.com');
     expect([ran.exit, ran.stdout]).toEqual([0, `${words}\n`]);
+    const held = await runRecord(on.app.data_dir, 'contact', 'export', 'in@example.com', '--project', 'shop');
+    expect(held.enrollments).toMatchObject([{ sequence: 'Welcome', email: 'in@example.com', step: 'b' }]);
     const by_command = await run(on.app.data_dir, 'contact', 'why', 'in@example.com', '--project', 'shop');
     expect(by_command.stdout).toContain(`satchel email why ${dataIdOf('in@example.com')}`);
   });
