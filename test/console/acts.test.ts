@@ -78,6 +78,12 @@ describe.skipIf(executable === null)('in a browser', () => {
       expect((await list(secret)).status).toBe(200);
 
       await page.getByRole('link', { name: 'To the key' }).click();
+      await page.getByLabel('Origin of a web page').fill('https://elsewhere.example.com');
+      await page.getByRole('button', { name: 'Try it' }).click();
+      await page.getByRole('status').getByText('Refused.').waitFor();
+      await page.getByLabel('Origin of a web page').fill('https://kiosk.example.com');
+      await page.getByRole('button', { name: 'Try it' }).click();
+      await page.getByRole('status').getByText('Accepted.').waitFor();
       await page.getByRole('link', { name: 'Secret and end' }).click();
       await page.getByRole('button', { name: 'Rotate the key' }).click();
       await page.getByLabel('Type kiosk to go on').fill('kiosk');

@@ -10,6 +10,7 @@ import { KeyEnd } from './key-end.tsx';
 import { KeyPermissions } from './key-permissions.tsx';
 import { KeySecret } from './key-secret.tsx';
 import { Origins } from './origins.tsx';
+import { Why } from './why.tsx';
 
 const TABS = { origins: 'Origins', permissions: 'Permissions', secret: 'Secret and end' } as const;
 
@@ -33,6 +34,7 @@ export default function KeyPage({ params }: PageProps<'project' | 'key'>) {
           return (
             <div class="stack">
               {tab === 'origins' && <Origins {...part} />}
+              {tab === 'origins' && <Why path={path} />}
               {tab === 'permissions' && <KeyPermissions {...part} />}
               {tab === 'secret' && <KeySecret {...part} />}
               {tab === 'secret' && <KeyEnd {...part} />}
