@@ -34,6 +34,7 @@ const MARKETING = [
   'GET /email-lists',
   'GET /email-lists/:list',
   'GET /email-lists/:list/contacts',
+  'GET /email-lists/:list/imports',
   'GET /email-marketing/settings',
   'GET /email-sequences',
   'GET /email-sequences/:sequence',
@@ -66,9 +67,11 @@ const MARKETING = [
 /** Files and mail of a project on the management plane. */
 const OF_PROJECTS = [
   'DELETE /projects/:project/email-schedules/:id',
+  'DELETE /projects/:project/email-suppressions/:suppression',
   'DELETE /projects/:project/email-templates/:slug',
   'DELETE /projects/:project/emails/:id/schedule',
   'DELETE /projects/:project/objects/:public_id',
+  'GET /projects/:project/email-contacts/:contact/why',
   'GET /projects/:project/email-schedules',
   'GET /projects/:project/email-schedules/:id',
   'GET /projects/:project/email-templates',
@@ -312,6 +315,9 @@ async function makeThings(): Promise<Record<string, string>> {
   const pasted = await app.call('POST', `/api/v1/email-lists/${idOf(list)}/imports`, {
     ...{ key: owner_key, body: { method: 'paste', text: 'nobody' } },
   });
+  const suppression = await app.call('POST', '/api/v1/email-suppressions', {
+    ...{ key: owner_key, body: { email: 'left@example.org' } },
+  });
   const sequence = await app.call('POST', '/api/v1/email-sequences', {
     key: owner_key,
     body: { name: 'Welcome', list: idOf(list), max_recipients: 1, steps: [{ key: 'a', template: 'hello' }] },
@@ -319,8 +325,8 @@ async function makeThings(): Promise<Record<string, string>> {
   const secret = await app.call('PUT', '/api/public/v1/projects/owner/vault/captcha', {
     ...{ token: all_token, body: { values: { site_key: 'site-1' } } },
   });
-  for (const answer of [secret, object, template, email, schedule, origin, account, list, pasted, sequence])
-    expect(answer.status).toBeLessThan(300);
+  const mailing = [template, email, schedule, list, pasted, suppression, sequence];
+  for (const answer of [secret, object, origin, account, ...mailing]) expect(answer.status).toBeLessThan(300);
   return {
     public_id: String(object.body.public_id),
     slug: 'hello',
@@ -337,6 +343,7 @@ async function makeThings(): Promise<Record<string, string>> {
     list: idOf(list),
     import: idOf(pasted),
     sequence: idOf(sequence),
+    suppression: idOf(suppression),
     key: 'a',
     contact: await makeContact(idOf(list)),
   };

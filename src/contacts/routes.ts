@@ -12,7 +12,13 @@ import { CONSENT_BASES, type Lists } from '../lists/service.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import { marketingRoute } from '../platform/http/marketing-route.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
-import { type ProjectCaller, Reply, type RequestContext, type Route } from '../platform/http/routes.ts';
+import {
+  type ProjectCaller,
+  projectRoute,
+  Reply,
+  type RequestContext,
+  type Route,
+} from '../platform/http/routes.ts';
 import {
   changesOf,
   dateTime,
@@ -26,6 +32,7 @@ import {
   text,
   ulid,
 } from '../platform/http/schema.ts';
+import type { Privacy } from './privacy.ts';
 import {
   type Candidate,
   CONTACT_STATUSES,
@@ -119,7 +126,12 @@ interface Target {
   caller: ProjectCaller;
 }
 
-export function contactRoutes(services: { contacts: Contacts; lists: Lists; clock: Clock }): Route[] {
+export function contactRoutes(services: {
+  contacts: Contacts;
+  lists: Lists;
+  privacy: Privacy;
+  clock: Clock;
+}): Route[] {
   return [...routesOfList(services), ...routesOfContact(services)];
 }
 
@@ -196,7 +208,7 @@ function routesOfList({
   ];
 }
 
-function routesOfContact({ contacts }: { contacts: Contacts }): Route[] {
+function routesOfContact({ contacts, privacy }: { contacts: Contacts; privacy: Privacy }): Route[] {
   const load = ({ ctx, caller }: Target) => contacts.get(caller.project.id, ctx.params.contact ?? '');
   return [
     ...marketingRoute({
@@ -207,6 +219,24 @@ function routesOfContact({ contacts }: { contacts: Contacts }): Route[] {
       response: record,
       load,
       handle: ({ resource }) => resource,
+    }),
+    projectRoute({
+      method: 'GET',
+      path: '/email-contacts/:contact/why',
+      tag: TAG,
+      summary: 'Why the address is mailed or not, what it was sent and what comes',
+      description: 'As `satchel contact why` tells it: of the address, on whatever list of the project.',
+      response: t.Object({
+        address: t.String(),
+        why: t.Array(t.String(), {
+          description: 'A sentence each; what begins with two spaces belongs to the one before.',
+        }),
+      }),
+      load,
+      handle: ({ caller, resource: { email } }) => ({
+        address: email,
+        why: privacy.why(caller.project, email),
+      }),
     }),
     ...marketingRoute({
       method: 'PATCH',

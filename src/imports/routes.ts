@@ -5,6 +5,7 @@ import type { FieldErrors } from '../errors.ts';
 import { MAX_CONTACT_TAGS, MAX_CUSTOM_FIELD_NAME_CHARS, MAX_CUSTOM_FIELDS } from '../limits.ts';
 import { CONSENT_BASES, type Lists } from '../lists/service.ts';
 import { marketingRoute } from '../platform/http/marketing-route.ts';
+import { pageQuery } from '../platform/http/pagination.ts';
 import { type ProjectCaller, Reply, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { dateTime, named, nullable, oneOf, t, text, ulid } from '../platform/http/schema.ts';
 import { IMPORT_STATUSES, type Imports, MAPPABLE_FIELDS } from './service.ts';
@@ -84,6 +85,16 @@ export function importRoutes({ imports, lists }: { imports: Imports; lists: List
   const loadList = ({ ctx, caller }: Target) => lists.find(caller.project.id, ctx.params.list ?? '');
   const load = ({ ctx, caller }: Target) => imports.get(caller.project.id, ctx.params.import ?? '');
   return [
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-lists/:list/imports',
+      tag: TAG,
+      summary: 'Imports of a list, newest first',
+      query: t.Object(pageQuery),
+      response: record,
+      load: loadList,
+      handle: ({ resource, query }) => imports.list(resource, query),
+    }),
     ...marketingRoute({
       method: 'POST',
       path: '/email-lists/:list/imports',

@@ -14,6 +14,7 @@ import type { KeyOwner } from '../marketing/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import { firstIdOf, isUlid, newId } from '../platform/host/ids.ts';
+import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import { type JobEnd, type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import { type Columns, findColumns, type ImportDefaults } from './columns.ts';
 import { MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
@@ -123,6 +124,15 @@ export class Imports {
     });
     if (!head.is_short) return { record: this.#present(started, list.public_id), is_done: false };
     return { record: await this.#finishInRequest(owner, started), is_done: true };
+  }
+
+  /** Imports of a list, newest first. */
+  list(list: ListRow, query: PageQuery): Page<ImportRecord> {
+    const { read } = this.#deps.database;
+    return paginate(query, {
+      total: store.countImports(read, list.id),
+      fetch: (limit, offset) => store.listImports(read, list.id, { limit, offset }),
+    }).map((row) => this.#present(row, list.public_id));
   }
 
   /** Throws AppError `not_found`, for another project's import too. */

@@ -1,5 +1,5 @@
 /** SQL of contact imports, the rows they rejected and those that wait for the DNS. */
-import { and, count, eq, gt, inArray, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gt, inArray, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
 import { contactImportRejections, contactImports, contactImportWaiting, type ImportRow } from './tables.ts';
 
@@ -13,6 +13,27 @@ const byId = statement((tx) =>
 
 export function findImport(read: Tx, id: string): ImportRow | undefined {
   return byId(read).get({ id });
+}
+
+/** Newest first. */
+export function listImports(read: Tx, list_id: number, page: { limit: number; offset: number }): ImportRow[] {
+  return read
+    .select()
+    .from(contactImports)
+    .where(eq(contactImports.list_id, list_id))
+    .orderBy(desc(contactImports.id))
+    .limit(page.limit)
+    .offset(page.offset)
+    .all();
+}
+
+export function countImports(read: Tx, list_id: number): number {
+  const counted = read
+    .select({ n: count() })
+    .from(contactImports)
+    .where(eq(contactImports.list_id, list_id))
+    .get();
+  return counted?.n ?? 0;
 }
 
 export function insertImport(tx: Tx, row: ImportRow): void {

@@ -90,10 +90,10 @@ function registerReading<S extends Needs>(cli: Cli<S>, list: ReturnType<Cli<S>['
     .action(
       cli.action(async ({ services }, _options, id = '') => {
         const record = services.lists.get(services.lists.require(id).project_id, id);
-        return {
-          json: record,
-          text: formatFields({ ...record, token_hosts: record.token_hosts.join(', ') }),
-        };
+        const { token_hosts, status_counts, ...fields } = record;
+        const counts = Object.entries(status_counts).map(([status, n]) => `${n} ${status}`);
+        const shown = { ...fields, token_hosts: token_hosts.join(', '), status_counts: counts.join(', ') };
+        return { json: record, text: formatFields(shown) };
       }),
     );
 }

@@ -69,6 +69,9 @@ export const listRecord = named(
     archived: t.Boolean(),
     contacts_count: t.Integer(),
     active_count: t.Integer(),
+    status_counts: t.Record(t.String(), t.Integer(), {
+      description: 'Contacts by status; one that nobody has is left out.',
+    }),
     created_at: dateTime(),
     updated_at: dateTime(),
   }),

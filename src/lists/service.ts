@@ -22,6 +22,8 @@ export interface ListRecord {
   archived: boolean;
   contacts_count: number;
   active_count: number;
+  /** Contacts by status; one that nobody has is left out. */
+  status_counts: Record<string, number>;
   created_at: string;
   updated_at: string;
 }
@@ -223,6 +225,7 @@ function presentAll(read: Tx, rows: readonly ListRow[]): ListRecord[] {
       archived: row.archived_at !== null,
       contacts_count: own.reduce((sum, count) => sum + count.n, 0),
       active_count: own.find((count) => count.status === 'active')?.n ?? 0,
+      status_counts: Object.fromEntries(own.flatMap(({ status, n }) => (n > 0 ? [[status, n]] : []))),
       created_at: toIso(row.created_at),
       updated_at: toIso(row.updated_at),
     };

@@ -62,7 +62,7 @@ export function registerSuppressionCommands<S extends Needs>(cli: Cli<S>): void 
           ? `lifts a suppression (${found.kind}, since ${found.created_at})`
           : 'finds none';
         if (found) requireYes(options, `${reason}: the address may be added to lists again`);
-        const lifted = await services.suppressions.lift(actor, project, address);
+        const lifted = await services.suppressions.lift(actor, project, { address });
         return { json: lifted, text: `${address} may be added to lists of ${project.name} again.` };
       }),
     );

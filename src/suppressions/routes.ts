@@ -3,7 +3,7 @@ import type { Contacts } from '../contacts/service.ts';
 import { MAX_CONTACT_QUERY_CHARS } from '../limits.ts';
 import { marketingRoute } from '../platform/http/marketing-route.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
-import { Reply, type Route } from '../platform/http/routes.ts';
+import { projectRoute, Reply, type Route } from '../platform/http/routes.ts';
 import { dateTime, emailAddress, named, oneOf, t, text, ulid } from '../platform/http/schema.ts';
 import { SUPPRESSION_KINDS, type Suppressions } from './service.ts';
 
@@ -59,6 +59,18 @@ export function suppressionRoutes(services: { suppressions: Suppressions; contac
         const { record: added, is_new } = await contacts.suppress(caller.project, body.email);
         return new Reply(is_new ? 201 : 200, added, {}, is_new ? {} : { duplicate: true });
       },
+    }),
+    projectRoute({
+      method: 'DELETE',
+      path: '/email-suppressions/:suppression',
+      tag: TAG,
+      summary: 'Lift a suppression, whatever its reason',
+      description:
+        'The address may be added to lists again; its contacts keep their status. No key may do this: it is for whoever ' +
+        'looks after the project, and stands on the audit trail.',
+      response: record,
+      handle: ({ ctx, caller }) =>
+        suppressions.lift(caller.actor, caller.project, { id: ctx.params.suppression ?? '' }),
     }),
   ];
 }

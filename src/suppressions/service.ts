@@ -102,9 +102,12 @@ export class Suppressions {
   }
 
   /** Lifts a suppression, of whatever kind, and records who did. Throws AppError `not_found`. */
-  lift(actor: Actor, owner: KeyOwner, address: string): Promise<SuppressionRecord> {
+  lift(actor: Actor, owner: KeyOwner, of: { address: string } | { id: string }): Promise<SuppressionRecord> {
     return this.#deps.database.write((tx) => {
-      const found = this.#findWritten(tx, owner, address);
+      const found =
+        'id' in of
+          ? store.findSuppressionById(tx, owner.id, of.id.toUpperCase())
+          : this.#findWritten(tx, owner, of.address);
       if (!found) throw notFound('Suppression');
       store.deleteSuppression(tx, found.id);
       const { hash, kind } = found;

@@ -1,5 +1,5 @@
 /** SQL of suppressions. */
-import { desc, eq } from 'drizzle-orm';
+import { and, desc, eq } from 'drizzle-orm';
 import type { Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
@@ -11,6 +11,14 @@ const byHash = rawSql<SuppressionRow, [number, string]>(
 
 export function findSuppression(read: Tx, project_id: number, hash: string): SuppressionRow | undefined {
   return byHash.get(read, project_id, hash) ?? undefined;
+}
+
+export function findSuppressionById(read: Tx, project_id: number, id: string): SuppressionRow | undefined {
+  return read
+    .select()
+    .from(suppressions)
+    .where(and(eq(suppressions.id, id), eq(suppressions.project_id, project_id)))
+    .get();
 }
 
 export function insertSuppression(tx: Tx, row: SuppressionRow): void {

@@ -1,6 +1,6 @@
 /** Contacts: the pipeline one by one, reading, filtering, changing, tagging many, and leaving the whole project. */
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { makeProject } from '../helpers.ts';
+import { actor, makeProject } from '../helpers.ts';
 import { dataOf, type MarketingApp, rowsOf, startMarketingApp } from '../marketing/setup.ts';
 
 let on: MarketingApp;
@@ -284,6 +284,7 @@ describe('leaving', () => {
     const untouched = await on.app.call('GET', `/api/v1/email-contacts/${dataOf(theirs, 201).id}`, { key });
     expect(dataOf(untouched).status).toBe('active');
     expect(await countersOf(second)).toEqual({ contacts_count: 1, active_count: 0 });
+    expect(dataOf(await on.call('GET', `/email-lists/${second}`)).status_counts).toEqual({ unsubscribed: 1 });
     const found = rowsOf(await on.call('GET', '/email-suppressions?email=LEAVE@example.com'));
     expect(found).toMatchObject([{ kind: 'unsubscribed' }]);
     expect(dataOf(await on.call('POST', `/email-contacts/${contact.id}/unsubscribe`)).status).toBe(
@@ -291,6 +292,25 @@ describe('leaving', () => {
     );
     expect((await on.call('GET', '/email-suppressions?email=leave@example.com')).body.data).toEqual(found);
     expect((await on.app.call('GET', `/api/v1/email-contacts/${contact.id}`, { key })).status).toBe(404);
+  });
+
+  test('the why of a contact is that of its address, over HTTP as by command, and of its own project only', async () => {
+    const list = await on.list({ name: 'Readers' });
+    const { id } = await on.contact(list, 'told@example.com', {
+      consent_origin: 'https://shop.example.com/',
+    });
+    await on.call('POST', '/email-suppressions', { email: 'told@example.com' });
+    const { services } = on.app;
+    const told = dataOf(await on.mirror('GET', `/email-contacts/${id}/why`));
+    const why = services.privacy.why(services.projects.require(on.project.slug), 'told@example.com');
+    expect(told).toEqual({ address: 'told@example.com', why });
+    expect(why[0]).toContain('suppressed (manual)');
+    expect(why[1]).toContain('On the list Readers it is active');
+    const { token } = await services.tokens.create(actor, {
+      ...{ name: 'stranger', all_projects: false, projects: ['other'], capabilities: [] },
+    });
+    const foreign = `/api/public/v1/projects/other/email-contacts/${id}/why`;
+    expect((await on.app.call('GET', foreign, { token })).status).toBe(404);
   });
 
   test('a suppression by hand leaves the status, and keeps the address off every list', async () => {

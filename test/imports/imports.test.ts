@@ -142,6 +142,24 @@ describe('a paste', () => {
   });
 });
 
+test('the imports of a list are listed newest first, and those of no other list', async () => {
+  const list = await on.list();
+  const ids: unknown[] = [];
+  for (const name of ['one', 'two', 'three']) {
+    on.app.clock.advance(10);
+    ids.unshift(dataOf(await paste(list, `${name}@example.com`), 201).id);
+  }
+  await paste(await on.list(), 'one@example.com');
+  const [first, second] = [1, 2].map((page) =>
+    on.call('GET', `/email-lists/${list}/imports?per_page=2&page=${page}`),
+  );
+  const shown = await first;
+  expect(shown?.body.meta).toMatchObject({ total: 3, last_page: 2 });
+  expect(shown && rowsOf(shown).map(({ id }) => id)).toEqual(ids.slice(0, 2));
+  const rest = await second;
+  expect(rest && rowsOf(rest)).toEqual([dataOf(await on.call('GET', `/email-imports/${ids[2]}`))]);
+});
+
 describe('a CSV file of up to 500 rows', () => {
   test('is imported within the request: quotes, line ends, BOM, ragged rows, headers by name', async () => {
     const list = await on.list();

@@ -36,6 +36,7 @@ describe('a list', () => {
       archived: false,
       contacts_count: 0,
       active_count: 0,
+      status_counts: {},
       created_at: '2030-01-15T12:00:00.000Z',
       updated_at: '2030-01-15T12:00:00.000Z',
     });

@@ -27,6 +27,7 @@ const paths = (): [string, string, unknown?][] => [
   ['GET', `/email-lists/${list}`],
   ['PATCH', `/email-lists/${list}`, { description: 'd' }],
   ['GET', `/email-lists/${list}/contacts`],
+  ['GET', `/email-lists/${list}/imports`],
   ['POST', `/email-lists/${list}/contacts`, { email: 'ann@example.com' }],
   ['POST', `/email-lists/${list}/contacts/bulk-tag`, { filter: {}, remove: ['none'] }],
   ['POST', `/email-lists/${list}/imports`, { method: 'paste', text: 'bob@example.com' }],

@@ -225,7 +225,7 @@ describe('a single opt-in', () => {
     const list = await on.list();
     const contact = await on.contact(list, 'back@example.com');
     await on.call('POST', `/email-contacts/${contact.id}/unsubscribe`);
-    await on.app.services.suppressions.lift(actor, on.project, 'back@example.com');
+    await on.app.services.suppressions.lift(actor, on.project, { address: 'back@example.com' });
     await subscribe(list, { email: 'back@example.com' });
     await settled();
     expect(await contactOf(list, 'back@example.com')).toMatchObject({ id: contact.id, status: 'active' });

@@ -19,6 +19,30 @@ const rowsIn = (app: TestApp): unknown[] =>
 const damageKey = (app: TestApp): Promise<unknown> =>
   app.services.database.write((tx) => tx.run(sql`UPDATE marketing_keys SET sealed_key = 'v1.damaged'`));
 
+test('is lifted over HTTP by its id, for whoever looks after the project, on the record, and never by a key or from another project', async () => {
+  const on = await startMarketingApp();
+  const list = await on.list();
+  const { id } = dataOf(await suppress(on, 'left@example.com'), 201);
+  const other = await makeProject(on.app, 'other');
+  const { token } = await on.app.services.tokens.create(actor, {
+    ...{ name: 'other', all_projects: false, projects: [other.slug], capabilities: [] },
+  });
+  const path = `/email-suppressions/${id}`;
+  const of_other = await on.app.call('DELETE', `/api/public/v1/projects/other${path}`, { token });
+  expect([of_other.status, (await on.call('DELETE', path)).status]).toEqual([404, 404]);
+  expect(rowsIn(on.app)).toHaveLength(1);
+
+  const lifted = await on.mirror('DELETE', path.toLowerCase());
+  expect([lifted.status, lifted.body.data]).toEqual([200, expect.objectContaining({ id, kind: 'manual' })]);
+  expect(rowsIn(on.app)).toEqual([]);
+  const audit = on.app.services.database.read.all(
+    sql`SELECT event, target FROM audit_events WHERE event = 'suppression.lifted'`,
+  );
+  expect(audit).toEqual([{ event: 'suppression.lifted', target: `suppression:${id}` }]);
+  await on.contact(list, 'left@example.com');
+  expect((await on.mirror('DELETE', path)).status).toBe(404);
+});
+
 describe('a suppression', () => {
   test('is 201 at first, 200 with duplicate after, and found however the address is written', async () => {
     const on = await startMarketingApp();
@@ -59,11 +83,8 @@ describe('a suppression', () => {
     expect(one?.body.meta).toMatchObject({ total: 5, last_page: 3, next_page: 2 });
     expect(one?.text).not.toContain('person');
     expect(JSON.stringify(rowsIn(on.app))).not.toContain('person');
-    await on.app.services.suppressions.lift(
-      actor,
-      on.app.services.projects.require('shop'),
-      'person4@example.com',
-    );
+    const owner = on.app.services.projects.require('shop');
+    await on.app.services.suppressions.lift(actor, owner, { address: 'person4@example.com' });
     const left = await on.call('GET', '/email-suppressions?per_page=2');
     expect([left.body.meta, rowsOf(left).map(({ id }) => id)]).toEqual([
       expect.objectContaining({ total: 4, last_page: 2 }),

@@ -28,6 +28,7 @@ import sequence_complaints from './migrations/0023_sequence_complaints.sql' with
 import project_callers from './migrations/0024_project_callers.sql' with { type: 'text' };
 import audit_counts from './migrations/0025_audit_counts.sql' with { type: 'text' };
 import people from './migrations/0026_people.sql' with { type: 'text' };
+import imports_of_lists from './migrations/0027_imports_of_lists.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -63,6 +64,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 24, name: 'project_callers', sql: project_callers },
   { version: 25, name: 'audit_counts', sql: audit_counts },
   { version: 26, name: 'people', sql: people },
+  { version: 27, name: 'imports_of_lists', sql: imports_of_lists },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
