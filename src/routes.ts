@@ -20,6 +20,7 @@ import { marketingMailRoutes } from './marketing-mail/routes.ts';
 import { objectRoutes } from './objects/routes.ts';
 import { originRoutes } from './origins/routes.ts';
 import { overviewRoutes } from './overview/routes.ts';
+import { peopleManagementRoutes } from './people/management-routes.ts';
 import { peopleRoutes } from './people/routes.ts';
 import type { Route } from './platform/http/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
@@ -40,8 +41,9 @@ export function createRoutes(services: Services): Route[] {
     ...projectRoutes(services),
     ...keyRoutes(services),
     ...originRoutes(services),
-    ...tokenRoutes(services.tokens),
+    ...tokenRoutes(services),
     ...peopleRoutes(services),
+    ...peopleManagementRoutes(services.people),
     ...auditRoutes(services),
     ...searchRoutes(services.search),
     ...overviewRoutes(services.overviews),

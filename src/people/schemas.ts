@@ -1,6 +1,6 @@
 /** Shapes of people and of what they sign in with, for the API and the command line alike. */
 import { MAX_NAME_CHARS, MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from '../limits.ts';
-import { capabilityFields } from '../platform/http/capabilities.ts';
+import { capabilityFields, powerFields } from '../platform/http/capabilities.ts';
 import {
   changesOf,
   emailAddress,
@@ -39,27 +39,33 @@ export type PersonRecord = Static<typeof personRecord>;
 export const personWithLink = named('PersonWithLink', t.Object({ ...person, link: t.String() }));
 export type PersonWithLink = Static<typeof personWithLink>;
 
-/** What may be given. */
-const powers = {
-  ...capabilityFields,
-  can_administer: t.Boolean(),
-  all_projects: t.Boolean(),
-  /** Numeric ids, ULIDs or slugs. */
-  projects: t.Array(t.String()),
-};
-
 const name = text({ min: 1, max: MAX_NAME_CHARS });
 
-export const newPerson = t.Object({ email: emailAddress(), name: t.Optional(name), ...optionals(powers) });
+export const newPerson = named(
+  'NewPerson',
+  t.Object({
+    email: emailAddress(),
+    name: t.Optional(name),
+    ...optionals(powerFields),
+  }),
+);
 export type NewPersonInput = Static<typeof newPerson>;
 
-export const personChanges = changesOf({
-  email: emailAddress(),
-  name: nullable(name),
-  ...powers,
-  is_active: t.Boolean(),
-});
+export const personChanges = named(
+  'PersonChanges',
+  changesOf({
+    email: emailAddress(),
+    name: nullable(name),
+    ...powerFields,
+    is_active: t.Boolean(),
+  }),
+);
 export type PersonChanges = Static<typeof personChanges>;
+
+export const removedPerson = t.Object({
+  deleted: t.Literal(true),
+  cascade: t.Object({ sessions: t.Integer() }),
+});
 
 export const resetBody = t.Object({ totp: t.Optional(t.Boolean()) });
 

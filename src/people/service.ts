@@ -6,6 +6,7 @@ import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { type Actor, type Capability, GRANTABLE, type ManagementCaller } from '../platform/http/callers.ts';
 import {
+  capabilitiesIn,
   capabilitiesOf,
   flagsOf,
   type Powers,
@@ -95,10 +96,8 @@ export class People {
    * `conflict` for an address in use, `forbidden` where the giver lacks what is to be given (null: the shell).
    */
   async add(actor: Actor, giver: ManagementCaller | null, input: NewPersonInput): Promise<PersonWithLink> {
-    const { email, name = null, projects: refs = [], all_projects = false } = input;
-    const capabilities = new Set(GRANTABLE.filter((each) => input[each]));
-    const powers = { capabilities, all_projects, project_ids: this.#resolve(giver, refs) };
-    requireSensible(powers);
+    const { email, name = null } = input;
+    const powers = this.powersOfNew(giver, input);
     requireHolding(giver, powers);
     const now = this.#deps.clock.now();
     const { row, link } = await this.#database.write((tx) => {
@@ -108,6 +107,52 @@ export class People {
       return { row, link: this.#makeLink(tx, row.id, now) };
     });
     return { ...this.present(row), link };
+  }
+
+  /** What a new person is to have. Throws AppError `invalid`; in the shell (null) `not_found` for a project that is not there. */
+  powersOfNew(giver: ManagementCaller | null, input: Partial<NewPersonInput>): Powers {
+    const { all_projects = false, projects = [] } = input;
+    const project_ids = this.#deps.projects.resolveScope(giver, projects);
+    const powers = { capabilities: capabilitiesIn(input), all_projects, project_ids };
+    requireSensible(powers);
+    return powers;
+  }
+
+  /**
+   * What somebody has after a change. Naming projects takes all_projects away, unless that is asked for too. Throws as
+   * `powersOfNew`; one whose projects are gone stays scoped, and may be changed in all else.
+   */
+  powersAfter(
+    giver: ManagementCaller | null,
+    person: PersonRow,
+    changes: PersonChanges,
+    read: Tx = this.#database.read,
+  ): Powers {
+    const before = this.#powersOf(person, read);
+    const named = changes.projects && this.#deps.projects.resolveScope(giver, changes.projects);
+    const isHeld = (each: Capability): boolean => changes[each] ?? before.capabilities.has(each);
+    const all_projects = changes.all_projects ?? (named ? false : before.all_projects);
+    const after = {
+      ...{ capabilities: new Set(GRANTABLE.filter(isHeld)), all_projects },
+      project_ids: named ?? (all_projects ? [] : before.project_ids),
+    };
+    if (changes.all_projects !== undefined || named || changes.can_administer) requireSensible(after);
+    return after;
+  }
+
+  /** What a signed-in person's request says of itself, as that of a token does. Throws AppError `not_found`. */
+  introspect(caller: ManagementCaller) {
+    const { can_administer, ...record } = this.present(this.require(String(caller.id)));
+    const { name, all_projects, projects } = record;
+    const { can_manage_database, can_read_vault, can_reveal_vault, can_write_vault } = record;
+    const { can_read_database_tokens, can_read_ai_accounts } = record;
+    return {
+      ...{ name, token_prefix: null, all_projects, expires_at: null, last_used_at: null },
+      ...{ can_manage_database, can_read_vault, can_reveal_vault, can_write_vault },
+      ...{ can_read_database_tokens, can_read_ai_accounts },
+      ...(can_administer ? { can_administer } : {}),
+      ...(projects ? { projects } : {}),
+    };
   }
 
   /** A new row with its scope, within a transaction that has made sure that it may be. */
@@ -136,8 +181,7 @@ export class People {
     person: PersonRow,
     changes: PersonChanges,
   ): Promise<PersonRecord> {
-    const { email, name, is_active, projects: refs } = changes;
-    const project_ids = refs && this.#resolve(giver, refs);
+    const { email, name, is_active } = changes;
     const fields = Object.keys(changes);
     if (fields.length === 0) return this.present(person);
     const now = this.#deps.clock.now();
@@ -145,7 +189,7 @@ export class People {
       const current = store.findPerson(tx, person.id);
       if (!current) throw notFound('Person');
       const before = this.#powersOf(current, tx);
-      const after = powersAfter(before, changes, project_ids);
+      const after = this.powersAfter(giver, current, changes, tx);
       requireHolding(giver, added(before, after));
       const opens_up = (email !== undefined && email !== current.email) || (is_active && !current.is_active);
       if (opens_up) requireHolding(giver, before);
@@ -247,12 +291,6 @@ export class People {
     const project_ids = all_projects ? [] : this.#deps.projects.scopeIdsOf({ kind: 'person', id }, read);
     return { capabilities: new Set(capabilitiesOf(person)), all_projects, project_ids };
   }
-
-  /** Numeric ids. Throws AppError `not_found`. */
-  #resolve(giver: ManagementCaller | null, refs: readonly string[]): number[] {
-    const { projects } = this.#deps;
-    return refs.map((ref) => (giver ? projects.requireFor(giver, ref) : projects.require(ref)).id);
-  }
 }
 
 /** What a person is called: as they wish, else by their address. */
@@ -275,19 +313,6 @@ export function audit(
 /** Powers as the audit trail tells them. */
 function told({ capabilities, all_projects, project_ids }: Powers): Record<string, unknown> {
   return { capabilities: [...capabilities], all_projects, project_ids };
-}
-
-/**
- * What somebody may do after a change. Naming projects takes all_projects away, unless that is asked for too. Throws AppError
- * `invalid`; one whose projects are gone stays scoped, and may be changed in all else.
- */
-function powersAfter(before: Powers, changes: PersonChanges, named: readonly number[] | undefined): Powers {
-  const isHeld = (each: Capability): boolean => changes[each] ?? before.capabilities.has(each);
-  const all_projects = changes.all_projects ?? (named ? false : before.all_projects);
-  const kept = all_projects ? [] : before.project_ids;
-  const after = { capabilities: new Set(GRANTABLE.filter(isHeld)), all_projects, project_ids: named ?? kept };
-  if (changes.all_projects !== undefined || named || changes.can_administer) requireSensible(after);
-  return after;
 }
 
 /** What a change gives. */

@@ -288,10 +288,23 @@ export class Projects {
   }
 
   /** The projects that somebody is scoped to, by name, as their record names them. */
-  scopeOf(holder: ScopeHolder): AbbreviatedProject[] {
+  scopeOf(holder: ScopeHolder, read: Tx = this.#database.read): AbbreviatedProject[] {
     return store
-      .listScope(this.#database.read, holder)
+      .listScope(read, holder)
       .map(({ id, public_id, name, slug }) => ({ id, public_id, name, slug }));
+  }
+
+  /**
+   * Numeric ids of the projects that somebody is to be scoped to. Throws AppError `invalid` for one that the giver does not
+   * see, `not_found` in the shell (null).
+   */
+  resolveScope(giver: ManagementCaller | null, refs: readonly string[]): number[] {
+    return refs.map((ref) => {
+      if (!giver) return this.require(ref).id;
+      const project = this.find(ref);
+      if (project && mayAccessProject(giver, project.id)) return project.id;
+      throw invalid({ projects: ['must name projects that you can see'] });
+    });
   }
 
   /** Scopes somebody to these projects and no others, within the transaction that makes or changes them. */

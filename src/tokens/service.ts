@@ -1,24 +1,25 @@
 /** Access tokens of the management plane: who a bearer is, making tokens, listing and revoking them. */
-import { AppError } from '../errors.ts';
-import { DEFAULT_TOKEN_DAYS, TOKEN_LAST_USED_GRANULARITY_MS } from '../limits.ts';
+import { AppError, invalid } from '../errors.ts';
+import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, TOKEN_LAST_USED_GRANULARITY_MS } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
 import type { Actor, ManagementCaller } from '../platform/http/callers.ts';
-import { capabilitiesOf, flagsOf, requireSensible } from '../platform/http/capabilities.ts';
+import {
+  capabilitiesOf,
+  flagsOf,
+  type Powers,
+  requireHolding,
+  requireSensible,
+} from '../platform/http/capabilities.ts';
+import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../platform/http/pagination.ts';
 import { createToken, hashToken, parseToken, sameHash } from '../platform/secrets/token-format.ts';
 import type { Projects } from '../projects/service.ts';
-import type { NewTokenInput, TokenIntrospection } from './schemas.ts';
+import type { NewTokenInput, TokenIntrospection, TokenRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { TokenRow } from './tables.ts';
 
-/** What an admin sees of a token. */
-export interface TokenRecord extends TokenIntrospection {
-  id: number;
-  last_used_ip: string | null;
-  revoked_at: string | null;
-  created_at: string;
-}
+export type { TokenRecord } from './schemas.ts';
 
 /** A token that exists, whether or not it is still good, and whom it lets in. */
 interface Bearer {
@@ -102,13 +103,17 @@ export class Tokens {
 
   /**
    * Makes a token and returns it with its secret, which is not kept. Throws AppError `invalid` unless it is either for
-   * all projects or for at least one, or where it may administer and yet not everywhere; `not_found` for a project that does
-   * not exist.
+   * all projects or for at least one, or where it may administer and yet not everywhere, `not_found` for a project that does
+   * not exist, `forbidden` where the giver (null: the shell) lacks what it is to have.
    */
-  async create(actor: Actor, input: NewTokenInput): Promise<{ token: string; record: TokenRecord }> {
-    const projects = input.projects.map((ref) => this.#projects.require(ref));
-    const project_ids = projects.map(({ id }) => id);
-    requireSensible({ ...input, capabilities: new Set(input.capabilities), project_ids });
+  async create(
+    actor: Actor,
+    input: NewTokenInput,
+    giver: ManagementCaller | null = null,
+  ): Promise<{ token: string; record: TokenRecord }> {
+    this.requireExpiry(input);
+    const powers = this.powersOfNew(input, giver);
+    requireHolding(giver, powers);
     const now = this.#clock.now();
     const secret = createToken('management');
     const row = await this.#database.write((tx) => {
@@ -116,17 +121,17 @@ export class Tokens {
         name: input.name,
         token_prefix: secret.prefix_shown,
         token_hash: secret.hash,
-        all_projects: input.all_projects,
-        ...flagsOf(input.capabilities),
-        expires_at: now + (input.expires_in_days ?? DEFAULT_TOKEN_DAYS) * DAY_MS,
+        all_projects: powers.all_projects,
+        ...flagsOf([...powers.capabilities]),
+        expires_at: this.#expiryOf(input, now),
         created_at: now,
       });
-      this.#projects.replaceScope(tx, { kind: 'token', id: row.id }, project_ids);
+      this.#projects.replaceScope(tx, { kind: 'token', id: row.id }, powers.project_ids);
       const metadata = {
         name: row.name,
         token_prefix: row.token_prefix,
         all_projects: row.all_projects,
-        projects: projects.map((project) => project.public_id),
+        projects: this.#projects.scopeOf({ kind: 'token', id: row.id }, tx).map(({ public_id }) => public_id),
         capabilities: capabilitiesOf(row),
         expires_at: toIso(row.expires_at),
       };
@@ -136,9 +141,50 @@ export class Tokens {
     return { token: secret.plaintext, record: this.#record(row) };
   }
 
-  /** Every token, newest first. */
+  #expiryOf({ expires_at, expires_in_days }: NewTokenInput, now_ms: number): number {
+    if (expires_at === undefined) return now_ms + (expires_in_days ?? DEFAULT_TOKEN_DAYS) * DAY_MS;
+    return Date.parse(expires_at);
+  }
+
+  /** Throws AppError `invalid` for a moment that is over, or further away than a token may live. */
+  requireExpiry({ expires_at, expires_in_days }: Partial<NewTokenInput>): void {
+    if (expires_at === undefined) return;
+    const left_ms = Date.parse(expires_at) - this.#clock.now();
+    if (left_ms <= 0) throw invalid({ expires_at: ['must be in the future'] });
+    if (left_ms > MAX_TOKEN_DAYS * DAY_MS) {
+      throw invalid({ expires_at: [`must be at most ${MAX_TOKEN_DAYS} days away`] });
+    }
+    if (expires_in_days !== undefined) throw invalid({ expires_at: ['excludes expires_in_days'] });
+  }
+
+  /** What a new token is to have. Throws AppError `invalid`; in the shell (null) `not_found` for a project that is not there. */
+  powersOfNew(
+    input: Pick<NewTokenInput, 'all_projects' | 'projects' | 'capabilities'>,
+    giver: ManagementCaller | null,
+  ): Powers {
+    const { all_projects, projects, capabilities } = input;
+    const project_ids = this.#projects.resolveScope(giver, projects);
+    const powers = { capabilities: new Set(capabilities), all_projects, project_ids };
+    requireSensible(powers);
+    return powers;
+  }
+
+  exists(id: number): boolean {
+    return store.findToken(this.#database.read, id) !== null;
+  }
+
+  /** One page, newest first. */
+  listPage(query: PageQuery): Page<TokenRecord> {
+    const { read } = this.#database;
+    return paginate(query, {
+      total: store.countTokens(read),
+      fetch: (limit, offset) => store.listTokens(read, { limit, offset }),
+    }).map((row) => this.#record(row));
+  }
+
+  /** Every token, newest first: for the command line. */
   list(): TokenRecord[] {
-    return store.listTokens(this.#database.read).map((row) => this.#record(row));
+    return store.listTokens(this.#database.read, WHOLE_LIST).map((row) => this.#record(row));
   }
 
   /** Ends a token at once; one that was revoked before stays as it is. Throws AppError `not_found`. */
@@ -167,7 +213,7 @@ export class Tokens {
     return this.#introspection(row);
   }
 
-  #introspection(row: TokenRow): TokenIntrospection {
+  #introspection(row: TokenRow): TokenIntrospection & { token_prefix: string } {
     const { can_administer, ...flags } = flagsOf(capabilitiesOf(row));
     return {
       name: row.name,

@@ -1,5 +1,5 @@
 /** The SQL of access tokens. */
-import { and, desc, eq, gt, isNull, lte, or } from 'drizzle-orm';
+import { and, count, desc, eq, gt, isNull, lte, or } from 'drizzle-orm';
 import type { Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { accessTokens, type TokenRow } from './tables.ts';
@@ -15,9 +15,19 @@ export function findToken(read: Tx, id: number): TokenRow | null {
   return read.select().from(accessTokens).where(eq(accessTokens.id, id)).get() ?? null;
 }
 
-/** Every token, newest first: they are made by hand, so there are few. */
-export function listTokens(read: Tx): TokenRow[] {
-  return read.select().from(accessTokens).orderBy(desc(accessTokens.id)).all();
+/** Tokens, newest first; all of them for a limit of -1. */
+export function listTokens(read: Tx, page: { limit: number; offset: number }): TokenRow[] {
+  return read
+    .select()
+    .from(accessTokens)
+    .orderBy(desc(accessTokens.id))
+    .limit(page.limit)
+    .offset(page.offset)
+    .all();
+}
+
+export function countTokens(read: Tx): number {
+  return read.select({ n: count() }).from(accessTokens).get()?.n ?? 0;
 }
 
 export function insertToken(tx: Tx, token: typeof accessTokens.$inferInsert): TokenRow {

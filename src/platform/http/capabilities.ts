@@ -1,5 +1,6 @@
 /** Capabilities as the fields of tokens and people, and the rule that nobody gives what they lack. */
 import { invalid } from '../../errors.ts';
+import { MAX_ASSIGNMENTS } from '../../limits.ts';
 import {
   ADMINISTER,
   type Capability,
@@ -20,6 +21,15 @@ export const capabilityFields = {
   can_write_vault: t.Boolean(),
   can_read_database_tokens: t.Boolean(),
   can_read_ai_accounts: t.Boolean(),
+};
+
+/** What may be given: the body of a new or changed holder. */
+export const powerFields = {
+  ...capabilityFields,
+  can_administer: t.Boolean(),
+  all_projects: t.Boolean(),
+  /** Numeric ids, ULIDs or slugs. */
+  projects: t.Array(t.String(), { maxItems: MAX_ASSIGNMENTS }),
 };
 
 export function capabilitiesOf(holder: CapabilityFlags): Capability[] {
@@ -49,6 +59,21 @@ export function requireSensible({ capabilities, all_projects, project_ids }: Pow
   if (capabilities.has(ADMINISTER) && !all_projects) {
     throw invalid({ [ADMINISTER]: ['goes with all projects only'] });
   }
+}
+
+/** The capabilities that a body asks for. */
+export function capabilitiesIn(sent: Readonly<Record<string, unknown>>): Set<Capability> {
+  return new Set(GRANTABLE.filter((each) => sent[each] === true));
+}
+
+/** As `requireHolding`, of the capabilities in a body that nothing is known of yet: 403 comes before 422. */
+export function requireGivable(giver: ManagementCaller, sent: Readonly<Record<string, unknown>>): void {
+  requireCapabilities(giver, [...capabilitiesIn(sent)]);
+}
+
+/** Whether a body is wrong in a field that powers are made of: nothing can be said of them together then. */
+export function isAnyPowerBroken(broken: ReadonlySet<string>): boolean {
+  return Object.keys(powerFields).some((field) => broken.has(field));
 }
 
 /** Nobody gives what they lack; the shell (null) lacks nothing. Throws AppError `forbidden`. */
