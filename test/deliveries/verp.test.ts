@@ -170,6 +170,19 @@ describe('a relay that refuses such a sender', () => {
       expect(froms()[2]).toMatch(OWN);
     });
 
+  test('for now gets the mail with the plain one, and is asked again with the next', async () => {
+    on.sink.behavior = { sender: { like: /\+/, reply: { code: 451, message: '4.1.8 later' }, at: 'mail' } };
+    const { id } = await send();
+    expect(froms()).toEqual(['bounces@news.example.com']);
+    expect(on.rows(`SELECT status, attempts FROM emails WHERE id = '${id}'`)).toEqual([
+      { status: 'sent', attempts: 1 },
+    ]);
+    expect(mailbox()).toMatchObject({ verp: true, verp_problem: null });
+    on.sink.behavior = {};
+    await send();
+    expect(froms()[1]).toMatch(OWN);
+  });
+
   test('and the plain one too is the mailbox’s problem, as ever', async () => {
     on.sink.behavior = { mail: { code: 550, message: '5.7.1 not allowed' } };
     const { id } = await send();

@@ -86,12 +86,17 @@ async function composeAndSend({ content, route, recipients, options }: Deliver):
   const outcome = await hand(own);
   if (own === plain || !mayBeOfSender(outcome)) return outcome;
   const again = await hand(plain);
-  const is_of_sender = !mayBeOfSender(again) && hasBeenJudged(again);
+  // A 4xx may have passed by itself meanwhile: the next mail tries it again.
+  const is_of_sender = outcome.outcome === 'refused' && !mayBeOfSender(again) && hasBeenJudged(again);
   return is_of_sender ? { ...again, return_path_refusal: outcome.response } : again;
 }
 
-/** A refusal for good before the content, and not of its recipients: it may be the sender's, which some relays judge at RCPT. */
+/**
+ * A refusal before the content, and not of its recipients: it may be the sender's, which some relays judge at RCPT. There a
+ * 4xx is greylisting more often than not.
+ */
 function mayBeOfSender(outcome: DeliveryOutcome): outcome is UnsentOutcome {
+  if (outcome.outcome === 'deferred') return outcome.stage === 'mail';
   if (outcome.outcome !== 'refused' || outcome.about === 'recipient') return false;
   return outcome.stage === 'mail' || outcome.stage === 'rcpt';
 }
