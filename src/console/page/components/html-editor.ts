@@ -26,10 +26,8 @@ const LOOK = EditorView.theme({
   '.cm-panels': { color: 'var(--text)', backgroundColor: 'var(--sunken)' },
 });
 
-export function openEditor(
-  root: ShadowRoot,
-  { label, value, onChange }: EditorOptions,
-): { replace(text: string): void; destroy(): void } {
+/** Opens an editor; what it returns takes it away again. */
+export function openEditor(root: ShadowRoot, { label, value, onChange }: EditorOptions): () => void {
   const view = new EditorView({
     doc: value,
     root,
@@ -45,8 +43,5 @@ export function openEditor(
       }),
     ],
   });
-  return {
-    replace: (text) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } }),
-    destroy: () => view.destroy(),
-  };
+  return () => view.destroy();
 }
