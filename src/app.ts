@@ -320,7 +320,7 @@ function createSequences(on: Audience) {
     projectOf: (id) => projects.find(String(id)),
     retime: (sequence_id) => lifecycle.retime(sequence_id),
   });
-  const lifecycle = new Lifecycle({ ...on, sequences });
+  const lifecycle = new Lifecycle({ ...on, sequences, withholdMail: (tx, id) => emails.withhold(tx, id) });
   const contact_events = new ContactEvents({
     ...on,
     onEvent: (tx, event) => lifecycle.heedEvent(tx, event),

@@ -349,14 +349,28 @@ export class Emails {
     return presentEmail(row, project.public_id);
   }
 
-  /** Cancels an email that waits, and gives its place in the quotas back unless an attempt has used it. */
-  #takeBack(tx: Tx, email: EmailRow): void {
+  /** Has a mail whose recipient is to get nothing more not leave, if it waits; one that is being sent is not stopped. */
+  withhold(tx: Tx, id: string): void {
+    const email = store.findEmail(tx, id);
+    if (email?.status === 'queued')
+      this.#takeBack(tx, email, { status: 'suppressed', error: 'Its recipient is to get nothing more.' });
+  }
+
+  /** Takes an email back that waits, and gives its place in the quotas back unless an attempt has used it. */
+  #takeBack(
+    tx: Tx,
+    email: EmailRow,
+    as: { status: 'canceled' | 'suppressed'; error: string } = {
+      status: 'canceled',
+      error: 'Canceled before it was due.',
+    },
+  ): void {
     const { clock, mailboxes } = this.#deps;
-    store.updateEmail(tx, email.id, { status: 'canceled' });
+    store.updateEmail(tx, email.id, { status: as.status });
     if (email.job_id !== null) {
       const end = {
         ...{ status: 'failed' as const, result: { email_id: email.id } },
-        error: 'Canceled before it was due.',
+        error: as.error,
       };
       finishJob(tx, email.job_id, end, clock.now());
     }

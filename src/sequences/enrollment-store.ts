@@ -264,6 +264,16 @@ export function listMailsOf(read: Tx, enrollment_id: number): SequenceMailRow[] 
     .all();
 }
 
+const unsentMails = rawSql<{ email_id: string }, [number]>(
+  `SELECT email_id FROM enrollments JOIN sequence_mails ON enrollment_id = enrollments.id
+   WHERE contact_id = ? AND sent_at IS NULL`,
+);
+
+/** Mails to a contact that have not left, those that never will included. */
+export function listUnsentOf(read: Tx, contact_id: number): string[] {
+  return unsentMails.all(read, contact_id).map(({ email_id }) => email_id);
+}
+
 /** The mail that a contact got last of any sequence; null where it got none. */
 export function findLastMailOf(read: Tx, contact_id: number): string | null {
   const last = read

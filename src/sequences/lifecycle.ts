@@ -43,6 +43,8 @@ export interface LifecycleDeps {
   suppressions: Suppressions;
   sequences: Sequences;
   enqueue(tx: Tx, job: NewJob): string;
+  /** Takes back a mail that waits, if it does. */
+  withholdMail(tx: Tx, email_id: string): void;
   /** Has a waiting job come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
 }
@@ -255,6 +257,8 @@ export class Lifecycle {
     }
     if (kind === 'deleted') return; // Its enrollments go with it.
     for (const { enrollment } of rows.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
+    // A relay may be hours behind what was accepted for it.
+    for (const email_id of rows.listUnsentOf(tx, contact.id)) this.#deps.withholdMail(tx, email_id);
     // Also behind a last step, from which most leave.
     const email_id = kind === 'unsubscribed' ? rows.findLastMailOf(tx, contact.id) : null;
     if (email_id !== null) rows.updateMail(tx, email_id, { unsubscribed_at: at });
