@@ -407,6 +407,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     authenticateSession: (secret) => services.entry.sessions.authenticate(secret),
     findProject: (caller, ref) => services.projects.requireFor(caller, ref),
     clientIp: createClientIpReader(config.trusted_proxies),
+    guarded: (check, work) => deps.database.guarded(check, work),
     settled: () => deps.database.settled(),
   });
   let wake_file: { close(): void } | null = null;

@@ -22,6 +22,7 @@ import { originRoutes } from './origins/routes.ts';
 import { overviewRoutes } from './overview/routes.ts';
 import { peopleManagementRoutes } from './people/management-routes.ts';
 import { peopleRoutes } from './people/routes.ts';
+import { withEtags } from './platform/http/etags.ts';
 import type { Route } from './platform/http/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 import { scheduleRoutes } from './schedules/routes.ts';
@@ -37,7 +38,7 @@ import { tokenRoutes } from './tokens/routes.ts';
 import { vaultRoutes } from './vault/routes.ts';
 
 export function createRoutes(services: Services): Route[] {
-  const routes: Route[] = [
+  const routes: Route[] = withEtags([
     ...projectRoutes(services),
     ...keyRoutes(services),
     ...originRoutes(services),
@@ -71,6 +72,6 @@ export function createRoutes(services: Services): Route[] {
     ...statusRoutes(services.status, services.config),
     ...docsRoutes(() => routes, services.config),
     ...consolePageRoutes(),
-  ];
+  ]);
   return routes;
 }

@@ -147,6 +147,7 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'GET /projects/:project/api-keys',
     'GET /projects/:project/api-keys/:apiKey',
     'GET /projects/:project/api-keys/:apiKey/origins',
+    'GET /projects/:project/api-keys/:apiKey/origins/:origin',
     'GET /projects/:project/audit',
     'GET /projects/:project/jobs',
     'GET /projects/:project/jobs/:job_id',
@@ -589,6 +590,38 @@ describe('the management plane', () => {
       walked += 1;
     }
     expect(walked).toBeGreaterThan(15);
+    expect(snapshot()).toEqual(before);
+  });
+
+  test('a change that names an old version is refused wherever a record has one, and changes nothing', async () => {
+    const before = snapshot();
+    const refused: string[] = [];
+    for (const route of of('management').filter(({ docs }) => docs.takes_if_match)) {
+      const headers = { 'If-Match': '"old"' };
+      const answer = await app.call(route.method, pathOf(route, existing), {
+        token: all_token,
+        body: {},
+        headers,
+      });
+      // What stands in no list of this file does not exist, and a PUT may be wrong besides.
+      expect([404, 409, 422]).toContain(answer.status);
+      if (answer.status === 409) refused.push(route.path);
+    }
+    expect(refused.toSorted()).toEqual([
+      '/ai-accounts/:account',
+      '/mailboxes/:address',
+      '/projects/:project',
+      '/projects/:project/api-keys/:apiKey',
+      '/projects/:project/api-keys/:apiKey/origins/:origin',
+      '/projects/:project/email-contacts/:contact',
+      '/projects/:project/email-lists/:list',
+      '/projects/:project/email-marketing/settings',
+      '/projects/:project/email-schedules/:id',
+      '/projects/:project/email-sequences/:sequence',
+      '/projects/:project/email-templates/:slug',
+      '/projects/:project/objects/:public_id',
+      '/sending-domains/:name',
+    ]);
     expect(snapshot()).toEqual(before);
   });
 });

@@ -10,6 +10,7 @@ export function openReadOnly(path: string): Database {
   return {
     read: drizzle({ client: sqlite }),
     write: () => Promise.reject(new AppError('internal', 'A health check changes nothing.')),
+    guarded: (_check, work) => work(),
     settled: () => null,
     hasWritten: () => false,
     close() {

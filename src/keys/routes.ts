@@ -83,6 +83,7 @@ function singleKeyRoutes(keys: Keys, key: (named: Named) => KeyRow): Route[] {
       path: KEY,
       tag: 'API keys',
       summary: 'Read a key',
+      unversioned: ['origins_count'],
       response: keyRecord,
       load: key,
       handle: ({ resource }) => keys.present(resource),

@@ -110,6 +110,7 @@ export function listRoutes({ lists }: { lists: Lists }): Route[] {
       path: '/email-lists/:list',
       tag: TAG,
       summary: 'One list with its counters',
+      unversioned: ['contacts_count', 'active_count'],
       response: listRecord,
       load,
       handle: ({ resource }) => resource,

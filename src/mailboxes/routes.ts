@@ -26,6 +26,12 @@ const tag = 'Mailboxes';
 const MAILBOX = '/mailboxes/:address';
 const NAMED_BY = '`address` may be its id, too.';
 
+/** What deliveries and the inbox's reader tell of a mailbox. */
+const CHANGING_BY_ITSELF = [
+  ...['used_today', 'state', 'resting_until', 'failures', 'last_error', 'last_failure_at', 'last_success_at'],
+  ...['refusal', 'refused_at', 'verp_problem', 'reports', 'last_look_at', 'last_error_at', 'waiting_emails'],
+];
+
 export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
   const load = ({ ctx }: { ctx: RequestContext }) => mailboxes.require(ctx.params.address ?? '');
   return [
@@ -54,6 +60,7 @@ export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
     }),
     managementRoute({
       ...{ method: 'GET', path: MAILBOX, needs, tag, summary: 'Read a mailbox' },
+      unversioned: CHANGING_BY_ITSELF,
       description: `${NAMED_BY} \`waiting_emails\` would have to find another mailbox if it were deleted.`,
       response: mailboxDetails,
       load,

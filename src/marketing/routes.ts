@@ -112,9 +112,9 @@ export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[
       description: 'The management plane adds `accounts`, the mailboxes that marketing may go out from.',
       query: t.Object({ dns: t.Optional(t.Boolean({ description: 'Adds `mailboxes`, looked up now.' })) }),
       response: shown_settings,
-      handle: async ({ caller, query }) =>
+      handle: ({ caller, query }) =>
         query.dns
-          ? { ...shown(caller), mailboxes: await marketing.checkMailboxes(caller.project.id) }
+          ? marketing.checkMailboxes(caller.project.id).then((mailboxes) => ({ ...shown(caller), mailboxes }))
           : shown(caller),
     }),
     ...marketingRoute({

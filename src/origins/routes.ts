@@ -63,6 +63,15 @@ function keyOriginRoutes(rules: Origins, key: (named: Named) => KeyRow): Route[]
       handle: ({ caller, ctx, resource, body }) => rules.add(actorOf(caller, ctx.ip), resource, body),
     }),
     managementRoute({
+      method: 'GET',
+      path: ORIGIN,
+      tag: 'Origins',
+      summary: 'Read an origin of a key',
+      response: originRecord,
+      load: origin,
+      handle: ({ resource }) => rules.present(resource.origin),
+    }),
+    managementRoute({
       method: 'PATCH',
       path: ORIGIN,
       tag: 'Origins',

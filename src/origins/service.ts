@@ -58,6 +58,10 @@ export class Origins {
     return matchRequest(request, { restricted, allow_no_origin, ...rules });
   }
 
+  present(origin: OriginRow): OriginRecord {
+    return presentOrigin(origin);
+  }
+
   /** The rules of a key, newest first. */
   list(key: OfKey): OriginRecord[] {
     return store.listOrigins(this.#database.read, key.id).map(presentOrigin);

@@ -60,6 +60,7 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       path: '/projects/:project',
       tag: 'Projects',
       summary: 'Read a project',
+      unversioned: ['api_keys'],
       description: NAMED_BY,
       response: projectWithKeys,
       load,

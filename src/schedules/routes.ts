@@ -199,6 +199,7 @@ function singleScheduleRoutes(schedules: Schedules): Route[] {
       needs: ['read'],
       tag: TAG,
       summary: 'One schedule',
+      unversioned: ['next_run_at', 'next_runs', 'last_run_at', 'last_status'],
       response: record,
       mirror: { response: record_with_runs },
       load,

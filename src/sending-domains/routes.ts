@@ -52,6 +52,7 @@ export function sendingDomainRoutes(services: Needs): Route[] {
     }),
     managementRoute({
       ...{ method: 'GET', path: DOMAIN, needs, tag, summary: 'Read a sending domain' },
+      unversioned: ['waiting_emails', 'mailboxes', 'is_verified', 'verified_at'],
       description:
         'With the DNS records to publish; nothing is looked up. `mailboxes` go when it is deleted, and `waiting_emails` would ' +
         'have to find another mailbox then.',

@@ -225,6 +225,7 @@ function draftRoutes({ sequences }: SequenceRouteDeps): Route[] {
       path: '/email-sequences/:sequence',
       tag: TAG,
       summary: 'One sequence with its steps and numbers',
+      unversioned: ['stats'],
       response: record,
       load,
       handle: ({ resource }) => resource,

@@ -246,6 +246,7 @@ describe('through HTTP', () => {
       authenticateSession: () => null,
       findProject: (caller, ref) => app.services.projects.requireFor(caller, ref),
       clientIp: createClientIpReader([]),
+      guarded: (_check, work) => work(),
       settled: () => null,
     });
   });

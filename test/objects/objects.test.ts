@@ -263,6 +263,7 @@ test('an upload may take its time; once it is answered, its connection may not i
         throw new Error('an upload names no project');
       },
       clientIp: () => null,
+      guarded: (_check, work) => work(),
       settled: () => null,
     });
     return [status, ...timeouts];

@@ -1,5 +1,7 @@
 /** The database: opening it with the right settings, reading, and `write()`, the only way to change rows. */
+
 import { SQLiteError, Database as Sqlite, type Statement } from 'bun:sqlite';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { chmodSync } from 'node:fs';
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../../errors.ts';
@@ -31,12 +33,22 @@ export interface Database {
     change: (tx: Tx) => T,
     ...refusal: [T] extends [never] ? [] : T extends PromiseLike<unknown> ? [AsynchronousChange] : []
   ): Promise<T>;
+  /**
+   * Runs `work`, whose first change is made only where `check` does not throw: it is called in that change's transaction,
+   * and `read` shows it what that transaction sees, other changes of the same commit included.
+   */
+  guarded<T>(check: () => void, work: () => Promise<T>): Promise<T>;
   /** Null when all that `read` shows is on disk, else what resolves once it is. */
   settled(): Promise<void> | null;
   /** Whether this connection has committed anything; a command then wakes the server. */
   hasWritten(): boolean;
   /** Commits what is queued, then closes. */
   close(): Promise<void>;
+}
+
+interface Guard {
+  check(): void;
+  is_over: boolean;
 }
 
 interface QueuedChange {
@@ -136,6 +148,8 @@ class GroupCommitDatabase implements Database {
   /** Prepared once: run thousands of times a second, their parsing would show. */
   readonly #steps: Record<'begin' | 'commit' | 'save' | 'release' | 'undo', Statement>;
   readonly #snapshot: Record<'begin' | 'end', Statement>;
+  readonly #guards = new AsyncLocalStorage<Guard>();
+  #is_checking = false;
   #has_snapshot = false;
   #is_end_planned = false;
   #queue: QueuedChange[] = [];
@@ -163,6 +177,7 @@ class GroupCommitDatabase implements Database {
   }
 
   get read(): Tx {
+    if (this.#is_checking) return this.#tx;
     if (!this.#has_snapshot && !this.#is_closed) {
       this.#snapshot.begin.run();
       this.#has_snapshot = true;
@@ -194,8 +209,10 @@ class GroupCommitDatabase implements Database {
       return Promise.reject(new AppError('unavailable', 'The server is stopping.', { retry_after_s: 5 }));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let value: { is: T } | undefined;
+    const guard = this.#guards.getStore();
     this.#queue.push({
       run: (tx) => {
+        if (guard) this.#pass(guard);
         value = { is: change(tx) };
         return value.is;
       },
@@ -204,6 +221,27 @@ class GroupCommitDatabase implements Database {
     });
     this.#scheduleFlush();
     return promise;
+  }
+
+  async guarded<T>(check: () => void, work: () => Promise<T>): Promise<T> {
+    const guard: Guard = { check, is_over: false };
+    try {
+      return await this.#guards.run(guard, work);
+    } finally {
+      // What goes on in the background is not what was guarded.
+      guard.is_over = true;
+    }
+  }
+
+  #pass(guard: Guard): void {
+    if (guard.is_over) return;
+    this.#is_checking = true;
+    try {
+      guard.check();
+      guard.is_over = true;
+    } finally {
+      this.#is_checking = false;
+    }
   }
 
   settled(): Promise<void> | null {

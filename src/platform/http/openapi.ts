@@ -89,6 +89,7 @@ function operationOf(route: Route, book: SchemaBook, about: About): Json {
       ...(route.plane === 'data' ? [parameterRef('AppId'), parameterRef('AndroidCert')] : []),
       ...(route.plane === 'console' && route.method !== 'GET' ? [parameterRef('Console')] : []),
       ...(docs.is_idempotent ? [parameterRef('IdempotencyKey')] : []),
+      ...(docs.takes_if_match ? [parameterRef('IfMatch')] : []),
     ],
     ...(docs.body ? { requestBody: requestBodyOf(docs.body, route, book) } : {}),
     responses: responsesOf(route, book),
@@ -252,6 +253,12 @@ const HEADER_PARAMETERS: Readonly<Record<string, { name: string; description: st
     name: CONSOLE_HEADER,
     description: 'Always 1: no form and no page of another site can send it.',
     schema: t.Literal('1'),
+  },
+  IfMatch: {
+    name: 'If-Match',
+    description:
+      'The ETag of the record as you read it. Where it was changed since, the answer is 409 and nothing is changed.',
+    schema: t.String(),
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',

@@ -36,6 +36,8 @@ export interface HttpDeps {
   authenticateSession(secret: string): SessionCaller | null;
   /** The project that a path of the management plane names; throws 404. See the projects capability. */
   findProject(caller: ManagementCaller, ref: string): ProjectRef;
+  /** Runs `work`, whose first change is made only where `check` does not throw in its transaction; see Database. */
+  guarded<T>(check: () => void, work: () => Promise<T>): Promise<T>;
   clientIp(peer: string | null, forwarded_for: string | null): string | null;
   /** Null when all that a handler may have read is on disk, else what resolves once it is. */
   settled(): Promise<void> | null;
@@ -66,6 +68,10 @@ export interface Trace {
   caller: string | null;
   /** Names of fields and query parameters that were sent and mean nothing to the route. */
   ignored: readonly string[];
+  /** Who was accepted on the management plane. */
+  manager?: ManagementCaller;
+  /** Throws where the record is not the one that the client read; see etags.ts. */
+  guard?: () => void;
 }
 
 interface Inputs<C, Q extends TSchema, B extends TSchema, R> {
@@ -82,7 +88,7 @@ interface Inputs<C, Q extends TSchema, B extends TSchema, R> {
 export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
   extends Pick<
     RouteDocs,
-    'summary' | 'tag' | 'description' | 'also' | 'headers' | 'is_idempotent' | 'beside'
+    'summary' | 'tag' | 'description' | 'also' | 'headers' | 'is_idempotent' | 'beside' | 'unversioned'
   > {
   method: Method;
   path: string;
@@ -188,10 +194,24 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   const found = spec.body ? validate(spec.body, sent.value) : { value: {}, errors: {} };
   try {
     const body = requireValid(found);
-    return await spec.handle({ ctx, caller, query, body, raw: sent.raw, resource } as Inputs<C, Q, B, R>);
+    const inputs = { ctx, caller, query, body, raw: sent.raw, resource } as Inputs<C, Q, B, R>;
+    if (!trace.guard) return await spec.handle(inputs);
+    // Asked before as well, as not every request changes a row.
+    trace.guard();
+    return await deps.guarded(trace.guard, async () => spec.handle(inputs));
   } catch (error) {
     throw toldWhole(error, spec, { found, caller, resource });
   }
+}
+
+/** What a route without a body answers, at once and with no part of a query: a record as it is now. */
+export function readRecord<C, Q extends TSchema, B extends TSchema, R>(
+  spec: SpecBase<C, Q, B, R>,
+  { ctx, caller }: { ctx: RequestContext; caller: C },
+): unknown {
+  const resource = spec.load?.({ ctx, caller }) as R;
+  const inputs = { ctx, caller, query: {}, body: {}, raw: new Uint8Array(0), resource };
+  return spec.handle(inputs as Inputs<C, Q, B, R>);
 }
 
 function readQuery<Q extends TSchema>(schema: Q | undefined, url: URL): Static<Q> | undefined {

@@ -26,6 +26,7 @@ import {
   noteCaller,
   type ProjectRef,
   type RequestContext,
+  readRecord,
   runHandler,
   type SpecBase,
   type Trace,
@@ -88,6 +89,10 @@ export interface RouteDocs {
   also?: Readonly<Record<number, string>>;
   /** Whether it honours the header Idempotency-Key. */
   is_idempotent?: boolean;
+  /** Whether it honours the header If-Match; see etags.ts. */
+  takes_if_match?: boolean;
+  /** Fields that change by themselves, such as counters: they are no part of the record's ETag, at whatever depth. */
+  unversioned?: readonly string[];
 }
 
 export interface Route {
@@ -101,6 +106,8 @@ export interface Route {
   readonly needs: readonly string[] | null;
   readonly docs: RouteDocs;
   run(context: RequestContext, deps: HttpDeps, trace: Trace): Promise<unknown>;
+  /** What it answers an accepted caller of the management plane, at once: a record as it is now. */
+  read?(context: RequestContext, deps: HttpDeps, manager: ManagementCaller): unknown;
 }
 
 export interface DataRouteSpec<Q extends TSchema, B extends TSchema, R> extends SpecBase<KeyCaller, Q, B, R> {
@@ -149,6 +156,7 @@ export function managementRoute<Q extends TSchema, B extends TSchema, R>(
     async run(ctx, deps, trace) {
       return runHandler(spec, acceptManager({ ctx, deps, trace }, needs));
     },
+    read: (ctx, _deps, caller) => readRecord(spec, { ctx, caller }),
   };
 }
 
@@ -164,6 +172,7 @@ function acceptManager(
   const caller =
     (counts ? sessionOf(request)?.person : undefined) ?? deps.authenticateToken(authorization, ctx.ip);
   const takeRate = noteManager(request, caller);
+  request.trace.manager = caller;
   requireCapabilities(caller, needs);
   return { ...request, caller, takeRate };
 }
@@ -268,6 +277,7 @@ export function projectRoute<Q extends TSchema, B extends TSchema, R>(
       const caller = managerOf(manager, ctx, deps);
       return runHandler(spec, { ctx, deps, trace, caller, takeRate: () => {} });
     },
+    read: (ctx, deps, manager) => readRecord(spec, { ctx, caller: managerOf(manager, ctx, deps) }),
   };
 }
 

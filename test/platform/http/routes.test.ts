@@ -78,6 +78,7 @@ const deps: HttpDeps = {
     return { id: 1, public_id: 'P' };
   },
   clientIp: createClientIpReader([]),
+  guarded: (_check, work) => work(),
   settled: () => on_its_way,
 };
 /** A commit that is not on disk yet. */

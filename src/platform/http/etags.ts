@@ -1,0 +1,99 @@
+/**
+ * ETags of records on the management plane. Whoever changes a record says by `If-Match` which version of it they have read,
+ * and is refused where somebody else has changed it since: nobody overwrites what they have not seen. It is done here for
+ * every route at once.
+ */
+import { AppError, conflict } from '../../errors.ts';
+import type { ManagementCaller } from './callers.ts';
+import { Page } from './pagination.ts';
+import { type HttpDeps, Reply, type RequestContext, type Route } from './routes.ts';
+import { isPlainObject } from './schema.ts';
+
+/** A route that reads a record. */
+type Reader = Route & Required<Pick<Route, 'read'>>;
+
+/** These routes, of which those that read a record and those that change it know its ETag. */
+export function withEtags(routes: readonly Route[]): Route[] {
+  const changed = new Set(routes.filter(isChange).map(({ path }) => path));
+  const readers = new Map(routes.flatMap((route) => (isReader(route) ? [[route.path, route]] : [])));
+  return routes.map((route) => {
+    const reader = route.plane === 'management' && changed.has(route.path) ? readers.get(route.path) : null;
+    if (!reader) return route;
+    if (route === reader) return tagged(route, reader);
+    return isChange(route) ? guarded(route, reader) : route;
+  });
+}
+
+function isChange({ plane, method }: Route): boolean {
+  return plane === 'management' && (method === 'PATCH' || method === 'PUT');
+}
+
+function isReader(route: Route): route is Reader {
+  const is_list = route.docs.query?.properties.per_page !== undefined;
+  return route.plane === 'management' && route.method === 'GET' && route.read !== undefined && !is_list;
+}
+
+const ETAG = { ETag: 'The version of the record, for `If-Match`.' };
+
+/** The route, which answers the ETag of its record too. */
+function tagged(route: Route, { docs: { unversioned } }: Reader): Route {
+  return {
+    ...route,
+    docs: { ...route.docs, headers: { ...route.docs.headers, ...ETAG } },
+    async run(ctx, deps, trace) {
+      const result = await route.run(ctx, deps, trace);
+      if (result instanceof Response || result instanceof Page) return result;
+      const { status, value, headers, beside } =
+        result instanceof Reply ? result : new Reply(route.status, result);
+      return new Reply(status, value, { ...headers, ETag: etagOf(value, unversioned) }, beside);
+    },
+  };
+}
+
+/** The route, which changes nothing where its request names another version; it answers the new one where it answers the record. */
+function guarded(route: Route, reader: Reader): Route {
+  const changing: Route = {
+    ...route,
+    docs: { ...route.docs, takes_if_match: true },
+    run(ctx, deps, trace) {
+      const wanted = ctx.request.headers.get('if-match');
+      if (wanted !== null) {
+        trace.guard = () => {
+          if (trace.manager) requireVersion(wanted, reader, { ctx, deps, manager: trace.manager });
+        };
+      }
+      return route.run(ctx, deps, trace);
+    },
+  };
+  return route.docs.response === reader.docs.response ? tagged(changing, reader) : changing;
+}
+
+function requireVersion(
+  wanted: string,
+  { read, docs }: Reader,
+  { ctx, deps, manager }: { ctx: RequestContext; deps: HttpDeps; manager: ManagementCaller },
+): void {
+  if (wanted.trim() === '*') return;
+  const current = etagOf(read(ctx, deps, manager), docs.unversioned);
+  // A proxy that compresses answers makes their ETags weak; the record is the same.
+  const named = wanted.split(',').map((etag) => etag.trim().replace(/^W\//, ''));
+  if (!named.includes(current))
+    throw conflict(
+      'This was changed since you read it, so nothing was changed now. Read it again, and make your change to what is there.',
+    );
+}
+
+/** The same for the same record, in whatever order its fields stand. */
+function etagOf(record: unknown, unversioned: readonly string[] = []): string {
+  if (record instanceof Promise) throw new AppError('internal', 'A record is read at once, or has no ETag.');
+  const text = JSON.stringify(record, (_name, value: unknown) =>
+    isPlainObject(value)
+      ? Object.fromEntries(
+          Object.entries(value)
+            .filter(([name]) => !unversioned.includes(name))
+            .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+        )
+      : value,
+  );
+  return `"${new Bun.CryptoHasher('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+}
