@@ -3,6 +3,8 @@
 import { AiAssignments, aiAccountsCascade } from './ai-accounts/assignments.ts';
 import { AiAccounts } from './ai-accounts/service.ts';
 import { Audit } from './audit/service.ts';
+import { Backups, type BackupWork } from './backups/collection.ts';
+import { backupCronEntries } from './backups/tasks.ts';
 import { Captcha } from './captcha/service.ts';
 import type { Config } from './config.ts';
 import { Privacy } from './contacts/privacy.ts';
@@ -13,9 +15,10 @@ import { DatabaseProjects } from './database-accounts/projects.ts';
 import { DatabaseAccounts } from './database-accounts/service.ts';
 import { Deliveries } from './deliveries/service.ts';
 import { createEmailTask, deliveryCronEntries } from './deliveries/tasks.ts';
+import { Doctor } from './doctor/service.ts';
 import { AttachmentPins, Emails, type NewEmail } from './emails/service.ts';
 import { emailCronEntries } from './emails/tasks.ts';
-import { messageOf } from './errors.ts';
+import { AppError, messageOf } from './errors.ts';
 import { importsHolder } from './imports/privacy.ts';
 import { Imports } from './imports/service.ts';
 import { createImportTask, importCronEntries } from './imports/tasks.ts';
@@ -39,6 +42,7 @@ import { peopleCronEntries } from './people/tasks.ts';
 import type { Database, Tx } from './platform/database/database.ts';
 import { BlobStore } from './platform/files/store.ts';
 import type { Clock } from './platform/host/clock.ts';
+import type { Finding } from './platform/host/health-check.ts';
 import type { Logger } from './platform/host/logger.ts';
 import { createClientIpReader } from './platform/http/client-ip.ts';
 import { Idempotency } from './platform/http/idempotency.ts';
@@ -73,12 +77,21 @@ import { Templates } from './templates/service.ts';
 import { Tokens } from './tokens/service.ts';
 import { Vault, vaultCascade } from './vault/service.ts';
 
+/** What holds a processor for seconds, and is done beside the server. */
+export interface Maintenance extends BackupWork {
+  examine(now_ms: number): Promise<Finding[]>;
+  /** Ends what is under way; it rejects with AppError `unavailable`. */
+  stop(): void;
+}
+
 /** What an app stands on; the caller opens it and closes it after the app has stopped. */
 export interface AppDeps {
   clock: Clock;
   logger: Logger;
   database: Database;
   key_ring: KeyRing;
+  /** Of a server; a command does such work itself. */
+  maintenance?: Maintenance;
   /** Replaces the resolver that the settings describe; for tests. */
   resolver?: Resolver;
   /** Replaces the making of DKIM keys; for tests. */
@@ -94,6 +107,9 @@ export function createServices(config: Config, deps: AppDeps) {
   return { ...platform, ...tenancy, ...createWork({ ...platform, ...tenancy }) };
 }
 
+const notHere = () => Promise.reject(new AppError('internal', 'A server does this, and no command.'));
+const NO_MAINTENANCE: Maintenance = { backUp: notHere, verify: notHere, examine: notHere, stop: () => {} };
+
 /** What capabilities stand on besides the data directory. */
 function createPlatform(config: Config, deps: AppDeps) {
   const { clock, database, logger, key_ring } = deps;
@@ -108,6 +124,7 @@ function createPlatform(config: Config, deps: AppDeps) {
       onCrash: (message) => logger.error('the mailer thread ended', { error: message }),
     }),
     blobs: new BlobStore(config.data_dir),
+    maintenance: deps.maintenance ?? NO_MAINTENANCE,
     /** What takes part in the deletion of a project. */
     cascades: [forgetDataKey(key_ring), vaultCascade, databaseLinksCascade, aiAccountsCascade],
   };
@@ -125,6 +142,8 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const audit = new Audit(on);
   const search = new Search(on);
   const overviews = new Overviews(on);
+  const backups = new Backups({ ...on, work: on.maintenance });
+  const doctor = new Doctor({ ...on, examine: (now_ms) => on.maintenance.examine(now_ms) });
   const vault = new Vault(on);
   const captcha = new Captcha({ ...on, vault });
   const database_accounts = new DatabaseAccounts(on);
@@ -132,7 +151,8 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const ai_accounts = new AiAccounts(on);
   const ai_assignments = new AiAssignments({ ...on, projects, accounts: ai_accounts });
   return {
-    ...{ projects, origins, keys, tokens, ...people, audit, search, overviews, vault, captcha },
+    ...{ projects, origins, keys, tokens, ...people, audit, search, overviews, backups, doctor },
+    ...{ vault, captcha },
     ...{ database_accounts, database_projects, ai_accounts, ai_assignments },
   };
 }
@@ -358,6 +378,7 @@ function createCronEntries(services: Services): CronEntry[] {
     ...deliveryCronEntries(deliveries),
     ...jobCronEntries(jobs),
     ...overviewCronEntries(services.overviews),
+    ...backupCronEntries(services.backups),
     ...objectCronEntries(objects),
     ...contactCronEntries(services.contacts),
     ...importCronEntries(services.imports),
@@ -419,6 +440,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     scheduler,
     handle: (request) => http.handle(request),
     async start() {
+      await services.backups.start();
       await engine.start();
       wake_file = watchWakeFile(config.data_dir, clock.now(), () => {
         engine.wake();
@@ -436,12 +458,14 @@ export function createApp(config: Config, deps: AppDeps): App {
     whenSwept: () => swept,
     async stop() {
       wake_file?.close();
+      const is_backed_up = services.backups.stop();
+      services.maintenance.stop();
       // No new attempts from here on; those under way go on while the last requests are answered.
       const is_drained = engine.stop(STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS);
       await Promise.all([http.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), inbox_readers.stop()]);
       await clicks.stop();
       await mailer.stop(STOP_MAILER_DEADLINE_MS);
-      await is_drained;
+      await Promise.all([is_drained, is_backed_up]);
     },
   };
 }

@@ -1,7 +1,7 @@
 /** The whole command line, apart from the process that it runs in. Each capability registers its own verbs. */
 import { Command } from 'commander';
 import { createServices, type Services } from './app.ts';
-import { createDirectoryChecks, createServiceChecks } from './checks.ts';
+import { doctorDeps } from './checks.ts';
 import type { Config } from './config.ts';
 import { Cli, type CliHost, type CliProcess } from './platform/cli/cli.ts';
 import { textOption } from './platform/cli/options.ts';
@@ -33,14 +33,7 @@ and says which. With --json a refusal is a document too: {"error":{"code","messa
     );
   const cli = new Cli(program, { process, open: openServices });
   registerServe(cli);
-  registerVerbs(cli, {
-    clock: systemClock,
-    createDirectoryChecks,
-    createServiceChecks(config, on) {
-      const services = createServices(config, { clock: systemClock, logger: silentLogger, ...on });
-      return { checks: createServiceChecks(services), close: () => services.mailer.stop(0) };
-    },
-  });
+  registerVerbs(cli, doctorDeps(systemClock));
   registerVersion(cli);
   return cli;
 }

@@ -3,12 +3,14 @@
 import { aiAccountRoutes } from './ai-accounts/routes.ts';
 import type { Services } from './app.ts';
 import { auditRoutes } from './audit/routes.ts';
+import { backupRoutes } from './backups/routes.ts';
 import { captchaRoutes } from './captcha/routes.ts';
 import { consolePageRoutes } from './console/routes.ts';
 import { contactRoutes } from './contacts/routes.ts';
 import { databaseAccountRoutes } from './database-accounts/routes.ts';
 import { deliveryRoutes } from './deliveries/routes.ts';
 import { docsRoutes } from './docs/routes.ts';
+import { doctorRoutes } from './doctor/routes.ts';
 import { emailRoutes } from './emails/routes.ts';
 import { importRoutes } from './imports/routes.ts';
 import { jobRoutes } from './jobs/routes.ts';
@@ -57,7 +59,7 @@ export function createRoutes(services: Services): Route[] {
     ...deliveryRoutes(services),
     ...templateRoutes(services.templates),
     ...scheduleRoutes(services.schedules, services.config),
-    ...jobRoutes(services.jobs),
+    ...jobRoutes(services.jobs, (id) => services.backups.findJob(id)),
     ...marketingRoutes(services),
     ...listRoutes(services),
     ...contactRoutes(services),
@@ -69,6 +71,8 @@ export function createRoutes(services: Services): Route[] {
     ...marketingMailRoutes(services),
     ...mailboxRoutes(services),
     ...sendingDomainRoutes(services),
+    ...backupRoutes(services.backups),
+    ...doctorRoutes(services.doctor),
     ...statusRoutes(services.status, services.config),
     ...docsRoutes(() => routes, services.config),
     ...consolePageRoutes(),

@@ -2,6 +2,7 @@
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
 import { messageOf } from './errors.ts';
+import { createMaintenance } from './maintenance.ts';
 import type { Cli } from './platform/cli/cli.ts';
 import { systemClock } from './platform/host/clock.ts';
 import { openDataDirectory } from './platform/host/data-directory.ts';
@@ -36,6 +37,7 @@ export async function serve(config: Config, terminal: Terminal): Promise<number>
     logger,
     database: directory.database,
     key_ring: directory.key_ring,
+    maintenance: createMaintenance(config),
   });
   const stopped = untilSignal(terminal);
   process.on('uncaughtException', (error) =>

@@ -1,7 +1,8 @@
 /** A whole Satchel for a test: real database, real app, a clock that the test moves, and short ways to call it. */
-import { type App, createApp, type Services } from '../src/app.ts';
+import { type App, createApp, type Maintenance, type Services } from '../src/app.ts';
 import { type Config, type Environment, loadConfig } from '../src/config.ts';
 import type { NewKeyInput } from '../src/keys/schemas.ts';
+import { createMaintenance } from '../src/maintenance.ts';
 import type { FlushWorker } from '../src/platform/database/wal-flusher.ts';
 import { type DataDirectory, hasDatabase, openDataDirectory } from '../src/platform/host/data-directory.ts';
 import type { Actor } from '../src/platform/http/callers.ts';
@@ -52,6 +53,7 @@ export interface TestAppOptions {
   env?: Environment;
   data_dir?: string;
   clock?: TestClock;
+  maintenance?: Maintenance;
 }
 
 const running = new Set<TestApp>();
@@ -84,6 +86,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     database: directory.database,
     key_ring: directory.key_ring,
     generateDkimKey: takeDkimKey,
+    maintenance: options.maintenance ?? createMaintenance(config),
   });
   // Folders are made as uploads need them: a thousand for each of hundreds of apps are minutes of a busy disk.
   app.services.blobs.makeFolders = async () => {};

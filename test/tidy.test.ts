@@ -151,7 +151,8 @@ const ROOM_OF_WORD: Readonly<Record<string, Room>> = {
 function roomOf(path: string): Room {
   if (path.startsWith(PAGE)) return 'page';
   const [, folder, file] = path.split('/');
-  if (/^src\/(main|command-line|serve|verbs|checks)\.ts$/.test(path)) return 'main';
+  if (/^src\/(main|command-line|serve|verbs|checks|maintenance|maintenance\.worker)\.ts$/.test(path))
+    return 'main';
   if (/^src\/(app|routes)\.ts$/.test(path)) return 'app';
   if (file === undefined) return 'base';
   if (folder === 'platform') return 'platform';

@@ -3,7 +3,10 @@ import { mkdirSync, rmSync, statfsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { AppError } from '../errors.ts';
 
-/** Runs with these paths as scratch places, and removes them at its end: when it succeeds, fails, or is told to stop. */
+/**
+ * Runs with these paths as scratch places, and removes them at its end: when it succeeds, fails, or is told to stop. What
+ * a server's thread leaves that is ended, the next start removes.
+ */
 export async function withScratch<T>(paths: readonly string[], run: () => Promise<T>): Promise<T> {
   const remove = (): void => {
     for (const path of paths) rmSync(path, { recursive: true, force: true });
@@ -13,7 +16,8 @@ export async function withScratch<T>(paths: readonly string[], run: () => Promis
     // As a shell reports a process that a signal ended.
     process.exit(128 + constants.signals[signal]);
   };
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  // Signals are for the process, which ends its threads.
+  const signals = Bun.isMainThread ? (['SIGINT', 'SIGTERM', 'SIGHUP'] as const) : [];
   for (const signal of signals) process.on(signal, onSignal);
   try {
     return await run();
@@ -23,14 +27,14 @@ export async function withScratch<T>(paths: readonly string[], run: () => Promis
   }
 }
 
-/** Throws AppError `unavailable` where a disk has not this much room. */
-export function requireRoom(folder: string, bytes: number): void {
+/** Throws AppError `unavailable` where a disk has not this much room for what is to be done. */
+export function requireRoom(folder: string, bytes: number, what = 'unpacking'): void {
   const { bavail, bsize } = statfsSync(folder);
   if (bavail * bsize >= bytes) return;
   const megabytes = (count: number): string => `${Math.ceil(count / 1024 / 1024)} MiB`;
   throw new AppError(
     'unavailable',
-    `There is no room in ${folder}: unpacking needs ${megabytes(bytes)}, and ${megabytes(bavail * bsize)} are free.`,
+    `There is no room in ${folder}: ${what} needs ${megabytes(bytes)}, and ${megabytes(bavail * bsize)} are free.`,
   );
 }
 

@@ -10,6 +10,7 @@
 import { closeSync, existsSync, fstatSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, conflict, messageOf } from '../errors.ts';
+import { BACKUP_SPARE_BYTES } from '../limits.ts';
 import type { OnProgress } from '../platform/cli/progress.ts';
 import { connect, readMetaValue } from '../platform/database/plain-connection.ts';
 import { blobPathOf } from '../platform/files/store.ts';
@@ -17,12 +18,13 @@ import { flushFolder } from '../platform/files/upload.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { requireDatabase } from '../platform/host/data-directory.ts';
 import { blobName, DATABASE } from './format.ts';
-import { withScratch } from './scratch.ts';
-import { dropBlobs, listNamedBlobs, type NamedBlob, sumBlobBytes } from './store.ts';
+import { requireRoom, withScratch } from './scratch.ts';
+import { dropBlobs, dropRuns, listNamedBlobs, type NamedBlob, sumBlobBytes } from './store.ts';
 import { BackupWriter } from './writer.ts';
 
 export { findUnnamed, listNamedBlobs } from './store.ts';
 export { describeIds } from './unpacking.ts';
+export type { VerifyResult } from './verification.ts';
 
 export interface BackupResult {
   file: string;
@@ -57,6 +59,7 @@ export async function backUp(
   return withScratch([partial, snapshot, `${snapshot}-journal`], async () => {
     try {
       takeSnapshot(live_path, snapshot);
+      dropRuns(snapshot);
       const result = await writeBackup(
         { data_dir, live_path, snapshot, partial },
         { created_ms: options.clock.now(), onProgress: options.onProgress ?? (() => {}) },
@@ -68,6 +71,31 @@ export async function backUp(
       throw error instanceof AppError ? error : explainFailure(error, file);
     }
   });
+}
+
+/**
+ * As `backUp`, into the data directory itself, for a server: throws AppError `unavailable` before it begins where it would
+ * not leave the server room to go on.
+ */
+export async function backUpWithin(
+  data_dir: string,
+  options: { file: string; clock: Clock },
+): Promise<BackupResult> {
+  const live_path = requireDatabase(data_dir);
+  const live = connect(live_path, { query_only: true });
+  try {
+    // The snapshot, and the backup with another copy of it.
+    const database_bytes =
+      statSync(live_path).size + (statSync(`${live_path}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+    requireRoom(
+      dirname(options.file),
+      2 * database_bytes + sumBlobBytes(live) + BACKUP_SPARE_BYTES,
+      'a backup',
+    );
+  } finally {
+    live.close();
+  }
+  return backUp(data_dir, options);
 }
 
 function refuseExisting(file: string): void {

@@ -1,6 +1,10 @@
-/** SQL of backups: which files the rows name, and how a snapshot lets go of those that are gone. */
+/** SQL of backups: which files the rows name, how a snapshot lets go of those that are gone, and what a server made. */
 import type { Database as Sqlite } from 'bun:sqlite';
+import { eq, lt } from 'drizzle-orm';
+import type { Tx } from '../platform/database/database.ts';
 import { connect, readCount, readTexts } from '../platform/database/plain-connection.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
+import { backupRuns, type RunRow } from './tables.ts';
 
 /** A file that rows name. `sha256` and `size_bytes` are null where no object stands for it any more. */
 export interface NamedBlob {
@@ -112,4 +116,62 @@ function catchUpRow(sqlite: Sqlite, table: 'emails' | 'jobs', id: string): void 
       `UPDATE main.${table} SET (${columns}) = (SELECT ${columns} FROM live.${table} WHERE id = ?1) WHERE id = ?1`,
     )
     .run(id);
+}
+
+/** A backup knows of no other: where it is restored their files are not. */
+export function dropRuns(snapshot_path: string): void {
+  const sqlite = connect(snapshot_path, { query_only: false });
+  try {
+    // A database that is not migrated yet may have none.
+    if (readCount(sqlite, "SELECT count(*) FROM sqlite_master WHERE name = 'backup_runs'") === 0) return;
+    sqlite.run('PRAGMA journal_mode = MEMORY');
+    sqlite.run('PRAGMA synchronous = OFF');
+    sqlite.run('DELETE FROM backup_runs');
+  } finally {
+    sqlite.close();
+  }
+}
+
+/* --- Runs of a server ------------------------------------------------------------------------------------------- */
+
+const RUNS = 'SELECT * FROM backup_runs';
+const allRuns = rawSql<RunRow, []>(`${RUNS} ORDER BY id DESC`, backupRuns);
+const runById = rawSql<RunRow, [string]>(`${RUNS} WHERE id = ?`, backupRuns);
+const runByName = rawSql<RunRow, [string]>(`${RUNS} WHERE name = ?`, backupRuns);
+const runUnderWay = rawSql<RunRow, []>(`${RUNS} WHERE status = 'processing'`, backupRuns);
+
+/** Newest first. */
+export function listRuns(read: Tx): RunRow[] {
+  return allRuns.all(read);
+}
+
+export function findRun(read: Tx, by: { id: string } | { name: string }): RunRow | null {
+  return 'id' in by ? runById.get(read, by.id) : runByName.get(read, by.name);
+}
+
+/** There is one at most. */
+export function findRunUnderWay(read: Tx): RunRow | null {
+  return runUnderWay.get(read);
+}
+
+export function insertRun(tx: Tx, run: Pick<RunRow, 'id' | 'name' | 'created_at'>): void {
+  tx.insert(backupRuns)
+    .values({ ...run, status: 'processing', error: null, result: null, finished_at: null })
+    .run();
+}
+
+export function endRun(
+  tx: Tx,
+  id: string,
+  end: Pick<RunRow, 'status' | 'error' | 'result' | 'finished_at'>,
+): void {
+  tx.update(backupRuns).set(end).where(eq(backupRuns.id, id)).run();
+}
+
+export function deleteRun(tx: Tx, name: string): void {
+  tx.delete(backupRuns).where(eq(backupRuns.name, name)).run();
+}
+
+export function deleteRunsBefore(tx: Tx, before_ms: number): void {
+  tx.delete(backupRuns).where(lt(backupRuns.finished_at, before_ms)).run();
 }

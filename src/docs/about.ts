@@ -43,6 +43,7 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     { name: 'Overview', description: 'How everything stands, and finding things.' },
     { name: 'Sending domains', description: 'What mail goes out from, and the DNS records that it needs.' },
     { name: 'Mailboxes', description: 'The addresses that mail goes out from, each with its relay.' },
+    { name: 'Backups', description: 'Those that the server keeps beside its data.' },
     { name: 'Audit', description: 'Who did what.' },
     { name: 'Status', description: 'How the server is.' },
   ],
@@ -69,5 +70,6 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     link: `${ULID}.2209021200000.i.c2lnbmF0dXJl`,
     name: 'mail.example.com',
     address: 'shop@mail.example.com',
+    backup: 'satchel-20300131T090000Z.tar',
   },
 };

@@ -126,3 +126,24 @@ async function checkServices(config: Config, deps: DoctorDeps, key: MasterKey): 
     await database.close();
   }
 }
+
+/** The doctor of a server, whose examination runs beside it. */
+export class Doctor {
+  readonly #examineNow: (now_ms: number) => Promise<Finding[]>;
+  readonly #clock: Clock;
+  #running: Promise<Finding[]> | null = null;
+
+  constructor(deps: { clock: Clock; examine(now_ms: number): Promise<Finding[]> }) {
+    this.#clock = deps.clock;
+    this.#examineNow = deps.examine;
+  }
+
+  /** Every finding; who asks while an examination runs gets what that one finds. */
+  async examine(): Promise<{ status: FindingStatus; findings: Finding[] }> {
+    this.#running ??= this.#examineNow(this.#clock.now()).finally(() => {
+      this.#running = null;
+    });
+    const findings = await this.#running;
+    return { status: worstOf(findings), findings };
+  }
+}
