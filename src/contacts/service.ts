@@ -19,6 +19,7 @@ import {
   screen,
 } from './pipeline.ts';
 import { type ContactRecord, present, rejected } from './records.ts';
+import type { ContactStanding } from './store.ts';
 import * as store from './store.ts';
 import type { ContactRow, ContactStatus } from './tables.ts';
 import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts';
@@ -26,6 +27,7 @@ import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts
 export { contactAddress, readCustom, readTags, refuse, SOURCE_PLATFORM } from './fields.ts';
 export type { Admission, Candidate, Rejection, Screened } from './pipeline.ts';
 export type { ContactRecord } from './records.ts';
+export type { ContactStanding } from './store.ts';
 export { CONTACT_STATUSES, type ContactRow, type ContactStatus, type CustomFields } from './tables.ts';
 export type { ContactSelection, TagChange } from './tagging.ts';
 export { createContactToken, hashContactToken } from './tokens.ts';
@@ -171,16 +173,16 @@ export class Contacts {
   }
 
   /** Contacts of a list behind an id, of whatever status, in the order of ids. */
-  listAfter(list_id: number, piece: { after_id: number; limit: number }): ContactRow[] {
-    return store.listMatchesAfter(this.#deps.database.read, { list_id }, piece);
+  listAfter(list_id: number, piece: { after_id: number; limit: number }): ContactStanding[] {
+    return store.listStandingsAfter(this.#deps.database.read, list_id, piece);
   }
 
   /** Those of these contacts that have at least one of the tags. */
-  withAnyTag(
-    rows: readonly ContactRow[],
+  withAnyTag<Row extends { id: number }>(
+    rows: readonly Row[],
     tags: readonly string[],
     read: Tx = this.#deps.database.read,
-  ): ContactRow[] {
+  ): Row[] {
     const of = store.listTags(
       read,
       rows.map((row) => row.id),

@@ -271,6 +271,22 @@ export function listMatchesAfter(
     .all();
 }
 
+/** What of a contact decides whether it is enrolled. */
+export type ContactStanding = Pick<ContactRow, 'id' | 'email' | 'status'>;
+
+const standingsAfter = rawSql<ContactStanding, [number, number, number]>(
+  'SELECT id, email, status FROM contacts WHERE list_id = +? AND id > +? ORDER BY id LIMIT +?',
+);
+
+/** Up to `limit` contacts of a list with a higher id than `after_id`, of whatever status, in the order of ids. */
+export function listStandingsAfter(
+  read: Tx,
+  list_id: number,
+  piece: { after_id: number; limit: number },
+): ContactStanding[] {
+  return standingsAfter.all(read, list_id, piece.after_id, piece.limit);
+}
+
 /** Contacts of a project by their public ids. */
 export function findContacts(read: Tx, project_id: number, public_ids: readonly string[]): ContactRow[] {
   if (public_ids.length === 0) return [];

@@ -2,7 +2,7 @@
  * Return paths of one mail each (VERP): `bounces+<email id>.<code>@example.com`, whose code nobody makes without our key. A
  * report that has one is about that mail.
  */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { meta } from '../platform/database/tables.ts';
@@ -74,7 +74,7 @@ export class ReturnPaths {
 const sealedKey = rawSql<{ value: string }, [string]>('SELECT value FROM meta WHERE name = ?');
 
 function codeOf(key: Uint8Array, email_id: string): string {
-  return createHmac('sha256', key)
+  return new Bun.CryptoHasher('sha256', key)
     .update(`return_path\0${email_id.toLowerCase()}`)
     .digest('hex')
     .slice(0, CODE_CHARS);

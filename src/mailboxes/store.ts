@@ -1,6 +1,6 @@
 /** SQL of mailboxes, their daily usage, and what the choice among them is made from. */
 import { and, asc, eq, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../platform/database/database.ts';
+import type { Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { type MailboxKind, type MailboxRow, mailboxes, mailboxUsage } from './tables.ts';
 
@@ -13,16 +13,10 @@ export function findMailbox(tx: Tx, address: string): MailboxRow | undefined {
   return tx.select().from(mailboxes).where(sql`${mailboxes.address} = ${address} COLLATE NOCASE`).get();
 }
 
-const mailboxById = statement((tx) =>
-  tx
-    .select()
-    .from(mailboxes)
-    .where(eq(mailboxes.id, sql.placeholder('id')))
-    .prepare(),
-);
+const mailboxById = rawSql<MailboxRow, [number]>('SELECT * FROM mailboxes WHERE id = ?', mailboxes);
 
 export function findMailboxById(tx: Tx, id: number): MailboxRow | undefined {
-  return mailboxById(tx).get({ id });
+  return mailboxById.get(tx, id) ?? undefined;
 }
 
 export function listMailboxesOf(tx: Tx, domain_id: number): MailboxRow[] {

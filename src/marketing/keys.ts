@@ -2,7 +2,7 @@
  * The key of a project's marketing: what suppression hashes and the tokens of public pages are made with. It is made at
  * its first use and stored sealed, so that nobody with the database alone can try addresses against the hashes.
  */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../errors.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
@@ -68,8 +68,9 @@ function contextOf(owner: KeyOwner): string[] {
   return ['marketing_key', owner.public_id];
 }
 
+/** Bun's own hasher: that of `node:crypto` takes fifteen times as long, and each link of each mail is hashed. */
 function hashWith(key: Uint8Array, purpose: HashPurpose): KeyedHash {
-  return (text) => createHmac('sha256', key).update(`${purpose}\0${text}`).digest('hex');
+  return (text) => new Bun.CryptoHasher('sha256', key).update(`${purpose}\0${text}`).digest('hex');
 }
 
 /** Whether two hashes are the same, in a time that does not depend on where they differ. */

@@ -1,5 +1,5 @@
 /** A sequence's life: activating, pausing, resuming, finishing; enrolling; and what ends an enrollment from outside. */
-import type { ContactEvent, ContactRow, Contacts } from '../contacts/service.ts';
+import type { ContactEvent, ContactRow, ContactStanding, Contacts } from '../contacts/service.ts';
 import { AppError, conflict, invalid, notFound } from '../errors.ts';
 import { BOUNCE_WINDOW_SENDS, ENROLL_PIECE } from '../limits.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
@@ -191,7 +191,7 @@ export class Lifecycle {
     if (enrolled + fresh > row.max_recipients) throw tooMany(row, { enrolled, fresh });
   }
 
-  *#piecesOf(list: ListRow, selection: Selection): Generator<ContactRow[]> {
+  *#piecesOf(list: ListRow, selection: Selection): Generator<ContactStanding[]> {
     const { contacts } = this.#deps;
     if ('contact_ids' in selection) {
       yield contacts.requireOfList(list, selection.contact_ids);
@@ -207,7 +207,7 @@ export class Lifecycle {
     }
   }
 
-  #enrollPiece(tx: Tx, owner: KeyOwner, sequence_id: number, piece: readonly ContactRow[]): Enrolled {
+  #enrollPiece(tx: Tx, owner: KeyOwner, sequence_id: number, piece: readonly ContactStanding[]): Enrolled {
     const { suppressions } = this.#deps;
     const row = store.findSequenceById(tx, sequence_id);
     const first = row ? firstStep(tracksOf(stepsOf(row))) : null;
@@ -231,7 +231,7 @@ export class Lifecycle {
     return done;
   }
 
-  #enrollOne(tx: Tx, row: SequenceRow, first: Step, contact: ContactRow): boolean {
+  #enrollOne(tx: Tx, row: SequenceRow, first: Step, contact: Pick<ContactRow, 'id'>): boolean {
     const now = this.#deps.clock.now();
     const next_at = now + first.delay_hours * HOUR_MS;
     const enrollment = {
