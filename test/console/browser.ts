@@ -4,6 +4,8 @@ import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import type { NewPersonInput } from '../../src/people/schemas.ts';
 import { CAPABILITIES } from '../../src/platform/http/callers.ts';
+import { atEnd } from '../cleanup.ts';
+import { startDnsServer } from '../dns-server.ts';
 import { actor, startTestApp, type TestApp } from '../helpers.ts';
 import { part } from '../parts.ts';
 import { TestClock } from '../temp.ts';
@@ -29,9 +31,13 @@ export interface Credentials {
 
 /** A Satchel with the clock of this machine, as the browser's is, with nobody in it, and a browser. */
 export async function startEmptyConsole(): Promise<Omit<ConsoleTest, 'credentials'>> {
+  const dns = await startDnsServer({
+    'example.org': { mx: [{ exchange: 'mx.example.org', preference: 10 }] },
+  });
+  atEnd(() => dns.stop());
   const app = await startTestApp({
     clock: new TestClock(new Date().toISOString()),
-    env: { SATCHEL_PUBLIC_URL: 'http://127.0.0.1:8420' },
+    env: { SATCHEL_PUBLIC_URL: 'http://127.0.0.1:8420', SATCHEL_DNS_SERVERS: dns.address },
   });
   const browser = await chromium.launch({
     ...(executable === null ? {} : { executablePath: executable }),

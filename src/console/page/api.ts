@@ -85,8 +85,8 @@ function loseConnection(): void {
   }, RETRY_MS);
 }
 
-/** A request to a path of the console's own, or of an endpoint: JSON both ways. Throws ApiError. */
-async function request(method: string, path: string, body?: unknown): Promise<unknown> {
+/** A request to a path of the console's own, or of an endpoint. Throws ApiError. */
+async function send(method: string, path: string, body?: unknown): Promise<Response> {
   const is_form = body instanceof FormData;
   const response = await fetch(path, {
     method,
@@ -106,10 +106,8 @@ async function request(method: string, path: string, body?: unknown): Promise<un
     );
   });
   noteServerDate(response.headers.get('date'));
-  const text = await response.text();
-  const answer = parse(text);
-  if (response.ok) return answer;
-  throw new ApiError(response.status, answer, response.headers.get('x-request-id'));
+  if (response.ok) return response;
+  throw new ApiError(response.status, parse(await response.text()), response.headers.get('x-request-id'));
 }
 
 function parse(text: string): unknown {
@@ -139,16 +137,26 @@ export function addressOf(endpoint: string, input: { path?: object; query?: obje
  * The answer has the type that the OpenAPI document gives it: the server that sent the page is the one that answers.
  */
 export async function call<E extends Endpoint>(endpoint: E, input: Input<E>): Promise<Answer<E>> {
+  return (await callTelling(endpoint, input)).answer;
+}
+
+/** As `call`, of an endpoint that may say that the thing was there already. */
+export async function callTelling<E extends Endpoint>(
+  endpoint: E,
+  input: Input<E>,
+): Promise<{ answer: Answer<E>; is_duplicate: boolean }> {
+  const answer = parse(await (await callRaw(endpoint, input)).text());
+  const is_duplicate = isObject(answer) && answer.duplicate === true;
+  const is_plain = isObject(answer) && (is_duplicate || Object.keys(answer).join() === 'data');
+  return { answer: (is_plain ? answer.data : answer) as Answer<E>, is_duplicate };
+}
+
+/** As `call`, of what answers a file. */
+export async function callRaw<E extends Endpoint>(endpoint: E, input: Input<E>): Promise<Response> {
   const { path, query, body } = input as { path?: object; query?: object; body?: unknown };
   const [method = 'GET'] = endpoint.split(' ');
   try {
-    const answer = await request(
-      method,
-      addressOf(endpoint, { ...(path && { path }), ...(query && { query }) }),
-      body,
-    );
-    const is_plain = isObject(answer) && Object.keys(answer).join() === 'data';
-    return (is_plain ? answer.data : answer) as Answer<E>;
+    return await send(method, addressOf(endpoint, { ...(path && { path }), ...(query && { query }) }), body);
   } catch (error) {
     // Where somebody signs in, it only says that they are not who they say.
     const is_over = error instanceof ApiError && error.status === 401 && endpoint !== 'POST /console/session';

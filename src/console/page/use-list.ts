@@ -14,6 +14,8 @@ export interface PageMeta {
 export interface List<Row> extends Load<{ data: Row[]; meta?: PageMeta }> {
   /** Whether any filter is set: an empty list then says something else than one that was never filled. */
   is_filtered: boolean;
+  /** The address without the filters. */
+  unfiltered: string;
 }
 
 type RowOf<A> = A extends { data: (infer Row)[] } ? Row : A extends (infer Row)[] ? Row : never;
@@ -40,5 +42,8 @@ export function useList<E extends Endpoint>(
     data: RowOf<Answer<E>>[];
     meta?: PageMeta;
   } | null;
-  return { ...load, data, is_filtered: Object.values(filters).some((value) => value !== undefined) };
+  const rest = new URLSearchParams([...query].filter(([name]) => name !== 'page' && !(name in filters)));
+  const unfiltered = location.pathname + (rest.size > 0 ? `?${rest}` : '');
+  const is_filtered = Object.values(filters).some((value) => value !== undefined);
+  return { ...load, data, is_filtered, unfiltered };
 }

@@ -46,8 +46,16 @@ export function useLoad<E extends Endpoint>(
   const every_ms = options.every_ms ?? null;
   useEffect(() => {
     if (every_ms === null) return;
-    const timer = setInterval(() => !document.hidden && setTurn((at) => at + 1), every_ms);
-    return () => clearInterval(timer);
+    const again = (): void => {
+      if (!document.hidden) setTurn((at) => at + 1);
+    };
+    const timer = setInterval(again, every_ms);
+    // Whoever comes back to the page sees at once what happened meanwhile.
+    document.addEventListener('visibilitychange', again);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', again);
+    };
   }, [every_ms]);
   const reload = useCallback(() => setTurn((at) => at + 1), []);
   return { data: state.data, error: state.error, is_loading: state.is_loading, reload };

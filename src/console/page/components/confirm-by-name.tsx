@@ -13,8 +13,9 @@ export function ConfirmByName(props: {
   /** What goes along, in a sentence or a list. */
   children: ComponentChildren;
   act(): Promise<unknown>;
+  is_small?: boolean;
 }) {
-  const { title, name, children, act } = props;
+  const { title, name, children, act, is_small } = props;
   const [is_open, setOpen] = useState(false);
   const [typed, setTyped] = useState('');
   const close = (): void => {
@@ -23,7 +24,7 @@ export function ConfirmByName(props: {
   };
   return (
     <>
-      <button type="button" class="button bad" onClick={() => setOpen(true)}>
+      <button type="button" class={`button bad${is_small ? ' small' : ''}`} onClick={() => setOpen(true)}>
         {title}
       </button>
       {is_open && (

@@ -38,7 +38,8 @@ export function DataTable<Row>(props: {
     );
   }
   const { data: rows, meta } = list.data;
-  if (rows.length === 0) return <div class="panel">{list.is_filtered ? <NothingFound /> : empty}</div>;
+  if (rows.length === 0)
+    return <div class="panel">{list.is_filtered ? <NothingFound all={list.unfiltered} /> : empty}</div>;
   return (
     <div class="panel" aria-busy={list.is_loading}>
       <div class="table-wrap">
@@ -103,10 +104,10 @@ function Heading<Row>({ column }: { column: Column<Row> }) {
   );
 }
 
-function NothingFound() {
+function NothingFound({ all }: { all: string }) {
   return (
     <Empty title="Nothing matches">
-      <a href={location.pathname}>Show everything</a>
+      <a href={all}>Show everything</a>
     </Empty>
   );
 }

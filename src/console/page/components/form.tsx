@@ -45,6 +45,14 @@ export class Entered {
     return this.#data.getAll(name).filter((value) => typeof value === 'string');
   }
 
+  /** One for each line. */
+  lines(name: string): string[] {
+    return this.exact(name)
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '');
+  }
+
   /** One for each line or comma. */
   words(name: string): string[] {
     return this.text(name)
@@ -121,8 +129,10 @@ export function Form(props: {
 
 /** What stands beside no field of the form is said above it. */
 function Refused({ error, form }: { error: ApiError; form: HTMLFormElement | null }) {
-  const names = new Set([...(form?.elements ?? [])].map((element) => element.getAttribute('name')));
-  const rest = Object.entries(error.errors).filter(([field]) => !names.has(field.split('.')[0] ?? ''));
+  const names = [...(form?.elements ?? [])].map((element) => element.getAttribute('name'));
+  const isBeside = (field: string): boolean =>
+    names.some((name) => name !== null && (field === name || field.startsWith(`${name}.`)));
+  const rest = Object.entries(error.errors).filter(([field]) => !isBeside(field));
   const is_told_beside = rest.length === 0 && Object.keys(error.errors).length > 0;
   if (is_told_beside) return <p class="hidden" role="alert">{`Not accepted: ${error.message}`}</p>;
   const body = { message: error.message, errors: Object.fromEntries(rest) };

@@ -34,7 +34,7 @@ function hitsOf(found: SearchResult): Hit[] {
       ...{ title: mail.subject, note: `${mail.to} · ${mail.status} · ${mail.project.name}` },
     })),
     ...found.contacts.map(({ id, email, list, project }) => ({
-      ...{ group: 'Contacts', href: to`/projects/${project.slug}/lists/${list.id}/contacts/${id}` },
+      ...{ group: 'Contacts', href: to`/projects/${project.slug}/contacts/${id}` },
       ...{ title: email, note: `${list.name} · ${project.name}` },
     })),
   ];
