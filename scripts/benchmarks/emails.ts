@@ -62,6 +62,12 @@ export async function startSink(): Promise<Sink> {
   };
 }
 
+/** A bare nodemailer pool in a process of its own, which ends once it has sent that many mails. */
+export function startPool(sink: Sink, count: number, is_signed: boolean) {
+  const options = is_signed ? ['dkim'] : [];
+  return Bun.spawn(['bun', resolve(import.meta.dir, 'pool.ts'), sink.port, String(count), ...options]);
+}
+
 export async function measureEmails(): Promise<Row[]> {
   return [...(await measureAcceptance()), ...(await measureDrain()), ...(await measureBacklog())];
 }
@@ -190,22 +196,20 @@ async function measureDrain(): Promise<Row[]> {
     await drain(async () => watched.push(...(await latencies(20, list, 2))));
     return watched;
   };
-  const startPool = (dkim: string[]) =>
-    Bun.spawn(['bun', resolve(import.meta.dir, 'pool.ts'), sink.port, String(DRAINED), ...dkim]);
-  const bare = (dkim: string[]) => async (): Promise<number> => {
+  const bare = (is_signed: boolean) => async (): Promise<number> => {
     await sink.reset();
-    await within(DRAIN_LIMIT_MS, 'the bare pool', startPool(dkim).exited);
+    await within(DRAIN_LIMIT_MS, 'the bare pool', startPool(sink, DRAINED, is_signed).exited);
     return speedOf(await waitFor(sink, DRAINED));
   };
   /** What the machine makes of it when another process sends as much and Satchel only answers. */
   const watchPool = async (): Promise<number[]> => {
     const watched: number[] = [];
-    const child = startPool(['dkim']);
+    const child = startPool(sink, DRAINED, true);
     while (child.exitCode === null) watched.push(...(await latencies(20, list, 2)));
     return watched;
   };
-  const plain = await compare(ours, bare([]));
-  const signed = await compare(ours, bare(['dkim']));
+  const plain = await compare(ours, bare(false));
+  const signed = await compare(ours, bare(true));
   const p99 = await medianP99(watch);
   const beside_pool = await medianP99(watchPool);
   await Promise.all([satchel.stop(), sink.stop()]);
