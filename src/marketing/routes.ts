@@ -109,6 +109,7 @@ export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[
       path: '/email-marketing/settings',
       tag: TAG,
       summary: 'Marketing settings of the project',
+      unversioned: ['mailboxes'],
       description: 'The management plane adds `accounts`, the mailboxes that marketing may go out from.',
       query: t.Object({ dns: t.Optional(t.Boolean({ description: 'Adds `mailboxes`, looked up now.' })) }),
       response: shown_settings,

@@ -36,6 +36,7 @@ export function peopleManagementRoutes(people: People): Route[] {
     }),
     managementRoute({
       ...{ method: 'GET', path: PERSON, needs, tag, summary: 'Read a person', description: NAMED_BY },
+      unversioned: ['last_sign_in_at'],
       response: schemas.personRecord,
       load,
       handle: ({ resource }) => people.present(resource),

@@ -153,6 +153,7 @@ test('every documented example works when it is tried, in the order of making, c
   const ordered = routes.toSorted(
     (a, b) => rank(a) - rank(b) || (a.method === 'DELETE' ? depth(b) - depth(a) : depth(a) - depth(b)),
   );
+  const versioned: string[] = [];
   for (const route of ordered) {
     const answer = await tryExample(route);
     const name = `${route.method} ${route.path}`;
@@ -162,6 +163,17 @@ test('every documented example works when it is tried, in the order of making, c
       text: answer.text,
       status: NOT_DONE[name] ?? 'done',
     });
+    const etag = answer.headers.get('etag');
+    if (route.method === 'PATCH' && etag !== null) {
+      // The version that a change answers is the one that is read next.
+      const path = pathOf(
+        route,
+        member(paths, `${PLANE_PREFIX[route.plane]}${route.path}`.replace(/:(\w+)/g, '{$1}'), 'patch'),
+      );
+      const read = await app.call('GET', path, { token });
+      expect([name, read.status, read.headers.get('etag')]).toEqual([name, 200, etag]);
+      versioned.push(route.path);
+    }
     const { body } = answer;
     const data = isPlainObject(body.data) ? body.data : body;
     const id = data.slug ?? data.public_id ?? data.id ?? data.name;
@@ -172,6 +184,7 @@ test('every documented example works when it is tried, in the order of making, c
       if (data.job_id !== undefined && route.path !== '/backups') made['/jobs'] ??= String(data.job_id);
     }
   }
+  expect(versioned.length).toBeGreaterThan(8);
 });
 
 test('an example of a refusal is a refusal', async () => {
