@@ -13,7 +13,7 @@ import {
   readMailbox,
   removedMailbox,
 } from './schemas.ts';
-import type { Mailboxes } from './service.ts';
+import type { Mailboxes, MailboxRecord } from './service.ts';
 
 interface Needs {
   mailboxes: Mailboxes;
@@ -34,6 +34,10 @@ const CHANGING_BY_ITSELF = [
 
 export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
   const load = ({ ctx }: { ctx: RequestContext }) => mailboxes.require(ctx.params.address ?? '');
+  const detailsOf = (record: MailboxRecord) => ({
+    ...record,
+    waiting_emails: emails.countWaitingFor([record.id]),
+  });
   return [
     managementRoute({
       ...{ method: 'GET', path: '/mailboxes', needs, tag, summary: 'List mailboxes' },
@@ -64,21 +68,20 @@ export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
       description: `${NAMED_BY} \`waiting_emails\` would have to find another mailbox if it were deleted.`,
       response: mailboxDetails,
       load,
-      handle: ({ resource }) => ({
-        ...mailboxes.show(resource),
-        waiting_emails: emails.countWaitingFor([resource.id]),
-      }),
+      handle: ({ resource }) => detailsOf(mailboxes.show(resource)),
     }),
     managementRoute({
       ...{ method: 'PATCH', path: MAILBOX, needs, tag, summary: 'Change a mailbox' },
       description: `${NAMED_BY} Only what is sent changes, from the next mail on. \`state: active\` ends its rest after failures.`,
       body: mailboxChanges,
       example: { daily_limit: 2000 },
-      response: mailboxRecord,
+      response: mailboxDetails,
       load,
       check: ({ body }) => errorsInMailbox(body, false),
-      handle: ({ caller, ctx, resource, body }) =>
-        mailboxes.change(actorOf(caller, ctx.ip), resource.address, readMailbox(body, false)),
+      handle: async ({ caller, ctx, resource, body }) =>
+        detailsOf(
+          await mailboxes.change(actorOf(caller, ctx.ip), resource.address, readMailbox(body, false)),
+        ),
     }),
     managementRoute({
       ...{ method: 'DELETE', path: MAILBOX, needs, tag, summary: 'Delete a mailbox' },

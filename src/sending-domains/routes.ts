@@ -34,6 +34,10 @@ export function sendingDomainRoutes(services: Needs): Route[] {
     const ids = services.mailboxes.list().flatMap(({ id, domain }) => (domain === name ? [id] : []));
     return emails.countWaitingFor(ids);
   };
+  const detailsOf = (name: string) => ({
+    ...sending_domains.show(name),
+    waiting_emails: countWaiting(name),
+  });
   return [
     managementRoute({
       ...{ method: 'GET', path: '/sending-domains', needs, tag, summary: 'List sending domains' },
@@ -58,18 +62,18 @@ export function sendingDomainRoutes(services: Needs): Route[] {
         'have to find another mailbox then.',
       response: domainDetails,
       load,
-      handle: ({ resource }) => ({
-        ...sending_domains.show(resource.name),
-        waiting_emails: countWaiting(resource.name),
-      }),
+      handle: ({ resource }) => detailsOf(resource.name),
     }),
     managementRoute({
       ...{ method: 'PATCH', path: DOMAIN, needs, tag, summary: 'Change a sending domain' },
       body: domainChanges,
       example: { is_active: true },
-      response: domainRecord,
+      response: domainDetails,
       load,
-      handle: (input) => sending_domains.change(actor(input), input.resource.name, input.body),
+      async handle(input) {
+        await sending_domains.change(actor(input), input.resource.name, input.body);
+        return detailsOf(input.resource.name);
+      },
     }),
     managementRoute({
       ...{ method: 'DELETE', path: DOMAIN, needs, tag, summary: 'Delete a sending domain' },

@@ -166,6 +166,21 @@ describe('changing', () => {
     expect(events.toSorted()).toEqual(['mailbox.changed', 'mailbox.resumed']);
   });
 
+  test('of a version that somebody changed since is refused; mail that goes out makes no other version', async () => {
+    const address = await add();
+    const path = `/api/public/v1/mailboxes/${address}`;
+    const patch = (body: object, etag: string | null) =>
+      stage.app.call('PATCH', path, { token: admin, body, headers: { 'If-Match': etag ?? '' } });
+    const read = (await call('GET', `/${address}`)).headers.get('etag');
+    expect((await call('POST', `/${address}/test`, { to: 'me@example.org' })).status).toBe(200);
+    const first = await patch({ daily_limit: 5 }, read);
+    expect([first.status, dataOf(first).daily_limit]).toEqual([200, 5]);
+    const before = stage.snapshot();
+    expect((await patch({ daily_limit: 9 }, read)).status).toBe(409);
+    expect(stage.snapshot()).toBe(before);
+    expect((await patch({ daily_limit: 9 }, first.headers.get('etag'))).status).toBe(200);
+  });
+
   test('nothing is no change', async () => {
     const address = await add();
     expect((await refused('PATCH', `/${address}`, {})).status).toBe(200);

@@ -102,6 +102,22 @@ describe('changing', () => {
     expect(defaults.map((domain) => domain.name)).toEqual([name]);
   });
 
+  test('answers the version that it made, which the next change may ask for', async () => {
+    const name = await add();
+    const path = `/api/public/v1/sending-domains/${name}`;
+    const patch = (body: object, etag: string | null) =>
+      stage.app.call('PATCH', path, { token: admin, body, headers: { 'If-Match': etag ?? '' } });
+    const read = (await call('GET', `/${name}`)).headers.get('etag');
+    const first = await patch({ is_active: false }, read);
+    expect([first.status, dataOf(first)]).toMatchObject([
+      200,
+      { is_active: false, records: [{}, {}, {}, {}] },
+    ]);
+    expect((await patch({ is_active: true }, read)).status).toBe(409);
+    expect(dataOf(await call('GET', `/${name}`))).toMatchObject({ is_active: false });
+    expect((await patch({ is_active: true }, first.headers.get('etag'))).status).toBe(200);
+  });
+
   test('leaves no time without a default', async () => {
     const name = await add();
     await call('PATCH', `/${name}`, { is_default: true });
