@@ -74,6 +74,7 @@ const OF_PROJECTS = [
   'GET /projects/:project/email-contacts/:contact/why',
   'GET /projects/:project/email-schedules',
   'GET /projects/:project/email-schedules/:id',
+  'GET /projects/:project/email-sequences/:sequence/why',
   'GET /projects/:project/email-templates',
   'GET /projects/:project/email-templates/:slug',
   'GET /projects/:project/emails',

@@ -10,7 +10,12 @@ import {
 } from '../limits.ts';
 import { marketingRoute } from '../platform/http/marketing-route.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
-import type { ProjectCaller, RequestContext, Route } from '../platform/http/routes.ts';
+import {
+  type ProjectCaller,
+  projectRoute,
+  type RequestContext,
+  type Route,
+} from '../platform/http/routes.ts';
 import {
   changesOf,
   dateTime,
@@ -258,6 +263,19 @@ function foresightRoutes({ sequences }: SequenceRouteDeps): Route[] {
       response: t.Object({ ready: t.Boolean(), problems: t.Array(problem) }),
       load,
       handle: ({ caller, resource }) => sequences.check(caller.project.id, resource.id),
+    }),
+    projectRoute({
+      method: 'GET',
+      path: '/email-sequences/:sequence/why',
+      tag: TAG,
+      summary: 'Why a sequence sends or does not, and what it waits for',
+      description: 'As `satchel sequence why` tells it.',
+      response: t.Object({ id: ulid(), why: t.Array(t.String(), { description: 'A sentence each.' }) }),
+      load,
+      handle: async ({ caller, resource: { id } }) => ({
+        id,
+        why: await sequences.why(caller.project.id, id),
+      }),
     }),
     ...marketingRoute({
       method: 'POST',

@@ -218,3 +218,30 @@ test('sequence why tells how it stands, and every problem', async () => {
   dataOf(await on.call('POST', `/email-sequences/${id}/finish`));
   expect(await told()).toStartWith('It is finished for good.\n');
 });
+
+test('the management plane tells the same, to whoever has the project', async () => {
+  const id = await on.draft(list, [{ key: 'a', template: 'nowhere' }]);
+  const { why } = dataOf(await on.mirror('GET', `/email-sequences/${id}/why`));
+  expect(why).toEqual([
+    ...['It is a draft: nothing is sent before it is activated.', 'Nobody waits in it.'],
+    'a: The template nowhere does not exist in this project.',
+    'a: The track main has no final step: its last one must be is_final.',
+  ]);
+  expect((await on.mirror('GET', `/email-sequences/${list}/why`)).status).toBe(404);
+  expect((await on.call('GET', `/email-sequences/${id}/why`)).status).toBe(404);
+});
+
+test('numbers that move are no other version of a sequence, and a change is', async () => {
+  const id = await on.active(list, TWO);
+  const path = `/email-sequences/${id}`;
+  const etag = async () => (await on.mirror('GET', path)).headers.get('etag') ?? '';
+  const before = await etag();
+  await on.contact(list, 'moving@example.com');
+  await on.enroll(id);
+  await on.pass();
+  expect(dataOf(await on.mirror('GET', path)).stats).toMatchObject({ enrolled: 1, sent: 1 });
+  expect([before.length > 0, await etag()]).toEqual([true, before]);
+  on.app.clock.advance(1_000);
+  dataOf(await on.mirror('PATCH', path, { name: 'Changed' }));
+  expect(await etag()).not.toBe(before);
+});

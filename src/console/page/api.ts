@@ -13,7 +13,11 @@ type Needed<Name extends string, T> = [T] extends [undefined]
 
 /** The path's names, the query and the body: what the endpoint has of them. */
 export type Input<E extends Endpoint> = Needed<'path', Api[E]['path']> &
-  Needed<'body', BodyOf<E>> & { query?: Api[E]['query'] };
+  Needed<'body', BodyOf<E>> & {
+    query?: Api[E]['query'];
+    /** Of a change: the version that was read. Where somebody has changed it since, nothing is, and the API says so (409). */
+    if_match?: string | null;
+  };
 
 /** An answer that is nothing but `data` is that; one with more (a page's `meta`) stays whole. */
 export type Answer<E extends Endpoint> = Api[E]['answer'] extends { data: infer D }
@@ -86,7 +90,11 @@ function loseConnection(): void {
 }
 
 /** A request to a path of the console's own, or of an endpoint. Throws ApiError. */
-async function send(method: string, path: string, body?: unknown): Promise<Response> {
+async function send(
+  method: string,
+  path: string,
+  { body, if_match }: { body?: unknown; if_match?: string | null },
+): Promise<Response> {
   const is_form = body instanceof FormData;
   const response = await fetch(path, {
     method,
@@ -95,6 +103,7 @@ async function send(method: string, path: string, body?: unknown): Promise<Respo
       Accept: 'application/json',
       'X-Satchel-Console': '1',
       ...(body === undefined || is_form ? {} : { 'Content-Type': 'application/json' }),
+      ...(if_match ? { 'If-Match': if_match } : {}),
     },
     ...(body === undefined ? {} : { body: is_form ? body : JSON.stringify(body) }),
   }).catch(() => {
@@ -140,23 +149,25 @@ export async function call<E extends Endpoint>(endpoint: E, input: Input<E>): Pr
   return (await callTelling(endpoint, input)).answer;
 }
 
-/** As `call`, of an endpoint that may say that the thing was there already. */
+/** As `call`, of an endpoint that may say that the thing was there already, or which version it answered. */
 export async function callTelling<E extends Endpoint>(
   endpoint: E,
   input: Input<E>,
-): Promise<{ answer: Answer<E>; is_duplicate: boolean }> {
-  const answer = parse(await (await callRaw(endpoint, input)).text());
+): Promise<{ answer: Answer<E>; is_duplicate: boolean; etag: string | null }> {
+  const response = await callRaw(endpoint, input);
+  const answer = parse(await response.text());
   const is_duplicate = isObject(answer) && answer.duplicate === true;
   const is_plain = isObject(answer) && (is_duplicate || Object.keys(answer).join() === 'data');
-  return { answer: (is_plain ? answer.data : answer) as Answer<E>, is_duplicate };
+  const etag = response.headers.get('etag');
+  return { answer: (is_plain ? answer.data : answer) as Answer<E>, is_duplicate, etag };
 }
 
 /** As `call`, of what answers a file. */
 export async function callRaw<E extends Endpoint>(endpoint: E, input: Input<E>): Promise<Response> {
-  const { path, query, body } = input as { path?: object; query?: object; body?: unknown };
+  const { path, query, ...rest } = input as { path?: object; query?: object; body?: unknown };
   const [method = 'GET'] = endpoint.split(' ');
   try {
-    return await send(method, addressOf(endpoint, { ...(path && { path }), ...(query && { query }) }), body);
+    return await send(method, addressOf(endpoint, { ...(path && { path }), ...(query && { query }) }), rest);
   } catch (error) {
     // Where somebody signs in, it only says that they are not who they say.
     const is_over = error instanceof ApiError && error.status === 401 && endpoint !== 'POST /console/session';

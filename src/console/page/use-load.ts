@@ -1,10 +1,12 @@
 /** Reading an endpoint into a page: again after a reconnection, at intervals where asked, and never an old answer over a new. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { type Answer, ApiError, call, type Endpoint, type Input, reconnections } from './api.ts';
+import { type Answer, ApiError, callTelling, type Endpoint, type Input, reconnections } from './api.ts';
 
 export interface Load<T> {
   /** Null until the first answer; the last good one while it is loaded again. */
   data: T | null;
+  /** The version of `data`, for the `if_match` of a change; null where it has none. */
+  etag: string | null;
   error: ApiError | null;
   is_loading: boolean;
   reload(): void;
@@ -20,7 +22,7 @@ export function useLoad<E extends Endpoint>(
   options: { every_ms?: number | null } = {},
 ): Load<Answer<E>> {
   const [state, setState] = useState<Omit<Load<Answer<E>>, 'reload'> & { of: string }>({
-    ...{ data: null, error: null, is_loading: true, of: '' },
+    ...{ data: null, etag: null, error: null, is_loading: true, of: '' },
   });
   const [turn, setTurn] = useState(0);
   const latest = useRef(0);
@@ -31,8 +33,9 @@ export function useLoad<E extends Endpoint>(
     latest.current += 1;
     const mine = latest.current;
     setState((last) => ({ ...last, is_loading: true }));
-    call(endpoint, input).then(
-      (data) => mine === latest.current && setState({ data, error: null, is_loading: false, of: wanted }),
+    callTelling(endpoint, input).then(
+      ({ answer: data, etag }) =>
+        mine === latest.current && setState({ data, etag, error: null, is_loading: false, of: wanted }),
       (thrown: unknown) => {
         if (mine !== latest.current) return;
         const error =
@@ -58,5 +61,5 @@ export function useLoad<E extends Endpoint>(
     };
   }, [every_ms]);
   const reload = useCallback(() => setTurn((at) => at + 1), []);
-  return { data: state.data, error: state.error, is_loading: state.is_loading, reload };
+  return { data: state.data, etag: state.etag, error: state.error, is_loading: state.is_loading, reload };
 }
