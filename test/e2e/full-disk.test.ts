@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { cpSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSmtpSink, waitForSubjects } from '../smtp-sink.ts';
 import { makeTempDir } from '../temp.ts';
@@ -26,6 +26,8 @@ interface SmallDisk {
   /** Adds a domain and a mailbox with its relay at this port. */
   addMailbox(port: number): Promise<void>;
   key: string;
+  /** Of an administrator. */
+  token: string;
 }
 
 /** A server whose data directory is a file system of `DISK_MIB`, which ends with it. */
@@ -37,11 +39,14 @@ async function startOnSmallDisk(env: Record<string, string>): Promise<SmallDisk>
   const dir = `/proc/${server.pid}/root${mount_point}/data`;
   const inside = join(mount_point, 'data');
   const wrap = ['nsenter', '-m', '-t', String(server.pid)];
+  const fields = ['--name', 'a', '--all-projects', '--can', 'administer', '--json', '--data-dir', inside];
+  const { json } = await satchel(['token', 'create', ...fields], { wrap });
   return {
     server,
     dir,
     addMailbox: (port) => addMailbox(inside, port, wrap),
     key: await makeKey(inside, 'read,write,email', wrap),
+    token: String(json.token),
   };
 }
 
@@ -223,6 +228,31 @@ describe.skipIf(!canMount)('a full disk', () => {
       });
       expect(await server.end('SIGTERM')).toBe(0);
       await sink.stop();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'has no room for a backup: its job says so, nothing of it is written, and the server goes on',
+    async () => {
+      const { server, dir, key, token } = await startOnSmallDisk({});
+      const api = `${server.url}/api/public/v1`;
+      const headers = { Authorization: `Bearer ${token}` };
+      const { status, body } = await call(`${api}/backups`, { method: 'POST', headers });
+      expect(status).toBe(202);
+      const { job_id } = Object(body.data);
+      const job = async (): Promise<Record<string, unknown>> =>
+        Object((await call(`${api}/jobs/${job_id}`, { headers })).body.data);
+      await until(async () => (await job()).status !== 'processing');
+      expect(await job()).toMatchObject({
+        ...{
+          status: 'failed',
+          error: expect.stringMatching(/no room .* needs \d+ MiB, and \d+ MiB are free/),
+        },
+      });
+      expect(readdirSync(join(dir, 'backups'))).toEqual([]);
+      expect((await uploadBytes(server, key, new Uint8Array(100))).status).toBe(201);
+      expect(await server.end('SIGTERM')).toBe(0);
     },
     TIMEOUT_MS,
   );
