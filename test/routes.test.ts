@@ -79,6 +79,7 @@ const OF_PROJECTS = [
   'GET /projects/:project/email-templates/:slug',
   'GET /projects/:project/emails',
   'GET /projects/:project/emails/:id',
+  'GET /projects/:project/emails/:id/content',
   'GET /projects/:project/emails/:id/story',
   'GET /projects/:project/objects',
   'GET /projects/:project/objects/:public_id',

@@ -23,8 +23,8 @@ export function registerEmailCommands<S extends Needs>(cli: Cli<S>): Noun {
     .addHelpText('after', '\nExample:\n  satchel email why 01J00000000000000000000000')
     .action(
       cli.action(async ({ services }, _options, id = '') => {
-        const { email: record, story } = services.deliveries.explain(id);
-        return { json: { ...record, story }, text: story.join('\n') };
+        const { email: record, story, events } = services.deliveries.explain(id);
+        return { json: { ...record, story, events }, text: story.join('\n') };
       }),
     );
   registerCaptured(cli, email);

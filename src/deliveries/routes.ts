@@ -10,6 +10,7 @@ import {
 } from '../platform/http/routes.ts';
 import { named, t, ulid } from '../platform/http/schema.ts';
 import type { Deliveries } from './service.ts';
+import { emailEvent } from './timeline.ts';
 
 const TAG = 'Emails';
 
@@ -18,6 +19,7 @@ const story = named(
   t.Object({
     ...emailRecord.properties,
     story: t.Array(t.String(), { description: 'One sentence a line, in the order of time.' }),
+    events: t.Array(emailEvent, { description: 'The same as events, without what comes next.' }),
   }),
 );
 
@@ -40,7 +42,7 @@ export function deliveryRoutes(on: {
       load,
       handle: ({ resource }) => {
         const told = deliveries.explain(resource.id);
-        return { ...told.email, story: told.story };
+        return { ...told.email, story: told.story, events: told.events };
       },
     }),
     projectRoute({

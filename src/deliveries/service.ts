@@ -34,8 +34,9 @@ import {
 import { ReturnPaths } from './return-paths.ts';
 import { SendingNow, type SendingNowDeps } from './sending-now.ts';
 import * as store from './store.ts';
-import { tellStory } from './story.ts';
+import { type StoryFacts, tellStory } from './story.ts';
 import type { ReportKind } from './tables.ts';
+import { timelineOf } from './timeline.ts';
 
 export type { Attempt } from './attempts.ts';
 export type { EmailEvent, EmailListener } from './listeners.ts';
@@ -187,14 +188,14 @@ export class Deliveries {
     });
   }
 
-  /** The log of an email of any project, and its story in plain words. Throws AppError `not_found`. */
-  explain(id: string): { email: EmailRecord; story: string[] } {
+  /** The log of an email of any project, its story in plain words, and as events. Throws AppError `not_found`. */
+  explain(id: string): { email: EmailRecord; story: string[]; events: ReturnType<typeof timelineOf> } {
     const { names, database, emails } = this.#deps;
     const { read } = database;
     const email = findEmail(read, id.toUpperCase());
     if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
     const project = names.projectOf(email.project_id);
-    const story = tellStory({
+    const facts: StoryFacts = {
       email,
       attempts: store.listAttempts(read, email.id),
       reports: store.listReports(read, email.id),
@@ -203,8 +204,11 @@ export class Deliveries {
       key: email.api_key_id === null ? null : names.keyOf(email.api_key_id),
       project: project?.slug ?? null,
       has_content: emails.hasContent(read, email),
-    });
-    return { email: presentEmail(email, project?.public_id ?? ''), story };
+    };
+    return {
+      email: presentEmail(email, project?.public_id ?? ''),
+      ...{ story: tellStory(facts), events: timelineOf(facts) },
+    };
   }
 
   /** What was captured instead of sent, newest first. */

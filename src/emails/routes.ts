@@ -1,8 +1,8 @@
 /** Endpoints of emails: sending, the log, and cancelling what is scheduled. */
 
 import { hashRequest, idempotentRequest, REPLAYED_HEADERS } from '../platform/http/idempotency.ts';
-import { bothPlanes, Reply, type Route } from '../platform/http/routes.ts';
-import { emailListQuery, emailRecord, sendBody, sendResult } from './schemas.ts';
+import { bothPlanes, projectRoute, Reply, type Route } from '../platform/http/routes.ts';
+import { emailContent, emailListQuery, emailRecord, sendBody, sendResult } from './schemas.ts';
 import type { Emails } from './service.ts';
 
 const TAG = 'Emails';
@@ -57,6 +57,17 @@ export function emailRoutes(emails: Emails): Route[] {
       response: emailRecord,
       load: ({ ctx, caller }) => emails.get(caller.project, ctx.params.id ?? ''),
       handle: ({ resource }) => resource,
+    }),
+    projectRoute({
+      method: 'GET',
+      path: '/emails/:id/content',
+      tag: TAG,
+      summary: 'What an email says',
+      description:
+        'Its headers and bodies. Tokens in links to this server stand as `…`: whoever looks at a mail is not its reader, ' +
+        'and neither counts as an opening or a click nor leaves or confirms a list.',
+      response: emailContent,
+      handle: ({ ctx, caller }) => emails.readContent(caller.project, ctx.params.id ?? ''),
     }),
     ...bothPlanes({
       method: 'DELETE',

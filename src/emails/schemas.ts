@@ -152,3 +152,16 @@ export const emailRecord = named(
   }),
 );
 export type EmailRecord = Static<typeof emailRecord>;
+
+export const emailContent = named(
+  'EmailContent',
+  t.Object({
+    is_kept: t.Boolean({
+      description: 'False once its content is no longer kept; both bodies are null then.',
+    }),
+    headers: t.Array(t.Object({ name: t.String(), value: t.String() })),
+    body_html: nullable(t.String()),
+    body_text: nullable(t.String()),
+  }),
+);
+export type EmailContent = Static<typeof emailContent>;

@@ -25,7 +25,8 @@ import { finishJob } from '../platform/jobs/store.ts';
 import { type AcceptanceDeps, type Accepted, acceptEmail, type Merge, type NewEmail } from './acceptance.ts';
 import { checkEmail, findAttachments, findSender } from './checking.ts';
 import { pageOfLog, presentEmail } from './log.ts';
-import type { EmailListQuery, EmailRecord, SendBody, SendResult } from './schemas.ts';
+import { presentContent } from './reading.ts';
+import type { EmailContent, EmailListQuery, EmailRecord, SendBody, SendResult } from './schemas.ts';
 import * as store from './store.ts';
 import type { EmailRow, EmailSource } from './tables.ts';
 
@@ -309,6 +310,15 @@ export class Emails {
     const bodies = store.findBodies(tx, email.id);
     if (!bodies) throw new AppError('not_found', 'The content of the email is no longer kept.');
     return bodies;
+  }
+
+  /** What an email says, for whoever looks after its project. Throws AppError `not_found` for another project's. */
+  readContent(project: { id: number }, id: string): EmailContent {
+    const { read } = this.#deps.database;
+    const email = this.#require(read, project.id, id);
+    const is_kept = this.hasContent(read, email);
+    const bodies = is_kept ? this.contentOf(read, email) : { body_html: null, body_text: null };
+    return presentContent(email, { is_kept, ...bodies }, this.#deps.config.public_url);
   }
 
   /* --- The log ---------------------------------------------------------------------------------------------------- */

@@ -160,7 +160,12 @@ function collectionRoutes(schedules: Schedules): Route[] {
       needs: ['read'],
       tag: TAG,
       summary: 'List schedules',
-      query: t.Object(pageQuery),
+      query: t.Object({
+        ...pageQuery,
+        template: t.Optional(
+          text({ min: 1, max: MAX_NAME_CHARS, description: 'Those that send it, by slug.' }),
+        ),
+      }),
       response: t.Array(record),
       handle: ({ caller, query }) => schedules.list(caller.project.id, query),
     }),

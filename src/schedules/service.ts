@@ -89,12 +89,16 @@ export class Schedules {
     this.runs = new ScheduleRuns(deps);
   }
 
-  /** Newest first. */
-  list(project_id: number, query: PageQuery): Page<ScheduleRecord> {
+  /** Newest first; with `template` those that send it. */
+  list(project_id: number, query: PageQuery & { template?: string | undefined }): Page<ScheduleRecord> {
     const { read } = this.#deps.database;
+    const { template } = query;
     return paginate(query, {
-      total: countSchedules(read, project_id),
-      fetch: (limit, offset) => listSchedules(read, project_id, limit, offset).map(toRecord),
+      total:
+        template === undefined
+          ? countSchedules(read, project_id)
+          : countSchedulesUsing(read, project_id, template),
+      fetch: (limit, offset) => listSchedules(read, { project_id, template }, limit, offset).map(toRecord),
     });
   }
 

@@ -40,11 +40,22 @@ export function countSchedules(tx: Tx, project_id: number): number {
 }
 
 /** Newest first. */
-export function listSchedules(tx: Tx, project_id: number, limit: number, offset: number): ScheduleRow[] {
+export function listSchedules(
+  tx: Tx,
+  of: { project_id: number; template?: string | undefined },
+  limit: number,
+  offset: number,
+): ScheduleRow[] {
+  const { project_id, template } = of;
   return tx
     .select()
     .from(emailSchedules)
-    .where(eq(emailSchedules.project_id, project_id))
+    .where(
+      and(
+        eq(emailSchedules.project_id, project_id),
+        template === undefined ? undefined : eq(emailSchedules.template, template),
+      ),
+    )
     .orderBy(desc(emailSchedules.id))
     .limit(limit)
     .offset(offset)

@@ -185,12 +185,15 @@ function readingRoutes(templates: Templates): Route[] {
       description:
         'What a send with these variables would hold, inactive and marketing templates too (the latter without their ' +
         'layout). `missing` and `invalid` name what a send would be refused for; in its place stands the placeholder itself.',
-      body: t.Object({ variables: t.Optional(t.Record(t.String(), t.Unknown())) }),
+      body: t.Object({
+        variables: t.Optional(t.Record(t.String(), t.Unknown())),
+        changes: t.Optional({ ...changes, description: 'Shown as if they were saved.' }),
+      }),
       example: { variables: { order_id: '1001', name: 'Ann' } },
       response: preview,
       load,
       handle: ({ caller, body, resource }) =>
-        templates.preview(caller.project.id, resource.slug, body.variables ?? {}),
+        templates.preview(caller.project.id, resource.slug, body.variables ?? {}, body.changes),
     }),
   ];
 }

@@ -259,13 +259,19 @@ export class Templates {
   }
 
   /**
-   * As a send would hold it, whatever kind of template it is, with the names of what is missing.
-   * Throws AppError `not_found`, and `invalid` for what is too long when rendered.
+   * As a send would hold it, whatever kind of template it is, with the names of what is missing; with `changes` as if they
+   * were saved. Throws AppError `not_found`, and `invalid` for what is too long when rendered and for changes that could not be.
    */
-  preview(project_id: number, slug: string, variables: Readonly<Record<string, unknown>>): PreviewedMail {
+  preview(
+    project_id: number,
+    slug: string,
+    variables: Readonly<Record<string, unknown>>,
+    changes: TemplateChanges = {},
+  ): PreviewedMail {
     const row = findTemplate(this.#database.read, project_id, slug);
     if (!row) throw notFound('Template');
-    return previewMail(compileMail(row), variables, { max_body_bytes: this.#max_body_bytes });
+    const rules = { max_body_bytes: this.#max_body_bytes };
+    return previewMail(compileMail(checkTemplate(row, changes, { slug: null, ...rules })), variables, rules);
   }
 
   /** Which version of a template is the current one, and whether it may be used; null where there is none. */

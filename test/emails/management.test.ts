@@ -1,5 +1,6 @@
 /** Mail on the management plane: sent without a key, looked at, explained and tried again, with a name on the audit trail. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { runRecord } from '../command.ts';
 import { type Answer, addCapturingMailbox } from '../helpers.ts';
 import { codeOf, dataOf, detailsOf, listOf, type Management, startManagement } from '../management.ts';
@@ -76,6 +77,7 @@ describe('sending', () => {
   test('meets the limits of mailboxes, as there is no key to have one', async () => {
     await addDomain(on.app, 'one.example.com', null, { daily_limit: 1 });
     expect((await send({ domain: 'one.example.com' })).status).toBe(202);
+    await on.app.app.engine.whenIdle();
     const before = mails();
     const refused = await send({ domain: 'one.example.com' });
     expect(refused.status).toBe(503);
@@ -109,6 +111,51 @@ test('the story is what the command line tells', async () => {
   expect(dataOf(told).story).toContainEqual(expect.stringContaining('could not use its relay'));
 });
 
+test('the events are what the story tells, in the order of time', async () => {
+  const id = await failed();
+  const told = dataOf(await on.call('GET', `${PATH}/${id}/story`, on.scoped));
+  const nothing = { outcome: null, who: null, words: null, tls: null, note: null };
+  expect(told.events).toEqual([
+    { ...nothing, kind: 'accepted', at: expect.any(String) },
+    {
+      ...{ ...nothing, kind: 'attempt', at: expect.any(String), outcome: 'unreachable' },
+      ...{ who: 'hello@down.example.com', words: expect.stringContaining('ECONNREFUSED') },
+      note: expect.any(String),
+    },
+  ]);
+});
+
+test('what a mail says can be read, without the tokens of its links to this server, until it is no longer kept', async () => {
+  const token = 'a'.repeat(43);
+  const body_html = `<a href="http://satchel.test/c/${token}?x=1">a</a> <a href="https://example.org/${token}">b</a>`;
+  const answer = await send({
+    body_html,
+    body_text: `http://satchel.test/o/${token}.gif`,
+    cc: ['c@example.org'],
+  });
+  const path = `${PATH}/${dataOf(answer).id}/content`;
+  const read = dataOf(await on.call('GET', path, on.scoped));
+  expect(read).toMatchObject({
+    is_kept: true,
+    body_html: `<a href="http://satchel.test/c/…?x=1">a</a> <a href="https://example.org/${token}">b</a>`,
+    body_text: 'http://satchel.test/o/…',
+  });
+  expect(read.headers).toEqual(
+    expect.arrayContaining([
+      { name: 'To', value: MAIL.to },
+      { name: 'Cc', value: 'c@example.org' },
+      { name: 'Subject', value: MAIL.subject },
+    ]),
+  );
+  await on.app.app.engine.whenIdle();
+  await on.app.services.database.write((tx) => {
+    tx.run(sql`DELETE FROM email_bodies WHERE email_id = ${dataOf(answer).id}`);
+  });
+  expect(dataOf(await on.call('GET', path, on.scoped))).toMatchObject({
+    ...{ is_kept: false, body_html: null, body_text: null, headers: read.headers },
+  });
+});
+
 test('a retry queues what failed, once, and is told in the story by the name of who wanted it', async () => {
   const id = await failed();
   const retried = await on.call('POST', `${PATH}/${id}/retry`, on.scoped);
@@ -140,6 +187,7 @@ test('nobody without a credential or from another project gets at any of it', as
     ['GET', ''],
     ['GET', '/:id'],
     ['GET', '/:id/story'],
+    ['GET', '/:id/content'],
     ['POST', '/:id/retry'],
     ['DELETE', '/:id/schedule'],
   ];

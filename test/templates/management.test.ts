@@ -54,6 +54,17 @@ describe('a template', () => {
       200,
       { subject: 'Hi Ann', body_text: 'Dear Ann' },
     ]);
+    const changes = { subject: 'Servus {{ name }}', body_html: '<b>{{ name }}</b>' };
+    const draft = await call('POST', `${TEMPLATES}/hello/preview`, { variables: { name: '<A>' }, changes });
+    expect([draft.status, dataOf(draft)]).toMatchObject([
+      200,
+      { subject: 'Servus <A>', body_html: '<b>&lt;A&gt;</b>', body_text: 'Dear <A>', missing: [] },
+    ]);
+    const bad = await call('POST', `${TEMPLATES}/hello/preview`, { changes: { body_text: null } });
+    expect([bad.status, invalidFieldsOf(bad)]).toEqual([422, ['body_html']]);
+    expect(rows(on.app, 'SELECT subject, body_html, body_text FROM email_templates')).toEqual([
+      { subject: 'Hi {{ name }}', body_html: null, body_text: 'Dear {{ name }}' },
+    ]);
     const changed = await call('PATCH', `${TEMPLATES}/hello`, { subject: 'Hello {{ name }}' });
     expect([changed.status, dataOf(changed).subject]).toEqual([200, 'Hello {{ name }}']);
     expect(on.lastEvent()).toMatchObject({ event: 'template.changed', metadata: { fields: ['subject'] } });
@@ -117,6 +128,22 @@ describe('a schedule', () => {
     expect(on.lastEvent()).toMatchObject({ event: 'schedule.deleted', target: `schedule:${id}` });
     expect(rows(on.app, 'SELECT id FROM email_schedules')).toEqual([]);
   });
+});
+
+test('the list of schedules can be that of one template', async () => {
+  const token = await on.makeToken({ projects: ['mine'] });
+  await call('POST', TEMPLATES, { ...TEMPLATE, slug: 'weekly' }, token);
+  const { subject: _subject, body_text: _text, ...rest } = SCHEDULE;
+  const variables = { name: 'Ann' };
+  const made = await call('POST', SCHEDULES, { ...rest, template: 'weekly', variables }, token);
+  const other = await call('POST', SCHEDULES, SCHEDULE, token);
+  const found = await call('GET', `${SCHEDULES}?template=weekly`, undefined, token);
+  expect([listOf(found).map(({ id }) => id), found.body.meta]).toMatchObject([
+    [dataOf(made).id],
+    { total: 1 },
+  ]);
+  for (const { id } of [dataOf(made), dataOf(other)])
+    expect((await call('DELETE', `${SCHEDULES}/${id}`, undefined, token)).status).toBe(200);
 });
 
 test('refusals change nothing', async () => {

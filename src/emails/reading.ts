@@ -1,0 +1,46 @@
+/** An email as it is read by others than its recipient: its headers and bodies, without what acts in the recipient's name. */
+import type { EmailContent } from './schemas.ts';
+import type { EmailRow } from './tables.ts';
+
+/** Shorter parts of an address are names and ids; tokens and signatures are longer. */
+const TOKEN = /[^/?&=#]{32,}/g;
+
+/** The text with the tokens in links to this server masked: following one would count as its recipient. */
+export function maskOwnLinks(text: string, public_url: string): string {
+  const [first = '', ...rest] = text.split(public_url);
+  const masked = rest.map((part) =>
+    part.replace(/^[^\s"'<>]*/, (path) => (path.startsWith('/') ? path.replace(TOKEN, '…') : path)),
+  );
+  return [first, ...masked].join(public_url);
+}
+
+/** What the email says; `content` is what is kept of it. */
+export function presentContent(
+  email: EmailRow,
+  content: Pick<EmailContent, 'is_kept' | 'body_html' | 'body_text'>,
+  public_url: string,
+): EmailContent {
+  const mask = (text: string | null): string | null => text && maskOwnLinks(text, public_url);
+  const headers: [name: string, value: string | null][] = [
+    ['From', addressOf(email.from_email, email.from_name)],
+    ['To', addressOf(email.to_email, email.to_name)],
+    ['Cc', email.cc.join(', ')],
+    ['Bcc', email.bcc.join(', ')],
+    ['Reply-To', email.reply_to],
+    ['Subject', email.subject],
+    ['Message-ID', email.message_id],
+    ...Object.entries(email.headers),
+  ];
+  return {
+    is_kept: content.is_kept,
+    headers: headers.flatMap(([name, value]) =>
+      value ? [{ name, value: maskOwnLinks(value, public_url) }] : [],
+    ),
+    body_html: mask(content.body_html),
+    body_text: mask(content.body_text),
+  };
+}
+
+function addressOf(email: string, name: string | null): string {
+  return name === null ? email : `${name} <${email}>`;
+}
