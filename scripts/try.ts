@@ -1,6 +1,7 @@
 /**
  * `./install.sh --try`: starts dist/satchel on 127.0.0.1 with the checkout's ./data, sees to it that there are a
- * project, a key and a capturing mailbox, and prints commands that use them. Nothing outside the checkout changes.
+ * project, a key and a capturing mailbox, and prints commands that use them, and a link to the console for the first person.
+ * Nothing outside the checkout changes.
  */
 import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +11,9 @@ const SATCHEL = join(ROOT, 'dist/satchel');
 const DATA = join(ROOT, 'data');
 const LOG = join(ROOT, 'dist/try.log');
 const START_TIMEOUT_MS = 20_000;
+
+const PORT = process.env.SATCHEL_PORT || '8420';
+const ADDRESS = `http://127.0.0.1:${PORT}`;
 
 const PROJECT = 'try';
 const KEY = 'try';
@@ -30,7 +34,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** Runs a command of Satchel on ./data and returns the JSON it prints. */
 function satchel(...args: string[]): unknown {
   const command = [SATCHEL, ...args, '--json', '--data-dir', DATA];
-  const result = Bun.spawnSync(command, { cwd: ROOT, stdin: 'ignore', stderr: 'pipe' });
+  const env = { ...process.env, SATCHEL_PUBLIC_URL: ADDRESS };
+  const result = Bun.spawnSync(command, { cwd: ROOT, env, stdin: 'ignore', stderr: 'pipe' });
   const output = result.stdout.toString();
   if (!result.success) {
     throw new Refusal(`satchel ${args.join(' ')} failed:\n${result.stderr.toString() || output}`);
@@ -53,21 +58,21 @@ function textOf(answer: unknown, field: string): string {
 }
 
 /** Is a Satchel answering there? Throws where something else does. */
-async function isAnswering(address: string): Promise<boolean> {
-  const response = await fetch(`${address}/api/health`).catch(() => null);
+async function isAnswering(): Promise<boolean> {
+  const response = await fetch(`${ADDRESS}/api/health`).catch(() => null);
   if (response === null) return false;
   const health: unknown = await response.json().catch(() => null);
   if (isRecord(health) && health.app === 'satchel') return true;
   throw new Refusal(
-    `${address} is in use by something that is not Satchel.\nChoose another port: SATCHEL_PORT=8421 ./install.sh --try`,
+    `${ADDRESS} is in use by something that is not Satchel.\nChoose another port: SATCHEL_PORT=8421 ./install.sh --try`,
   );
 }
 
 /** Starts the server so that it outlives this script, and waits until it says that it is listening. */
-async function startServer(port: string, address: string): Promise<void> {
+async function startServer(): Promise<void> {
   const log = openSync(LOG, 'w', 0o600);
-  const command = [SATCHEL, 'serve', '--data-dir', DATA, '--host', '127.0.0.1', '--port', port];
-  const server = Bun.spawn([...command, '--public-url', address], {
+  const command = [SATCHEL, 'serve', '--data-dir', DATA, '--host', '127.0.0.1', '--port', PORT];
+  const server = Bun.spawn([...command, '--public-url', ADDRESS], {
     cwd: ROOT,
     stdin: 'ignore',
     stdout: log,
@@ -105,11 +110,11 @@ function prepare(): string {
 }
 
 /** Commands to paste, one after the other or all at once, into any shell in any folder. */
-function showCommands(address: string, key: string): void {
+function showCommands(key: string): void {
   const quoted = (path: string): string => `'${path.replaceAll("'", String.raw`'\''`)}'`;
   const field = (name: string): string => String.raw`sed 's/.*"${name}":"\([^"]*\)".*/\1/'`;
   say(`KEY='${key}'
-API='${address}/api/v1'
+API='${ADDRESS}/api/v1'
 
 # Upload a file, then fetch it from the url in the answer.
 FILE=$(curl -sS "$API/objects" -H "X-API-Key: $KEY" -F visibility=public \\
@@ -126,26 +131,35 @@ done
 ${quoted(SATCHEL)} email captured --data-dir ${quoted(DATA)}`);
 }
 
+/** Where to sign in; while nobody can, a new link for the first person, which voids the one before. */
+function showConsole(): void {
+  if (listOf(satchel('person', 'list')).length > 0) {
+    say(`Its console:      ${ADDRESS}/console`);
+    return;
+  }
+  const link = textOf(satchel('person', 'add', '--first'), 'link');
+  say(`Its console:      ${link}\n                  (for the first person, once and within 24 hours)`);
+}
+
 async function main(): Promise<void> {
-  const port = process.env.SATCHEL_PORT || '8420';
-  const address = `http://127.0.0.1:${port}`;
-  const was_running = await isAnswering(address);
-  if (!was_running) await startServer(port, address);
+  const was_running = await isAnswering();
+  if (!was_running) await startServer();
   const key = prepare();
-  const probe = await fetch(`${address}/api/v1/objects`, { headers: { 'X-API-Key': key } });
+  const probe = await fetch(`${ADDRESS}/api/v1/objects`, { headers: { 'X-API-Key': key } });
   if (!probe.ok) {
     throw new Refusal(
-      `The Satchel at ${address} does not serve ${DATA}.\nStop it, or choose another port: SATCHEL_PORT=8421 ./install.sh --try`,
+      `The Satchel at ${ADDRESS} does not serve ${DATA}.\nStop it, or choose another port: SATCHEL_PORT=8421 ./install.sh --try`,
     );
   }
   say(
-    `Satchel ${was_running ? 'was running already' : 'is running'} at ${address} and keeps its data in ${DATA}`,
+    `Satchel ${was_running ? 'was running already' : 'is running'} at ${ADDRESS} and keeps its data in ${DATA}`,
   );
   say();
-  showCommands(address, key);
+  showCommands(key);
   say();
   say(`Stop the server:  kill ${readFileSync(join(DATA, 'server.pid'), 'utf8').trim()}`);
   say(`Its log:          ${LOG}`);
+  showConsole();
 }
 
 if (import.meta.main) {

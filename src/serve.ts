@@ -3,13 +3,14 @@ import { createApp } from './app.ts';
 import type { Config } from './config.ts';
 import { messageOf } from './errors.ts';
 import { createMaintenance } from './maintenance.ts';
+import type { People } from './people/service.ts';
 import type { Cli } from './platform/cli/cli.ts';
 import { systemClock } from './platform/host/clock.ts';
 import { openDataDirectory } from './platform/host/data-directory.ts';
 import { lockDirectory } from './platform/host/directory-lock.ts';
 import { createLogger } from './platform/host/logger.ts';
 
-type Terminal = Pick<Cli<unknown>, 'print' | 'note'>;
+type Terminal = Pick<Cli<unknown>, 'print' | 'note' | 'is_shown'>;
 
 /** Serves until SIGTERM or SIGINT; resolves with the exit status. A second signal ends the process at once. */
 export async function serve(config: Config, terminal: Terminal): Promise<number> {
@@ -49,6 +50,11 @@ export async function serve(config: Config, terminal: Terminal): Promise<number>
   const port = await app.start();
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   terminal.print(`satchel listening on http://${host}:${port}`);
+  if (terminal.is_shown) {
+    await welcomeFirstPerson(app.services.people, terminal).catch((error: unknown) =>
+      logger.warn('no link for the first person could be made', { error: messageOf(error) }),
+    );
+  }
   const signal = await stopped;
   logger.info('stopping', { signal });
   await app.stop();
@@ -56,6 +62,15 @@ export async function serve(config: Config, terminal: Terminal): Promise<number>
   logger.info('stopped');
   logger.flush();
   return 0;
+}
+
+/** Printed for who sits at the terminal, and kept nowhere: a log would let in whoever reads it. */
+async function welcomeFirstPerson(people: People, terminal: Terminal): Promise<void> {
+  const link = await people.makeFirstLink();
+  if (link === null) return;
+  terminal.print(
+    `\nNobody can sign in to the console yet. This link makes the first person, once and within 24 hours:\n  ${link}`,
+  );
 }
 
 function untilSignal(terminal: Terminal): Promise<string> {

@@ -14,6 +14,7 @@ import { registerListCommands } from './lists/cli.ts';
 import { registerMailboxCommands } from './mailboxes/cli.ts';
 import { registerObjectCommands } from './objects/cli.ts';
 import { registerOriginCommands } from './origins/cli.ts';
+import { registerPersonCommands } from './people/cli.ts';
 import type { Cli } from './platform/cli/cli.ts';
 import { registerCompletionCommand } from './platform/cli/completion.ts';
 import { registerMasterKeyCommand, registerMigrateCommand } from './platform/cli/platform-verbs.ts';
@@ -28,6 +29,7 @@ import { registerVaultCommands } from './vault/cli.ts';
 
 export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerTokenCommands(cli);
+  registerPersonCommands(cli);
   registerProjectCommands(cli);
   registerOriginCommands(cli, registerKeyCommands(cli));
   registerObjectCommands(cli);

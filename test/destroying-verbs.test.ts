@@ -12,7 +12,7 @@ const ids: Record<string, string> = {};
 beforeAll(async () => {
   const made = await startScheduleApp();
   app = made;
-  const { projects, keys, origins, tokens, vault, templates } = app.services;
+  const { projects, keys, origins, tokens, people, vault, templates } = app.services;
   const project = projects.require(String(made.project_id));
   await templates.create(project.id, {
     ...{ name: 'Report', slug: 'report', category: 'notification' },
@@ -29,6 +29,7 @@ beforeAll(async () => {
     ids.origin = String((await origins.add(actor, keys.require(String(key.id)), origin)).id);
     ids.global = String((await origins.addGlobal(actor, origin)).id);
   }
+  await people.add(actor, null, { email: 'ann@example.com', all_projects: true });
   const { record } = await tokens.create(actor, {
     ...{ name: 'ci', all_projects: false, projects: [project.slug], capabilities: [], expires_in_days: 1 },
   });
@@ -40,6 +41,7 @@ beforeAll(async () => {
 }, 60_000);
 
 test.each([
+  ['person remove ann@example.com', 'removes ann@example.com for good and ends 0 sessions'],
   ['token revoke TOKEN', 'ends the token ci .* it answers for 1 project and was never used'],
   ['key origin remove KEY ORIGIN', 'the origin https://b.example.com of the key page, which keeps 1 other'],
   ['origin remove GLOBAL', 'global origin https://b.example.com, which 1 restricted key may rely on'],

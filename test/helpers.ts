@@ -91,6 +91,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   // Folders are made as uploads need them: a thousand for each of hundreds of apps are minutes of a busy disk.
   app.services.blobs.makeFolders = async () => {};
   const port = await app.start();
+  // What is done at a start is committed: a command that runs in this very process would wait for it in vain.
+  await directory.database.write(() => {});
   const test_app: TestApp = {
     app,
     services: app.services,

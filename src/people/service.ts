@@ -58,10 +58,6 @@ export class People {
     return store.listPeople(this.#database.read, WHOLE_LIST).map((row) => this.present(row));
   }
 
-  hasAnybody(): boolean {
-    return store.countPeople(this.#database.read) > 0;
-  }
-
   /** The person with this address or numeric id. Throws AppError `not_found`. */
   require(ref: string): PersonRow {
     const { read } = this.#database;
@@ -256,6 +252,13 @@ export class People {
     return await this.#database.write((tx) => {
       return store.countPeople(tx) > 0 ? null : this.#makeLink(tx, null, now);
     });
+  }
+
+  /** As `makeFirstLink`. Throws AppError `conflict` once there is anybody. */
+  async requireFirstLink(): Promise<string> {
+    const link = await this.makeFirstLink();
+    if (link === null) throw conflict('There is somebody already. Those there are: satchel person list');
+    return link;
   }
 
   /** How many sessions go along with a person. */

@@ -167,3 +167,11 @@ export async function upload(
     return null;
   }
 }
+
+/** A port that was free a moment ago. */
+export function freePort(): string {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  const { port } = listener;
+  listener.stop(true);
+  return String(port);
+}

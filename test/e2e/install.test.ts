@@ -18,6 +18,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeTempDir } from '../temp.ts';
+import { freePort } from './binary.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const SCRATCH = makeTempDir();
@@ -79,14 +80,6 @@ function makeOlderBuild(checkout: Checkout, program: string): void {
 
 function modeOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8);
-}
-
-/** A port that was free a moment ago. */
-function freePort(): string {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  const { port } = listener;
-  listener.stop(true);
-  return String(port);
 }
 
 /** Starts a server, and returns where it listens and how to stop it. */
@@ -363,7 +356,18 @@ describe('install.sh --try', () => {
       const second = await checkout.run(['./install.sh', '--try'], env);
       expect(second).toMatchObject({ exit: 0 });
       expect(second.stdout).toContain('was running already');
-      expect(second.stdout.replace('was running already', 'is running')).toBe(first.stdout);
+      const withoutLink = (text: string) => text.replace(/\/console\/welcome\/\S+/, '');
+      const again = second.stdout.replace('was running already', 'is running');
+      expect(withoutLink(again)).toBe(withoutLink(first.stdout));
+      const link = /http:\/\/127\.0\.0\.1:\d+\/console\/welcome\/\S+/.exec(again)?.[0] ?? '';
+      const used = await fetch(link, {
+        ...{ method: 'POST', headers: { 'X-Satchel-Console': '1', 'Content-Type': 'application/json' } },
+        body: JSON.stringify({ email: 'me@example.com', password: 'correct horse battery staple' }),
+      });
+      expect(used.status).toBe(204);
+      const third = await checkout.run(['./install.sh', '--try'], env);
+      expect(third.stdout).toMatch(/\/console$/m);
+      expect(third.stdout).not.toContain('/console/welcome/');
       expect(readdirSync(checkout.home)).toEqual([]);
 
       process.kill(Number(/kill (\d+)/.exec(second.stdout)?.[1]), 'SIGTERM');

@@ -15,7 +15,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { startSmtpSink } from '../smtp-sink.ts';
 import { makeTempDir } from '../temp.ts';
-import { makeKey, satchel, startServer, upload } from './binary.ts';
+import { BINARY, freePort, makeKey, satchel, startServer, upload } from './binary.ts';
 
 const TIMEOUT_MS = 60_000;
 const health = async (url: string): Promise<Record<string, unknown>> =>
@@ -51,6 +51,40 @@ describe('a first start', () => {
         expect([entry.name, mode]).toEqual([entry.name, entry.isDirectory() ? 0o700 : 0o600]);
       }
       expect(await server.end('SIGTERM')).toBe(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'on a terminal prints a link for the first person, which is in no log and works once, and without one it does not',
+    async () => {
+      const dir = join(makeTempDir(), 'data');
+      const quiet = await startServer(dir);
+      expect(await quiet.end('SIGTERM')).toBe(0);
+      expect(quiet.stderr()).not.toContain('/console/welcome/');
+      const log = join(makeTempDir(), 'log');
+      const port = freePort();
+      const address = `http://localhost:${port}`;
+      const command = `exec ${BINARY} serve --port ${port} --data-dir ${dir} 2>${log}`;
+      const child = Bun.spawn(['script', '-qefc', command, '/dev/null'], { stdout: 'pipe', stdin: 'pipe' });
+      let shown = '';
+      for await (const chunk of child.stdout) {
+        shown += new TextDecoder().decode(chunk);
+        if (/\/console\/welcome\/[\w-]{43}/.test(shown)) break;
+      }
+      const [link = ''] = /http\S+\/console\/welcome\/[\w-]+/.exec(shown) ?? [];
+      expect(link).toStartWith(`${address}/console/welcome/`);
+      const post = (to: string, body: object) =>
+        fetch(to, {
+          ...{ method: 'POST', body: JSON.stringify(body) },
+          headers: { 'X-Satchel-Console': '1', 'Content-Type': 'application/json', Origin: address },
+        });
+      const person = { email: 'me@example.com', password: 'correct horse battery staple' };
+      expect([(await post(link, person)).status, (await post(link, person)).status]).toEqual([204, 404]);
+      expect((await post(`${address}/console/session`, person)).status).toBe(204);
+      expect(readFileSync(log, 'utf8')).not.toContain(link.slice(-20));
+      process.kill(Number(readFileSync(join(dir, 'server.pid'), 'utf8')), 'SIGTERM');
+      await child.exited;
     },
     TIMEOUT_MS,
   );

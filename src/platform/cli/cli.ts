@@ -191,6 +191,11 @@ export class Cli<S> {
     if (text !== '') this.host.process.out(withNewline(text));
   }
 
+  /** Whether a terminal shows what is printed. */
+  get is_shown(): boolean {
+    return this.host.process.out_columns !== null;
+  }
+
   /** A remark for the person at the terminal, on stderr. */
   note(message: string): void {
     this.host.process.err(`${message}\n`);

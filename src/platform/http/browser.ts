@@ -56,10 +56,14 @@ export function requireConsoleRequest(ctx: RequestContext, config: Config, has_b
   }
 }
 
+/** Whether there is a line that nobody reads along: over TLS, or on this machine. */
+export function mayBePrivate(config: Config): boolean {
+  return isHttps(config) || isLoopback(hostOf(new URL(config.public_url)));
+}
+
 /** Passwords and what lets a person in travel over TLS, or not at all beyond this machine. Throws AppError `forbidden`. */
 export function requirePrivateLine({ ip }: RequestContext, config: Config): void {
-  if (isHttps(config)) return;
-  if (ip !== null && isLoopback(ip) && isLoopback(hostOf(new URL(config.public_url)))) return;
+  if (isHttps(config) || (ip !== null && isLoopback(ip) && mayBePrivate(config))) return;
   throw forbidden(
     'Over plain http, signing in works on this very machine only. Put a reverse proxy with TLS in front and set ' +
       'SATCHEL_PUBLIC_URL to its https address; or open a tunnel, such as ssh -L 8420:localhost:8420 HOST, and go to ' +
