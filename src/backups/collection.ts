@@ -81,10 +81,11 @@ export class Backups {
     const now = clock.now();
     const name = `satchel-${toIso(now).replaceAll(/[-:]|\.\d+/g, '')}.tar`;
     const id = newId(now);
+    const is_taken = this.#statOf(name) !== null;
     await database.write((tx) => {
       const other = store.findRunUnderWay(tx);
       if (other) throw conflict('A backup is being made already.', { details: { job_id: other.id } });
-      if (store.findRun(tx, { name }) || this.#statOf(name))
+      if (is_taken || store.findRun(tx, { name }))
         throw conflict(`There is a backup ${name} already. Try again in a second.`);
       store.insertRun(tx, { id, name, created_at: now });
       this.#audit(tx, actor, 'backup.started', name);
@@ -142,11 +143,16 @@ export class Backups {
     await database.write((tx) => store.endRun(tx, run.id, { ...end, finished_at: clock.now() }));
   }
 
+  /** What can't be removed is in nobody's way: the log says so, and the next start tries again. */
   #removeLeftovers(): void {
-    for (const name of this.#names()) {
-      const pid = Number(LEFTOVER.exec(name)?.[1] ?? Number.NaN);
-      if (Number.isNaN(pid) || (pid !== process.pid && isRunning(pid))) continue;
-      rmSync(join(this.#folder, name), { recursive: true, force: true });
+    try {
+      for (const name of this.#names()) {
+        const pid = Number(LEFTOVER.exec(name)?.[1] ?? Number.NaN);
+        if (Number.isNaN(pid) || (pid !== process.pid && isRunning(pid))) continue;
+        rmSync(join(this.#folder, name), { recursive: true, force: true });
+      }
+    } catch (error) {
+      this.#deps.logger.error('removing what is left of backups failed', { error: messageOf(error) });
     }
   }
 

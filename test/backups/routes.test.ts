@@ -248,6 +248,14 @@ describe('after a restart', () => {
     expect(await make(again)).toMatchObject({ name: expect.stringMatching(/\.tar$/) });
   });
 
+  test('a folder that can not be looked into keeps no server from its start', async () => {
+    const data_dir = makeTempDir();
+    writeFileSync(join(data_dir, 'backups'), 'no folder');
+    const odd = await start({ data_dir });
+    expect((await odd.app.call('GET', '/api/health')).status).toBe(200);
+    expect(odd.app.logs()).toContain('removing what is left of backups failed');
+  });
+
   test('one that was whole, and only not written down, is completed', async () => {
     const whole = await make();
     const data_dir = makeTempDir();
