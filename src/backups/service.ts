@@ -19,7 +19,7 @@ import { type Clock, toIso } from '../platform/host/clock.ts';
 import { requireDatabase } from '../platform/host/data-directory.ts';
 import { blobName, DATABASE } from './format.ts';
 import { requireRoom, withScratch } from './scratch.ts';
-import { dropBlobs, dropRuns, listNamedBlobs, type NamedBlob, sumBlobBytes } from './store.ts';
+import { dropBlobs, dropPassing, listNamedBlobs, type NamedBlob, sumBlobBytes } from './store.ts';
 import { BackupWriter } from './writer.ts';
 
 export { findUnnamed, listNamedBlobs } from './store.ts';
@@ -59,7 +59,7 @@ export async function backUp(
   return withScratch([partial, snapshot, `${snapshot}-journal`], async () => {
     try {
       takeSnapshot(live_path, snapshot);
-      dropRuns(snapshot);
+      dropPassing(snapshot);
       const result = await writeBackup(
         { data_dir, live_path, snapshot, partial },
         { created_ms: options.clock.now(), onProgress: options.onProgress ?? (() => {}) },

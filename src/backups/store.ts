@@ -118,15 +118,21 @@ function catchUpRow(sqlite: Sqlite, table: 'emails' | 'jobs', id: string): void 
     .run(id);
 }
 
-/** A backup knows of no other: where it is restored their files are not. */
-export function dropRuns(snapshot_path: string): void {
+/**
+ * What is of the moment: other backups, whose files are not where this one is restored, and what lets people in without a
+ * password, as whoever signed out or used a link since would be back.
+ */
+const PASSING = ['backup_runs', 'person_sessions', 'person_links'];
+
+/** Takes out of a snapshot what must not come back with it. */
+export function dropPassing(snapshot_path: string): void {
   const sqlite = connect(snapshot_path, { query_only: false });
   try {
-    // A database that is not migrated yet may have none.
-    if (readCount(sqlite, "SELECT count(*) FROM sqlite_master WHERE name = 'backup_runs'") === 0) return;
     sqlite.run('PRAGMA journal_mode = MEMORY');
     sqlite.run('PRAGMA synchronous = OFF');
-    sqlite.run('DELETE FROM backup_runs');
+    // A database that is not migrated yet may have none of these.
+    const there = readTexts(sqlite, "SELECT name FROM sqlite_master WHERE type = 'table'");
+    for (const table of PASSING.filter((name) => there.includes(name))) sqlite.run(`DELETE FROM ${table}`);
   } finally {
     sqlite.close();
   }

@@ -1,8 +1,12 @@
 /** Sessions: how long they last, whose they are, and where the cookie counts. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
+import { run } from '../command.ts';
 import { actor } from '../helpers.ts';
-import { type Console, MANAGEMENT, startConsole } from './setup.ts';
+import { makeTempDir } from '../temp.ts';
+import { type Console, MANAGEMENT, PASSWORD, startConsole } from './setup.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -211,4 +215,22 @@ test('sessions survive a restart of the server', async () => {
   await first.app.stop();
   const second = await startConsole({ data_dir: first.app.data_dir });
   expect((await second.ask('GET', '/console/session', { cookie })).status).toBe(200);
+});
+
+test('a backup keeps people, and neither their sessions nor links that are open', async () => {
+  const first = await startConsole();
+  await first.addPerson({ email: ANN });
+  const cookie = await first.enter(ANN);
+  const { link } = await first.app.services.people.add(actor, null, { email: BOB, all_projects: true });
+  const file = join(makeTempDir(), 'a.backup');
+  const data_dir = join(makeTempDir(), 'restored');
+  expect((await run(first.app.data_dir, 'backup', file)).exit).toBe(0);
+  expect((await run(data_dir, 'restore', file)).exit).toBe(0);
+  copyFileSync(join(first.app.data_dir, 'master.key'), join(data_dir, 'master.key'));
+  const second = await startConsole({ data_dir });
+  expect((await second.ask('GET', '/console/session', { cookie })).status).toBe(401);
+  const used = await second.ask('POST', new URL(link).pathname, { body: { password: PASSWORD } });
+  expect(used.status).toBe(404);
+  expect((await second.signIn(ANN)).status).toBe(204);
+  expect((await first.ask('GET', '/console/session', { cookie })).status).toBe(200);
 });
