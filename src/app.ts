@@ -203,7 +203,7 @@ function createWork(on: Tenancy) {
     projectOf: (id: number) => projects.find(String(id)),
   };
   const emails: Emails = new Emails({
-    ...{ ...on, ...mail, objects, templates, enqueue },
+    ...{ ...on, ...mail, objects, templates, enqueue, hasten },
     sendNow: (email, claimed) => deliveries.sendNow(email, claimed),
   });
   const deliveries: Deliveries = new Deliveries({ ...on, ...mail, emails, objects, names, enqueue });
@@ -340,7 +340,12 @@ function createSequences(on: Audience) {
     projectOf: (id) => projects.find(String(id)),
     retime: (sequence_id) => lifecycle.retime(sequence_id),
   });
-  const lifecycle = new Lifecycle({ ...on, sequences, withholdMail: (tx, id) => emails.withhold(tx, id) });
+  const lifecycle = new Lifecycle({
+    ...{ ...on, sequences },
+    withholdMail: (tx, id) => emails.withhold(tx, id),
+    holdMail: (tx, id) => emails.hold(tx, id),
+    releaseMail: (tx, id) => emails.release(tx, id),
+  });
   const contact_events = new ContactEvents({
     ...on,
     onEvent: (tx, event) => lifecycle.heedEvent(tx, event),

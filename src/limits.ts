@@ -59,8 +59,6 @@ export const EMAIL_MAX_ATTEMPTS = 3;
  * wait no longer for it than for a slice of other changes.
  */
 export const JOB_CLAIM_BATCH = 20;
-/** A `run_at` below this is a place in a queue, some days of 1970; one above it is a time. */
-export const MAX_TURN = 1_000_000_000;
 /** How many jobs of one lane (what goes out from one mailbox, say) run at once; a hanging relay can hold no more than these. */
 export const LANE_CONCURRENCY = 40;
 /** Finished jobs are kept this long for clients that poll late. */
@@ -501,6 +499,13 @@ export const MAX_EVENT_BATCH = 100;
 export const MAX_EVENT_META_BYTES = 8 * 1024;
 /** Enrollments that one transaction of the engine moves: a few milliseconds, so that nobody waits long behind it. */
 export const SEQUENCE_PIECE = 20;
+/**
+ * Mails of a sequence that wait for their relay at most. Whatever is behind them still heeds a pause, the window and who leaves,
+ * and another sequence of the project waits behind no more of them.
+ */
+export const SEQUENCE_AHEAD = 1_000;
+/** How soon a sequence with so many looks again: no two cores send five thousand a second. */
+export const SEQUENCE_AHEAD_WAIT_MS = 200;
 /** A sequence that waits for its window, the daily cap, a mailbox or `enabled` looks again after this: any may change. */
 export const SEQUENCE_WAIT_MS = 60_000;
 /** An enrollment whose template is gone or switched off looks again after this. */

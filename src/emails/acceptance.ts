@@ -45,8 +45,6 @@ export interface NewEmail {
   headers?: Readonly<Record<string, string>>;
   /** The only mailboxes that it may ever go out from, by address; any that fits unless given. */
   allowed_mailboxes?: readonly string[];
-  /** What it is one of many of, such as a sequence: these let the project's other mails of its kind through. */
-  bulk?: string;
   /** When it is due, in epoch milliseconds; at once when null. */
   scheduled_at: number | null;
   /** Where the request came from, recorded when it named its app. */
@@ -154,8 +152,7 @@ export function acceptEmail(
     if (!email.is_test) deps.mailboxes.release(tx, mailbox.mailbox_id, day);
     throw error;
   }
-  const source = email.bulk === undefined ? {} : { source: email.bulk };
-  const job = { ...sendingJob(asked, mailbox.mailbox_id), ...source };
+  const job = sendingJob(asked, mailbox.mailbox_id);
   const job_id = options.is_waited_for
     ? insertJob(tx, { ...job, max_attempts: 1 }, now_ms)
     : deps.enqueue(tx, { ...job, ...(scheduled_at === null ? {} : { run_at: scheduled_at }) });

@@ -21,7 +21,7 @@ import type {
 } from '../platform/http/idempotency.ts';
 import type { Page } from '../platform/http/pagination.ts';
 import { PLANE_PREFIX, type ProjectCaller, projectUrl } from '../platform/http/routes.ts';
-import { finishJob } from '../platform/jobs/store.ts';
+import { AT_ONCE, finishJob, holdJob } from '../platform/jobs/store.ts';
 import { type AcceptanceDeps, type Accepted, acceptEmail, type Merge, type NewEmail } from './acceptance.ts';
 import { checkEmail, findAttachments, findSender } from './checking.ts';
 import { pageOfLog, presentEmail } from './log.ts';
@@ -82,6 +82,8 @@ export interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
   templates: TemplateSource;
   /** Sends an email while its client waits, and says what the client is told. */
   sendNow(email: NewEmail, claimed: ClaimedKey): Promise<KeptAnswer>;
+  /** Has a job that waits come earlier. */
+  hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
 /** Makes a mail's content from what its row names. Throws AppError `invalid` or `not_found` where that can't be done. */
@@ -364,6 +366,18 @@ export class Emails {
     const email = store.findEmail(tx, id);
     if (email?.status === 'queued')
       this.#takeBack(tx, email, { status: 'suppressed', error: 'Its recipient is to get nothing more.' });
+  }
+
+  /** Has a mail that waits go on waiting until it is released; one that is being sent is not stopped. */
+  hold(tx: Tx, id: string): void {
+    const email = store.findEmail(tx, id);
+    if (email?.status === 'queued' && email.job_id !== null) holdJob(tx, email.job_id);
+  }
+
+  /** Has a mail that was held leave in its turn. */
+  release(tx: Tx, id: string): void {
+    const email = store.findEmail(tx, id);
+    if (email?.status === 'queued' && email.job_id !== null) this.#deps.hasten(tx, email.job_id, AT_ONCE);
   }
 
   /** Takes an email back that waits, and gives its place in the quotas back unless an attempt has used it. */

@@ -171,7 +171,6 @@ export class MarketingMail {
         subject: [...(mail.prefix + subject)].slice(0, MAX_SUBJECT_CHARS).join(''),
         content: { merge: { ...merge } },
         ...{ template: step.template, domain: null, attachments: [], scheduled_at: null, client: null },
-        bulk: of.email_tag,
         headers: mailHeaders({
           ...{ public_url: this.#deps.public_url, unsubscribe_url: mail.unsubscribe_url },
           list_id: list.public_id,

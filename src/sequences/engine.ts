@@ -9,6 +9,8 @@ import { AppError } from '../errors.ts';
 import {
   MAX_ROUTES_AT_ONCE,
   SCANNER_WINDOW_MS,
+  SEQUENCE_AHEAD,
+  SEQUENCE_AHEAD_WAIT_MS,
   SEQUENCE_PIECE,
   SEQUENCE_WAIT_MS,
   TEMPLATE_WAIT_MS,
@@ -58,8 +60,9 @@ export type Turn = { waits_until: number } | { is_idle: true } | { is_over: true
 
 /** What a piece came to. */
 interface Piece {
-  moved: number;
-  /** Until when everything waits: the window, the cap, a mailbox; for ever while marketing is not enabled. */
+  /** Whether more may be due. */
+  is_full: boolean;
+  /** Until when everything waits: the relay, the window, the cap, a mailbox; for ever while marketing is not enabled. */
   waits_until: number | null;
 }
 
@@ -84,7 +87,7 @@ export class SequenceEngine {
       // No longer than a minute, as settings and mailboxes may change meanwhile.
       if (piece.waits_until !== null)
         return { waits_until: Math.min(piece.waits_until, now_ms + SEQUENCE_WAIT_MS) };
-      if (piece.moved < SEQUENCE_PIECE || stopping.aborted) return { is_idle: true };
+      if (!piece.is_full || stopping.aborted) return { is_idle: true };
     }
   }
 
@@ -105,18 +108,19 @@ export class SequenceEngine {
     const list = sequence && lists.findById(sequence.list_id, tx);
     // After a pause and a resume another job moves it.
     if (sequence?.status !== 'active' || sequence.job_id !== job_id || !list) return null;
-    const due = store.listDue(tx, sequence_id, now_ms, SEQUENCE_PIECE);
+    const room = SEQUENCE_AHEAD - store.countWaitingMails(tx, sequence_id);
+    if (room <= 0) return { is_full: true, waits_until: now_ms + SEQUENCE_AHEAD_WAIT_MS };
+    const limit = Math.min(SEQUENCE_PIECE, room);
+    const due = store.listDue(tx, sequence_id, now_ms, limit);
     const settings = marketing.settings(owner.id, tx);
     const tracks = tracksOf(stepsOf(sequence));
     const suppressed = suppressions.checker(tx, owner);
-    let moved = 0;
     for (const enrollment of due) {
       const move = { owner, sequence, list, settings, tracks, suppressed, now_ms };
       const waits_until = this.#move(tx, enrollment, move);
-      if (waits_until !== null) return { moved, waits_until };
-      moved += 1;
+      if (waits_until !== null) return { is_full: true, waits_until };
     }
-    return { moved, waits_until: null };
+    return { is_full: due.length === limit, waits_until: null };
   }
 
   /** Moves one enrollment as far as it goes now: through steps that are skipped or routed, up to a sending or an end. */

@@ -264,14 +264,30 @@ export function listMailsOf(read: Tx, enrollment_id: number): SequenceMailRow[] 
     .all();
 }
 
-const unsentMails = rawSql<{ email_id: string }, [number]>(
-  `SELECT email_id FROM enrollments JOIN sequence_mails ON enrollment_id = enrollments.id
-   WHERE contact_id = ? AND sent_at IS NULL`,
+const waitingMails = rawSql<{ email_id: string }, [number]>(
+  'SELECT email_id FROM sequence_mails WHERE sequence_id = +? AND is_waiting = 1',
+);
+const waitingCount = rawSql<{ n: number }, [number]>(
+  'SELECT count(*) AS n FROM sequence_mails WHERE sequence_id = +? AND is_waiting = 1',
 );
 
-/** Mails to a contact that have not left, those that never will included. */
-export function listUnsentOf(read: Tx, contact_id: number): string[] {
-  return unsentMails.all(read, contact_id).map(({ email_id }) => email_id);
+/** Mails of a sequence that wait for their relay: SEQUENCE_AHEAD at most. */
+export function listWaitingMails(read: Tx, sequence_id: number): string[] {
+  return waitingMails.all(read, sequence_id).map(({ email_id }) => email_id);
+}
+
+export function countWaitingMails(read: Tx, sequence_id: number): number {
+  return waitingCount.get(read, sequence_id)?.n ?? 0;
+}
+
+const waitingMailsOf = rawSql<{ email_id: string }, [number]>(
+  `SELECT email_id FROM enrollments JOIN sequence_mails ON enrollment_id = enrollments.id
+   WHERE contact_id = ? AND is_waiting = 1`,
+);
+
+/** Mails to a contact that wait for their relay. */
+export function listWaitingOf(read: Tx, contact_id: number): string[] {
+  return waitingMailsOf.all(read, contact_id).map(({ email_id }) => email_id);
 }
 
 /** The mail that a contact got last of any sequence; null where it got none. */

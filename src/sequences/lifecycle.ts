@@ -45,6 +45,9 @@ export interface LifecycleDeps {
   enqueue(tx: Tx, job: NewJob): string;
   /** Takes back a mail that waits, if it does. */
   withholdMail(tx: Tx, email_id: string): void;
+  /** Has a mail that waits go on waiting until it is released, if it does. */
+  holdMail(tx: Tx, email_id: string): void;
+  releaseMail(tx: Tx, email_id: string): void;
   /** Has a waiting job come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
 }
@@ -89,6 +92,7 @@ export class Lifecycle {
       store.updateSequence(tx, row.id, {
         ...{ status: 'active', pause_reason: null, bounces_since: now, job_id, updated_at: now },
       });
+      for (const id of rows.listWaitingMails(tx, row.id)) this.#deps.releaseMail(tx, id);
       this.#audit(tx, actor, owner, row, from[0] === 'draft' ? 'sequence.activated' : 'sequence.resumed');
     });
   }
@@ -109,6 +113,7 @@ export class Lifecycle {
     const row = await database.write((tx) => {
       const current = sequences.find(owner.id, public_id, tx);
       refuseFrom(current, ['active', 'paused'], 'finished');
+      for (const id of rows.listWaitingMails(tx, current.id)) this.#deps.withholdMail(tx, id);
       this.#audit(tx, actor, owner, current, 'sequence.finished');
       return store.updateSequence(tx, current.id, { status: 'finished', updated_at: clock.now() });
     });
@@ -134,6 +139,7 @@ export class Lifecycle {
 
   #pause(tx: Tx, row: SequenceRow, pause_reason: 'manual' | 'bounce_threshold'): void {
     store.updateSequence(tx, row.id, { status: 'paused', pause_reason, updated_at: this.#deps.clock.now() });
+    for (const id of rows.listWaitingMails(tx, row.id)) this.#deps.holdMail(tx, id);
   }
 
   #audit(tx: Tx, actor: Actor, owner: KeyOwner, row: SequenceRow, event: string): void {
@@ -258,7 +264,7 @@ export class Lifecycle {
     if (kind === 'deleted') return; // Its enrollments go with it.
     for (const { enrollment } of rows.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
     // A relay may be hours behind what was accepted for it.
-    for (const email_id of rows.listUnsentOf(tx, contact.id)) this.#deps.withholdMail(tx, email_id);
+    for (const email_id of rows.listWaitingOf(tx, contact.id)) this.#deps.withholdMail(tx, email_id);
     // Also behind a last step, from which most leave.
     const email_id = kind === 'unsubscribed' ? rows.findLastMailOf(tx, contact.id) : null;
     if (email_id !== null) rows.updateMail(tx, email_id, { unsubscribed_at: at });
@@ -281,8 +287,10 @@ export class Lifecycle {
   /** Told of a product event: enrollments that it ends, end at once; one from before an enrollment does not end it. */
   heedEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void {
     for (const { enrollment, sequence } of rows.listActiveOf(tx, told.contact_id))
-      if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at)
+      if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at) {
         exit(tx, enrollment.id, 'event', told.at);
+        if (enrollment.last_email_id !== null) this.#deps.withholdMail(tx, enrollment.last_email_id);
+      }
   }
 
   /** Told of what became of a mail; pauses a sequence whose bounces pass the threshold. */

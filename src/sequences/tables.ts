@@ -72,6 +72,8 @@ export const sequenceMails = sqliteTable('sequence_mails', {
   sequence_id: integer().notNull(),
   enrollment_id: integer().notNull(),
   step: text().notNull(),
+  /** For its relay; a trigger on the emails writes it. */
+  is_waiting: integer({ mode: 'boolean' }).notNull().default(true),
   sent_at: integer(),
   clicked_at: integer(),
   opened_at: integer(),

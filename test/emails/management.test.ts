@@ -85,6 +85,7 @@ describe('sending', () => {
   });
 
   test('tells all that is wrong, and stores nothing', async () => {
+    await on.app.app.engine.whenIdle();
     const before = [mails(), on.snapshot()];
     const answer = await send({ to: 'nobody', subject: undefined, template: 'absent' });
     expect([answer.status, Object.keys(Object(detailsOf(answer).errors)).toSorted()]).toEqual([

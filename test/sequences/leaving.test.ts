@@ -1,4 +1,4 @@
-/** Whoever leaves while mails to them wait for a slow relay gets none of these, either. */
+/** What waits for a slow relay when its recipient leaves, its sequence pauses or ends, or an event ends an enrollment. */
 import { expect, test } from 'bun:test';
 import { LANE_CONCURRENCY } from '../../src/limits.ts';
 import { parseRelay } from '../../src/mailboxes/relay.ts';
@@ -10,7 +10,8 @@ import { addContacts, startSequenceApp } from './setup.ts';
 
 const COUNT = LANE_CONCURRENCY + 20;
 
-test('a mail that was accepted does not leave any more once its recipient has unsubscribed or was suppressed', async () => {
+/** A sequence of which LANE_CONCURRENCY mails are being sent to a relay that does not answer, and 20 wait. */
+async function startWaiting(fields: Record<string, unknown> = {}) {
   const on = await startSequenceApp();
   const sink = await startSmtpSink({ hang: 'mail' });
   await on.app.services.mailboxes.change(actor, 'hello@news.example.com', {
@@ -25,33 +26,86 @@ test('a mail that was accepted does not leave any more once its recipient has un
       )
       .all();
   await on.template('hello');
+  await on.template('later');
   const list = await on.list();
   await addContacts(on, list, { name: 'c', count: COUNT });
-  const id = await on.active(list, [{ key: 'a', template: 'hello', is_final: true }]);
+  const steps = [
+    { key: 'a', template: 'hello' },
+    { key: 'b', template: 'later', delay_hours: 100, is_final: true },
+  ];
+  const id = await on.active(list, steps, fields);
   await on.enroll(id);
   const sending = { status: 'sending', n: LANE_CONCURRENCY };
   await until(() => Bun.deepEquals(statuses(), [{ status: 'queued', n: 20 }, sending]));
-
   const waiting = $client
-    .query<{ to_email: string }, []>("SELECT to_email FROM emails WHERE status = 'queued' LIMIT 2")
-    .all();
-  const [left = '', suppressed = ''] = waiting.map(({ to_email }) => to_email);
+    .query<{ to_email: string }, []>("SELECT to_email FROM emails WHERE status = 'queued'")
+    .all()
+    .map(({ to_email }) => to_email);
+  const answer = async () => {
+    delete sink.behavior.hang;
+    for (const reply of sink.unanswered.splice(0)) reply();
+    on.app.app.engine.wake();
+    await on.app.app.engine.whenIdle();
+    return new Set(sink.mails.flatMap(({ envelope }) => envelope.to));
+  };
+  const post = async (verb: string) =>
+    expect((await on.call('POST', `/email-sequences/${id}/${verb}`)).status).toBe(200);
+  return { on, sink, $client, list, id, sending, statuses, waiting, answer, post };
+}
+
+test('a pause holds what waits for the relay until it is resumed', async () => {
+  const { sink, statuses, waiting, answer, post, sending } = await startWaiting();
+  await post('pause');
+  expect(statuses()).toEqual([{ status: 'queued', n: 20 }, sending]);
+  const got = await answer();
+  expect([got.size, waiting.some((to) => got.has(to))]).toEqual([COUNT - 20, false]);
+  expect(statuses()).toEqual([
+    { status: 'queued', n: 20 },
+    { status: 'sent', n: COUNT - 20 },
+  ]);
+  await post('resume');
+  expect((await answer()).size).toBe(COUNT);
+  expect(statuses()).toEqual([{ status: 'sent', n: COUNT }]);
+  await sink.stop();
+});
+
+test('the end of a sequence takes back what waits for the relay', async () => {
+  const { sink, statuses, answer, post } = await startWaiting();
+  await post('finish');
+  expect((await answer()).size).toBe(COUNT - 20);
+  expect(statuses()).toEqual([
+    { status: 'sent', n: COUNT - 20 },
+    { status: 'suppressed', n: 20 },
+  ]);
+  await sink.stop();
+});
+
+test('an event that ends an enrollment takes back its mail that waits', async () => {
+  const { on, sink, list, waiting, answer } = await startWaiting({ exit_events: ['paid'] });
+  const [email] = waiting;
+  const event = { email, list, event: 'paid' };
+  expect((await on.call('POST', '/email-contacts/events', event)).status).toBe(201);
+  const got = await answer();
+  expect([got.size, got.has(String(email))]).toEqual([COUNT - 1, false]);
+  await sink.stop();
+});
+
+test('a mail that was accepted does not leave any more once its recipient has unsubscribed or was suppressed', async () => {
+  const { on, sink, $client, list, id, sending, statuses, waiting, answer } = await startWaiting();
+  const [left = '', suppressed = ''] = waiting;
   const [contact] = rowsOf(await on.call('GET', `/email-lists/${list}/contacts?q=${left}`));
   await on.call('POST', `/email-contacts/${contact?.id}/unsubscribe`);
   await on.call('POST', '/email-suppressions', { email: suppressed });
   expect(statuses()).toEqual([{ status: 'queued', n: 18 }, sending, { status: 'suppressed', n: 2 }]);
 
-  delete sink.behavior.hang;
-  for (const answer of sink.unanswered.splice(0)) answer();
-  await on.app.app.engine.whenIdle();
+  const got = await answer();
   expect(statuses()).toEqual([
     { status: 'sent', n: COUNT - 2 },
     { status: 'suppressed', n: 2 },
   ]);
-  const got = new Set(sink.mails.flatMap(({ envelope }) => envelope.to));
   expect([got.size, got.has(left), got.has(suppressed)]).toEqual([COUNT - 2, false, false]);
   const { body } = await on.call('GET', `/email-sequences/${id}`);
-  expect(body.data).toMatchObject({ stats: { sent: COUNT - 2, completed: COUNT } });
+  expect(body.data).toMatchObject({ stats: { sent: COUNT - 2, exited: 2 } });
   // Their places in the mailbox's day are free again.
   expect($client.query('SELECT sum(n) AS n FROM mailbox_usage').get()).toEqual({ n: COUNT - 2 });
   await sink.stop();

@@ -30,6 +30,7 @@ import audit_counts from './migrations/0025_audit_counts.sql' with { type: 'text
 import people from './migrations/0026_people.sql' with { type: 'text' };
 import imports_of_lists from './migrations/0027_imports_of_lists.sql' with { type: 'text' };
 import backup_runs from './migrations/0028_backup_runs.sql' with { type: 'text' };
+import sequence_waiting from './migrations/0029_sequence_waiting.sql' with { type: 'text' };
 
 export interface Migration {
   version: number;
@@ -67,6 +68,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 26, name: 'people', sql: people },
   { version: 27, name: 'imports_of_lists', sql: imports_of_lists },
   { version: 28, name: 'backup_runs', sql: backup_runs },
+  { version: 29, name: 'sequence_waiting', sql: sequence_waiting },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (

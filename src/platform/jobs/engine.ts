@@ -25,7 +25,6 @@ import {
   shiftRetries,
   startJob,
 } from './store.ts';
-import { Turns } from './turns.ts';
 
 /**
  * How one attempt ended. `apply` runs in the transaction that records it; `afterCommit` once that is on disk, for what
@@ -110,7 +109,6 @@ class Engine implements JobEngine {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #tasks: ReadonlyMap<string, Task>;
-  readonly #turns = new Turns();
   readonly #running_by_lane = new Map<string, number>();
   /** The project served last in each lane: the next claim starts after it. */
   readonly #last_project = new Map<string, number>();
@@ -136,8 +134,7 @@ class Engine implements JobEngine {
   }
 
   enqueue(tx: Tx, job: NewJob): string {
-    const turn = job.source === undefined ? {} : { run_at: this.#turns.next(tx, job, job.source) };
-    const id = insertJob(tx, { ...job, ...turn }, this.#clock.now());
+    const id = insertJob(tx, job, this.#clock.now());
     if (!this.#isForeseen(job)) this.wake();
     return id;
   }

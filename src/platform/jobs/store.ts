@@ -24,8 +24,6 @@ export interface NewJob {
   max_attempts: number;
   /** Epoch milliseconds; at once unless given. */
   run_at?: number;
-  /** For what is due at once: the source within its project whose jobs let those of others through (`turns.ts`). */
-  source?: string;
 }
 
 /** What a job competes in: its type by itself, or one resource of its type. */
@@ -164,6 +162,17 @@ export function hastenJob(tx: Tx, id: string, run_at: number): void {
   tx.update(jobs)
     .set({ run_at })
     .where(and(eq(jobs.id, id), sql`${jobs.status} = 'pending'`, sql`${jobs.run_at} > ${run_at}`))
+    .run();
+}
+
+/** Far beyond any date. */
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+/** Has a job that waits go on waiting until it is hastened. */
+export function holdJob(tx: Tx, id: string): void {
+  tx.update(jobs)
+    .set({ run_at: NEVER })
+    .where(and(eq(jobs.id, id), sql`${jobs.status} = 'pending'`))
     .run();
 }
 
