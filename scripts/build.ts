@@ -89,6 +89,19 @@ async function compile(
   }
 }
 
+/** Exits where the console calls an endpoint in another way than the service has it. */
+function checkConsole(): void {
+  for (const command of [
+    ['scripts/console-types.ts'],
+    ['x', '--bun', 'tsc', '--noEmit', '--project', 'src/console/page'],
+  ]) {
+    const { success, stdout } = Bun.spawnSync([process.execPath, ...command], { stderr: 'inherit' });
+    if (success) continue;
+    say(`${stdout}The console does not fit the endpoints that it calls.`);
+    process.exit(1);
+  }
+}
+
 /** Compiles for one platform, in a copy of the sources that has this platform's native modules. Throws. */
 async function compileFor(platform: string, backend_version: string): Promise<void> {
   const { target, native } = PLATFORMS[platform] ?? {};
@@ -142,6 +155,7 @@ if (import.meta.main) {
   }
   process.chdir(ROOT);
   const backend_version = backendVersion();
+  checkConsole();
   if (flags.includes('--all')) {
     process.exit((await compileAll(backend_version)) > 0 ? 1 : 0);
   }
