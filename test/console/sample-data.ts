@@ -1,10 +1,11 @@
 /** A Satchel as one looks after a few weeks, with hostile strings where people could have put them. */
 import { actor, addCapturingMailbox, makeProject, type TestApp } from '../helpers.ts';
+import { addFilesAndMail, type MailSample } from './sample-mail.ts';
 
 /** What must be shown as the text it is. */
 export const HOSTILE = '<img src=x onerror="document.title=\'pwned\'"><script>alert(1)</script>';
 
-export interface Sample {
+export interface Sample extends MailSample {
   project: string;
   key: string;
 }
@@ -17,9 +18,11 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
   const now_ms = app.clock.at_ms;
   app.clock.at_ms = now_ms - 21 * DAY_MS;
   const sample = await addProjects(app);
-  await addMails(app, now_ms, await sample.makeKey());
+  const key = await sample.makeKey();
+  await addMails(app, now_ms, key);
+  const mail = await addFilesAndMail(app, key, HOSTILE);
   app.clock.at_ms = now_ms;
-  return { project: sample.project, key: sample.key };
+  return { project: sample.project, key: sample.key, ...mail };
 }
 
 /** A day of mail, more of it in the afternoon; some is refused. */
@@ -38,7 +41,9 @@ async function addMails(app: TestApp, now_ms: number, key: string): Promise<void
   await app.call('POST', '/api/v1/emails/send', { key, body });
 }
 
-async function addProjects(app: TestApp): Promise<Sample & { makeKey(): Promise<string> }> {
+async function addProjects(
+  app: TestApp,
+): Promise<Omit<Sample, keyof MailSample> & { makeKey(): Promise<string> }> {
   const { projects, keys, origins } = app.services;
   const shop = await makeProject(app, 'shop');
   await projects.update(actor, projects.require('shop'), {

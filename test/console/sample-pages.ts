@@ -37,4 +37,17 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     ...{ name: 'key', pattern: '/projects/:project/keys/:key' },
     path: ({ project, key }) => `/projects/${project}/keys/${key}`,
   },
+  {
+    ...{ name: 'files', pattern: '/projects/:project/files' },
+    path: ({ project }) => `/projects/${project}/files`,
+  },
+  { name: 'files-empty', pattern: '/projects/:project/files', path: () => '/projects/bakery/files' },
+  {
+    ...{ name: 'file', pattern: '/projects/:project/files/:file' },
+    path: ({ project, picture }) => `/projects/${project}/files/${picture}`,
+  },
+  {
+    ...{ name: 'file-hostile', pattern: '/projects/:project/files/:file' },
+    path: ({ project, file }) => `/projects/${project}/files/${file}`,
+  },
 ];

@@ -58,4 +58,9 @@ export const PAGES: readonly PageEntry[] = [
   }),
   page('/projects/:project/keys/new', { title: 'New key', load: () => import('./pages/keys/new.tsx') }),
   page('/projects/:project/keys/:key', { title: 'Key', load: () => import('./pages/keys/detail.tsx') }),
+  page('/projects/:project/files', {
+    ...{ title: 'Files', nav: { group: 'project', icon: 'files' } },
+    load: () => import('./pages/files/list.tsx'),
+  }),
+  page('/projects/:project/files/:file', { title: 'File', load: () => import('./pages/files/detail.tsx') }),
 ];

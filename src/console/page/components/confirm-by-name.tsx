@@ -22,6 +22,10 @@ export function ConfirmByName(props: {
     setOpen(false);
     setTyped('');
   };
+  const run = async (): Promise<void> => {
+    await act();
+    close();
+  };
   return (
     <>
       <button type="button" class={`button bad${is_small ? ' small' : ''}`} onClick={() => setOpen(true)}>
@@ -30,7 +34,7 @@ export function ConfirmByName(props: {
       {is_open && (
         <Dialog title={`${title}?`} onClose={close}>
           <div>{children}</div>
-          <Form submit={title} tone="bad" is_disabled={typed.trim() !== name} onCancel={close} onSubmit={act}>
+          <Form submit={title} tone="bad" is_disabled={typed.trim() !== name} onCancel={close} onSubmit={run}>
             <TextField name="confirm" label={`Type ${name} to go on`} is_focused onInput={setTyped} />
           </Form>
         </Dialog>

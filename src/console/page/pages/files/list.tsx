@@ -1,0 +1,92 @@
+/** The files of a project: found by name, uploaded by a button or by dropping them on the page. */
+import { useState } from 'preact/hooks';
+import { call } from '../../api.ts';
+import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Bytes } from '../../components/quantity.tsx';
+import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { toast } from '../../components/toast.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, to } from '../../router.ts';
+import { useList } from '../../use-list.ts';
+import { UploadDialog } from './upload-dialog.tsx';
+import { useFileDrop } from './use-file-drop.ts';
+
+export default function FilesPage({ params }: PageProps<'project'>) {
+  const list = useList('GET /projects/{project}/objects', { path: params }, { filters: ['q', 'visibility'] });
+  const [chosen, setChosen] = useState<readonly File[] | null>(null);
+  const is_over = useFileDrop(setChosen);
+  const upload = (
+    <button type="button" class="button primary" onClick={() => setChosen([])}>
+      <Icon name="plus" />
+      Upload files
+    </button>
+  );
+  const revoke = async (): Promise<void> => {
+    await call('POST /projects/{project}/object-links/revoke', { path: params });
+    toast('No link that was made before opens anything any more');
+  };
+  return (
+    <>
+      <PageHeader
+        title="Files"
+        lead="What apps and people have stored. A public file has an address of its own; a private one opens with a key, or a link for a while."
+        actions={
+          <>
+            <ConfirmByName title="Revoke all links" name={params.project} act={revoke}>
+              <p>
+                Every link to a private file of this project that was made so far stops at once, whoever has
+                it. Files, and the addresses of public ones, stay as they are.
+              </p>
+            </ConfirmByName>
+            {upload}
+          </>
+        }
+      />
+      <Filters>
+        <SearchFilter label="File name" />
+        <ChoiceFilter name="visibility" label="Visibility" choices={['public', 'private']} />
+      </Filters>
+      <DataTable
+        label="Files"
+        list={list}
+        keyOf={(file) => file.public_id}
+        href={(file) => hrefOf(to`/projects/${params.project}/files/${file.public_id}`)}
+        columns={[
+          { title: 'Name', cell: (file) => file.original_filename },
+          { title: 'Type', cell: (file) => <span class="muted">{file.mime_type}</span> },
+          { title: 'Visibility', cell: (file) => <Visibility of={file.visibility} /> },
+          { title: 'Size', is_number: true, cell: (file) => <Bytes of={file.size_bytes} /> },
+          { title: 'Stored', cell: (file) => <Time at={file.created_at} /> },
+        ]}
+        empty={
+          <Empty
+            title="No file yet"
+            command={`curl -H "X-API-Key: $KEY" -F file=@photo.jpg ${location.origin}/api/v1/objects`}
+          >
+            <p>Drop files on this page, or upload one with a key that may write or upload.</p>
+            {upload}
+          </Empty>
+        }
+      />
+      {is_over && <div class="drop-over">Drop the files to upload them</div>}
+      {chosen && (
+        <UploadDialog
+          project={params.project}
+          chosen={chosen}
+          onClose={() => setChosen(null)}
+          onStored={list.reload}
+        />
+      )}
+    </>
+  );
+}
+
+export function Visibility({ of }: { of: 'public' | 'private' }) {
+  return <Status of={of} tone={of === 'public' ? 'warn' : 'neutral'} />;
+}

@@ -1,0 +1,33 @@
+/** A picture as it looks: a public one at its own address, a private one by a link for this moment. */
+import { useState } from 'preact/hooks';
+import type { ObjectRecord } from '../../api.generated.ts';
+import { Loaded } from '../../components/loaded.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { useLoad } from '../../use-load.ts';
+import type { FilePath } from './file-path.ts';
+
+const LOOK_S = 60;
+
+export function Picture({ path, of }: { path: FilePath; of: ObjectRecord }) {
+  return (
+    <Panel title="Preview">
+      {of.visibility === 'public' ? <Shown url={of.url} of={of} /> : <PrivatePicture path={path} of={of} />}
+    </Panel>
+  );
+}
+
+function PrivatePicture({ path, of }: { path: FilePath; of: ObjectRecord }) {
+  const load = useLoad('POST /projects/{project}/objects/{public_id}/links', {
+    path,
+    body: { expires_in_seconds: LOOK_S },
+  });
+  return <Loaded load={load}>{({ url }) => <Shown url={url} of={of} />}</Loaded>;
+}
+
+function Shown({ url, of }: { url: string; of: ObjectRecord }) {
+  const [is_broken, setBroken] = useState(false);
+  if (is_broken) return <p class="muted">The browser cannot show it: it is no picture that it knows.</p>;
+  // From where the console is opened: the public URL may lead elsewhere.
+  const { pathname } = new URL(url);
+  return <img class="picture" src={pathname} alt={of.original_filename} onError={() => setBroken(true)} />;
+}

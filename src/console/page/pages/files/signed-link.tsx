@@ -1,0 +1,61 @@
+/** Making a link that opens the file without a key for a while. */
+import { useState } from 'preact/hooks';
+import type { ObjectLink, ObjectRecord } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { CheckField } from '../../components/check-field.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { type Entered, Form } from '../../components/form.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { SelectField } from '../../components/select-field.tsx';
+import { Time } from '../../components/time.tsx';
+import type { FilePath } from './file-path.ts';
+
+const DURATIONS: readonly (readonly [seconds: string, label: string])[] = [
+  ['3600', 'One hour'],
+  ['86400', 'One day'],
+  ['259200', 'Three days'],
+  ['604800', 'One week, the longest'],
+];
+
+export function SignedLink({ path, of }: { path: FilePath; of: ObjectRecord }) {
+  const [made, setMade] = useState<ObjectLink | null>(null);
+  const create = async (entered: Entered): Promise<void> => {
+    const body = {
+      expires_in_seconds: Number(entered.text('expires_in_seconds')),
+      download: entered.flag('download'),
+    };
+    setMade(await call('POST /projects/{project}/objects/{public_id}/links', { path, body }));
+  };
+  return (
+    <Panel
+      title="Signed link"
+      lead={
+        of.visibility === 'public'
+          ? 'The file is public: its address opens it as well, and for ever.'
+          : 'Opens the file without a key. Whoever has the link has the file, until it expires or all links are revoked.'
+      }
+    >
+      <div class="stack">
+        <Form submit="Make a link" onSubmit={create}>
+          <SelectField name="expires_in_seconds" label="Good for" choices={DURATIONS} />
+          <CheckField
+            name="download"
+            label="Downloads the file"
+            hint="Instead of showing it in the browser."
+          />
+        </Form>
+        {made && (
+          <div class="notice good" role="status">
+            <p>
+              It expires <Time at={made.expires_at} />. It is not kept here: copy it now.
+            </p>
+            <div class="secret">
+              <code>{made.url}</code>
+              <CopyButton text={made.url} label="Copy the link" />
+            </div>
+          </div>
+        )}
+      </div>
+    </Panel>
+  );
+}
