@@ -241,6 +241,28 @@ test('GET /token answers what a person may do', async () => {
   expect(scoped).not.toHaveProperty('can_administer');
 });
 
+test('the rule holds where projects are what is lacking, whoever asks the service', async () => {
+  const { people, tokens, projects } = on.app.services;
+  const id = projects.require('one').id;
+  const giver = { kind: 'person', id: 1, name: 'g', all_projects: false, project_ids: [id] } as const;
+  const scoped = { ...giver, capabilities: new Set(['can_read_vault'] as const) };
+  const before = snapshot();
+  const token = { name: 't', all_projects: false, projects: ['one'], capabilities: [] };
+  const refused = [
+    tokens.create(actor, { ...token, all_projects: true, projects: [] }, scoped),
+    tokens.create(actor, { ...token, capabilities: ['can_write_vault'] }, scoped),
+    people.add(actor, scoped, { email: newEmail(), all_projects: true }),
+    people.reset(actor, scoped, people.require(CHIEF)),
+    people.change(actor, scoped, people.require(HELPER), { email: newEmail() }),
+  ];
+  for (const each of await Promise.allSettled(refused))
+    expect(each).toMatchObject({ status: 'rejected', reason: { kind: 'forbidden' } });
+  expect(snapshot()).toBe(before);
+  expect(
+    (await tokens.create(actor, { ...token, capabilities: ['can_read_vault'] }, scoped)).record.name,
+  ).toBe('t');
+});
+
 describe('tokens over HTTP', () => {
   test('are made, shown once, listed and revoked', async () => {
     const made = await call('POST', '/tokens', chief, {

@@ -205,6 +205,13 @@ test('who is made inactive or removed is signed out at once', async () => {
     expect(on.app.services.database.read.all(left)).toEqual([{ n: 0 }]);
   }
   await people.change(actor, null, people.require('one@example.com'), { is_active: true });
+  const cookie = await on.enter('one@example.com');
+  // As by a command that has not ended the sessions yet.
+  await on.app.services.database.write((tx) =>
+    tx.run(sql`UPDATE people SET is_active = 0 WHERE email = 'one@example.com'`),
+  );
+  expect(await statusOf(cookie)).toBe(401);
+  await people.change(actor, null, people.require('one@example.com'), { is_active: true });
   expect((await on.signIn('one@example.com')).status).toBe(204);
 });
 

@@ -1,5 +1,5 @@
 /** One-time links: good once, for a day, void when a newer one is made; and what a password must be. */
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { hashToken } from '../../src/platform/secrets/token-format.ts';
 import { actor } from '../helpers.ts';
@@ -73,6 +73,21 @@ test('of several who use it at once, one sets the password', async () => {
   const winner = passwords[statuses.indexOf(204)] ?? '';
   for (const password of passwords)
     expect((await on.signIn(email, { password })).status).toBe(password === winner ? 204 : 401);
+});
+
+test('so it is where all have hashed their password before the first is stored', async () => {
+  const { people, entry, database } = on.app.services;
+  const { path, email } = await newLink();
+  const password_hash = await entry.passwords.hash(PASSWORD);
+  const hash = spyOn(entry.passwords, 'hash').mockResolvedValue(password_hash);
+  const secret = path.split('/').at(-1) ?? '';
+  const uses = Array.from({ length: 5 }, () => entry.welcome.use(secret, { password: PASSWORD }, null));
+  const outcomes = (await Promise.allSettled(uses)).map(({ status }) => status);
+  hash.mockRestore();
+  expect(outcomes.toSorted()).toEqual(['fulfilled', ...Array(4).fill('rejected')]);
+  const target = `person:${people.require(email).id}`;
+  const stored = sql`SELECT event FROM audit_events WHERE target = ${target} ORDER BY id`;
+  expect(database.read.all(stored)).toEqual([{ event: 'person.created' }, { event: 'person.password_set' }]);
 });
 
 describe('a password is refused, and the link stays good, when it', () => {
