@@ -9,7 +9,7 @@ import {
 } from '../limits.ts';
 import { showNames } from '../platform/http/ignored-fields.ts';
 import { countCodePoints, isPlainObject } from '../platform/http/schema.ts';
-import { ENV_NAME, freeFormField, type VaultField, type VaultService, WIDGET_MODES } from './registry.ts';
+import { findVaultField, type VaultField, type VaultService, WIDGET_MODES } from './registry.ts';
 
 /** `content` null removes the field. */
 export interface VaultChange {
@@ -41,7 +41,8 @@ export function readChanges(
 }
 
 function readChange(service: VaultService, name: string, value: unknown): Read<VaultChange> {
-  const field = fieldOf(service, name);
+  // A new name is secret until the submission's `plain`, or the kind it is stored with, says otherwise.
+  const field = findVaultField(service, name);
   if (!field) {
     const known = service.fields.map((each) => each.field).join(', ');
     return {
@@ -57,12 +58,6 @@ function readChange(service: VaultService, name: string, value: unknown): Read<V
       ? readVariable(value)
       : readText(service, field, value);
   return 'wrong' in content ? content : { is: { field, content: content.is } };
-}
-
-/** A new name is secret until the submission's `plain`, or the kind it is stored with, says otherwise. */
-function fieldOf(service: VaultService, name: string): VaultField | undefined {
-  if (service.free_form) return ENV_NAME.test(name) ? freeFormField(name, false) : undefined;
-  return service.fields.find((each) => each.field === name);
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The services a vault knows: their fields, what is secret in them, and what a web page or an app may carry. */
-import { AppError } from '../errors.ts';
+import { AppError, invalid } from '../errors.ts';
 
 export interface VaultField {
   field: string;
@@ -149,6 +149,21 @@ export const VAULT_SERVICES: readonly VaultService[] = [
   ]),
   { service: 'env', label: 'Environment variables', fields: [], free_form: true },
 ];
+
+/** The field of a service that this name can stand for, if there is one; in a free-form service it is a secret one. */
+export function findVaultField(service: VaultService, name: string): VaultField | undefined {
+  if (service.free_form) return ENV_NAME.test(name) ? freeFormField(name, false) : undefined;
+  return service.fields.find((each) => each.field === name);
+}
+
+/** As `findVaultField`. Throws AppError `invalid` for a name that can stand for none. */
+export function requireVaultField(service: VaultService, name: string): VaultField {
+  const found = findVaultField(service, name);
+  if (found) return found;
+  const known = service.fields.map((each) => each.field).join(', ');
+  const told = service.free_form ? 'is no name of a variable' : `must be one of: ${known}`;
+  throw invalid({ field: [told] });
+}
 
 /** A name of a free-form service as a field. Which client blocks a plain one stands in is for its prefix to say. */
 export function freeFormField(name: string, is_plain: boolean): VaultField {

@@ -6,7 +6,13 @@ import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { oneOf, t } from '../platform/http/schema.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
-import { requireVaultFile, requireVaultService, VAULT_SERVICES, type VaultService } from './registry.ts';
+import {
+  requireVaultField,
+  requireVaultFile,
+  requireVaultService,
+  VAULT_SERVICES,
+  type VaultService,
+} from './registry.ts';
 import {
   registryEntry,
   removedService,
@@ -154,14 +160,18 @@ function revealRoutes(
       path: '/projects/:project/vault/:service/reveal',
       needs: ['can_reveal_vault'],
       tag: 'Vault',
-      summary: 'Every credential of one service, with env blocks',
+      summary: 'Every credential of one service, or one of them, with env blocks',
       description: 'Recorded before it answers.',
+      query: t.Object({
+        field: t.Optional(t.String({ description: 'This field alone; the record of the reveal names it.' })),
+      }),
       response: revealedVault,
       load: projectAndService,
-      handle: ({ ctx, caller, resource }) =>
+      handle: ({ ctx, caller, query, resource }) =>
         vault.reveal(actorOf(caller, ctx.ip), resource.project, {
           how: 'reveal',
           service: resource.service,
+          ...(query.field === undefined ? {} : { field: requireVaultField(resource.service, query.field) }),
         }),
     }),
     managementRoute({

@@ -195,14 +195,10 @@ export class Vault {
   }
 
   /**
-   * Everything that a project, or one service of it, has stored, in clear text, with env blocks. The reveal is on record,
-   * on disk, before anything is decrypted. What does not decrypt is listed and left out.
+   * Everything that a project, one service of it, or one field has stored, in clear text, with env blocks. The reveal is
+   * on record, on disk, before anything is decrypted. What does not decrypt is listed and left out.
    */
-  async reveal(
-    actor: Actor,
-    owner: VaultOwner,
-    scope: { how: RevealHow; service?: VaultService },
-  ): Promise<RevealedVault> {
+  async reveal(actor: Actor, owner: VaultOwner, scope: RevealScope): Promise<RevealedVault> {
     return presentReveal(await this.#reveal(actor, owner, scope), scope.service ?? null);
   }
 

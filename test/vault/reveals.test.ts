@@ -8,7 +8,15 @@ import { sql } from 'drizzle-orm';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { VAULT_SERVICES } from '../../src/vault/registry.ts';
 import type { Answer } from '../helpers.ts';
-import { codeOf, dataOf, detailsOf, listOf, type Management, startManagement } from '../management.ts';
+import {
+  codeOf,
+  dataOf,
+  detailsOf,
+  invalidFieldsOf,
+  listOf,
+  type Management,
+  startManagement,
+} from '../management.ts';
 
 let stage: Management;
 let token: string;
@@ -79,6 +87,31 @@ describe('a reveal', () => {
     });
     expect(parse(String(envOf(answer).nextjs))).toEqual({ NEXT_PUBLIC_STRIPE_PUBLISHABLE_KEY: 'pk_1' });
     expect(reveals().at(-1)).toMatchObject({ how: 'reveal', service: 'stripe' });
+  });
+
+  test('of one field gives that one alone, names it on record, and needs one that can be', async () => {
+    const reveal = (service: string, field: string): Promise<Answer> =>
+      stage.call('POST', `/projects/mine/vault/${service}/reveal?field=${field}`, token);
+    const answer = await reveal('captcha', 'secret_key');
+    expect(dataOf(answer).services).toEqual({ captcha: { secret_key: "it's $ecret" } });
+    expect(JSON.stringify(answer.body)).not.toContain('SITE_KEY');
+    expect(reveals().at(-1)).toMatchObject({ how: 'reveal', service: 'captcha', field: 'secret_key' });
+    await put('mine', 'env', { FIRST: '1', constructor: '2' });
+    expect(dataOf(await reveal('env', 'constructor')).services).toEqual({ env: { constructor: '2' } });
+    expect(dataOf(await reveal('env', 'MISSING')).services).toEqual({ env: {} });
+    await put('mine', 'env', { FIRST: null, constructor: null });
+
+    const before = reveals().length;
+    for (const [service, field] of [
+      ['captcha', 'webhook_secret'],
+      ['captcha', ''],
+      ['env', '1ST'],
+    ] as const) {
+      const refused = await reveal(service, field);
+      expect(refused.status).toBe(422);
+      expect(invalidFieldsOf(refused)).toEqual(['field']);
+    }
+    expect(reveals().length).toBe(before);
   });
 
   test('of what is empty has no env block, and counts all the same', async () => {
