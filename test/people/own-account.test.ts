@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { Secret, TOTP } from 'otpauth';
-import { run, runRecord } from '../command.ts';
+import { run, runRecord, runWith } from '../command.ts';
 import { actor } from '../helpers.ts';
 import { type Console, PASSWORD, PEOPLE_TABLES, startConsole } from './setup.ts';
 
@@ -232,4 +232,15 @@ describe('the second step', () => {
     expect(stdout).toContain('satchel person reset ann@example.com --totp');
     expect(stdout).toContain('satchel person reset bob@example.com --totp');
   });
+});
+
+test('doctor warns where a proxy hides who signs in', async () => {
+  const doctor = async (env: Record<string, string>) => {
+    const settings = { SATCHEL_DATA_DIR: on.app.data_dir, ...env };
+    return (await runWith(settings, 'doctor')).stdout;
+  };
+  const SATCHEL_PUBLIC_URL = 'https://files.example.com';
+  expect(await doctor({ SATCHEL_PUBLIC_URL })).toContain('set SATCHEL_TRUSTED_PROXIES');
+  for (const env of [{}, { SATCHEL_PUBLIC_URL, SATCHEL_TRUSTED_PROXIES: '127.0.0.1' }])
+    expect(await doctor(env)).not.toContain('set SATCHEL_TRUSTED_PROXIES');
 });
