@@ -110,7 +110,7 @@ export function listRoutes({ lists }: { lists: Lists }): Route[] {
       path: '/email-lists/:list',
       tag: TAG,
       summary: 'One list with its counters',
-      unversioned: ['contacts_count', 'active_count'],
+      unversioned: ['contacts_count', 'active_count', 'status_counts'],
       response: listRecord,
       load,
       handle: ({ resource }) => resource,

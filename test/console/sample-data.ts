@@ -1,11 +1,12 @@
 /** A Satchel as one looks after a few weeks, with hostile strings where people could have put them. */
 import { actor, addCapturingMailbox, makeProject, type TestApp } from '../helpers.ts';
 import { addFilesAndMail, type MailSample } from './sample-mail.ts';
+import { addMarketing, type MarketingSample } from './sample-marketing.ts';
 
 /** What must be shown as the text it is. */
 export const HOSTILE = '<img src=x onerror="document.title=\'pwned\'"><script>alert(1)</script>';
 
-export interface Sample extends MailSample {
+export interface Sample extends MailSample, MarketingSample {
   project: string;
   key: string;
 }
@@ -19,10 +20,11 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
   app.clock.at_ms = now_ms - 21 * DAY_MS;
   const sample = await addProjects(app);
   const key = await sample.makeKey();
+  const marketing = await addMarketing(app, key, HOSTILE);
   await addMails(app, now_ms, key);
   const mail = await addFilesAndMail(app, key, HOSTILE);
   app.clock.at_ms = now_ms;
-  return { project: sample.project, key: sample.key, ...mail };
+  return { project: sample.project, key: sample.key, ...mail, ...marketing };
 }
 
 /** A day of mail, more of it in the afternoon; some is refused. */
@@ -43,7 +45,7 @@ async function addMails(app: TestApp, now_ms: number, key: string): Promise<void
 
 async function addProjects(
   app: TestApp,
-): Promise<Omit<Sample, keyof MailSample> & { makeKey(): Promise<string> }> {
+): Promise<Pick<Sample, 'project' | 'key'> & { makeKey(): Promise<string> }> {
   const { projects, keys, origins } = app.services;
   const shop = await makeProject(app, 'shop');
   await projects.update(actor, projects.require('shop'), {
@@ -62,6 +64,7 @@ async function addProjects(
   for (const value of ['https://shop.example.com', 'https://*.preview.example.com'])
     await origins.add(actor, keys.require(String(key.id)), { type: 'domain', value });
   await addCapturingMailbox(app);
-  const makeKey = (): Promise<string> => shop.key({ can_send_emails: true, can_write: true });
+  const makeKey = (): Promise<string> =>
+    shop.key({ can_send_emails: true, can_write: true, can_manage_email_marketing: true });
   return { project: shop.slug, key: String(key.id), makeKey };
 }

@@ -50,4 +50,82 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     ...{ name: 'file-hostile', pattern: '/projects/:project/files/:file' },
     path: ({ project, file }) => `/projects/${project}/files/${file}`,
   },
+  { name: 'lists', pattern: '/projects/:project/lists', path: ({ project }) => `/projects/${project}/lists` },
+  { name: 'lists-empty', pattern: '/projects/:project/lists', path: () => '/projects/bakery/lists' },
+  {
+    name: 'list-new',
+    pattern: '/projects/:project/lists/new',
+    path: ({ project }) => `/projects/${project}/lists/new`,
+  },
+  {
+    name: 'list',
+    pattern: '/projects/:project/lists/:list',
+    path: ({ project, list }) => `/projects/${project}/lists/${list}`,
+  },
+  {
+    name: 'list-imports',
+    pattern: '/projects/:project/lists/:list',
+    path: ({ project, list }) => `/projects/${project}/lists/${list}?tab=imports`,
+  },
+  {
+    name: 'list-settings',
+    pattern: '/projects/:project/lists/:list',
+    path: ({ project, list }) => `/projects/${project}/lists/${list}?tab=settings`,
+  },
+  {
+    name: 'import-new',
+    pattern: '/projects/:project/lists/:list/import',
+    path: ({ project, list }) => `/projects/${project}/lists/${list}/import`,
+  },
+  {
+    name: 'import-paste',
+    pattern: '/projects/:project/lists/:list/import',
+    path: ({ project, list }) => `/projects/${project}/lists/${list}/import?tab=paste`,
+  },
+  {
+    name: 'import',
+    pattern: '/projects/:project/imports/:import',
+    path: (sample) => `/projects/${sample.project}/imports/${sample.import}`,
+  },
+  {
+    name: 'contacts',
+    pattern: '/projects/:project/contacts',
+    path: ({ project, list }) => `/projects/${project}/contacts?list=${list}`,
+  },
+  { name: 'contacts-empty', pattern: '/projects/:project/contacts', path: () => '/projects/bakery/contacts' },
+  {
+    name: 'contact-new',
+    pattern: '/projects/:project/contacts/new',
+    path: ({ project, list }) => `/projects/${project}/contacts/new?list=${list}`,
+  },
+  {
+    name: 'contact',
+    pattern: '/projects/:project/contacts/:contact',
+    path: ({ project, contact }) => `/projects/${project}/contacts/${contact}`,
+  },
+  {
+    name: 'contact-hostile',
+    pattern: '/projects/:project/contacts/:contact',
+    path: ({ project, hostile_contact }) => `/projects/${project}/contacts/${hostile_contact}`,
+  },
+  {
+    name: 'suppressions',
+    pattern: '/projects/:project/suppressions',
+    path: ({ project }) => `/projects/${project}/suppressions`,
+  },
+  {
+    name: 'suppressions-looked-up',
+    pattern: '/projects/:project/suppressions',
+    path: ({ project }) => `/projects/${project}/suppressions?email=left@example.org`,
+  },
+  {
+    name: 'suppressions-empty',
+    pattern: '/projects/:project/suppressions',
+    path: () => '/projects/bakery/suppressions',
+  },
+  {
+    name: 'marketing-settings',
+    pattern: '/projects/:project/marketing',
+    path: ({ project }) => `/projects/${project}/marketing`,
+  },
 ];

@@ -63,4 +63,40 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/files/list.tsx'),
   }),
   page('/projects/:project/files/:file', { title: 'File', load: () => import('./pages/files/detail.tsx') }),
+
+  // Email marketing
+  page('/projects/:project/lists', {
+    ...{ title: 'Lists', nav: { group: 'marketing', icon: 'list' } },
+    load: () => import('./pages/lists/list.tsx'),
+  }),
+  page('/projects/:project/lists/new', { title: 'New list', load: () => import('./pages/lists/new.tsx') }),
+  page('/projects/:project/lists/:list', { title: 'List', load: () => import('./pages/lists/detail.tsx') }),
+  page('/projects/:project/lists/:list/import', {
+    ...{ title: 'Import contacts' },
+    load: () => import('./pages/imports/new.tsx'),
+  }),
+  page('/projects/:project/imports/:import', {
+    ...{ title: 'Import' },
+    load: () => import('./pages/imports/detail.tsx'),
+  }),
+  page('/projects/:project/contacts', {
+    ...{ title: 'Contacts', nav: { group: 'marketing', icon: 'contacts' } },
+    load: () => import('./pages/contacts/list.tsx'),
+  }),
+  page('/projects/:project/contacts/new', {
+    ...{ title: 'Add a contact' },
+    load: () => import('./pages/contacts/new.tsx'),
+  }),
+  page('/projects/:project/contacts/:contact', {
+    ...{ title: 'Contact' },
+    load: () => import('./pages/contacts/detail.tsx'),
+  }),
+  page('/projects/:project/suppressions', {
+    ...{ title: 'Suppressions', nav: { group: 'marketing', icon: 'ban' } },
+    load: () => import('./pages/suppressions/list.tsx'),
+  }),
+  page('/projects/:project/marketing', {
+    ...{ title: 'Marketing settings', nav: { group: 'marketing', icon: 'settings' } },
+    load: () => import('./pages/marketing/settings.tsx'),
+  }),
 ];

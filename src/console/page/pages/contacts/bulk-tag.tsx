@@ -1,0 +1,71 @@
+/** Tagging many contacts: those that were picked, else all that the filters match. */
+import { useState } from 'preact/hooks';
+import { call } from '../../api.ts';
+import { Dialog } from '../../components/dialog.tsx';
+import { type Entered, Form } from '../../components/form.tsx';
+import { counted } from '../../components/quantity.tsx';
+import { TextAreaField } from '../../components/text-area-field.tsx';
+import { toast } from '../../components/toast.tsx';
+import { useQuery } from '../../router.ts';
+import { STATUSES } from './statuses.ts';
+
+export function BulkTag(props: {
+  path: { project: string; list: string };
+  /** Ids. */
+  picked: string[];
+  /** How many the filters match. */
+  total: number;
+  onChange(): void;
+}) {
+  const { path, picked, total, onChange } = props;
+  const [is_open, setOpen] = useState(false);
+  const query = useQuery();
+  const q = query.get('q');
+  const tag = query.get('tag');
+  const status = STATUSES.find((each) => each === query.get('status'));
+  const who =
+    picked.length > 0 ? counted(picked.length, 'picked contact') : `all ${counted(total, 'contact')} below`;
+  const change = async (entered: Entered): Promise<void> => {
+    const filter = { ...(q && { q }), ...(tag && { tag }), ...(status && { status }) };
+    const { changed } = await call('POST /projects/{project}/email-lists/{list}/contacts/bulk-tag', {
+      path,
+      body: {
+        ...(picked.length > 0 ? { contact_ids: picked } : { filter }),
+        add: entered.lines('add'),
+        remove: entered.lines('remove'),
+      },
+    });
+    toast(`${counted(changed, 'contact')} changed`);
+    setOpen(false);
+    onChange();
+  };
+  return (
+    <>
+      <button type="button" class="button" onClick={() => setOpen(true)}>
+        {picked.length > 0 ? `Tag ${picked.length} picked` : 'Tag all'}
+      </button>
+      {is_open && (
+        <Dialog title={`Tag ${who}`} onClose={() => setOpen(false)}>
+          {picked.length === 0 && (
+            <p class="muted">
+              On every page of the list, as the filters are now: {tellFilter({ q, tag, status })}.
+            </p>
+          )}
+          <Form submit={`Tag ${who}`} onSubmit={change} onCancel={() => setOpen(false)}>
+            <TextAreaField name="add" label="Tags to add" rows={2} hint="One on each line." />
+            <TextAreaField name="remove" label="Tags to take away" rows={2} hint="One on each line." />
+          </Form>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function tellFilter(of: { q: string | null; tag: string | null; status: string | undefined }): string {
+  const told = [
+    ...(of.q ? [`beginning with “${of.q}”`] : []),
+    ...(of.status ? [of.status] : []),
+    ...(of.tag ? [`tagged “${of.tag}”`] : []),
+  ];
+  return told.length === 0 ? 'everybody on the list' : told.join(', ');
+}

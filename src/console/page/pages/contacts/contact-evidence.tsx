@@ -1,0 +1,37 @@
+/** Where a contact came from, and why it may be mailed. */
+import type { Contact } from '../../api.generated.ts';
+import { Facts } from '../../components/facts.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Time } from '../../components/time.tsx';
+import { hrefOf, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import { CONSENT_BASES, readBasis } from './consent-bases.ts';
+
+export function ContactEvidence({ project, contact }: { project: string; contact: Contact }) {
+  const list = useLoad('GET /projects/{project}/email-lists/{list}', {
+    path: { project, list: contact.list },
+  });
+  const basis = readBasis(contact.consent_basis);
+  return (
+    <Panel title="Evidence of consent" lead="Kept as it came; it cannot be changed.">
+      <Facts
+        of={[
+          ['Basis', basis === null ? contact.consent_basis : CONSENT_BASES[basis]],
+          ['Given', <Time key="given" at={contact.consent_at} exact />],
+          ['Confirmed', contact.confirmed_at && <Time key="confirmed" at={contact.confirmed_at} exact />],
+          ['On the page', contact.consent_origin],
+          ['From the IP', contact.consent_ip && <code key="ip">{contact.consent_ip}</code>],
+          ['Came by', contact.source_platform],
+          [
+            'List',
+            <a key="list" href={hrefOf(to`/projects/${project}/lists/${contact.list}`)}>
+              {list.data?.name ?? contact.list}
+            </a>,
+          ],
+          ['Added', <Time key="added" at={contact.created_at} />],
+          ['Token', <code key="token">{contact.contact_token}</code>],
+        ]}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,140 @@
+/** The table of a list's contacts with its filters, and tagging those that were picked or that match. */
+import { useState } from 'preact/hooks';
+import type { Contact, ContactList } from '../../api.generated.ts';
+import { Badge } from '../../components/badge.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
+import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { hrefOf, navigate, to } from '../../router.ts';
+import { useList } from '../../use-list.ts';
+import { BulkTag } from './bulk-tag.tsx';
+import { STATUSES } from './statuses.ts';
+
+const FILTERS = ['q', 'status', 'tag'] as const;
+/** More of them make a row too high to read. */
+const TAGS_SHOWN = 4;
+
+interface ContactsOfListProps {
+  project: string;
+  list: ContactList;
+  /** To choose from. */
+  lists: readonly ContactList[];
+}
+
+export function ContactsOfList({ project, list: of, lists }: ContactsOfListProps) {
+  const path = { project, list: of.id };
+  const list = useList('GET /projects/{project}/email-lists/{list}/contacts', { path }, { filters: FILTERS });
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const pick = (id: string, is_picked: boolean): void => {
+    const ids = new Set(picked);
+    if (is_picked) ids.add(id);
+    else ids.delete(id);
+    setPicked(ids);
+  };
+  const total = list.data?.meta?.total ?? 0;
+  return (
+    <>
+      <Filters>
+        <select
+          class="input"
+          aria-label="List"
+          value={of.id}
+          onChange={(event) =>
+            navigate(`${to`/projects/${project}/contacts`}?list=${event.currentTarget.value}`)
+          }
+        >
+          {lists.map((each) => (
+            <option key={each.id} value={each.id}>
+              {each.name}
+              {each.archived ? ' (archived)' : ''}
+            </option>
+          ))}
+        </select>
+        <SearchFilter label="Address or name begins with" />
+        <ChoiceFilter name="status" label="Status" choices={STATUSES} />
+        <SearchFilter name="tag" label="Tag" />
+        {total > 0 && (
+          <BulkTag
+            path={path}
+            picked={[...picked]}
+            total={total}
+            onChange={() => {
+              setPicked(new Set());
+              list.reload();
+            }}
+          />
+        )}
+      </Filters>
+      <DataTable
+        label="Contacts"
+        list={list}
+        keyOf={(contact) => contact.id}
+        href={(contact) => hrefOf(to`/projects/${project}/contacts/${contact.id}`)}
+        columns={[...COLUMNS, pickColumn(picked, pick)]}
+        empty={<NoContacts project={project} list={of} />}
+      />
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<Contact>[] = [
+  { title: 'Email', cell: (contact) => contact.email },
+  {
+    title: 'Name',
+    cell: ({ first_name, last_name }) =>
+      [first_name, last_name].filter(Boolean).join(' ') || <span class="muted">—</span>,
+  },
+  { title: 'Status', cell: (contact) => <Status of={contact.status} /> },
+  { title: 'Tags', cell: ({ tags }) => <Tags of={tags} /> },
+  { title: 'Added', cell: (contact) => <Time at={contact.created_at} /> },
+];
+
+function pickColumn(
+  picked: ReadonlySet<string>,
+  pick: (id: string, is_picked: boolean) => void,
+): Column<Contact> {
+  return {
+    title: 'Pick',
+    is_number: true,
+    cell: ({ id, email }) => (
+      <input
+        type="checkbox"
+        class="pick"
+        aria-label={`Pick ${email}`}
+        checked={picked.has(id)}
+        onChange={(event) => pick(id, event.currentTarget.checked)}
+      />
+    ),
+  };
+}
+
+function Tags({ of }: { of: readonly string[] }) {
+  if (of.length === 0) return <span class="muted">—</span>;
+  return (
+    <span class="badges">
+      {of.slice(0, TAGS_SHOWN).map((tag) => (
+        <Badge key={tag}>{tag}</Badge>
+      ))}
+      {of.length > TAGS_SHOWN && <span class="muted">and {of.length - TAGS_SHOWN} more</span>}
+    </span>
+  );
+}
+
+function NoContacts({ project, list }: { project: string; list: ContactList }) {
+  return (
+    <Empty title="Nobody is on this list yet" command={`satchel import start ${list.id} people.csv`}>
+      {list.archived ? (
+        <p>It is archived: nobody can be added before it is taken up again in its settings.</p>
+      ) : (
+        <>
+          <p>Add people one by one, import a file, or have them sign up by a form of your site.</p>
+          <a class="button primary" href={hrefOf(to`/projects/${project}/lists/${list.id}/import`)}>
+            Import
+          </a>
+        </>
+      )}
+    </Empty>
+  );
+}

@@ -1,0 +1,78 @@
+/** One contact: what it gets and why, what it says of itself, and the evidence of its consent. */
+import type { Contact } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Status } from '../../components/status.tsx';
+import { toast } from '../../components/toast.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import { ContactChange } from './contact-change.tsx';
+import { ContactEvidence } from './contact-evidence.tsx';
+import { ContactWhy } from './contact-why.tsx';
+
+export default function ContactPage({ params }: PageProps<'project' | 'contact'>) {
+  const load = useLoad('GET /projects/{project}/email-contacts/{contact}', { path: params });
+  const why = useLoad('GET /projects/{project}/email-contacts/{contact}/why', { path: params });
+  const contact = load.data;
+  const changed = (): void => {
+    load.reload();
+    why.reload();
+  };
+  const list = contact && `${hrefOf(to`/projects/${params.project}/contacts`)}?list=${contact.list}`;
+  return (
+    <>
+      <PageHeader
+        title={contact?.email ?? 'Contact'}
+        back={{ href: list ?? hrefOf(to`/projects/${params.project}/contacts`), label: 'Contacts' }}
+        beside={contact && <Status of={contact.status} />}
+        lead={contact && [contact.first_name, contact.last_name].filter(Boolean).join(' ')}
+      />
+      <Loaded load={load}>
+        {(of) => (
+          <div class="stack">
+            <div class="columns">
+              <ContactWhy project={params.project} load={why} />
+              <ContactEvidence project={params.project} contact={of} />
+            </div>
+            <ContactChange
+              key={of.updated_at}
+              path={params}
+              contact={of}
+              etag={load.etag}
+              onChange={changed}
+            />
+            <Leave path={params} contact={of} onChange={changed} />
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function Leave(props: { path: { project: string; contact: string }; contact: Contact; onChange(): void }) {
+  const { path, contact, onChange } = props;
+  if (contact.status === 'unsubscribed') return null;
+  const leave = async (): Promise<void> => {
+    await call('POST /projects/{project}/email-contacts/{contact}/unsubscribe', { path });
+    toast(`${contact.email} gets no more marketing mail of this project`);
+    onChange();
+  };
+  return (
+    <Panel
+      title="Unsubscribe"
+      tone="danger"
+      lead="What the person could do by the link in each mail. Transactional mail goes on."
+    >
+      <ConfirmByName title="Unsubscribe" name={contact.email} act={leave}>
+        <p>
+          The address leaves every list of this project, its sequences end, and it is suppressed: it cannot be
+          added again before the suppression is lifted.
+        </p>
+      </ConfirmByName>
+    </Panel>
+  );
+}

@@ -1,0 +1,60 @@
+/** The beginning of a CSV file, read in the browser: its headers, and the first rows for a preview. Pure but for the reading. */
+
+export interface CsvHead {
+  headers: string[];
+  /** The first of them, as many as are shown. */
+  rows: string[][];
+  /** What will go wrong, in words; null where nothing meets the eye. */
+  problem: string | null;
+}
+
+const HEAD_BYTES = 256 * 1024;
+const ROWS_SHOWN = 3;
+
+/** Reads no more than the head: the file may be of any size. */
+export async function readCsvHead(file: Blob): Promise<CsvHead> {
+  const text = new TextDecoder().decode(await file.slice(0, HEAD_BYTES).arrayBuffer());
+  const [headers = [], ...rows] = parseCsv(text, ROWS_SHOWN + 1);
+  return { headers: headers.map((header) => header.trim()), rows, problem: problemOf(headers, text) };
+}
+
+function problemOf(headers: readonly string[], text: string): string | null {
+  if (headers.every((header) => header.trim() === ''))
+    return 'The file is empty: its first row must hold the names of the columns.';
+  if (headers.length === 1 && /[;\t]/.test(headers[0] ?? ''))
+    return 'The columns are not separated by commas. Save the file as CSV with commas.';
+  if (text.includes('\u{fffd}'))
+    return 'Some letters are not UTF-8 and would be lost. Save the file as CSV in UTF-8.';
+  return null;
+}
+
+/** Up to `max` rows: commas, quotes doubled within quotes, line breaks of any kind. A row that is cut off by the end counts. */
+export function parseCsv(text: string, max: number): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  let cell = '';
+  let is_quoted = false;
+  const endRow = (): void => {
+    row.push(cell);
+    if (row.length > 1 || row[0] !== '') rows.push(row);
+    row = [];
+    cell = '';
+  };
+  for (let at = 0; at < text.length && rows.length < max; at += 1) {
+    const char = text[at];
+    if (is_quoted) {
+      if (char !== '"') cell += char;
+      else if (text[at + 1] === '"') {
+        cell += char;
+        at += 1;
+      } else is_quoted = false;
+    } else if (char === '"' && cell === '') is_quoted = true;
+    else if (char === ',') {
+      row.push(cell);
+      cell = '';
+    } else if (char === '\n' || char === '\r') endRow();
+    else cell += char;
+  }
+  if (rows.length < max) endRow();
+  return rows.slice(0, max);
+}

@@ -1,0 +1,149 @@
+/** How an import stands, while it goes on and after it: its rows, what was not taken, and going on after a failure. */
+import type { Import } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Count } from '../../components/quantity.tsx';
+import { Status } from '../../components/status.tsx';
+import { Tiles } from '../../components/tiles.tsx';
+import { Time } from '../../components/time.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import { METHODS, REASONS, type Reason, rejectedRows } from './outcomes.ts';
+import { Rejected } from './rejected.tsx';
+import { useImport } from './use-import.ts';
+
+export default function ImportPage({ params }: PageProps<'project' | 'import'>) {
+  const { project } = params;
+  const load = useImport(params);
+  const { data: shown } = load;
+  const list = useLoad(
+    'GET /projects/{project}/email-lists/{list}',
+    shown && { path: { project, list: shown.list } },
+  );
+  const name = list.data?.name ?? 'List';
+  return (
+    <>
+      <PageHeader
+        title={shown ? `Import into ${name}` : 'Import'}
+        back={{
+          href: hrefOf(shown ? to`/projects/${project}/lists/${shown.list}` : to`/projects/${project}/lists`),
+          label: shown ? name : 'Lists',
+        }}
+        beside={shown && <Status of={shown.status} />}
+        lead={
+          shown && (
+            <>
+              {METHODS[shown.method]}, started <Time at={shown.created_at} />
+              {shown.finished_at && (
+                <>
+                  , ended <Time at={shown.finished_at} />
+                </>
+              )}
+            </>
+          )
+        }
+        actions={
+          shown && (
+            <a class="button" href={`${hrefOf(to`/projects/${project}/contacts`)}?list=${shown.list}`}>
+              Contacts of the list
+            </a>
+          )
+        }
+      />
+      <Loaded load={load}>
+        {(of) => (
+          <div class="stack">
+            <Progress of={of} />
+            {of.status === 'failed' && <Failed path={params} of={of} onChange={load.reload} />}
+            <Outcome of={of} />
+            <Rejected key={of.status} path={params} of={of} />
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function Progress({ of }: { of: Import }) {
+  const is_over = of.status === 'completed' || of.status === 'failed';
+  if (is_over) return null;
+  const { total_rows, processed_rows, progress_percent } = of;
+  return (
+    <Panel>
+      <div class="stack-small">
+        <p>
+          <Count of={processed_rows} />
+          {total_rows !== null && (
+            <>
+              {' of '}
+              <Count of={total_rows} />
+            </>
+          )}{' '}
+          rows are done{progress_percent !== null && ` (${progress_percent} %)`}.
+        </p>
+        <progress
+          aria-label="Rows that are done"
+          {...(progress_percent === null ? {} : { value: progress_percent, max: 100 })}
+        />
+        <p class="muted">
+          It goes on whether or not this page is open. A row whose domain the DNS says nothing about waits,
+          and is tried again.
+        </p>
+      </div>
+    </Panel>
+  );
+}
+
+function Failed(props: { path: { project: string; import: string }; of: Import; onChange(): void }) {
+  const { path, of, onChange } = props;
+  const resume = async (): Promise<void> => {
+    await call('POST /projects/{project}/email-imports/{import}/resume', { path });
+    onChange();
+  };
+  return (
+    <div class="notice bad" role="alert">
+      <p>{of.error ?? 'The import failed.'}</p>
+      {of.method === 'csv' ? (
+        <>
+          <p>
+            <Count of={of.processed_rows} /> rows are done and count once: it goes on behind the last of them.
+          </p>
+          <div>
+            <ActionButton act={resume} done="The import goes on">
+              Go on with it
+            </ActionButton>
+          </div>
+        </>
+      ) : (
+        <p>
+          What was pasted cannot be gone on with. Paste it again: whoever is on the list already counts as
+          such.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Outcome({ of }: { of: Import }) {
+  const reasons = Object.keys(REASONS) as Reason[];
+  return (
+    <Panel title="What became of the rows" flush>
+      <Tiles
+        of={[
+          { label: 'Accepted', value: of.accepted, note: 'new on the list' },
+          { label: 'Changed', value: of.updated_existing, note: 'were on the list' },
+          { label: 'Duplicates', value: of.duplicate, note: 'left as they are' },
+          {
+            label: 'Rejected',
+            value: rejectedRows(of),
+            note: reasons.some((reason) => of[reason] > 0) ? 'see below' : 'none',
+          },
+        ]}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,110 @@
+/** Importing a CSV file: its beginning is read here for the preview, and the file goes up once the columns are chosen. */
+import { useRef, useState } from 'preact/hooks';
+import { ApiError, call } from '../../api.ts';
+import { CheckField } from '../../components/check-field.tsx';
+import { Field } from '../../components/field.tsx';
+import { type Entered, Form } from '../../components/form.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { tellBytes } from '../../components/quantity.tsx';
+import { navigate, to } from '../../router.ts';
+import { ColumnChoice } from './column-choice.tsx';
+import { guessTargets, mapOf, refusalOfChoice, type Target } from './columns.ts';
+import { type CsvHead, readCsvHead } from './csv-head.ts';
+import { enteredDefaults, ImportDefaults } from './import-defaults.tsx';
+import type { NewImportProps } from './paste-import.tsx';
+
+/** As long as a failed import can be gone on with; what `satchel import start` takes too. */
+const KEPT_DAYS = '30';
+
+export function FileImport({ path, list }: NewImportProps) {
+  const [file, setFile] = useState<File | null>(null);
+  const [head, setHead] = useState<CsvHead | null>(null);
+  const [targets, setTargets] = useState<Target[]>([]);
+  const [is_uploading, setUploading] = useState(false);
+  // What was uploaded already is not uploaded again where the import is refused.
+  const uploaded = useRef<{ file: File; object: string } | null>(null);
+
+  const choose = async (chosen: File | null): Promise<void> => {
+    setFile(chosen);
+    setHead(null);
+    if (!chosen) return;
+    const read = await readCsvHead(chosen);
+    setTargets(guessTargets(read.headers));
+    setHead(read);
+  };
+  const start = async (entered: Entered): Promise<void> => {
+    if (!file || !head) throw refused('file', 'Choose a CSV file.');
+    const refusal = refusalOfChoice(targets);
+    if (refusal) throw refused('column_map', refusal);
+    setUploading(true);
+    try {
+      if (uploaded.current?.file !== file)
+        uploaded.current = { file, object: await upload(path.project, file) };
+      const { object } = uploaded.current;
+      const body = {
+        ...{ method: 'csv' as const, object, ...mapOf(head.headers, targets) },
+        ...{ defaults: enteredDefaults(entered), update_existing: entered.flag('update_existing') },
+      };
+      const started = await call('POST /projects/{project}/email-lists/{list}/imports', { path, body });
+      navigate(to`/projects/${path.project}/imports/${started.id}`);
+    } finally {
+      setUploading(false);
+    }
+  };
+  return (
+    <Panel title={`Into the list ${list.name}`}>
+      <Form submit={file ? `Import ${file.name}` : 'Import'} onSubmit={start} is_disabled={!head}>
+        <Field
+          name="file"
+          label="File"
+          hint="CSV with commas, in UTF-8. Its first row names the columns; the file is kept for 30 days, private."
+        >
+          {(ties) => (
+            <input
+              {...ties}
+              class="input"
+              type="file"
+              accept=".csv,text/csv"
+              onChange={(event) => void choose(event.currentTarget.files?.[0] ?? null)}
+            />
+          )}
+        </Field>
+        {head?.problem && (
+          <div class="notice warn" role="alert">
+            <p>{head.problem}</p>
+          </div>
+        )}
+        {head && <ColumnChoice head={head} targets={targets} onChange={setTargets} />}
+        {head && (
+          <>
+            <ImportDefaults list={list} method="csv" />
+            <CheckField
+              name="update_existing"
+              label="Change contacts that are on the list already"
+              hint="Their names, tags and custom fields become those of the file; their status stays."
+            />
+          </>
+        )}
+        {is_uploading && file && (
+          <p class="muted" role="status">
+            The file goes up ({tellBytes(file.size)}). Stay on this page until it is there; the import then
+            goes on by itself.
+          </p>
+        )}
+      </Form>
+    </Panel>
+  );
+}
+
+async function upload(project: string, file: File): Promise<string> {
+  const form = new FormData();
+  form.set('visibility', 'private');
+  form.set('expires_in_days', KEPT_DAYS);
+  form.set('file', file);
+  const stored = await call('POST /projects/{project}/objects', { path: { project }, body: form });
+  return stored.public_id;
+}
+
+function refused(field: string, message: string): ApiError {
+  return new ApiError(422, { message, errors: { [field]: [message] } }, null);
+}

@@ -1,0 +1,41 @@
+/** What rows get that do not say otherwise. The names of the fields are the API's own, so that its errors find them. */
+import type { ContactList, NewImport } from '../../api.generated.ts';
+import type { Entered } from '../../components/form.tsx';
+import { SelectField } from '../../components/select-field.tsx';
+import { TextAreaField } from '../../components/text-area-field.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { basisChoices, CONSENT_BASES, readBasis } from '../contacts/consent-bases.ts';
+
+export function ImportDefaults({ list, method }: { list: ContactList; method: NewImport['method'] }) {
+  const basis = list.default_consent_basis;
+  return (
+    <>
+      <SelectField
+        name="defaults.consent_basis"
+        label="Basis of consent"
+        choices={basisChoices(
+          basis === null ? 'None: rows without one are rejected' : `The list's: ${CONSENT_BASES[basis]}`,
+        )}
+        hint="Why these people may be mailed. It is kept with each as evidence: choose what is true of all of them."
+      />
+      <TextAreaField name="defaults.tags" label="Tags for everybody" rows={2} hint="One on each line." />
+      <TextField
+        name="defaults.source_platform"
+        label="Source platform"
+        placeholder={method}
+        hint="A lowercase slug that says where they come from, such as shop or newsletter-2030."
+        is_mono
+      />
+    </>
+  );
+}
+
+export function enteredDefaults(entered: Entered): NonNullable<NewImport['defaults']> {
+  const consent_basis = readBasis(entered.text('defaults.consent_basis'));
+  const source_platform = entered.text('defaults.source_platform');
+  return {
+    tags: entered.lines('defaults.tags'),
+    ...(consent_basis !== null && { consent_basis }),
+    ...(source_platform !== '' && { source_platform }),
+  };
+}

@@ -1,0 +1,38 @@
+/** Importing what is pasted: it ends at once, but for rows whose domain nobody can tell about yet. */
+import type { ContactList } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { type Entered, Form } from '../../components/form.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { TextAreaField } from '../../components/text-area-field.tsx';
+import { navigate, to } from '../../router.ts';
+import { enteredDefaults, ImportDefaults } from './import-defaults.tsx';
+
+export interface NewImportProps {
+  path: { project: string; list: string };
+  list: ContactList;
+}
+
+export function PasteImport({ path, list }: NewImportProps) {
+  const start = async (entered: Entered): Promise<void> => {
+    const started = await call('POST /projects/{project}/email-lists/{list}/imports', {
+      path,
+      body: { method: 'paste', text: entered.exact('text'), defaults: enteredDefaults(entered) },
+    });
+    navigate(to`/projects/${path.project}/imports/${started.id}`);
+  };
+  return (
+    <Panel title={`Into the list ${list.name}`}>
+      <Form submit="Import" onSubmit={start}>
+        <TextAreaField
+          name="text"
+          label="Addresses"
+          rows={10}
+          placeholder={'ann@example.org\nBob Smith <bob@example.org>\neve@example.org, Eve, Miller'}
+          hint="One on each line, with a name or without; up to 5,000. More go into a CSV file."
+          is_mono
+        />
+        <ImportDefaults list={list} method="paste" />
+      </Form>
+    </Panel>
+  );
+}

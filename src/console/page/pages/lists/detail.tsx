@@ -1,0 +1,68 @@
+/** One list: who is on it by status, how they came, and what may be changed of it. */
+import { Badge } from '../../components/badge.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Status } from '../../components/status.tsx';
+import { Tabs, useTab } from '../../components/tabs.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import { ListImports } from './list-imports.tsx';
+import { ListPeople } from './list-people.tsx';
+import { ListSettings } from './list-settings.tsx';
+
+const TABS = { people: 'People', imports: 'Imports', settings: 'Settings' } as const;
+
+export default function ListPage({ params }: PageProps<'project' | 'list'>) {
+  const { project } = params;
+  const load = useLoad('GET /projects/{project}/email-lists/{list}', { path: params });
+  const tab = useTab(['people', 'imports', 'settings']);
+  const list = load.data;
+  return (
+    <>
+      <PageHeader
+        title={list?.name ?? 'List'}
+        back={{ href: hrefOf(to`/projects/${project}/lists`), label: 'Lists' }}
+        beside={
+          list && (
+            <>
+              {list.double_opt_in && <Badge>double opt-in</Badge>}
+              {list.archived && <Status of="archived" />}
+            </>
+          )
+        }
+        lead={list?.description}
+        actions={
+          list &&
+          !list.archived && (
+            <>
+              <a class="button" href={hrefOf(to`/projects/${project}/lists/${list.id}/import`)}>
+                Import
+              </a>
+              <a
+                class="button primary"
+                href={`${hrefOf(to`/projects/${project}/contacts/new`)}?list=${list.id}`}
+              >
+                <Icon name="plus" />
+                Add a contact
+              </a>
+            </>
+          )
+        }
+      />
+      <Tabs tabs={TABS} now={tab} />
+      <Loaded load={load}>
+        {(of) => (
+          <div class="stack">
+            {tab === 'people' && <ListPeople project={project} list={of} />}
+            {tab === 'imports' && <ListImports project={project} list={of} />}
+            {tab === 'settings' && (
+              <ListSettings project={project} list={of} etag={load.etag} onChange={load.reload} />
+            )}
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}

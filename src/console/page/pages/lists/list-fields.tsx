@@ -1,0 +1,81 @@
+/** The fields of a list, for making one and for changing it. */
+import type { ContactList, NewContactList } from '../../api.generated.ts';
+import { CheckField } from '../../components/check-field.tsx';
+import type { Entered } from '../../components/form.tsx';
+import { SelectField } from '../../components/select-field.tsx';
+import { TextAreaField } from '../../components/text-area-field.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { basisChoices, readBasis } from '../contacts/consent-bases.ts';
+
+export function ListFields({ list }: { list?: ContactList }) {
+  return (
+    <>
+      <TextField name="name" label="Name" value={list?.name} is_focused={!list} />
+      <TextAreaField
+        name="description"
+        label="Description"
+        value={list?.description}
+        rows={2}
+        hint="For those who look after the list."
+      />
+      <SelectField
+        name="default_consent_basis"
+        label="Basis of consent"
+        value={list?.default_consent_basis ?? ''}
+        choices={basisChoices('None: each contact must come with its own')}
+        hint="Of contacts that come without one of their own. Choose one only where it is true of all of them."
+      />
+      <CheckField
+        name="double_opt_in"
+        label="Double opt-in"
+        is_checked={list?.double_opt_in}
+        hint="Whoever signs up by the form is mailed only after a click in a mail that asks."
+      />
+      <TextField
+        name="confirmation_template"
+        label="Confirmation template"
+        value={list?.confirmation_template}
+        placeholder="confirm"
+        hint={
+          <>
+            Slug of a transactional template with <code>{'{{confirm_url}}'}</code>. A double opt-in list takes
+            no sign-ups without one.
+          </>
+        }
+        is_mono
+      />
+      <TextAreaField
+        name="token_hosts"
+        label="Hosts that know their readers"
+        value={list?.token_hosts.join('\n')}
+        rows={2}
+        placeholder="shop.example.com"
+        hint="One on each line. Links to these hosts carry the contact_token of their reader, so that your app can report events."
+        is_mono
+      />
+    </>
+  );
+}
+
+/** What was entered; null where a field is empty. */
+export function enteredList(entered: Entered) {
+  return {
+    name: entered.text('name'),
+    description: entered.textOrNull('description'),
+    default_consent_basis: readBasis(entered.text('default_consent_basis')),
+    double_opt_in: entered.flag('double_opt_in'),
+    confirmation_template: entered.textOrNull('confirmation_template'),
+    token_hosts: entered.words('token_hosts'),
+  };
+}
+
+/** The same for a new list, where what is empty is left out. */
+export function enteredNewList(entered: Entered): NewContactList {
+  const { name, description, default_consent_basis, confirmation_template, ...rest } = enteredList(entered);
+  return {
+    ...{ name, ...rest },
+    ...(description !== null && { description }),
+    ...(default_consent_basis !== null && { default_consent_basis }),
+    ...(confirmation_template !== null && { confirmation_template }),
+  };
+}

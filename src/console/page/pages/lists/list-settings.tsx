@@ -1,0 +1,58 @@
+/** Changing a list, archiving it, and taking it up again. */
+import type { ContactList } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { type Entered, Form } from '../../components/form.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { counted } from '../../components/quantity.tsx';
+import { toast } from '../../components/toast.tsx';
+import { enteredList, ListFields } from './list-fields.tsx';
+
+interface ListSettingsProps {
+  project: string;
+  list: ContactList;
+  /** The version that was read. */
+  etag: string | null;
+  onChange(): void;
+}
+
+export function ListSettings({ project, list, etag, onChange }: ListSettingsProps) {
+  const path = { project, list: list.id };
+  const change = async (entered: Entered): Promise<void> => {
+    await call('PATCH /projects/{project}/email-lists/{list}', {
+      ...{ path, if_match: etag, body: enteredList(entered) },
+    });
+    toast('The changes are saved');
+    onChange();
+  };
+  const setArchived = async (archived: boolean): Promise<void> => {
+    await call('PATCH /projects/{project}/email-lists/{list}', { path, body: { archived } });
+    toast(`The list ${list.name} ${archived ? 'is archived' : 'takes contacts again'}`);
+    onChange();
+  };
+  return (
+    <>
+      <Panel title="About the list">
+        <Form submit="Save the changes" onSubmit={change}>
+          <ListFields list={list} />
+        </Form>
+      </Panel>
+      {list.archived ? (
+        <Panel title="Archived" lead="Nobody can be added to it. Its contacts can be read and changed.">
+          <ActionButton act={() => setArchived(false)}>Take it up again</ActionButton>
+        </Panel>
+      ) : (
+        <Panel title="Archive the list" tone="danger" lead="It can be taken up again at any time.">
+          <ConfirmByName title="Archive the list" name={list.name} act={() => setArchived(true)}>
+            <p>
+              Its {counted(list.contacts_count, 'contact')} stay, but nobody can be added any more: forms,
+              imports and the API are refused, links of confirmation mails no longer work, and no sequence can
+              be activated on it.
+            </p>
+          </ConfirmByName>
+        </Panel>
+      )}
+    </>
+  );
+}

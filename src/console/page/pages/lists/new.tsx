@@ -1,0 +1,29 @@
+/** Making a list. */
+import { call } from '../../api.ts';
+import { type Entered, Form } from '../../components/form.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { toast } from '../../components/toast.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, navigate, to } from '../../router.ts';
+import { enteredNewList, ListFields } from './list-fields.tsx';
+
+export default function NewListPage({ params }: PageProps<'project'>) {
+  const lists = to`/projects/${params.project}/lists`;
+  const create = async (entered: Entered): Promise<void> => {
+    const body = enteredNewList(entered);
+    const list = await call('POST /projects/{project}/email-lists', { path: params, body });
+    toast(`The list ${list.name} is made`);
+    navigate(to`/projects/${params.project}/lists/${list.id}`);
+  };
+  return (
+    <>
+      <PageHeader title="New list" back={{ href: hrefOf(lists), label: 'Lists' }} />
+      <Panel>
+        <Form submit="Create the list" onSubmit={create} onCancel={() => navigate(lists)}>
+          <ListFields />
+        </Form>
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,88 @@
+/** What a sequence needs of the settings and mailboxes before it can be activated: what is there, and what is missing. */
+import type { DnsCheck, MarketingSettings } from '../../api.generated.ts';
+import { Loaded } from '../../components/loaded.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Status } from '../../components/status.tsx';
+import type { Load } from '../../use-load.ts';
+
+type Mailbox = NonNullable<MarketingSettings['mailboxes']>[number];
+
+const RECORDS = ['spf', 'dkim', 'dmarc'] as const;
+
+function isSound(mailbox: Mailbox): boolean {
+  return RECORDS.every((kind) => mailbox[kind].ok);
+}
+
+/** What the settings lack, as the check of a sequence has it; its own steps and templates are told on its page. */
+function missingOf(settings: MarketingSettings): string[] {
+  const { enabled, from_name, postal_address, mailboxes = [] } = settings;
+  return [
+    ...(enabled ? [] : ['Marketing is not enabled.']),
+    ...(from_name === null ? ['There is no from name.'] : []),
+    ...(postal_address === null ? ['There is no postal address.'] : []),
+    ...(mailboxes.length === 0
+      ? ['No active mailbox is for marketing: satchel mailbox add ADDRESS --smtp RELAY --for marketing']
+      : mailboxes.some(isSound)
+        ? []
+        : ['No mailbox has SPF, DKIM and DMARC in place.']),
+  ];
+}
+
+export function Readiness({ load }: { load: Load<MarketingSettings> }) {
+  return (
+    <Panel title="Ready for sequences">
+      <Loaded load={load}>
+        {(settings) => {
+          const missing = missingOf(settings);
+          return (
+            <div class="stack-small">
+              {missing.length === 0 ? (
+                <div class="notice good">
+                  <p>Nothing is missing here: a sequence whose steps are complete can be activated.</p>
+                </div>
+              ) : (
+                <div class="notice warn">
+                  <p>Before a sequence can be activated:</p>
+                  <ul class="bullets">
+                    {missing.map((what) => (
+                      <li key={what}>{what}</li>
+                    ))}
+                  </ul>
+                </div>
+              )}
+              {settings.mailboxes?.map((mailbox) => (
+                <MailboxRecords key={mailbox.address} mailbox={mailbox} />
+              ))}
+            </div>
+          );
+        }}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function MailboxRecords({ mailbox }: { mailbox: Mailbox }) {
+  return (
+    <section class="stack-small" aria-label={mailbox.address}>
+      <h3>{mailbox.address}</h3>
+      <dl class="facts">
+        {RECORDS.map((kind) => (
+          <Record key={kind} kind={kind.toUpperCase()} check={mailbox[kind]} />
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Record({ kind, check }: { kind: string; check: DnsCheck }) {
+  return (
+    <>
+      <dt>{kind}</dt>
+      <dd class="row">
+        <Status of={check.ok ? 'ok' : 'missing'} />
+        {check.problem && <span>{check.problem}</span>}
+        {check.record && <code>{check.record}</code>}
+      </dd>
+    </>
+  );
+}

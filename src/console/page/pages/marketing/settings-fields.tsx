@@ -1,0 +1,133 @@
+/** The fields of the marketing settings, in four groups. */
+import type { ComponentChildren } from 'preact';
+import type { MarketingSettings } from '../../api.generated.ts';
+import { CheckField } from '../../components/check-field.tsx';
+import { TextAreaField } from '../../components/text-area-field.tsx';
+import { TextField } from '../../components/text-field.tsx';
+
+export function SettingsFields({ settings }: { settings: MarketingSettings }) {
+  return (
+    <>
+      <CheckField
+        name="enabled"
+        label="Marketing is enabled"
+        is_checked={settings.enabled}
+        hint="Where it is not, no sequence is activated, and what is due in those that run waits."
+      />
+      <Sender settings={settings} />
+      <Brand settings={settings} />
+      <Timing settings={settings} />
+    </>
+  );
+}
+
+function Group({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <fieldset class="group">
+      <legend>{title}</legend>
+      {children}
+    </fieldset>
+  );
+}
+
+function Sender({ settings }: { settings: MarketingSettings }) {
+  return (
+    <Group title="Sender">
+      <TextField name="from_name" label="From name" value={settings.from_name} placeholder="Corner shop" />
+      <TextField
+        name="reply_to"
+        label="Reply to"
+        type="email"
+        value={settings.reply_to}
+        placeholder="hello@example.com"
+      />
+      <TextAreaField
+        name="postal_address"
+        label="Postal address"
+        value={settings.postal_address}
+        rows={3}
+        placeholder={'Corner shop\n1 High Street\nSpringfield'}
+        hint="Stands in the footer of each mail, as the law asks in most places."
+      />
+      <TextAreaField
+        name="accounts"
+        label="Mailboxes"
+        value={settings.accounts?.join('\n')}
+        rows={2}
+        hint="Addresses that marketing goes out from, one on each line. Empty: every active mailbox for marketing."
+        is_mono
+      />
+    </Group>
+  );
+}
+
+function Brand({ settings }: { settings: MarketingSettings }) {
+  return (
+    <Group title="Brand">
+      <TextField name="brand_name" label="Brand name" value={settings.brand_name} />
+      <TextField
+        name="brand_color"
+        label="Brand colour"
+        value={settings.brand_color}
+        placeholder="#1a73e8"
+        hint="Of the buttons in the branded layout, and on the pages for confirming and leaving."
+        is_mono
+      />
+      <TextField
+        name="brand_logo_url"
+        label="Logo"
+        type="url"
+        value={settings.brand_logo_url}
+        placeholder="https://shop.example.com/logo.png"
+      />
+      <TextField
+        name="brand_website_url"
+        label="Web site"
+        type="url"
+        value={settings.brand_website_url}
+        placeholder="https://shop.example.com"
+      />
+    </Group>
+  );
+}
+
+function Timing({ settings }: { settings: MarketingSettings }) {
+  return (
+    <Group title="When, and how many">
+      <TextField
+        name="send_window_start"
+        label="Window opens"
+        value={settings.send_window_start}
+        placeholder="08:00"
+        hint="HH:MM. Both ends empty: always. An end before the start crosses midnight."
+      />
+      <TextField
+        name="send_window_end"
+        label="Window closes"
+        value={settings.send_window_end}
+        placeholder="18:00"
+      />
+      <TextField
+        name="timezone"
+        label="Time zone"
+        value={settings.timezone}
+        placeholder="Europe/Berlin"
+        hint="Of the window: the name of an IANA zone."
+      />
+      <TextField
+        name="daily_cap"
+        label="Daily cap"
+        type="number"
+        value={settings.daily_cap}
+        hint="Marketing mails of the project a day (UTC); the rest waits for the next. Empty: no cap."
+      />
+      <TextField
+        name="bounce_pause_threshold_percent"
+        label="Pause at"
+        type="number"
+        value={settings.bounce_pause_threshold_percent}
+        hint="Percent of a sequence's last 100 mails that bounced or were complained about: it pauses by itself."
+      />
+    </Group>
+  );
+}

@@ -1,0 +1,82 @@
+/** A project's marketing settings, and what is missing before a sequence can be activated. */
+import type { MarketingSettings } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { type Entered, Form } from '../../components/form.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { toast } from '../../components/toast.tsx';
+import type { PageProps } from '../../pages.ts';
+import { useLoad } from '../../use-load.ts';
+import { Readiness } from './readiness.tsx';
+import { SettingsFields } from './settings-fields.tsx';
+
+const ENDPOINT = 'GET /projects/{project}/email-marketing/settings';
+
+export default function MarketingSettingsPage({ params }: PageProps<'project'>) {
+  const load = useLoad(ENDPOINT, { path: params });
+  // Looking names up takes its time: the form does not wait for it.
+  const checked = useLoad(ENDPOINT, { path: params, query: { dns: true } });
+  const changed = (): void => {
+    load.reload();
+    checked.reload();
+  };
+  return (
+    <>
+      <PageHeader
+        title="Marketing settings"
+        lead="Who the project's marketing mails come from, how they look, and when and how many may go out."
+      />
+      <div class="stack">
+        <Readiness load={checked} />
+        <Loaded load={load}>
+          {(settings) => (
+            <ChangeForm project={params.project} settings={settings} etag={load.etag} onChange={changed} />
+          )}
+        </Loaded>
+      </div>
+    </>
+  );
+}
+
+interface ChangeFormProps {
+  project: string;
+  settings: MarketingSettings;
+  /** The version that was read. */
+  etag: string | null;
+  onChange(): void;
+}
+
+function ChangeForm({ project, settings, etag, onChange }: ChangeFormProps) {
+  const change = async (entered: Entered): Promise<void> => {
+    const percent = entered.numberOrNull('bounce_pause_threshold_percent');
+    await call('PATCH /projects/{project}/email-marketing/settings', {
+      ...{ path: { project }, if_match: etag },
+      body: {
+        enabled: entered.flag('enabled'),
+        from_name: entered.textOrNull('from_name'),
+        reply_to: entered.textOrNull('reply_to'),
+        postal_address: entered.textOrNull('postal_address'),
+        accounts: entered.words('accounts'),
+        brand_name: entered.textOrNull('brand_name'),
+        brand_color: entered.textOrNull('brand_color'),
+        brand_logo_url: entered.textOrNull('brand_logo_url'),
+        brand_website_url: entered.textOrNull('brand_website_url'),
+        daily_cap: entered.numberOrNull('daily_cap'),
+        send_window_start: entered.textOrNull('send_window_start'),
+        send_window_end: entered.textOrNull('send_window_end'),
+        timezone: entered.text('timezone'),
+        ...(percent !== null && { bounce_pause_threshold_percent: percent }),
+      },
+    });
+    toast('The settings are saved');
+    onChange();
+  };
+  return (
+    <Panel title="Settings">
+      <Form submit="Save the settings" onSubmit={change}>
+        <SettingsFields settings={settings} />
+      </Form>
+    </Panel>
+  );
+}

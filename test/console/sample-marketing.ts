@@ -1,0 +1,81 @@
+/** Lists with contacts, imports and suppressions, as weeks of email marketing leave them. */
+import { actor, type TestApp } from '../helpers.ts';
+import { dataOf } from '../marketing/setup.ts';
+
+export interface MarketingSample {
+  list: string;
+  contact: string;
+  hostile_contact: string;
+  import: string;
+}
+
+const NAMES = ['Ada', 'Ben', 'Cleo', 'Dora', 'Emil', 'Fay', 'Gus', 'Hana', 'Ivo', 'June', 'Kai', 'Lea'];
+
+/** `key`: one of the project that may manage email marketing. */
+export async function addMarketing(app: TestApp, key: string, hostile: string): Promise<MarketingSample> {
+  const post = async (path: string, body: unknown): Promise<Record<string, unknown>> => {
+    const answer = await app.call('POST', `/api/v1${path}`, { key, body });
+    return dataOf(answer, answer.status < 300 ? answer.status : 201);
+  };
+  const patch = (path: string, body: unknown) => app.call('PATCH', `/api/v1${path}`, { key, body });
+
+  await app.services.mailboxes.add(actor, {
+    ...{ address: 'news@mail.example.com', relay: null, daily_limit: null, return_path: null },
+    ...{ for_transactional: false, for_marketing: true },
+  });
+  const old = await post('/email-lists', { name: 'Christmas 2029' });
+  await patch(`/email-lists/${old.id}`, { archived: true });
+  await post('/email-lists', { name: hostile, description: hostile });
+  const { id } = await post('/email-lists', {
+    ...{ name: 'Newsletter', description: 'Once a month: what is new in the shop.' },
+    ...{ default_consent_basis: 'consent', token_hosts: ['shop.example.com'] },
+  });
+  const list = String(id);
+  await post('/email-suppressions', { email: 'left@example.org' });
+  const text = [
+    ...NAMES.flatMap((first) =>
+      ['Adler', 'Brook', 'Clay'].map((last) => `${first} ${last} <${first}.${last}@example.org>`),
+    ),
+    ...[
+      'left@example.org',
+      'nobody',
+      '=HYPERLINK("https://evil.example")',
+      'Ada Adler <ada.adler@example.org>',
+    ],
+  ].join('\n');
+  const imported = await post(`/email-lists/${list}/imports`, {
+    ...{ method: 'paste', text, defaults: { tags: ['fair', 'spring'] } },
+  });
+  const gone = await post(`/email-lists/${list}/contacts`, { email: 'gone@example.org', first_name: 'Gone' });
+  await post(`/email-contacts/${gone.id}/unsubscribe`, {});
+  const named = await post(`/email-lists/${list}/contacts`, {
+    ...{
+      email: 'hostile@example.org',
+      first_name: hostile,
+      last_name: hostile,
+      source: hostile,
+      reason: hostile,
+    },
+    ...{ tags: [hostile.slice(0, 60)], custom: { [hostile.slice(0, 40)]: hostile }, consent_origin: hostile },
+  });
+  const contact = await post(`/email-lists/${list}/contacts`, {
+    ...{ email: 'ann@example.org', first_name: 'Ann', last_name: 'Example', tags: ['customer', 'vip'] },
+    ...{
+      custom: { plan: 'pro', seats: 12, newsletter: true },
+      source: 'Trade fair',
+      reason: 'Asked for news',
+    },
+    ...{ consent_origin: 'https://shop.example.com/sign-up', consent_ip: '203.0.113.7' },
+  });
+  await patch('/email-marketing/settings', {
+    from_name: 'Corner shop',
+    brand_color: '#5753c6',
+    daily_cap: 2000,
+  });
+  return {
+    list,
+    contact: String(contact.id),
+    hostile_contact: String(named.id),
+    import: String(imported.id),
+  };
+}
