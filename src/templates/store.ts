@@ -1,6 +1,7 @@
 /** SQL of saved templates. */
 import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
+import { rawSql } from '../platform/database/raw-sql.ts';
 import { emailTemplates, type TemplateRow } from './tables.ts';
 
 /** What decides whether a template may be used, and which compiled form of it is current. */
@@ -15,23 +16,15 @@ const bySlug = and(
 );
 
 // Each send asks this one; the bodies stay out of it, so that a compiled template costs no read of its text.
-const stateStatement = statement((tx) =>
-  tx
-    .select({
-      id: emailTemplates.id,
-      updated_at: emailTemplates.updated_at,
-      is_active: emailTemplates.is_active,
-      is_marketing: emailTemplates.is_marketing,
-    })
-    .from(emailTemplates)
-    .where(bySlug)
-    .prepare(),
+const stateOf = rawSql<TemplateState, [number, string]>(
+  'SELECT id, updated_at, is_active, is_marketing FROM email_templates WHERE project_id = ? AND slug = ?',
+  emailTemplates,
 );
 
 const rowStatement = statement((tx) => tx.select().from(emailTemplates).where(bySlug).prepare());
 
 export function findTemplateState(tx: Tx, project_id: number, slug: string): TemplateState | undefined {
-  return stateStatement(tx).get({ project_id, slug });
+  return stateOf.get(tx, project_id, slug) ?? undefined;
 }
 
 export function findTemplate(tx: Tx, project_id: number, slug: string): TemplateRow | undefined {
