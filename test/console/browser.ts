@@ -5,7 +5,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import type { NewPersonInput } from '../../src/people/schemas.ts';
 import { CAPABILITIES } from '../../src/platform/http/callers.ts';
 import { atEnd } from '../cleanup.ts';
-import { startDnsServer } from '../dns-server.ts';
+import { type DnsServer, startDnsServer } from '../dns-server.ts';
 import { actor, startTestApp, type TestApp } from '../helpers.ts';
 import { part } from '../parts.ts';
 import { TestClock } from '../temp.ts';
@@ -19,6 +19,8 @@ export const WIDE = { width: 1280, height: 800 };
 export interface ConsoleTest {
   app: TestApp;
   browser: Browser;
+  /** What its look-ups are answered from. */
+  dns: DnsServer;
   /** Of somebody who may do everything. */
   credentials: Credentials;
   close(): Promise<void>;
@@ -44,7 +46,7 @@ export async function startEmptyConsole(): Promise<Omit<ConsoleTest, 'credential
     args: ['--no-sandbox'],
     timeout: TIMEOUT_MS,
   });
-  return { app, browser, close: () => browser.close() };
+  return { app, browser, dns, close: () => browser.close() };
 }
 
 /** The same with somebody who may do everything. */

@@ -1,5 +1,6 @@
 /** A Satchel as one looks after a few weeks, with hostile strings where people could have put them. */
 import { actor, addCapturingMailbox, makeProject, type TestApp } from '../helpers.ts';
+import { addAdministration } from './sample-admin.ts';
 import { addFilesAndMail, type MailSample } from './sample-mail.ts';
 import { addMarketing, type MarketingSample } from './sample-marketing.ts';
 
@@ -64,6 +65,7 @@ async function addProjects(
   for (const value of ['https://shop.example.com', 'https://*.preview.example.com'])
     await origins.add(actor, keys.require(String(key.id)), { type: 'domain', value });
   await addCapturingMailbox(app);
+  await addAdministration(app, HOSTILE);
   const makeKey = (): Promise<string> =>
     shop.key({ can_send_emails: true, can_write: true, can_manage_email_marketing: true });
   return { project: shop.slug, key: String(key.id), makeKey };

@@ -17,6 +17,20 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
   { name: 'projects', pattern: '/projects', path: () => '/projects' },
   { name: 'projects-nothing-found', pattern: '/projects', path: () => '/projects?q=nowhere' },
   { name: 'project-new', pattern: '/projects/new', path: () => '/projects/new' },
+  { name: 'sending-domains', pattern: '/sending-domains', path: () => '/sending-domains' },
+  { name: 'sending-domain-new', pattern: '/sending-domains/new', path: () => '/sending-domains/new' },
+  {
+    ...{ name: 'sending-domain', pattern: '/sending-domains/:name' },
+    path: () => '/sending-domains/news.example.com',
+  },
+  {
+    ...{ name: 'sending-domain-key', pattern: '/sending-domains/:name' },
+    path: () => '/sending-domains/news.example.com?tab=key',
+  },
+  {
+    ...{ name: 'sending-domain-settings', pattern: '/sending-domains/:name' },
+    path: () => '/sending-domains/news.example.com?tab=settings',
+  },
   { name: 'project', pattern: '/projects/:project', path: ({ project }) => `/projects/${project}` },
   { name: 'project-empty', pattern: '/projects/:project', path: () => '/projects/bakery' },
   { name: 'project-hostile', pattern: '/projects/:project', path: () => '/projects/hostile' },

@@ -43,6 +43,20 @@ export const PAGES: readonly PageEntry[] = [
   page('/projects/new', { title: 'New project', load: () => import('./pages/projects/new.tsx') }),
   page('/account', { title: 'Account', load: () => import('./pages/account/home.tsx') }),
 
+  // Sending
+  page('/sending-domains', {
+    ...{ title: 'Sending domains', nav: { group: 'sending', icon: 'globe' }, needs_administer: true },
+    load: () => import('./pages/sending-domains/list.tsx'),
+  }),
+  page('/sending-domains/new', {
+    ...{ title: 'Add a domain', needs_administer: true },
+    load: () => import('./pages/sending-domains/new.tsx'),
+  }),
+  page('/sending-domains/:name', {
+    ...{ title: 'Sending domain', needs_administer: true },
+    load: () => import('./pages/sending-domains/detail.tsx'),
+  }),
+
   // A project
   page('/projects/:project', {
     ...{ title: 'Project', nav: { group: 'project', icon: 'home' } },

@@ -1,0 +1,73 @@
+/** One sending domain: its DNS records, the key that it signs with, and its settings and end. */
+import { useState } from 'preact/hooks';
+import type { SendingDomainCheck } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Tabs, useTab } from '../../components/tabs.tsx';
+import { Time } from '../../components/time.tsx';
+import { toast } from '../../components/toast.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import { DomainSettings } from './domain-settings.tsx';
+import { DomainState } from './domain-state.tsx';
+import { Records } from './records.tsx';
+import { SigningKey } from './signing-key.tsx';
+
+const TABS = { records: 'DNS records', key: 'Signing key', settings: 'Settings and end' } as const;
+
+export default function SendingDomainPage({ params }: PageProps<'name'>) {
+  const load = useLoad('GET /sending-domains/{name}', { path: params });
+  const [check, setCheck] = useState<SendingDomainCheck | null>(null);
+  const tab = useTab(['records', 'key', 'settings']);
+  const domain = load.data;
+  const verify = async (): Promise<void> => {
+    const checked = await call('POST /sending-domains/{name}/verify', { path: params });
+    setCheck(checked);
+    load.reload();
+    if (tab === 'key' && checked.dkim_rotation?.state === 'waiting')
+      toast('The new record is not seen yet: mail is signed with the old key', 'bad');
+  };
+  return (
+    <>
+      <PageHeader
+        title={domain?.name ?? params.name}
+        back={{ href: hrefOf('/sending-domains'), label: 'Sending domains' }}
+        beside={domain && <DomainState of={domain} />}
+        lead={
+          domain && (
+            <>
+              {domain.verified_at ? (
+                <>
+                  Verified <Time at={domain.verified_at} />.
+                </>
+              ) : (
+                'Publish the records, then look them up.'
+              )}{' '}
+              <a href={hrefOf('/mailboxes')}>
+                {domain.mailboxes === 1 ? '1 mailbox' : `${domain.mailboxes} mailboxes`}
+              </a>
+            </>
+          )
+        }
+        actions={
+          <ActionButton kind="primary" act={verify}>
+            Look the records up
+          </ActionButton>
+        }
+      />
+      <Tabs tabs={TABS} now={tab} />
+      <Loaded load={load}>
+        {(of) => (
+          <div class="stack">
+            {tab === 'records' && <Records of={of} check={check} />}
+            {tab === 'key' && <SigningKey of={of} verify={verify} onChange={load.reload} />}
+            {tab === 'settings' && <DomainSettings of={of} etag={load.etag} onChange={load.reload} />}
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
