@@ -5,10 +5,19 @@ import type { TestApp } from '../helpers.ts';
 export interface MailSample {
   file: string;
   picture: string;
+  /** Was refused, then tried again. */
+  email: string;
+  /** Has HTML. */
+  letter: string;
+  hostile_email: string;
 }
 
 const PICTURE = `<svg xmlns="http://www.w3.org/2000/svg" width="320" height="180" viewBox="0 0 320 180">
 <rect width="320" height="180" rx="12" fill="#5753c6"/><circle cx="120" cy="90" r="48" fill="#f1b33f"/></svg>`;
+
+const LETTER = `<div style="font-family:sans-serif;max-width:560px;margin:24px auto;padding:0 16px">
+<h1 style="font-size:22px">Your order is on its way</h1><p>Dear Ann, we have handed it over this morning.</p>
+<p><a href="https://shop.example.com" style="background:#5753c6;color:#fff;padding:10px 16px;border-radius:6px">Follow it</a></p></div>`;
 
 /** Of the project whose key may do everything with files and mail. */
 export async function addFilesAndMail(app: TestApp, key: string, hostile: string): Promise<MailSample> {
@@ -25,5 +34,16 @@ export async function addFilesAndMail(app: TestApp, key: string, hostile: string
   const picture = await upload('logo.svg', 'image/svg+xml', PICTURE, { expires_in_days: '30' });
   await upload('export-2026-11.csv', 'text/csv', 'a,b\n'.repeat(4_000));
   const file = await upload(hostile.replaceAll('/', '\u2215'), 'image/png', 'no picture');
-  return { file, picture };
+  const send = async (fields: Record<string, unknown>) => {
+    const body = { to: 'ann@example.org', subject: 'Your order has shipped', queue: false, ...fields };
+    const { body: answer } = await app.call('POST', '/api/v1/emails/send', { key, body });
+    return String(answer.id ?? answer.email_id);
+  };
+  const letter = await send({
+    ...{ to_name: 'Ann Example', from_name: 'Corner shop', reply_to: 'help@shop.example.com' },
+    ...{ cc: ['ben@example.org'], attachments: [picture], body_html: LETTER, body_text: 'It is on its way.' },
+  });
+  const email = await send({ to: 'bounce@simulator.satchel.test', body_text: 'It is on its way.' });
+  const hostile_email = await send({ subject: hostile, body_html: hostile, body_text: hostile });
+  return { file, picture, email, letter, hostile_email };
 }

@@ -64,6 +64,27 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     ...{ name: 'file-hostile', pattern: '/projects/:project/files/:file' },
     path: ({ project, file }) => `/projects/${project}/files/${file}`,
   },
+  {
+    ...{ name: 'emails', pattern: '/projects/:project/emails' },
+    path: ({ project }) => `/projects/${project}/emails`,
+  },
+  {
+    ...{ name: 'emails-filtered', pattern: '/projects/:project/emails' },
+    path: ({ project }) => `/projects/${project}/emails?status=bounced&date_from=2026-01-01T00:00:00.000Z`,
+  },
+  { name: 'emails-empty', pattern: '/projects/:project/emails', path: () => '/projects/bakery/emails' },
+  {
+    ...{ name: 'email-new', pattern: '/projects/:project/emails/new' },
+    path: ({ project }) => `/projects/${project}/emails/new`,
+  },
+  {
+    ...{ name: 'email', pattern: '/projects/:project/emails/:email' },
+    path: ({ project, letter }) => `/projects/${project}/emails/${letter}`,
+  },
+  {
+    ...{ name: 'email-bounced', pattern: '/projects/:project/emails/:email' },
+    path: ({ project, email }) => `/projects/${project}/emails/${email}`,
+  },
   { name: 'lists', pattern: '/projects/:project/lists', path: ({ project }) => `/projects/${project}/lists` },
   { name: 'lists-empty', pattern: '/projects/:project/lists', path: () => '/projects/bakery/lists' },
   {

@@ -77,6 +77,18 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/files/list.tsx'),
   }),
   page('/projects/:project/files/:file', { title: 'File', load: () => import('./pages/files/detail.tsx') }),
+  page('/projects/:project/emails', {
+    ...{ title: 'Mail log', nav: { group: 'project', icon: 'mail' } },
+    load: () => import('./pages/emails/list.tsx'),
+  }),
+  page('/projects/:project/emails/new', {
+    ...{ title: 'Send a mail' },
+    load: () => import('./pages/emails/new.tsx'),
+  }),
+  page('/projects/:project/emails/:email', {
+    ...{ title: 'Mail' },
+    load: () => import('./pages/emails/detail.tsx'),
+  }),
 
   // Email marketing
   page('/projects/:project/lists', {

@@ -40,6 +40,11 @@ export class Entered {
     return this.#data.has(name);
   }
 
+  /** The names that begin so. */
+  names(prefix: string): string[] {
+    return [...this.#data.keys()].filter((name) => name.startsWith(prefix));
+  }
+
   /** All values of that name: ticked boxes. */
   all(name: string): string[] {
     return this.#data.getAll(name).filter((value) => typeof value === 'string');
@@ -89,7 +94,9 @@ export function Form(props: {
   const [is_busy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
-    if (error) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+    const wrong = error && form.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    wrong?.closest('details')?.setAttribute('open', '');
+    wrong?.focus();
   }, [error]);
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();

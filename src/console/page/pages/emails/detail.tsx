@@ -1,0 +1,77 @@
+/** One mail: its story, what it says, and trying it again or calling it off. */
+import { useEffect, useState } from 'preact/hooks';
+import type { EmailStory } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Status } from '../../components/status.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import { EmailContent } from './email-content.tsx';
+import { EmailFacts } from './email-facts.tsx';
+import { Timeline } from './timeline.tsx';
+
+/** A mail on its way is looked at again this often. */
+const ON_ITS_WAY_MS = 3000;
+
+export default function EmailPage({ params }: PageProps<'project' | 'email'>) {
+  const path = { project: params.project, id: params.email };
+  const [every_ms, setEvery] = useState<number | null>(null);
+  const load = useLoad('GET /projects/{project}/emails/{id}/story', { path }, { every_ms });
+  const email = load.data;
+  const status = email?.status;
+  // What a mail that has left is told of may come hours later: that is seen when the page is opened again.
+  useEffect(() => setEvery(status === 'queued' || status === 'sending' ? ON_ITS_WAY_MS : null), [status]);
+  return (
+    <>
+      <PageHeader
+        title={email ? email.subject || '(no subject)' : 'Mail'}
+        back={{ href: hrefOf(to`/projects/${params.project}/emails`), label: 'Mail log' }}
+        beside={email && <Status of={email.status} />}
+        lead={email && `To ${email.to}`}
+        actions={email && <Acts path={path} email={email} onChange={load.reload} />}
+      />
+      <Loaded load={load}>
+        {(of) => (
+          <div class="stack">
+            <div class="columns">
+              <Panel title="What happened">
+                <Timeline email={of} />
+              </Panel>
+              <EmailFacts project={params.project} email={of} />
+            </div>
+            <EmailContent path={path} />
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function Acts(props: { path: { project: string; id: string }; email: EmailStory; onChange(): void }) {
+  const { path, email, onChange } = props;
+  const retry = async (): Promise<void> => {
+    await call('POST /projects/{project}/emails/{id}/retry', { path });
+    onChange();
+  };
+  const cancel = async (): Promise<void> => {
+    await call('DELETE /projects/{project}/emails/{id}/schedule', { path });
+    onChange();
+  };
+  if (email.status === 'failed' || email.status === 'bounced')
+    return (
+      <ActionButton act={retry} kind="primary" done="The mail is queued again">
+        Try it again
+      </ActionButton>
+    );
+  if (email.status === 'scheduled')
+    return (
+      <ActionButton act={cancel} kind="bad" done="The mail is called off">
+        Do not send it
+      </ActionButton>
+    );
+  return null;
+}

@@ -1,0 +1,64 @@
+/** What the log knows of a mail, with links to what it names. */
+import type { EmailStory } from '../../api.generated.ts';
+import { Facts } from '../../components/facts.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Bytes } from '../../components/quantity.tsx';
+import { Time } from '../../components/time.tsx';
+import { hrefOf, to } from '../../router.ts';
+
+export function EmailFacts({ project, email }: { project: string; email: EmailStory }) {
+  const { template, job_id } = email;
+  const facts: (readonly [string, preact.ComponentChildren])[] = [
+    ['To', withName(email.to, email.to_name)],
+    ['From', withName(email.from_email, email.from_name)],
+    ['Cc', email.cc.join(', ')],
+    ['Bcc', email.bcc.join(', ')],
+    ['Reply to', email.reply_to],
+    ['Due', email.scheduled_at && <Time at={email.scheduled_at} exact />],
+    ['Template', template && <a href={hrefOf(to`/projects/${project}/templates/${template}`)}>{template}</a>],
+    ['Attached', email.attachments.length > 0 && <Attachments project={project} of={email.attachments} />],
+    ['Refused for', email.refused.length > 0 && <Refused of={email.refused} />],
+    ['App', email.app_id],
+    ['Sent from', email.ip],
+    ['Program', email.user_agent],
+    ['Job', job_id && <a href={hrefOf(to`/projects/${project}/jobs/${job_id}`)}>{job_id}</a>],
+    ['Id', <code key="id">{email.id}</code>],
+    ['Message-ID', <code key="message_id">{email.message_id}</code>],
+  ];
+  return (
+    <Panel title="About">
+      <Facts of={facts.filter(([, value]) => value)} />
+    </Panel>
+  );
+}
+
+function withName(address: string, name: string | null): string {
+  return name ? `${name} <${address}>` : address;
+}
+
+function Attachments({ project, of }: { project: string; of: EmailStory['attachments'] }) {
+  return (
+    <ul>
+      {of.map((file) => (
+        <li key={file.public_id} class="row">
+          <a href={hrefOf(to`/projects/${project}/files/${file.public_id}`)}>{file.filename}</a>
+          <span class="muted">
+            <Bytes of={file.size_bytes} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Refused({ of }: { of: EmailStory['refused'] }) {
+  return (
+    <ul>
+      {of.map(({ address, response }) => (
+        <li key={address}>
+          {address} <span class="muted">{response}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

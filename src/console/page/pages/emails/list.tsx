@@ -1,0 +1,72 @@
+/** The mail log of a project: what was sent to whom, and what became of it. */
+import { DataTable } from '../../components/data-table.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { ChoiceFilter, DayFilter, Filters, TextFilter } from '../../components/filters.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, to } from '../../router.ts';
+import { useList } from '../../use-list.ts';
+
+const STATUSES = [
+  ...['scheduled', 'queued', 'sending', 'sent', 'delivered', 'bounced', 'complained', 'suppressed'],
+  ...['failed', 'canceled'],
+];
+const REFRESH_MS = 15_000;
+
+export default function EmailsPage({ params }: PageProps<'project'>) {
+  const list = useList(
+    'GET /projects/{project}/emails',
+    { path: params },
+    { filters: ['status', 'to', 'template', 'date_from', 'date_to'], every_ms: REFRESH_MS },
+  );
+  const send = (
+    <a class="button primary" href={hrefOf(to`/projects/${params.project}/emails/new`)}>
+      <Icon name="mail" />
+      Send a mail
+    </a>
+  );
+  return (
+    <>
+      <PageHeader
+        title="Mail log"
+        lead="Every mail of this project, newest first, and what became of it."
+        actions={send}
+      />
+      <Filters>
+        <TextFilter name="to" label="To address" />
+        <TextFilter name="template" label="Template" />
+        <ChoiceFilter name="status" label="Status" choices={STATUSES} />
+        <DayFilter name="date_from" label="Since" />
+        <DayFilter name="date_to" label="Until" is_last />
+      </Filters>
+      <DataTable
+        label="Mails"
+        list={list}
+        keyOf={(email) => email.id}
+        href={(email) => hrefOf(to`/projects/${params.project}/emails/${email.id}`)}
+        columns={[
+          { title: 'Subject', cell: (email) => email.subject || <span class="muted">(no subject)</span> },
+          { title: 'To', cell: (email) => email.to },
+          { title: 'Status', cell: (email) => <Status of={email.status} /> },
+          {
+            title: 'Template',
+            cell: (email) => email.template ?? <span class="muted">—</span>,
+          },
+          { title: 'Accepted', cell: (email) => <Time at={email.created_at} /> },
+        ]}
+        empty={
+          <Empty title="No mail yet">
+            <p>
+              An app sends mail with a key that may; people send one here. Each then stands in this log, with
+              what its relay said.
+            </p>
+            {send}
+          </Empty>
+        }
+      />
+    </>
+  );
+}
