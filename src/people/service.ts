@@ -318,15 +318,15 @@ function told({ capabilities, all_projects, project_ids }: Powers): Record<strin
   return { capabilities: [...capabilities], all_projects, project_ids };
 }
 
-/** What a change gives. */
+/** What a change gives: where somebody had nothing to do before, all that they can. */
 function added(before: Powers, after: Powers): Powers {
-  return {
-    capabilities: after.capabilities.difference(before.capabilities),
-    all_projects: after.all_projects && !before.all_projects,
-    project_ids: before.all_projects
-      ? []
-      : after.project_ids.filter((id) => !before.project_ids.includes(id)),
-  };
+  const all_projects = after.all_projects && !before.all_projects;
+  const project_ids = before.all_projects
+    ? []
+    : after.project_ids.filter((id) => !before.project_ids.includes(id));
+  const is_wider = all_projects || project_ids.length > 0;
+  const capabilities = is_wider ? after.capabilities : after.capabilities.difference(before.capabilities);
+  return { capabilities, all_projects, project_ids };
 }
 
 function refuseTakenEmail(tx: Tx, email: string, own_id: number | null): void {

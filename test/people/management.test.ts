@@ -183,6 +183,23 @@ describe('nobody', () => {
     ).toBe(201);
   });
 
+  test('gives what they lack in projects where somebody did not have it', async () => {
+    const email = newEmail();
+    await on.addPerson({ email, projects: ['one'], can_reveal_vault: true });
+    await refusesAll(
+      [
+        ['PATCH', `/people/${email}`, { all_projects: true }],
+        ['PATCH', `/people/${email}`, { projects: ['one', 'two'] }],
+        ['PATCH', `/people/${email}`, { projects: ['two'], can_read_vault: true }],
+      ],
+      'can_reveal_vault',
+    );
+    const fewer = { projects: ['two'], can_reveal_vault: false };
+    expect((await call('PATCH', `/people/${email}`, helper, fewer)).status).toBe(200);
+    const wider = { all_projects: true, can_reveal_vault: true };
+    expect((await call('PATCH', `/people/${email}`, chief, wider)).status).toBe(200);
+  });
+
   test('resets, moves or lets in again somebody who has more', async () => {
     const { people } = on.app.services;
     const inactive = newEmail();
