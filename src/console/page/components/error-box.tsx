@@ -2,7 +2,10 @@
 import type { ApiError } from '../api.ts';
 
 export function ErrorBox({ error, retry }: { error: ApiError; retry?: () => void }) {
-  const told = Object.entries(error.errors);
+  // A single one is the message already.
+  const told = Object.entries(error.errors).filter(
+    ([, messages]) => !error.message.includes(messages.join(' ')),
+  );
   return (
     <div class="error-box" role="alert">
       <p>{error.message}</p>

@@ -45,11 +45,7 @@ export function CustomFields({ custom }: { custom: Readonly<Record<string, unkno
           />
         ))}
         {rows.length === 0 && <p class="muted">None yet. Templates use one as {'{{custom.name}}'}.</p>}
-        {wrong.length > 0 && (
-          <p class="wrong" role="alert">
-            {wrong.join(' ')}
-          </p>
-        )}
+        {wrong.length > 0 && <p class="wrong">{wrong.join(' ')}</p>}
         <div>
           <button type="button" class="button small" onClick={add}>
             <Icon name="plus" />

@@ -17,11 +17,7 @@ export function ColumnChoice(props: {
       <legend class="field-label">Columns</legend>
       <input type="hidden" name="column_map" />
       <input type="hidden" name="keep_columns" />
-      {wrong.length > 0 && (
-        <p class="wrong" role="alert">
-          {wrong.join(' ')}
-        </p>
-      )}
+      {wrong.length > 0 && <p class="wrong">{wrong.join(' ')}</p>}
       <div class="sunken-table">
         <table class="table-cards" aria-label="Columns of the file">
           <thead>

@@ -1,0 +1,408 @@
+/** What people do in the console with lists, contacts, imports, suppressions and marketing settings, and what is in the database after it. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { sql } from 'drizzle-orm';
+import type { Page } from 'playwright-core';
+import { type ConsoleTest, executable, openPage, signIn, startConsole, TIMEOUT_MS } from './browser.ts';
+import { addSampleData, HOSTILE } from './sample-data.ts';
+
+let on: ConsoleTest;
+
+beforeAll(async () => {
+  if (executable === null) return;
+  on = await startConsole();
+  await addSampleData(on.app);
+}, TIMEOUT_MS);
+afterAll(() => on?.close());
+
+const open = async (path: string) => openPage(on, await signIn(on), `/projects/shop${path}`);
+const shop = () => on.app.services.projects.require('shop');
+const makeList = async (fields: Record<string, unknown> = {}): Promise<string> => {
+  const made = await on.app.services.lists.create(shop().id, { name: 'Readers', ...fields });
+  return made.id;
+};
+const contactsOf = (list: string) =>
+  on.app.services.contacts.list(on.app.services.lists.find(shop().id, list), { per_page: 50 }).data;
+const add = async (list: string, email: string, fields: Record<string, unknown> = {}) => {
+  const { contacts, lists } = on.app.services;
+  const { contact } = await contacts.add(shop(), lists.find(shop().id, list), {
+    ...{ email, first_name: null, last_name: null, tags: [], custom: {}, source: null, reason: null },
+    ...{ source_platform: 'api', consent_basis: 'consent', consent_at: 0, consent_ip: null },
+    ...{ consent_origin: null, ...fields },
+  });
+  return contact;
+};
+const csv = (text: string) => ({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+const refusals = (complaints: readonly string[]) => complaints.filter((told) => !/\b(409|422)\b/.test(told));
+const dialog = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name });
+
+describe.skipIf(executable === null)('a list', () => {
+  test(
+    'is made, changed by what was read only, archived by its name, and taken up again',
+    async () => {
+      const { page, complaints } = await open('/lists/new');
+      await page.getByLabel('Name').fill(HOSTILE);
+      await page.getByLabel('Hosts that know their readers').fill('https://shop.example.com/x');
+      await page.getByRole('button', { name: 'Create the list' }).click();
+      await page.locator('[aria-invalid=true]').waitFor();
+      const hosts = page.getByLabel('Hosts that know their readers');
+      expect(await hosts.getAttribute('aria-invalid')).toBe('true');
+      await hosts.fill('shop.example.com');
+      await page.getByLabel('Basis of consent').selectOption('contract');
+      await page.getByRole('button', { name: 'Create the list' }).click();
+      await page.getByRole('heading', { name: HOSTILE, level: 1 }).waitFor();
+      const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+      const read = () => on.app.services.lists.get(shop().id, id);
+      expect(read()).toMatchObject({
+        ...{ name: HOSTILE, default_consent_basis: 'contract', token_hosts: ['shop.example.com'] },
+        ...{ description: null, double_opt_in: false },
+      });
+
+      await page.getByRole('link', { name: 'Settings', exact: true }).click();
+      await on.app.services.lists.update(shop().id, id, { description: 'Of somebody else' });
+      await page.getByLabel('Name').fill('Customers');
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByText('This was changed since you read it').waitFor();
+      expect(read()).toMatchObject({ name: HOSTILE, description: 'Of somebody else' });
+
+      await page.reload();
+      await page.getByRole('button', { name: 'Archive the list' }).click();
+      await page.getByLabel('Type').fill(HOSTILE);
+      await dialog(page, 'Archive the list').click();
+      await page.getByRole('button', { name: 'Take it up again' }).waitFor();
+      expect(read().archived).toBe(true);
+      await page.getByRole('button', { name: 'Take it up again' }).click();
+      await page.getByRole('button', { name: 'Archive the list' }).waitFor();
+      expect(read().archived).toBe(false);
+      expect(refusals(complaints)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe.skipIf(executable === null)('a contact', () => {
+  test(
+    'is added with the evidence of its consent, and refused in the words of the API without',
+    async () => {
+      const list = await makeList();
+      const { page, complaints } = await open(`/contacts/new?list=${list}`);
+      await page.getByLabel('Email').fill('new@example.org');
+      await page.getByRole('button', { name: 'Add the contact' }).click();
+      await page.getByText('There is no consent_basis').first().waitFor();
+      expect(contactsOf(list)).toEqual([]);
+      await page.getByLabel('Basis of consent').selectOption('consent');
+      await page.getByLabel('Where it was given').fill('https://shop.example.com/sign-up');
+      await page.getByLabel('Tags').fill('one, with a comma\ntwo');
+      await page.getByRole('button', { name: 'Add the contact' }).click();
+      await page.getByRole('heading', { name: 'new@example.org', level: 1 }).waitFor();
+      expect(contactsOf(list)).toMatchObject([
+        {
+          ...{
+            email: 'new@example.org',
+            status: 'active',
+            consent_basis: 'consent',
+            source_platform: 'manual',
+          },
+          ...{ consent_origin: 'https://shop.example.com/sign-up', tags: ['one, with a comma', 'two'] },
+        },
+      ]);
+      expect(refusals(complaints)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'is changed with the kinds of its custom fields, tells why it is mailed, and leaves by its address',
+    async () => {
+      const list = await makeList();
+      const { id } = await add(list, 'pat@example.org', {
+        ...{ first_name: 'Pat', tags: ['a', 'b'], reason: 'Asked' },
+        custom: { plan: 'pro', seats: 3, [HOSTILE]: HOSTILE },
+      });
+      const { page, complaints } = await open(`/contacts/${id}`);
+      await page.getByText('It is not suppressed.').waitFor();
+      await page.getByText('On the list Readers it is active').waitFor();
+      await page.getByLabel('Value of seats').fill('many');
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByText('seats: is no number.', { exact: true }).waitFor();
+      await page.getByLabel('Value of seats').fill('4');
+      await page.getByRole('button', { name: 'Remove plan' }).click();
+      await page.getByRole('button', { name: 'Add a field' }).click();
+      await page.getByLabel('Name of the new field').fill('trial');
+      await page.getByLabel('Kind of trial').selectOption('boolean');
+      await page.getByLabel('Tags').fill('b\nc');
+      await page.getByLabel('First name').fill('');
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByText('The changes are saved').waitFor();
+      const read = () => on.app.services.contacts.get(shop().id, id);
+      expect(read()).toMatchObject({ first_name: null, tags: ['b', 'c'], reason: 'Asked', status: 'active' });
+      expect(read().custom).toEqual({ seats: 4, trial: true, [HOSTILE]: HOSTILE });
+
+      await page.getByRole('button', { name: 'Unsubscribe' }).click();
+      await page.getByLabel('Type').fill('pat@example.org');
+      await dialog(page, 'Unsubscribe').click();
+      await page.getByText('It is suppressed (unsubscribed)').waitFor();
+      expect(read().status).toBe('unsubscribed');
+      expect(on.app.services.suppressions.find(shop(), 'pat@example.org')?.kind).toBe('unsubscribed');
+      expect(complaints).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'is found by address, status and tag, and tagged with those picked or with all that match',
+    async () => {
+      const list = await makeList();
+      for (const name of ['amy', 'bea', 'cat']) await add(list, `${name}@example.org`, { tags: ['fair'] });
+      await add(list, 'dan@example.org');
+      const { page, complaints } = await open(`/contacts?list=${list}&tag=fair`);
+      const table = page.getByRole('table', { name: 'Contacts' });
+      expect(await table.getByRole('row').count()).toBe(4);
+      await page.getByRole('button', { name: 'Tag all' }).click();
+      await page.getByLabel('Tags to add').fill('spring');
+      await dialog(page, 'Tag all 3 contacts below').click();
+      await page.getByText('3 contacts changed').waitFor();
+      const tags = () =>
+        Object.fromEntries(contactsOf(list).map((each) => [each.email.slice(0, 3), each.tags]));
+      expect(tags()).toEqual({
+        ...{ amy: ['fair', 'spring'], bea: ['fair', 'spring'], cat: ['fair', 'spring'], dan: [] },
+      });
+      await page.getByLabel('Pick bea@example.org').check();
+      await page.getByRole('button', { name: 'Tag 1 picked' }).click();
+      await page.getByLabel('Tags to take away').fill('fair');
+      await dialog(page, 'Tag 1 picked contact').click();
+      await page.getByText('1 contact changed').waitFor();
+      expect(tags()).toMatchObject({ amy: ['fair', 'spring'], bea: ['spring'] });
+      await page.getByRole('link', { name: 'bea@example.org' }).waitFor({ state: 'detached' });
+
+      await page.getByLabel('Address or name begins with').fill('am');
+      await page.getByRole('link', { name: 'cat@example.org' }).waitFor({ state: 'detached' });
+      await page.getByLabel('Status').selectOption('bounced');
+      await page.getByText('Nothing matches').waitFor();
+      expect(new URL(page.url()).search).toBe(`?list=${list}&tag=fair&q=am&status=bounced`);
+      await page.getByRole('link', { name: 'Show everything' }).click();
+      await page.getByRole('link', { name: 'dan@example.org' }).waitFor();
+      expect(complaints).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe.skipIf(executable === null)('an import', () => {
+  test(
+    'takes the columns as they were mapped, and tells and gives out what it did not take',
+    async () => {
+      const list = await makeList();
+      const { page, complaints } = await open(`/lists/${list}/import`);
+      const header = `Contact,Given name,${HOSTILE.replaceAll('"', '""').replace(/^(.*)$/, '"$1"')},Plan,Plan`;
+      await page
+        .getByLabel('File', { exact: true })
+        .setInputFiles(
+          csv(
+            `${header}\r\nzoe@example.org,"Zoe, the first",x,pro,1\r\n=nobody,,,,\r\nyan@example.org,Yan,"a\nb",,\r\n`,
+          ),
+        );
+      expect(await page.getByLabel('What Given name becomes').inputValue()).toBe('first_name');
+      await page.getByText('Another column has this name.').waitFor();
+      await page.getByRole('button', { name: 'Import people.csv' }).click();
+      await page.getByText('Say which column holds the email addresses.', { exact: true }).waitFor();
+      const stored = () => on.app.services.objects.list(shop().id, { q: 'people.csv' }).meta.total;
+      expect(stored()).toBe(0);
+
+      await page.getByLabel('What Contact becomes').selectOption('email');
+      await page.getByLabel(`What ${HOSTILE} becomes`).selectOption('keep');
+      await page.getByLabel('What Plan becomes').selectOption('keep');
+      await page.getByLabel('Source platform').fill('No Slug');
+      await page.getByLabel('Basis of consent').selectOption('contract');
+      await page.getByLabel('Tags for everybody').fill('fair');
+      await page.getByRole('button', { name: 'Import people.csv' }).click();
+      await page.locator('[aria-invalid=true]').waitFor();
+      await page.getByLabel('Source platform').fill('fair-2030');
+      await page.getByRole('button', { name: 'Import people.csv' }).click();
+      await page.getByRole('heading', { name: 'Import into Readers' }).waitFor();
+      // The file went up once, though the import was refused once.
+      expect(stored()).toBe(1);
+      expect(contactsOf(list)).toMatchObject([
+        { email: 'yan@example.org', first_name: 'Yan', custom: { [HOSTILE]: 'a\nb' }, tags: ['fair'] },
+        {
+          ...{
+            email: 'zoe@example.org',
+            first_name: 'Zoe, the first',
+            custom: { [HOSTILE]: 'x', Plan: 'pro' },
+          },
+          ...{ consent_basis: 'contract', source_platform: 'fair-2030' },
+        },
+      ]);
+
+      const row = page.getByRole('table', { name: 'Rows that were not taken' }).getByRole('row').nth(1);
+      expect(await row.getByRole('cell').allTextContents()).toEqual(["'=nobody", '3', 'No email address']);
+      const saving = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Download rejected.csv' }).click();
+      const saved = await saving;
+      expect(saved.suggestedFilename()).toMatch(/^rejected-[0-9A-Z]{26}\.csv$/);
+      expect(readFileSync(await saved.path(), 'utf8')).toBe(
+        "row_number,email,reason\n3,'=nobody,invalid_syntax\n",
+      );
+      expect(refusals(complaints)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'of a long file goes on over a reload and a night: asked for ever more rarely, not while hidden, and no more after its end',
+    async () => {
+      const list = await makeList({ default_consent_basis: 'consent' });
+      const context = await signIn(on);
+      await context.clock.install();
+      const { page, complaints } = await openPage(on, context, `/projects/shop/lists/${list}/import`);
+      const rows = Array.from({ length: 600 }, (_, n) => `p${n}@example.org`).join('\n');
+      await page.getByLabel('File', { exact: true }).setInputFiles(csv(`email\n${rows}\n`));
+      await page.getByRole('button', { name: 'Import people.csv' }).click();
+      await page.getByRole('heading', { name: 'Import into Readers' }).waitFor();
+      await on.app.app.engine.whenIdle();
+      await page.getByText('100 of 600 rows are done (16 %).').waitFor();
+      await page.reload();
+      await page.getByText('100 of 600 rows are done (16 %).').waitFor();
+
+      let looks = 0;
+      page.on('request', (request) => {
+        if (request.url().includes('/email-imports/')) looks += 1;
+      });
+      /** What follows from an answer or a timer follows within a few frames. */
+      const passFrames = async (): Promise<void> => {
+        for (let turn = 0; turn < 3; turn += 1) await context.clock.runFor(200);
+      };
+      /** Looks within a time, counted once a later request has left. */
+      const looksWithin = async (ms: number): Promise<number> => {
+        await passFrames();
+        const before = looks;
+        await context.clock.fastForward(ms);
+        await passFrames();
+        await page.evaluate(`fetch('/api/health').then((answer) => answer.text())`);
+        return looks - before;
+      };
+      const look = () => page.waitForResponse((response) => response.url().includes('/email-imports/'));
+      for (let turn = 0; turn < 8; turn += 1) {
+        const looked = look();
+        await context.clock.fastForward(61_000);
+        await looked;
+        await context.clock.runFor(200);
+      }
+      expect(await looksWithin(30_000)).toBe(0);
+      expect(await looksWithin(31_000)).toBe(1);
+
+      const hide = (hidden: boolean) =>
+        page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${hidden} });
+          document.dispatchEvent(new Event('visibilitychange'))`);
+      await hide(true);
+      expect(await looksWithin(8 * 3_600_000)).toBe(0);
+      // Meanwhile it fails, as when the server has run into something unforeseen.
+      const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+      await on.app.services.database.write((tx) => on.app.services.imports.abandon(tx, id));
+      const looked = look();
+      await hide(false);
+      await looked;
+      await page.getByText('Something went wrong on the server.').waitFor();
+      expect(await looksWithin(8 * 3_600_000)).toBe(0);
+
+      await page.getByRole('button', { name: 'Go on with it' }).click();
+      await page.getByText('Something went wrong on the server.').waitFor({ state: 'detached' });
+      const status = () => on.app.services.imports.get(shop().id, id).status;
+      for (let turn = 0; turn < 20 && status() !== 'completed'; turn += 1) {
+        on.app.clock.advance(60_000);
+        on.app.app.engine.wake();
+        await on.app.app.engine.whenIdle();
+      }
+      await context.clock.fastForward(61_000);
+      await page.getByText('completed', { exact: true }).waitFor();
+      expect(on.app.services.imports.get(shop().id, id)).toMatchObject({ accepted: 600, duplicate: 0 });
+      expect(await looksWithin(8 * 3_600_000)).toBe(0);
+      expect(complaints).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'is pasted, and the list shows it',
+    async () => {
+      const list = await makeList({ default_consent_basis: 'consent' });
+      const { page, complaints } = await open(`/lists/${list}/import?tab=paste`);
+      await page
+        .getByLabel('Addresses')
+        .fill('Ida Blum <ida@example.org>\nida@example.org\nleft@example.org');
+      await page.getByRole('button', { name: 'Import' }).click();
+      await page.getByRole('heading', { name: 'Import into Readers' }).waitFor();
+      await page.getByRole('cell', { name: 'Left, bounced or complained' }).waitFor();
+      expect(contactsOf(list)).toMatchObject([{ email: 'ida@example.org', last_name: 'Blum' }]);
+      await page.getByRole('link', { name: 'Readers' }).click();
+      await page.getByRole('link', { name: 'Imports' }).click();
+      await page.getByRole('link', { name: 'Pasted addresses' }).waitFor();
+      expect(complaints).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe.skipIf(executable === null)('a suppression', () => {
+  test(
+    'is added, looked up by its address, and lifted by it',
+    async () => {
+      const { page, complaints } = await open('/suppressions');
+      await page.getByRole('button', { name: 'Suppress an address' }).click();
+      await page.getByLabel('Email').fill('away@example.org');
+      await page.getByRole('button', { name: 'Suppress', exact: true }).click();
+      await page.getByText('away@example.org gets no more marketing mail').waitFor();
+      const find = () => on.app.services.suppressions.find(shop(), 'away@example.org');
+      expect(find()?.kind).toBe('manual');
+      await page.getByLabel('Whole address').fill('away@');
+      await page.getByRole('button', { name: 'Look up' }).click();
+      await page.getByText('must be an email address').waitFor();
+      await page.getByLabel('Whole address').fill('AWAY@example.org');
+      await page.getByRole('button', { name: 'Look up' }).click();
+      await page.getByRole('button', { name: 'Lift' }).click();
+      await page.getByLabel('Type').fill('AWAY@example.org');
+      await dialog(page, 'Lift').click();
+      await page.getByText('Nothing matches').waitFor();
+      expect(find()).toBeNull();
+      const lifted = on.app.services.database.read.all(
+        sql`SELECT actor_name FROM audit_events WHERE event = 'suppression.lifted'`,
+      );
+      expect(lifted).toEqual([{ actor_name: 'Ann Example' }]);
+      expect(refusals(complaints)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe.skipIf(executable === null)('the marketing settings', () => {
+  test(
+    'are changed field by field, and tell what is missing before a sequence can be activated',
+    async () => {
+      const { page, complaints } = await open('/marketing');
+      const read = () => on.app.services.marketing.settings(shop().id);
+      const before = read();
+      await page.getByText('There is no postal address.').waitFor();
+      await page.getByText('No mailbox has SPF, DKIM and DMARC in place.').waitFor();
+      await page.getByLabel('Window opens').fill('8:00');
+      await page.getByLabel('Window closes').fill('18:00');
+      await page.getByLabel('Marketing is enabled').check();
+      await page.getByLabel('Postal address').fill('Corner shop\n1 High Street');
+      await page.getByLabel('Daily cap').fill('');
+      await page.getByRole('button', { name: 'Save the settings' }).click();
+      await page.locator('[aria-invalid=true]').waitFor();
+      expect(await page.getByLabel('Window opens').getAttribute('aria-invalid')).toBe('true');
+      expect(read()).toEqual(before);
+      await page.getByLabel('Window opens').fill('08:00');
+      await page.getByRole('button', { name: 'Save the settings' }).click();
+      await page.getByText('There is no postal address.').waitFor({ state: 'detached' });
+      expect(read()).toEqual({
+        ...before,
+        ...{ enabled: true, postal_address: 'Corner shop\n1 High Street', daily_cap: null },
+        ...{ send_window_start: '08:00', send_window_end: '18:00' },
+      });
+      expect(await page.getByText('Marketing is not enabled.').count()).toBe(0);
+      expect(refusals(complaints)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
