@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AppError } from '../../src/errors.ts';
 import { actor } from '../helpers.ts';
+import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
 import { type ConsoleTest, executable, openPage, signIn, startConsole, TIMEOUT_MS } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 
@@ -87,6 +88,80 @@ describe.skipIf(executable === null)('a sending domain', () => {
       expect(() => sending_domains.get('shop.example.com')).toThrow(AppError);
       expect(mailboxes.list()).toEqual([]);
       expect(complaints.filter((told) => !told.includes('409'))).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe.skipIf(executable === null)('a mailbox', () => {
+  let sink: SmtpSink;
+  beforeAll(async () => {
+    sink = await startSmtpSink({ users: { satchel: 'se:same' }, offers_plain_auth: true });
+    await on.app.services.sending_domains.add(actor, { name: 'relay.example.com', is_trusted: true });
+  }, TIMEOUT_MS);
+  afterAll(() => sink?.stop());
+
+  test(
+    'is added with its relay, shows what that answers to a test, is changed without its password, paused and removed',
+    async () => {
+      const { mailboxes } = on.app.services;
+      const { page, complaints } = await open('/mailboxes/new');
+      await page.getByLabel('Address').fill('hello@relay.example.com');
+      await page.getByLabel('Relay', { exact: true }).fill('ftp://elsewhere.example.com');
+      await page.getByRole('button', { name: 'Add the mailbox' }).click();
+      await page.locator('[aria-invalid=true]').waitFor();
+      expect(await page.getByLabel('Relay', { exact: true }).getAttribute('aria-invalid')).toBe('true');
+      expect(mailboxes.list()).toEqual([]);
+      await page.getByLabel('Relay', { exact: true }).fill(`smtp://satchel:se%3Asame@127.0.0.1:${sink.port}`);
+      await page.getByLabel('Mails a day').fill('50');
+      await page.getByRole('button', { name: 'Add the mailbox' }).click();
+      await page.getByRole('heading', { name: 'hello@relay.example.com', level: 1 }).waitFor();
+      expect(mailboxes.list()).toMatchObject([{ daily_limit: 50, for: ['transactional'], inbox: null }]);
+      expect(await page.content()).not.toMatch(/se(:|%3A)same/);
+
+      await page.getByRole('link', { name: 'Send a test' }).click();
+      await page.getByLabel('To', { exact: true }).fill('ann@example.org');
+      await page.getByRole('button', { name: 'Send the test' }).click();
+      await page.getByText('The relay took the message to ann@example.org.').waitFor();
+      expect((await sink.waitForMails(1)).map(({ envelope }) => envelope.to)).toEqual([['ann@example.org']]);
+      sink.behavior.rcpt = { 'bob@example.org': { code: 550, message: `5.1.1 ${HOSTILE}` } };
+      await page.getByLabel('To', { exact: true }).fill('bob@example.org');
+      await page.getByRole('button', { name: 'Send the test' }).click();
+      await page.getByText('did not go out').waitFor();
+      await page.getByText(HOSTILE).waitFor();
+
+      await page.getByRole('link', { name: 'Settings and end' }).click();
+      await page.getByLabel('Marketing').check();
+      await page.getByLabel('Return path', { exact: true }).fill('bounces@relay.example.com');
+      await page.getByLabel('Inbox').fill('imap://reader:sesame@127.0.0.1:1');
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByText('The changes are saved').waitFor();
+      expect(mailboxes.list()).toMatchObject([
+        {
+          ...{ for: ['transactional', 'marketing'], return_path: 'bounces@relay.example.com' },
+          inbox: { address: 'imap://reader:***@127.0.0.1:1' },
+        },
+      ]);
+      // The relay's password is still the one that it was added with.
+      expect(await mailboxes.test('hello@relay.example.com', 'ann@example.org')).toMatchObject({
+        outcome: 'sent',
+      });
+
+      await page.getByRole('link', { name: 'State', exact: true }).click();
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await page.getByText('It is paused.').waitFor();
+      expect(mailboxes.list()).toMatchObject([{ state: 'paused' }]);
+      await page.getByRole('button', { name: 'Resume' }).click();
+      await page.getByText('It is paused.').waitFor({ state: 'detached' });
+      expect(mailboxes.list()).toMatchObject([{ state: 'active' }]);
+
+      await page.getByRole('link', { name: 'Settings and end' }).click();
+      await page.getByRole('button', { name: 'Remove the mailbox' }).click();
+      await page.getByLabel('Type hello@relay.example.com to go on').fill('hello@relay.example.com');
+      await page.getByRole('dialog').getByRole('button', { name: 'Remove the mailbox' }).click();
+      await page.getByRole('heading', { name: 'Mailboxes', level: 1 }).waitFor();
+      expect(mailboxes.list()).toEqual([]);
+      expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
     },
     TIMEOUT_MS,
   );

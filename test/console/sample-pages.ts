@@ -31,6 +31,24 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     ...{ name: 'sending-domain-settings', pattern: '/sending-domains/:name' },
     path: () => '/sending-domains/news.example.com?tab=settings',
   },
+  { name: 'mailboxes', pattern: '/mailboxes', path: () => '/mailboxes' },
+  { name: 'mailbox-new', pattern: '/mailboxes/new', path: () => '/mailboxes/new' },
+  {
+    ...{ name: 'mailbox', pattern: '/mailboxes/:address' },
+    path: () => '/mailboxes/refused@news.example.com',
+  },
+  {
+    ...{ name: 'mailbox-resting', pattern: '/mailboxes/:address' },
+    path: () => '/mailboxes/resting@news.example.com',
+  },
+  {
+    ...{ name: 'mailbox-test', pattern: '/mailboxes/:address' },
+    path: () => '/mailboxes/shop@mail.example.com?tab=test',
+  },
+  {
+    ...{ name: 'mailbox-settings', pattern: '/mailboxes/:address' },
+    path: () => '/mailboxes/refused@news.example.com?tab=settings',
+  },
   { name: 'project', pattern: '/projects/:project', path: ({ project }) => `/projects/${project}` },
   { name: 'project-empty', pattern: '/projects/:project', path: () => '/projects/bakery' },
   { name: 'project-hostile', pattern: '/projects/:project', path: () => '/projects/hostile' },

@@ -56,6 +56,18 @@ export const PAGES: readonly PageEntry[] = [
     ...{ title: 'Sending domain', needs_administer: true },
     load: () => import('./pages/sending-domains/detail.tsx'),
   }),
+  page('/mailboxes', {
+    ...{ title: 'Mailboxes', nav: { group: 'sending', icon: 'inbox' }, needs_administer: true },
+    load: () => import('./pages/mailboxes/list.tsx'),
+  }),
+  page('/mailboxes/new', {
+    ...{ title: 'Add a mailbox', needs_administer: true },
+    load: () => import('./pages/mailboxes/new.tsx'),
+  }),
+  page('/mailboxes/:address', {
+    ...{ title: 'Mailbox', needs_administer: true },
+    load: () => import('./pages/mailboxes/detail.tsx'),
+  }),
 
   // A project
   page('/projects/:project', {

@@ -1,0 +1,40 @@
+/** One mailbox: how it is, a test, and its settings and end. */
+import { Loaded } from '../../components/loaded.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Tabs, useTab } from '../../components/tabs.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import { Health } from './health.tsx';
+import { MailboxSettings } from './mailbox-settings.tsx';
+import { MailboxState } from './mailbox-state.tsx';
+import { TestSend } from './test-send.tsx';
+
+const TABS = { state: 'State', test: 'Send a test', settings: 'Settings and end' } as const;
+
+export default function MailboxPage({ params }: PageProps<'address'>) {
+  const load = useLoad('GET /mailboxes/{address}', { path: params });
+  const tab = useTab(['state', 'test', 'settings']);
+  return (
+    <>
+      <PageHeader
+        title={load.data?.address ?? params.address}
+        back={{ href: hrefOf('/mailboxes'), label: 'Mailboxes' }}
+        beside={load.data && <MailboxState of={load.data} />}
+      />
+      <Tabs tabs={TABS} now={tab} />
+      <Loaded load={load}>
+        {(of) => {
+          const part = { of, etag: load.etag, onChange: load.reload };
+          return (
+            <div class="stack">
+              {tab === 'state' && <Health {...part} />}
+              {tab === 'test' && <TestSend of={of} onChange={load.reload} />}
+              {tab === 'settings' && <MailboxSettings {...part} />}
+            </div>
+          );
+        }}
+      </Loaded>
+    </>
+  );
+}

@@ -1,0 +1,143 @@
+/** How a mailbox is: what stands in the way of its mail, in words, with what mends it; and the rest of what is known of it. */
+import type { MailboxDetails } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Count, counted } from '../../components/quantity.tsx';
+import { Time } from '../../components/time.tsx';
+import { hrefOf, to } from '../../router.ts';
+import type { MailboxPartProps } from './mailbox-part.ts';
+import { UsedToday } from './used-today.tsx';
+
+export function Health({ of, etag, onChange }: MailboxPartProps) {
+  const set = async (state: 'active' | 'paused'): Promise<void> => {
+    const path = { address: of.address };
+    await call('PATCH /mailboxes/{address}', { path, body: { state }, if_match: etag }).finally(onChange);
+  };
+  const is_spent = of.daily_limit !== null && of.used_today >= of.daily_limit;
+  return (
+    <>
+      {of.state === 'paused' && (
+        <div class="notice warn">
+          <p>
+            <strong>It is paused.</strong> Mail goes out from another mailbox, or waits until there is one.
+          </p>
+        </div>
+      )}
+      {of.state === 'resting' && <Resting of={of} />}
+      {of.refusal !== null && (
+        <div class="notice bad">
+          <p>
+            <strong>Its relay refuses it.</strong> It said <Time at={of.refused_at} />:{' '}
+            <q class="said">{of.refusal}</q>
+          </p>
+          <p>Correct the relay’s address or password, or ask whoever runs it; then send a test.</p>
+        </div>
+      )}
+      {is_spent && (
+        <div class="notice warn">
+          <p>
+            <strong>Its daily limit is reached.</strong> It goes on at midnight UTC; until then another
+            mailbox sends.
+          </p>
+        </div>
+      )}
+      {of.verp_problem !== null && (
+        <div class="notice warn">
+          <p>
+            <strong>Its mails get no return path of their own:</strong> {of.verp_problem}
+          </p>
+        </div>
+      )}
+      <Panel
+        title="State"
+        actions={
+          of.state === 'active' ? (
+            <ActionButton
+              is_small
+              act={() => set('paused')}
+              done="Nothing goes out from it until you resume it"
+            >
+              Pause
+            </ActionButton>
+          ) : (
+            <ActionButton is_small act={() => set('active')} done="Mail goes out from it again">
+              {of.state === 'resting' ? 'End its rest' : 'Resume'}
+            </ActionButton>
+          )
+        }
+      >
+        <Facts of={factsOf(of)} />
+      </Panel>
+      {of.inbox && <InboxPanel of={of.inbox} />}
+    </>
+  );
+}
+
+function Resting({ of }: { of: MailboxDetails }) {
+  return (
+    <div class="notice warn">
+      <p>
+        <strong>It rests after {counted(of.failures, 'failure')} in a row</strong> and is tried again{' '}
+        <Time at={of.resting_until} />. Meanwhile another mailbox sends.
+      </p>
+    </div>
+  );
+}
+
+function factsOf(of: MailboxDetails): Parameters<typeof Facts>[0]['of'] {
+  return [
+    [
+      'Domain',
+      <a key="domain" href={hrefOf(to`/sending-domains/${of.domain}`)}>
+        {of.domain}
+      </a>,
+    ],
+    ['Relay', of.relay === null ? 'None: what is sent is kept, and never leaves' : <code>{of.relay}</code>],
+    ['For', of.for.join(' and ')],
+    ['Used today', <UsedToday key="used" of={of} />],
+    ['Mails that wait for it', <Count key="waiting" of={of.waiting_emails} />],
+    ['Return path', of.return_path === null ? 'The address itself' : <code>{of.return_path}</code>],
+    ['One for each mail', of.verp ? 'Yes (VERP)' : 'No'],
+    ['Last mail taken', <Time key="success" at={of.last_success_at} />],
+    [
+      'Last failure',
+      of.last_failure_at && (
+        <>
+          <Time at={of.last_failure_at} />
+          {of.last_error !== null && (
+            <>
+              : <q class="said">{of.last_error}</q>
+            </>
+          )}
+        </>
+      ),
+    ],
+    ['Added', <Time key="created" at={of.created_at} />],
+  ];
+}
+
+function InboxPanel({ of }: { of: NonNullable<MailboxDetails['inbox']> }) {
+  return (
+    <Panel title="Inbox" lead="Reports that arrive there are put to the mails that they are about.">
+      <div class="stack">
+        {of.last_error !== null && (
+          <div class="notice bad">
+            <p>
+              <strong>It could not be read</strong> <Time at={of.last_error_at} />:{' '}
+              <q class="said">{of.last_error}</q>
+            </p>
+          </div>
+        )}
+        <Facts
+          of={[
+            ['Address', <code key="address">{of.address}</code>],
+            ['Reports taken', <Count key="reports" of={of.reports} />],
+            ['Last read', <Time key="look" at={of.last_look_at} />],
+          ]}
+        />
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,79 @@
+/** The mailboxes: addresses that mail goes out from, and how each is. */
+import { Badge } from '../../components/badge.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { hrefOf, to } from '../../router.ts';
+import { useList } from '../../use-list.ts';
+import { MailboxState } from './mailbox-state.tsx';
+import { UsedToday } from './used-today.tsx';
+
+const REFRESH_MS = 30_000;
+
+function AddMailbox() {
+  return (
+    <a class="button primary" href={hrefOf('/mailboxes/new')}>
+      <Icon name="plus" />
+      Add a mailbox
+    </a>
+  );
+}
+
+export default function MailboxesPage() {
+  const list = useList('GET /mailboxes', {}, { is_paged: false, every_ms: REFRESH_MS });
+  return (
+    <>
+      <PageHeader
+        title="Mailboxes"
+        lead="Addresses of your sending domains that mail goes out from, each with the relay that takes its mail. Where one cannot send, another one does."
+        actions={<AddMailbox />}
+      />
+      <DataTable
+        label="Mailboxes"
+        list={list}
+        keyOf={(mailbox) => mailbox.id}
+        href={(mailbox) => hrefOf(to`/mailboxes/${mailbox.address}`)}
+        columns={[
+          { title: 'Address', cell: (mailbox) => mailbox.address },
+          { title: 'State', cell: (mailbox) => <MailboxState of={mailbox} /> },
+          { title: 'Used today', is_number: true, cell: (mailbox) => <UsedToday of={mailbox} /> },
+          {
+            title: 'For',
+            cell: (mailbox) => (
+              <span class="badges">
+                {mailbox.for.map((purpose) => (
+                  <Badge key={purpose}>{purpose}</Badge>
+                ))}
+              </span>
+            ),
+          },
+          {
+            title: 'Relay',
+            cell: (mailbox) =>
+              mailbox.relay === null ? (
+                <span class="muted">none: what is sent is kept</span>
+              ) : (
+                <code>{hostOf(mailbox.relay)}</code>
+              ),
+          },
+        ]}
+        empty={
+          <Empty title="No mailbox yet" command="satchel mailbox add hello@mail.example.com --smtp -">
+            <p>
+              No mail goes out without one. It is an address of a{' '}
+              <a href={hrefOf('/sending-domains')}>sending domain</a>, with the relay that takes its mail; or
+              one that keeps what is sent, for trying things.
+            </p>
+            <AddMailbox />
+          </Empty>
+        }
+      />
+    </>
+  );
+}
+
+/** Of `smtps://user:***@host:465?tls=required`, what tells one relay from another. */
+function hostOf(relay: string): string {
+  return relay.replace(/^\w+:\/\/(?:[^/]*@)?/, '').replace(/\?.*$/, '');
+}

@@ -1,0 +1,137 @@
+/** The fields of a mailbox, for adding one and for changing it, and what was entered in them. */
+
+import { useState } from 'preact/hooks';
+import type { MailboxChanges, MailboxDetails, NewMailbox } from '../../api.generated.ts';
+import { CheckField } from '../../components/check-field.tsx';
+import type { Entered } from '../../components/form.tsx';
+import { SelectField } from '../../components/select-field.tsx';
+import { TextField } from '../../components/text-field.tsx';
+
+type Purpose = MailboxDetails['for'][number];
+
+const PURPOSES: Readonly<Record<Purpose, readonly [label: string, hint: string]>> = {
+  transactional: ['Transactional mail', 'What somebody waits for: receipts, links to reset a password.'],
+  marketing: ['Marketing', 'What sequences send to the contacts of lists.'],
+};
+
+const OUTLETS = [
+  ['relay', 'A relay takes it'],
+  ['capture', 'It is kept, and never leaves'],
+] as const;
+
+/** Whether it was decided or follows from the inbox is not told: it is left alone unless another choice is made. */
+const AS_IT_IS = 'as-it-is';
+
+const VERP = [
+  ['', 'Where there is an inbox'],
+  ['on', 'Yes'],
+  ['off', 'No'],
+] as const;
+
+export function MailboxFields({ of }: { of?: MailboxDetails }) {
+  const [outlet, setOutlet] = useState(of?.kind === 'capture' ? 'capture' : 'relay');
+  const has_password = (address: string | null | undefined): boolean => address?.includes(':***@') ?? false;
+  const keep = 'Leave it as it is, *** and all, to keep its password.';
+  return (
+    <>
+      <SelectField name="outlet" label="Its mail" choices={OUTLETS} value={outlet} onChange={setOutlet} />
+      {outlet === 'relay' && (
+        <TextField
+          name="relay"
+          label="Relay"
+          value={of?.relay}
+          placeholder="smtps://user:password@smtp.example.com:465"
+          hint={
+            has_password(of?.relay)
+              ? `${keep} ?tls=required demands TLS of smtp://, ?dkim=off leaves the signature to the relay.`
+              : 'From whoever relays your mail. Special characters in the password are percent-encoded. ?tls=required demands TLS of smtp://, ?dkim=off leaves the signature to the relay.'
+          }
+          is_mono
+        />
+      )}
+      <fieldset class="field">
+        <legend class="field-label">What goes out from it</legend>
+        <div class="checks">
+          {Object.entries(PURPOSES).map(([purpose, [label, hint]]) => (
+            <CheckField
+              key={purpose}
+              name="for"
+              value={purpose}
+              label={label}
+              hint={hint}
+              is_checked={of ? of.for.some((each) => each === purpose) : purpose === 'transactional'}
+            />
+          ))}
+        </div>
+      </fieldset>
+      <TextField
+        name="daily_limit"
+        label="Mails a day"
+        type="number"
+        value={of?.daily_limit}
+        hint="What your relay allows. Days are UTC; past it, another mailbox sends. Empty: no limit."
+      />
+      <TextField
+        name="return_path"
+        label="Return path"
+        type="email"
+        value={of?.return_path}
+        placeholder="bounces@mail.example.com"
+        hint="Where bounces go. Empty: to the address itself."
+        is_mono
+      />
+      <TextField
+        name="inbox"
+        label="Inbox"
+        value={of?.inbox?.address}
+        placeholder="imaps://user:password@imap.example.com/INBOX"
+        hint={`Where bounces and complaints arrive: it is read, and each report is put to the mail that it is about. ${has_password(of?.inbox?.address) ? keep : 'Empty: none is read.'}`}
+        is_mono
+      />
+      <SelectField
+        name="verp"
+        label="A return path of its own for each mail (VERP)"
+        choices={of ? [[AS_IT_IS, `As it is: ${of.verp ? 'yes' : 'no'}`], ...VERP] : VERP}
+        hint="Tells for sure which mail a bounce is about. The server behind the return path must take name+anything@."
+      />
+    </>
+  );
+}
+
+/** What was entered of a new one: what is empty is left to the API. */
+export function readNew(entered: Entered): NewMailbox {
+  const daily_limit = entered.numberOrNull('daily_limit');
+  const [return_path, inbox] = [entered.text('return_path'), entered.text('inbox')];
+  const verp = entered.text('verp');
+  return {
+    address: entered.text('address'),
+    ...(entered.text('outlet') === 'capture' ? { capture: true } : { relay: entered.text('relay') }),
+    for: purposesIn(entered),
+    ...(daily_limit !== null && { daily_limit }),
+    ...(return_path !== '' && { return_path }),
+    ...(inbox !== '' && { inbox }),
+    ...(verp !== '' && { verp: verp === 'on' }),
+  };
+}
+
+/** What was entered to change one. Addresses whose passwords are masked are sent only where they are others. */
+export function readChanges(entered: Entered, of: MailboxDetails): MailboxChanges {
+  const relay = entered.text('relay');
+  const inbox = entered.text('inbox');
+  const is_capturing = entered.text('outlet') === 'capture';
+  const verp = entered.text('verp');
+  return {
+    ...(is_capturing && of.kind !== 'capture' && { capture: true }),
+    ...(!is_capturing && relay !== of.relay && { relay }),
+    ...(inbox !== (of.inbox?.address ?? '') && { inbox: inbox || null }),
+    for: purposesIn(entered),
+    daily_limit: entered.numberOrNull('daily_limit'),
+    return_path: entered.textOrNull('return_path'),
+    ...(verp !== AS_IT_IS && { verp: verp === '' ? null : verp === 'on' }),
+  };
+}
+
+function purposesIn(entered: Entered): Purpose[] {
+  const ticked = entered.all('for');
+  return (['transactional', 'marketing'] as const).filter((purpose) => ticked.includes(purpose));
+}

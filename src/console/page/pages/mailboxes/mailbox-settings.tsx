@@ -1,0 +1,47 @@
+/** Changing a mailbox, and removing it. */
+import { call } from '../../api.ts';
+import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { type Entered, Form } from '../../components/form.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { counted } from '../../components/quantity.tsx';
+import { toast } from '../../components/toast.tsx';
+import { navigate } from '../../router.ts';
+import { MailboxFields, readChanges } from './mailbox-fields.tsx';
+import type { MailboxPartProps } from './mailbox-part.ts';
+
+export function MailboxSettings({ of, etag, onChange }: MailboxPartProps) {
+  const path = { address: of.address };
+  const change = async (entered: Entered): Promise<void> => {
+    await call('PATCH /mailboxes/{address}', { path, body: readChanges(entered, of), if_match: etag });
+    toast('The changes are saved and hold from the next mail on');
+    onChange();
+  };
+  const remove = async (): Promise<void> => {
+    await call('DELETE /mailboxes/{address}', { path });
+    toast(`${of.address} is removed`);
+    navigate('/mailboxes', { replace: true });
+  };
+  return (
+    <>
+      <Panel title="Settings">
+        <Form submit="Save the changes" onSubmit={change}>
+          <MailboxFields key={etag ?? ''} of={of} />
+        </Form>
+      </Panel>
+      <Panel
+        title="Remove the mailbox"
+        tone="danger"
+        lead="What went out from it stays in the log. To stop it for a while, pause it."
+      >
+        <ConfirmByName title="Remove the mailbox" name={of.address} act={remove}>
+          <p>
+            With it go its relay’s address and password
+            {of.inbox && `, and its inbox, which is read no longer`}.{' '}
+            {of.waiting_emails > 0 &&
+              `${counted(of.waiting_emails, 'mail')} that wait for it must find another mailbox, or fail.`}
+          </p>
+        </ConfirmByName>
+      </Panel>
+    </>
+  );
+}
