@@ -3,6 +3,7 @@ import { actor, addCapturingMailbox, makeProject, type TestApp } from '../helper
 import { addAdministration } from './sample-admin.ts';
 import { addFilesAndMail, type MailSample } from './sample-mail.ts';
 import { addMarketing, type MarketingSample } from './sample-marketing.ts';
+import { addSecrets } from './sample-secrets.ts';
 
 /** What must be shown as the text it is. */
 export const HOSTILE = '<img src=x onerror="document.title=\'pwned\'"><script>alert(1)</script>';
@@ -23,6 +24,7 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
   const key = await sample.makeKey();
   const marketing = await addMarketing(app, key, HOSTILE);
   await addMails(app, now_ms, key);
+  await addSecrets(app, HOSTILE);
   const mail = await addFilesAndMail(app, key, HOSTILE);
   app.clock.at_ms = now_ms;
   return { project: sample.project, key: sample.key, ...mail, ...marketing };

@@ -181,4 +181,29 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     pattern: '/projects/:project/marketing',
     path: ({ project }) => `/projects/${project}/marketing`,
   },
+  {
+    ...{ name: 'vault', pattern: '/projects/:project/vault' },
+    path: ({ project }) => `/projects/${project}/vault`,
+  },
+  { name: 'vault-empty', pattern: '/projects/:project/vault', path: () => '/projects/bakery/vault' },
+  {
+    ...{ name: 'vault-files', pattern: '/projects/:project/vault' },
+    path: ({ project }) => `/projects/${project}/vault?tab=files`,
+  },
+  {
+    ...{ name: 'vault-service', pattern: '/projects/:project/vault/:service' },
+    path: ({ project }) => `/projects/${project}/vault/captcha`,
+  },
+  {
+    ...{ name: 'vault-service-set', pattern: '/projects/:project/vault/:service' },
+    path: ({ project }) => `/projects/${project}/vault/firebase?tab=set`,
+  },
+  {
+    ...{ name: 'vault-variables', pattern: '/projects/:project/vault/:service' },
+    path: ({ project }) => `/projects/${project}/vault/env`,
+  },
+  {
+    ...{ name: 'vault-variables-empty', pattern: '/projects/:project/vault/:service' },
+    path: () => '/projects/bakery/vault/env',
+  },
 ];

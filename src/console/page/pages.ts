@@ -1,5 +1,6 @@
 /** Every page: its path below /console, its title, where it stands in the navigation, and the file that is loaded for it. */
 import type { ComponentType } from 'preact';
+import type { Capability } from './capabilities.ts';
 import type { IconName } from './components/icon.tsx';
 import type { NamesIn } from './router.ts';
 
@@ -12,6 +13,8 @@ export interface PageEntry {
   nav?: { group: 'satchel' | 'sending' | 'admin' | 'project' | 'marketing'; icon: IconName };
   /** Shown to those only who may administer. */
   needs_administer?: boolean;
+  /** Shown to those only who have one of these. */
+  needs_any?: readonly Capability[];
   load(): Promise<{ default: ComponentType<PageProps<string>> }>;
 }
 
@@ -84,6 +87,15 @@ export const PAGES: readonly PageEntry[] = [
   }),
   page('/projects/:project/keys/new', { title: 'New key', load: () => import('./pages/keys/new.tsx') }),
   page('/projects/:project/keys/:key', { title: 'Key', load: () => import('./pages/keys/detail.tsx') }),
+  page('/projects/:project/vault', {
+    ...{ title: 'Vault', nav: { group: 'project', icon: 'vault' } },
+    needs_any: ['can_read_vault', 'can_reveal_vault', 'can_write_vault'],
+    load: () => import('./pages/vault/home.tsx'),
+  }),
+  page('/projects/:project/vault/:service', {
+    ...{ title: 'Vault' },
+    load: () => import('./pages/vault/service.tsx'),
+  }),
   page('/projects/:project/files', {
     ...{ title: 'Files', nav: { group: 'project', icon: 'files' } },
     load: () => import('./pages/files/list.tsx'),

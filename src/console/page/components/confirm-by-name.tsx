@@ -14,8 +14,10 @@ export function ConfirmByName(props: {
   children: ComponentChildren;
   act(): Promise<unknown>;
   is_small?: boolean;
+  /** A shorter word for the button, where what it is about stands beside it; the title has to contain it. */
+  button?: string;
 }) {
-  const { title, name, children, act, is_small } = props;
+  const { title, name, children, act, is_small, button } = props;
   const [is_open, setOpen] = useState(false);
   const [typed, setTyped] = useState('');
   const close = (): void => {
@@ -28,8 +30,13 @@ export function ConfirmByName(props: {
   };
   return (
     <>
-      <button type="button" class={`button bad${is_small ? ' small' : ''}`} onClick={() => setOpen(true)}>
-        {title}
+      <button
+        type="button"
+        class={`button bad${is_small ? ' small' : ''}`}
+        aria-label={button && title}
+        onClick={() => setOpen(true)}
+      >
+        {button ?? title}
       </button>
       {is_open && (
         <Dialog title={`${title}?`} onClose={close}>

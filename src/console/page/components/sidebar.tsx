@@ -17,7 +17,8 @@ interface SidebarProps {
 
 export function Sidebar({ project, person, path }: SidebarProps) {
   const groups = project === null ? GROUPS : GROUPS_OF_PROJECT;
-  const may = (entry: PageEntry): boolean => !entry.needs_administer || person.can_administer === true;
+  const may = ({ needs_administer, needs_any }: PageEntry): boolean =>
+    (!needs_administer || person.can_administer) && (needs_any?.some((each) => person[each]) ?? true);
   return (
     <nav id="navigation" class="sidebar" aria-label="Main">
       <a class="brand" href={hrefOf('/')}>

@@ -1,0 +1,25 @@
+/** What a person or a token may be given, what that is called, and whether whoever is signed in has it. */
+import { person } from './session.ts';
+
+export const CAPABILITIES = {
+  can_read_vault: ['Read vaults', 'Which values a vault holds, and the plain ones; never a secret.'],
+  can_reveal_vault: ['Reveal vaults', 'Secrets and files of a vault, each time on record.'],
+  can_write_vault: ['Write vaults', 'Change vaults; add, change and assign AI accounts.'],
+  can_manage_database: ['Manage databases', 'Database accounts and projects, without their secrets.'],
+  can_read_database_tokens: ['Reveal databases', 'The secrets of those, each time on record.'],
+  can_read_ai_accounts: ['Read AI accounts', 'AI accounts, and their keys, each time on record.'],
+  can_administer: ['Administer', 'People, tokens, domains, mailboxes, backups. Goes with all projects only.'],
+} as const satisfies Record<string, readonly [label: string, hint: string]>;
+
+export type Capability = keyof typeof CAPABILITIES;
+
+export const CAPABILITY_NAMES = Object.keys(CAPABILITIES) as Capability[];
+
+export function capabilitiesOf(holder: Partial<Record<Capability, boolean>>): Capability[] {
+  return CAPABILITY_NAMES.filter((each) => holder[each] === true);
+}
+
+/** Whether the person who is signed in has it. The API decides; this only spares them what it would refuse. */
+export function may(capability: Capability): boolean {
+  return person.value?.[capability] === true;
+}

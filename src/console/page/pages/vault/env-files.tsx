@@ -1,0 +1,130 @@
+/** Environment files: everything in the vault, as the loader of one kind of app reads it, shown for a while to copy. */
+import { useState } from 'preact/hooks';
+import type { RevealedVault } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { may } from '../../capabilities.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { SelectField } from '../../components/select-field.tsx';
+import { useRevealed } from '../../use-revealed.ts';
+
+const TARGETS = [
+  ['server', 'A server (dotenv)', ''],
+  ['nextjs', 'Next.js', 'NEXT_PUBLIC_'],
+  ['vite', 'Vite', 'VITE_'],
+  ['expo', 'Expo', 'EXPO_PUBLIC_'],
+] as const;
+type Target = (typeof TARGETS)[number][0];
+
+interface Block {
+  text: string | null;
+  notes: readonly string[];
+}
+
+export function EnvFiles({ project }: { project: string }) {
+  const [target, setTarget] = useState<Target>('server');
+  const { shown, left_s, show, hide } = useRevealed<Block>();
+  const reveal = async (): Promise<void> => {
+    const vault = await call('POST /projects/{project}/vault/reveal', { path: { project } });
+    show({ text: vault.env[target] ?? null, notes: notesOn(vault, target) });
+  };
+  const choose = (value: string): void => {
+    hide();
+    setTarget(TARGETS.find(([each]) => each === value)?.[0] ?? 'server');
+  };
+  return (
+    <Panel
+      title="Environment files"
+      lead={
+        target === 'server'
+          ? 'Every value and every secret under its name, quoted so that dotenv reads it back as it is stored.'
+          : 'Only what a page or an app may carry, quoted so that the build reads it back as it is stored.'
+      }
+    >
+      <div class="stack">
+        <div class="row end">
+          <SelectField
+            name="target"
+            label="For"
+            choices={TARGETS.map(([value, label]) => [value, label] as const)}
+            value={target}
+            onChange={choose}
+          />
+          {may('can_reveal_vault') && !shown && (
+            <ActionButton kind="primary" act={reveal}>
+              Show the file, on record
+            </ActionButton>
+          )}
+          {shown && (
+            <>
+              <button type="button" class="button" onClick={hide}>
+                Hide now
+              </button>
+              <span class="muted">Recorded. Hidden again in {left_s} s.</span>
+            </>
+          )}
+        </div>
+        {!may('can_reveal_vault') && <p class="muted">Showing it takes the capability can_reveal_vault.</p>}
+        {shown && <Shown block={shown} />}
+        <div>
+          <p class="muted">Where the app runs, the command line does the same without anybody seeing it:</p>
+          <Command text={`satchel vault env --project ${project} --target ${target} > .env`} />
+        </div>
+      </div>
+    </Panel>
+  );
+}
+
+function Command({ text }: { text: string }) {
+  return (
+    <p class="command">
+      <code>{text}</code>
+      <CopyButton text={text} label="Copy the command" />
+    </p>
+  );
+}
+
+function Shown({ block }: { block: Block }) {
+  return (
+    <>
+      {block.text === null ? (
+        <p class="muted">Nothing is stored that this file would hold.</p>
+      ) : (
+        <div class="secret">
+          <code class="file-text">{block.text}</code>
+          <CopyButton text={block.text} label="Copy the file" />
+        </div>
+      )}
+      {block.notes.length > 0 && (
+        <div class="notice warn">
+          {block.notes.map((note) => (
+            <p key={note}>{note}</p>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** What is not in the file as one would think: named, never its value. */
+function notesOn({ shadowed, unquotable, undecryptable }: RevealedVault, target: Target): string[] {
+  const prefixes = TARGETS.flatMap(([each, , prefix]) => (prefix && each !== target ? [prefix] : []));
+  const own = TARGETS.find(([each]) => each === target)?.[2] ?? '';
+  const isOfTarget = (name: string): boolean =>
+    own === '' ? !prefixes.some((prefix) => name.startsWith(prefix)) : name.startsWith(own);
+  return [
+    ...shadowed
+      .filter(({ name }) => isOfTarget(name))
+      .map(
+        ({ service, field, name }) =>
+          `${name} is that of the environment variables; ${field} of ${service}, which has the same name, is not in the file.`,
+      ),
+    ...unquotable
+      .filter((each) => each.target === target)
+      .map(({ name }) => `${name} is left out: no file of this kind can hold its value. Show it by itself.`),
+    ...undecryptable.map(
+      ({ service, field }) => `${field} of ${service} is left out: it does not decrypt. Store it again.`,
+    ),
+  ];
+}

@@ -1,0 +1,107 @@
+/** One service of a project's vault: what is stored, changing it, and removing all of it. */
+import type { VaultMetadata, VaultService } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { may } from '../../capabilities.ts';
+import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { counted } from '../../components/quantity.tsx';
+import { Tabs, useTab } from '../../components/tabs.tsx';
+import { toast } from '../../components/toast.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, navigate, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import { SetValues } from './set-values.tsx';
+import { Values } from './values.tsx';
+import { Variables } from './variables.tsx';
+
+const TABS = { values: 'Values', set: 'Set values' } as const;
+
+/** What each part is given. Without `metadata` whoever looks may not see what is stored. */
+export interface ServicePartProps {
+  path: { project: string; service: string };
+  service: VaultService;
+  metadata: VaultMetadata | null;
+  onChange(): void;
+}
+
+export default function VaultServicePage({ params }: PageProps<'project' | 'service'>) {
+  const path = { project: params.project, service: params.service };
+  const registry = useLoad('GET /vault/services', {});
+  const load = useLoad('GET /projects/{project}/vault/{service}', may('can_read_vault') ? { path } : null);
+  const service = registry.data?.find((each) => each.service === params.service);
+  return (
+    <>
+      <PageHeader
+        title={service?.label ?? 'Vault'}
+        back={{ href: hrefOf(to`/projects/${params.project}/vault`), label: 'Vault' }}
+        lead={<code>{params.service}</code>}
+      />
+      <Loaded load={registry}>
+        {() =>
+          service === undefined ? (
+            <Empty title="There is no vault service of this name" />
+          ) : may('can_read_vault') ? (
+            <Loaded load={load}>
+              {(metadata) => (
+                <Parts path={path} service={service} metadata={metadata} onChange={load.reload} />
+              )}
+            </Loaded>
+          ) : (
+            <Parts path={path} service={service} metadata={null} onChange={load.reload} />
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+function Parts(part: ServicePartProps) {
+  const tab = useTab(['values', 'set']);
+  if (part.service.free_form) {
+    return (
+      <div class="stack">
+        <Variables {...part} />
+        <RemoveAll {...part} />
+      </div>
+    );
+  }
+  return (
+    <>
+      {may('can_write_vault') && <Tabs tabs={TABS} now={tab} />}
+      <div class="stack">
+        {tab === 'set' && may('can_write_vault') ? <SetValues {...part} /> : <Values {...part} />}
+        {tab === 'values' && <RemoveAll {...part} />}
+      </div>
+    </>
+  );
+}
+
+function RemoveAll({ path, service, metadata }: ServicePartProps) {
+  const stored = Object.values(metadata?.present ?? {}).filter(Boolean).length;
+  if (!may('can_write_vault') || (metadata && stored === 0)) return null;
+  const remove = async (): Promise<void> => {
+    const { cascade } = await call('DELETE /projects/{project}/vault/{service}', { path });
+    const gone = cascade.vault_credentials + cascade.vault_files;
+    toast(`${service.label}: ${counted(gone, 'value')} removed`);
+    navigate(to`/projects/${path.project}/vault`, { replace: true });
+  };
+  return (
+    <Panel
+      title="Remove everything of it"
+      tone="danger"
+      lead="It cannot be brought back, but from a backup. At the provider it stays what it is."
+    >
+      <ConfirmByName title={`Remove ${service.label}`} name={service.service} act={remove}>
+        <p>
+          {metadata
+            ? `With it ${stored === 1 ? 'goes' : 'go'} ${counted(stored, 'stored value')}. `
+            : 'All that is stored of it goes. '}
+          Apps have it until they are started anew.
+        </p>
+      </ConfirmByName>
+    </Panel>
+  );
+}
