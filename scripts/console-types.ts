@@ -32,7 +32,7 @@ interface Schema {
 type Content = Record<string, { schema: Schema }>;
 interface Operation {
   summary: string;
-  parameters: { name?: string; in?: string; schema?: Schema }[];
+  parameters: { $ref?: string; name?: string; in?: string; schema?: Schema }[];
   requestBody?: { content: Content };
   responses: Record<string, { content?: Content }>;
 }
@@ -95,9 +95,10 @@ function endpointOf(operation: Operation): string {
   const body = operation.requestBody?.content['application/json'];
   const success = Object.entries(operation.responses).find(([status]) => status.startsWith('2'));
   const answer = success?.[1].content?.['application/json'];
+  const is_versioned = operation.parameters.some(({ $ref }) => $ref === '#/components/parameters/IfMatch');
   return `{ path: { ${parameters('path')} }; query: { ${parameters('query')} }; body: ${
     body ? typeOf(body.schema) : operation.requestBody ? 'FormData' : 'undefined'
-  }; answer: ${answer ? typeOf(answer.schema) : 'unknown'} }`;
+  }; answer: ${answer ? typeOf(answer.schema) : 'unknown'}; is_versioned: ${is_versioned} }`;
 }
 
 /** The source of the types: a named schema is an interface of that name, an endpoint a member of Api. */

@@ -61,7 +61,7 @@ async function answerPage(): Promise<Response> {
 <title>Satchel</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/console/assets/${style}">
-<script type="module" src="/console/assets/${script}"></script>
+<script type="module" blocking="render" src="/console/assets/${script}"></script>
 </head>
 <body>
 <div id="console"></div>

@@ -11,13 +11,18 @@ type Needed<Name extends string, T> = [T] extends [undefined]
     ? unknown
     : { [K in Name]: T };
 
-/** The path's names, the query and the body: what the endpoint has of them. */
+/**
+ * Of a change, where the endpoint takes it: the version that was read. Where somebody has changed it since, nothing is, and the API
+ * says so (409). Null is said by what does not depend on what was read, such as a button that turns a thing off.
+ */
+type Version<E extends Endpoint> = Api[E]['is_versioned'] extends true
+  ? { if_match: string | null }
+  : unknown;
+
+/** The path's names, the query, the body and the version: what the endpoint has of them. */
 export type Input<E extends Endpoint> = Needed<'path', Api[E]['path']> &
-  Needed<'body', BodyOf<E>> & {
-    query?: Api[E]['query'];
-    /** Of a change: the version that was read. Where somebody has changed it since, nothing is, and the API says so (409). */
-    if_match?: string | null;
-  };
+  Needed<'body', BodyOf<E>> &
+  Version<E> & { query?: Api[E]['query'] };
 
 /** An answer that is nothing but `data` is that; one with more (a page's `meta`) stays whole. */
 export type Answer<E extends Endpoint> = Api[E]['answer'] extends { data: infer D }
@@ -69,24 +74,38 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Counts up each time the server answers again after it did not: what is shown is loaded again then. */
-export const reconnections = signal(0);
+/** Counts up each time everything shown is to be loaded again: the server answers once more, or what was read is not what is there. */
+export const reloads = signal(0);
 export const is_connected = signal(true);
-/** Set by session.ts: what to do where nobody is signed in (any more). */
-export const onSignedOut: { run: () => void } = { run: () => {} };
+
+/** Set by session.ts. */
+export const onRefusal = {
+  /** The session is over. Resolves once somebody has signed in: whether it is the same person, whose request is sent again. */
+  signedOut: (): Promise<boolean> => Promise.resolve(false),
+  /** The person may not do that: what they may has perhaps changed. */
+  forbidden: (): void => {},
+};
 
 const RETRY_MS = 2000;
 
-function loseConnection(): void {
+export function reloadAll(): void {
+  reloads.value += 1;
+}
+
+async function loseConnection(): Promise<void> {
   if (!is_connected.value) return;
   is_connected.value = false;
-  const timer = setInterval(async () => {
+  while (!is_connected.value) {
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     const response = await fetch('/api/health', { cache: 'no-store' }).catch(() => null);
-    if (!response?.ok) return;
-    clearInterval(timer);
-    is_connected.value = true;
-    reconnections.value += 1;
-  }, RETRY_MS);
+    is_connected.value = response?.ok === true;
+  }
+  reloadAll();
+}
+
+/** Where a proxy stands before a Satchel that does not answer, it says so itself. */
+function isOfProxy({ status, headers }: Response): boolean {
+  return status >= 502 && status <= 504 && !headers.has('x-request-id');
 }
 
 /** A request to a path of the console's own, or of an endpoint. Throws ApiError. */
@@ -96,6 +115,7 @@ async function send(
   { body, if_match }: { body?: unknown; if_match?: string | null },
 ): Promise<Response> {
   const is_form = body instanceof FormData;
+  const version = if_match ? newestOf(if_match) : null;
   const response = await fetch(path, {
     method,
     credentials: 'same-origin',
@@ -103,20 +123,39 @@ async function send(
       Accept: 'application/json',
       'X-Satchel-Console': '1',
       ...(body === undefined || is_form ? {} : { 'Content-Type': 'application/json' }),
-      ...(if_match ? { 'If-Match': if_match } : {}),
+      ...(version ? { 'If-Match': version } : {}),
     },
     ...(body === undefined ? {} : { body: is_form ? body : JSON.stringify(body) }),
-  }).catch(() => {
-    loseConnection();
-    throw new ApiError(
-      0,
-      { message: 'Satchel does not answer. Nothing is lost: try again once it does.' },
-      null,
-    );
-  });
+  }).catch(() => null);
+  if (response === null || isOfProxy(response)) {
+    void loseConnection();
+    throw new ApiError(0, { message: method === 'GET' ? UNANSWERED_READ : UNANSWERED_CHANGE }, null);
+  }
   noteServerDate(response.headers.get('date'));
-  if (response.ok) return response;
-  throw new ApiError(response.status, parse(await response.text()), response.headers.get('x-request-id'));
+  if (!response.ok)
+    throw new ApiError(response.status, parse(await response.text()), response.headers.get('x-request-id'));
+  if (version) noteChange(version, response.headers.get('etag'));
+  return response;
+}
+
+const UNANSWERED_READ = 'Satchel does not answer. Nothing is lost: try again once it does.';
+/** Nobody knows whether the request arrived: it is never sent again by itself. */
+const UNANSWERED_CHANGE =
+  'Satchel did not answer, so that this may be done or not. What you entered is kept: once Satchel answers, look before you send it again.';
+
+/** Which version our own change made of another: who goes on with what they read before it has seen both. */
+const successors = new Map<string, string>();
+
+function newestOf(version: string): string {
+  const next = successors.get(version);
+  return next === undefined ? version : newestOf(next);
+}
+
+function noteChange(from: string, made: string | null): void {
+  if (made === null || made === from) return;
+  successors.set(from, made);
+  // It may have been there before: a change that was taken back.
+  successors.delete(made);
 }
 
 function parse(text: string): unknown {
@@ -142,7 +181,7 @@ export function addressOf(endpoint: string, input: { path?: object; query?: obje
 }
 
 /**
- * Calls an endpoint of the management plane, or of the console itself. Throws ApiError; a session that has ended leads to the sign-in page.
+ * Calls an endpoint of the management plane, or of the console itself. Throws ApiError; a session that has ended asks to sign in, and goes on.
  * The answer has the type that the OpenAPI document gives it: the server that sent the page is the one that answers.
  */
 export async function call<E extends Endpoint>(endpoint: E, input: Input<E>): Promise<Answer<E>> {
@@ -169,9 +208,10 @@ export async function callRaw<E extends Endpoint>(endpoint: E, input: Input<E>):
   try {
     return await send(method, addressOf(endpoint, { ...(path && { path }), ...(query && { query }) }), rest);
   } catch (error) {
-    // Where somebody signs in, it only says that they are not who they say.
-    const is_over = error instanceof ApiError && error.status === 401 && endpoint !== 'POST /console/session';
-    if (is_over) onSignedOut.run();
+    // Of the session itself, a refusal says no more than itself: somebody signs in, or is asked who they are.
+    if (!(error instanceof ApiError) || endpoint.endsWith(' /console/session')) throw error;
+    if (error.status === 403) onRefusal.forbidden();
+    if (error.status === 401 && (await onRefusal.signedOut())) return callRaw(endpoint, input);
     throw error;
   }
 }

@@ -1,17 +1,19 @@
 /** The whole: who is signed in, which page is shown, and what is around it. */
 import { useEffect } from 'preact/hooks';
-import { is_connected, reconnections } from './api.ts';
+import type { SignedIn } from './api.generated.ts';
+import { is_connected, reloads } from './api.ts';
 import { Banner } from './components/banner.tsx';
 import { PageView } from './components/page-view.tsx';
 import { Shell } from './components/shell.tsx';
+import { SignInAgain } from './components/sign-in-again.tsx';
 import { Toasts } from './components/toast.tsx';
-import { askToSignIn, loadSession, person, useIsOpenPage } from './session.ts';
+import { askToSignIn, is_session_over, loadSession, person, useIsOpenPage } from './session.ts';
 
 export function App() {
   const is_open = useIsOpenPage();
   const who = person.value;
-  const epoch = reconnections.value;
-  // After a reconnection it is asked again.
+  const epoch = reloads.value;
+  // Where it could not be asked, it is asked again after a reconnection.
   useEffect(() => {
     if (person.value === undefined) void loadSession();
   }, [epoch]);
@@ -21,8 +23,21 @@ export function App() {
   return (
     <>
       {!is_connected.value && <Banner />}
-      {is_open ? <PageView /> : who ? <Shell person={who} /> : null}
+      {is_open ? <PageView /> : who ? <WhileSignedIn person={who} /> : null}
       <Toasts />
+    </>
+  );
+}
+
+/** The frame, which is another one for another person; out of sight while its session is over. */
+function WhileSignedIn({ person: who }: { person: SignedIn }) {
+  const is_over = is_session_over.value;
+  return (
+    <>
+      <div hidden={is_over}>
+        <Shell key={who.id} person={who} />
+      </div>
+      {is_over && <SignInAgain />}
     </>
   );
 }

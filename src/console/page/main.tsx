@@ -6,6 +6,7 @@
  * - It reads with `useLoad('GET /projects/{project}', { path })`, a list with `useList`, whose page and filters stand in the
  *   address; `<Loaded>` shows the waiting, and what the API said where it refused. It changes things with `call('PATCH ...')`.
  *   Endpoints, inputs and answers are typed by api.generated.ts, which scripts/console-types.ts writes off the OpenAPI document.
+ * - Whoever changes what was read says which version that was: `<Form version={load.etag}>`, then `if_match: entered.version`.
  * - A change made by a form is a `<Form>`: what `call` throws in its `onSubmit` stands beside the fields that it names. One
  *   made by a button is `<ActionButton>`. What destroys asks with `<ConfirmByName>`, which says what goes along.
  * - Components are one to a file in components/, without data of their own; colours and distances are variables of style.css.

@@ -1,13 +1,20 @@
 /** Who is signed in, and what they may do. */
 import { signal } from '@preact/signals';
 import type { SignedIn } from './api.generated.ts';
-import { ApiError, call, onSignedOut } from './api.ts';
+import { ApiError, call, onRefusal, reloadAll } from './api.ts';
 import { navigate, usePath } from './router.ts';
 
 /** Undefined until it is known, null where nobody is signed in. */
 export const person = signal<SignedIn | null | undefined>(undefined);
 
 export const SIGN_IN = '/sign-in';
+
+/**
+ * Whether the session ended under what is shown. It is kept, out of sight, with all that stands in its forms, until somebody signs
+ * in: the same person goes on where they were.
+ */
+export const is_session_over = signal(false);
+let waiting: PromiseWithResolvers<boolean> | null = null;
 
 /** Asks who is signed in. Without a connection it is asked again once there is one. */
 export async function loadSession(): Promise<void> {
@@ -18,19 +25,41 @@ export async function loadSession(): Promise<void> {
   }
 }
 
+onRefusal.signedOut = async () => {
+  if (!person.value) return false;
+  is_session_over.value = true;
+  waiting ??= Promise.withResolvers();
+  return waiting.promise;
+};
+
+onRefusal.forbidden = () => {
+  void loadSession();
+};
+
+/** Somebody has signed in again, over what is shown. */
+export async function resumeSession(): Promise<void> {
+  const before = person.value?.id;
+  await loadSession();
+  is_session_over.value = false;
+  waiting?.resolve(person.value?.id === before);
+  waiting = null;
+  reloadAll();
+}
+
 /** Leads to the sign-in page, which leads back. */
 export function askToSignIn(): void {
-  person.value = null;
   const here = location.pathname.replace(/^\/console/, '') + location.search;
   if (!isOpen(location.pathname.replace(/^\/console/, ''))) {
     const next = here === '' || here === '/' ? '' : `?next=${encodeURIComponent(here)}`;
     navigate(SIGN_IN + next, { replace: true });
   }
 }
-onSignedOut.run = askToSignIn;
 
 export async function signOut(): Promise<void> {
-  await call('DELETE /console/session', {});
+  await call('DELETE /console/session', {}).catch((error: unknown) => {
+    // Whoever is signed out already is where they want to be.
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+  });
   person.value = null;
   navigate(SIGN_IN, { replace: true });
 }

@@ -1,6 +1,14 @@
 /** Reading an endpoint into a page: again after a reconnection, at intervals where asked, and never an old answer over a new. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { type Answer, ApiError, callTelling, type Endpoint, type Input, reconnections } from './api.ts';
+import {
+  type Answer,
+  ApiError,
+  callTelling,
+  type Endpoint,
+  type Input,
+  is_connected,
+  reloads,
+} from './api.ts';
 
 export interface Load<T> {
   /** Null until the first answer; the last good one while it is loaded again. */
@@ -27,7 +35,7 @@ export function useLoad<E extends Endpoint>(
   const [turn, setTurn] = useState(0);
   const latest = useRef(0);
   const wanted = input === null ? null : JSON.stringify([endpoint, input]);
-  const epoch = reconnections.value;
+  const epoch = reloads.value;
   useEffect(() => {
     if (wanted === null || input === null) return;
     latest.current += 1;
@@ -47,10 +55,13 @@ export function useLoad<E extends Endpoint>(
     );
   }, [wanted, turn, epoch]);
   const every_ms = options.every_ms ?? null;
+  const is_waiting = useRef(false);
+  is_waiting.current = state.is_loading;
   useEffect(() => {
     if (every_ms === null) return;
+    // A server that is slow, gone or waits for somebody to sign in is not asked once more.
     const again = (): void => {
-      if (!document.hidden) setTurn((at) => at + 1);
+      if (!document.hidden && is_connected.value && !is_waiting.current) setTurn((at) => at + 1);
     };
     const timer = setInterval(again, every_ms);
     // Whoever comes back to the page sees at once what happened meanwhile.

@@ -4,15 +4,18 @@
  */
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../api.ts';
+import { ApiError, reloadAll } from '../api.ts';
 import { ErrorBox } from './error-box.tsx';
 
 /** What was entered, by the names of the fields. */
 export class Entered {
   readonly #data: FormData;
+  /** Of what the form was filled from, for `if_match`. */
+  readonly version: string | null;
 
-  constructor(data: FormData) {
+  constructor(data: FormData, version: string | null) {
     this.#data = data;
+    this.version = version;
   }
 
   text(name: string): string {
@@ -88,6 +91,8 @@ export function Form(props: {
   tone?: 'bad';
   onCancel?: () => void;
   is_disabled?: boolean;
+  /** The version of what its fields show, where it changes what is there: it comes back as `entered.version`. */
+  version?: string | null;
   children?: ComponentChildren;
 }) {
   const [error, setError] = useState<ApiError | null>(null);
@@ -98,22 +103,45 @@ export function Form(props: {
     wrong?.closest('details')?.setAttribute('open', '');
     wrong?.focus();
   }, [error]);
+  // What is loaded again while somebody types is not what they have read.
+  const is_touched = useRef(false);
+  const version = useRef<string | null>(null);
+  if (!is_touched.current) version.current = props.version ?? null;
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     if (is_busy || !form.current) return;
     setBusy(true);
     setError(null);
     try {
-      await props.onSubmit(new Entered(new FormData(form.current)));
+      await props.onSubmit(new Entered(new FormData(form.current), version.current));
+      is_touched.current = false;
     } catch (thrown) {
+      if (version.current !== null && isOutdated(thrown)) {
+        is_touched.current = false;
+        reloadAll();
+      }
       setError(thrown instanceof ApiError ? thrown : new ApiError(0, { message: String(thrown) }, null));
     } finally {
       setBusy(false);
     }
   };
   return (
-    <form class="form" ref={form} onSubmit={submit} noValidate>
+    <form
+      class="form"
+      ref={form}
+      onSubmit={submit}
+      onInput={() => {
+        is_touched.current = true;
+      }}
+      noValidate
+    >
       {error && <Refused error={error} form={form.current} />}
+      {props.version && isOutdated(error) && (
+        <p class="hint">
+          Fields that you have not touched show what is there now; yours are as you left them. Save again to
+          put them over it.
+        </p>
+      )}
       <FieldErrors.Provider value={error?.errors ?? {}}>{props.children}</FieldErrors.Provider>
       <div class="form-buttons">
         <button
@@ -132,6 +160,11 @@ export function Form(props: {
       </div>
     </form>
   );
+}
+
+/** Whether somebody else has changed it since it was read: the one conflict that is about no field. */
+function isOutdated(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 409 && Object.keys(error.errors).length === 0;
 }
 
 /** What stands beside no field of the form is said above it. */

@@ -18,7 +18,7 @@ export function ContactChange(props: {
   const { path, contact, etag, onChange } = props;
   const change = async (entered: Entered): Promise<void> => {
     await call('PATCH /projects/{project}/email-contacts/{contact}', {
-      ...{ path, if_match: etag },
+      ...{ path, if_match: entered.version },
       body: {
         first_name: entered.textOrNull('first_name'),
         last_name: entered.textOrNull('last_name'),
@@ -33,7 +33,7 @@ export function ContactChange(props: {
   };
   return (
     <Panel title="About the person">
-      <Form submit="Save the changes" onSubmit={change}>
+      <Form submit="Save the changes" version={etag} onSubmit={change}>
         <TextField name="first_name" label="First name" value={contact.first_name} />
         <TextField name="last_name" label="Last name" value={contact.last_name} />
         <TextAreaField

@@ -52,7 +52,7 @@ export default function FilePage({ params }: PageProps<'project' | 'file'>) {
             <div class="columns">
               <div class="stack">
                 <About of={of} />
-                <FileForm key={JSON.stringify(of)} path={path} of={of} onChange={load.reload} />
+                <FileForm path={path} of={of} etag={load.etag} onChange={load.reload} />
               </div>
               <div class="stack">
                 {of.mime_type.startsWith('image/') && <Picture path={path} of={of} />}

@@ -9,12 +9,12 @@ import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { FilePath } from './file-path.ts';
 
-export function FileForm(props: { path: FilePath; of: ObjectRecord; onChange(): void }) {
-  const { path, of, onChange } = props;
+export function FileForm(props: { path: FilePath; of: ObjectRecord; etag: string | null; onChange(): void }) {
+  const { path, of, etag, onChange } = props;
   const [expiry, setExpiry] = useState('same');
   const change = async (entered: Entered): Promise<void> => {
     await call('PATCH /projects/{project}/objects/{public_id}', {
-      path,
+      ...{ path, if_match: entered.version },
       body: {
         original_filename: entered.text('original_filename'),
         visibility: entered.text('visibility') === 'public' ? 'public' : 'private',
@@ -23,11 +23,12 @@ export function FileForm(props: { path: FilePath; of: ObjectRecord; onChange(): 
       },
     });
     toast('The changes are saved');
+    setExpiry('same');
     onChange();
   };
   return (
     <Panel title="Change" lead="The bytes of a file never change: upload another one instead.">
-      <Form submit="Save the changes" onSubmit={change}>
+      <Form submit="Save the changes" version={etag} onSubmit={change}>
         <TextField name="original_filename" label="Name" value={of.original_filename} />
         <SelectField
           name="visibility"

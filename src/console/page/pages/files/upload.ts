@@ -1,5 +1,5 @@
 /** Uploading one file: by XMLHttpRequest, as only that tells how far it has come. */
-import { ApiError, addressOf, onSignedOut } from '../../api.ts';
+import { ApiError, addressOf, onRefusal } from '../../api.ts';
 
 export interface UploadWishes {
   visibility: string;
@@ -19,7 +19,7 @@ export function uploadFile(
   form.set('visibility', wishes.visibility);
   if (wishes.expires_in_days !== '') form.set('expires_in_days', wishes.expires_in_days);
   form.set('file', file, file.name);
-  return new Promise((resolve, reject) => {
+  return new Promise<void>((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open('POST', addressOf('POST /projects/{project}/objects', { path: { project } }));
     request.setRequestHeader('Accept', 'application/json');
@@ -33,9 +33,12 @@ export function uploadFile(
     on.signal.addEventListener('abort', () => request.abort());
     request.onload = () => {
       if (request.status === 201) return resolve();
-      if (request.status === 401) onSignedOut.run();
       reject(new ApiError(request.status, request.response, request.getResponseHeader('x-request-id')));
     };
     request.send(form);
+  }).catch(async (error: unknown) => {
+    const is_over = error instanceof ApiError && error.status === 401;
+    if (is_over && (await onRefusal.signedOut())) return uploadFile(project, file, wishes, on);
+    throw error;
   });
 }

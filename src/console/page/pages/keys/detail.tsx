@@ -30,7 +30,7 @@ export default function KeyPage({ params }: PageProps<'project' | 'key'>) {
       <Tabs tabs={TABS} now={tab} />
       <Loaded load={load}>
         {(of) => {
-          const part = { path, of, onChange: load.reload };
+          const part = { path, of, etag: load.etag, onChange: load.reload };
           return (
             <div class="stack">
               {tab === 'origins' && <Origins {...part} />}

@@ -7,10 +7,10 @@ import { permissionsOf } from './abilities.ts';
 import { KeyFields } from './key-fields.tsx';
 import type { KeyPartProps } from './key-part.ts';
 
-export function KeyPermissions({ path, of, onChange }: KeyPartProps) {
+export function KeyPermissions({ path, of, etag, onChange }: KeyPartProps) {
   const change = async (entered: Entered): Promise<void> => {
     await call('PATCH /projects/{project}/api-keys/{apiKey}', {
-      path,
+      ...{ path, if_match: entered.version },
       body: {
         name: entered.text('name'),
         ...permissionsOf(entered.all('can'), of.permissions),
@@ -25,7 +25,7 @@ export function KeyPermissions({ path, of, onChange }: KeyPartProps) {
   };
   return (
     <Panel>
-      <Form submit="Save the changes" onSubmit={change}>
+      <Form submit="Save the changes" version={etag} onSubmit={change}>
         <KeyFields of={of} />
       </Form>
     </Panel>

@@ -19,7 +19,11 @@ export function KeySecret({ path, of, onChange }: KeyPartProps) {
     onChange();
   };
   const turn = async (): Promise<void> => {
-    await call('PATCH /projects/{project}/api-keys/{apiKey}', { path, body: { is_active: !of.is_active } });
+    await call('PATCH /projects/{project}/api-keys/{apiKey}', {
+      path,
+      if_match: null,
+      body: { is_active: !of.is_active },
+    });
     onChange();
   };
   return (

@@ -62,7 +62,11 @@ export function Origins({ path, of, onChange }: KeyPartProps) {
   );
 }
 
-function AddOrigin({ path, onClose, onChange }: Omit<KeyPartProps, 'of'> & { onClose(): void }) {
+function AddOrigin({
+  path,
+  onClose,
+  onChange,
+}: Pick<KeyPartProps, 'path' | 'onChange'> & { onClose(): void }) {
   const [type, setType] = useState<Origin['type']>('domain');
   const add = async (entered: Entered): Promise<void> => {
     const sha256_fingerprints = entered.words('sha256_fingerprints');
@@ -112,7 +116,7 @@ function AddOrigin({ path, onClose, onChange }: Omit<KeyPartProps, 'of'> & { onC
   );
 }
 
-function OriginList(props: Omit<KeyPartProps, 'of'> & { origins: readonly Origin[] }) {
+function OriginList(props: Pick<KeyPartProps, 'path' | 'onChange'> & { origins: readonly Origin[] }) {
   const { path, origins, onChange } = props;
   if (origins.length === 0)
     return (

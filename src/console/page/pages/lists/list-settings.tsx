@@ -21,20 +21,20 @@ export function ListSettings({ project, list, etag, onChange }: ListSettingsProp
   const path = { project, list: list.id };
   const change = async (entered: Entered): Promise<void> => {
     await call('PATCH /projects/{project}/email-lists/{list}', {
-      ...{ path, if_match: etag, body: enteredList(entered) },
+      ...{ path, if_match: entered.version, body: enteredList(entered) },
     });
     toast('The changes are saved');
     onChange();
   };
   const setArchived = async (archived: boolean): Promise<void> => {
-    await call('PATCH /projects/{project}/email-lists/{list}', { path, body: { archived } });
+    await call('PATCH /projects/{project}/email-lists/{list}', { path, if_match: null, body: { archived } });
     toast(`The list ${list.name} ${archived ? 'is archived' : 'takes contacts again'}`);
     onChange();
   };
   return (
     <>
       <Panel title="About the list">
-        <Form submit="Save the changes" onSubmit={change}>
+        <Form submit="Save the changes" version={etag} onSubmit={change}>
           <ListFields list={list} />
         </Form>
       </Panel>

@@ -51,7 +51,7 @@ function ChangeForm({ project, settings, etag, onChange }: ChangeFormProps) {
   const change = async (entered: Entered): Promise<void> => {
     const percent = entered.numberOrNull('bounce_pause_threshold_percent');
     await call('PATCH /projects/{project}/email-marketing/settings', {
-      ...{ path: { project }, if_match: etag },
+      ...{ path: { project }, if_match: entered.version },
       body: {
         enabled: entered.flag('enabled'),
         from_name: entered.textOrNull('from_name'),
@@ -74,7 +74,7 @@ function ChangeForm({ project, settings, etag, onChange }: ChangeFormProps) {
   };
   return (
     <Panel title="Settings">
-      <Form submit="Save the settings" onSubmit={change}>
+      <Form submit="Save the settings" version={etag} onSubmit={change}>
         <SettingsFields settings={settings} />
       </Form>
     </Panel>

@@ -25,7 +25,7 @@ export default function ProjectSettingsPage({ params }: PageProps<'project'>) {
         {(project) => (
           <div class="stack">
             <Panel title="About the project">
-              <ChangeForm project={project} />
+              <ChangeForm project={project} etag={load.etag} />
             </Panel>
             <Danger project={project} />
           </div>
@@ -37,10 +37,10 @@ export default function ProjectSettingsPage({ params }: PageProps<'project'>) {
 
 const STATUSES: Readonly<Record<string, 'active' | 'inactive'>> = { active: 'active', inactive: 'inactive' };
 
-function ChangeForm({ project }: { project: ProjectWithKeys }) {
+function ChangeForm({ project, etag }: { project: ProjectWithKeys; etag: string | null }) {
   const change = async (entered: Entered): Promise<void> => {
     const changed = await call('PATCH /projects/{project}', {
-      path: { project: project.public_id },
+      ...{ path: { project: project.public_id }, if_match: entered.version },
       body: {
         name: entered.text('name'),
         slug: entered.text('slug'),
@@ -54,7 +54,7 @@ function ChangeForm({ project }: { project: ProjectWithKeys }) {
     navigate(to`/projects/${changed.slug}`);
   };
   return (
-    <Form submit="Save the changes" onSubmit={change}>
+    <Form submit="Save the changes" version={etag} onSubmit={change}>
       <ProjectFields project={project} />
     </Form>
   );

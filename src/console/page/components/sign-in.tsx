@@ -1,0 +1,64 @@
+/** Address and password, then the second step where there is one: the one form of the page and of `SignInAgain`. */
+import { useState } from 'preact/hooks';
+import { ApiError, call } from '../api.ts';
+import { type Entered, Form } from './form.tsx';
+import { Gate } from './gate.tsx';
+import { TextField } from './text-field.tsx';
+
+interface Credentials {
+  email: string;
+  password: string;
+}
+
+export function SignIn(props: { title: string; lead?: string; email?: string; onDone(): Promise<void> }) {
+  const [first_step, setFirstStep] = useState<Credentials | null>(null);
+  const signIn = async (credentials: Credentials, code?: string): Promise<void> => {
+    await call('POST /console/session', { body: { ...credentials, ...(code && { code }) } });
+    await props.onDone();
+  };
+  const takePassword = async (entered: Entered): Promise<void> => {
+    const credentials = { email: entered.text('email'), password: entered.exact('password') };
+    try {
+      await signIn(credentials);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.details.second_step !== true) throw error;
+      setFirstStep(credentials);
+    }
+  };
+  if (first_step) {
+    return (
+      <Gate title="Second step" lead="The code that your authenticator shows now, or a recovery code.">
+        <Form
+          key="code"
+          submit="Sign in"
+          onSubmit={(entered) => signIn(first_step, entered.text('code'))}
+          onCancel={() => setFirstStep(null)}
+        >
+          <TextField name="code" label="Code" autocomplete="one-time-code" is_focused is_mono />
+        </Form>
+      </Gate>
+    );
+  }
+  return (
+    <Gate title={props.title} lead={props.lead}>
+      <Form key="password" submit="Sign in" onSubmit={takePassword}>
+        <TextField
+          name="email"
+          label="Email"
+          type="email"
+          autocomplete="username"
+          value={props.email}
+          is_focused={!props.email}
+        />
+        <TextField
+          name="password"
+          label="Password"
+          type="password"
+          autocomplete="current-password"
+          is_focused={props.email !== undefined}
+          hint="Forgotten? Whoever runs this server makes a new link with: satchel person reset"
+        />
+      </Form>
+    </Gate>
+  );
+}

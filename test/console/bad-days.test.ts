@@ -1,0 +1,239 @@
+/** Bad days of a console that is open: sessions that end, servers that go, two people at one thing, rights that are taken away. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { actor, makeProject } from '../helpers.ts';
+import {
+  addPerson,
+  type ConsoleTest,
+  type Credentials,
+  executable,
+  openPage,
+  settle,
+  signIn,
+  startConsole,
+  TIMEOUT_MS,
+} from './browser.ts';
+
+let on: ConsoleTest;
+beforeAll(async () => {
+  if (executable === null) return;
+  on = await startConsole();
+  await makeProject(on.app, 'shop');
+}, TIMEOUT_MS);
+afterAll(() => on?.close());
+
+const shop = () => on.app.services.projects.require('shop');
+const posts = (page: Page): string[] => {
+  const seen: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() !== 'GET') seen.push(`${request.method()} ${new URL(request.url()).pathname}`);
+  });
+  return seen;
+};
+const signInOn = async (page: Page, { email, password }: Credentials): Promise<void> => {
+  await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+};
+
+describe.skipIf(executable === null)('a session that ended', () => {
+  test(
+    'asks to sign in again over what is shown, and then does what was asked, with what stood in the form',
+    async () => {
+      const context = await signIn(on);
+      const { page } = await openPage(on, context, '/projects/new');
+      await page.getByLabel('Name').fill('Atelier');
+      await page.getByLabel('Description').fill('Typed before the session ended');
+      await context.clearCookies();
+      await page.getByRole('button', { name: 'Create the project' }).click();
+      await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
+      expect(await page.title()).toBe('Sign in again · Satchel');
+      expect(await page.getByLabel('Description').isVisible()).toBe(false);
+      expect(on.app.services.projects.find('atelier')).toBeNull();
+      expect(await page.getByLabel('Email').inputValue()).toBe(on.credentials.email);
+      await page.keyboard.press('Escape');
+      await signInOn(page, on.credentials);
+      await page.getByRole('heading', { name: 'Atelier', level: 1 }).waitFor();
+      expect(on.app.services.projects.find('atelier')?.description).toBe('Typed before the session ended');
+      expect(await page.title()).toBe('Atelier · Satchel');
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'leaves nothing of it to another person who signs in instead',
+    async () => {
+      const other = await addPerson(on.app, { email: 'other@example.org', all_projects: true });
+      const context = await signIn(on);
+      const { page } = await openPage(on, context, '/projects/new');
+      await page.getByLabel('Name').fill('Of the first');
+      await context.clearCookies();
+      const sent = posts(page);
+      await page.getByRole('button', { name: 'Create the project' }).click();
+      await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
+      await signInOn(page, other);
+      await page.getByRole('heading', { name: 'New project', level: 1 }).waitFor();
+      await settle(page);
+      expect(await page.getByLabel('Name').inputValue()).toBe('');
+      expect(sent).toEqual(['POST /api/public/v1/projects', 'POST /console/session']);
+      expect(on.app.services.projects.find('of-the-first')).toBeNull();
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe.skipIf(executable === null)('what was asked of a server that goes away', () => {
+  test(
+    'is asked once, however often the button is pressed and though the answer is lost',
+    async () => {
+      const { page } = await openPage(on, await signIn(on), '/projects/new');
+      const sent = posts(page);
+      const arrived = Promise.withResolvers<void>();
+      const lose = Promise.withResolvers<void>();
+      await page.route('**/api/public/v1/projects', async (route) => {
+        if (route.request().method() !== 'POST') return route.continue();
+        await route.fetch();
+        arrived.resolve();
+        await lose.promise;
+        await route.abort();
+      });
+      await page.getByLabel('Name').fill('Once');
+      await page.getByRole('button', { name: 'Create the project' }).click();
+      await page.getByLabel('Name').press('Enter');
+      await arrived.promise;
+      expect(await page.getByRole('button', { name: 'Create the project' }).isDisabled()).toBe(true);
+      lose.resolve();
+      await page.getByText('this may be done or not').waitFor();
+      await page.getByText('trying again every two seconds').waitFor();
+      await page.getByText('trying again every two seconds').waitFor({ state: 'detached' });
+      expect(await page.getByLabel('Name').inputValue()).toBe('Once');
+      expect(sent).toEqual(['POST /api/public/v1/projects']);
+      const made = on.app.services.projects.listAll({}).filter(({ name }) => name === 'Once');
+      expect(made).toHaveLength(1);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'is a banner too where a proxy answers in its place',
+    async () => {
+      const { page } = await openPage(on, await signIn(on), '/projects');
+      await page.route('**/api/**', (route) => route.fulfill({ status: 502, body: '<h1>Bad Gateway</h1>' }));
+      await page.getByRole('link', { name: 'shop', exact: true }).click();
+      await page.getByText('Satchel does not answer').waitFor();
+      await page.unroute('**/api/**');
+      await page.getByText('Satchel does not answer').waitFor({ state: 'detached' });
+      await settle(page);
+      expect(await page.locator('.error-box').count()).toBe(0);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe.skipIf(executable === null)('two people at one thing', () => {
+  const change = (fields: Parameters<typeof on.app.services.projects.update>[2]) =>
+    on.app.services.projects.update(actor, shop(), fields);
+
+  test(
+    'the second is told, sees what the first has changed, and keeps what they typed',
+    async () => {
+      const { page } = await openPage(on, await signIn(on), '/projects/shop/settings');
+      await page.getByLabel('Description').fill('Of the second');
+      await change({ name: 'Of the first', description: 'Of the first' });
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByRole('alert').getByText('This was changed since you read it').waitFor();
+      expect(shop().description).toBe('Of the first');
+      await page.locator('[name=name]').and(page.locator('[value="Of the first"]')).waitFor();
+      expect(await page.getByLabel('Description').inputValue()).toBe('Of the second');
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByRole('heading', { name: 'Of the first', level: 1 }).waitFor();
+      expect(shop()).toMatchObject({ name: 'Of the first', description: 'Of the second' });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'what is loaded again while one types is not taken for read',
+    async () => {
+      const context = await signIn(on);
+      const { page } = await openPage(on, context, '/projects/shop/settings');
+      await page.getByLabel('Description').fill('Typed before');
+      await context.route('**/api/**', (route) => route.abort());
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByText('trying again every two seconds').waitFor();
+      await change({ description: 'Meanwhile' });
+      await context.unroute('**/api/**');
+      await page.getByText('trying again every two seconds').waitFor({ state: 'detached' });
+      await settle(page);
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByRole('alert').getByText('This was changed since you read it').waitFor();
+      expect(shop().description).toBe('Meanwhile');
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'one who saves twice is never in their own way',
+    async () => {
+      const { services } = on.app;
+      const { id } = await services.keys.create(actor, shop(), { name: 'web' });
+      const { page } = await openPage(on, await signIn(on), `/projects/shop/keys/${id}?tab=permissions`);
+      // The page learns of no change but by the answers to its own.
+      await page.route(`**/api-keys/${id}`, (route) =>
+        route.request().method() === 'GET' ? route.abort() : route.continue(),
+      );
+      for (const name of ['web one', 'web two', 'web one']) {
+        await page.getByLabel('Name').fill(name);
+        const answer = page.waitForResponse((response) => response.request().method() === 'PATCH');
+        await page.getByRole('button', { name: 'Save the changes' }).click();
+        expect((await answer).status()).toBe(200);
+        expect(services.keys.require(String(id)).name).toBe(name);
+      }
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe.skipIf(executable === null)('a right that is taken away', () => {
+  test(
+    'is gone at the next request: what only administrators see goes, and the API says why it refuses',
+    async () => {
+      const credentials = await addPerson(on.app, {
+        ...{ email: 'admin@example.org', all_projects: true, can_administer: true },
+      });
+      const { page } = await openPage(on, await signIn(on, { credentials }), '/');
+      await page.getByRole('heading', { name: 'Machine' }).waitFor();
+      await on.app.services.people.change(actor, null, on.app.services.people.require(credentials.email), {
+        can_administer: false,
+      });
+      await page.getByRole('link', { name: 'Projects', exact: true }).first().click();
+      await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor();
+      await page.getByRole('link', { name: 'Overview' }).click();
+      await page.getByRole('heading', { name: 'Mail by hour' }).waitFor();
+      expect(await page.getByRole('heading', { name: 'Machine' }).count()).toBe(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "another's project looks as one that there is not, at every address of it",
+    async () => {
+      await makeProject(on.app, 'bakery');
+      const credentials = await addPerson(on.app, { email: 'baker@example.org', projects: ['bakery'] });
+      const context = await signIn(on, { credentials });
+      const shownAt = async (path: string): Promise<string> => {
+        const { page } = await openPage(on, context, path);
+        const text = await page.locator('body').textContent();
+        await page.close();
+        return (text ?? '').replaceAll(/Request \S+/g, 'Request');
+      };
+      for (const rest of ['', '/settings', '/keys/1', '/contacts']) {
+        const of_another = await shownAt(`/projects/shop${rest}`);
+        expect(of_another).toBe((await shownAt(`/projects/none${rest}`)).replaceAll('none', 'shop'));
+        expect(of_another).toContain('not found');
+      }
+      expect(await shownAt('/projects/bakery')).not.toContain('not found');
+    },
+    TIMEOUT_MS,
+  );
+});
