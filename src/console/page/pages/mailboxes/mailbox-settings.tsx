@@ -1,4 +1,5 @@
 /** Changing a mailbox, and removing it. */
+import { useState } from 'preact/hooks';
 import { call } from '../../api.ts';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
@@ -10,10 +11,14 @@ import { MailboxFields, readChanges } from './mailbox-fields.tsx';
 import type { MailboxPartProps } from './mailbox-part.ts';
 
 export function MailboxSettings({ of, etag, onChange }: MailboxPartProps) {
+  const [turn, setTurn] = useState(0);
   const path = { address: of.address };
   const change = async (entered: Entered): Promise<void> => {
-    await call('PATCH /mailboxes/{address}', { path, body: readChanges(entered, of), if_match: etag });
+    const body = readChanges(entered, of);
+    await call('PATCH /mailboxes/{address}', { path, body, if_match: entered.version });
     toast('The changes are saved and hold from the next mail on');
+    // A password that went in is not left in its field.
+    setTurn(turn + 1);
     onChange();
   };
   const remove = async (): Promise<void> => {
@@ -24,8 +29,8 @@ export function MailboxSettings({ of, etag, onChange }: MailboxPartProps) {
   return (
     <>
       <Panel title="Settings">
-        <Form submit="Save the changes" onSubmit={change}>
-          <MailboxFields key={etag ?? ''} of={of} />
+        <Form submit="Save the changes" version={etag} onSubmit={change}>
+          <MailboxFields key={turn} of={of} />
         </Form>
       </Panel>
       <Panel

@@ -24,6 +24,8 @@ export interface ServicePartProps {
   path: { project: string; service: string };
   service: VaultService;
   metadata: VaultMetadata | null;
+  /** The version of it. */
+  etag: string | null;
   onChange(): void;
 }
 
@@ -46,11 +48,11 @@ export default function VaultServicePage({ params }: PageProps<'project' | 'serv
           ) : may('can_read_vault') ? (
             <Loaded load={load}>
               {(metadata) => (
-                <Parts path={path} service={service} metadata={metadata} onChange={load.reload} />
+                <Parts {...{ path, service, metadata, etag: load.etag, onChange: load.reload }} />
               )}
             </Loaded>
           ) : (
-            <Parts path={path} service={service} metadata={null} onChange={load.reload} />
+            <Parts {...{ path, service, metadata: null, etag: null, onChange: load.reload }} />
           )
         }
       </Loaded>

@@ -12,7 +12,7 @@ import type { ServicePartProps } from './service.tsx';
 
 type Field = VaultService['fields'][number];
 
-export function SetValues({ path, service, metadata, onChange }: ServicePartProps) {
+export function SetValues({ path, service, metadata, etag, onChange }: ServicePartProps) {
   const back = (): void => navigate(to`/projects/${path.project}/vault/${path.service}`);
   const set = async (entered: Entered): Promise<void> => {
     const values: Record<string, unknown> = {};
@@ -21,7 +21,10 @@ export function SetValues({ path, service, metadata, onChange }: ServicePartProp
       if (value !== undefined) values[field.field] = value;
     }
     const changed = Object.keys(values).length;
-    if (changed > 0) await call('PUT /projects/{project}/vault/{service}', { path, body: { values } });
+    if (changed > 0) {
+      const version = { path, if_match: entered.version };
+      await call('PUT /projects/{project}/vault/{service}', { ...version, body: { values } });
+    }
     toast(changed > 0 ? `Stored in the vault: ${Object.keys(values).join(', ')}` : 'Nothing was entered');
     onChange();
     back();
@@ -31,7 +34,7 @@ export function SetValues({ path, service, metadata, onChange }: ServicePartProp
       title={`Set values of ${service.label}`}
       lead="Only what you enter changes. A plain value that you empty is removed; a secret that you leave empty stays as it is."
     >
-      <Form submit="Store" onSubmit={set} onCancel={back}>
+      <Form submit="Store" version={etag} onSubmit={set} onCancel={back}>
         {service.fields.map((field, index) => {
           const is_stored = metadata?.present[field.field] === true;
           const common = { name: field.field, label: field.label, hint: field.help_text };

@@ -26,7 +26,11 @@ export interface Line {
 export function Values(part: ServicePartProps) {
   const { path, service, onChange } = part;
   const remove = async (field: string): Promise<void> => {
-    await call('PUT /projects/{project}/vault/{service}', { path, body: { values: { [field]: null } } });
+    await call('PUT /projects/{project}/vault/{service}', {
+      path,
+      if_match: null,
+      body: { values: { [field]: null } },
+    });
     toast(`${field} is removed`);
     onChange();
   };

@@ -16,7 +16,7 @@ import type { ServicePartProps } from './service.tsx';
 import { type Line, leadOf, ValueList } from './values.tsx';
 
 export function Variables(part: ServicePartProps) {
-  const { path, metadata, onChange } = part;
+  const { path, metadata, etag, onChange } = part;
   const [editing, setEditing] = useState<Line | 'new' | null>(null);
   const lines = Object.keys(metadata?.present ?? {})
     .toSorted()
@@ -25,7 +25,11 @@ export function Variables(part: ServicePartProps) {
       secret: !Object.hasOwn(metadata?.values ?? {}, name),
     }));
   const remove = async (name: string): Promise<void> => {
-    await call('PUT /projects/{project}/vault/{service}', { path, body: { values: { [name]: null } } });
+    await call('PUT /projects/{project}/vault/{service}', {
+      path,
+      if_match: null,
+      body: { values: { [name]: null } },
+    });
     toast(`${name} is removed`);
     onChange();
   };
@@ -74,6 +78,7 @@ export function Variables(part: ServicePartProps) {
       {editing && (
         <SetVariable
           path={path}
+          etag={etag}
           line={editing === 'new' ? null : editing}
           now={editing === 'new' ? '' : (metadata?.values[editing.field] ?? '')}
           onChange={onChange}
@@ -104,19 +109,20 @@ function NoVariables({ project, is_hidden }: { project: string; is_hidden: boole
 
 function SetVariable(props: {
   path: ServicePartProps['path'];
+  etag: string | null;
   /** Null: a new one. */
   line: Line | null;
   now: string;
   onChange(): void;
   onClose(): void;
 }) {
-  const { path, line, now, onChange, onClose } = props;
+  const { path, etag, line, now, onChange, onClose } = props;
   const [is_plain, setPlain] = useState(line !== null && !line.secret);
   const set = async (entered: Entered): Promise<void> => {
     const name = line?.field ?? entered.text('name');
     const value = entered.exact('value').replace(/\n$/, '');
     await call('PUT /projects/{project}/vault/{service}', {
-      path,
+      ...{ path, if_match: entered.version },
       body: { values: { [name]: value }, plain: is_plain ? [name] : [] },
     }).catch((error: unknown) => {
       throw besideField(error);
@@ -127,7 +133,7 @@ function SetVariable(props: {
   };
   return (
     <Dialog title={line ? `Change ${line.field}` : 'Set a variable'} onClose={onClose}>
-      <Form submit="Store" onSubmit={set} onCancel={onClose}>
+      <Form submit="Store" version={etag} onSubmit={set} onCancel={onClose}>
         {!line && (
           <TextField
             name="name"
