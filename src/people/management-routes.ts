@@ -44,7 +44,8 @@ export function peopleManagementRoutes(people: People): Route[] {
     managementRoute({
       ...{ method: 'PATCH', path: PERSON, needs, tag, summary: 'Change a person' },
       description:
-        `${NAMED_BY} It holds from their next request; \`is_active: false\` signs them out. Nobody gives what they lack, nor ` +
+        `${NAMED_BY} It holds from their next request; \`is_active: false\` signs them out. Nobody gives what they lack, which in projects new ` +
+        'to somebody is all that they can there, nor ' +
         'changes the address of or lets in again somebody who has more than they have. `projects` alone takes `all_projects` away.',
       body: schemas.personChanges,
       example: { can_read_vault: true },
