@@ -4,7 +4,15 @@ import { sql } from 'drizzle-orm';
 import { CAPABILITIES, type Capability } from '../../src/platform/http/callers.ts';
 import { actor } from '../helpers.ts';
 import { codeOf, dataOf, detailsOf, invalidFieldsOf, listOf } from '../management.ts';
-import { type Asking, type Console, MANAGEMENT, PASSWORD, PEOPLE_TABLES, startConsole } from './setup.ts';
+import {
+  type Asking,
+  type Console,
+  MANAGEMENT,
+  ORIGIN,
+  PASSWORD,
+  PEOPLE_TABLES,
+  startConsole,
+} from './setup.ts';
 
 const CHIEF = 'chief@example.com';
 const HELPER = 'helper@example.com';
@@ -243,6 +251,70 @@ test('a person who loses a capability loses it with their next request, and so d
   expect((await call('GET', '/people', cookie)).status).toBe(403);
   await call('PATCH', `/people/${email}`, chief, { is_active: false });
   expect((await call('GET', '/projects', cookie)).status).toBe(401);
+});
+
+describe('whoever is let go while their body is on its way', () => {
+  /** The status of a request of which the first half of the body is there before, and the rest after `meanwhile`. */
+  const ask = async (method: string, path: string, who: Record<string, string>, meanwhile: () => unknown) => {
+    const body = JSON.stringify({ name: 'later', all_projects: true, can_administer: true, slug: 'later' });
+    const stream = new ReadableStream(
+      {
+        // Asked for only once the caller was accepted.
+        async pull(controller) {
+          await meanwhile();
+          controller.enqueue(new TextEncoder().encode(body));
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const headers = { ...who, 'Content-Type': 'application/json' };
+    const request = new Request(`http://satchel.test${path}`, { method, headers, body: stream });
+    return (await on.app.app.handle(request)).status;
+  };
+  const page = { 'X-Satchel-Console': '1', Origin: ORIGIN };
+  const rows = () =>
+    ['access_tokens', 'projects', 'people'].map((table) =>
+      on.app.services.database.read.all(sql.raw(`SELECT count(*) AS n FROM ${table}`)),
+    );
+
+  test('gets neither a token nor a project by it', async () => {
+    const { people, projects, tokens } = on.app.services;
+    const email = newEmail();
+    await on.addPerson({ email, can_administer: true });
+    const made = {
+      name: 'ends',
+      all_projects: true,
+      projects: [],
+      capabilities: ['can_administer' as const],
+    };
+    const { token, record } = await tokens.create(actor, made);
+    const enter = async () => ({ ...page, Cookie: await on.enter(email) });
+    const change = (changes: object) => people.change(actor, null, people.require(email), changes);
+    const before = rows();
+    const bearer = { Authorization: `Bearer ${token}` };
+    const tries = [
+      ['POST', '/tokens', bearer, () => tokens.revoke(actor, record.id)],
+      ['POST', '/tokens', await enter(), () => change({ can_administer: false })],
+      ['PATCH', '/projects/two', await enter(), () => change({ projects: ['one'] })],
+      ['POST', '/projects', await enter(), () => change({ is_active: false })],
+    ] as const;
+    const statuses: number[] = [];
+    for (const [method, path, who, meanwhile] of tries)
+      statuses.push(await ask(method, `${MANAGEMENT}${path}`, who, meanwhile));
+    expect(statuses).toEqual([401, 403, 404, 401]);
+    expect(rows()).toEqual(before);
+    expect(projects.require('two').name).toBe('Two');
+  });
+
+  test('changes nothing of their account', async () => {
+    const email = newEmail();
+    await on.addPerson({ email });
+    const who = { ...page, Cookie: await on.enter(email) };
+    const { people } = on.app.services;
+    const reset = () => people.reset(actor, null, people.require(email));
+    expect(await ask('POST', '/console/totp', who, reset)).toBe(401);
+  });
 });
 
 test('GET /token answers what a person may do', async () => {

@@ -168,6 +168,8 @@ export interface Accepted<C> {
   trace: Trace;
   caller: C;
   takeRate(): void;
+  /** The caller as of now, or their refusal; asked once a body is there, which may have taken its time. */
+  acceptAgain?(): C;
 }
 
 /** Everything from an accepted caller to the handler's result. */
@@ -175,12 +177,14 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   spec: SpecBase<C, Q, B, R>,
   accepted: Accepted<C>,
 ): Promise<unknown> {
-  const { ctx, deps, trace, caller, takeRate } = accepted;
+  const { ctx, deps, trace, takeRate } = accepted;
   if (!spec.authorize) takeRate();
   // The body is read before the resource is looked up, so that no row is held across an await; it is judged after.
   const { max_email_body_bytes } = deps.config;
   const max_bytes = spec.max_body_bytes ?? Math.max(MIN_JSON_BODY_BYTES, 4 * max_email_body_bytes);
   const sent = spec.body ? await readSent(ctx.request, max_bytes) : NOTHING_SENT;
+  // Who keeps a request open while they are let go must not get themselves another way in by it.
+  const caller = spec.body && accepted.acceptAgain ? accepted.acceptAgain() : accepted.caller;
   trace.ignored = ignoredNames(spec, ctx.url, 'error' in sent ? {} : sent.value);
   if (spec.authorize) {
     spec.authorize({ ctx, caller, sent: 'error' in sent ? {} : sent.value });

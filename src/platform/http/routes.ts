@@ -164,17 +164,26 @@ export function managementRoute<Q extends TSchema, B extends TSchema, R>(
 function acceptManager(
   request: Pick<Accepted<ManagementCaller>, 'ctx' | 'deps' | 'trace'>,
   needs: readonly Capability[],
-): Accepted<ManagementCaller> {
+): Accepted<ManagementCaller> & { acceptAgain(): ManagementCaller } {
+  const caller = findManager(request);
+  const takeRate = noteManager(request, caller);
+  const accept = (manager: ManagementCaller): ManagementCaller => {
+    request.trace.manager = manager;
+    requireCapabilities(manager, needs);
+    return manager;
+  };
+  return {
+    ...request,
+    ...{ caller: accept(caller), takeRate, acceptAgain: () => accept(findManager(request)) },
+  };
+}
+
+function findManager(request: Pick<Accepted<ManagementCaller>, 'ctx' | 'deps'>): ManagementCaller {
   const { ctx, deps } = request;
   const authorization = ctx.request.headers.get('authorization');
   const is_bearer = /^\s*bearer\b/i.test(authorization ?? '');
   const counts = !is_bearer && isConsoleRequest(ctx, deps.config);
-  const caller =
-    (counts ? sessionOf(request)?.person : undefined) ?? deps.authenticateToken(authorization, ctx.ip);
-  const takeRate = noteManager(request, caller);
-  request.trace.manager = caller;
-  requireCapabilities(caller, needs);
-  return { ...request, caller, takeRate };
+  return (counts ? sessionOf(request)?.person : undefined) ?? deps.authenticateToken(authorization, ctx.ip);
 }
 
 function noteManager(
@@ -193,6 +202,12 @@ function sessionOf({ ctx, deps }: Pick<Accepted<unknown>, 'ctx' | 'deps'>): Sess
   return secret === null ? null : deps.authenticateSession(secret);
 }
 
+function requireSession(request: Pick<Accepted<unknown>, 'ctx' | 'deps'>): SessionCaller {
+  const caller = sessionOf(request);
+  if (!caller) throw new AppError('unauthenticated', 'You are not signed in, or no longer.');
+  return caller;
+}
+
 /**
  * An endpoint of the console itself, for a person who is signed in. What changes something takes a request of our own pages
  * only.
@@ -205,11 +220,10 @@ export function consoleRoute<Q extends TSchema, B extends TSchema, R>(
     needs: [],
     async run(ctx, deps, trace) {
       const request = { ctx, deps, trace };
-      const caller = sessionOf(request);
-      if (!caller) throw new AppError('unauthenticated', 'You are not signed in, or no longer.');
+      const caller = requireSession(request);
       const takeRate = noteManager(request, caller.person);
       if (spec.method !== 'GET') requireConsoleRequest(ctx, deps.config, spec.body !== undefined);
-      return runHandler(spec, { ...request, caller, takeRate });
+      return runHandler(spec, { ...request, caller, takeRate, acceptAgain: () => requireSession(request) });
     },
   };
 }
@@ -272,10 +286,13 @@ export function projectRoute<Q extends TSchema, B extends TSchema, R>(
     needs,
     docs: docsOf(spec),
     run(ctx, deps, trace) {
-      const { caller: manager, takeRate } = acceptManager({ ctx, deps, trace }, needs);
+      const { caller: manager, takeRate, acceptAgain } = acceptManager({ ctx, deps, trace }, needs);
       takeRate();
       const caller = managerOf(manager, ctx, deps);
-      return runHandler(spec, { ctx, deps, trace, caller, takeRate: () => {} });
+      return runHandler(spec, {
+        ...{ ctx, deps, trace, caller, takeRate: () => {} },
+        acceptAgain: () => managerOf(acceptAgain(), ctx, deps),
+      });
     },
     read: (ctx, deps, manager) => readRecord(spec, { ctx, caller: managerOf(manager, ctx, deps) }),
   };
