@@ -4,11 +4,12 @@ import { addAdministration } from './sample-admin.ts';
 import { addFilesAndMail, type MailSample } from './sample-mail.ts';
 import { addMarketing, type MarketingSample } from './sample-marketing.ts';
 import { addSecrets } from './sample-secrets.ts';
+import { addSequences, type SequencesSample } from './sample-sequences.ts';
 
 /** What must be shown as the text it is. */
 export const HOSTILE = '<img src=x onerror="document.title=\'pwned\'"><script>alert(1)</script>';
 
-export interface Sample extends MailSample, MarketingSample {
+export interface Sample extends MailSample, MarketingSample, SequencesSample {
   project: string;
   key: string;
 }
@@ -23,11 +24,12 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
   const sample = await addProjects(app);
   const key = await sample.makeKey();
   const marketing = await addMarketing(app, key, HOSTILE);
+  const sequences = await addSequences(app, now_ms, HOSTILE);
   await addMails(app, now_ms, key);
   await addSecrets(app, HOSTILE);
   const mail = await addFilesAndMail(app, key, HOSTILE);
   app.clock.at_ms = now_ms;
-  return { project: sample.project, key: sample.key, ...mail, ...marketing };
+  return { project: sample.project, key: sample.key, ...mail, ...marketing, ...sequences };
 }
 
 /** A day of mail, more of it in the afternoon; some is refused. */

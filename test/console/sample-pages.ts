@@ -206,4 +206,56 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     ...{ name: 'vault-variables-empty', pattern: '/projects/:project/vault/:service' },
     path: () => '/projects/bakery/vault/env',
   },
+  {
+    ...{ name: 'sequences', pattern: '/projects/:project/sequences' },
+    path: ({ magazine }) => `/projects/${magazine}/sequences`,
+  },
+  {
+    ...{ name: 'sequences-empty', pattern: '/projects/:project/sequences' },
+    path: () => '/projects/bakery/sequences',
+  },
+  {
+    ...{ name: 'sequence-new', pattern: '/projects/:project/sequences/new' },
+    path: ({ magazine }) => `/projects/${magazine}/sequences/new`,
+  },
+  {
+    ...{ name: 'sequence', pattern: '/projects/:project/sequences/:sequence' },
+    path: ({ magazine, running }) => `/projects/${magazine}/sequences/${running}`,
+  },
+  {
+    ...{ name: 'sequence-draft', pattern: '/projects/:project/sequences/:sequence' },
+    path: ({ magazine, draft }) => `/projects/${magazine}/sequences/${draft}`,
+  },
+  {
+    ...{ name: 'sequence-paused', pattern: '/projects/:project/sequences/:sequence' },
+    path: ({ magazine, paused }) => `/projects/${magazine}/sequences/${paused}`,
+  },
+  {
+    ...{ name: 'sequence-hostile', pattern: '/projects/:project/sequences/:sequence' },
+    path: ({ magazine, hostile_sequence }) => `/projects/${magazine}/sequences/${hostile_sequence}`,
+  },
+  {
+    ...{ name: 'sequence-enrollments', pattern: '/projects/:project/sequences/:sequence' },
+    path: ({ magazine, running }) => `/projects/${magazine}/sequences/${running}?tab=enrollments`,
+  },
+  {
+    ...{ name: 'sequence-preview', pattern: '/projects/:project/sequences/:sequence' },
+    path: ({ magazine, running }) => `/projects/${magazine}/sequences/${running}?tab=preview`,
+  },
+  {
+    ...{ name: 'sequence-about', pattern: '/projects/:project/sequences/:sequence' },
+    path: ({ magazine, running }) => `/projects/${magazine}/sequences/${running}?tab=about`,
+  },
+  {
+    ...{ name: 'sequence-edit', pattern: '/projects/:project/sequences/:sequence/edit' },
+    path: ({ magazine, draft }) => `/projects/${magazine}/sequences/${draft}/edit`,
+  },
+  {
+    ...{ name: 'sequence-edit-running', pattern: '/projects/:project/sequences/:sequence/edit' },
+    path: ({ magazine, running }) => `/projects/${magazine}/sequences/${running}/edit`,
+  },
+  {
+    ...{ name: 'sequence-edit-hostile', pattern: '/projects/:project/sequences/:sequence/edit' },
+    path: ({ magazine, hostile_sequence }) => `/projects/${magazine}/sequences/${hostile_sequence}/edit`,
+  },
 ];

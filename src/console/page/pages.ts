@@ -141,6 +141,22 @@ export const PAGES: readonly PageEntry[] = [
     ...{ title: 'Contact' },
     load: () => import('./pages/contacts/detail.tsx'),
   }),
+  page('/projects/:project/sequences', {
+    ...{ title: 'Sequences', nav: { group: 'marketing', icon: 'sequence' } },
+    load: () => import('./pages/sequences/list.tsx'),
+  }),
+  page('/projects/:project/sequences/new', {
+    ...{ title: 'New sequence' },
+    load: () => import('./pages/sequences/new.tsx'),
+  }),
+  page('/projects/:project/sequences/:sequence', {
+    ...{ title: 'Sequence' },
+    load: () => import('./pages/sequences/detail.tsx'),
+  }),
+  page('/projects/:project/sequences/:sequence/edit', {
+    ...{ title: 'Edit the sequence' },
+    load: () => import('./pages/sequences/edit.tsx'),
+  }),
   page('/projects/:project/suppressions', {
     ...{ title: 'Suppressions', nav: { group: 'marketing', icon: 'ban' } },
     load: () => import('./pages/suppressions/list.tsx'),

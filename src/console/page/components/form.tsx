@@ -77,11 +77,11 @@ export class Entered {
 
 const FieldErrors = createContext<Readonly<Record<string, readonly string[]>>>({});
 
-/** What the API said of a field, and of what is in it (`origins.0.value` belongs to `origins`). */
-export function useFieldErrors(name: string): readonly string[] {
+/** What the API said of a field, and of what is in it (`origins.0.value` belongs to `origins`), unless `is_exact`. */
+export function useFieldErrors(name: string, { is_exact = false } = {}): readonly string[] {
   const errors = useContext(FieldErrors);
   return Object.entries(errors).flatMap(([field, told]) =>
-    field === name || field.startsWith(`${name}.`) ? told : [],
+    field === name || (!is_exact && field.startsWith(`${name}.`)) ? told : [],
   );
 }
 

@@ -32,6 +32,8 @@ const STROKES = {
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
   check: 'M5 12.5 10 17l9-10',
   plus: 'M12 5v14M5 12h14',
+  up: 'M6 14l6-6 6 6',
+  down: 'M6 10l6 6 6-6',
   back: 'M14 6l-6 6 6 6',
   forward: 'M10 6l6 6-6 6',
   warning: 'M12 4 2.5 20h19zM12 10v4M12 17h.01',

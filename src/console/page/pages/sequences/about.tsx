@@ -1,0 +1,83 @@
+/** What a sequence is set to, and ending it for good. */
+import { call } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { counted } from '../../components/quantity.tsx';
+import { Time } from '../../components/time.tsx';
+import { toast } from '../../components/toast.tsx';
+import { hrefOf, navigate, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import type { SequencePartProps } from './part.ts';
+
+export function About(props: SequencePartProps) {
+  const { path, of } = props;
+  const list = useLoad('GET /projects/{project}/email-lists/{list}', {
+    path: { project: path.project, list: of.list },
+  });
+  return (
+    <>
+      <Panel title="About the sequence">
+        <Facts
+          of={[
+            ['Id', <code key="id">{of.id}</code>],
+            [
+              'List',
+              <a key="list" href={hrefOf(to`/projects/${path.project}/lists/${of.list}`)}>
+                {list.data?.name ?? of.list}
+              </a>,
+            ],
+            ['At most', counted(of.max_recipients, 'contact')],
+            ['For contacts with', <Words key="tags" of={of.enroll_tags} none="any tag, or none" />],
+            [
+              'New contacts',
+              of.auto_enroll_new_contacts ? 'are enrolled by themselves' : 'are enrolled by hand',
+            ],
+            ['Ended by the events', <Words key="events" of={of.exit_events} none="none" />],
+            ['Opens', of.track_opens ? 'are counted' : 'are not counted'],
+            ['Created', <Time key="created" at={of.created_at} />],
+            ['Changed', <Time key="changed" at={of.updated_at} />],
+          ]}
+        />
+      </Panel>
+      {(of.status === 'active' || of.status === 'paused') && <Finish {...props} />}
+    </>
+  );
+}
+
+function Words({ of, none }: { of: readonly string[]; none: string }) {
+  if (of.length === 0) return <span class="muted">{none}</span>;
+  return (
+    <span class="badges">
+      {of.map((word) => (
+        <Badge key={word}>{word}</Badge>
+      ))}
+    </span>
+  );
+}
+
+function Finish({ path, of, onChange }: SequencePartProps) {
+  const finish = async (): Promise<void> => {
+    await call('POST /projects/{project}/email-sequences/{sequence}/finish', { path });
+    toast(`The sequence ${of.name} is finished`);
+    onChange();
+    navigate(to`/projects/${path.project}/sequences/${path.sequence}`);
+  };
+  return (
+    <Panel
+      title="Finish the sequence"
+      tone="danger"
+      lead="Its numbers and what was sent stay; it never runs again."
+    >
+      <ConfirmByName title="Finish the sequence" name={of.name.trim()} act={finish}>
+        <p>
+          {of.stats.active > 0
+            ? `${counted(of.stats.active, 'contact')} under way leave it and get nothing more of it. `
+            : 'Nobody is under way in it. '}
+          It cannot be started again; to stop for a while, pause it.
+        </p>
+      </ConfirmByName>
+    </Panel>
+  );
+}

@@ -1,0 +1,110 @@
+/** One sequence: as a picture with its numbers, who is in it, what somebody would see of it, and its end. */
+import { call } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { Badge } from '../../components/badge.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Status } from '../../components/status.tsx';
+import { Tabs, useTab } from '../../components/tabs.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import { About } from './about.tsx';
+import { Enroll } from './enroll.tsx';
+import { Enrollments } from './enrollments.tsx';
+import type { SequencePartProps } from './part.ts';
+import { Picture } from './picture.tsx';
+import { Preview } from './preview.tsx';
+import { Standing } from './standing.tsx';
+import { Totals } from './totals.tsx';
+
+const TABS = {
+  steps: 'Steps',
+  enrollments: 'Enrollments',
+  preview: 'Preview',
+  about: 'About and end',
+} as const;
+/** How old a number may be while it moves. */
+const REFRESH_MS = 5000;
+
+export default function SequencePage({ params }: PageProps<'project' | 'sequence'>) {
+  const load = useLoad(
+    'GET /projects/{project}/email-sequences/{sequence}',
+    { path: params },
+    { every_ms: REFRESH_MS },
+  );
+  const tab = useTab(['steps', 'enrollments', 'preview', 'about']);
+  const sequence = load.data;
+  const part = sequence && { path: params, of: sequence, onChange: load.reload };
+  return (
+    <>
+      <PageHeader
+        title={sequence?.name ?? 'Sequence'}
+        back={{ href: hrefOf(to`/projects/${params.project}/sequences`), label: 'Sequences' }}
+        beside={
+          sequence && (
+            <span class="badges">
+              <Status of={sequence.status} />
+              {sequence.pause_reason === 'bounce_threshold' && <Badge tone="bad">by itself: bounces</Badge>}
+            </span>
+          )
+        }
+        actions={part && <Acts {...part} />}
+      />
+      <Tabs tabs={TABS} now={tab} />
+      <Loaded load={load}>
+        {(of) => {
+          const loaded = { path: params, of, onChange: load.reload };
+          return (
+            <div class="stack">
+              {tab === 'steps' && <Standing {...loaded} />}
+              {tab === 'steps' && of.status !== 'draft' && <Totals {...loaded} />}
+              {tab === 'steps' && <Picture {...loaded} />}
+              {tab === 'enrollments' && <Enroll {...loaded} />}
+              {tab === 'enrollments' && <Enrollments {...loaded} />}
+              {tab === 'preview' && <Preview {...loaded} />}
+              {tab === 'about' && <About {...loaded} />}
+            </div>
+          );
+        }}
+      </Loaded>
+    </>
+  );
+}
+
+function Acts({ path, of, onChange }: SequencePartProps) {
+  const here = to`/projects/${path.project}/sequences/${path.sequence}`;
+  const pause = async (): Promise<void> => {
+    await call('POST /projects/{project}/email-sequences/{sequence}/pause', { path });
+    onChange();
+  };
+  const resume = async (): Promise<void> => {
+    await call('POST /projects/{project}/email-sequences/{sequence}/resume', { path });
+    onChange();
+  };
+  const runs = of.status === 'active' || of.status === 'paused';
+  return (
+    <>
+      {of.status === 'active' && (
+        <ActionButton act={pause} done="Paused: nothing is sent until it is resumed">
+          Pause
+        </ActionButton>
+      )}
+      {of.status === 'paused' && (
+        <ActionButton act={resume} done="It goes on: what fell due meanwhile is sent now">
+          Resume
+        </ActionButton>
+      )}
+      {of.status !== 'finished' && (
+        <a class="button" href={hrefOf(`${here}/edit`)}>
+          Edit
+        </a>
+      )}
+      {runs && (
+        <a class="button primary" href={`${hrefOf(here)}?tab=enrollments`}>
+          Enroll
+        </a>
+      )}
+    </>
+  );
+}

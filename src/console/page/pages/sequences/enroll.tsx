@@ -1,0 +1,89 @@
+/** Enrolling contacts of the list, and what became of those who were asked for. */
+import { useState } from 'preact/hooks';
+import { type Answer, call } from '../../api.ts';
+import { type Entered, Form } from '../../components/form.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { counted } from '../../components/quantity.tsx';
+import { SelectField } from '../../components/select-field.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { ContactPicker, type Picked } from './contact-picker.tsx';
+import type { SequencePartProps } from './part.ts';
+
+type Enrolled = Answer<'POST /projects/{project}/email-sequences/{sequence}/enroll'>;
+
+const WHOM: [string, string][] = [
+  ['all', 'Every active contact of the list'],
+  ['tags', 'Those with one of some tags'],
+  ['contacts', 'Contacts that I choose'],
+];
+
+export function Enroll({ path, of, onChange }: SequencePartProps) {
+  const [whom, setWhom] = useState(of.enroll_tags.length > 0 ? 'tags' : 'all');
+  const [picked, setPicked] = useState<Picked[]>([]);
+  const [done, setDone] = useState<Enrolled | null>(null);
+  if (of.status === 'finished') return null;
+  if (of.status === 'draft')
+    return <p class="notice">Contacts are enrolled once the sequence is active: activate it first.</p>;
+  const enroll = async (entered: Entered): Promise<void> => {
+    setDone(null);
+    const body =
+      whom === 'all'
+        ? { all: true }
+        : whom === 'tags'
+          ? { tags: entered.words('tags') }
+          : { contact_ids: picked.map(({ id }) => id) };
+    setDone(await call('POST /projects/{project}/email-sequences/{sequence}/enroll', { path, body }));
+    setPicked([]);
+    onChange();
+  };
+  return (
+    <Panel
+      title="Enroll contacts"
+      lead={
+        of.status === 'paused'
+          ? 'It is paused: whoever is enrolled now gets the first mail once it is resumed.'
+          : 'Whoever was in the sequence before, whatever became of it, is not enrolled again.'
+      }
+    >
+      <div class="stack">
+        <Form submit="Enroll" onSubmit={enroll}>
+          <SelectField name="whom" label="Whom" choices={WHOM} value={whom} onChange={setWhom} />
+          {whom === 'tags' && (
+            <TextField
+              name="tags"
+              label="Tags"
+              value={of.enroll_tags.join(', ')}
+              hint="Separated by commas."
+            />
+          )}
+          {whom === 'contacts' && (
+            <ContactPicker
+              name="contact_ids"
+              label="Contacts"
+              path={{ project: path.project, list: of.list }}
+              picked={picked}
+              onPick={setPicked}
+            />
+          )}
+        </Form>
+        {done && (
+          <p class={`notice ${done.enrolled > 0 ? 'good' : 'warn'}`} role="status">
+            {tellEnrolled(done)}
+          </p>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+/** "12 contacts are enrolled. 3 were before; 1 is suppressed; 2 are not active." */
+function tellEnrolled({ enrolled, already, refused_suppressed, refused_status }: Enrolled): string {
+  const are = (many: number): string => `${many} ${many === 1 ? 'is' : 'are'}`;
+  const rest = [
+    already > 0 ? `${already} ${already === 1 ? 'was' : 'were'} before` : '',
+    refused_suppressed > 0 ? `${are(refused_suppressed)} suppressed` : '',
+    refused_status > 0 ? `${are(refused_status)} not active` : '',
+  ].filter(Boolean);
+  const head = enrolled === 0 ? 'Nobody is enrolled.' : `${counted(enrolled, 'contact')} enrolled.`;
+  return rest.length === 0 ? head : `${head} Of the others ${rest.join(', ')}.`;
+}

@@ -1,0 +1,69 @@
+/** Who is or was in a sequence, where they stand, and why they left. */
+import type { Enrollment } from '../../api.generated.ts';
+import { DataTable } from '../../components/data-table.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { ChoiceFilter, Filters } from '../../components/filters.tsx';
+import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { hrefOf, to } from '../../router.ts';
+import { useList } from '../../use-list.ts';
+import type { SequencePartProps } from './part.ts';
+import { tracksOf } from './tracks.ts';
+
+const STATES = ['active', 'completed', 'exited', 'failed'] as const;
+const REFRESH_MS = 10_000;
+
+export function Enrollments({ path, of }: SequencePartProps) {
+  const list = useList(
+    'GET /projects/{project}/email-sequences/{sequence}/enrollments',
+    { path },
+    { filters: ['state', 'track'], every_ms: REFRESH_MS },
+  );
+  const tracks = tracksOf(of.steps).map(({ name }) => name);
+  return (
+    <div>
+      <Filters>
+        <ChoiceFilter name="state" label="State" choices={STATES} />
+        {tracks.length > 1 && <ChoiceFilter name="track" label="Track" choices={tracks} />}
+      </Filters>
+      <DataTable
+        label="Enrollments"
+        list={list}
+        keyOf={(enrollment) => enrollment.id}
+        href={({ contact_id }) => hrefOf(to`/projects/${path.project}/contacts/${contact_id}`)}
+        columns={[
+          { title: 'Contact', cell: ({ email }) => email || 'gone' },
+          { title: 'State', cell: ({ state }) => <Status of={state} /> },
+          { title: 'Track', cell: ({ track }) => track },
+          { title: 'Step', cell: ({ step }) => step },
+          { title: 'Next', cell: (enrollment) => <Next of={enrollment} /> },
+          { title: 'Enrolled', cell: ({ enrolled_at }) => <Time at={enrolled_at} /> },
+        ]}
+        empty={
+          <Empty title="Nobody is enrolled yet" command={`satchel sequence enroll ${of.id} --all`}>
+            <p>
+              Contacts of the list come in by being enrolled, or by themselves where the sequence says so.
+            </p>
+          </Empty>
+        }
+      />
+    </div>
+  );
+}
+
+const LEFT: Readonly<Record<string, string>> = {
+  event: 'an event ended it',
+  condition: 'a condition did not hold',
+  unsubscribed: 'unsubscribed',
+  suppressed: 'address suppressed',
+  bounced: 'mail came back',
+  complained: 'complained',
+  sequence_finished: 'sequence finished',
+  manual: 'by hand',
+};
+
+function Next({ of }: { of: Enrollment }) {
+  if (of.state === 'active') return <Time at={of.next_at} />;
+  if (of.state === 'completed') return <span class="muted">nothing more comes</span>;
+  return <span>{of.error ?? LEFT[of.exit_reason ?? ''] ?? of.exit_reason}</span>;
+}

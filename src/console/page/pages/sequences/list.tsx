@@ -1,0 +1,68 @@
+/** The sequences of a project, with their numbers, which move by themselves. */
+import type { Sequence } from '../../api.generated.ts';
+import { DataTable } from '../../components/data-table.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Count } from '../../components/quantity.tsx';
+import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, to } from '../../router.ts';
+import { useList } from '../../use-list.ts';
+
+const REFRESH_MS = 10_000;
+
+export default function SequencesPage({ params }: PageProps<'project'>) {
+  const list = useList('GET /projects/{project}/email-sequences', { path: params }, { every_ms: REFRESH_MS });
+  const create = (
+    <a class="button primary" href={hrefOf(to`/projects/${params.project}/sequences/new`)}>
+      <Icon name="plus" />
+      New sequence
+    </a>
+  );
+  return (
+    <>
+      <PageHeader
+        title="Sequences"
+        lead="Mails that follow one another, for the contacts of a list: each when its time has come and its condition holds."
+        actions={create}
+      />
+      <DataTable
+        label="Sequences"
+        list={list}
+        keyOf={(sequence) => sequence.id}
+        href={(sequence) => hrefOf(to`/projects/${params.project}/sequences/${sequence.id}`)}
+        columns={[
+          { title: 'Name', cell: (sequence) => sequence.name },
+          { title: 'Status', cell: (sequence) => <SequenceStatus of={sequence} /> },
+          { title: 'Steps', is_number: true, cell: ({ steps }) => <Count of={steps.length} /> },
+          { title: 'Enrolled', is_number: true, cell: ({ stats }) => <Count of={stats.enrolled} /> },
+          { title: 'Under way', is_number: true, cell: ({ stats }) => <Count of={stats.active} /> },
+          { title: 'Sent', is_number: true, cell: ({ stats }) => <Count of={stats.sent} /> },
+          { title: 'Clicked', is_number: true, cell: ({ stats }) => <Count of={stats.clicked} /> },
+          { title: 'Bounced', is_number: true, cell: ({ stats }) => <Count of={stats.bounced} /> },
+          { title: 'Changed', cell: (sequence) => <Time at={sequence.updated_at} /> },
+        ]}
+        empty={
+          <Empty title="No sequence yet">
+            <p>
+              Write the first: a welcome in three mails, say. It begins as a draft, can be tried without
+              sending anything, and tells what is missing before it starts.
+            </p>
+            {create}
+          </Empty>
+        }
+      />
+    </>
+  );
+}
+
+/** One that paused by itself needs somebody to look at it. */
+function SequenceStatus({ of }: { of: Sequence }) {
+  return of.pause_reason === 'bounce_threshold' ? (
+    <Status of="paused: bounces" tone="bad" />
+  ) : (
+    <Status of={of.status} />
+  );
+}

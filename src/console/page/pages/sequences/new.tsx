@@ -1,0 +1,37 @@
+/** Making a sequence: a draft with a name and a list, whose steps are written next. */
+import { call } from '../../api.ts';
+import { type Entered, Form } from '../../components/form.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, navigate, to } from '../../router.ts';
+import { FirstFields } from './sequence-fields.tsx';
+
+export default function NewSequencePage({ params }: PageProps<'project'>) {
+  const all = to`/projects/${params.project}/sequences`;
+  const create = async (entered: Entered): Promise<void> => {
+    const { id } = await call('POST /projects/{project}/email-sequences', {
+      path: params,
+      body: {
+        name: entered.text('name'),
+        list: entered.text('list'),
+        max_recipients: entered.numberOrNull('max_recipients') ?? 0,
+      },
+    });
+    navigate(to`/projects/${params.project}/sequences/${id}/edit`, { replace: true });
+  };
+  return (
+    <>
+      <PageHeader
+        title="New sequence"
+        back={{ href: hrefOf(all), label: 'Sequences' }}
+        lead="It begins as a draft, which sends nothing. Its steps come next."
+      />
+      <Panel>
+        <Form submit="Create the draft" onSubmit={create} onCancel={() => navigate(all)}>
+          <FirstFields project={params.project} />
+        </Form>
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,137 @@
+/** What somebody would see of a sequence, and when, with answers that are imagined. Nothing is stored or sent. */
+import { useEffect, useState } from 'preact/hooks';
+import { type Answer, ApiError, call } from '../../api.ts';
+import { CheckField } from '../../components/check-field.tsx';
+import { type Entered, Form, useFieldErrors } from '../../components/form.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { ContactPicker, type Picked } from './contact-picker.tsx';
+import type { SequencePartProps } from './part.ts';
+import { newUid } from './step-draft.ts';
+import { Timeline } from './timeline.tsx';
+
+export type Seen = Answer<'POST /projects/{project}/email-sequences/{sequence}/preview'>;
+interface ImaginedEvent {
+  uid: number;
+  event: string;
+  after: string;
+}
+
+export function Preview({ path, of }: SequencePartProps) {
+  const [contact, setContact] = useState<Picked[]>([]);
+  const [events, setEvents] = useState<ImaginedEvent[]>([]);
+  const [seen, setSeen] = useState<Seen | null>(null);
+  const ask = async (entered: Entered): Promise<void> => {
+    const start = entered.text('start_at');
+    const body = {
+      contact: contact[0]?.id ?? null,
+      start_at: start === '' ? null : new Date(start).toISOString(),
+      events: events.map(({ event, after }) => ({ event: event.trim(), after_hours: Number(after) || 0 })),
+      clicks: entered.all('clicks'),
+    };
+    setSeen(await call('POST /projects/{project}/email-sequences/{sequence}/preview', { path, body }));
+  };
+  // As it goes for somebody who answers nothing, before anything is imagined.
+  useEffect(() => {
+    call('POST /projects/{project}/email-sequences/{sequence}/preview', { path, body: {} }).then(
+      setSeen,
+      (error: unknown) => {
+        if (!(error instanceof ApiError)) throw error;
+      },
+    );
+  }, []);
+  return (
+    <div class="preview-columns">
+      <Panel title="Imagine" lead="Somebody who is enrolled, and what they do. Nothing is stored or sent.">
+        <Form submit="Show what comes" onSubmit={ask}>
+          <ContactPicker
+            name="contact"
+            label="Contact (a sample unless chosen)"
+            path={{ project: path.project, list: of.list }}
+            picked={contact}
+            is_single
+            onPick={setContact}
+          />
+          <TextField
+            name="start_at"
+            label="Enrolled at"
+            type="datetime-local"
+            hint="In your time zone. Empty: now."
+          />
+          <Clicks keys={of.steps.map(({ key }) => key)} />
+          <Events of={events} onChange={setEvents} />
+        </Form>
+      </Panel>
+      <Panel title="What comes">
+        <div role="status">{seen && <Timeline of={seen} />}</div>
+      </Panel>
+    </div>
+  );
+}
+
+function Clicks({ keys }: { keys: readonly string[] }) {
+  const wrong = useFieldErrors('clicks');
+  if (keys.length === 0) return null;
+  return (
+    <fieldset class="field">
+      <legend class="field-label">Clicks in the mail of</legend>
+      <div class="checks">
+        {keys.map((key) => (
+          <CheckField key={key} name="clicks" value={key} label={key} />
+        ))}
+      </div>
+      {wrong.length > 0 && <p class="wrong">{wrong.join(' ')}</p>}
+    </fieldset>
+  );
+}
+
+function Events({ of, onChange }: { of: ImaginedEvent[]; onChange(events: ImaginedEvent[]): void }) {
+  const wrong = useFieldErrors('events');
+  const set = (uid: number, change: Partial<ImaginedEvent>): void =>
+    onChange(of.map((each) => (each.uid === uid ? { ...each, ...change } : each)));
+  return (
+    <fieldset class="field" name="events">
+      <legend class="field-label">Events</legend>
+      {of.map(({ uid, event, after }, index) => (
+        <div key={uid} class="variable">
+          <input
+            class="input mono"
+            aria-label={`Event ${index + 1}`}
+            placeholder="purchased"
+            value={event}
+            onInput={(typed) => set(uid, { event: typed.currentTarget.value })}
+          />
+          <input
+            class="input"
+            type="number"
+            min="0"
+            aria-label={`Hours after the enrollment of event ${index + 1}`}
+            placeholder="hours after"
+            value={after}
+            onInput={(typed) => set(uid, { after: typed.currentTarget.value })}
+          />
+          <button
+            type="button"
+            class="button quiet square"
+            aria-label={`Remove event ${index + 1}`}
+            onClick={() => onChange(of.filter((each) => each.uid !== uid))}
+          >
+            <Icon name="close" />
+          </button>
+        </div>
+      ))}
+      <div>
+        <button
+          type="button"
+          class="button small"
+          onClick={() => onChange([...of, { uid: newUid(), event: '', after: '' }])}
+        >
+          <Icon name="plus" size={14} />
+          Add an event
+        </button>
+      </div>
+      {wrong.length > 0 && <p class="wrong">{wrong.join(' ')}</p>}
+    </fieldset>
+  );
+}

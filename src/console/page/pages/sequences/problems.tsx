@@ -1,0 +1,64 @@
+/** What keeps a sequence from starting, each with the way to where it is mended. */
+import type { ComponentChildren } from 'preact';
+import type { Sequence } from '../../api.generated.ts';
+import type { Answer } from '../../api.ts';
+import { Icon } from '../../components/icon.tsx';
+import { hrefOf, to } from '../../router.ts';
+
+type Check = Answer<'GET /projects/{project}/email-sequences/{sequence}/check'>;
+type Problem = Check['problems'][number];
+
+export function Problems(props: {
+  path: { project: string; sequence: string };
+  of: Sequence;
+  problems: readonly Problem[];
+}) {
+  return (
+    <ul class="problems" aria-label="What is missing">
+      {props.problems.map((problem) => (
+        <li key={`${problem.code} ${problem.step ?? ''} ${problem.message}`}>
+          <Icon name="warning" />
+          <span>
+            {problem.step !== undefined && (
+              <>
+                <strong>{problem.step}</strong>:{' '}
+              </>
+            )}
+            {problem.message}
+          </span>
+          <Mend {...props} problem={problem} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Mend(props: {
+  path: { project: string; sequence: string };
+  of: Sequence;
+  problem: Problem;
+}): ComponentChildren {
+  const { path, of, problem } = props;
+  const edit = to`/projects/${path.project}/sequences/${path.sequence}/edit`;
+  const at_step = problem.step === undefined ? edit : `${edit}?step=${encodeURIComponent(problem.step)}`;
+  const template = of.steps.find(({ key }) => key === problem.step)?.template ?? '';
+  const places: Readonly<Record<string, readonly [path: string, words: string]>> = {
+    marketing_disabled: [to`/projects/${path.project}/marketing`, 'Marketing settings'],
+    no_from_name: [to`/projects/${path.project}/marketing`, 'Marketing settings'],
+    no_postal_address: [to`/projects/${path.project}/marketing`, 'Marketing settings'],
+    list_archived: [to`/projects/${path.project}/lists/${of.list}`, 'The list'],
+    no_mailbox: ['/mailboxes', 'Mailboxes'],
+    mailbox_dns: ['/domains', 'Domains'],
+    no_steps: [edit, 'Write the steps'],
+    template_missing: [at_step, 'Choose another'],
+    template_not_marketing: [to`/projects/${path.project}/templates/${template}`, 'The template'],
+    template_inactive: [to`/projects/${path.project}/templates/${template}`, 'The template'],
+    template_without_text: [to`/projects/${path.project}/templates/${template}`, 'The template'],
+    template_without_footer: [to`/projects/${path.project}/templates/${template}`, 'The template'],
+    track_end: [at_step, 'Edit the step'],
+    unknown_track: [at_step, 'Edit the step'],
+    too_many_recipients: [edit, 'Edit the sequence'],
+  };
+  const [href, words] = places[problem.code] ?? [at_step, 'Edit the sequence'];
+  return <a href={hrefOf(href)}>{words}</a>;
+}

@@ -1,0 +1,80 @@
+/** What a sequence is called, whom it is for and what ends it. */
+import type { Sequence } from '../../api.generated.ts';
+import { CheckField } from '../../components/check-field.tsx';
+import { SelectField } from '../../components/select-field.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { useLoad } from '../../use-load.ts';
+
+/** As many as a page of the API has. */
+const LISTS = 100;
+
+/** The first fields, for making one. */
+export function FirstFields({ project, of }: { project: string; of?: Sequence }) {
+  const path = { project };
+  const lists = useLoad('GET /projects/{project}/email-lists', { path, query: { per_page: LISTS } });
+  const choices: [string, string][] = (lists.data?.data ?? []).map(({ id, name }) => [id, name]);
+  const is_fixed = of !== undefined && of.status !== 'draft';
+  if (of && lists.data && !choices.some(([id]) => id === of.list))
+    choices.unshift([of.list, `${of.list}, archived`]);
+  return (
+    <>
+      <TextField name="name" label="Name" value={of?.name} placeholder="Welcome" is_focused={!of} />
+      {is_fixed ? null : (
+        <SelectField
+          // What is chosen is known once the lists are.
+          key={choices.length}
+          name="list"
+          label="List"
+          choices={of ? choices : [['', 'Choose a list'], ...choices]}
+          value={of?.list ?? (choices.length === 1 ? choices[0]?.[0] : '')}
+          hint={
+            lists.data && choices.length === 0
+              ? 'The project has no list yet: make one first.'
+              : 'Contacts of this list can be enrolled. It stays once the sequence runs.'
+          }
+        />
+      )}
+      <TextField
+        name="max_recipients"
+        label="At most so many contacts"
+        type="number"
+        value={of?.max_recipients}
+        placeholder="1000"
+        hint="Nobody is ever enrolled past this number: it keeps a wrong list from becoming a large mistake."
+      />
+    </>
+  );
+}
+
+/** Those that a sequence is refined with. */
+export function FurtherFields({ of }: { of: Sequence }) {
+  return (
+    <>
+      <TextField
+        name="enroll_tags"
+        label="For contacts with one of these tags"
+        value={of.enroll_tags.join(', ')}
+        hint="Separated by commas. Empty: for everybody on the list."
+      />
+      <CheckField
+        name="auto_enroll_new_contacts"
+        label="Enroll by itself whoever becomes active later"
+        is_checked={of.auto_enroll_new_contacts}
+      />
+      <TextField
+        name="exit_events"
+        label="Events that end it for a contact"
+        value={of.exit_events.join(', ')}
+        placeholder="purchased"
+        hint="Separated by commas. An app reports them; a click is the event clicked."
+        is_mono
+      />
+      <CheckField
+        name="track_opens"
+        label="Count opens"
+        hint="Puts a picture of one pixel into each mail. Many programs open it by themselves: no condition looks at it."
+        is_checked={of.track_opens}
+      />
+    </>
+  );
+}

@@ -1,0 +1,122 @@
+/** How a sequence stands: what a draft lacks before it can start, why one is paused, what one that runs waits for. */
+import { ApiError, call } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Time } from '../../components/time.tsx';
+import { hrefOf, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import type { SequencePartProps } from './part.ts';
+import { Problems } from './problems.tsx';
+
+export function Standing(props: SequencePartProps) {
+  if (props.of.status === 'draft') return <BeforeItStarts {...props} />;
+  return (
+    <>
+      {props.of.status === 'paused' && <Paused {...props} />}
+      {/* Another status, another answer. */}
+      <Why key={props.of.status} {...props} />
+    </>
+  );
+}
+
+function BeforeItStarts({ path, of, onChange }: SequencePartProps) {
+  const check = useLoad('GET /projects/{project}/email-sequences/{sequence}/check', { path });
+  const activate = async (): Promise<void> => {
+    try {
+      await call('POST /projects/{project}/email-sequences/{sequence}/activate', { path });
+      onChange();
+    } catch (error) {
+      // What it lacks stands here, each with the place where it is mended.
+      if (!(error instanceof ApiError) || error.code !== 'activation_refused') throw error;
+      check.reload();
+      throw new Error('It cannot start yet: see what is missing.');
+    }
+  };
+  return (
+    <Panel
+      title="Before it starts"
+      lead="Activating enrolls nobody: contacts come in afterwards, by being enrolled or, where you chose so, by themselves."
+      actions={
+        <button type="button" class="button quiet small" onClick={check.reload}>
+          Check again
+        </button>
+      }
+    >
+      <Loaded load={check}>
+        {({ ready, problems }) => (
+          <div class="stack" aria-busy={check.is_loading}>
+            {ready ? (
+              <p class="notice good">Everything is in place: it can start.</p>
+            ) : (
+              <Problems path={path} of={of} problems={problems} />
+            )}
+            <div>
+              <ActionButton act={activate} kind="primary" done="It is active: enroll contacts now">
+                Activate
+              </ActionButton>
+            </div>
+          </div>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function Paused({ path, of }: SequencePartProps) {
+  if (of.pause_reason !== 'bounce_threshold')
+    return (
+      <div class="notice warn">
+        <p>
+          <strong>Paused by hand.</strong> Nothing is sent. Delays run on, and what falls due meanwhile is
+          sent when it is resumed.
+        </p>
+      </div>
+    );
+  const list = `${hrefOf(to`/projects/${path.project}/contacts`)}?list=${of.list}&status=bounced`;
+  return (
+    <div class="notice bad">
+      <p>
+        <strong>It paused by itself: too many of its mails came back.</strong> Going on with such a list costs
+        the domain its name with the large providers.
+      </p>
+      <p>
+        Look at <a href={list}>the contacts that bounced</a> and at where the list comes from. The{' '}
+        <a href={hrefOf(to`/projects/${path.project}/marketing`)}>marketing settings</a> have the share of
+        bounces at which this happens. Resuming begins to count anew.
+      </p>
+    </div>
+  );
+}
+
+function Why({ path }: SequencePartProps) {
+  const load = useLoad('GET /projects/{project}/email-sequences/{sequence}/why', { path });
+  return (
+    <Panel
+      title="How it stands"
+      actions={
+        <button type="button" class="button quiet small" onClick={load.reload}>
+          Look again
+        </button>
+      }
+    >
+      <Loaded load={load}>
+        {({ why }) => (
+          <ul class="sentences">
+            {why.map((line) => (
+              <li key={line}>
+                <WithTimes text={line} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+/** A sentence of the API, whose moments are told in the reader's own zone. */
+function WithTimes({ text }: { text: string }) {
+  const parts = text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/);
+  return <>{parts.map((part, index) => (index % 2 === 1 ? <Time at={part} exact /> : part))}</>;
+}

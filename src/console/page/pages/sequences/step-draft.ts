@@ -1,0 +1,137 @@
+/** A step as it is being written in the editor: what was typed, before the API judges it. */
+import type { NewStep, Step } from '../../api.generated.ts';
+import { isObject } from '../../api.ts';
+
+export const CONDITION_TYPES = {
+  always: 'always',
+  clicked: 'a link of the last message was clicked',
+  not_clicked: 'no link of the last message was clicked',
+  event: 'an event happened',
+  no_event: 'an event did not happen',
+  all: 'all of these hold',
+} as const;
+export type ConditionType = keyof typeof CONDITION_TYPES;
+
+export interface ConditionDraft {
+  /** Of this page only: what is typed stays with its part where others come and go. */
+  uid: number;
+  type: ConditionType;
+  event: string;
+  of: ConditionDraft[];
+}
+
+export type DelayUnit = 'hours' | 'days';
+export type Otherwise = 'skip' | 'exit' | 'route';
+
+export interface StepDraft {
+  uid: number;
+  key: string;
+  track: string;
+  template: string;
+  delay: string;
+  unit: DelayUnit;
+  condition: ConditionDraft;
+  otherwise: Otherwise;
+  route_to: string;
+  variables: { uid: number; name: string; value: string }[];
+  is_final: boolean;
+}
+
+let last_uid = 0;
+export function newUid(): number {
+  last_uid += 1;
+  return last_uid;
+}
+
+export function newCondition(type: ConditionType): ConditionDraft {
+  return { uid: newUid(), type, event: '', of: [] };
+}
+
+function isConditionType(type: unknown): type is ConditionType {
+  return typeof type === 'string' && Object.hasOwn(CONDITION_TYPES, type);
+}
+
+function readCondition(condition: unknown): ConditionDraft {
+  const { type, event, of } = isObject(condition) ? condition : {};
+  return {
+    uid: newUid(),
+    type: isConditionType(type) ? type : 'always',
+    event: typeof event === 'string' ? event : '',
+    of: Array.isArray(of) ? of.map(readCondition) : [],
+  };
+}
+
+function readOtherwise(otherwise: unknown): Pick<StepDraft, 'otherwise' | 'route_to'> {
+  if (isObject(otherwise)) return { otherwise: 'route', route_to: String(otherwise.route_to ?? '') };
+  return { otherwise: otherwise === 'exit' ? 'exit' : 'skip', route_to: '' };
+}
+
+/** The track where a step leads whose condition does not hold; null where it leads nowhere else. */
+export function routeOf(step: Step): string | null {
+  const { otherwise, route_to } = readOtherwise(step.condition.else);
+  return otherwise === 'route' && step.condition.type !== 'always' ? route_to : null;
+}
+
+export function readStep(step: Step): StepDraft {
+  const in_days = step.delay_hours > 0 && step.delay_hours % 24 === 0;
+  return {
+    uid: newUid(),
+    key: step.key,
+    track: step.track,
+    template: step.template,
+    delay: String(in_days ? step.delay_hours / 24 : step.delay_hours),
+    unit: in_days ? 'days' : 'hours',
+    condition: readCondition(step.condition),
+    ...readOtherwise(step.condition.else),
+    variables: Object.entries(step.variables).map(([name, value]) => ({
+      ...{ uid: newUid(), name, value: String(value) },
+    })),
+    is_final: step.is_final,
+  };
+}
+
+/** The one that comes behind these: in the track of the last, a day later. */
+export function newStep(before: readonly StepDraft[]): StepDraft {
+  const last = before.at(-1);
+  const names = new Set(before.map(({ key }) => key));
+  let n = before.length + 1;
+  while (names.has(`step-${n}`)) n += 1;
+  return {
+    ...{ uid: newUid(), key: `step-${n}`, track: last?.track ?? 'main', template: '' },
+    ...{ delay: last ? '1' : '0', unit: last ? 'days' : 'hours' },
+    ...{ condition: newCondition('always'), otherwise: 'skip', route_to: '', variables: [] },
+    is_final: true,
+  };
+}
+
+function writeCondition({ type, event, of }: ConditionDraft): Record<string, unknown> {
+  if (type === 'event' || type === 'no_event') return { type, event: event.trim() };
+  return type === 'all' ? { type, of: of.map(writeCondition) } : { type };
+}
+
+/** What is no number is handed over as one that the API refuses, which says what it takes. */
+function readHours(delay: string, unit: DelayUnit): number {
+  const hours = Number(delay.trim() || 0) * (unit === 'days' ? 24 : 1);
+  return Number.isFinite(hours) ? hours : -1;
+}
+
+/** As the API takes it. */
+export function writeStep(step: StepDraft): NewStep {
+  const { key, track, template, delay, unit, otherwise, route_to, is_final } = step;
+  return {
+    key: key.trim(),
+    track: track.trim() || 'main',
+    template,
+    delay_hours: readHours(delay, unit),
+    variables: Object.fromEntries(
+      step.variables.filter(({ name }) => name.trim() !== '').map(({ name, value }) => [name.trim(), value]),
+    ),
+    condition: {
+      ...writeCondition(step.condition),
+      ...(step.condition.type !== 'always' && {
+        else: otherwise === 'route' ? { route_to: route_to.trim() } : otherwise,
+      }),
+    },
+    is_final,
+  };
+}

@@ -1,0 +1,41 @@
+/** The numbers of the whole sequence: contacts by where they stand, mails by what became of them. */
+import { Panel } from '../../components/panel.tsx';
+import { type TileProps, Tiles } from '../../components/tiles.tsx';
+import { hrefOf, to } from '../../router.ts';
+import type { SequencePartProps } from './part.ts';
+
+export function Totals({ path, of: { stats, track_opens } }: SequencePartProps) {
+  const enrollments = `${hrefOf(to`/projects/${path.project}/sequences/${path.sequence}`)}?tab=enrollments`;
+  const mails = (label: string, value: number): TileProps => ({
+    ...{ label, value, note: tellShare(value, stats.sent) },
+  });
+  return (
+    <Panel flush>
+      <Tiles
+        of={[
+          { label: 'Enrolled', value: stats.enrolled, href: enrollments },
+          { label: 'Under way', value: stats.active, href: `${enrollments}&state=active` },
+          { label: 'Completed', value: stats.completed, href: `${enrollments}&state=completed` },
+          { label: 'Left early', value: stats.exited, href: `${enrollments}&state=exited` },
+          { label: 'Failed', value: stats.failed, href: `${enrollments}&state=failed` },
+        ]}
+      />
+      <Tiles
+        of={[
+          { label: 'Mails sent', value: stats.sent },
+          mails('Clicked', stats.clicked),
+          track_opens || stats.opened > 0
+            ? mails('Opened', stats.opened)
+            : { label: 'Opened', value: 0, note: 'not counted' },
+          mails('Bounced', stats.bounced),
+          mails('Unsubscribed', stats.unsubscribed),
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** "12.5%", or nothing where there is nothing to be a share of. */
+export function tellShare(part: number, whole: number): string {
+  return whole === 0 || part === 0 ? '' : `${Math.round((1000 * part) / whole) / 10}%`;
+}

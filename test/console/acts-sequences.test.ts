@@ -1,0 +1,289 @@
+/** What people do with sequences in the console, in a real browser, and what the API tells of it afterwards. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import type { SequenceRecord } from '../../src/sequences/service.ts';
+import { actor, addCapturingMailbox } from '../helpers.ts';
+import {
+  type ConsoleTest,
+  executable,
+  openPage,
+  settle,
+  signIn,
+  startConsole,
+  TIMEOUT_MS,
+} from './browser.ts';
+import { HOSTILE } from './sample-data.ts';
+import { addSequences, type SequencesSample } from './sample-sequences.ts';
+
+let on: ConsoleTest;
+let sample: SequencesSample;
+let project_id = 0;
+let list = '';
+
+beforeAll(async () => {
+  if (executable === null) return;
+  on = await startConsole();
+  await addCapturingMailbox(on.app);
+  const now_ms = on.app.clock.at_ms;
+  sample = await addSequences(on.app, now_ms, HOSTILE);
+  on.app.clock.at_ms = now_ms;
+  project_id = on.app.services.projects.require(sample.magazine).id;
+  list = recordOf(sample.running).list;
+}, TIMEOUT_MS);
+afterAll(() => on?.close());
+
+const recordOf = (id: string): SequenceRecord => on.app.services.sequences.get(project_id, id);
+const open = async (path: string) =>
+  openPage(on, await signIn(on), `/projects/${sample.magazine}/sequences${path}`);
+const make = (fields: Partial<Parameters<typeof on.app.services.sequences.create>[1]>) =>
+  on.app.services.sequences.create(project_id, { name: 'Made', list, max_recipients: 100, ...fields });
+const stepOf = (page: Page, key: string) => page.getByRole('group', { name: `Step ${key}`, exact: true });
+const countMails = (): unknown =>
+  on.app.services.database.read.$client.query('SELECT count(*) AS n FROM emails').get();
+const TWO = [
+  { key: 'a', template: 'welcome' },
+  { key: 'b', template: 'offer', delay_hours: 24, is_final: true },
+];
+/** The DNS records without which nothing may start. */
+async function publish(): Promise<void> {
+  const { records } = await on.app.services.sending_domains.verify(actor, 'mail.example.com');
+  for (const { name, value } of records) on.dns.set(name, { txt: [value] });
+}
+async function pass(hours = 0): Promise<void> {
+  on.app.clock.at_ms += hours * 3_600_000;
+  on.app.app.engine.wake();
+  await on.app.app.engine.whenIdle();
+}
+
+describe.skipIf(executable === null)('in a browser', () => {
+  test(
+    'a sequence is written step by step, with conditions and a second track, and what is refused stands at its step',
+    async () => {
+      const { page, complaints } = await open('/new');
+      await page.getByLabel('Name').fill('Three letters');
+      await page.getByLabel('List').selectOption({ label: 'Readers' });
+      await page.getByLabel('At most so many contacts').fill('50');
+      await page.getByRole('button', { name: 'Create the draft' }).click();
+      await page.getByRole('heading', { name: 'Edit Three letters', level: 1 }).waitFor();
+
+      const add = page.getByRole('button', { name: 'Add a step' });
+      for (const key of ['step-1', 'step-2', 'step-3']) {
+        await add.click();
+        await stepOf(page, key).getByLabel('Template', { exact: true }).selectOption('welcome');
+      }
+      const late = stepOf(page, 'step-3');
+      await late.getByLabel('Key').fill('late');
+      await stepOf(page, 'late').getByLabel('Track', { exact: true }).fill('later');
+      const second = stepOf(page, 'step-2');
+      await second.getByLabel('Sent after').fill('3');
+      await second.getByLabel('Final: the track ends here').check();
+      await second.getByLabel('Sent if').selectOption('all');
+      await second.getByRole('button', { name: 'Add a condition' }).click();
+      await second.getByLabel('And this').selectOption('no_event');
+      await second.getByLabel('Event', { exact: true }).fill('Bought It');
+      await second.getByLabel('Otherwise').selectOption('route');
+      await second.getByLabel('In the track').fill('later');
+      await second.getByRole('button', { name: 'Add a variable' }).click();
+      await second.getByLabel('Name of variable 1').fill('issue');
+      await second.getByLabel('Value of variable 1').fill('3');
+      await page.getByRole('button', { name: 'Save the sequence' }).click();
+
+      const event = second.getByLabel('Event', { exact: true });
+      await second.locator('[aria-invalid=true]').waitFor();
+      expect(await event.getAttribute('aria-invalid')).toBe('true');
+      expect(await page.locator('[aria-invalid=true]').count()).toBe(1);
+      // What is said stays with its step where the step moves.
+      await page.getByRole('button', { name: 'Move step-2 up' }).click();
+      expect(await event.getAttribute('aria-invalid')).toBe('true');
+      await event.fill('bought');
+      await page.getByRole('button', { name: 'Move step-2 down' }).click();
+      await page.getByRole('button', { name: 'Save the sequence' }).click();
+      await page.getByRole('heading', { name: 'Three letters', level: 1, exact: true }).waitFor();
+
+      const id = page.url().split('/').at(-1) ?? '';
+      expect(recordOf(id)).toMatchObject({
+        name: 'Three letters',
+        status: 'draft',
+        max_recipients: 50,
+        list,
+      });
+      expect(recordOf(id).steps).toMatchObject([
+        { key: 'step-1', track: 'main', template: 'welcome', delay_hours: 0, is_final: false },
+        {
+          ...{ key: 'step-2', track: 'main', delay_hours: 72, variables: { issue: '3' }, is_final: true },
+          condition: {
+            ...{ type: 'all', of: [{ type: 'clicked' }, { type: 'no_event', event: 'bought' }] },
+            else: { route_to: 'later' },
+          },
+        },
+        { key: 'late', track: 'later', is_final: true },
+      ]);
+      // Each track is a list of its own to who hears the page, and the line has its words.
+      const later = page.getByRole('list', { name: 'Track later' });
+      expect(await later.getByRole('heading').allTextContents()).toEqual(['late']);
+      await page.getByText('From step-2').waitFor();
+      expect(await page.locator('.route-lines > path').count()).toBe(1);
+      expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'a draft that lacks something is not activated and says where each thing is mended; then it starts, takes contacts, pauses and ends',
+    async () => {
+      const steps = [{ key: 'a', template: 'nowhere', is_final: true }];
+      const { id } = await make({ name: 'Journey', steps });
+      const { page } = await open(`/${id}`);
+      await page.getByRole('button', { name: 'Activate' }).click();
+      await page.getByText('It cannot start yet').waitFor();
+      expect(recordOf(id).status).toBe('draft');
+      const missing = page.getByRole('list', { name: 'What is missing' });
+      expect(await missing.getByRole('listitem').count()).toBe(2);
+      await publish();
+      await missing.getByRole('link', { name: 'Choose another' }).click();
+      await page.getByRole('heading', { name: 'Edit Journey', level: 1 }).waitFor();
+      await stepOf(page, 'a').getByLabel('Template', { exact: true }).selectOption('welcome');
+      await page.getByRole('button', { name: 'Save the sequence' }).click();
+      await page.getByText('Everything is in place').waitFor();
+      await page.getByRole('button', { name: 'Activate' }).click();
+      await page.getByRole('button', { name: 'Pause' }).waitFor();
+      expect(recordOf(id)).toMatchObject({ status: 'active', stats: { enrolled: 0 } });
+
+      await page.getByRole('link', { name: 'Enroll', exact: true }).click();
+      await page.getByLabel('Whom').selectOption('contacts');
+      await page.getByLabel('Address or name of a contact').fill('reader1@');
+      await page.getByRole('button', { name: 'Take reader1@example.org' }).click();
+      await page.getByRole('button', { name: 'Enroll', exact: true }).click();
+      await page.getByRole('status').getByText('1 contact enrolled.').waitFor();
+      await page.getByLabel('Whom').selectOption('tags');
+      await page.getByLabel('Tags').fill('balcony');
+      await page.getByRole('button', { name: 'Enroll', exact: true }).click();
+      await page
+        .getByRole('status')
+        .getByText(/1[0-6] contacts enrolled/)
+        .waitFor();
+      const { enrolled } = recordOf(id).stats;
+      expect(enrolled).toBeGreaterThan(10);
+      await page.getByRole('link', { name: 'reader1@example.org' }).waitFor();
+      await pass();
+      await page.getByLabel('State').selectOption('completed');
+      await page.getByRole('link', { name: 'reader1@example.org' }).waitFor();
+
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await page.getByRole('button', { name: 'Resume' }).waitFor();
+      expect(recordOf(id)).toMatchObject({ status: 'paused', pause_reason: 'manual' });
+      await page.getByRole('button', { name: 'Resume' }).click();
+      await page.getByRole('button', { name: 'Pause' }).waitFor();
+      expect(recordOf(id).status).toBe('active');
+      await page.getByRole('link', { name: 'About and end' }).click();
+      await page.getByRole('button', { name: 'Finish the sequence' }).click();
+      const confirm = page.getByRole('dialog').getByRole('button', { name: 'Finish the sequence' });
+      await page.getByLabel('Type Journey to go on').fill('journey');
+      expect(await confirm.isDisabled()).toBe(true);
+      await page.getByLabel('Type Journey to go on').fill('Journey');
+      await confirm.click();
+      await page.getByText('finished', { exact: true }).waitFor();
+      expect(recordOf(id)).toMatchObject({ status: 'finished', stats: { active: 0, enrolled } });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'numbers move on the page as mails go out, without reloading it',
+    async () => {
+      await publish();
+      const { id } = await make({ name: 'Moving', steps: TWO });
+      const project = on.app.services.projects.require(sample.magazine);
+      await on.app.services.lifecycle.activate(actor, project, id);
+      const { page, complaints } = await open(`/${id}`);
+      const waiting = page.locator('[data-step=b] .waiting dd');
+      expect(await waiting.count()).toBe(0);
+      await on.app.services.lifecycle.enroll(project, id, { tags: ['balcony'] });
+      await pass();
+      const { active } = recordOf(id).stats;
+      expect(active).toBeGreaterThan(5);
+      await waiting.getByText(String(active), { exact: true }).waitFor();
+      expect(complaints).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'in one that runs only template, delay and variables change, and who saves over another change is told',
+    async () => {
+      const { page } = await open(`/${sample.running}/edit`);
+      const before = recordOf(sample.running);
+      const tips = stepOf(page, 'tips');
+      expect(await tips.getByLabel('Key').count()).toBe(0);
+      expect(await page.getByRole('button', { name: 'Add a step' }).count()).toBe(0);
+      await page.getByText('It runs.').waitFor();
+      await tips.getByLabel('Sent after').fill('60');
+      await tips.getByLabel('Unit').selectOption('hours');
+      await on.app.services.sequences.update(project_id, sample.running, { max_recipients: 900 });
+      await page.getByRole('button', { name: 'Save the sequence' }).click();
+      await page.getByText('This was changed since you read it').waitFor();
+      expect(recordOf(sample.running).steps).toEqual(before.steps);
+
+      await page.reload();
+      await settle(page);
+      await tips.getByLabel('Sent after').fill('60');
+      await tips.getByLabel('Unit').selectOption('hours');
+      await page.getByRole('button', { name: 'Save the sequence' }).click();
+      await page.getByRole('heading', { name: before.name, level: 1, exact: true }).waitFor();
+      const after = recordOf(sample.running);
+      expect(after.max_recipients).toBe(900);
+      expect(after.steps.map(({ key, delay_hours }) => [key, delay_hours])).toEqual(
+        before.steps.map(({ key, delay_hours }) => [key, key === 'tips' ? 60 : delay_hours]),
+      );
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'a look ahead follows the clicks and the contact that are imagined, and sends nothing; a test does',
+    async () => {
+      const mails = countMails();
+      const { page, complaints } = await open(`/${sample.running}?tab=preview`);
+      const timeline = page.getByRole('list', { name: 'What comes' });
+      await timeline.getByText('A year of reading, half the price').waitFor();
+      expect(await timeline.getByText('other track').count()).toBe(1);
+      await page.getByLabel('tips', { exact: true }).check();
+      await page.getByLabel('Address or name of a contact').fill('reader5@');
+      await page.getByRole('button', { name: 'Take reader5@example.org' }).waitFor();
+      await page.getByLabel('Address or name of a contact').press('Enter');
+      await page.getByRole('button', { name: 'Add an event' }).click();
+      await page.getByLabel('Event 1', { exact: true }).fill('purchased');
+      await page.getByLabel('Hours after the enrollment of event 1').fill('130');
+      await page.getByRole('button', { name: 'Show what comes' }).click();
+      await timeline.getByText('Welcome, Reader 5').first().waitFor();
+      expect(await timeline.getByText('other track').count()).toBe(0);
+      expect(await timeline.getByText('sent', { exact: true }).count()).toBe(4);
+      expect(countMails()).toEqual(mails);
+
+      await page.getByRole('link', { name: 'Steps', exact: true }).click();
+      await page.getByRole('button', { name: 'Send a test of offer' }).click();
+      await page.getByRole('dialog').getByLabel('To').fill('editor@example.org');
+      await page.getByRole('button', { name: 'Send the test' }).click();
+      await page.getByRole('dialog').getByText('On its way to editor@example.org').waitFor();
+      const [mail] = on.app.services.database.read.$client
+        .query<{ subject: string }, []>("SELECT subject FROM emails WHERE to_email = 'editor@example.org'")
+        .all();
+      expect(mail?.subject).toBe('[Test] A year of reading, half the price');
+      expect(recordOf(sample.running).stats.enrolled).toBe(48);
+      expect(complaints).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'one that paused by its bounces says so, and what to look at',
+    async () => {
+      const { page } = await open(`/${sample.paused}`);
+      await page.getByText('It paused by itself: too many of its mails came back.').waitFor();
+      await page.getByText(/of its last \d+ mails \d+ bounced/).waitFor();
+      const href = await page.getByRole('link', { name: 'the contacts that bounced' }).getAttribute('href');
+      expect(href).toBe(`/console/projects/${sample.magazine}/contacts?list=${list}&status=bounced`);
+    },
+    TIMEOUT_MS,
+  );
+});
