@@ -71,6 +71,9 @@ async function addProjects(
   await addCapturingMailbox(app);
   await addAdministration(app, HOSTILE);
   const makeKey = (): Promise<string> =>
-    shop.key({ can_send_emails: true, can_write: true, can_manage_email_marketing: true });
+    shop.key({
+      ...{ can_send_emails: true, can_write: true, can_manage_email_marketing: true },
+      permissions: { email_template: true },
+    });
   return { project: shop.slug, key: String(key.id), makeKey };
 }

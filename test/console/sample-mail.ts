@@ -10,6 +10,8 @@ export interface MailSample {
   /** Has HTML. */
   letter: string;
   hostile_email: string;
+  template: string;
+  hostile_template: string;
 }
 
 const PICTURE = `<svg xmlns="http://www.w3.org/2000/svg" width="320" height="180" viewBox="0 0 320 180">
@@ -45,5 +47,38 @@ export async function addFilesAndMail(app: TestApp, key: string, hostile: string
   });
   const email = await send({ to: 'bounce@simulator.satchel.test', body_text: 'It is on its way.' });
   const hostile_email = await send({ subject: hostile, body_html: hostile, body_text: hostile });
-  return { file, picture, email, letter, hostile_email };
+  const template = await addTemplates(app, key, hostile);
+  return { file, picture, email, letter, hostile_email, ...template };
+}
+
+async function addTemplates(app: TestApp, key: string, hostile: string) {
+  const make = async (fields: Record<string, unknown>) => {
+    const body = { category: 'transactional', body_text: 'Dear {{ name }}', ...fields };
+    return String((await app.call('POST', '/api/v1/emails/templates', { key, body })).body.slug);
+  };
+  const template = await make({
+    ...{ name: 'Order shipped', category: 'notification', subject: 'Order {{ order_id }} is on its way' },
+    description: 'Sent when the parcel has left us.',
+    body_html: LETTER.replace('Dear Ann', 'Dear {{ first_name }}').replace(
+      'order is',
+      'order {{ order_id }} is',
+    ),
+    body_text: 'Dear {{ first_name }}, your order {{ order_id }} is on its way.',
+    variables: [
+      { name: 'order_id', description: 'As it stands on the invoice', required: true },
+      { name: 'first_name', description: 'Of the customer' },
+    ],
+  });
+  await make({ name: 'Reset the password', subject: 'Your new password', slug: 'reset' });
+  await make({
+    name: 'Receipt of last year',
+    category: 'receipt',
+    subject: 'Your receipt',
+    is_active: false,
+  });
+  const hostile_template = await make({
+    ...{ name: hostile, slug: 'hostile', subject: hostile, description: hostile, body_text: hostile },
+    variables: [{ name: 'constructor_', description: hostile }],
+  });
+  return { template, hostile_template };
 }

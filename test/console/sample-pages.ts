@@ -103,6 +103,27 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     ...{ name: 'email-bounced', pattern: '/projects/:project/emails/:email' },
     path: ({ project, email }) => `/projects/${project}/emails/${email}`,
   },
+  {
+    ...{ name: 'templates', pattern: '/projects/:project/templates' },
+    path: ({ project }) => `/projects/${project}/templates`,
+  },
+  {
+    name: 'templates-empty',
+    pattern: '/projects/:project/templates',
+    path: () => '/projects/bakery/templates',
+  },
+  {
+    ...{ name: 'template-new', pattern: '/projects/:project/templates/new' },
+    path: ({ project }) => `/projects/${project}/templates/new`,
+  },
+  {
+    ...{ name: 'template', pattern: '/projects/:project/templates/:template' },
+    path: ({ project, template }) => `/projects/${project}/templates/${template}`,
+  },
+  {
+    ...{ name: 'template-hostile', pattern: '/projects/:project/templates/:template' },
+    path: ({ project, hostile_template }) => `/projects/${project}/templates/${hostile_template}`,
+  },
   { name: 'lists', pattern: '/projects/:project/lists', path: ({ project }) => `/projects/${project}/lists` },
   { name: 'lists-empty', pattern: '/projects/:project/lists', path: () => '/projects/bakery/lists' },
   {

@@ -113,6 +113,18 @@ export const PAGES: readonly PageEntry[] = [
     ...{ title: 'Mail' },
     load: () => import('./pages/emails/detail.tsx'),
   }),
+  page('/projects/:project/templates', {
+    ...{ title: 'Templates', nav: { group: 'project', icon: 'template' } },
+    load: () => import('./pages/templates/list.tsx'),
+  }),
+  page('/projects/:project/templates/new', {
+    ...{ title: 'New template' },
+    load: () => import('./pages/templates/new.tsx'),
+  }),
+  page('/projects/:project/templates/:template', {
+    ...{ title: 'Template' },
+    load: () => import('./pages/templates/detail.tsx'),
+  }),
 
   // Email marketing
   page('/projects/:project/lists', {

@@ -1,11 +1,20 @@
 /**
- * An editor of HTML: CodeMirror, loaded when it is first shown. `value` is what it begins with; from then on the text is the
+ * An editor of HTML, or of plain text: CodeMirror, loaded when it is first shown. `value` is what it begins with; from then on the text is the
  * editor's own, told by `onChange`: another text (a template that was loaded again) is another `key`. It lives in a shadow root,
  * where its styles need no exception from the page's policy.
  */
 import { useEffect, useRef } from 'preact/hooks';
 
-export function CodeEditor(props: { label: string; value: string; onChange(value: string): void }) {
+export interface CodeEditorProps {
+  label: string;
+  value: string;
+  language?: 'html' | 'text';
+  onChange(value: string): void;
+  /** Is given what puts a text where the cursor is; null once the editor is gone. */
+  onReady?: (insert: ((text: string) => void) | null) => void;
+}
+
+export function CodeEditor(props: CodeEditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const latest = useRef(props);
   latest.current = props;
@@ -17,11 +26,15 @@ export function CodeEditor(props: { label: string; value: string; onChange(value
     let is_gone = false;
     void import('./html-editor.ts').then(({ openEditor }) => {
       if (is_gone) return;
-      const { label, value } = latest.current;
-      destroy = openEditor(root, { label, value, onChange: (text) => latest.current.onChange(text) });
+      const { label, value, language = 'html' } = latest.current;
+      const onChange = (text: string): void => latest.current.onChange(text);
+      const editor = openEditor(root, { label, value, language, onChange });
+      destroy = editor.destroy;
+      latest.current.onReady?.(editor.insert);
     });
     return () => {
       is_gone = true;
+      latest.current.onReady?.(null);
       destroy();
     };
   }, []);

@@ -1,10 +1,13 @@
 /** CodeMirror as the console uses it; imported by code-editor.tsx when an editor is shown, and by nothing else. */
 import { html } from '@codemirror/lang-html';
+import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { tags } from '@lezer/highlight';
 import { basicSetup, EditorView } from 'codemirror';
 
 interface EditorOptions {
   label: string;
   value: string;
+  language: 'html' | 'text';
   onChange(value: string): void;
 }
 
@@ -26,15 +29,28 @@ const LOOK = EditorView.theme({
   '.cm-panels': { color: 'var(--text)', backgroundColor: 'var(--sunken)' },
 });
 
-/** Opens an editor; what it returns takes it away again. */
-export function openEditor(root: ShadowRoot, { label, value, onChange }: EditorOptions): () => void {
+/** The colours of the page, which are readable in light and dark; CodeMirror's own are of light. */
+const COLOURS = HighlightStyle.define([
+  { tag: [tags.tagName, tags.keyword], color: 'var(--accent-text)' },
+  { tag: [tags.attributeName, tags.propertyName], color: 'var(--warn)' },
+  { tag: [tags.string, tags.attributeValue, tags.number, tags.color], color: 'var(--good)' },
+  { tag: [tags.comment, tags.angleBracket, tags.meta], color: 'var(--muted)' },
+  { tag: tags.invalid, color: 'var(--bad)' },
+]);
+
+/** Opens an editor, which can be written into, and taken away again. */
+export function openEditor(
+  root: ShadowRoot,
+  { label, value, language, onChange }: EditorOptions,
+): { insert(text: string): void; destroy(): void } {
   const view = new EditorView({
     doc: value,
     root,
     parent: root,
     extensions: [
       basicSetup,
-      html(),
+      language === 'html' ? html() : [],
+      syntaxHighlighting(COLOURS),
       EditorView.lineWrapping,
       EditorView.contentAttributes.of({ 'aria-label': label }),
       LOOK,
@@ -43,5 +59,11 @@ export function openEditor(root: ShadowRoot, { label, value, onChange }: EditorO
       }),
     ],
   });
-  return () => view.destroy();
+  return {
+    insert(text) {
+      view.dispatch(view.state.replaceSelection(text));
+      view.focus();
+    },
+    destroy: () => view.destroy(),
+  };
 }

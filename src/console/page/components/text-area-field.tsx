@@ -2,9 +2,15 @@
 import { Field, type FieldProps } from './field.tsx';
 
 export function TextAreaField(
-  props: FieldProps & { value?: string | null; rows?: number; placeholder?: string; is_mono?: boolean },
+  props: FieldProps & {
+    value?: string | null;
+    rows?: number;
+    placeholder?: string;
+    is_mono?: boolean;
+    onInput?: (value: string) => void;
+  },
 ) {
-  const { value, rows = 4, placeholder, is_mono } = props;
+  const { value, rows = 4, placeholder, is_mono, onInput } = props;
   return (
     <Field {...props}>
       {(ties) => (
@@ -14,6 +20,7 @@ export function TextAreaField(
           rows={rows}
           placeholder={placeholder}
           defaultValue={value ?? ''}
+          onInput={onInput && ((event) => onInput(event.currentTarget.value))}
         />
       )}
     </Field>

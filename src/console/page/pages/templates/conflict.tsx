@@ -1,0 +1,99 @@
+/** Two people edit one template: the second is told, looks at what the first has saved, and loses nothing. */
+import type { ApiError } from '../../api.ts';
+import { Loaded } from '../../components/loaded.tsx';
+import { Time } from '../../components/time.tsx';
+import { useLoad } from '../../use-load.ts';
+import { type Draft, differences, draftOf, type Field, type Version } from './draft.ts';
+import type { TemplatePath } from './template-path.ts';
+
+const TITLES: Readonly<Record<Field, string>> = {
+  ...{ name: 'Name', category: 'Category', subject: 'Subject', body_html: 'HTML', body_text: 'Text' },
+  ...{ description: 'Description', variables: 'Fields', is_marketing: 'For sequences', layout: 'Layout' },
+};
+
+interface ConflictProps {
+  path: TemplatePath;
+  error: ApiError;
+  draft: Draft;
+  /** Goes on with the draft, over this version. */
+  onKeepMine(theirs: Version): void;
+  onTakeTheirs(theirs: Version): void;
+}
+
+export function Conflict({ path, error, draft, onKeepMine, onTakeTheirs }: ConflictProps) {
+  const load = useLoad('GET /projects/{project}/email-templates/{slug}', { path });
+  return (
+    <div class="notice warn" role="alert">
+      <p>
+        <strong>Somebody else has changed this template since you opened it.</strong> {error.message} What you
+        wrote is still here.
+      </p>
+      <Who path={path} />
+      <Loaded load={load}>
+        {(template) => {
+          const theirs = { template, etag: load.etag };
+          return (
+            <>
+              <Differences theirs={draftOf(template)} mine={draft} />
+              <p class="row">
+                <button type="button" class="button small" onClick={() => onKeepMine(theirs)}>
+                  Go on with mine
+                </button>
+                <button type="button" class="button small bad" onClick={() => onTakeTheirs(theirs)}>
+                  Take theirs, give mine up
+                </button>
+              </p>
+              <p class="fine">
+                Going on with yours keeps what you changed, takes over the rest of theirs, and replaces theirs
+                once you save.
+              </p>
+            </>
+          );
+        }}
+      </Loaded>
+    </div>
+  );
+}
+
+/** The newest change of the template that the audit trail has. */
+function Who({ path }: { path: TemplatePath }) {
+  const load = useLoad('GET /projects/{project}/audit', {
+    path: { project: path.project },
+    query: { event: 'template.changed' },
+  });
+  const last = load.data?.data.find(({ target }) => target === `template:${path.slug}`);
+  return last ? (
+    <p>
+      Last saved by {last.actor_name}, <Time at={last.at} />.
+    </p>
+  ) : null;
+}
+
+function Differences({ theirs, mine }: { theirs: Draft; mine: Draft }) {
+  const fields = differences(theirs, mine);
+  if (fields.length === 0) return <p>Their version says the same as yours.</p>;
+  return (
+    <details class="more">
+      <summary>Look at their version</summary>
+      <div class="stack">
+        {fields.map((field) => (
+          <div key={field} class="columns">
+            <div>
+              <p class="field-label">{TITLES[field]}: theirs</p>
+              <pre class="mail-text">{tell(theirs[field])}</pre>
+            </div>
+            <div>
+              <p class="field-label">{TITLES[field]}: yours</p>
+              <pre class="mail-text">{tell(mine[field])}</pre>
+            </div>
+          </div>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function tell(value: Draft[Field]): string {
+  if (Array.isArray(value)) return value.map(({ name }) => name).join('\n');
+  return typeof value === 'string' ? value : value === true ? 'Yes' : '—';
+}

@@ -1,0 +1,94 @@
+/** How a template looks while it is written: rendered by Satchel itself, with sample values. */
+import { useEffect, useState } from 'preact/hooks';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { MailView } from '../../components/mail-view.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { useLoad } from '../../use-load.ts';
+import { type Draft, sentVariables } from './draft.ts';
+import { mergeFieldsOf, nestValues } from './merge-fields.ts';
+import type { TemplatePath } from './template-path.ts';
+
+/** Rests this long after the last key before the server is asked. */
+const REST_MS = 300;
+
+const SAMPLES = new Map(
+  Object.entries({
+    ...{ first_name: 'Ann', last_name: 'Example', name: 'Ann Example', email: 'ann@example.org' },
+  }),
+);
+
+export function Preview({ path, draft }: { path: TemplatePath; draft: Draft }) {
+  const [samples, setSamples] = useState<ReadonlyMap<string, string>>(SAMPLES);
+  const fields = mergeFieldsOf(draft);
+  const sampleOf = (name: string): string => samples.get(name) ?? `[${name}]`;
+  const { subject, body_html, body_text, variables } = draft;
+  const is_empty = body_html === null && body_text === null;
+  const asked = useRested({
+    variables: nestValues(fields.map(({ name }) => [name, sampleOf(name)] as const)),
+    // A field without a name is one that is just being declared.
+    changes: {
+      subject,
+      body_html,
+      body_text,
+      variables: sentVariables(variables.filter(({ name }) => name)),
+    },
+  });
+  const load = useLoad(
+    'POST /projects/{project}/email-templates/{slug}/preview',
+    is_empty ? null : { path, body: asked },
+  );
+  const { data } = load;
+  return (
+    <Panel title="Preview" lead={data?.subject}>
+      <div class="stack mail-view">
+        {load.error && <ErrorBox error={load.error} />}
+        {is_empty && <p class="muted">There is nothing to show yet: write its HTML, its text, or both.</p>}
+        {data && !is_empty && (
+          <>
+            {data.missing.length > 0 && (
+              <p class="notice warn">No value for {data.missing.join(', ')}: a send would be refused.</p>
+            )}
+            <MailView
+              title="The template as its readers see it"
+              html={data.body_html}
+              text={data.body_text}
+            />
+          </>
+        )}
+        {draft.layout !== null && (
+          <p class="muted fine">
+            Shown without the layout of the project, which a sequence puts around it: its look ahead shows
+            both.
+          </p>
+        )}
+        {fields.length > 0 && (
+          <fieldset class="samples">
+            <legend class="field-label">Sample values</legend>
+            {fields.map(({ name, description }) => (
+              <TextField
+                key={name}
+                name={`sample.${name}`}
+                label={name}
+                hint={description}
+                value={sampleOf(name)}
+                onInput={(value) => setSamples((all) => new Map([...all, [name, value]]))}
+              />
+            ))}
+          </fieldset>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+/** The value, once it has rested. */
+function useRested<T>(value: T): T {
+  const [rested, setRested] = useState(value);
+  const text = JSON.stringify(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(value), REST_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return rested;
+}
