@@ -113,6 +113,9 @@ describe('on the management plane the cookie', () => {
       expect((await ask({ Origin: `http://${host}:${port}` }, cookie)).status).toBe(200);
     for (const origin of [`https://localhost:${port}`, 'http://localhost', `http://evil.example:${port}`])
       expect((await ask({ Origin: origin }, cookie)).status).toBe(401);
+    // What came through a proxy was not asked of this machine, and a port that is not named is not ours.
+    const by_proxy = { Host: 'satchel.test', Origin: 'http://localhost' };
+    expect((await ask(by_proxy, cookie)).status).toBe(401);
     const open = await startConsole({ env: { SATCHEL_HOST: '0.0.0.0' } });
     await open.addPerson({ email: ANN });
     const there = await open.enter(ANN);

@@ -35,7 +35,8 @@ function isFromOwnPage({ request, url }: RequestContext, config: Config): boolea
   const origin = request.headers.get('origin');
   if (origin === null) return true;
   if (origin === new URL(config.public_url).origin) return true;
-  if (!isLoopback(config.host) || !URL.canParse(origin)) return false;
+  const is_local = isLoopback(config.host) && isLoopback(hostOf(url));
+  if (!is_local || !URL.canParse(origin)) return false;
   const page = new URL(origin);
   return page.protocol === 'http:' && isLoopback(hostOf(page)) && page.port === url.port;
 }
