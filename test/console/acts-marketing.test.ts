@@ -3,7 +3,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
-import { type ConsoleTest, executable, openPage, signIn, startConsole, TIMEOUT_MS } from './browser.ts';
+import {
+  type ConsoleTest,
+  executable,
+  expectSound,
+  NARROW,
+  openPage,
+  signIn,
+  startConsole,
+  TIMEOUT_MS,
+} from './browser.ts';
 import { addSampleData, HOSTILE } from './sample-data.ts';
 
 let on: ConsoleTest;
@@ -160,6 +169,7 @@ describe.skipIf(executable === null)('a contact', () => {
       expect(await table.getByRole('row').count()).toBe(4);
       await page.getByRole('button', { name: 'Tag all' }).click();
       await page.getByLabel('Tags to add').fill('spring');
+      await expectSound({ page, complaints });
       await dialog(page, 'Tag all 3 contacts below').click();
       await page.getByText('3 contacts changed').waitFor();
       const tags = () =>
@@ -204,7 +214,9 @@ describe.skipIf(executable === null)('an import', () => {
         );
       expect(await page.getByLabel('What Given name becomes').inputValue()).toBe('first_name');
       await page.getByText('Another column has this name.').waitFor();
-      await page.getByRole('button', { name: 'Import people.csv' }).click();
+      await page.setViewportSize(NARROW);
+      await expectSound({ page, complaints });
+      await page.getByRole('button', { name: 'Import the file' }).click();
       await page.getByText('Say which column holds the email addresses.', { exact: true }).waitFor();
       const stored = () => on.app.services.objects.list(shop().id, { q: 'people.csv' }).meta.total;
       expect(stored()).toBe(0);
@@ -215,10 +227,10 @@ describe.skipIf(executable === null)('an import', () => {
       await page.getByLabel('Source platform').fill('No Slug');
       await page.getByLabel('Basis of consent').selectOption('contract');
       await page.getByLabel('Tags for everybody').fill('fair');
-      await page.getByRole('button', { name: 'Import people.csv' }).click();
+      await page.getByRole('button', { name: 'Import the file' }).click();
       await page.locator('[aria-invalid=true]').waitFor();
       await page.getByLabel('Source platform').fill('fair-2030');
-      await page.getByRole('button', { name: 'Import people.csv' }).click();
+      await page.getByRole('button', { name: 'Import the file' }).click();
       await page.getByRole('heading', { name: 'Import into Readers' }).waitFor();
       // The file went up once, though the import was refused once.
       expect(stored()).toBe(1);
@@ -257,7 +269,7 @@ describe.skipIf(executable === null)('an import', () => {
       const { page, complaints } = await openPage(on, context, `/projects/shop/lists/${list}/import`);
       const rows = Array.from({ length: 600 }, (_, n) => `p${n}@example.org`).join('\n');
       await page.getByLabel('File', { exact: true }).setInputFiles(csv(`email\n${rows}\n`));
-      await page.getByRole('button', { name: 'Import people.csv' }).click();
+      await page.getByRole('button', { name: 'Import the file' }).click();
       await page.getByRole('heading', { name: 'Import into Readers' }).waitFor();
       await on.app.app.engine.whenIdle();
       await page.getByText('100 of 600 rows are done (16 %).').waitFor();

@@ -2,14 +2,14 @@
 import { actor, addCapturingMailbox, makeProject, type TestApp } from '../helpers.ts';
 import { addAdministration } from './sample-admin.ts';
 import { addFilesAndMail, type MailSample } from './sample-mail.ts';
-import { addMarketing, type MarketingSample } from './sample-marketing.ts';
+import { addImports, addMarketing, type ImportsSample, type MarketingSample } from './sample-marketing.ts';
 import { addSecrets } from './sample-secrets.ts';
 import { addSequences, type SequencesSample } from './sample-sequences.ts';
 
 /** What must be shown as the text it is. */
 export const HOSTILE = '<img src=x onerror="document.title=\'pwned\'"><script>alert(1)</script>';
 
-export interface Sample extends MailSample, MarketingSample, SequencesSample {
+export interface Sample extends MailSample, MarketingSample, ImportsSample, SequencesSample {
   project: string;
   key: string;
 }
@@ -29,7 +29,8 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
   await addSecrets(app, HOSTILE);
   const mail = await addFilesAndMail(app, key, HOSTILE);
   app.clock.at_ms = now_ms;
-  return { project: sample.project, key: sample.key, ...mail, ...marketing, ...sequences };
+  const imports = await addImports(app, key);
+  return { project: sample.project, key: sample.key, ...mail, ...marketing, ...sequences, ...imports };
 }
 
 /** A day of mail, more of it in the afternoon; some is refused. */

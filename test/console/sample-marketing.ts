@@ -9,6 +9,11 @@ export interface MarketingSample {
   import: string;
 }
 
+export interface ImportsSample {
+  running_import: string;
+  failed_import: string;
+}
+
 const NAMES = ['Ada', 'Ben', 'Cleo', 'Dora', 'Emil', 'Fay', 'Gus', 'Hana', 'Ivo', 'June', 'Kai', 'Lea'];
 
 /** `key`: one of the project that may manage email marketing. */
@@ -78,4 +83,28 @@ export async function addMarketing(app: TestApp, key: string, hostile: string): 
     hostile_contact: String(named.id),
     import: String(imported.id),
   };
+}
+
+/** Imports that are under way: they stay so while the clock stands. */
+export async function addImports(app: TestApp, key: string): Promise<ImportsSample> {
+  const body = { name: 'Trade fair', default_consent_basis: 'consent' };
+  const list = String(dataOf(await app.call('POST', '/api/v1/email-lists', { key, body }), 201).id);
+  const running_import = await importFile(app, key, list);
+  const failed_import = await importFile(app, key, list);
+  const { database, imports } = app.services;
+  await database.write((tx) => imports.abandon(tx, failed_import));
+  return { running_import, failed_import };
+}
+
+/** A file too long for the request: its first rows are done at once, the others at the rate of the clock. */
+async function importFile(app: TestApp, key: string, list: string): Promise<string> {
+  const rows = Array.from({ length: 600 }, (_, n) => `reader${n}@example.org,Reader ${n}`);
+  const form = new FormData();
+  form.set('visibility', 'private');
+  form.set('file', new File([['email,first name', ...rows].join('\n')], 'people.csv', { type: 'text/csv' }));
+  const object = (await app.call('POST', '/api/v1/objects', { key, body: form })).body.public_id;
+  const body = { method: 'csv', object };
+  const started = await app.call('POST', `/api/v1/email-lists/${list}/imports`, { key, body });
+  await app.app.engine.whenIdle();
+  return String(dataOf(started, 202).id);
 }

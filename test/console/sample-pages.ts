@@ -162,6 +162,16 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     path: (sample) => `/projects/${sample.project}/imports/${sample.import}`,
   },
   {
+    name: 'import-running',
+    pattern: '/projects/:project/imports/:import',
+    path: ({ project, running_import }) => `/projects/${project}/imports/${running_import}`,
+  },
+  {
+    name: 'import-failed',
+    pattern: '/projects/:project/imports/:import',
+    path: ({ project, failed_import }) => `/projects/${project}/imports/${failed_import}`,
+  },
+  {
     name: 'contacts',
     pattern: '/projects/:project/contacts',
     path: ({ project, list }) => `/projects/${project}/contacts?list=${list}`,

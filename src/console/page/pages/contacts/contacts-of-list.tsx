@@ -80,11 +80,13 @@ export function ContactsOfList({ project, list: of, lists }: ContactsOfListProps
 }
 
 const COLUMNS: readonly Column<Contact>[] = [
-  { title: 'Email', cell: (contact) => contact.email },
+  { title: 'Email', cell: ({ email }) => <Clip>{email}</Clip> },
   {
     title: 'Name',
-    cell: ({ first_name, last_name }) =>
-      [first_name, last_name].filter(Boolean).join(' ') || <span class="muted">—</span>,
+    cell: ({ first_name, last_name }) => {
+      const name = [first_name, last_name].filter(Boolean).join(' ');
+      return name ? <Clip>{name}</Clip> : <span class="muted">—</span>;
+    },
   },
   { title: 'Status', cell: (contact) => <Status of={contact.status} /> },
   { title: 'Tags', cell: ({ tags }) => <Tags of={tags} /> },
@@ -108,6 +110,14 @@ function pickColumn(
       />
     ),
   };
+}
+
+function Clip({ children }: { children: string }) {
+  return (
+    <span class="clip" title={children}>
+      {children}
+    </span>
+  );
 }
 
 function Tags({ of }: { of: readonly string[] }) {

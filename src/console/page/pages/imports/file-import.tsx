@@ -53,7 +53,7 @@ export function FileImport({ path, list }: NewImportProps) {
   };
   return (
     <Panel title={`Into the list ${list.name}`}>
-      <Form submit={file ? `Import ${file.name}` : 'Import'} onSubmit={start} is_disabled={!head}>
+      <Form submit="Import the file" onSubmit={start} is_disabled={!head}>
         <Field
           name="file"
           label="File"
