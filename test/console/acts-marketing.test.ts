@@ -41,7 +41,7 @@ const add = async (list: string, email: string, fields: Record<string, unknown> 
   });
   return contact;
 };
-const csv = (text: string) => ({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+const csv = (text: string) => ({ name: 'visitors.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
 const refusals = (complaints: readonly string[]) => complaints.filter((told) => !/\b(409|422)\b/.test(told));
 const dialog = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name });
 
@@ -218,7 +218,7 @@ describe.skipIf(executable === null)('an import', () => {
       await expectSound({ page, complaints });
       await page.getByRole('button', { name: 'Import the file' }).click();
       await page.getByText('Say which column holds the email addresses.', { exact: true }).waitFor();
-      const stored = () => on.app.services.objects.list(shop().id, { q: 'people.csv' }).meta.total;
+      const stored = () => on.app.services.objects.list(shop().id, { q: 'visitors.csv' }).meta.total;
       expect(stored()).toBe(0);
 
       await page.getByLabel('What Contact becomes').selectOption('email');
