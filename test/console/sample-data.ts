@@ -3,13 +3,13 @@ import { actor, addCapturingMailbox, makeProject, type TestApp } from '../helper
 import { addAdministration } from './sample-admin.ts';
 import { addFilesAndMail, type MailSample } from './sample-mail.ts';
 import { addImports, addMarketing, type ImportsSample, type MarketingSample } from './sample-marketing.ts';
-import { addSecrets } from './sample-secrets.ts';
+import { addSecrets, type SecretsSample } from './sample-secrets.ts';
 import { addSequences, type SequencesSample } from './sample-sequences.ts';
 
 /** What must be shown as the text it is. */
 export const HOSTILE = '<img src=x onerror="document.title=\'pwned\'"><script>alert(1)</script>';
 
-export interface Sample extends MailSample, MarketingSample, ImportsSample, SequencesSample {
+export interface Sample extends MailSample, MarketingSample, ImportsSample, SecretsSample, SequencesSample {
   project: string;
   key: string;
 }
@@ -26,11 +26,19 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
   const marketing = await addMarketing(app, key, HOSTILE);
   const sequences = await addSequences(app, now_ms, HOSTILE);
   await addMails(app, now_ms, key);
-  await addSecrets(app, HOSTILE);
+  const secrets = await addSecrets(app, HOSTILE);
   const mail = await addFilesAndMail(app, key, HOSTILE);
   app.clock.at_ms = now_ms;
   const imports = await addImports(app, key);
-  return { project: sample.project, key: sample.key, ...mail, ...marketing, ...sequences, ...imports };
+  return {
+    project: sample.project,
+    key: sample.key,
+    ...mail,
+    ...marketing,
+    ...sequences,
+    ...imports,
+    ...secrets,
+  };
 }
 
 /** A day of mail, more of it in the afternoon; some is refused. */

@@ -289,4 +289,29 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     ...{ name: 'sequence-edit-hostile', pattern: '/projects/:project/sequences/:sequence/edit' },
     path: ({ magazine, hostile_sequence }) => `/projects/${magazine}/sequences/${hostile_sequence}/edit`,
   },
+  {
+    ...{ name: 'accounts', pattern: '/projects/:project/accounts' },
+    path: ({ project }) => `/projects/${project}/accounts`,
+  },
+  {
+    ...{ name: 'accounts-databases', pattern: '/projects/:project/accounts' },
+    path: ({ project }) => `/projects/${project}/accounts?tab=databases`,
+  },
+  {
+    ...{ name: 'accounts-of-databases', pattern: '/projects/:project/accounts' },
+    path: ({ project }) => `/projects/${project}/accounts?tab=accounts`,
+  },
+  {
+    ...{ name: 'account-ai', pattern: '/projects/:project/accounts/ai/:account' },
+    path: ({ project, ai_account }) => `/projects/${project}/accounts/ai/${ai_account}`,
+  },
+  {
+    ...{ name: 'account-database', pattern: '/projects/:project/accounts/databases/:database' },
+    path: ({ project, database }) => `/projects/${project}/accounts/databases/${database}`,
+  },
+  {
+    ...{ name: 'account-of-databases', pattern: '/projects/:project/accounts/database-accounts/:account' },
+    path: ({ project, database_account }) =>
+      `/projects/${project}/accounts/database-accounts/${database_account}`,
+  },
 ];

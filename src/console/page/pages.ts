@@ -96,6 +96,23 @@ export const PAGES: readonly PageEntry[] = [
     ...{ title: 'Vault' },
     load: () => import('./pages/vault/service.tsx'),
   }),
+  page('/projects/:project/accounts', {
+    ...{ title: 'Provider accounts', nav: { group: 'project', icon: 'cloud' } },
+    needs_any: ['can_read_ai_accounts', 'can_manage_database'],
+    load: () => import('./pages/accounts/home.tsx'),
+  }),
+  page('/projects/:project/accounts/ai/:account', {
+    ...{ title: 'AI account' },
+    load: () => import('./pages/accounts/ai-account.tsx'),
+  }),
+  page('/projects/:project/accounts/databases/:database', {
+    ...{ title: 'Database' },
+    load: () => import('./pages/accounts/database.tsx'),
+  }),
+  page('/projects/:project/accounts/database-accounts/:account', {
+    ...{ title: 'Database account' },
+    load: () => import('./pages/accounts/database-account.tsx'),
+  }),
   page('/projects/:project/files', {
     ...{ title: 'Files', nav: { group: 'project', icon: 'files' } },
     load: () => import('./pages/files/list.tsx'),
