@@ -103,8 +103,9 @@ export interface ScopeHolder {
 function scopeSql(table: string, column: string) {
   return {
     ids: rawSql<{ project_id: number }, [number]>(`SELECT project_id FROM ${table} WHERE ${column} = ?`),
+    // A project that was deleted meanwhile is one that they had until then.
     add: rawSql<never, [number, number]>(
-      `INSERT INTO ${table} (${column}, project_id) VALUES (?, ?) ON CONFLICT DO NOTHING`,
+      `INSERT INTO ${table} (${column}, project_id) SELECT ?, id FROM projects WHERE id = ? ON CONFLICT DO NOTHING`,
     ),
     clear: rawSql<never, [number]>(`DELETE FROM ${table} WHERE ${column} = ?`),
   };

@@ -4,7 +4,8 @@
  */
 import { AppError, collectErrors, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
-import { type Database, sqliteErrorOf, type Tx } from '../platform/database/database.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { explainMissing } from '../platform/database/foreign-keys.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { isPlainObject } from '../platform/http/schema.ts';
@@ -144,7 +145,7 @@ export class Vault {
           const metadata = { service: service.service, set, removed };
           this.#audit(tx, actor, { event: 'vault.updated', owner, metadata }, now);
         })
-        .catch(explainMissingProject);
+        .catch(explainMissing('Project'));
     }
     return this.describeService(owner, service);
   }
@@ -305,7 +306,7 @@ export class Vault {
         const metadata = { how: scope.how, service, field };
         this.#audit(tx, actor, { event: 'vault.revealed', owner, metadata }, now);
       })
-      .catch(explainMissingProject);
+      .catch(explainMissing('Project'));
     const rows = store.listValues(this.#database.read, owner.id, scope.service?.service);
     const wanted = scope.field;
     return this.#open(owner, wanted ? rows.filter((row) => row.field === wanted.field) : rows, () => true);
@@ -333,12 +334,6 @@ export class Vault {
 function countStored(read: Tx, owner: VaultOwner, { service }: VaultService): RemovedService['cascade'] {
   const found = store.summarizeValues(read, owner.id).find((row) => row.service === service);
   return { vault_credentials: found?.values ?? 0, vault_files: found?.files ?? 0 };
-}
-
-/** The project may have been deleted since it was looked up. */
-function explainMissingProject(error: unknown): never {
-  const code = sqliteErrorOf(error)?.code;
-  throw code === 'SQLITE_CONSTRAINT_FOREIGNKEY' ? notFound('Project') : error;
 }
 
 /** The vault's part in the deletion of a project; its rows go by foreign key. */

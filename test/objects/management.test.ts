@@ -4,7 +4,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
-import { makeProject } from '../helpers.ts';
+import { actor, makeProject } from '../helpers.ts';
 import { codeOf, dataOf, invalidFieldsOf, listOf, type Management, startManagement } from '../management.ts';
 
 let on: Management;
@@ -193,4 +193,36 @@ test('uploads of a token are counted by themselves, as those of a key are', asyn
   expect([refused.status, refused.headers.has('retry-after')]).toEqual([429, true]);
   const other = await on.makeToken({ projects: ['third'] });
   expect((await on.call('POST', '/projects/third/objects', other, form('fine.txt'))).status).toBe(201);
+});
+
+test('a file whose project is deleted while it arrives is not found by whoever sees all, and no key brings it', async () => {
+  for (const [slug, status] of [
+    ['going', 404],
+    ['gone', 401],
+  ] as const) {
+    const project = await makeProject(on.app, slug);
+    const key = await project.key();
+    const before = files();
+    const encoded = new Response(form('late.txt'));
+    const type = encoded.headers.get('content-type') ?? '';
+    const bytes = await encoded.bytes();
+    const body = new ReadableStream(
+      {
+        async pull(controller) {
+          await on.app.services.projects.remove(actor, slug);
+          controller.enqueue(bytes);
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const path = status === 404 ? `/api/public/v1/projects/${project.id}/objects` : '/api/v1/objects';
+    const headers = new Headers({ 'Content-Type': type });
+    if (status === 404) headers.set('Authorization', `Bearer ${on.all}`);
+    else headers.set('X-API-Key', key);
+    const request = new Request(`http://satchel.test${path}`, { method: 'POST', headers, body });
+    const answer = await on.app.app.handle(request);
+    expect([slug, answer.status]).toEqual([slug, status]);
+    expect(files()).toEqual(before);
+  }
 });

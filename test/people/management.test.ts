@@ -352,6 +352,21 @@ test('the rule holds where projects are what is lacking, whoever asks the servic
   ).toBe('t');
 });
 
+test('a project that is deleted meanwhile is one that somebody had until then', async () => {
+  const { people, projects, tokens } = on.app.services;
+  await projects.create(actor, { name: 'Brief', slug: 'brief' });
+  const input = { projects: ['brief'] };
+  const [, person, token] = await Promise.all([
+    projects.remove(actor, 'brief'),
+    people.add(actor, null, { email: newEmail(), ...input }),
+    tokens.create(actor, { name: 't', all_projects: false, capabilities: [], ...input }),
+  ]);
+  expect([person, token.record]).toMatchObject([
+    { all_projects: false, projects: [] },
+    { all_projects: false, projects: [] },
+  ]);
+});
+
 describe('tokens over HTTP', () => {
   test('are made, shown once, listed and revoked', async () => {
     const made = await call('POST', '/tokens', chief, {

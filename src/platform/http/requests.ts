@@ -5,6 +5,7 @@
 import type { Config } from '../../config.ts';
 import { AppError, type FieldErrors, invalid } from '../../errors.ts';
 import { MIN_JSON_BODY_BYTES } from '../../limits.ts';
+import { isOfMissingRow } from '../database/foreign-keys.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Logger } from '../host/logger.ts';
 import type { Family } from './answers.ts';
@@ -130,22 +131,27 @@ export function acceptKey(
   deps: HttpDeps,
   trace: Trace,
   needs: readonly Permission[],
-): { caller: KeyCaller; takeRate: () => void } {
+): Pick<Accepted<KeyCaller>, 'caller' | 'takeRate' | 'acceptAgain'> {
   const { headers } = ctx.request;
-  const caller = deps.authenticateKey({
-    api_key: headers.get('x-api-key'),
-    origin: headers.get('origin'),
-    app_id: headers.get('x-app-id'),
-    android_package: headers.get('x-android-package'),
-    android_cert: headers.get('x-android-cert'),
-  });
+  const authenticate = (): KeyCaller =>
+    deps.authenticateKey({
+      api_key: headers.get('x-api-key'),
+      origin: headers.get('origin'),
+      app_id: headers.get('x-app-id'),
+      android_package: headers.get('x-android-package'),
+      android_cert: headers.get('x-android-cert'),
+    });
+  const caller = authenticate();
   const takeRate = noteCaller({ deps, trace }, `key:${caller.key_id}`, {
     limit: caller.rate_limit_per_minute,
     per: 'minute',
     what: 'Requests of this API key',
   });
-  requirePermissions(caller, needs);
-  return { caller, takeRate };
+  const accept = (key: KeyCaller): KeyCaller => {
+    requirePermissions(key, needs);
+    return key;
+  };
+  return { caller: accept(caller), takeRate, acceptAgain: () => accept(authenticate()) };
 }
 
 /** Notes who calls and what is left of their rate, for a refusal too; what it returns uses one up. */
@@ -168,8 +174,8 @@ export interface Accepted<C> {
   trace: Trace;
   caller: C;
   takeRate(): void;
-  /** The caller as of now, or their refusal; asked once a body is there, which may have taken its time. */
-  acceptAgain?(): C;
+  /** The caller as of now. Throws their refusal. */
+  acceptAgain(): C;
 }
 
 /** Everything from an accepted caller to the handler's result. */
@@ -184,7 +190,7 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   const max_bytes = spec.max_body_bytes ?? Math.max(MIN_JSON_BODY_BYTES, 4 * max_email_body_bytes);
   const sent = spec.body ? await readSent(ctx.request, max_bytes) : NOTHING_SENT;
   // Who keeps a request open while they are let go must not get themselves another way in by it.
-  const caller = spec.body && accepted.acceptAgain ? accepted.acceptAgain() : accepted.caller;
+  const caller = spec.body ? accepted.acceptAgain() : accepted.caller;
   trace.ignored = ignoredNames(spec, ctx.url, 'error' in sent ? {} : sent.value);
   if (spec.authorize) {
     spec.authorize({ ctx, caller, sent: 'error' in sent ? {} : sent.value });
@@ -204,6 +210,11 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
     trace.guard();
     return await deps.guarded(trace.guard, async () => spec.handle(inputs));
   } catch (error) {
+    // Where what the request is about was deleted while it ran, that is the answer.
+    if (isOfMissingRow(error)) {
+      const present = accepted.acceptAgain();
+      spec.load?.({ ctx, caller: present });
+    }
     throw toldWhole(error, spec, { found, caller, resource });
   }
 }

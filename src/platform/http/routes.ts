@@ -164,7 +164,7 @@ export function managementRoute<Q extends TSchema, B extends TSchema, R>(
 function acceptManager(
   request: Pick<Accepted<ManagementCaller>, 'ctx' | 'deps' | 'trace'>,
   needs: readonly Capability[],
-): Accepted<ManagementCaller> & { acceptAgain(): ManagementCaller } {
+): Accepted<ManagementCaller> {
   const caller = findManager(request);
   const takeRate = noteManager(request, caller);
   const accept = (manager: ManagementCaller): ManagementCaller => {
@@ -236,7 +236,14 @@ export function signInRoute<Q extends TSchema, B extends TSchema, R>(spec: SpecB
     async run(ctx, deps, trace) {
       requireConsoleRequest(ctx, deps.config, spec.body !== undefined);
       requirePrivateLine(ctx, deps.config);
-      return runHandler(spec, { ctx, deps, trace, caller: null, takeRate: () => {} });
+      return runHandler(spec, {
+        ctx,
+        deps,
+        trace,
+        caller: null,
+        takeRate: () => {},
+        acceptAgain: () => null,
+      });
     },
   };
 }
@@ -325,22 +332,22 @@ export function bothPlanes<Q extends TSchema, B extends TSchema, R>(
       needs: spec.needs,
       docs: docsOf(spec),
       run(ctx, deps, trace) {
-        const { caller: key, takeRate } = acceptKey(ctx, deps, trace, spec.needs);
-        const caller: ProjectCaller = {
-          project: { id: key.project_id, public_id: key.project_public_id },
-          ...{
-            key,
-            manager: null,
-            identity: `key:${key.key_id}`,
-            actor: keyActor(key, ctx.ip),
-            note: noNote,
-          },
-        };
-        return runHandler(spec, { ctx, deps, trace, caller, takeRate });
+        const { caller: key, takeRate, acceptAgain } = acceptKey(ctx, deps, trace, spec.needs);
+        return runHandler(spec, {
+          ...{ ctx, deps, trace, caller: projectCallerOf(key, ctx), takeRate },
+          acceptAgain: () => projectCallerOf(acceptAgain(), ctx),
+        });
       },
     },
     projectRoute({ ...spec, ...spec.mirror }),
   ];
+}
+
+function projectCallerOf(key: KeyCaller, ctx: RequestContext): ProjectCaller {
+  return {
+    project: { id: key.project_id, public_id: key.project_public_id },
+    ...{ key, manager: null, identity: `key:${key.key_id}`, actor: keyActor(key, ctx.ip), note: noNote },
+  };
 }
 
 /** Where the plane that a caller came by has what belongs to the project. */
