@@ -7,6 +7,7 @@ import {
   type ConsoleTest,
   type Credentials,
   executable,
+  openBrowser,
   openPage,
   settle,
   signIn,
@@ -233,6 +234,148 @@ describe.skipIf(executable === null)('a right that is taken away', () => {
         expect(of_another).toContain('not found');
       }
       expect(await shownAt('/projects/bakery')).not.toContain('not found');
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe.skipIf(executable === null)('a page that stays open', () => {
+  test(
+    'asks while it is looked at only, one at a time, holds no more after hours, and is told when the session is over',
+    async () => {
+      const credentials = await addPerson(on.app, { email: 'night@example.org', all_projects: true });
+      const context = await signIn(on, { credentials });
+      await context.clock.install();
+      const { page } = await openPage(on, context, '/');
+      let asked = 0;
+      page.on('request', (request) => {
+        if (request.url().endsWith('/overview')) asked += 1;
+      });
+      const client = await context.newCDPSession(page);
+      await client.send('Performance.enable');
+      /** What a page can hold on to: nodes, listeners and bytes, after everything loose is collected. */
+      const held = async (): Promise<Record<string, number>> => {
+        await client.send('HeapProfiler.collectGarbage');
+        const { metrics } = await client.send('Performance.getMetrics');
+        return Object.fromEntries(metrics.map(({ name, value }) => [name, value]));
+      };
+      const look = async (times: number): Promise<void> => {
+        for (let turn = 0; turn < times; turn += 1) {
+          const answer = page.waitForResponse((response) => response.url().endsWith('/overview'));
+          await context.clock.runFor(30_000);
+          await (await answer).finished();
+          await context.clock.runFor(500);
+        }
+      };
+      await look(5);
+      const before = await held();
+      await look(60);
+      const after = await held();
+      expect(asked).toBe(65);
+      expect(after.Nodes).toBeLessThanOrEqual((before.Nodes ?? 0) + 20);
+      expect(after.JSEventListeners).toBeLessThanOrEqual((before.JSEventListeners ?? 0) + 5);
+      expect(after.JSHeapUsedSize).toBeLessThan((before.JSHeapUsedSize ?? 0) + 500_000);
+
+      // One that is not answered is waited for.
+      const asks = Promise.withResolvers<void>();
+      const answer = Promise.withResolvers<void>();
+      await page.route('**/overview', async (route) => {
+        asks.resolve();
+        await answer.promise;
+        await route.continue();
+      });
+      await context.clock.runFor(30_000);
+      await asks.promise;
+      await context.clock.runFor(10 * 60_000);
+      expect(asked).toBe(66);
+      const answered = page.waitForResponse((response) => response.url().endsWith('/overview'));
+      answer.resolve();
+      await (await answered).finished();
+      await page.unroute('**/overview');
+      await context.clock.runFor(500);
+
+      const hide = (is_hidden: boolean) =>
+        page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${is_hidden} });
+          document.dispatchEvent(new Event('visibilitychange'))`);
+      await hide(true);
+      await context.clock.fastForward(9 * 3_600_000);
+      await context.clock.runFor(60_000);
+      expect(asked).toBe(66);
+      on.app.clock.advance(13 * 3_600_000);
+      await hide(false);
+      await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
+      expect(asked).toBe(67);
+      await context.clock.runFor(10 * 60_000);
+      expect(asked).toBe(67);
+      await signInOn(page, credentials);
+      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+      on.app.clock.advance(-13 * 3_600_000);
+    },
+    TIMEOUT_MS,
+  );
+
+  for (const [told, off_ms] of [
+    ['a day ahead', 86_400_000],
+    ['a day behind', -86_400_000],
+  ] as const) {
+    test(
+      `tells time by the server where the browser is ${told}`,
+      async () => {
+        const context = await signIn(on);
+        await context.clock.setFixedTime(on.app.clock.now() + off_ms);
+        const { page } = await openPage(on, context, '/account');
+        const signed_in = page.locator('dt', { hasText: 'Signed in' }).locator('+ dd time');
+        expect(await signed_in.textContent()).toMatch(/^(just now|[1-9] minutes? ago)$/);
+        const { page: other } = await openPage(on, context, '/projects/shop');
+        expect(await other.locator('main').textContent()).not.toMatch(
+          /yesterday|tomorrow|1 day ago|in 1 day/,
+        );
+      },
+      TIMEOUT_MS,
+    );
+  }
+});
+
+describe.skipIf(executable === null)('who guesses at a password', () => {
+  test(
+    'is told after ten tries when to come back, and so is nobody else',
+    async () => {
+      const credentials = await addPerson(on.app, { email: 'guessed@example.org', all_projects: true });
+      const { page } = await openPage(on, await openBrowser(on), '/sign-in');
+      for (let turn = 0; turn < 10; turn += 1) {
+        const answer = page.waitForResponse((response) => response.url().endsWith('/console/session'));
+        await signInOn(page, { ...credentials, password: `guess ${turn}` });
+        expect((await answer).status()).toBe(401);
+        await page.getByRole('button', { name: 'Sign in', disabled: false }).waitFor();
+      }
+      await signInOn(page, credentials);
+      const alert = page.getByRole('alert');
+      await alert.getByText(/Try again in \d+ s\./).waitFor();
+      expect(await page.getByLabel('Email').inputValue()).toBe(credentials.email);
+      await signInOn(page, on.credentials);
+      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'finds no address of another site behind the sign-in page, however it is written',
+    async () => {
+      for (const next of [
+        '/%2F/evil.example.com',
+        '/\t/evil.example.com',
+        'javascript:alert(1)',
+        '/../../docs',
+        '@evil.example.com',
+      ]) {
+        const context = await openBrowser(on);
+        const { page } = await openPage(on, context, `/sign-in?next=${encodeURIComponent(next)}`);
+        await signInOn(page, on.credentials);
+        await page.getByLabel(/Account of/).waitFor();
+        expect(new URL(page.url()).origin).toBe(on.app.url);
+        expect(new URL(page.url()).pathname).toStartWith('/console');
+        await context.close();
+      }
     },
     TIMEOUT_MS,
   );

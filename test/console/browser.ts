@@ -31,6 +31,14 @@ export interface Credentials {
   password: string;
 }
 
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    ...(executable === null ? {} : { executablePath: executable }),
+    args: ['--no-sandbox'],
+    timeout: TIMEOUT_MS,
+  });
+}
+
 /** A Satchel with the clock of this machine, as the browser's is, with nobody in it, and a browser. */
 export async function startEmptyConsole(): Promise<Omit<ConsoleTest, 'credentials'>> {
   const dns = await startDnsServer({
@@ -41,11 +49,7 @@ export async function startEmptyConsole(): Promise<Omit<ConsoleTest, 'credential
     clock: new TestClock(new Date().toISOString()),
     env: { SATCHEL_PUBLIC_URL: 'http://127.0.0.1:8420', SATCHEL_DNS_SERVERS: dns.address },
   });
-  const browser = await chromium.launch({
-    ...(executable === null ? {} : { executablePath: executable }),
-    args: ['--no-sandbox'],
-    timeout: TIMEOUT_MS,
-  });
+  const browser = await launchBrowser();
   return { app, browser, dns, close: () => browser.close() };
 }
 
@@ -87,7 +91,7 @@ export function openBrowser(
 
 /** A browser in which somebody is signed in: who may do everything, or whoever is given. */
 export async function signIn(
-  on: ConsoleTest,
+  on: Pick<ConsoleTest, 'browser' | 'credentials'> & { app: Pick<TestApp, 'url'> },
   options: OpenOptions & { credentials?: Credentials } = {},
 ): Promise<BrowserContext> {
   const context = await openBrowser(on, options);
@@ -107,7 +111,7 @@ export interface OpenPage {
 
 /** Opens a path below /console and waits until it shows what it has to show. */
 export async function openPage(
-  on: Pick<ConsoleTest, 'app'>,
+  on: { app: Pick<TestApp, 'url'> },
   context: BrowserContext,
   path: string,
 ): Promise<OpenPage> {

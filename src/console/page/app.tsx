@@ -13,10 +13,10 @@ export function App() {
   const is_open = useIsOpenPage();
   const who = person.value;
   const epoch = reloads.value;
-  // Where it could not be asked, it is asked again after a reconnection.
+  // Where it could not be asked, it is asked again after a reconnection. Whoever signs in is asked nothing else.
   useEffect(() => {
-    if (person.value === undefined) void loadSession();
-  }, [epoch]);
+    if (person.value === undefined && !is_open) void loadSession();
+  }, [epoch, is_open]);
   useEffect(() => {
     if (who === null && !is_open) askToSignIn();
   }, [who, is_open]);
