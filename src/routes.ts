@@ -75,7 +75,7 @@ export function createRoutes(services: Services): Route[] {
     ...doctorRoutes(services.doctor),
     ...statusRoutes(services.status, services.config),
     ...docsRoutes(() => routes, services.config),
-    ...consolePageRoutes(),
+    ...consolePageRoutes(services),
   ]);
   return routes;
 }

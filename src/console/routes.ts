@@ -1,7 +1,9 @@
 /** The console: the page at /console and every path below it, the files it loads, and frames for mails it shows. */
-import { forbidden, notFound } from '../errors.ts';
+import type { Config } from '../config.ts';
+import { AppError, forbidden, notFound } from '../errors.ts';
 import { MAX_PREVIEW_BODY_BYTES } from '../limits.ts';
 import { readForm } from '../platform/http/body.ts';
+import { readSessionCookie } from '../platform/http/browser.ts';
 import { openRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { loadBundle } from './bundle.ts';
 
@@ -18,7 +20,12 @@ const PREVIEW_POLICY =
 
 const HEADERS = { 'Referrer-Policy': 'no-referrer', 'X-Content-Type-Options': 'nosniff' };
 
-export function consolePageRoutes(): Route[] {
+interface Needs {
+  config: Config;
+  entry: { sessions: { authenticate(secret: string): unknown } };
+}
+
+export function consolePageRoutes(needs: Needs): Route[] {
   const page = (path: string): Route =>
     openRoute({
       plane: 'page',
@@ -45,7 +52,7 @@ export function consolePageRoutes(): Route[] {
       path: '/console/preview-frame',
       tag: 'Console',
       summary: 'Shows a mail in a frame of the console',
-      handle: ({ ctx }) => answerPreview(ctx),
+      handle: ({ ctx }) => answerPreview(ctx, needs),
     }),
   ];
 }
@@ -100,10 +107,14 @@ async function answerAsset({ request, params }: RequestContext): Promise<Respons
 
 /**
  * Answers the HTML that was posted, for a frame of the console: a frame that is filled in any other way has the console's own
- * policy, under which no mail looks as it does. Only the console may ask, or any site could show what it likes under our address.
+ * policy, under which no mail looks as it does. Only the console may ask, or any site could show what it likes under our address;
+ * and only for who is signed in, as what is posted is held in memory.
  */
-async function answerPreview({ request }: RequestContext): Promise<Response> {
+async function answerPreview({ request }: RequestContext, { config, entry }: Needs): Promise<Response> {
   const { headers } = request;
+  const secret = readSessionCookie(request, config);
+  if (secret === null || !entry.sessions.authenticate(secret))
+    throw new AppError('unauthenticated', 'You are not signed in, or no longer.');
   const is_ours =
     headers.get('sec-fetch-site') === 'same-origin' && headers.get('sec-fetch-dest') === 'iframe';
   if (!is_ours) throw forbidden('Mails are shown in frames of the console only.');

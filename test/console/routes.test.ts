@@ -1,16 +1,21 @@
 /** How the console is served: the page under a strict policy, its files for ever, frames for mails to nobody else. */
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { type Answer, startTestApp, type TestApp } from '../helpers.ts';
+import type { Answer, TestApp } from '../helpers.ts';
+import { startConsole } from '../people/setup.ts';
 
 /** Decision: the most that the first load may weigh. */
 const MAX_FIRST_LOAD_BYTES = 150_000;
 
 let app: TestApp;
 let page: Answer;
+let cookie = '';
 const filesOf = (html: string): string[] => html.match(/\/console\/assets\/[\w.-]+/g) ?? [];
 
 beforeAll(async () => {
-  app = await startTestApp();
+  const on = await startConsole();
+  await on.addPerson({ email: 'ann@example.com' });
+  cookie = await on.enter('ann@example.com');
+  app = on.app;
   page = await app.call('GET', '/console');
 });
 
@@ -65,7 +70,7 @@ describe('a frame for a mail', () => {
   const HTML = '<p style="color:red">Hello</p><script>alert(1)</script>';
   const post = (headers: Record<string, string>): Promise<Answer> =>
     app.call('POST', '/console/preview-frame', {
-      headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded', Cookie: cookie, ...headers },
       body: new URLSearchParams({ html: HTML }).toString(),
     });
 
@@ -76,6 +81,24 @@ describe('a frame for a mail', () => {
     expect(policy).toStartWith("sandbox; default-src 'none';");
     expect(policy).not.toContain('script-src');
     expect(policy).toContain("frame-ancestors 'self'");
+  });
+
+  test('reads nothing of what somebody posts who is not signed in', async () => {
+    const frame = { 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Dest': 'iframe' };
+    const ended = `__Host-satchel=${'x'.repeat(43)}`;
+    for (const wrong of ['', ended]) {
+      const body = new ReadableStream(
+        { pull: () => Promise.reject(new Error('was read')) },
+        { highWaterMark: 0 },
+      );
+      const headers = { 'Content-Type': 'application/x-www-form-urlencoded', ...frame, Cookie: wrong };
+      const request = new Request('http://satchel.test/console/preview-frame', {
+        method: 'POST',
+        headers,
+        body,
+      });
+      expect((await app.app.handle(request)).status).toBe(401);
+    }
   });
 
   test('shows nothing that another site posts, nor outside of a frame', async () => {
