@@ -206,7 +206,7 @@ function draftRoutes({ sequences }: SequenceRouteDeps): Route[] {
       path: '/email-sequences',
       tag: TAG,
       summary: 'Sequences of the project, newest first',
-      query: t.Object(pageQuery),
+      query: t.Object({ ...pageQuery, status: t.Optional(oneOf(SEQUENCE_STATUSES)) }),
       response: record,
       handle: ({ caller, query }) => sequences.list(caller.project.id, query),
     }),

@@ -19,7 +19,13 @@ import { type Answers, walk } from './preview.ts';
 import { EVENT_SLUG, readSteps, refuseOtherSteps, type StepInput } from './reading.ts';
 import { type EnrollmentRecord, present, presentEnrollment, type SequenceRecord } from './records.ts';
 import * as store from './store.ts';
-import { ENROLLMENT_STATES, type EnrollmentState, SEQUENCE_STATUSES, type SequenceRow } from './tables.ts';
+import {
+  ENROLLMENT_STATES,
+  type EnrollmentState,
+  SEQUENCE_STATUSES,
+  type SequenceRow,
+  type SequenceStatus,
+} from './tables.ts';
 import { tellEnrollment, tellReturned, tellSequence, type Waits } from './telling.ts';
 
 export { ENROLLMENT_STATES, SEQUENCE_STATUSES, type SequenceRecord, type SequenceRow };
@@ -66,11 +72,12 @@ export class Sequences {
   }
 
   /** Newest first. */
-  list(project_id: number, query: PageQuery): Page<SequenceRecord> {
+  list(project_id: number, query: PageQuery & { status?: SequenceStatus | undefined }): Page<SequenceRecord> {
     const { read } = this.#deps.database;
+    const filter = { project_id, status: query.status };
     return paginate(query, {
-      total: store.countSequences(read, project_id),
-      fetch: (limit, offset) => this.#presentAll(store.listSequences(read, project_id, { limit, offset })),
+      total: store.countSequences(read, filter),
+      fetch: (limit, offset) => this.#presentAll(store.listSequences(read, filter, { limit, offset })),
     });
   }
 

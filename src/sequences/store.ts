@@ -1,9 +1,9 @@
 /** SQL of sequences. */
-import { and, desc, eq, inArray, sql } from 'drizzle-orm';
+import { and, count, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
-import { type SequenceRow, sequences } from './tables.ts';
+import { type SequenceRow, type SequenceStatus, sequences } from './tables.ts';
 
 const byPublicId = statement((tx) =>
   tx
@@ -27,24 +27,38 @@ export function findAnySequence(read: Tx, public_id: string): SequenceRow | unde
   return read.select().from(sequences).where(eq(sequences.public_id, public_id)).get();
 }
 
+export interface SequenceFilter {
+  project_id: number;
+  status?: SequenceStatus | undefined;
+}
+
+function matches({ project_id, status }: SequenceFilter): SQL | undefined {
+  return and(
+    eq(sequences.project_id, project_id),
+    status === undefined ? undefined : eq(sequences.status, status),
+  );
+}
+
 /** Newest first. */
 export function listSequences(
   read: Tx,
-  project_id: number,
+  filter: SequenceFilter,
   page: { limit: number; offset: number },
 ): SequenceRow[] {
   return read
     .select()
     .from(sequences)
-    .where(eq(sequences.project_id, project_id))
+    .where(matches(filter))
     .orderBy(desc(sequences.id))
     .limit(page.limit)
     .offset(page.offset)
     .all();
 }
 
-export function countSequences(read: Tx, project_id: number): number {
-  return readRowCount(read, { list: 'sequences', project_id });
+export function countSequences(read: Tx, filter: SequenceFilter): number {
+  if (filter.status === undefined)
+    return readRowCount(read, { list: 'sequences', project_id: filter.project_id });
+  return read.select({ n: count() }).from(sequences).where(matches(filter)).get()?.n ?? 0;
 }
 
 export function insertSequence(tx: Tx, row: Omit<SequenceRow, 'id'>): SequenceRow {

@@ -146,3 +146,15 @@ test('the list changes while it is a draft, to an open one of the project, and n
   expect(errorsOf(await patch(list))).toEqual(['list']);
   expect(dataOf(await patch(other))).toMatchObject({ list: other, status: 'active' });
 });
+
+test('a list shows those of one status where that is asked for, and counts them alone', async () => {
+  const kept = String(dataOf(await create({ name: 'Kept' }), 201).id);
+  const ended = await on.active(list, [STEP]);
+  dataOf(await on.call('POST', `/email-sequences/${ended}/finish`));
+  const finished = await on.call('GET', '/email-sequences?status=finished&per_page=1');
+  expect(finished.body).toMatchObject({ data: [{ id: ended }], meta: { total: 1 } });
+  const drafts = (await on.call('GET', '/email-sequences?status=draft')).body.data as { id: string }[];
+  expect(drafts.map(({ id }) => id)).toContain(kept);
+  expect(drafts.map(({ id }) => id)).not.toContain(ended);
+  expect((await on.call('GET', '/email-sequences?status=gone')).status).toBe(422);
+});

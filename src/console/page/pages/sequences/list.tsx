@@ -2,6 +2,7 @@
 import type { Sequence } from '../../api.generated.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
+import { ChoiceFilter, Filters } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Count } from '../../components/quantity.tsx';
@@ -14,7 +15,11 @@ import { useList } from '../../use-list.ts';
 const REFRESH_MS = 10_000;
 
 export default function SequencesPage({ params }: PageProps<'project'>) {
-  const list = useList('GET /projects/{project}/email-sequences', { path: params }, { every_ms: REFRESH_MS });
+  const list = useList(
+    'GET /projects/{project}/email-sequences',
+    { path: params },
+    { filters: ['status'], every_ms: REFRESH_MS },
+  );
   const create = (
     <a class="button primary" href={hrefOf(to`/projects/${params.project}/sequences/new`)}>
       <Icon name="plus" />
@@ -28,6 +33,9 @@ export default function SequencesPage({ params }: PageProps<'project'>) {
         lead="Mails that follow one another, for the contacts of a list: each when its time has come and its condition holds."
         actions={create}
       />
+      <Filters>
+        <ChoiceFilter name="status" label="Status" choices={['draft', 'active', 'paused', 'finished']} />
+      </Filters>
       <DataTable
         label="Sequences"
         list={list}

@@ -4,6 +4,7 @@ import type { Sequence } from '../../api.generated.ts';
 import type { Answer } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
 import { hrefOf, to } from '../../router.ts';
+import { person } from '../../session.ts';
 
 type Check = Answer<'GET /projects/{project}/email-sequences/{sequence}/check'>;
 type Problem = Check['problems'][number];
@@ -48,7 +49,7 @@ function Mend(props: {
     no_postal_address: [to`/projects/${path.project}/marketing`, 'Marketing settings'],
     list_archived: [to`/projects/${path.project}/lists/${of.list}`, 'The list'],
     no_mailbox: ['/mailboxes', 'Mailboxes'],
-    mailbox_dns: ['/domains', 'Domains'],
+    mailbox_dns: ['/sending-domains', 'Domains'],
     no_steps: [edit, 'Write the steps'],
     template_missing: [at_step, 'Choose another'],
     template_not_marketing: [to`/projects/${path.project}/templates/${template}`, 'The template'],
@@ -59,6 +60,10 @@ function Mend(props: {
     unknown_track: [at_step, 'Edit the step'],
     too_many_recipients: [edit, 'Edit the sequence'],
   };
+  // Mailboxes and domains belong to the whole of Satchel.
+  const is_of_admins = problem.code === 'no_mailbox' || problem.code === 'mailbox_dns';
+  if (is_of_admins && person.value?.can_administer !== true)
+    return <span class="muted">For an administrator</span>;
   const [href, words] = places[problem.code] ?? [at_step, 'Edit the sequence'];
   return <a href={hrefOf(href)}>{words}</a>;
 }

@@ -1,5 +1,5 @@
 /** The steps of a sequence in the editor: one below the other, moved by buttons. */
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Sequence, TemplateSummary } from '../../api.generated.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Empty } from '../../components/empty.tsx';
@@ -21,8 +21,11 @@ interface StepsFieldProps {
 export function StepsField(props: StepsFieldProps) {
   const { sequence, steps, onChange } = props;
   const is_draft = sequence.status === 'draft';
+  const [added, setAdded] = useState<number | null>(null);
+  const [said, setSaid] = useState('');
   const add = (): void => {
     const step = newStep(steps);
+    setAdded(step.uid);
     // The end of the track moves along.
     onChange([
       ...steps.map((each) => (each.track === step.track ? { ...each, is_final: false } : each)),
@@ -40,9 +43,19 @@ export function StepsField(props: StepsFieldProps) {
       )}
       <ol class="step-list" aria-label="Steps">
         {steps.map((step, index) => (
-          <StepItem key={step.uid} {...props} step={step} index={index} />
+          <StepItem
+            key={step.uid}
+            {...props}
+            step={step}
+            index={index}
+            is_new={step.uid === added}
+            onSay={setSaid}
+          />
         ))}
       </ol>
+      <p class="hidden" role="status">
+        {said}
+      </p>
       {is_draft && (
         <div>
           <button type="button" class="button" onClick={add}>
@@ -55,14 +68,22 @@ export function StepsField(props: StepsFieldProps) {
   );
 }
 
-function StepItem(props: StepsFieldProps & { step: StepDraft; index: number }) {
-  const { sequence, steps, places, templates, onChange, step, index } = props;
+interface StepItemProps extends StepsFieldProps {
+  step: StepDraft;
+  index: number;
+  is_new: boolean;
+  /** Tells those who do not see the page what became of the order. */
+  onSay(said: string): void;
+}
+
+function StepItem(props: StepItemProps) {
+  const { sequence, steps, places, templates, onChange, step, index, is_new, onSay } = props;
   const is_draft = sequence.status === 'draft';
   const name = `steps.${places.get(step.uid) ?? `new${step.uid}`}`;
   const item = useRef<HTMLLIElement>(null);
   const is_asked_for = useQuery().get('step') === step.key;
   useEffect(() => {
-    if (is_asked_for) item.current?.querySelector<HTMLElement>('.step-fields .input')?.focus();
+    if (is_asked_for || is_new) item.current?.querySelector<HTMLElement>('.step-fields .input')?.focus();
   }, []);
   const replace = (changed: StepDraft): void =>
     onChange(steps.map((each) => (each.uid === changed.uid ? changed : each)));
@@ -77,7 +98,7 @@ function StepItem(props: StepsFieldProps & { step: StepDraft; index: number }) {
             <span class="muted">{index + 1}.</span> {step.key || 'without a key'}
           </h3>
           {step.track !== '' && <Badge>{step.track}</Badge>}
-          {is_draft && <Moves steps={steps} index={index} onChange={onChange} />}
+          {is_draft && <Moves steps={steps} index={index} onChange={onChange} onSay={onSay} />}
         </div>
         <Said name={name} />
         {is_draft ? (
@@ -90,18 +111,36 @@ function StepItem(props: StepsFieldProps & { step: StepDraft; index: number }) {
   );
 }
 
-function Moves({ steps, index, onChange }: Pick<StepsFieldProps, 'steps' | 'onChange'> & { index: number }) {
+function Moves(props: Pick<StepItemProps, 'steps' | 'index' | 'onChange' | 'onSay'>) {
+  const { steps, index, onChange, onSay } = props;
   const key = steps[index]?.key ?? '';
-  const move = (by: number): void => {
+  const buttons = useRef<HTMLDivElement>(null);
+  const last_move = useRef<string | null>(null);
+  // A browser takes the focus from what is moved: it goes back to the button, or to its neighbour at the end of the way.
+  useEffect(() => {
+    if (last_move.current === null) return;
+    const all = [...(buttons.current?.querySelectorAll('button') ?? [])];
+    const wanted = all.find((button) => button.name === last_move.current && !button.disabled);
+    (wanted ?? all.find((button) => !button.disabled))?.focus();
+    last_move.current = null;
+  }, [index]);
+  const move = (by: 1 | -1): void => {
     const moved = steps.slice();
     const [step] = moved.splice(index, 1);
     if (step) moved.splice(index + by, 0, step);
+    last_move.current = by === 1 ? 'down' : 'up';
     onChange(moved);
+    onSay(`${key} is now step ${index + by + 1} of ${steps.length}`);
+  };
+  const remove = (): void => {
+    onChange(steps.filter((_, at) => at !== index));
+    onSay(`${key} is removed`);
   };
   return (
-    <div class="actions">
+    <div class="actions" ref={buttons}>
       <button
         type="button"
+        name="up"
         class="button quiet square"
         aria-label={`Move ${key} up`}
         disabled={index === 0}
@@ -111,6 +150,7 @@ function Moves({ steps, index, onChange }: Pick<StepsFieldProps, 'steps' | 'onCh
       </button>
       <button
         type="button"
+        name="down"
         class="button quiet square"
         aria-label={`Move ${key} down`}
         disabled={index === steps.length - 1}
@@ -118,12 +158,7 @@ function Moves({ steps, index, onChange }: Pick<StepsFieldProps, 'steps' | 'onCh
       >
         <Icon name="down" />
       </button>
-      <button
-        type="button"
-        class="button quiet square"
-        aria-label={`Remove ${key}`}
-        onClick={() => onChange(steps.filter((_, at) => at !== index))}
-      >
+      <button type="button" class="button quiet square" aria-label={`Remove ${key}`} onClick={remove}>
         <Icon name="close" />
       </button>
     </div>
