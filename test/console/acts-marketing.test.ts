@@ -13,14 +13,15 @@ import {
   startConsole,
   TIMEOUT_MS,
 } from './browser.ts';
-import { addSampleData, HOSTILE } from './sample-data.ts';
+import { addSampleData, HOSTILE, type Sample } from './sample-data.ts';
 
 let on: ConsoleTest;
+let sample: Sample;
 
 beforeAll(async () => {
   if (executable === null) return;
   on = await startConsole();
-  await addSampleData(on.app);
+  sample = await addSampleData(on.app);
 }, TIMEOUT_MS);
 afterAll(() => on?.close());
 
@@ -153,6 +154,26 @@ describe.skipIf(executable === null)('a contact', () => {
       await page.getByText('It is suppressed (unsubscribed)').waitFor();
       expect(read().status).toBe('unsubscribed');
       expect(on.app.services.suppressions.find(shop(), 'pat@example.org')?.kind).toBe('unsubscribed');
+      expect(complaints).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'tells what a sequence sent it, with the way to each mail, and what it waits for',
+    async () => {
+      const path = `/projects/${sample.magazine}/contacts/${sample.reader}`;
+      const { page, complaints } = await openPage(on, await signIn(on), path);
+      await page.getByText('In the sequence Welcome to the magazine since').waitFor();
+      const mail = page.getByRole('listitem').filter({ hasText: 'Step welcome: sent' }).first();
+      const magazine = on.app.services.projects.require(sample.magazine);
+      const told = on.app.services.privacy.why(magazine, 'reader1@example.org');
+      const id = /satchel email why ([0-9A-Z]{26})/.exec(
+        told.find((line) => line.includes('Step welcome')) ?? '',
+      );
+      await mail.getByRole('link', { name: 'Its story' }).click();
+      await page.waitForURL(`**/projects/${sample.magazine}/emails/${id?.[1]}`);
+      await page.getByRole('heading', { name: 'Welcome, Reader 1', level: 1 }).waitFor();
       expect(complaints).toEqual([]);
     },
     TIMEOUT_MS,

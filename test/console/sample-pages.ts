@@ -188,6 +188,11 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     path: ({ project, contact }) => `/projects/${project}/contacts/${contact}`,
   },
   {
+    name: 'contact-mailed',
+    pattern: '/projects/:project/contacts/:contact',
+    path: ({ magazine, reader }) => `/projects/${magazine}/contacts/${reader}`,
+  },
+  {
     name: 'contact-hostile',
     pattern: '/projects/:project/contacts/:contact',
     path: ({ project, hostile_contact }) => `/projects/${project}/contacts/${hostile_contact}`,

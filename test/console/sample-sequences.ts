@@ -8,6 +8,8 @@ export interface SequencesSample {
   paused: string;
   draft: string;
   hostile_sequence: string;
+  /** A contact that sequences mail. */
+  reader: string;
 }
 
 const HOUR_MS = 3_600_000;
@@ -115,7 +117,8 @@ export async function addSequences(app: TestApp, now_ms: number, hostile: string
     ...{ name: hostile, enroll_tags: [hostile] },
     steps: [{ key: 'a', template: hostile, variables: { [hostile]: hostile }, is_final: true }],
   });
-  return { magazine: project.slug, running, paused, draft, hostile_sequence };
+  const [, reader = ''] = contacts;
+  return { magazine: project.slug, running, paused, draft, hostile_sequence, reader };
 }
 
 /** Has one run for all of the list, and sends what is due. Activation would look at DNS records, which a sample has none of. */
