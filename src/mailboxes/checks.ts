@@ -1,4 +1,5 @@
 /** What `satchel doctor` asks of mailboxes: relays that could not be used, limits reached, passwords that do not decrypt. */
+import { shellWord } from '../platform/cli/shell-words.ts';
 import {
   type Finding,
   type HealthCheck,
@@ -15,7 +16,7 @@ export function mailboxChecks({ mailboxes }: { mailboxes: Mailboxes }): HealthCh
     sealedCheck("Relays' passwords", () =>
       mailboxes.listUndecryptable().map((address) => ({
         message: `The relay's password of the mailbox ${address} does not decrypt.`,
-        remedy: `satchel mailbox change ${address} --smtp -`,
+        remedy: `satchel mailbox change ${shellWord(address)} --smtp -`,
       })),
     ),
   ];
@@ -27,24 +28,25 @@ const REFUSED_LOG_IN = /^53[45]\b/;
 function checkMailbox(mailbox: MailboxRecord): Finding {
   const { address, state, failures, last_error, daily_limit, used_today } = mailbox;
   const check = 'mailboxes';
-  if (state === 'paused') return ok(check, `${address} is paused.`, `satchel mailbox resume ${address}`);
+  if (state === 'paused')
+    return ok(check, `${address} is paused.`, `satchel mailbox resume ${shellWord(address)}`);
   if (state === 'resting' || failures > 0) {
     const times = failures === 1 ? 'the last time' : `${failures} times in a row`;
     const rest = mailbox.resting_until === null ? '' : ` It rests until ${mailbox.resting_until}.`;
     const reason = last_error === null ? '' : ` Last error: ${last_error}`;
     const remedy = REFUSED_LOG_IN.test(last_error ?? '')
-      ? `satchel mailbox change ${address} --smtp -`
-      : `satchel mailbox test ${address} --to YOUR-ADDRESS`;
+      ? `satchel mailbox change ${shellWord(address)} --smtp -`
+      : `satchel mailbox test ${shellWord(address)} --to YOUR-ADDRESS`;
     const tell = state === 'resting' ? problem : warning;
     return tell(check, `${address} could not be used ${times}.${rest}${reason}`, remedy);
   }
   if (mailbox.refusal !== null) {
     const message = `${address} was refused by its relay at ${mailbox.refused_at}, whoever the mail is to: ${mailbox.refusal}`;
-    return problem(check, message, `satchel mailbox test ${address} --to YOUR-ADDRESS`);
+    return problem(check, message, `satchel mailbox test ${shellWord(address)} --to YOUR-ADDRESS`);
   }
   if (mailbox.verp_problem !== null) {
     const message = `${address} gives its mails no return path of their own: ${mailbox.verp_problem}`;
-    return warning(check, message, `satchel mailbox change ${address} --no-verp`);
+    return warning(check, message, `satchel mailbox change ${shellWord(address)} --no-verp`);
   }
   if (daily_limit !== null && used_today >= daily_limit) {
     const message = `${address} has reached its daily limit of ${daily_limit}; it goes on at midnight UTC.`;

@@ -1,6 +1,7 @@
 /** What `satchel doctor` asks of inboxes: those that can't be read, and passwords that do not decrypt. */
 import type { Inboxes } from '../inboxes/service.ts';
 import { INBOX_UNREAD_SHOWN_MS } from '../limits.ts';
+import { shellWord } from '../platform/cli/shell-words.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import {
   type Finding,
@@ -19,7 +20,7 @@ interface Needs {
 }
 
 export function inboxChecks({ inboxes, mailboxes, clock }: Needs): HealthCheck[] {
-  const remedyOf = (address: string): string => `satchel mailbox change ${address} --inbox -`;
+  const remedyOf = (address: string): string => `satchel mailbox change ${shellWord(address)} --inbox -`;
   return [
     {
       check: 'inboxes',

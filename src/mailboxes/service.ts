@@ -2,6 +2,7 @@
 import { AppError, conflict, invalid, notFound } from '../errors.ts';
 import type { InboxAddress, Inboxes, InboxRecord } from '../inboxes/service.ts';
 import { MAILBOX_REFUSAL_SHOWN_MS } from '../limits.ts';
+import { shellWord } from '../platform/cli/shell-words.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso, utcDay } from '../platform/host/clock.ts';
@@ -149,7 +150,7 @@ export class Mailboxes {
         });
       if (store.findMailbox(tx, parsed.address))
         throw conflict(
-          `There is a mailbox of this address already. To change it: satchel mailbox change ${parsed.address}`,
+          `There is a mailbox of this address already. To change it: satchel mailbox change ${shellWord(parsed.address)}`,
         );
       const mailbox = store.insertMailbox(tx, {
         ...this.#relayColumns(tx, parsed.address, input.relay),
