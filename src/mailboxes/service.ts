@@ -349,6 +349,7 @@ export class Mailboxes {
   async remove(actor: Actor, address: string): Promise<void> {
     const { id, address: name } = this.require(address);
     await this.#database.write((tx) => {
+      if (!store.findMailboxById(tx, id)) throw notFound('Mailbox');
       store.deleteMailbox(tx, id);
       this.#audit(tx, actor, 'mailbox.removed', name, this.#clock.now());
     });

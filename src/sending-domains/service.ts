@@ -364,6 +364,7 @@ export class SendingDomains {
   async remove(actor: Actor, name: string): Promise<{ name: string; removed_mailboxes: number }> {
     const domain = this.#require(name);
     return this.#deps.database.write((tx) => {
+      this.#reload(tx, domain.id);
       const removed_mailboxes = this.#deps.mailboxes.countOf(tx, domain.id);
       store.deleteDomain(tx, domain.id);
       this.#audit(tx, actor, 'sending_domain.removed', domain.name);

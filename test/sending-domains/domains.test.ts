@@ -377,6 +377,24 @@ test('a removed domain takes its mailboxes along', async () => {
   ).toMatchObject({ kind: 'not_found' });
 });
 
+test('a domain and a mailbox that two remove at once are removed once, on the audit trail too', async () => {
+  const { name } = await add();
+  const { mailboxes, audit } = app.services;
+  const address = `a@${name}`;
+  await mailboxes.add(actor, { address, relay: null });
+  for (const [event, target, remove] of [
+    ['mailbox.removed', `mailbox:${address}`, () => mailboxes.remove(actor, address)],
+    ['sending_domain.removed', `sending_domain:${name}`, () => domains().remove(actor, name)],
+  ] as const) {
+    expect(await Promise.allSettled([remove(), remove()])).toMatchObject([
+      { status: 'fulfilled' },
+      { status: 'rejected', reason: { kind: 'not_found' } },
+    ]);
+    const told = audit.listNewest({ event }, 10).filter((each) => each.target === target);
+    expect([event, told.length]).toEqual([event, 1]);
+  }
+});
+
 test('what is changed is in the audit trail, with who did it', async () => {
   const { name } = await add();
   await domains().change(actor, name, { is_active: false });
