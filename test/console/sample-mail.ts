@@ -12,6 +12,8 @@ export interface MailSample {
   hostile_email: string;
   template: string;
   hostile_template: string;
+  schedule: string;
+  job: string;
 }
 
 const PICTURE = `<svg xmlns="http://www.w3.org/2000/svg" width="320" height="180" viewBox="0 0 320 180">
@@ -48,7 +50,9 @@ export async function addFilesAndMail(app: TestApp, key: string, hostile: string
   const email = await send({ to: 'bounce@simulator.satchel.test', body_text: 'It is on its way.' });
   const hostile_email = await send({ subject: hostile, body_html: hostile, body_text: hostile });
   const template = await addTemplates(app, key, hostile);
-  return { file, picture, email, letter, hostile_email, ...template };
+  const schedule = await addSchedules(app, key, { template: template.template, hostile });
+  const job = app.services.emails.get(app.services.projects.require('shop'), letter).job_id ?? '';
+  return { file, picture, email, letter, hostile_email, ...template, schedule, job };
 }
 
 async function addTemplates(app: TestApp, key: string, hostile: string) {
@@ -81,4 +85,28 @@ async function addTemplates(app: TestApp, key: string, hostile: string) {
     variables: [{ name: 'constructor_', description: hostile }],
   });
   return { template, hostile_template };
+}
+
+async function addSchedules(app: TestApp, key: string, of: { template: string; hostile: string }) {
+  const make = async (fields: Record<string, unknown>) => {
+    const body = { recipients: [{ email: 'ann@example.org', name: 'Ann Example' }], ...fields };
+    return String((await app.call('POST', '/api/v1/email-schedules', { key, body })).body.id);
+  };
+  const schedule = await make({
+    ...{
+      name: 'Weekly report',
+      cron_expression: '0 9 * * 1',
+      timezone: 'Europe/Berlin',
+      template: of.template,
+    },
+    ...{ variables: { order_id: '1001', first_name: 'Ann' }, description: 'To whoever packs the parcels.' },
+  });
+  const { hostile } = of;
+  await make({
+    ...{ name: hostile, cron_expression: '@daily', subject: hostile, body_text: hostile, is_active: false },
+    description: hostile,
+  });
+  await app.call('POST', `/api/v1/email-schedules/${schedule}/run`, { key });
+  await app.app.engine.whenIdle();
+  return schedule;
 }

@@ -124,6 +124,39 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     ...{ name: 'template-hostile', pattern: '/projects/:project/templates/:template' },
     path: ({ project, hostile_template }) => `/projects/${project}/templates/${hostile_template}`,
   },
+  {
+    ...{ name: 'schedules', pattern: '/projects/:project/schedules' },
+    path: ({ project }) => `/projects/${project}/schedules`,
+  },
+  {
+    name: 'schedules-empty',
+    pattern: '/projects/:project/schedules',
+    path: () => '/projects/bakery/schedules',
+  },
+  {
+    ...{ name: 'schedule-new', pattern: '/projects/:project/schedules/new' },
+    path: ({ project }) => `/projects/${project}/schedules/new`,
+  },
+  {
+    ...{ name: 'schedule', pattern: '/projects/:project/schedules/:schedule' },
+    path: ({ project, schedule }) => `/projects/${project}/schedules/${schedule}`,
+  },
+  {
+    ...{ name: 'schedule-change', pattern: '/projects/:project/schedules/:schedule' },
+    path: ({ project, schedule }) => `/projects/${project}/schedules/${schedule}?tab=change`,
+  },
+  {
+    ...{ name: 'project-jobs', pattern: '/projects/:project/jobs' },
+    path: ({ project }) => `/projects/${project}/jobs`,
+  },
+  {
+    ...{ name: 'project-job', pattern: '/projects/:project/jobs/:job' },
+    path: ({ project, job }) => `/projects/${project}/jobs/${job}`,
+  },
+  {
+    ...{ name: 'project-audit', pattern: '/projects/:project/audit' },
+    path: ({ project }) => `/projects/${project}/audit`,
+  },
   { name: 'lists', pattern: '/projects/:project/lists', path: ({ project }) => `/projects/${project}/lists` },
   { name: 'lists-empty', pattern: '/projects/:project/lists', path: () => '/projects/bakery/lists' },
   {

@@ -142,6 +142,30 @@ export const PAGES: readonly PageEntry[] = [
     ...{ title: 'Template' },
     load: () => import('./pages/templates/detail.tsx'),
   }),
+  page('/projects/:project/schedules', {
+    ...{ title: 'Schedules', nav: { group: 'project', icon: 'clock' } },
+    load: () => import('./pages/schedules/list.tsx'),
+  }),
+  page('/projects/:project/schedules/new', {
+    ...{ title: 'New schedule' },
+    load: () => import('./pages/schedules/new.tsx'),
+  }),
+  page('/projects/:project/schedules/:schedule', {
+    ...{ title: 'Schedule' },
+    load: () => import('./pages/schedules/detail.tsx'),
+  }),
+  page('/projects/:project/jobs', {
+    ...{ title: 'Jobs', nav: { group: 'project', icon: 'jobs' } },
+    load: () => import('./pages/projects/jobs.tsx'),
+  }),
+  page('/projects/:project/jobs/:job', {
+    ...{ title: 'Job' },
+    load: () => import('./pages/projects/job.tsx'),
+  }),
+  page('/projects/:project/audit', {
+    ...{ title: 'Audit', nav: { group: 'project', icon: 'audit' } },
+    load: () => import('./pages/projects/audit.tsx'),
+  }),
 
   // Email marketing
   page('/projects/:project/lists', {

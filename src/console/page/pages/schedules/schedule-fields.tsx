@@ -1,0 +1,102 @@
+/** The fields of a schedule, for making one and for changing it; and what was entered, as the API takes it. */
+import type { NewSchedule, Schedule } from '../../api.generated.ts';
+import type { Entered } from '../../components/form.tsx';
+import { SelectField } from '../../components/select-field.tsx';
+import { TextAreaField } from '../../components/text-area-field.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { ContentFields, contentOf } from '../templates/content-fields.tsx';
+
+export function ScheduleFields({ project, of }: { project: string; of?: Schedule }) {
+  return (
+    <>
+      <TextField name="name" label="Name" value={of?.name} placeholder="Weekly report" is_focused={!of} />
+      <TextField
+        name="cron_expression"
+        label="When"
+        value={of?.cron_expression}
+        placeholder="0 9 * * 1"
+        hint="Minute, hour, day of the month, month, day of the week: 0 9 * * 1 is Mondays at nine. Or @hourly, @daily, @weekly, @monthly."
+        is_mono
+      />
+      <SelectField
+        name="timezone"
+        label="Time zone"
+        value={of?.timezone ?? ownZone()}
+        choices={zonesWith(of?.timezone ?? ownZone()).map((zone) => [zone, zone])}
+      />
+      <TextAreaField
+        name="recipients"
+        label="Recipients"
+        rows={3}
+        value={of?.recipients.map(({ email, name }) => (name ? `${name} <${email}>` : email)).join('\n')}
+        placeholder={'ann@example.org\nBen Example <ben@example.org>'}
+        hint="One on each line. Each gets a mail of its own."
+      />
+      <ContentFields project={project} {...(of ? { of } : {})} />
+      <details class="more">
+        <summary>Names, copies and missed runs</summary>
+        <div class="form">
+          <TextField name="from_name" label="Name of the sender" value={of?.from_name} />
+          <TextField name="reply_to" label="Answers go to" value={of?.reply_to} />
+          <TextField
+            name="cc"
+            label="Cc"
+            value={of?.cc.join(', ')}
+            hint="Of every mail of a run. Separated by commas."
+          />
+          <TextField name="bcc" label="Bcc" value={of?.bcc.join(', ')} hint="Separated by commas." />
+          <TextField
+            name="domain"
+            label="From the domain"
+            value={of?.domain}
+            hint="Empty: the default, with fallback."
+          />
+          <SelectField
+            name="missed_runs"
+            label="After a downtime"
+            value={of?.missed_runs ?? 'skip'}
+            choices={[
+              ['skip', 'Leave out what was missed'],
+              ['run_once', 'Make up for it, once'],
+            ]}
+          />
+          <TextAreaField name="description" label="Description" rows={2} value={of?.description} />
+        </div>
+      </details>
+    </>
+  );
+}
+
+export function scheduleOf(entered: Entered) {
+  const missed_runs: NewSchedule['missed_runs'] =
+    entered.text('missed_runs') === 'run_once' ? 'run_once' : 'skip';
+  return {
+    name: entered.text('name'),
+    cron_expression: entered.text('cron_expression'),
+    timezone: entered.text('timezone'),
+    recipients: entered.lines('recipients').map(readRecipient),
+    ...contentOf(entered),
+    from_name: entered.textOrNull('from_name'),
+    reply_to: entered.textOrNull('reply_to'),
+    cc: entered.words('cc'),
+    bcc: entered.words('bcc'),
+    domain: entered.textOrNull('domain'),
+    description: entered.textOrNull('description'),
+    missed_runs,
+  };
+}
+
+/** `Ben Example <ben@example.org>`, or the address alone. */
+function readRecipient(line: string): { email: string; name?: string } {
+  const [, name = '', email = line] = /^(.*?)\s*<([^<>]*)>$/.exec(line) ?? [];
+  return name === '' ? { email } : { email, name };
+}
+
+function ownZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** All that the browser knows, with this one, which it may have under another name. */
+function zonesWith(zone: string): string[] {
+  return [...new Set(['UTC', zone, ...Intl.supportedValuesOf('timeZone')])].toSorted();
+}
