@@ -3,14 +3,24 @@ import { parseInbox } from '../../src/inboxes/service.ts';
 import { parseRelay } from '../../src/mailboxes/relay.ts';
 import { actor, type TestApp } from '../helpers.ts';
 
+export interface AdministrationSample {
+  backup: string;
+  backup_job: string;
+}
+
 /** `hostile`: what must be shown as the text it is. */
-export async function addAdministration(app: TestApp, hostile: string): Promise<void> {
-  const { sending_domains } = app.services;
+export async function addAdministration(app: TestApp, hostile: string): Promise<AdministrationSample> {
+  const { sending_domains, origins, backups } = app.services;
   await sending_domains.add(actor, { name: 'news.example.com' });
   await sending_domains.rotateDkim(actor, 'news.example.com');
   await sending_domains.add(actor, { name: 'old.example.com' });
   await sending_domains.change(actor, 'old.example.com', { is_active: false });
   await addMailboxes(app, hostile);
+  await origins.addGlobal(actor, { type: 'domain', value: 'http://localhost:*', note: 'development' });
+  await origins.addGlobal(actor, { type: 'ios', value: 'com.example.shop', note: hostile });
+  const { name, job_id } = await backups.make({ ...actor, name: hostile });
+  await backups.whenIdle();
+  return { backup: name, backup_job: job_id };
 }
 
 /** Of a domain that is not verified, so that no mail of the sample goes out from them. */

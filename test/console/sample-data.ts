@@ -1,6 +1,6 @@
 /** A Satchel as one looks after a few weeks, with hostile strings where people could have put them. */
 import { actor, addCapturingMailbox, makeProject, type TestApp } from '../helpers.ts';
-import { addAdministration } from './sample-admin.ts';
+import { type AdministrationSample, addAdministration } from './sample-admin.ts';
 import { addFilesAndMail, type MailSample } from './sample-mail.ts';
 import { addImports, addMarketing, type ImportsSample, type MarketingSample } from './sample-marketing.ts';
 import { addSecrets, type SecretsSample } from './sample-secrets.ts';
@@ -9,7 +9,13 @@ import { addSequences, type SequencesSample } from './sample-sequences.ts';
 /** What must be shown as the text it is. */
 export const HOSTILE = '<img src=x onerror="document.title=\'pwned\'"><script>alert(1)</script>';
 
-export interface Sample extends MailSample, MarketingSample, ImportsSample, SecretsSample, SequencesSample {
+export interface Sample
+  extends MailSample,
+    MarketingSample,
+    ImportsSample,
+    SecretsSample,
+    SequencesSample,
+    AdministrationSample {
   project: string;
   key: string;
 }
@@ -30,6 +36,7 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
   const mail = await addFilesAndMail(app, key, HOSTILE);
   app.clock.at_ms = now_ms;
   const imports = await addImports(app, key);
+  const administration = await addAdministration(app, HOSTILE);
   return {
     project: sample.project,
     key: sample.key,
@@ -38,6 +45,7 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
     ...sequences,
     ...imports,
     ...secrets,
+    ...administration,
   };
 }
 
@@ -78,7 +86,6 @@ async function addProjects(
   for (const value of ['https://shop.example.com', 'https://*.preview.example.com'])
     await origins.add(actor, keys.require(String(key.id)), { type: 'domain', value });
   await addCapturingMailbox(app);
-  await addAdministration(app, HOSTILE);
   const makeKey = (): Promise<string> =>
     shop.key({
       ...{ can_send_emails: true, can_write: true, can_manage_email_marketing: true },

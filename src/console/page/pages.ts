@@ -72,6 +72,36 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/mailboxes/detail.tsx'),
   }),
 
+  // Administration
+  page('/findings', {
+    ...{ title: 'Findings', nav: { group: 'admin', icon: 'warning' }, needs_administer: true },
+    load: () => import('./pages/findings/list.tsx'),
+  }),
+  page('/backups', {
+    ...{ title: 'Backups', nav: { group: 'admin', icon: 'backup' }, needs_administer: true },
+    load: () => import('./pages/backups/list.tsx'),
+  }),
+  page('/backups/:backup', {
+    ...{ title: 'Backup', needs_administer: true },
+    load: () => import('./pages/backups/detail.tsx'),
+  }),
+  page('/jobs', {
+    ...{ title: 'Jobs', nav: { group: 'admin', icon: 'jobs' }, needs_administer: true },
+    load: () => import('./pages/jobs/list.tsx'),
+  }),
+  page('/jobs/:job', {
+    ...{ title: 'Job', needs_administer: true },
+    load: () => import('./pages/jobs/detail.tsx'),
+  }),
+  page('/audit', {
+    ...{ title: 'Audit', nav: { group: 'admin', icon: 'audit' }, needs_administer: true },
+    load: () => import('./pages/audit/list.tsx'),
+  }),
+  page('/settings', {
+    ...{ title: 'Settings', nav: { group: 'admin', icon: 'settings' }, needs_administer: true },
+    load: () => import('./pages/settings/home.tsx'),
+  }),
+
   // A project
   page('/projects/:project', {
     ...{ title: 'Project', nav: { group: 'project', icon: 'home' } },

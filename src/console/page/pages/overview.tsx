@@ -9,7 +9,9 @@ import { Panel } from '../components/panel.tsx';
 import { Bytes, counted, tellBytes } from '../components/quantity.tsx';
 import { type TileProps, Tiles } from '../components/tiles.tsx';
 import { hrefOf } from '../router.ts';
+import { person } from '../session.ts';
 import { useLoad } from '../use-load.ts';
+import { FindingsLine, FindingsPanel } from './findings/overview-panel.tsx';
 
 const REFRESH_MS = 30_000;
 
@@ -24,12 +26,14 @@ export default function OverviewPage() {
             <FirstSteps />
           ) : (
             <div class="stack">
+              <FindingsLine />
               <Panel flush>
                 <Tiles of={tilesOf(overview)} />
               </Panel>
               <Mail overview={overview} />
               <Marketing overview={overview} />
               <Machine overview={overview} />
+              <FindingsPanel />
             </div>
           )
         }
@@ -63,6 +67,7 @@ function tilesOf({ projects, api_keys, objects, emails, jobs }: Overview): TileP
     {
       ...{ label: 'Jobs waiting', value: jobs.pending + jobs.processing },
       note: jobs.failed > 0 ? `${counted(jobs.failed, 'job')} failed` : 'none failed',
+      ...(person.value?.can_administer && { href: hrefOf('/jobs') }),
     },
   ];
 }

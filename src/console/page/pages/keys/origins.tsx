@@ -15,12 +15,7 @@ import { TextField } from '../../components/text-field.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import type { KeyPartProps } from './key-part.ts';
-
-const TYPES: readonly (readonly [Origin['type'], string])[] = [
-  ['domain', 'Web site'],
-  ['android', 'Android app'],
-  ['ios', 'iOS app'],
-];
+import { ORIGIN_TYPES } from './origin-types.ts';
 
 export function Origins({ path, of, onChange }: KeyPartProps) {
   const load = useLoad('GET /projects/{project}/api-keys/{apiKey}/origins', { path });
@@ -87,9 +82,9 @@ function AddOrigin({
         <SelectField
           name="type"
           label="Kind"
-          choices={TYPES}
+          choices={ORIGIN_TYPES}
           value={type}
-          onChange={(value) => setType(TYPES.find(([each]) => each === value)?.[0] ?? 'domain')}
+          onChange={(value) => setType(ORIGIN_TYPES.find(([each]) => each === value)?.[0] ?? 'domain')}
         />
         <TextField
           name="value"
@@ -136,7 +131,7 @@ function OriginList(props: Pick<KeyPartProps, 'path' | 'onChange'> & { origins: 
               <code>{origin.value}</code>
             </td>
             <td>
-              <Badge>{TYPES.find(([type]) => type === origin.type)?.[1] ?? origin.type}</Badge>
+              <Badge>{ORIGIN_TYPES.find(([type]) => type === origin.type)?.[1] ?? origin.type}</Badge>
             </td>
             <td class="number">
               <ActionButton

@@ -1,0 +1,23 @@
+/** The audit trail over all projects, and of what is of none. */
+import { PageHeader } from '../../components/page-header.tsx';
+import { useList } from '../../use-list.ts';
+import { useLoad } from '../../use-load.ts';
+import { AUDIT_FILTERS, EventTable } from './event-table.tsx';
+
+/** The most that the API answers at once; events of further projects tell the id. */
+const MAX_PROJECTS = 100;
+
+export default function AuditPage() {
+  const projects = useLoad('GET /projects', { query: { per_page: MAX_PROJECTS } });
+  const names = new Map(projects.data?.data.map(({ public_id, name }) => [public_id, name]));
+  const list = useList('GET /audit', {}, { filters: AUDIT_FILTERS });
+  return (
+    <>
+      <PageHeader
+        title="Audit"
+        lead="Who did what, and from where: over all projects, newest first. Nothing can be taken away from it."
+      />
+      <EventTable list={list} projects={names} />
+    </>
+  );
+}

@@ -1,0 +1,161 @@
+/** One backup: how its making goes, what is in it; verifying, downloading and deleting it. */
+import { useState } from 'preact/hooks';
+import type { Backup, Job } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Bytes, Count, tellBytes } from '../../components/quantity.tsx';
+import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { toast } from '../../components/toast.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, navigate, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import { Download } from './download.tsx';
+import { Verify } from './verify.tsx';
+
+const REFRESH_MS = 1000;
+
+export default function BackupPage({ params }: PageProps<'backup'>) {
+  const [is_over, setOver] = useState(false);
+  const load = useLoad('GET /backups', {}, { every_ms: is_over ? null : REFRESH_MS });
+  const backup = load.data?.find(({ name }) => name === params.backup) ?? null;
+  const is_done = load.error !== null || (load.data !== null && backup?.status !== 'processing');
+  if (is_done !== is_over) setOver(is_done);
+  return (
+    <>
+      <PageHeader
+        title={params.backup}
+        back={{ href: hrefOf('/backups'), label: 'Backups' }}
+        beside={backup && <Status of={backup.status} />}
+      />
+      <Loaded load={load}>
+        {() =>
+          backup ? (
+            <div class="stack">
+              {/* Another state has another job to tell of. */}
+              <State key={backup.status} of={backup} />
+              {backup.status === 'completed' && <Download of={backup} />}
+              {backup.status === 'completed' && <Verify of={backup} />}
+              {backup.status !== 'processing' && <BackupEnd of={backup} />}
+            </div>
+          ) : (
+            <Empty title="There is no such backup">
+              <a href={hrefOf('/backups')}>To the backups</a>
+            </Empty>
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+function State({ of }: { of: Backup }) {
+  const { data: job } = useLoad('GET /jobs/{job}', of.job_id === null ? null : { path: { job: of.job_id } });
+  return (
+    <>
+      {of.status === 'processing' && (
+        <div class="notice" role="status">
+          <p>
+            <strong>It is being made</strong>, since <Time at={of.created_at} />. Satchel goes on meanwhile,
+            and you may leave this page.
+          </p>
+          <progress aria-label="The backup is being made" />
+        </div>
+      )}
+      {of.status === 'failed' && (
+        <div class="notice bad">
+          <p>
+            <strong>It failed.</strong>{' '}
+            <span class="said">{job?.error ?? 'The file is not whole: it cannot be restored.'}</span>
+          </p>
+        </div>
+      )}
+      <Panel>
+        <Facts
+          of={[
+            ['Begun', <Time key="created" at={of.created_at} exact />],
+            ['Size', of.size_bytes === null ? null : <Bytes of={of.size_bytes} />],
+            ...(job?.result ? factsOf(job.result) : []),
+            [
+              'Job',
+              of.job_id && (
+                <a href={hrefOf(to`/jobs/${of.job_id}`)}>
+                  <code>{of.job_id}</code>
+                </a>
+              ),
+            ],
+          ]}
+        />
+      </Panel>
+    </>
+  );
+}
+
+/** What its making told. */
+function factsOf(result: NonNullable<Job['result']>): Parameters<typeof Facts>[0]['of'] {
+  const { objects, object_bytes, database_bytes, master_key_id, left_out } = result;
+  return [
+    [
+      'Files',
+      typeof objects === 'number' && typeof object_bytes === 'number' ? (
+        <>
+          <Count of={objects} />, <Bytes of={object_bytes} />
+        </>
+      ) : null,
+    ],
+    ['Database', typeof database_bytes === 'number' ? <Bytes of={database_bytes} /> : null],
+    [
+      'Master key',
+      typeof master_key_id === 'string' ? (
+        <>
+          <code>{master_key_id}</code> opens it, and is not in it
+        </>
+      ) : (
+        'None: nothing in it is sealed'
+      ),
+    ],
+    ...(Array.isArray(left_out) && left_out.length > 0
+      ? [
+          [
+            'Left out',
+            <span key="left" class="said">
+              Files whose bytes were missing or damaged already: {left_out.map(String).join(', ')}
+            </span>,
+          ] as const,
+        ]
+      : []),
+  ];
+}
+
+function BackupEnd({ of }: { of: Backup }) {
+  const remove = async (): Promise<void> => {
+    await call('DELETE /backups/{backup}', { path: { backup: of.name } });
+    toast(`${of.name} is deleted`);
+    navigate('/backups', { replace: true });
+  };
+  const is_whole = of.status === 'completed';
+  return (
+    <Panel
+      title="Delete the backup"
+      tone="danger"
+      lead={
+        is_whole
+          ? 'Copies that were downloaded stay where they are.'
+          : 'Only the note of it goes: there is no file.'
+      }
+    >
+      <ConfirmByName title="Delete the backup" name={of.name} act={remove}>
+        <p>
+          {is_whole
+            ? `Its file of ${tellBytes(of.size_bytes ?? 0)} goes, and what is in no other backup cannot be restored any more.`
+            : 'It could not be restored anyway.'}
+        </p>
+      </ConfirmByName>
+    </Panel>
+  );
+}

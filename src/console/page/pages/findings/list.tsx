@@ -1,0 +1,64 @@
+/** What is wrong and what mends it: as `satchel doctor` finds it. */
+import type { Findings } from '../../api.generated.ts';
+import { Empty } from '../../components/empty.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { FindingList } from './finding-list.tsx';
+import { useFindings } from './latest.ts';
+
+export default function FindingsPage() {
+  const { data, error, is_loading, reload } = useFindings();
+  return (
+    <>
+      <PageHeader
+        title="Findings"
+        lead="Files, database, keys, mail and DNS are looked at, and nothing is changed. On the machine, satchel doctor does the same."
+        actions={
+          <button type="button" class="button" disabled={is_loading} aria-busy={is_loading} onClick={reload}>
+            {is_loading ? 'Looking…' : 'Look again'}
+          </button>
+        }
+      />
+      {error && <ErrorBox error={error} retry={reload} />}
+      {!data && !error && (
+        <Panel>
+          <Skeleton lines={8} />
+        </Panel>
+      )}
+      {data && <Found of={data} />}
+    </>
+  );
+}
+
+function Found({ of }: { of: Findings }) {
+  const amiss = of.findings.filter(({ status }) => status !== 'ok');
+  const fine = of.findings.filter(({ status }) => status === 'ok');
+  return (
+    <div class="stack">
+      {amiss.length === 0 ? (
+        <div class="panel">
+          <Empty title="All is well">
+            <p>Nothing needs you.</p>
+          </Empty>
+        </div>
+      ) : (
+        <Panel title="To be mended">
+          <FindingList
+            label="To be mended"
+            of={amiss.toSorted((a, b) => Number(a.status !== 'problem') - Number(b.status !== 'problem'))}
+          />
+        </Panel>
+      )}
+      {fine.length > 0 && (
+        <Panel title="In order">
+          <Facts
+            of={fine.map(({ check, message }) => [check, <span class="said">{message}</span>] as const)}
+          />
+        </Panel>
+      )}
+    </div>
+  );
+}

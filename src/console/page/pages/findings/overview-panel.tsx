@@ -1,0 +1,49 @@
+/** The overview's part of the findings: one line above, which never moves what is below it, and what is to be mended at the end. */
+import { Icon } from '../../components/icon.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { counted } from '../../components/quantity.tsx';
+import { hrefOf } from '../../router.ts';
+import { person } from '../../session.ts';
+import { FindingList } from './finding-list.tsx';
+import { useFindings } from './latest.ts';
+
+/** The rest is on the page of findings. */
+const MAX_SHOWN = 5;
+
+function useToBeMended() {
+  const { data, error } = useFindings(person.value?.can_administer === true);
+  return { data, error, amiss: (data?.findings ?? []).filter(({ status }) => status !== 'ok') };
+}
+
+export function FindingsLine() {
+  const { data, error, amiss } = useToBeMended();
+  if (!person.value?.can_administer) return null;
+  const problems = amiss.filter(({ status }) => status === 'problem').length;
+  const warnings = amiss.length - problems;
+  const told = [
+    ...(problems > 0 ? [counted(problems, 'problem')] : []),
+    ...(warnings > 0 ? [counted(warnings, 'warning')] : []),
+  ].join(' and ');
+  const tone = problems > 0 ? 'bad' : warnings > 0 ? 'warn' : data ? 'good' : '';
+  return (
+    <a class={`findings-line ${tone}`} href={hrefOf('/findings')}>
+      <Icon name={tone === 'good' ? 'check' : tone === '' ? 'clock' : 'warning'} />
+      <span>
+        {error && 'The health could not be looked at'}
+        {!error && !data && 'Looking at the health of everything…'}
+        {data && (told || 'All is well')}
+      </span>
+      <Icon name="forward" />
+    </a>
+  );
+}
+
+export function FindingsPanel() {
+  const { amiss } = useToBeMended();
+  if (amiss.length === 0) return null;
+  return (
+    <Panel title="To be mended" actions={<a href={hrefOf('/findings')}>All findings</a>}>
+      <FindingList label="To be mended" of={amiss.slice(0, MAX_SHOWN)} />
+    </Panel>
+  );
+}

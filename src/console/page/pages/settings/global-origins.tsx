@@ -1,0 +1,149 @@
+/** Origins that every restricted key accepts. */
+import { useState } from 'preact/hooks';
+import type { GlobalOrigin } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { type Entered, Form } from '../../components/form.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { counted } from '../../components/quantity.tsx';
+import { SelectField } from '../../components/select-field.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { toast } from '../../components/toast.tsx';
+import { useLoad } from '../../use-load.ts';
+import { ORIGIN_TYPES } from '../keys/origin-types.ts';
+
+export function GlobalOrigins() {
+  const load = useLoad('GET /global-origins', {});
+  const [is_adding, setAdding] = useState(false);
+  return (
+    <>
+      <Panel
+        title="Global origins"
+        lead="Web sites and apps that every restricted key of every project accepts, besides its own: the team’s, while it develops."
+        actions={
+          <button type="button" class="button small" onClick={() => setAdding(true)}>
+            <Icon name="plus" />
+            Add an origin
+          </button>
+        }
+        flush
+      >
+        <Loaded load={load}>{(origins) => <List origins={origins} onChange={load.reload} />}</Loaded>
+      </Panel>
+      {is_adding && <Add onClose={() => setAdding(false)} onChange={load.reload} />}
+    </>
+  );
+}
+
+function Add({ onClose, onChange }: { onClose(): void; onChange(): void }) {
+  const [type, setType] = useState<GlobalOrigin['type']>('domain');
+  const add = async (entered: Entered): Promise<void> => {
+    const fingerprints = entered.words('sha256_fingerprints');
+    const note = entered.text('note');
+    await call('POST /global-origins', {
+      body: {
+        type,
+        value: entered.text('value'),
+        ...(note !== '' && { note }),
+        ...(fingerprints.length > 0 && { sha256_fingerprints: fingerprints }),
+      },
+    });
+    onChange();
+    onClose();
+  };
+  return (
+    <Dialog title="Add a global origin" onClose={onClose}>
+      <Form submit="Add" onSubmit={add} onCancel={onClose}>
+        <SelectField
+          name="type"
+          label="Kind"
+          choices={ORIGIN_TYPES}
+          value={type}
+          onChange={(value) => setType(ORIGIN_TYPES.find(([each]) => each === value)?.[0] ?? 'domain')}
+        />
+        <TextField
+          name="value"
+          label={type === 'domain' ? 'Address' : 'App id'}
+          placeholder={type === 'domain' ? 'http://localhost:*' : 'com.example.shop'}
+          hint="Every restricted key accepts it from the next request on."
+          is_focused
+          is_mono
+        />
+        {type === 'android' && (
+          <TextField
+            name="sha256_fingerprints"
+            label="Certificates"
+            hint="SHA-256 fingerprints of the certificates that the app may be signed with, separated by commas. Empty: any."
+            is_mono
+          />
+        )}
+        <TextField name="note" label="Note" placeholder="development" hint="What it is for." />
+      </Form>
+    </Dialog>
+  );
+}
+
+function List({ origins, onChange }: { origins: readonly GlobalOrigin[]; onChange(): void }) {
+  if (origins.length === 0)
+    return (
+      <Empty title="No global origin" command="satchel origin add --type domain --value 'http://localhost:*'">
+        <p>Each restricted key accepts its own origins only.</p>
+      </Empty>
+    );
+  return (
+    <table class="table-cards" aria-label="Global origins">
+      <thead>
+        <tr>
+          <th scope="col">Origin</th>
+          <th scope="col">Kind</th>
+          <th scope="col">Note</th>
+          <th scope="col" class="number">
+            Change
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {origins.map((origin) => (
+          <Row key={origin.id} of={origin} onChange={onChange} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Row({ of, onChange }: { of: GlobalOrigin; onChange(): void }) {
+  const remove = async (): Promise<void> => {
+    const removed = await call('DELETE /global-origins/{origin}', { path: { origin: of.id } });
+    const keys = counted(removed.restricted_keys, 'restricted key');
+    toast(`${of.value} is removed. ${keys} may have relied on it`);
+    onChange();
+  };
+  return (
+    <tr>
+      <td>
+        <code>{of.value}</code>
+      </td>
+      <td data-label="Kind">
+        <span>
+          <Badge>{ORIGIN_TYPES.find(([type]) => type === of.type)?.[1] ?? of.type}</Badge>
+        </span>
+      </td>
+      <td data-label="Note">
+        <span class="said">{of.note ?? <span class="muted">—</span>}</span>
+      </td>
+      <td class="number" data-label="Change">
+        <ConfirmByName title="Remove" name={of.value} act={remove} is_small>
+          <p>
+            <code>{of.value}</code> is then accepted only by keys that have it among their own origins. Others
+            refuse it from the next request on.
+          </p>
+        </ConfirmByName>
+      </td>
+    </tr>
+  );
+}
