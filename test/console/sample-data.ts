@@ -3,6 +3,7 @@ import { actor, addCapturingMailbox, makeProject, type TestApp } from '../helper
 import { type AdministrationSample, addAdministration } from './sample-admin.ts';
 import { addFilesAndMail, type MailSample } from './sample-mail.ts';
 import { addImports, addMarketing, type ImportsSample, type MarketingSample } from './sample-marketing.ts';
+import { addPeople, type PeopleSample } from './sample-people.ts';
 import { addSecrets, type SecretsSample } from './sample-secrets.ts';
 import { addSequences, type SequencesSample } from './sample-sequences.ts';
 
@@ -14,6 +15,7 @@ export interface Sample
     MarketingSample,
     ImportsSample,
     SecretsSample,
+    PeopleSample,
     SequencesSample,
     AdministrationSample {
   project: string;
@@ -32,6 +34,7 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
   const marketing = await addMarketing(app, key, HOSTILE);
   const sequences = await addSequences(app, now_ms, HOSTILE);
   await addMails(app, now_ms, key);
+  const people = await addPeople(app, HOSTILE);
   const secrets = await addSecrets(app, HOSTILE);
   const mail = await addFilesAndMail(app, key, HOSTILE);
   app.clock.at_ms = now_ms;
@@ -44,6 +47,7 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
     ...marketing,
     ...sequences,
     ...imports,
+    ...people,
     ...secrets,
     ...administration,
   };

@@ -73,6 +73,26 @@ export const PAGES: readonly PageEntry[] = [
   }),
 
   // Administration
+  page('/people', {
+    ...{ title: 'People', nav: { group: 'admin', icon: 'people' }, needs_administer: true },
+    load: () => import('./pages/people/list.tsx'),
+  }),
+  page('/people/new', {
+    ...{ title: 'Add a person', needs_administer: true },
+    load: () => import('./pages/people/new.tsx'),
+  }),
+  page('/people/:person', {
+    ...{ title: 'Person', needs_administer: true },
+    load: () => import('./pages/people/detail.tsx'),
+  }),
+  page('/tokens', {
+    ...{ title: 'Tokens', nav: { group: 'admin', icon: 'key' }, needs_administer: true },
+    load: () => import('./pages/tokens/list.tsx'),
+  }),
+  page('/tokens/new', {
+    ...{ title: 'New token', needs_administer: true },
+    load: () => import('./pages/tokens/new.tsx'),
+  }),
   page('/findings', {
     ...{ title: 'Findings', nav: { group: 'admin', icon: 'warning' }, needs_administer: true },
     load: () => import('./pages/findings/list.tsx'),

@@ -1,0 +1,129 @@
+/** What lets a person in: a new link, being let in at all, and their end. */
+import { useState } from 'preact/hooks';
+import type { Person } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { CheckField } from '../../components/check-field.tsx';
+import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { counted } from '../../components/quantity.tsx';
+import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { toast } from '../../components/toast.tsx';
+import { navigate } from '../../router.ts';
+import { useRevealed } from '../../use-revealed.ts';
+import { OneTimeLink } from './one-time-link.tsx';
+
+interface AccessProps {
+  of: Person;
+  etag: string | null;
+  onChange(): void;
+}
+
+export function Access(props: AccessProps) {
+  const { of } = props;
+  return (
+    <div class="stack">
+      <Panel title="Signing in">
+        <Facts
+          of={[
+            ['Last signed in', <Time key="at" at={of.last_sign_in_at} />],
+            [
+              'Second step',
+              <Status key="on" of={of.totp ? 'on' : 'off'} tone={of.totp ? 'good' : 'neutral'} />,
+            ],
+            ['Added', <Time key="added" at={of.created_at} />],
+          ]}
+        />
+      </Panel>
+      <Reset {...props} />
+      <Activity {...props} />
+      <Removal {...props} />
+    </div>
+  );
+}
+
+function Reset({ of, onChange }: AccessProps) {
+  const { shown: link, show } = useRevealed<string>(null);
+  const [ends_totp, setEndsTotp] = useState(false);
+  const reset = async (): Promise<void> => {
+    const { link } = await call('POST /people/{person}/reset', {
+      path: { person: of.id },
+      body: { totp: ends_totp },
+    });
+    show(link);
+    onChange();
+  };
+  return (
+    <Panel
+      title="Reset the password"
+      lead="For somebody who forgot it, lost their second step, or never used their link: they get a new one."
+    >
+      <div class="stack">
+        {link && <OneTimeLink link={link} />}
+        <div>
+          <ConfirmByName title="Reset the password" name={of.email} act={reset}>
+            <div class="stack">
+              <p>Their password stops, they are signed out everywhere, and an older link is void.</p>
+              {of.totp && (
+                <CheckField
+                  name="totp"
+                  label="Turn their second step off, too"
+                  hint="For who lost the telephone and the recovery codes."
+                  onChange={setEndsTotp}
+                />
+              )}
+            </div>
+          </ConfirmByName>
+        </div>
+      </div>
+    </Panel>
+  );
+}
+
+function Activity({ of, etag, onChange }: AccessProps) {
+  const turn = async (): Promise<void> => {
+    await call('PATCH /people/{person}', {
+      path: { person: of.id },
+      if_match: etag,
+      body: { is_active: !of.is_active },
+    });
+    onChange();
+  };
+  return (
+    <Panel
+      title={of.is_active ? 'Keep them out' : 'Let them in again'}
+      lead={
+        of.is_active
+          ? 'They are signed out everywhere, their link is void, and they cannot sign in until they are let in again. Nothing is lost.'
+          : 'They cannot sign in at the moment. Let in again, they do so as before.'
+      }
+    >
+      <ActionButton
+        act={turn}
+        done={of.is_active ? `${of.name} is signed out and kept out` : `${of.name} may sign in again`}
+      >
+        {of.is_active ? 'Deactivate' : 'Activate'}
+      </ActionButton>
+    </Panel>
+  );
+}
+
+function Removal({ of }: AccessProps) {
+  const remove = async (): Promise<void> => {
+    const { cascade } = await call('DELETE /people/{person}', { path: { person: of.id } });
+    toast(`${of.name} is removed, and with them ${counted(cascade.sessions, 'session')}`);
+    navigate('/people', { replace: true });
+  };
+  return (
+    <Panel title="Remove the person" tone="danger" lead="They cannot be brought back, but be added anew.">
+      <ConfirmByName title="Remove the person" name={of.email} act={remove}>
+        <p>
+          Their password, second step and sessions go at once. What they did stays on record, and tokens and
+          keys that they made stay good.
+        </p>
+      </ConfirmByName>
+    </Panel>
+  );
+}

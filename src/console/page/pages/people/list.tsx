@@ -1,0 +1,59 @@
+/** The people who may sign in. */
+import { Badge } from '../../components/badge.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { hrefOf, to } from '../../router.ts';
+import { person } from '../../session.ts';
+import { useList } from '../../use-list.ts';
+import { Capabilities, Where } from './power-cells.tsx';
+
+export default function PeoplePage() {
+  const list = useList('GET /people', {});
+  const add = (
+    <a class="button primary" href={hrefOf('/people/new')}>
+      <Icon name="plus" />
+      Add a person
+    </a>
+  );
+  return (
+    <>
+      <PageHeader
+        title="People"
+        lead="Who may sign in here, what they may do, and in which projects. Apps and scripts have keys and tokens instead."
+        actions={add}
+      />
+      <DataTable
+        label="People"
+        list={list}
+        keyOf={(each) => each.id}
+        href={(each) => hrefOf(to`/people/${each.id}`)}
+        columns={[
+          { title: 'Name', cell: (each) => each.name },
+          { title: 'Address', cell: (each) => <span class="any-break">{each.email}</span> },
+          { title: 'May', cell: (each) => <Capabilities of={each} /> },
+          { title: 'Where', cell: (each) => <Where of={each} /> },
+          { title: 'Signed in', cell: (each) => <Time at={each.last_sign_in_at} /> },
+          {
+            title: 'Status',
+            cell: (each) => (
+              <span class="badges">
+                <Status of={each.is_active ? 'active' : 'inactive'} />
+                {each.totp && <Badge>second step</Badge>}
+                {each.id === person.value?.id && <Badge tone="accent">you</Badge>}
+              </span>
+            ),
+          },
+        ]}
+        empty={
+          <Empty title="Nobody on this page" command="satchel person add bob@example.com --project shop">
+            {add}
+          </Empty>
+        }
+      />
+    </>
+  );
+}

@@ -1,0 +1,52 @@
+/** Adding a person. The link by which they set their password is shown this once. */
+import type { PersonWithLink } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { type Entered, Form } from '../../components/form.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { hrefOf, navigate, to } from '../../router.ts';
+import { useRevealed } from '../../use-revealed.ts';
+import { OneTimeLink } from './one-time-link.tsx';
+import { PowerFields, powersIn } from './power-fields.tsx';
+
+export default function NewPersonPage() {
+  const { shown: made, show } = useRevealed<PersonWithLink>(null);
+  const add = async (entered: Entered): Promise<void> => {
+    const name = entered.text('name');
+    const body = { email: entered.text('email'), ...(name && { name }), ...powersIn(entered) };
+    show(await call('POST /people', { body }));
+  };
+  return (
+    <>
+      <PageHeader
+        title={made ? made.name : 'Add a person'}
+        back={{ href: hrefOf('/people'), label: 'People' }}
+      />
+      <Panel>
+        {made ? (
+          <div class="stack">
+            <OneTimeLink link={made.link} />
+            <div>
+              <a class="button primary" href={hrefOf(to`/people/${made.id}`)}>
+                To the person
+              </a>
+            </div>
+          </div>
+        ) : (
+          <Form submit="Add the person" onSubmit={add} onCancel={() => navigate('/people')}>
+            <TextField
+              name="email"
+              label="Address"
+              type="email"
+              hint="They sign in with it. Nothing is sent to it."
+              is_focused
+            />
+            <TextField name="name" label="Name" hint="As the audit trail calls them. Empty: their address." />
+            <PowerFields />
+          </Form>
+        )}
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,86 @@
+/** The access tokens of tools, each of which can be revoked. */
+import type { Token } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { toast } from '../../components/toast.tsx';
+import { hrefOf } from '../../router.ts';
+import { serverNow } from '../../time.ts';
+import { useList } from '../../use-list.ts';
+import { Capabilities, Where } from '../people/power-cells.tsx';
+
+function stateOf({ revoked_at, expires_at }: Token): 'revoked' | 'expired' | 'active' {
+  if (revoked_at) return 'revoked';
+  return expires_at && Date.parse(expires_at) <= serverNow() ? 'expired' : 'active';
+}
+
+export default function TokensPage() {
+  const list = useList('GET /tokens', {});
+  const create = (
+    <a class="button primary" href={hrefOf('/tokens/new')}>
+      <Icon name="plus" />
+      New token
+    </a>
+  );
+  const revoke = async (token: Token): Promise<void> => {
+    await call('DELETE /tokens/{token}', { path: { token: token.id } });
+    toast(`${token.name} is revoked`);
+    list.reload();
+  };
+  return (
+    <>
+      <PageHeader
+        title="Tokens"
+        lead="What a tool shows to the management plane, as a person signs in here. Apps that store files and send mail take a key of their project instead."
+        actions={create}
+      />
+      <DataTable
+        label="Tokens"
+        list={list}
+        keyOf={(token) => token.id}
+        columns={[
+          { title: 'Name', cell: (token) => <span class="strong">{token.name}</span> },
+          { title: 'Begins with', cell: (token) => <code>{token.token_prefix}…</code> },
+          { title: 'May', cell: (token) => <Capabilities of={token} /> },
+          { title: 'Where', cell: (token) => <Where of={token} /> },
+          { title: 'Expires', cell: (token) => <Time at={token.expires_at} /> },
+          { title: 'Last used', cell: (token) => <Time at={token.last_used_at} /> },
+          { title: 'Status', cell: (token) => <Status of={stateOf(token)} /> },
+          {
+            title: 'Revoke',
+            is_number: true,
+            cell: (token) =>
+              stateOf(token) === 'active' ? (
+                <ConfirmByName
+                  is_small
+                  title={`Revoke ${token.name}`}
+                  button="Revoke"
+                  name={token.name}
+                  act={() => revoke(token)}
+                >
+                  <p>
+                    Tools that use it (it begins with <code>{token.token_prefix}</code>) are refused at once,
+                    and for good. It stays in the list.
+                  </p>
+                </ConfirmByName>
+              ) : null,
+          },
+        ]}
+        empty={
+          <Empty
+            title="No token yet"
+            command="satchel token create --name deploy --project shop --can read_vault"
+          >
+            <p>Make one for each tool that is to manage Satchel: a deployment that reads the vault, say.</p>
+            {create}
+          </Empty>
+        }
+      />
+    </>
+  );
+}

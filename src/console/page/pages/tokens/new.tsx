@@ -1,0 +1,69 @@
+/** Making a token. It is shown this once. */
+import type { TokenWithSecret } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { type Entered, Form } from '../../components/form.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { SecretOnce } from '../../components/secret-once.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { Time } from '../../components/time.tsx';
+import { hrefOf, navigate } from '../../router.ts';
+import { useRevealed } from '../../use-revealed.ts';
+import { PowerFields, powersIn } from '../people/power-fields.tsx';
+
+export default function NewTokenPage() {
+  const { shown: made, show } = useRevealed<TokenWithSecret>(null);
+  const create = async (entered: Entered): Promise<void> => {
+    const expires_in_days = entered.numberOrNull('expires_in_days');
+    const body = {
+      name: entered.text('name'),
+      ...(expires_in_days !== null && { expires_in_days }),
+      ...powersIn(entered),
+    };
+    show(await call('POST /tokens', { body }));
+  };
+  return (
+    <>
+      <PageHeader
+        title={made ? `Token ${made.name}` : 'New token'}
+        back={{ href: hrefOf('/tokens'), label: 'Tokens' }}
+      />
+      <Panel>
+        {made ? (
+          <div class="stack">
+            <SecretOnce secret={made.token}>
+              The token is made and shown this once. Give it to the tool now, which sends it as Authorization:
+              Bearer.
+            </SecretOnce>
+            <p class="muted">
+              It expires <Time at={made.expires_at} />.
+            </p>
+            <div>
+              <a class="button primary" href={hrefOf('/tokens')}>
+                Done
+              </a>
+            </div>
+          </div>
+        ) : (
+          <Form submit="Create the token" onSubmit={create} onCancel={() => navigate('/tokens')}>
+            <TextField
+              name="name"
+              label="Name"
+              placeholder="deploy"
+              hint="What uses it: the audit trail calls it so."
+              is_focused
+            />
+            <TextField
+              name="expires_in_days"
+              label="Days until it expires"
+              type="number"
+              placeholder="90"
+              hint="Empty: 90."
+            />
+            <PowerFields />
+          </Form>
+        )}
+      </Panel>
+    </>
+  );
+}
