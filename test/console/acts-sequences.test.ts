@@ -288,6 +288,12 @@ describe.skipIf(executable === null)('in a browser', () => {
       const { page } = await open(`/${sample.paused}`);
       await page.getByText('It paused by itself: too many of its mails came back.').waitFor();
       await page.getByText(/of its last \d+ mails \d+ bounced/).waitFor();
+      // What else is wrong is said once, with the way to where it is mended.
+      await on.app.services.templates.update(project_id, 'welcome', { is_active: false });
+      await page.getByRole('button', { name: 'Look again' }).click();
+      const missing = page.getByRole('list', { name: 'What is missing' });
+      await missing.getByRole('link', { name: 'The template' }).waitFor();
+      expect(await page.getByText('The template welcome is inactive.').count()).toBe(1);
       const href = await page.getByRole('link', { name: 'the contacts that bounced' }).getAttribute('href');
       expect(href).toBe(`/console/projects/${sample.magazine}/contacts?list=${list}&status=bounced`);
     },

@@ -109,7 +109,10 @@ export async function addSequences(app: TestApp, now_ms: number, hostile: string
         key: 'reminder',
         template: 'offer',
         delay_hours: 60,
-        condition: { type: 'not_clicked', else: { route_to: 'late' } },
+        condition: {
+          ...{ type: 'all', of: [{ type: 'not_clicked' }, { type: 'no_event', event: 'purchased' }] },
+          else: { route_to: 'late' },
+        },
       },
     ],
   });

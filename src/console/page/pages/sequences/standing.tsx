@@ -89,13 +89,25 @@ function Paused({ path, of }: SequencePartProps) {
   );
 }
 
-function Why({ path }: SequencePartProps) {
+function Why({ path, of }: SequencePartProps) {
   const load = useLoad('GET /projects/{project}/email-sequences/{sequence}/why', { path });
+  const check = useLoad(
+    'GET /projects/{project}/email-sequences/{sequence}/check',
+    of.status === 'finished' ? null : { path },
+  );
+  // The sentences end with what is wrong; where that is known, it stands with the way to where it is mended.
+  const problems = check.data?.problems ?? [];
+  const isProblem = (line: string): boolean =>
+    problems.some(({ step, message }) => line === (step === undefined ? message : `${step}: ${message}`));
+  const lookAgain = (): void => {
+    load.reload();
+    check.reload();
+  };
   return (
     <Panel
       title="How it stands"
       actions={
-        <button type="button" class="button quiet small" onClick={load.reload}>
+        <button type="button" class="button quiet small" onClick={lookAgain}>
           Look again
         </button>
       }
@@ -103,14 +115,17 @@ function Why({ path }: SequencePartProps) {
       <Loaded load={load}>
         {({ why }) => (
           <ul class="sentences">
-            {why.map((line) => (
-              <li key={line}>
-                <WithTimes text={line} />
-              </li>
-            ))}
+            {why
+              .filter((line) => !isProblem(line))
+              .map((line) => (
+                <li key={line}>
+                  <WithTimes text={line} />
+                </li>
+              ))}
           </ul>
         )}
       </Loaded>
+      {problems.length > 0 && <Problems path={path} of={of} problems={problems} />}
     </Panel>
   );
 }
