@@ -72,6 +72,7 @@ export default function ProjectAuditPage({ params }: PageProps<'project'>) {
 /** What the event says besides, in a line. */
 function told({ metadata }: AuditEvent): string {
   return Object.entries(metadata)
+    .filter(([, value]) => !(Array.isArray(value) && value.length === 0))
     .map(([name, value]) => {
       const text = Array.isArray(value) ? value.map(String).join(', ') : value;
       return `${name.replaceAll('_', ' ')}: ${typeof text === 'string' ? text : JSON.stringify(text)}`;
@@ -89,6 +90,7 @@ function Target({ project, of }: { project: string; of: string | null }) {
   if (of === null) return <span class="muted">—</span>;
   const [, kind = '', id = ''] = /^([^:]*):(.*)$/s.exec(of) ?? [];
   const place = Object.hasOwn(PLACES, kind) ? PLACES[kind] : undefined;
+  if (kind === 'project') return <span class="target">the project</span>;
   if (place === undefined) return <span class="target">{of}</span>;
   return (
     <a class="target" href={hrefOf(to`/projects/${project}/${place}/${id}`)}>
