@@ -1,4 +1,4 @@
-/** Filters above a list, kept in the address: a search as one types, whole words, days, and choices. */
+/** Filters above a list, kept in the address: a search as one types, whole words, and choices. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { setQuery, useQuery } from '../router.ts';
@@ -79,29 +79,5 @@ export function TextFilter({ name, label, list }: { name: string; label: string;
         </datalist>
       )}
     </>
-  );
-}
-
-/** A day of the reader's own zone. `is_last`: the filter is a moment before which things were, and the day still counts. */
-export function DayFilter(props: { name: string; label: string; is_last?: boolean }) {
-  const { name, label, is_last = false } = props;
-  const at_ms = Date.parse(useQuery().get(name) ?? '');
-  const shown = Number.isFinite(at_ms) ? new Date(is_last ? at_ms - 1 : at_ms) : null;
-  const two = (part: number): string => String(part).padStart(2, '0');
-  const apply = (day: string): void => {
-    const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
-    const moment = new Date(year, month - 1, is_last ? date + 1 : date);
-    setQuery({ [name]: day === '' ? '' : moment.toISOString() });
-  };
-  return (
-    <label class="day-filter">
-      {label}
-      <input
-        class="input"
-        type="date"
-        value={shown ? `${shown.getFullYear()}-${two(shown.getMonth() + 1)}-${two(shown.getDate())}` : ''}
-        onChange={(event) => apply(event.currentTarget.value)}
-      />
-    </label>
   );
 }

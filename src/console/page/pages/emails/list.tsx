@@ -1,7 +1,8 @@
 /** The mail log of a project: what was sent to whom, and what became of it. */
 import { DataTable } from '../../components/data-table.tsx';
+import { DateFilter } from '../../components/date-filter.tsx';
 import { Empty } from '../../components/empty.tsx';
-import { ChoiceFilter, DayFilter, Filters, TextFilter } from '../../components/filters.tsx';
+import { ChoiceFilter, Filters, TextFilter } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Status } from '../../components/status.tsx';
@@ -39,8 +40,8 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
         <TextFilter name="to" label="To address" />
         <TextFilter name="template" label="Template" />
         <ChoiceFilter name="status" label="Status" choices={STATUSES} />
-        <DayFilter name="date_from" label="Since" />
-        <DayFilter name="date_to" label="Until" is_last />
+        <DateFilter name="date_from" label="Since" />
+        <DateFilter name="date_to" label="Until" is_end />
       </Filters>
       <DataTable
         label="Mails"

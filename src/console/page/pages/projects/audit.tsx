@@ -1,8 +1,9 @@
 /** Who did what in a project, and when. */
 import type { AuditEvent } from '../../api.generated.ts';
 import { DataTable } from '../../components/data-table.tsx';
+import { DateFilter } from '../../components/date-filter.tsx';
 import { Empty } from '../../components/empty.tsx';
-import { DayFilter, Filters, TextFilter } from '../../components/filters.tsx';
+import { Filters, TextFilter } from '../../components/filters.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
@@ -30,8 +31,8 @@ export default function ProjectAuditPage({ params }: PageProps<'project'>) {
       <Filters>
         <TextFilter name="event" label="Event" list={EVENTS} />
         <TextFilter name="actor" label="Person or token" />
-        <DayFilter name="since" label="Since" />
-        <DayFilter name="until" label="Until" is_last />
+        <DateFilter name="since" label="Since" />
+        <DateFilter name="until" label="Until" is_end />
       </Filters>
       <DataTable
         label="Events"
