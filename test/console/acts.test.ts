@@ -85,6 +85,11 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.getByRole('button', { name: 'Try it' }).click();
       await page.getByRole('status').getByText('Accepted.').waitFor();
       await page.getByRole('link', { name: 'Secret and end' }).click();
+      await page.getByRole('button', { name: 'Show, on record: Secret' }).click();
+      expect(await secretOn(page)).toBe(secret);
+      await page.getByRole('button', { name: 'Hide now: Secret' }).click();
+      await page.locator('.secret').waitFor({ state: 'detached' });
+      expect(await page.content()).not.toContain(secret);
       await page.getByRole('button', { name: 'Rotate the key' }).click();
       await page.getByLabel('Type kiosk to go on').fill('kiosk');
       await page.getByRole('dialog').getByRole('button', { name: 'Rotate the key' }).click();

@@ -1,21 +1,24 @@
 /** A key's secret: shown on purpose, rotated; and the key refused for a while. */
-import { useState } from 'preact/hooks';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { MaskedSecret } from '../../components/masked-secret.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { SecretOnce } from '../../components/secret-once.tsx';
+import { useRevealed } from '../../use-revealed.ts';
 import type { KeyPartProps } from './key-part.ts';
 
 export function KeySecret({ path, of, onChange }: KeyPartProps) {
-  const [secret, setSecret] = useState<{ text: string; is_new: boolean } | null>(null);
+  const revealed = useRevealed<string>();
+  const made = useRevealed<string>(null);
   const reveal = async (): Promise<void> => {
     const { plaintext_key } = await call('POST /projects/{project}/api-keys/{apiKey}/reveal', { path });
-    setSecret({ text: plaintext_key, is_new: false });
+    revealed.show(plaintext_key);
   };
   const rotate = async (): Promise<void> => {
     const { plaintext_key } = await call('POST /projects/{project}/api-keys/{apiKey}/rotate', { path });
-    setSecret({ text: plaintext_key, is_new: true });
+    revealed.hide();
+    made.show(plaintext_key);
     onChange();
   };
   const turn = async (): Promise<void> => {
@@ -30,18 +33,17 @@ export function KeySecret({ path, of, onChange }: KeyPartProps) {
     <>
       <Panel
         title="Secret"
-        lead="Showing it is noted in the audit trail. Rotating makes a new one, and the old one stops at once."
+        lead="Showing it, for a while, is recorded in the audit trail. Rotating makes a new one, and the old one stops at once."
       >
         <div class="stack">
-          {secret && (
-            <SecretOnce secret={secret.text}>
-              {secret.is_new
-                ? 'The new secret. Copy it into the environment of the app now.'
-                : 'The secret of this key.'}
+          {made.shown ? (
+            <SecretOnce secret={made.shown}>
+              The new secret. Copy it into the environment of the app now.
             </SecretOnce>
+          ) : (
+            <MaskedSecret label="Secret" {...revealed} reveal={reveal} />
           )}
           <div class="row">
-            {!secret && <ActionButton act={reveal}>Show the secret</ActionButton>}
             <ConfirmByName title="Rotate the key" name={of.name} act={rotate}>
               <p>Apps that use the old secret are refused until they have the new one.</p>
             </ConfirmByName>
