@@ -45,7 +45,7 @@ export async function measureLists(): Promise<Row[]> {
 }
 
 /** Rows only: a list never looks at the bytes. */
-function seedObjects(data_dir: string, slug: string, count: number): void {
+export function seedObjects(data_dir: string, slug: string, count: number): void {
   const db = new Database(join(data_dir, 'satchel.db'), { readwrite: true, strict: true });
   const project = db.query('SELECT id FROM projects WHERE slug = ?').values(slug)[0]?.[0];
   const insert = db.query(

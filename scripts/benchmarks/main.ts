@@ -1,5 +1,6 @@
 /** The benchmarks: runs the groups asked for and prints one table of ratios. Speed is judged here and in no test. */
 import { measureClicks } from './clicks.ts';
+import { measureConsole } from './console.ts';
 import { measureContacts, measureImports } from './contacts.ts';
 import { measureEmails } from './emails.ts';
 import { cleanUp, limitGroup, type Row } from './harness.ts';
@@ -17,6 +18,7 @@ const GROUPS: Record<string, () => Promise<Row[]>> = {
   contacts: measureContacts,
   clicks: measureClicks,
   sequences: measureSequences,
+  console: measureConsole,
 };
 
 const asked = process.argv.slice(2);

@@ -207,8 +207,9 @@ describe.skipIf(executable === null)('a right that is taken away', () => {
       await on.app.services.people.change(actor, null, on.app.services.people.require(credentials.email), {
         can_administer: false,
       });
-      await page.getByRole('link', { name: 'Projects', exact: true }).first().click();
-      await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor();
+      await page.getByRole('link', { name: 'Tokens' }).click();
+      await page.getByRole('alert').getByText('administer').waitFor();
+      await page.getByRole('link', { name: 'Tokens' }).waitFor({ state: 'detached' });
       await page.getByRole('link', { name: 'Overview' }).click();
       await page.getByRole('heading', { name: 'Mail by hour' }).waitFor();
       expect(await page.getByRole('heading', { name: 'Machine' }).count()).toBe(0);

@@ -33,7 +33,7 @@ function optionsOf(of: readonly Series[], width: number): uPlot.Options {
     // Where nothing happened, the axis still goes up to something.
     scales: { y: { range: (_, __, highest) => [0, Math.max(4, highest * 1.15)] } },
     axes: [
-      { ...axis, grid: { show: false }, values: (_, at_s) => at_s.map(tellTick) },
+      { ...axis, size: 28, grid: { show: false }, values: (_, at_s) => at_s.map(tellTick) },
       { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10_000, 50_000, 100_000] },
     ],
     series: [

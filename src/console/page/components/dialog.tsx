@@ -1,6 +1,6 @@
 /** A dialog over the page, the browser's own: it keeps the focus inside, Escape closes it, and the focus goes back. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
 export function Dialog({
@@ -14,11 +14,18 @@ export function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const [opener] = useState(() => document.activeElement);
   useEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
-    return () => shown?.close();
-  }, []);
+    return () => {
+      shown?.close();
+      // The browser gives it back to nobody, as the dialog leaves the page while it closes.
+      requestAnimationFrame(() => {
+        if (document.activeElement === document.body && opener instanceof HTMLElement) opener.focus();
+      });
+    };
+  }, [opener]);
   return (
     <dialog
       ref={dialog}

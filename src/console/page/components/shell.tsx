@@ -1,5 +1,5 @@
 /** What is around every page: navigation at the side (a drawer where it is narrow), search and account above. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { SignedIn } from '../api.generated.ts';
 import { usePath } from '../router.ts';
 import { AccountMenu } from './account-menu.tsx';
@@ -12,16 +12,26 @@ import { ThemeToggle } from './theme-toggle.tsx';
 export function Shell({ person }: { person: SignedIn }) {
   const path = usePath();
   const project = findPage(path)?.params.project ?? null;
-  const [is_open, setOpen] = useState(false);
-  // Whatever was chosen in the drawer, it has done its part.
-  useEffect(() => setOpen(false), [path]);
+  // Whatever was chosen in the drawer, it has done its part: it is open at the page where it was opened only.
+  const [opened_at, setOpenedAt] = useState<string | null>(null);
+  const is_open = opened_at === path;
+  const close = (): void => setOpenedAt(null);
+  const opener = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (!is_open) return;
-    const close = (event: KeyboardEvent): void => {
-      if (event.key === 'Escape') setOpen(false);
+    const closeOnEscape = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape') close();
     };
-    addEventListener('keydown', close);
-    return () => removeEventListener('keydown', close);
+    const narrow = matchMedia('(width <= 860px)');
+    addEventListener('keydown', closeOnEscape);
+    narrow.addEventListener('change', close);
+    document.querySelector<HTMLElement>('#navigation a')?.focus();
+    return () => {
+      removeEventListener('keydown', closeOnEscape);
+      narrow.removeEventListener('change', close);
+      // The focus goes back, but where what was chosen has it already.
+      if (!document.activeElement?.closest('main')) opener.current?.focus();
+    };
   }, [is_open]);
   return (
     <div class={`shell${is_open ? ' drawer-open' : ''}`}>
@@ -29,23 +39,17 @@ export function Shell({ person }: { person: SignedIn }) {
         Skip to the page
       </a>
       <Sidebar project={project} person={person} path={path} />
-      {is_open && (
-        <button
-          type="button"
-          class="scrim"
-          aria-label="Close the navigation"
-          onClick={() => setOpen(false)}
-        />
-      )}
-      <div class="body">
+      {is_open && <button type="button" class="scrim" aria-label="Close the navigation" onClick={close} />}
+      <div class="body" inert={is_open}>
         <header class="topbar">
           <button
             type="button"
+            ref={opener}
             class="button quiet square drawer-button"
             aria-label="Navigation"
             aria-expanded={is_open}
             aria-controls="navigation"
-            onClick={() => setOpen(!is_open)}
+            onClick={() => setOpenedAt(path)}
           >
             <Icon name="menu" size={18} />
           </button>

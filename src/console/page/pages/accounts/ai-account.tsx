@@ -80,7 +80,7 @@ function Settings({ of, etag, onChange }: { of: AiAccount; etag: string | null; 
     const api_key = entered.exact('api_key').trim();
     await call('PATCH /ai-accounts/{account}', {
       path: { account: of.id },
-      if_match: etag,
+      if_match: entered.version,
       body: {
         name: entered.text('name'),
         provider: providerOf(entered.text('provider')),
@@ -96,7 +96,7 @@ function Settings({ of, etag, onChange }: { of: AiAccount; etag: string | null; 
   };
   return (
     <Panel title="About the account">
-      <Form submit="Save the changes" onSubmit={change}>
+      <Form submit="Save the changes" version={etag} onSubmit={change}>
         <AiFields of={of} />
         {of.key_prefix !== null && (
           <CheckField name="remove_key" label="Remove the key" hint="Where the provider works without one." />

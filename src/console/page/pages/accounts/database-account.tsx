@@ -87,7 +87,7 @@ function Settings(props: { of: DatabaseAccount; etag: string | null; onChange():
     const day = entered.text('expires_at');
     await call('PATCH /database-accounts/{account}', {
       path: { account: of.id },
-      if_match: etag,
+      if_match: entered.version,
       body: {
         name: entered.text('name'),
         provider: entered.textOrNull('provider'),
@@ -102,7 +102,7 @@ function Settings(props: { of: DatabaseAccount; etag: string | null; onChange():
   };
   return (
     <Panel title="About the account">
-      <Form submit="Save the changes" onSubmit={change}>
+      <Form submit="Save the changes" version={etag} onSubmit={change}>
         <DatabaseAccountFields of={of} />
       </Form>
     </Panel>
