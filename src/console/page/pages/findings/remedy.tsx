@@ -2,10 +2,14 @@
 import { CopyButton } from '../../components/copy-button.tsx';
 import { hrefOf, to } from '../../router.ts';
 
-/** Commands that a page does as well, with the page's address. */
+/** Commands that a page does as well, with the page's address. One that is quoted for the shell stays a command. */
 const PAGES: readonly (readonly [command: RegExp, path: (named: string) => string, label: string])[] = [
   [/^satchel domain \S+ (\S+)/, (name) => to`/sending-domains/${name}`, 'To the domain'],
-  [/^satchel mailbox (?!add)\S+ (\S+@\S+)/, (address) => to`/mailboxes/${address}`, 'To the mailbox'],
+  [
+    /^satchel mailbox (?!add)\S+ ([^\s']+@[^\s']+)(?: |$)/,
+    (address) => to`/mailboxes/${address}`,
+    'To the mailbox',
+  ],
   [/^satchel mailbox (add)/, () => '/mailboxes/new', 'Add a mailbox'],
   [/^satchel vault .*--project (\S+)/, (slug) => to`/projects/${slug}/vault`, 'To the vault'],
   [/--project (\S+)/, (slug) => to`/projects/${slug}`, 'To the project'],
