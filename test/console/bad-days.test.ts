@@ -303,13 +303,13 @@ describe.skipIf(executable === null)('a page that stays open', () => {
       await hide(true);
       await context.clock.fastForward(9 * 3_600_000);
       await context.clock.runFor(60_000);
-      expect(asked).toBe(66);
+      expect(asked).toBe(61);
       on.app.clock.advance(13 * 3_600_000);
       await hide(false);
       await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
-      expect(asked).toBe(67);
+      expect(asked).toBe(62);
       await context.clock.runFor(10 * 60_000);
-      expect(asked).toBe(67);
+      expect(asked).toBe(62);
       await signInOn(page, credentials);
       await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
       on.app.clock.advance(-13 * 3_600_000);
