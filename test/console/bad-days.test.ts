@@ -265,7 +265,6 @@ describe.skipIf(executable === null)('a page that stays open', () => {
           const answer = page.waitForResponse((response) => response.url().endsWith('/overview'));
           await context.clock.runFor(30_000);
           await (await answer).finished();
-          await context.clock.runFor(500);
         }
       };
       await look(5);
