@@ -21,13 +21,14 @@ export interface Load<T> {
 }
 
 /**
- * Loads what the endpoint answers, again whenever `input` changes. `every_ms`: again at this interval while the page is looked at.
+ * Loads what the endpoint answers, again whenever `input` changes. `every_ms`: again at this interval while the page is looked at,
+ * or by what was answered: a job is looked at again until it is done.
  * With `input` null nothing is loaded.
  */
 export function useLoad<E extends Endpoint>(
   endpoint: E,
   input: Input<E> | null,
-  options: { every_ms?: number | null } = {},
+  options: { every_ms?: number | null | ((data: Answer<E>) => number | null) } = {},
 ): Load<Answer<E>> {
   const [state, setState] = useState<Omit<Load<Answer<E>>, 'reload'> & { of: string }>({
     ...{ data: null, etag: null, error: null, is_loading: true, of: '' },
@@ -54,7 +55,10 @@ export function useLoad<E extends Endpoint>(
       },
     );
   }, [wanted, turn, epoch]);
-  const every_ms = options.every_ms ?? null;
+  const every_ms =
+    typeof options.every_ms !== 'function'
+      ? (options.every_ms ?? null)
+      : state.data && options.every_ms(state.data);
   const is_waiting = useRef(false);
   is_waiting.current = state.is_loading;
   useEffect(() => {

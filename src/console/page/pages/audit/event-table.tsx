@@ -4,12 +4,19 @@ import { isObject } from '../../api.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { DateFilter } from '../../components/date-filter.tsx';
 import { Empty } from '../../components/empty.tsx';
-import { Filters, SearchFilter } from '../../components/filters.tsx';
+import { Filters, TextFilter } from '../../components/filters.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import type { List } from '../../use-list.ts';
 
 export const AUDIT_FILTERS = ['event', 'actor', 'since', 'until'] as const;
+
+/** Suggested where one filters by them. */
+const EVENTS = [
+  ...['api_key.created', 'api_key.rotated', 'api_key.deleted', 'object.uploaded', 'object.deleted'],
+  ...['email.accepted', 'email.canceled', 'email.retried', 'template.created', 'template.changed'],
+  ...['template.deleted', 'schedule.created', 'schedule.changed', 'schedule.run', 'schedule.deleted'],
+];
 
 /** `projects`: names by id, where events are of several. */
 export function EventTable(props: { list: List<AuditEvent>; projects?: ReadonlyMap<string, string> }) {
@@ -17,8 +24,8 @@ export function EventTable(props: { list: List<AuditEvent>; projects?: ReadonlyM
   return (
     <>
       <Filters>
-        <SearchFilter name="event" label="Event, such as api_key.rotated" />
-        <SearchFilter name="actor" label="Who: name of a person or token" />
+        <TextFilter name="event" label="Event" list={EVENTS} />
+        <TextFilter name="actor" label="Person or token" />
         <DateFilter name="since" label="From" />
         <DateFilter name="until" label="To" is_end />
       </Filters>
@@ -28,6 +35,7 @@ export function EventTable(props: { list: List<AuditEvent>; projects?: ReadonlyM
         keyOf={(event) => event.id}
         columns={[
           { title: 'Event', cell: (event) => <Event of={event} /> },
+          { title: 'Of', cell: (event) => <Target of={event} /> },
           { title: 'Who', cell: (event) => <Who of={event} /> },
           ...(projects
             ? [
@@ -37,7 +45,7 @@ export function EventTable(props: { list: List<AuditEvent>; projects?: ReadonlyM
                 },
               ]
             : []),
-          { title: 'When', cell: (event) => <Time at={event.at} /> },
+          { title: 'When', cell: (event) => <Time at={event.at} exact /> },
         ]}
         empty={
           <Empty title="Nothing happened yet">
@@ -52,8 +60,9 @@ export function EventTable(props: { list: List<AuditEvent>; projects?: ReadonlyM
 }
 
 function Event({ of }: { of: AuditEvent }) {
-  const facts = Object.entries(of.metadata).map(([name, value]) => `${name}: ${tell(value)}`);
-  const told = [...(of.target === null ? [] : [of.target]), ...facts];
+  const told = Object.entries(of.metadata)
+    .filter(([, value]) => !(Array.isArray(value) && value.length === 0))
+    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${tell(value)}`);
   return (
     <>
       <code>{of.event}</code>
@@ -69,6 +78,25 @@ function tell(value: unknown): string {
   if (!isObject(value)) return JSON.stringify(value);
   const name = value.name ?? value.value ?? value.email ?? value.id;
   return name === undefined ? JSON.stringify(value) : tell(name);
+}
+
+const PLACES: Readonly<Record<string, string>> = {
+  ...{ email: 'emails', object: 'files', template: 'templates', schedule: 'schedules', api_key: 'keys' },
+  sequence: 'sequences',
+};
+
+/** A link where the thing has a page in its project, which says so if it is gone. */
+function Target({ of: { target, project_id } }: { of: AuditEvent }) {
+  if (target === null) return <span class="muted">—</span>;
+  const [, kind = '', id = ''] = /^([^:]*):(.*)$/s.exec(target) ?? [];
+  const place = Object.hasOwn(PLACES, kind) ? PLACES[kind] : undefined;
+  if (project_id !== null && kind === 'project') return <span class="target">the project</span>;
+  if (project_id === null || place === undefined) return <span class="target">{target}</span>;
+  return (
+    <a class="target" href={hrefOf(to`/projects/${project_id}/${place}/${id}`)}>
+      {kind.replaceAll('_', ' ')} {id}
+    </a>
+  );
 }
 
 const KINDS: Readonly<Record<AuditEvent['actor_kind'], string>> = {

@@ -1,5 +1,4 @@
 /** One backup: how its making goes, what is in it; verifying, downloading and deleting it. */
-import { useState } from 'preact/hooks';
 import type { Backup, Job } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
@@ -21,11 +20,13 @@ import { Verify } from './verify.tsx';
 const REFRESH_MS = 1000;
 
 export default function BackupPage({ params }: PageProps<'backup'>) {
-  const [is_over, setOver] = useState(false);
-  const load = useLoad('GET /backups', {}, { every_ms: is_over ? null : REFRESH_MS });
-  const backup = load.data?.find(({ name }) => name === params.backup) ?? null;
-  const is_done = load.error !== null || (load.data !== null && backup?.status !== 'processing');
-  if (is_done !== is_over) setOver(is_done);
+  const find = (all: readonly Backup[]) => all.find(({ name }) => name === params.backup) ?? null;
+  const load = useLoad(
+    'GET /backups',
+    {},
+    { every_ms: (all) => (find(all)?.status === 'processing' ? REFRESH_MS : null) },
+  );
+  const backup = load.data && find(load.data);
   return (
     <>
       <PageHeader

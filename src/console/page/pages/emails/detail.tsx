@@ -1,5 +1,4 @@
 /** One mail: its story, what it says, and trying it again or calling it off. */
-import { useEffect, useState } from 'preact/hooks';
 import type { EmailStory } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
@@ -19,12 +18,11 @@ const ON_ITS_WAY_MS = 3000;
 
 export default function EmailPage({ params }: PageProps<'project' | 'email'>) {
   const path = { project: params.project, id: params.email };
-  const [every_ms, setEvery] = useState<number | null>(null);
+  // What a mail that has left is told of may come hours later: that is seen when the page is opened again.
+  const every_ms = ({ status }: EmailStory) =>
+    status === 'queued' || status === 'sending' ? ON_ITS_WAY_MS : null;
   const load = useLoad('GET /projects/{project}/emails/{id}/story', { path }, { every_ms });
   const email = load.data;
-  const status = email?.status;
-  // What a mail that has left is told of may come hours later: that is seen when the page is opened again.
-  useEffect(() => setEvery(status === 'queued' || status === 'sending' ? ON_ITS_WAY_MS : null), [status]);
   return (
     <>
       <PageHeader

@@ -1,0 +1,109 @@
+/** A job, on its page: how far it is, how it ended, and what came of it. */
+import type { Job } from '../../api.generated.ts';
+import { Facts } from '../../components/facts.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Count } from '../../components/quantity.tsx';
+import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { hrefOf, to } from '../../router.ts';
+import type { Load } from '../../use-load.ts';
+
+const UNDER_WAY_MS = 2000;
+
+/** How soon to look at it again. */
+export function everyMs({ status }: Job): number | null {
+  return status === 'pending' || status === 'processing' ? UNDER_WAY_MS : null;
+}
+
+/** `project`: where what its result names has its pages; of a job of all, there is none. */
+export function JobView(props: { load: Load<Job>; list: string; project?: string }) {
+  const { load, list, project } = props;
+  const { data: shown } = load;
+  return (
+    <>
+      <PageHeader
+        title={shown?.type ?? 'Job'}
+        back={{ href: hrefOf(list), label: 'Jobs' }}
+        beside={shown && <Status of={shown.status} />}
+      />
+      <Loaded load={load}>
+        {(job) => (
+          <div class="stack">
+            {job.error !== null && (
+              <div class="notice bad">
+                <p>
+                  <strong>{job.status === 'failed' ? 'It failed:' : 'An attempt failed:'}</strong>{' '}
+                  <span class="said">{job.error}</span>
+                </p>
+              </div>
+            )}
+            <div class="columns">
+              <About of={job} />
+              {job.result && <Result project={project} of={job.result} />}
+            </div>
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function About({ of }: { of: Job }) {
+  return (
+    <Panel title="About">
+      <Facts
+        of={[
+          ['Attempts', <Count key="attempts" of={of.attempts} />],
+          ['Queued', <Time key="queued" at={of.queued_at} exact />],
+          ['Started', <Time key="started" at={of.started_at} exact />],
+          ['Finished', <Time key="finished" at={of.finished_at} exact />],
+          ['Id', <code key="id">{of.id}</code>],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** What the ids in a result name, by the name that they have there. */
+const PLACES: Readonly<Record<string, string>> = {
+  ...{ email_id: 'emails', email_ids: 'emails', schedule_id: 'schedules', import_id: 'imports' },
+};
+
+interface ResultProps<T> {
+  project: string | undefined;
+  of: T;
+}
+
+function Result({ project, of }: ResultProps<Readonly<Record<string, unknown>>>) {
+  return (
+    <Panel title="Result">
+      <Facts
+        of={Object.entries(of).map(([name, value]) => [
+          name.replaceAll('_', ' '),
+          <Value key={name} project={project} name={name} of={value} />,
+        ])}
+      />
+    </Panel>
+  );
+}
+
+function Value({ project, name, of }: ResultProps<unknown> & { name: string }) {
+  const place = Object.hasOwn(PLACES, name) ? PLACES[name] : undefined;
+  if (Array.isArray(of)) {
+    if (of.length === 0) return <>None</>;
+    return (
+      <ul>
+        {of.map((each, index) => (
+          <li key={index}>
+            <Value project={project} name={name} of={each} />
+          </li>
+        ))}
+      </ul>
+    );
+  }
+  if (project !== undefined && place !== undefined && typeof of === 'string')
+    return <a href={hrefOf(to`/projects/${project}/${place}/${of}`)}>{of}</a>;
+  return <span class="said">{typeof of === 'string' ? of : JSON.stringify(of, null, 1)}</span>;
+}
