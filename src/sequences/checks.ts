@@ -96,14 +96,20 @@ function mailboxRule({ mailboxes }: ActivationFacts): Problem[] {
       },
     ];
   if (mailboxes.some(({ spf, dkim, dmarc }) => spf.ok && dkim.ok && dmarc.ok)) return [];
-  const words = mailboxes.map((each) => {
-    const wrong = (['spf', 'dkim', 'dmarc'] as const).filter((kind) => !each[kind].ok);
-    return `${each.address}: ${wrong.map((kind) => `${kind.toUpperCase()} ${each[kind].problem ?? 'is missing'}`).join(', ')}`;
+  // Most have the same problems: those of one domain have the same records.
+  const told = Map.groupBy(mailboxes, (records) => {
+    const wrong = (['spf', 'dkim', 'dmarc'] as const).filter((kind) => !records[kind].ok);
+    const problems = Map.groupBy(wrong, (kind) => records[kind].problem ?? 'There is no such record.');
+    const words = [...problems].map(([problem, kinds]) => `${kinds.join(', ').toUpperCase()}: ${problem}`);
+    return words.join(' ');
   });
+  const words = [...told].map(
+    ([problems, of]) => `${of.map(({ address }) => address).join(', ')}: ${problems}`,
+  );
   return [
     {
       code: 'mailbox_dns',
-      message: `No marketing mailbox has SPF, DKIM and DMARC in place (${words.join('; ')}). See: satchel domain verify NAME`,
+      message: `No marketing mailbox has SPF, DKIM and DMARC in place. ${words.join(' ')} See: satchel domain verify NAME`,
     },
   ];
 }
