@@ -69,10 +69,8 @@ export const JOB_MAX_SLEEP_MS = 60_000;
 /* --- Database ------------------------------------------------------------------------------------------------- */
 /** The CLI's transactions are short; waiting longer means something is wrong. */
 export const BUSY_TIMEOUT_MS = 5_000;
-/** Changes run for this long before requests get a turn; one change is never cut. */
+/** Changes run for this long before they are committed and requests get a turn; one change is never cut. */
 export const WRITE_SLICE_MS = 0.5;
-/** Changes share a transaction for this long while others wait: several times what a flush takes, and little for who waits. */
-export const WRITE_GROUP_MS = 3;
 /** Pages in the log from which on it is moved into the database: SQLite's own default. */
 export const WAL_CHECKPOINT_FRAMES = 1_000;
 /** Rows that one transaction of a sweep deletes: some 10 ms, so that no request waits long behind it. */

@@ -5,7 +5,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { chmodSync } from 'node:fs';
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../../errors.ts';
-import { BUSY_TIMEOUT_MS, DISK_RETRY_AFTER_S, WRITE_GROUP_MS, WRITE_SLICE_MS } from '../../limits.ts';
+import { BUSY_TIMEOUT_MS, DISK_RETRY_AFTER_S, WRITE_SLICE_MS } from '../../limits.ts';
 import { monotonicMs } from '../host/clock.ts';
 import { describeDiskFailure } from '../host/disk-failures.ts';
 import { type FlushWorker, isSafeBesideCommits, WalFlusher } from './wal-flusher.ts';
@@ -55,14 +55,6 @@ interface QueuedChange {
   run(tx: Tx): unknown;
   resolve(value: unknown): void;
   reject(error: unknown): void;
-}
-
-/** The changes of a transaction that is open, which have run but for their commit. */
-interface Group {
-  /** When it is to be committed at the latest. */
-  ends_ms: number;
-  done: QueuedChange[];
-  refused: { change: QueuedChange; error: unknown }[];
 }
 
 /** Opens one connection with the settings all of Satchel relies on, and makes sure they took. */
@@ -161,7 +153,6 @@ class GroupCommitDatabase implements Database {
   #has_snapshot = false;
   #is_end_planned = false;
   #queue: QueuedChange[] = [];
-  #group: Group | null = null;
   #is_scheduled = false;
   #is_closed = false;
   #has_written = false;
@@ -263,7 +254,7 @@ class GroupCommitDatabase implements Database {
 
   async close(): Promise<void> {
     this.#is_closed = true;
-    while (this.#syncing || this.#group || this.#queue.length > 0) {
+    while (this.#syncing || this.#queue.length > 0) {
       this.#flush();
       await this.#syncing;
     }
@@ -281,74 +272,47 @@ class GroupCommitDatabase implements Database {
   }
 
   /**
-   * One transaction for what is queued. Requests have their turn after every slice of time; while changes wait, the next
-   * turn goes on with the same transaction, up to a limit, as each commit costs a flush. Nobody is told of success before the
-   * commit is on disk.
+   * One transaction for what is queued, up to a slice of time: the rest goes into the next, once requests that came
+   * meanwhile had their turn. Nobody is told of success before the commit is on disk.
    */
   #flush(): void {
     this.#is_scheduled = false;
-    if (this.#syncing || (this.#queue.length === 0 && !this.#group)) return;
+    const waiting = this.#queue;
+    if (waiting.length === 0 || this.#syncing) return;
+    this.#queue = [];
+    const group: QueuedChange[] = [];
+    const done: QueuedChange[] = [];
+    const refused: { change: QueuedChange; error: unknown }[] = [];
     // A snapshot would keep the commit from moving the log into the database file.
     this.#endSnapshot();
     try {
-      this.#group ??= this.#begin();
-      this.#runSlice(this.#group);
-      if (this.#queue.length > 0 && monotonicMs() < this.#group.ends_ms) {
-        this.#scheduleFlush();
-        return;
+      this.#steps.begin.run();
+      const ends_ms = monotonicMs() + WRITE_SLICE_MS;
+      for (const change of waiting) {
+        if (group.length > 0 && monotonicMs() >= ends_ms) break;
+        group.push(change);
+        const error = this.#runInSavepoint(change);
+        if (error === null) done.push(change);
+        else refused.push({ change, error: error.reason });
       }
       this.#steps.commit.run();
       this.#has_written = true;
       // What a change read outside its transaction is from before the commit.
       this.#endSnapshot();
     } catch (error) {
-      this.#giveUp(explainFailure(error));
+      if (this.#writer.inTransaction) this.#writer.run('ROLLBACK');
+      const reason = explainFailure(error);
+      for (const change of waiting) change.reject(reason);
       return;
     }
-    this.#settle(this.#group);
-    if (this.#queue.length > 0) this.#scheduleFlush();
-  }
-
-  #begin(): Group {
-    this.#steps.begin.run();
-    return { ends_ms: monotonicMs() + WRITE_GROUP_MS, done: [], refused: [] };
-  }
-
-  #runSlice({ done, refused }: Group): void {
-    const ends_ms = monotonicMs() + WRITE_SLICE_MS;
-    let ran = 0;
-    try {
-      for (const change of this.#queue) {
-        if (ran > 0 && monotonicMs() >= ends_ms) break;
-        const error = this.#runInSavepoint(change);
-        ran += 1;
-        if (error === null) done.push(change);
-        else refused.push({ change, error: error.reason });
-      }
-    } finally {
-      // Those that ran are the group's; the one that SQLite gave up at is still queued.
-      this.#queue.splice(0, ran);
-    }
-  }
-
-  /** Undoes the transaction that could not be made or committed, and with it all that waits. */
-  #giveUp(reason: unknown): void {
-    if (this.#writer.inTransaction) this.#writer.run('ROLLBACK');
-    const { done = [], refused = [] } = this.#group ?? {};
-    const waiting = [...done, ...refused.map(({ change }) => change), ...this.#queue];
-    this.#group = null;
-    this.#queue = [];
-    for (const change of waiting) change.reject(reason);
-  }
-
-  #settle({ done, refused }: Group): void {
-    this.#group = null;
     const settle = (): void => {
       for (const { change, error } of refused) change.reject(explainFailure(error));
       for (const change of done) change.resolve(undefined);
     };
+    this.#queue = [...waiting.slice(group.length), ...this.#queue];
     if (this.#flusher) this.#syncing = this.#settleOnDisk(this.#flusher, settle);
     else settle();
+    if (this.#queue.length > 0) this.#scheduleFlush();
   }
 
   /** Tells the callers of a commit once it is on disk; where that fails, never. */

@@ -114,10 +114,10 @@ describe('a commit whose flush the thread waits for', () => {
     await turns();
     expect(first.state).toBe('done');
     expect(later.every(({ state }) => state === 'pending')).toBe(true);
-    // One, unless they take longer than one transaction may.
+    // One, unless they take longer than a slice of time.
     let flushes = 1;
     for (; later.some(({ state }) => state === 'pending'); flushes += 1) {
-      while (worker.asked.length < flushes + 2) await turns();
+      expect(worker.asked).toHaveLength(flushes + 2);
       worker.answer();
       await turns();
     }
