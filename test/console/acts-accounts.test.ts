@@ -1,15 +1,15 @@
 /** What people do with accounts at providers in the console, and whom those serve after it. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { CAPABILITIES } from '../../src/platform/http/callers.ts';
 import { actor } from '../helpers.ts';
 import {
   addPerson,
+  beforeAllInConsole,
   type ConsoleTest,
   executable,
   openPage,
   signIn,
-  startConsole,
   TIMEOUT_MS,
 } from './browser.ts';
 import { addSampleData, type Sample } from './sample-data.ts';
@@ -18,16 +18,14 @@ let on: ConsoleTest;
 let sample: Sample;
 let token: string;
 
-beforeAll(async () => {
-  if (executable === null) return;
-  on = await startConsole();
+beforeAllInConsole(async (started) => {
+  on = started;
   sample = await addSampleData(on.app);
   const made = await on.app.services.tokens.create(actor, {
     ...{ name: 'looks', all_projects: true, projects: [], capabilities: [...CAPABILITIES] },
   });
   token = made.token;
-}, TIMEOUT_MS);
-afterAll(() => on?.close());
+});
 
 const open = async (path: string) => openPage(on, await signIn(on), path);
 const get = async (path: string): Promise<Record<string, unknown>> =>

@@ -1,5 +1,5 @@
 /** What who may administer does in the console, in a real browser: findings, backups, jobs, the audit trail, settings. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,29 +7,27 @@ import type { Page } from 'playwright-core';
 import { actor, makeProject } from '../helpers.ts';
 import {
   addPerson,
+  beforeAllInConsole,
   type ConsoleTest,
   executable,
   openPage,
   settle,
   signIn,
-  startConsole,
   TIMEOUT_MS,
 } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 
 let on: ConsoleTest;
 
-beforeAll(async () => {
-  if (executable === null) return;
-  on = await startConsole();
+beforeAllInConsole(async (started) => {
+  on = started;
   const shop = await makeProject(on.app, 'shop');
   // A backup that comes in many parts, no two of them alike.
   const body = new FormData();
   body.set('file', new File([randomBytes(8_000_000)], 'film.bin'));
   const key = await shop.key({ can_write: true });
   expect((await on.app.call('POST', '/api/v1/objects', { key, body })).status).toBe(201);
-}, TIMEOUT_MS);
-afterAll(() => on?.close());
+});
 
 const open = async (path: string) => openPage(on, await signIn(on), path);
 

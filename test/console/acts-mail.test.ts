@@ -1,21 +1,19 @@
 /** Mail in the console, in a real browser: sent by hand, read as its recipient sees it, tried again, and what is stored after it. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { addCapturingMailbox, makeProject } from '../helpers.ts';
-import { type ConsoleTest, executable, openPage, signIn, startConsole, TIMEOUT_MS } from './browser.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn, TIMEOUT_MS } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 
 let on: ConsoleTest;
 let key = '';
-beforeAll(async () => {
-  if (executable === null) return;
-  on = await startConsole();
+beforeAllInConsole(async (started) => {
+  on = started;
   const shop = await makeProject(on.app, 'shop');
   await addCapturingMailbox(on.app);
   key = await shop.key({ can_send_emails: true, can_write: true, permissions: { email_template: true } });
-}, TIMEOUT_MS);
-afterAll(() => on?.close());
+});
 
 const open = async (path: string) => openPage(on, await signIn(on), path);
 const rows = (query: string): unknown[] => on.app.services.database.read.all(sql.raw(query));

@@ -1,16 +1,16 @@
 /** What people do in the console with lists, contacts, imports, suppressions and marketing settings, and what is in the database after it. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import {
+  beforeAllInConsole,
   type ConsoleTest,
   executable,
   expectSound,
   NARROW,
   openPage,
   signIn,
-  startConsole,
   TIMEOUT_MS,
 } from './browser.ts';
 import { addSampleData, HOSTILE, type Sample } from './sample-data.ts';
@@ -18,12 +18,10 @@ import { addSampleData, HOSTILE, type Sample } from './sample-data.ts';
 let on: ConsoleTest;
 let sample: Sample;
 
-beforeAll(async () => {
-  if (executable === null) return;
-  on = await startConsole();
+beforeAllInConsole(async (started) => {
+  on = started;
   sample = await addSampleData(on.app);
-}, TIMEOUT_MS);
-afterAll(() => on?.close());
+});
 
 const open = async (path: string) => openPage(on, await signIn(on), `/projects/shop${path}`);
 const shop = () => on.app.services.projects.require('shop');

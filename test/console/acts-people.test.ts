@@ -1,27 +1,25 @@
 /** What who may administer does with people and tokens in the console, and what those may do after it. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { actor } from '../helpers.ts';
 import {
   addPerson,
+  beforeAllInConsole,
   type ConsoleTest,
   executable,
   openPage,
   settle,
   signIn,
-  startConsole,
   TIMEOUT_MS,
 } from './browser.ts';
 import { addSampleData } from './sample-data.ts';
 
 let on: ConsoleTest;
 
-beforeAll(async () => {
-  if (executable === null) return;
-  on = await startConsole();
+beforeAllInConsole(async (started) => {
+  on = started;
   await addSampleData(on.app);
-}, TIMEOUT_MS);
-afterAll(() => on?.close());
+});
 
 const open = async (path: string) => openPage(on, await signIn(on), path);
 const personOf = (email: string) => {

@@ -1,17 +1,15 @@
 /** Schedules, jobs and the audit trail of a project in the console, in a real browser, and what is stored after it. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { addCapturingMailbox, makeProject } from '../helpers.ts';
-import { type ConsoleTest, executable, openPage, signIn, startConsole, TIMEOUT_MS } from './browser.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn, TIMEOUT_MS } from './browser.ts';
 
 let on: ConsoleTest;
-beforeAll(async () => {
-  if (executable === null) return;
-  on = await startConsole();
+beforeAllInConsole(async (started) => {
+  on = started;
   await makeProject(on.app, 'shop');
   await addCapturingMailbox(on.app);
-}, TIMEOUT_MS);
-afterAll(() => on?.close());
+});
 
 const rows = (query: string): unknown[] => on.app.services.database.read.all(sql.raw(query));
 

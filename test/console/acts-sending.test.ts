@@ -3,16 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AppError } from '../../src/errors.ts';
 import { actor } from '../helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
-import { type ConsoleTest, executable, openPage, signIn, startConsole, TIMEOUT_MS } from './browser.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn, TIMEOUT_MS } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 
 let on: ConsoleTest;
 
-beforeAll(async () => {
-  if (executable === null) return;
-  on = await startConsole();
-}, TIMEOUT_MS);
-afterAll(() => on?.close());
+beforeAllInConsole((started) => {
+  on = started;
+});
 
 const open = async (path: string) => openPage(on, await signIn(on), path);
 

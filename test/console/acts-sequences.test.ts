@@ -1,15 +1,15 @@
 /** What people do with sequences in the console, in a real browser, and what the API tells of it afterwards. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { SequenceRecord } from '../../src/sequences/service.ts';
 import { actor, addCapturingMailbox } from '../helpers.ts';
 import {
+  beforeAllInConsole,
   type ConsoleTest,
   executable,
   openPage,
   settle,
   signIn,
-  startConsole,
   TIMEOUT_MS,
 } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
@@ -20,17 +20,15 @@ let sample: SequencesSample;
 let project_id = 0;
 let list = '';
 
-beforeAll(async () => {
-  if (executable === null) return;
-  on = await startConsole();
+beforeAllInConsole(async (started) => {
+  on = started;
   await addCapturingMailbox(on.app);
   const now_ms = on.app.clock.at_ms;
   sample = await addSequences(on.app, now_ms, HOSTILE);
   on.app.clock.at_ms = now_ms;
   project_id = on.app.services.projects.require(sample.magazine).id;
   list = recordOf(sample.running).list;
-}, TIMEOUT_MS);
-afterAll(() => on?.close());
+});
 
 const recordOf = (id: string): SequenceRecord => on.app.services.sequences.get(project_id, id);
 const open = async (path: string) =>

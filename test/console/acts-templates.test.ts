@@ -1,28 +1,26 @@
 /** Templates in the console, in a real browser: written beside how they look, and saved over the version that was read and no other. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { makeProject } from '../helpers.ts';
 import {
   addPerson,
+  beforeAllInConsole,
   type ConsoleTest,
   executable,
   NARROW,
   openPage,
   signIn,
-  startConsole,
   TIMEOUT_MS,
 } from './browser.ts';
 
 let on: ConsoleTest;
 let key = '';
-beforeAll(async () => {
-  if (executable === null) return;
-  on = await startConsole();
+beforeAllInConsole(async (started) => {
+  on = started;
   const shop = await makeProject(on.app, 'shop');
   key = await shop.key({ can_write: true, permissions: { email_template: true } });
-}, TIMEOUT_MS);
-afterAll(() => on?.close());
+});
 
 const open = async (path: string) => openPage(on, await signIn(on), path);
 const stored = (slug: string): unknown =>

@@ -1,5 +1,5 @@
 /** What people do with a project's vault in the console, and what is stored, recorded, and left in the page after it. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import type { NewPersonInput } from '../../src/people/schemas.ts';
@@ -7,12 +7,12 @@ import { requireVaultService } from '../../src/vault/registry.ts';
 import { actor } from '../helpers.ts';
 import {
   addPerson,
+  beforeAllInConsole,
   type ConsoleTest,
   executable,
   openPage,
   settle,
   signIn,
-  startConsole,
   TIMEOUT_MS,
 } from './browser.ts';
 import { addSampleData, type Sample } from './sample-data.ts';
@@ -20,12 +20,10 @@ import { addSampleData, type Sample } from './sample-data.ts';
 let on: ConsoleTest;
 let sample: Sample;
 
-beforeAll(async () => {
-  if (executable === null) return;
-  on = await startConsole();
+beforeAllInConsole(async (started) => {
+  on = started;
   sample = await addSampleData(on.app);
-}, TIMEOUT_MS);
-afterAll(() => on?.close());
+});
 
 const open = async (path: string) =>
   openPage(on, await signIn(on), `/projects/${sample.project}/vault${path}`);

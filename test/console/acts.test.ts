@@ -1,13 +1,13 @@
 /** What people do in the console, in a real browser, and what is in the database after it. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import {
+  beforeAllInConsole,
   type ConsoleTest,
   executable,
   openPage,
   settle,
   signIn,
-  startConsole,
   TIMEOUT_MS,
 } from './browser.ts';
 import { addSampleData, HOSTILE, type Sample } from './sample-data.ts';
@@ -15,12 +15,10 @@ import { addSampleData, HOSTILE, type Sample } from './sample-data.ts';
 let on: ConsoleTest;
 let sample: Sample;
 
-beforeAll(async () => {
-  if (executable === null) return;
-  on = await startConsole();
+beforeAllInConsole(async (started) => {
+  on = started;
   sample = await addSampleData(on.app);
-}, TIMEOUT_MS);
-afterAll(() => on?.close());
+});
 
 const open = async (path: string) => openPage(on, await signIn(on), path);
 const secretOn = async (page: Page) => (await page.locator('.secret code').textContent()) ?? '';

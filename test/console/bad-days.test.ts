@@ -1,9 +1,10 @@
 /** Bad days of a console that is open: sessions that end, servers that go, two people at one thing, rights that are taken away. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { actor, makeProject } from '../helpers.ts';
 import {
   addPerson,
+  beforeAllInConsole,
   type ConsoleTest,
   type Credentials,
   executable,
@@ -11,17 +12,14 @@ import {
   openPage,
   settle,
   signIn,
-  startConsole,
   TIMEOUT_MS,
 } from './browser.ts';
 
 let on: ConsoleTest;
-beforeAll(async () => {
-  if (executable === null) return;
-  on = await startConsole();
+beforeAllInConsole(async (started) => {
+  on = started;
   await makeProject(on.app, 'shop');
-}, TIMEOUT_MS);
-afterAll(() => on?.close());
+});
 
 const shop = () => on.app.services.projects.require('shop');
 const posts = (page: Page): string[] => {

@@ -1,5 +1,5 @@
 /** The console in Debian's Chromium: a Satchel that listens, a person who is signed in, and what holds of every page. */
-import { expect } from 'bun:test';
+import { afterAll, beforeAll, expect } from 'bun:test';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import type { NewPersonInput } from '../../src/people/schemas.ts';
@@ -61,6 +61,17 @@ export async function startConsole(): Promise<ConsoleTest> {
     ...Object.fromEntries(CAPABILITIES.map((capability) => [capability, true])),
   });
   return { ...on, credentials };
+}
+
+/** Starts a console for the tests of a file, where there is a browser, and takes it away after them. */
+export function beforeAllInConsole(prepare: (on: ConsoleTest) => unknown): void {
+  let on: ConsoleTest | undefined;
+  beforeAll(async () => {
+    if (executable === null) return;
+    on = await startConsole();
+    await prepare(on);
+  }, TIMEOUT_MS);
+  afterAll(() => on?.close());
 }
 
 /** Somebody with a password, which they set by their link. */

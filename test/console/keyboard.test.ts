@@ -1,26 +1,24 @@
 /** The console by the keyboard alone: through navigation, search, lists, forms, dialogs and the drawer of a narrow screen. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { makeProject } from '../helpers.ts';
 import { until } from '../until.ts';
 import {
+  beforeAllInConsole,
   type ConsoleTest,
   executable,
   NARROW,
   openPage,
   settle,
   signIn,
-  startConsole,
   TIMEOUT_MS,
 } from './browser.ts';
 
 let on: ConsoleTest;
-beforeAll(async () => {
-  if (executable === null) return;
-  on = await startConsole();
+beforeAllInConsole(async (started) => {
+  on = started;
   for (const slug of ['bakery', 'shop']) await makeProject(on.app, slug);
-}, TIMEOUT_MS);
-afterAll(() => on?.close());
+});
 
 interface Stop {
   name: string;

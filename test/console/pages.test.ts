@@ -1,15 +1,15 @@
 /** Every page of the console in a real browser: sound in light and dark, on a desk and on a telephone. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  beforeAllInConsole,
   type ConsoleTest,
   executable,
   expectSound,
   NARROW,
   openPage,
   signIn,
-  startConsole,
   TIMEOUT_MS,
   WIDE,
 } from './browser.ts';
@@ -19,12 +19,10 @@ import { SAMPLE_PAGES } from './sample-pages.ts';
 let on: ConsoleTest;
 let sample: Sample;
 
-beforeAll(async () => {
-  if (executable === null) return;
-  on = await startConsole();
+beforeAllInConsole(async (started) => {
+  on = started;
   sample = await addSampleData(on.app);
-}, TIMEOUT_MS);
-afterAll(() => on?.close());
+});
 
 test('every page has an address to be tested at', () => {
   const pages = readFileSync(join(import.meta.dir, '../../src/console/page/pages.ts'), 'utf8');
