@@ -59,7 +59,7 @@ function ColumnRow(props: {
         <span>{header || <span class="muted">(no name)</span>}</span>
       </td>
       <td data-label="First rows">
-        <span class="samples muted">
+        <span class="column-samples muted">
           {samples.map((sample, index) => (
             <span key={`${index} ${sample}`}>{sample || '—'}</span>
           ))}

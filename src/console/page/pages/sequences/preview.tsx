@@ -3,11 +3,11 @@ import { useEffect, useState } from 'preact/hooks';
 import { type Answer, ApiError, call } from '../../api.ts';
 import { CheckField } from '../../components/check-field.tsx';
 import { type Entered, Form, useFieldErrors } from '../../components/form.tsx';
-import { Icon } from '../../components/icon.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { ContactPicker, type Picked } from './contact-picker.tsx';
 import type { SequencePartProps } from './part.ts';
+import { RowsField } from './rows-field.tsx';
 import { newUid } from './step-draft.ts';
 import { Timeline } from './timeline.tsx';
 
@@ -87,20 +87,22 @@ function Clicks({ keys }: { keys: readonly string[] }) {
 }
 
 function Events({ of, onChange }: { of: ImaginedEvent[]; onChange(events: ImaginedEvent[]): void }) {
-  const wrong = useFieldErrors('events');
-  const set = (uid: number, change: Partial<ImaginedEvent>): void =>
-    onChange(of.map((each) => (each.uid === uid ? { ...each, ...change } : each)));
   return (
-    <fieldset class="field" name="events">
-      <legend class="field-label">Events</legend>
-      {of.map(({ uid, event, after }, index) => (
-        <div key={uid} class="variable">
+    <RowsField
+      name="events"
+      label="Events"
+      noun={['an', 'event']}
+      of={of}
+      makeRow={() => ({ uid: newUid(), event: '', after: '' })}
+      onChange={onChange}
+      cells={({ event, after }, index, set) => (
+        <>
           <input
             class="input mono"
             aria-label={`Event ${index + 1}`}
             placeholder="purchased"
             value={event}
-            onInput={(typed) => set(uid, { event: typed.currentTarget.value })}
+            onInput={(typed) => set({ event: typed.currentTarget.value })}
           />
           <input
             class="input"
@@ -109,29 +111,10 @@ function Events({ of, onChange }: { of: ImaginedEvent[]; onChange(events: Imagin
             aria-label={`Hours after the enrollment of event ${index + 1}`}
             placeholder="hours after"
             value={after}
-            onInput={(typed) => set(uid, { after: typed.currentTarget.value })}
+            onInput={(typed) => set({ after: typed.currentTarget.value })}
           />
-          <button
-            type="button"
-            class="button quiet square"
-            aria-label={`Remove event ${index + 1}`}
-            onClick={() => onChange(of.filter((each) => each.uid !== uid))}
-          >
-            <Icon name="close" />
-          </button>
-        </div>
-      ))}
-      <div>
-        <button
-          type="button"
-          class="button small"
-          onClick={() => onChange([...of, { uid: newUid(), event: '', after: '' }])}
-        >
-          <Icon name="plus" size={14} />
-          Add an event
-        </button>
-      </div>
-      {wrong.length > 0 && <p class="wrong">{wrong.join(' ')}</p>}
-    </fieldset>
+        </>
+      )}
+    />
   );
 }
