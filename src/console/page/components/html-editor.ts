@@ -38,6 +38,24 @@ const COLOURS = HighlightStyle.define([
   { tag: tags.invalid, color: 'var(--bad)' },
 ]);
 
+/**
+ * Typing over what is selected is done here: where the browser does it in coloured text, it keeps the colour by an inline style,
+ * which the policy of the page refuses, and reports.
+ */
+const TYPING_OVER = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { data, inputType } = event;
+    const { from, to, empty } = view.state.selection.main;
+    if (inputType !== 'insertText' || !data || empty) return false;
+    event.preventDefault();
+    const insert = () =>
+      view.state.update(view.state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true });
+    const handlers = view.state.facet(EditorView.inputHandler);
+    if (!handlers.some((handle) => handle(view, from, to, data, insert))) view.dispatch(insert());
+    return true;
+  },
+});
+
 /** Opens an editor, which can be written into, and taken away again. */
 export function openEditor(
   root: ShadowRoot,
@@ -54,6 +72,7 @@ export function openEditor(
       EditorView.lineWrapping,
       EditorView.contentAttributes.of({ 'aria-label': label }),
       LOOK,
+      TYPING_OVER,
       EditorView.updateListener.of((update) => {
         if (update.docChanged) onChange(update.state.doc.toString());
       }),
