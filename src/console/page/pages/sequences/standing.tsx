@@ -9,6 +9,9 @@ import { useLoad } from '../../use-load.ts';
 import type { SequencePartProps } from './part.ts';
 import { Problems } from './problems.tsx';
 
+/** How a shell goes on with what is paused: the notice above says it, and the button that does it stands beside the title. */
+const COMMAND = / (Look at the list before|To go on): satchel sequence resume \w+$/;
+
 export function Standing(props: SequencePartProps) {
   if (props.of.status === 'draft') return <BeforeItStarts {...props} />;
   return (
@@ -117,6 +120,7 @@ function Why({ path, of }: SequencePartProps) {
           <ul class="sentences">
             {why
               .filter((line) => !isProblem(line))
+              .map((line) => line.replace(COMMAND, ''))
               .map((line) => (
                 <li key={line}>
                   <WithTimes text={line} />
