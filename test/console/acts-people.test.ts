@@ -122,7 +122,7 @@ describe.skipIf(executable === null)('of people and tokens', () => {
   );
 
   test(
-    'of two who change a person at once, the second is told and changes nothing',
+    'of two who change a person at once, the second is told, changes nothing, and then only what they touched',
     async () => {
       const { page } = await open(`/people/${personOf('eve@example.org').id}`);
       const { people } = on.app.services;
@@ -132,6 +132,11 @@ describe.skipIf(executable === null)('of people and tokens', () => {
       await page.getByRole('alert').waitFor();
       expect(personOf('eve@example.org')).toMatchObject({ can_read_vault: true });
       expect(personOf('eve@example.org').name).not.toBe('Eve');
+      // Told so, they save again: over what they have read now.
+      await page.locator('[name=can_read_vault]:checked').waitFor();
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByRole('heading', { name: 'Eve', level: 1 }).waitFor();
+      expect(personOf('eve@example.org')).toMatchObject({ name: 'Eve', can_read_vault: true });
     },
     TIMEOUT_MS,
   );

@@ -1,4 +1,5 @@
 /** One database: its secrets, where it is, and its end. */
+import { useState } from 'preact/hooks';
 import type { DatabaseProject } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
@@ -20,6 +21,7 @@ export default function DatabasePage({ params }: PageProps<'project' | 'database
   const path = { database: params.database };
   const load = useLoad('GET /database-projects/{database}', { path });
   const accounts = useAll('GET /database-accounts', {});
+  const [saves, setSaves] = useState(0);
   const list = `${to`/projects/${params.project}/accounts`}?tab=databases`;
   const remove = async (): Promise<void> => {
     await call('DELETE /database-projects/{database}', { path });
@@ -41,10 +43,13 @@ export default function DatabasePage({ params }: PageProps<'project' | 'database
                 <Secrets of={of} />
                 <Panel title="About the database">
                   <Form
-                    key={load.etag}
+                    // Secrets that are stored do not stay in their fields.
+                    key={saves}
                     submit="Save the changes"
+                    version={load.etag}
                     onSubmit={async (entered) => {
-                      await change(of, load.etag, entered);
+                      await change(of, entered);
+                      setSaves(saves + 1);
                       load.reload();
                     }}
                   >
@@ -71,14 +76,14 @@ export default function DatabasePage({ params }: PageProps<'project' | 'database
   );
 }
 
-async function change(of: DatabaseProject, etag: string | null, entered: Entered): Promise<void> {
+async function change(of: DatabaseProject, entered: Entered): Promise<void> {
   const given = SECRETS.flatMap(([name]) => {
     const value = entered.exact(name).replace(/\n$/, '');
     return value ? [[name, value] as const] : [];
   });
   await call('PATCH /database-projects/{database}', {
     path: { database: of.id },
-    if_match: etag,
+    if_match: entered.version,
     body: {
       ...{ name: entered.text('name'), ref: entered.text('ref') },
       account_id: entered.numberOrNull('account_id'),

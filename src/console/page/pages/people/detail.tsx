@@ -47,7 +47,7 @@ export default function PersonPage({ params }: PageProps<'person'>) {
       <Loaded load={load}>
         {(each) =>
           tab === 'may' ? (
-            <Change key={load.etag} of={each} etag={load.etag} onChange={changed} />
+            <Change of={each} etag={load.etag} onChange={changed} />
           ) : (
             <Access of={each} etag={load.etag} onChange={changed} />
           )
@@ -63,7 +63,7 @@ function Change({ of, etag, onChange }: { of: Person; etag: string | null; onCha
     const name = entered.text('name');
     await call('PATCH /people/{person}', {
       path: { person: of.id },
-      if_match: etag,
+      if_match: entered.version,
       body: {
         ...(email !== of.email && { email }),
         ...(name !== of.name && { name: name || null }),
@@ -75,7 +75,7 @@ function Change({ of, etag, onChange }: { of: Person; etag: string | null; onCha
   };
   return (
     <Panel>
-      <Form submit="Save the changes" onSubmit={change}>
+      <Form submit="Save the changes" version={etag} onSubmit={change}>
         <TextField name="email" label="Address" type="email" value={of.email} hint="They sign in with it." />
         <TextField
           name="name"

@@ -12,7 +12,9 @@ type Holder = Pick<Person, Capability | 'all_projects' | 'projects'>;
 const scopeOf = (of: Holder | undefined): string[] => (of?.projects ?? []).map(({ public_id }) => public_id);
 
 export function PowerFields({ of }: { of?: Holder }) {
-  const [is_everywhere, setEverywhere] = useState(of?.all_projects ?? false);
+  // What nobody touched here is what there is now, also where it is loaded again.
+  const [chosen, setEverywhere] = useState<boolean | null>(null);
+  const is_everywhere = chosen ?? of?.all_projects ?? false;
   // What they have and whoever looks does not, can be taken away.
   const offered = CAPABILITY_NAMES.filter((each) => may(each) || of?.[each]);
   return (
