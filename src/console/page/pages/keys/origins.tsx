@@ -10,11 +10,10 @@ import { type Entered, Form } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { SelectField } from '../../components/select-field.tsx';
-import { TextField } from '../../components/text-field.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import type { KeyPartProps } from './key-part.ts';
+import { OriginFields, originIn } from './origin-fields.tsx';
 import { ORIGIN_TYPES } from './origin-types.ts';
 
 export function Origins({ path, of, onChange }: KeyPartProps) {
@@ -62,16 +61,10 @@ function AddOrigin({
   onClose,
   onChange,
 }: Pick<KeyPartProps, 'path' | 'onChange'> & { onClose(): void }) {
-  const [type, setType] = useState<Origin['type']>('domain');
   const add = async (entered: Entered): Promise<void> => {
-    const sha256_fingerprints = entered.words('sha256_fingerprints');
     await call('POST /projects/{project}/api-keys/{apiKey}/origins', {
       path,
-      body: {
-        type,
-        value: entered.text('value'),
-        ...(sha256_fingerprints.length > 0 && { sha256_fingerprints }),
-      },
+      body: originIn(entered),
     });
     onChange();
     onClose();
@@ -79,33 +72,10 @@ function AddOrigin({
   return (
     <Dialog title="Add an origin" onClose={onClose}>
       <Form submit="Add" onSubmit={add} onCancel={onClose}>
-        <SelectField
-          name="type"
-          label="Kind"
-          choices={ORIGIN_TYPES}
-          value={type}
-          onChange={(value) => setType(ORIGIN_TYPES.find(([each]) => each === value)?.[0] ?? 'domain')}
+        <OriginFields
+          address="https://shop.example.com"
+          hint="Scheme and host. https://*.example.com is every host below, and example.com."
         />
-        <TextField
-          name="value"
-          label={type === 'domain' ? 'Address' : 'App id'}
-          placeholder={type === 'domain' ? 'https://shop.example.com' : 'com.example.shop'}
-          hint={
-            type === 'domain'
-              ? 'Scheme and host. https://*.example.com is every host below, and example.com.'
-              : undefined
-          }
-          is_focused
-          is_mono
-        />
-        {type === 'android' && (
-          <TextField
-            name="sha256_fingerprints"
-            label="Certificates"
-            hint="SHA-256 fingerprints of the certificates that the app may be signed with, separated by commas. Empty: any."
-            is_mono
-          />
-        )}
       </Form>
     </Dialog>
   );

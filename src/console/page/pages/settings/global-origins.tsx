@@ -11,10 +11,10 @@ import { Icon } from '../../components/icon.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
-import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useLoad } from '../../use-load.ts';
+import { OriginFields, originIn } from '../keys/origin-fields.tsx';
 import { ORIGIN_TYPES } from '../keys/origin-types.ts';
 
 export function GlobalOrigins() {
@@ -41,17 +41,10 @@ export function GlobalOrigins() {
 }
 
 function Add({ onClose, onChange }: { onClose(): void; onChange(): void }) {
-  const [type, setType] = useState<GlobalOrigin['type']>('domain');
   const add = async (entered: Entered): Promise<void> => {
-    const fingerprints = entered.words('sha256_fingerprints');
     const note = entered.text('note');
     await call('POST /global-origins', {
-      body: {
-        type,
-        value: entered.text('value'),
-        ...(note !== '' && { note }),
-        ...(fingerprints.length > 0 && { sha256_fingerprints: fingerprints }),
-      },
+      body: { ...originIn(entered), ...(note !== '' && { note }) },
     });
     onChange();
     onClose();
@@ -59,29 +52,11 @@ function Add({ onClose, onChange }: { onClose(): void; onChange(): void }) {
   return (
     <Dialog title="Add a global origin" onClose={onClose}>
       <Form submit="Add" onSubmit={add} onCancel={onClose}>
-        <SelectField
-          name="type"
-          label="Kind"
-          choices={ORIGIN_TYPES}
-          value={type}
-          onChange={(value) => setType(ORIGIN_TYPES.find(([each]) => each === value)?.[0] ?? 'domain')}
-        />
-        <TextField
-          name="value"
-          label={type === 'domain' ? 'Address' : 'App id'}
-          placeholder={type === 'domain' ? 'http://localhost:*' : 'com.example.shop'}
+        <OriginFields
+          address="http://localhost:*"
           hint="Every restricted key accepts it from the next request on."
-          is_focused
-          is_mono
+          is_hint_of_all
         />
-        {type === 'android' && (
-          <TextField
-            name="sha256_fingerprints"
-            label="Certificates"
-            hint="SHA-256 fingerprints of the certificates that the app may be signed with, separated by commas. Empty: any."
-            is_mono
-          />
-        )}
         <TextField name="note" label="Note" placeholder="development" hint="What it is for." />
       </Form>
     </Dialog>
