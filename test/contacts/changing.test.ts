@@ -134,6 +134,8 @@ describe('tags of many', () => {
       });
     const seen = new Set<number>();
     while (!is_done) {
+      // However many looks fit in, the key may have them.
+      on.app.clock.advance(1_000);
       const page = await on.call('GET', `/email-lists/${own}/contacts?tag=wave&per_page=1`);
       seen.add((page.body.meta as { total: number }).total);
       await Bun.sleep(0);
