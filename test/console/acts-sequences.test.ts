@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { SequenceRecord } from '../../src/sequences/service.ts';
 import { actor, addCapturingMailbox } from '../helpers.ts';
+import { until } from '../until.ts';
 import {
   beforeAllInConsole,
   type ConsoleTest,
@@ -96,9 +97,8 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.keyboard.press('Enter');
       await page.getByText('step-2 is now step 1 of 3').waitFor({ state: 'attached' });
       // At the top the button has nowhere to go, and the keyboard is left at the one beside it.
-      expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe(
-        'Move step-2 down',
-      );
+      const focused = 'document.activeElement.getAttribute("aria-label")';
+      await until(async () => (await page.evaluate(focused)) === 'Move step-2 down');
       expect(await event.getAttribute('aria-invalid')).toBe('true');
       await event.fill('bought');
       await page.getByRole('button', { name: 'Move step-2 down' }).click();
@@ -127,6 +127,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       const later = page.getByRole('list', { name: 'Track later' });
       expect(await later.getByRole('heading').allTextContents()).toEqual(['late']);
       await page.getByText('From step-2').waitFor();
+      await page.locator('.route-lines > path').waitFor({ state: 'attached' });
       expect(await page.locator('.route-lines > path').count()).toBe(1);
       expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
     },
@@ -143,6 +144,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.getByText('It cannot start yet').waitFor();
       expect(recordOf(id).status).toBe('draft');
       const missing = page.getByRole('list', { name: 'What is missing' });
+      await missing.getByRole('listitem').first().waitFor();
       expect(await missing.getByRole('listitem').count()).toBe(2);
       await publish();
       await missing.getByRole('link', { name: 'Choose another' }).click();

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { actor, makeProject } from '../helpers.ts';
+import { until } from '../until.ts';
 import {
   addPerson,
   beforeAllInConsole,
@@ -72,8 +73,7 @@ describe.skipIf(executable === null)('a session that ended', () => {
       await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
       await signInOn(page, other);
       await page.getByRole('heading', { name: 'New project', level: 1 }).waitFor();
-      await settle(page);
-      expect(await page.getByLabel('Name').inputValue()).toBe('');
+      await until(async () => (await page.getByLabel('Name').inputValue()) === '');
       expect(sent).toEqual(['POST /api/public/v1/projects', 'POST /console/session']);
       expect(on.app.services.projects.find('of-the-first')).toBeNull();
     },
@@ -122,8 +122,8 @@ describe.skipIf(executable === null)('what was asked of a server that goes away'
       await page.getByText('Satchel does not answer').waitFor();
       await page.unroute('**/api/**');
       await page.getByText('Satchel does not answer').waitFor({ state: 'detached' });
-      await settle(page);
-      expect(await page.locator('.error-box').count()).toBe(0);
+      await page.getByRole('heading', { name: 'shop', level: 1 }).waitFor();
+      await page.locator('.error-box').waitFor({ state: 'detached' });
     },
     TIMEOUT_MS,
   );

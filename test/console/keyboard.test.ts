@@ -101,6 +101,7 @@ describe.skipIf(executable === null)('by the keyboard alone', () => {
       await page.keyboard.type('shop');
       await page.keyboard.press('Enter');
       await page.locator('[name=slug][aria-invalid=true]').waitFor();
+      await until(async () => (await readStop(page)).name === 'Slug');
       expect(await readStop(page)).toMatchObject({ name: 'Slug', is_seen: true });
       await page.keyboard.press('Control+A');
       await page.keyboard.type('second');
