@@ -342,6 +342,7 @@ function createSequences(on: Audience) {
   });
   const lifecycle = new Lifecycle({
     ...{ ...on, sequences },
+    projectOf: (id) => projects.find(String(id)),
     withholdMail: (tx, id) => emails.withhold(tx, id),
     holdMail: (tx, id) => emails.hold(tx, id),
     releaseMail: (tx, id) => emails.release(tx, id),
@@ -365,6 +366,7 @@ function createSequences(on: Audience) {
     if (kind === 'unsubscribed' || kind === 'bounced' || kind === 'complained') note(kind);
   });
   deliveries.listen((tx, event) => lifecycle.heedMail(tx, event));
+  deliveries.setGuard((tx, mail) => lifecycle.fateOfMail(tx, mail));
   clicks.listen((tx, reading) => {
     const contact_id = lifecycle.heedReading(tx, reading);
     if (reading.kind === 'clicked' && contact_id !== null)

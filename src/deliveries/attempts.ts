@@ -19,7 +19,7 @@ import type { JobRow } from '../platform/database/tables.ts';
 import { type Clock, SECOND_MS, utcDay } from '../platform/host/clock.ts';
 import { isPlainObject } from '../platform/http/schema.ts';
 import type { Beginning, TaskOutcome } from '../platform/jobs/engine.ts';
-import { laneOf } from '../platform/jobs/store.ts';
+import { laneOf, NEVER } from '../platform/jobs/store.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
 import { unmadeOutcome, unsentOutcome } from '../platform/mail/smtp-replies.ts';
 import type { DeliveryOutcome, MailContent, UnsentOutcome } from '../platform/mail/types.ts';
@@ -97,7 +97,18 @@ export class Attempts {
     if (recipients.length === 0) return over('completed', null, email.id);
     const attempt = email.attempts + 1;
     const quota_day = email.quota_day ?? utcDay(now_ms);
-    const request = this.#requestOf(email, store.listTriedMailboxes(tx, email.id, attempt), now_ms);
+    const tried = store.listTriedMailboxes(tx, email.id, attempt);
+    // What waits is held and taken back at once. What was in hand then, and has not left, is asked about here.
+    const fate = attempt > 1 || tried.length > 0 ? this.#listeners.fateOf(tx, email) : 'goes';
+    if (fate === 'held') {
+      updateEmail(tx, email.id, { status: 'queued' });
+      return { go: false, wait: { run_at: NEVER } };
+    }
+    if (fate === 'withheld') {
+      updateEmail(tx, email.id, { status: 'suppressed' });
+      return over('failed', 'Its recipient is to get nothing more.', email.id);
+    }
+    const request = this.#requestOf(email, tried, now_ms);
     const choice = this.#deps.mailboxes.take(tx, request);
     const { mailbox_id, address, domain } = choice.ok
       ? choice
@@ -106,7 +117,7 @@ export class Attempts {
       const lane = laneOfEmail(email, choice.mailbox_id);
       if (lane !== job.lane) {
         updateEmail(tx, email.id, { mailbox_id, quota_day });
-        return { go: false, lane };
+        return { go: false, wait: { lane } };
       }
     }
     beginAttempt(tx, email.id, { attempt, mailbox_id, quota_day, from_email: address, domain, now_ms });

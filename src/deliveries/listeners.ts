@@ -18,11 +18,27 @@ export interface EmailEvent {
 
 export type EmailListener = (tx: Tx, event: EmailEvent) => void;
 
+/** What is to become of a mail that did not leave at first: it is tried again, waits until it is released, or never leaves. */
+export type Fate = 'goes' | 'held' | 'withheld';
+
+/** Says, in the transaction that would begin another attempt, what is to become of a mail of a sequence. */
+export type Guard = (tx: Tx, mail: { email_id: string; project_id: number }) => Fate;
+
 export class Listeners {
   readonly #listeners: EmailListener[] = [];
+  #guard: Guard = () => 'goes';
 
   add(listener: EmailListener): void {
     this.#listeners.push(listener);
+  }
+
+  /** Sets who is asked before a mail of a sequence is tried again. */
+  setGuard(guard: Guard): void {
+    this.#guard = guard;
+  }
+
+  fateOf(tx: Tx, { id, project_id, source }: EmailRow): Fate {
+    return source === 'sequence' ? this.#guard(tx, { email_id: id, project_id }) : 'goes';
   }
 
   tell(

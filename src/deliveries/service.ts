@@ -20,7 +20,7 @@ import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import { Attempts, type AttemptsDeps } from './attempts.ts';
 import { findReportedEmail, wordsAbout } from './believing.ts';
-import { type EmailListener, Listeners } from './listeners.ts';
+import { type EmailListener, type Guard, Listeners } from './listeners.ts';
 import { type Evidence, refuseReport, report } from './reports.ts';
 import {
   auditTargetOf,
@@ -39,7 +39,7 @@ import type { ReportKind } from './tables.ts';
 import { timelineOf } from './timeline.ts';
 
 export type { Attempt } from './attempts.ts';
-export type { EmailEvent, EmailListener } from './listeners.ts';
+export type { EmailEvent, EmailListener, Fate } from './listeners.ts';
 export type { Evidence } from './reports.ts';
 export type { ReportKind } from './tables.ts';
 
@@ -105,6 +105,11 @@ export class Deliveries {
   /** Has a capability told of what happens to emails, in the transaction that records it. */
   listen(listener: EmailListener): void {
     this.#listeners.add(listener);
+  }
+
+  /** Sets who is asked before a mail of a sequence is tried again. */
+  setGuard(guard: Guard): void {
+    this.#listeners.setGuard(guard);
   }
 
   /** Accepts an email and makes its one attempt while the client waits; throws AppError for what became of it. */

@@ -1,5 +1,6 @@
 /** A sequence's life: activating, pausing, resuming, finishing; enrolling; and what ends an enrollment from outside. */
 import type { ContactEvent, ContactRow, ContactStanding, Contacts } from '../contacts/service.ts';
+import type { Fate } from '../deliveries/service.ts';
 import { AppError, conflict, invalid, notFound } from '../errors.ts';
 import { BOUNCE_WINDOW_SENDS, ENROLL_PIECE } from '../limits.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
@@ -13,7 +14,7 @@ import type { Actor } from '../platform/http/callers.ts';
 import { AT_ONCE, type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { tellProblem } from './checks.ts';
-import { exit } from './engine.ts';
+import { exit, whyGone } from './engine.ts';
 import * as rows from './enrollment-store.ts';
 import { firstStep, type Step, stepsOf, tracksOf } from './model.ts';
 import type { Sequences } from './service.ts';
@@ -42,6 +43,7 @@ export interface LifecycleDeps {
   marketing: Marketing;
   suppressions: Suppressions;
   sequences: Sequences;
+  projectOf(id: number): KeyOwner | null;
   enqueue(tx: Tx, job: NewJob): string;
   /** Takes back a mail that waits, if it does. */
   withholdMail(tx: Tx, email_id: string): void;
@@ -307,6 +309,24 @@ export class Lifecycle {
     const { bounce_pause_threshold_percent: percent } = this.#deps.marketing.settings(told.project_id, tx);
     if (sent >= BOUNCE_WINDOW_SENDS && (100 * returned) / sent > percent)
       this.#pause(tx, sequence, 'bounce_threshold');
+  }
+
+  /**
+   * What is to become of a mail that was in its relay's hands when its sequence paused or its recipient left, and that the
+   * relay did not take: what waits is held and withheld by those themselves.
+   */
+  fateOfMail(tx: Tx, { email_id, project_id }: { email_id: string; project_id: number }): Fate {
+    const { contacts, suppressions, projectOf } = this.#deps;
+    const mail = rows.findMail(tx, email_id);
+    if (!mail) return 'goes';
+    const sequence = store.findSequenceById(tx, mail.sequence_id);
+    const enrollment = rows.findEnrollment(tx, mail.enrollment_id);
+    const contact = enrollment && contacts.findById(enrollment.contact_id, tx);
+    const owner = projectOf(project_id);
+    if (!owner || !contact || !sequence || sequence.status === 'finished') return 'withheld';
+    if (enrollment.exit_reason === 'event' || whyGone(contact, suppressions.checker(tx, owner)) !== null)
+      return 'withheld';
+    return sequence.status === 'paused' ? 'held' : 'goes';
   }
 
   /** Told that a mail was opened, or a link of it followed by a person. The contact whom it was sent to; null for others' mail. */

@@ -110,3 +110,72 @@ test('a mail that was accepted does not leave any more once its recipient has un
   expect($client.query('SELECT sum(n) AS n FROM mailbox_usage').get()).toEqual({ n: COUNT - 2 });
   await sink.stop();
 });
+
+/** The same, and two of those in the relay's hands, which it will take later only. */
+async function startDeferring(fields: Record<string, unknown> = {}) {
+  const waiting = await startWaiting(fields);
+  const { on, sink, $client, answer } = waiting;
+  const [left = '', stays = ''] = $client
+    .query<{ to_email: string }, []>("SELECT to_email FROM emails WHERE status = 'sending' LIMIT 2")
+    .all()
+    .map(({ to_email }) => to_email);
+  const later = { code: 451, message: '4.7.1 Later' };
+  sink.behavior.rcpt = { [left]: later, [stays]: later };
+  /** Whom the relay has taken a mail for once it takes those two, and their time has come. */
+  const retry = async () => {
+    delete sink.behavior.rcpt;
+    on.app.clock.advance(3_600_000);
+    return answer();
+  };
+  const statusOf = (email: string) =>
+    $client.query<{ status: string }, [string]>('SELECT status FROM emails WHERE to_email = ?').get(email)
+      ?.status;
+  return { ...waiting, left, stays, retry, statusOf };
+}
+
+test('a pause also holds what was in the hands of the relay, which did not take it', async () => {
+  const { sink, left, stays, answer, retry, statusOf, post } = await startDeferring();
+  await post('pause');
+  expect((await answer()).size).toBe(COUNT - 22);
+  expect((await retry()).size).toBe(COUNT - 22);
+  expect([statusOf(left), statusOf(stays)]).toEqual(['queued', 'queued']);
+  await post('resume');
+  expect((await answer()).size).toBe(COUNT);
+  expect(sink.mails.filter(({ envelope }) => envelope.to[0] === left)).toHaveLength(1);
+  await sink.stop();
+});
+
+for (const [how, leave] of [
+  [
+    'has unsubscribed',
+    async ({ on, list }, email) => {
+      const [contact] = rowsOf(await on.call('GET', `/email-lists/${list}/contacts?q=${email}`));
+      await on.call('POST', `/email-contacts/${contact?.id}/unsubscribe`);
+    },
+  ],
+  ['was suppressed', ({ on }, email) => on.call('POST', '/email-suppressions', { email })],
+  [
+    'has done what ends the enrollment',
+    ({ on, list }, email) => on.call('POST', '/email-contacts/events', { email, list, event: 'paid' }),
+  ],
+] satisfies [string, (on: Awaited<ReturnType<typeof startDeferring>>, email: string) => Promise<unknown>][])
+  test(`a mail that the relay would take later only is not tried again once its recipient ${how}`, async () => {
+    const started = await startDeferring({ exit_events: ['paid'] });
+    const { left, stays, sink, answer, retry, statusOf } = started;
+    await leave(started, left);
+    await answer();
+    expect([statusOf(left), statusOf(stays)]).toEqual(['queued', 'queued']);
+    const got = await retry();
+    expect([got.has(left), got.has(stays), got.size]).toEqual([false, true, COUNT - 1]);
+    expect([statusOf(left), statusOf(stays)]).toEqual(['suppressed', 'sent']);
+    await sink.stop();
+  });
+
+test('the end of a sequence also takes back what the relay would take later only', async () => {
+  const { left, stays, sink, answer, retry, statusOf, post } = await startDeferring();
+  await post('finish');
+  await answer();
+  expect((await retry()).size).toBe(COUNT - 22);
+  expect([statusOf(left), statusOf(stays)]).toEqual(['suppressed', 'suppressed']);
+  await sink.stop();
+});

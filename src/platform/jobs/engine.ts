@@ -51,11 +51,11 @@ export type TaskOutcome =
       apply?: (tx: Tx) => void;
     };
 
-/** What `begin` decides within the claim: run with this, be over already, or go into another lane, costing no attempt. */
+/** What `begin` decides within the claim: run with this, be over already, or wait in another lane or until later, costing no attempt. */
 export type Beginning<Started> =
   | { go: true; started: Started }
   | { go: false; end: JobEnd }
-  | { go: false; lane: string };
+  | { go: false; wait: { lane?: string; run_at?: number } };
 
 /** The function that runs jobs of one type. */
 export interface Task<Started = unknown> {
@@ -326,7 +326,7 @@ class Engine implements JobEngine {
     const beginning = beginOrRefuse(tx, begun, task, now);
     if (beginning.go) return { job: begun, task, started: beginning.started };
     if ('end' in beginning) finishJob(tx, job.id, beginning.end, now);
-    else continueJob(tx, job.id, { lane: beginning.lane });
+    else continueJob(tx, job.id, beginning.wait);
     return null;
   }
 

@@ -165,10 +165,10 @@ export function hastenJob(tx: Tx, id: string, run_at: number): void {
     .run();
 }
 
-/** Far beyond any date. */
-const NEVER = Number.MAX_SAFE_INTEGER;
+/** Far beyond any date: of a job that waits until it is hastened. */
+export const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** Has a job that waits go on waiting until it is hastened. */
+/** Has a job that waits go on waiting until it is hastened, whatever it waited for. */
 export function holdJob(tx: Tx, id: string): void {
   tx.update(jobs)
     .set({ run_at: NEVER })

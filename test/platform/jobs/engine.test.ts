@@ -252,7 +252,7 @@ describe('the job engine', () => {
             if (row.payload.end === true)
               return { go: false, end: { status: 'failed', result: null, error: 'gone' } };
             const lane = `${row.type}:free`;
-            return row.lane === lane ? { go: true, started: null } : { go: false, lane };
+            return row.lane === lane ? { go: true, started: null } : { go: false, wait: { lane } };
           },
         },
       ),
