@@ -2,9 +2,14 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { NewKeyInput } from '../src/keys/schemas.ts';
+import { DAY_MS } from '../src/platform/host/clock.ts';
 import { CAPABILITIES, type Capability, GRANTABLE, type Permission } from '../src/platform/http/callers.ts';
 import { PLANE_PREFIX, type Route } from '../src/platform/http/routes.ts';
-import { actor, addCapturingMailbox, makeProject, startTestApp, type TestApp } from './helpers.ts';
+import { createToken } from '../src/platform/secrets/token-format.ts';
+import { actor, type CallOptions, makeProject, type TestApp } from './helpers.ts';
+import { codeOf } from './management.ts';
+import { makeOneOfEach, type PathValues, pathOf } from './one-of-each.ts';
+import { ORIGIN, startConsole } from './people/setup.ts';
 
 let app: TestApp;
 let owner: Awaited<ReturnType<typeof makeProject>>;
@@ -15,7 +20,12 @@ let owner_key = '';
 let foreign_key = '';
 let powerless_key = '';
 /** What a path parameter is filled with: things that exist, of the owner. */
-let existing: Record<string, string> = {};
+let existing: PathValues = {};
+/** Of a person who may do everything. */
+let cookie = '';
+/** Tokens that were good once. */
+let expired_token = '';
+let revoked_token = '';
 
 type NewKeyFields = Omit<Partial<NewKeyInput>, 'name'>;
 
@@ -264,8 +274,6 @@ const LACKING: Readonly<Record<Permission, NewKeyFields>> = {
 const NAMES: Partial<Record<Permission, string>> = { email_marketing: "'can_manage_email_marketing'" };
 const isPermission = (need: string): need is Permission => Object.hasOwn(LACKING, need);
 
-const ABSENT_ULID = '01ARZ3NDEKTSV4RRFFQ69G5FAV';
-
 async function makeToken(input: {
   all: boolean;
   can: readonly Capability[];
@@ -276,13 +284,20 @@ async function makeToken(input: {
     all_projects: input.all,
     projects: input.projects ?? [],
     capabilities: [...input.can],
-    expires_in_days: 1,
+    expires_in_days: 2,
   });
   return created.token;
 }
 
 beforeAll(async () => {
-  app = await startTestApp();
+  const on = await startConsole();
+  app = on.app;
+  const once = { name: 'once', all_projects: true, projects: [], capabilities: [...GRANTABLE] };
+  expired_token = (await app.services.tokens.create(actor, { ...once, expires_in_days: 1 })).token;
+  app.clock.advance(DAY_MS);
+  const { token, record } = await app.services.tokens.create(actor, once);
+  revoked_token = token;
+  await app.services.tokens.revoke(actor, record.id);
   owner = await makeProject(app, 'owner');
   stranger = await makeProject(app, 'stranger');
   owner_key = await owner.key(PERMISSIONS);
@@ -290,121 +305,25 @@ beforeAll(async () => {
   powerless_key = await owner.key({});
   all_token = await makeToken({ all: true, can: GRANTABLE });
   foreign_token = await makeToken({ all: false, can: CAPABILITIES, projects: ['stranger'] });
-  existing = await makeThings();
+  existing = await makeOneOfEach(app, owner, { key: owner_key, token: all_token });
+  const everything = Object.fromEntries(GRANTABLE.map((each) => [each, true]));
+  await on.addPerson({ email: 'chief@example.com', ...everything });
+  cookie = await on.enter('chief@example.com');
 });
 
-/** One of each thing that a path can name, all the owner's. */
-async function makeThings(): Promise<Record<string, string>> {
-  const form = new FormData();
-  form.set('file', new Blob(['secret']), 'a.txt');
-  const object = await app.call('POST', '/api/v1/objects', { key: owner_key, body: form });
-  const template = await app.call('POST', '/api/v1/emails/templates', {
-    key: owner_key,
-    body: { name: 'Hello', category: 'transactional', subject: 's', body_text: 'b' },
-  });
-  await addCapturingMailbox(app);
-  const email = await app.call('POST', '/api/v1/emails/send', {
-    key: owner_key,
-    body: { to: 'ann@example.org', subject: 's', body_text: 'b', scheduled_at: '2031-01-01T00:00:00Z' },
-  });
-  const schedule = await app.call('POST', '/api/v1/email-schedules', {
-    key: owner_key,
-    body: {
-      name: 'daily',
-      recipients: [{ email: 'ann@example.org' }],
-      cron_expression: '@daily',
-      subject: 's',
-      body_text: 'b',
-    },
-  });
-  const origin = await app.call('POST', '/api/public/v1/projects/owner/api-keys/1/origins', {
-    token: all_token,
-    body: { type: 'domain', value: 'https://app.example.com' },
-  });
-  const account = await app.call('POST', '/api/public/v1/ai-accounts', {
-    token: all_token,
-    body: { name: 'ai', provider: 'openai', api_key: 'sk-canary' },
-  });
-  const idOf = (answer: { body: Record<string, unknown> }): string => {
-    const { data } = answer.body;
-    return String(typeof data === 'object' && data !== null && 'id' in data ? data.id : '');
-  };
-  const list = await app.call('POST', '/api/v1/email-lists', { key: owner_key, body: { name: 'News' } });
-  const pasted = await app.call('POST', `/api/v1/email-lists/${idOf(list)}/imports`, {
-    ...{ key: owner_key, body: { method: 'paste', text: 'nobody' } },
-  });
-  const suppression = await app.call('POST', '/api/v1/email-suppressions', {
-    ...{ key: owner_key, body: { email: 'left@example.org' } },
-  });
-  const sequence = await app.call('POST', '/api/v1/email-sequences', {
-    key: owner_key,
-    body: { name: 'Welcome', list: idOf(list), max_recipients: 1, steps: [{ key: 'a', template: 'hello' }] },
-  });
-  const secret = await app.call('PUT', '/api/public/v1/projects/owner/vault/captcha', {
-    ...{ token: all_token, body: { values: { site_key: 'site-1' } } },
-  });
-  const mailing = [template, email, schedule, list, pasted, suppression, sequence];
-  for (const answer of [secret, object, origin, account, ...mailing]) expect(answer.status).toBeLessThan(300);
-  return {
-    public_id: String(object.body.public_id),
-    slug: 'hello',
-    id: String(email.body.id),
-    job_id: String(email.body.job_id),
-    schedule: String(schedule.body.id),
-    project: 'owner',
-    apiKey: '1',
-    origin: idOf(origin),
-    account: idOf(account),
-    service: 'captcha',
-    name: 'mail.example.com',
-    address: 'shop@mail.example.com',
-    list: idOf(list),
-    import: idOf(pasted),
-    sequence: idOf(sequence),
-    suppression: idOf(suppression),
-    key: 'a',
-    contact: await makeContact(idOf(list)),
-  };
-}
-
-/** A contact whose domain nobody looks up. */
-async function makeContact(list_id: string): Promise<string> {
-  const { contacts, lists, database } = app.services;
-  const list = lists.find(owner.id, list_id);
-  const email = 'ann@example.org';
-  const candidate = {
-    ...{ email, first_name: null, last_name: null, tags: [], custom: {}, source: null, reason: null },
-    ...{ source_platform: 'api', consent_basis: 'consent', consent_at: 0, consent_ip: null },
-    consent_origin: null,
-  };
-  const passed = { verdict: 'passed', candidate, email, consent_basis: 'consent' } as const;
-  const [admitted] = await database.write((tx) =>
-    contacts.admit(tx, owner, list, [passed], { status: 'active', update_existing: false }),
-  );
-  return admitted && 'contact' in admitted ? admitted.contact.public_id : '';
-}
-
-function pathOf(route: Route, values: Record<string, string>): string {
-  const path = route.path.replace(/:(\w+)/g, (_, name: string) => {
-    if (name === 'id' && route.path.includes('/email-schedules')) return values.schedule ?? ABSENT_ULID;
-    if (name === 'id' && route.path.startsWith('/jobs')) return values.job_id ?? ABSENT_ULID;
-    return values[name] ?? ABSENT_ULID;
-  });
-  return `${PLANE_PREFIX[route.plane]}${path}`;
-}
-
 const of = (plane: Route['plane']): Route[] => app.app.routes.filter((route) => route.plane === plane);
-/** Every row that a refused request must leave as it is. */
-const snapshot = (): unknown[] =>
-  TABLES.map((table) => [table, app.services.database.read.values(sql.raw(`SELECT * FROM ${table}`))]);
-const TABLES = [
-  ...['projects', 'api_keys', 'key_origins', 'global_origins', 'objects', 'emails', 'jobs', 'audit_events'],
-  ...['email_templates', 'email_schedules', 'vault_values', 'vault_reveals'],
-  ...['contact_lists', 'contacts', 'contact_tags', 'contact_imports', 'suppressions', 'marketing_settings'],
-  ...['sequences', 'enrollments', 'sequence_mails', 'contact_events'],
-  ...['sending_domains', 'mailboxes'],
-  ...['database_accounts', 'database_projects', 'ai_accounts', 'ai_account_projects'],
-];
+/** Every row there is, which a refused request must leave as it is, but for when somebody was last there. */
+function snapshot(): unknown[] {
+  const { read } = app.services.database;
+  const tables = read.all<{ name: string }>(sql`SELECT name FROM sqlite_master WHERE type = 'table'`);
+  return tables.map(({ name }) => [
+    name,
+    read.all<Record<string, unknown>>(sql.raw(`SELECT * FROM ${name}`)).map((row) => {
+      const { last_used_at: _at, last_used_ip: _ip, last_seen_at: _seen, ...rest } = row;
+      return rest;
+    }),
+  ]);
+}
 
 test('every route needs what stands in the list, and the list names no other', () => {
   const found: Record<string, string[]> = {};
@@ -455,9 +374,8 @@ describe('without a credential', () => {
       if (route.needs === null) continue;
       const answer = await app.call(route.method, pathOf(route, existing));
       expect([route.method, route.path, answer.status]).toEqual([route.method, route.path, 401]);
-      if (route.plane === 'management')
-        expect(answer.body).toMatchObject({ error: { code: 'MISSING_ACCESS_TOKEN' } });
-      else expect(answer.body).toMatchObject({ success: false, message: expect.any(String) });
+      if (route.plane !== 'management')
+        expect(answer.body).toMatchObject({ success: false, message: expect.any(String) });
     }
     expect(snapshot()).toEqual(before);
   });
@@ -545,16 +463,124 @@ describe('the data plane', () => {
 });
 
 describe('the management plane', () => {
-  test('a malformed or unknown token is 401 with its code on every route', async () => {
-    const unknown = `${foreign_token.slice(0, 10)}`;
+  /** Whoever is let in nowhere: what they send, and how they are refused. */
+  const strangers = (): [CallOptions, string][] => {
+    const page = { 'X-Satchel-Console': '1', Origin: ORIGIN };
+    const secret = cookie.split('=')[1] ?? '';
+    return [
+      [{}, 'MISSING_ACCESS_TOKEN'],
+      [{ token: foreign_token.slice(0, 10) }, 'INVALID_ACCESS_TOKEN_FORMAT'],
+      [{ token: owner_key }, 'INVALID_ACCESS_TOKEN_FORMAT'],
+      [{ key: owner_key }, 'MISSING_ACCESS_TOKEN'],
+      [{ token: createToken('management').plaintext }, 'INVALID_ACCESS_TOKEN'],
+      [{ token: expired_token }, 'TOKEN_EXPIRED'],
+      [{ token: revoked_token }, 'TOKEN_REVOKED'],
+      // The cookie is good, but anybody's page could have had it sent.
+      [{ headers: { Cookie: cookie } }, 'MISSING_ACCESS_TOKEN'],
+      [{ headers: { Cookie: cookie, Origin: ORIGIN } }, 'MISSING_ACCESS_TOKEN'],
+      [{ headers: { ...page, Cookie: cookie, 'X-Satchel-Console': 'true' } }, 'MISSING_ACCESS_TOKEN'],
+      [{ headers: { ...page, Cookie: cookie, Origin: 'https://evil.example' } }, 'MISSING_ACCESS_TOKEN'],
+      [{ headers: { ...page, Cookie: cookie, Origin: `${ORIGIN}.evil.example` } }, 'MISSING_ACCESS_TOKEN'],
+      [{ headers: { ...page, Cookie: cookie, Origin: 'http://localhost' } }, 'MISSING_ACCESS_TOKEN'],
+      [{ headers: { ...page, Cookie: cookie, Origin: 'null' } }, 'MISSING_ACCESS_TOKEN'],
+      // Any page of the host could have set one without the prefix.
+      [{ headers: { ...page, Cookie: `satchel=${secret}` } }, 'MISSING_ACCESS_TOKEN'],
+      [{ headers: { ...page, Cookie: `${cookie}x` } }, 'MISSING_ACCESS_TOKEN'],
+    ];
+  };
+  /** With a body that works, so that a route which let it in would do something. */
+  const ask = (route: Route, options: CallOptions) =>
+    app.call(route.method, pathOf(route, existing), {
+      ...options,
+      ...(route.method === 'GET' ? {} : { body: route.docs.example ?? {} }),
+    });
+
+  test('the document of the API has the routes of the list, and no others', async () => {
+    const { paths } = (await app.call('GET', '/docs/openapi.json')).body;
+    const prefix = PLANE_PREFIX.management;
+    const documented = Object.entries(Object(paths)).flatMap(([path, operations]) =>
+      path.startsWith(`${prefix}/`)
+        ? Object.keys(Object(operations)).map(
+            (method) => `${method.toUpperCase()} ${path.slice(prefix.length).replace(/\{(\w+)\}/g, ':$1')}`,
+          )
+        : [],
+    );
+    const listed = Object.entries(GUARDS).flatMap(([guard, routes]) =>
+      guard.startsWith('management: ') ? routes : [],
+    );
+    expect(documented.toSorted()).toEqual(listed.toSorted());
+  });
+
+  test('whoever may do everything finds each thing that the others are refused', async () => {
+    for (const headers of [
+      { Authorization: `Bearer ${all_token}` },
+      { Cookie: cookie, 'X-Satchel-Console': '1', Origin: ORIGIN },
+    ]) {
+      for (const route of of('management').filter(({ method }) => method === 'GET')) {
+        const query = { '/search': '?q=owner' }[route.path] ?? '';
+        const answer = await app.call('GET', `${pathOf(route, existing)}${query}`, { headers });
+        expect([route.path, answer.status]).toEqual([route.path, 200]);
+      }
+    }
+  });
+
+  test('no stranger is let in anywhere, by a token, a key or a cookie that another page had sent', async () => {
+    const before = snapshot();
     for (const route of of('management')) {
-      const malformed = await app.call(route.method, pathOf(route, existing), { token: unknown });
-      expect([route.path, malformed.status, malformed.body]).toMatchObject([
-        route.path,
-        401,
-        { error: { code: 'INVALID_ACCESS_TOKEN_FORMAT' } },
+      for (const [options, code] of strangers()) {
+        const answer = await ask(route, options);
+        const name = `${route.method} ${route.path} ${JSON.stringify(options)}`;
+        expect([name, answer.status, codeOf(answer)]).toEqual([name, 401, code]);
+      }
+    }
+    expect(snapshot()).toEqual(before);
+  });
+
+  test('what changes something of a person takes their cookie from a page of ours only', async () => {
+    const before = snapshot();
+    for (const route of of('console').filter(({ method, needs }) => method !== 'GET' && needs !== null)) {
+      for (const [options] of strangers()) {
+        const answer = await ask(route, options);
+        const is_known = options.headers?.Cookie === cookie;
+        expect([route.path, options, answer.status]).toEqual([route.path, options, is_known ? 403 : 401]);
+      }
+    }
+    expect(snapshot()).toEqual(before);
+  });
+
+  test('a token of all projects that may do nothing more is refused by name what needs more', async () => {
+    const powerless = await makeToken({ all: true, can: [] });
+    const before = snapshot();
+    for (const route of of('management').filter(({ needs }) => needs?.length)) {
+      const answer = await ask(route, { token: powerless });
+      expect([route.method, route.path, answer.status, answer.body]).toMatchObject([
+        ...[route.method, route.path, 403],
+        { error: { code: 'TOKEN_PERMISSION_DENIED', details: { required_scope: route.needs?.[0] } } },
       ]);
     }
+    expect(snapshot()).toEqual(before);
+  });
+
+  test('another project’s token is shown nothing of this project by what belongs to none', async () => {
+    const secrets = [owner.public_id, 'owner', 'ann@example.org', 'sk-canary', 'canary', 'a.txt'];
+    const before = snapshot();
+    for (const route of of('management').filter(({ path }) => !path.includes(':project'))) {
+      // What is made is the token's own.
+      if (route.method === 'POST' && !route.path.includes(':') && route.path !== '/api-keys/lookup') continue;
+      for (const query of route.path === '/search' ? ['?q=owner', '?q=ann', '?q=a', '?q=sat_'] : ['']) {
+        const body = route.path === '/api-keys/lookup' ? { api_key: owner_key } : route.docs.example;
+        const answer = await app.call(route.method, `${pathOf(route, existing)}${query}`, {
+          ...{ token: foreign_token },
+          ...(route.method === 'GET' ? {} : { body: body ?? {} }),
+        });
+        const refused = route.needs?.includes('can_administer') ? 403 : 404;
+        const is_list = route.method === 'GET' && !route.path.includes(':');
+        const wanted = is_list && refused === 404 ? 200 : refused;
+        expect([route.method, route.path, answer.status]).toEqual([route.method, route.path, wanted]);
+        expect(secrets.filter((secret) => answer.text.includes(secret))).toEqual([]);
+      }
+    }
+    expect(snapshot()).toEqual(before);
   });
 
   test('each capability a route needs is named to a token that has every other one', async () => {
@@ -611,13 +637,16 @@ describe('the management plane', () => {
         body: {},
         headers,
       });
-      // What stands in no list of this file does not exist, and a PUT may be wrong besides.
-      expect([404, 409, 422]).toContain(answer.status);
+      // A PUT may be wrong besides.
+      expect([409, 422]).toContain(answer.status);
       if (answer.status === 409) refused.push(route.path);
     }
     expect(refused.toSorted()).toEqual([
       '/ai-accounts/:account',
+      '/database-accounts/:account',
+      '/database-projects/:database',
       '/mailboxes/:address',
+      '/people/:person',
       '/projects/:project',
       '/projects/:project/api-keys/:apiKey',
       '/projects/:project/api-keys/:apiKey/origins/:origin',
