@@ -345,7 +345,7 @@ function createSequences(on: Audience) {
     projectOf: (id) => projects.find(String(id)),
     withholdMail: (tx, id) => emails.withhold(tx, id),
     holdMail: (tx, id) => emails.hold(tx, id),
-    releaseMail: (tx, id) => emails.release(tx, id),
+    releaseMail: (tx, id, at) => emails.release(tx, id, at),
   });
   const contact_events = new ContactEvents({
     ...on,

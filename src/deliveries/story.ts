@@ -4,6 +4,7 @@ import type { EmailRow } from '../emails/service.ts';
 import type { AuditRow } from '../platform/database/audit-trail.ts';
 import type { JobRow } from '../platform/database/tables.ts';
 import { toIso } from '../platform/host/clock.ts';
+import { NEVER } from '../platform/jobs/store.ts';
 import { type AttemptRow, NO_MAILBOX, type ReportRow } from './tables.ts';
 
 export interface StoryFacts {
@@ -135,6 +136,7 @@ function tellState({ email }: StoryFacts): string {
 function tellNext({ email, job, has_content }: StoryFacts): string[] {
   if (job?.status === 'pending') {
     const tries = job.attempts - job.interruptions;
+    if (job.run_at === NEVER) return ['Next: it waits until its sequence is resumed.'];
     const when = job.run_at === 0 ? 'as soon as the server gets to it' : `at ${toIso(job.run_at)}`;
     const what =
       tries === 0 ? 'The first attempt comes' : `Attempt ${tries + 1} of ${job.max_attempts} comes`;

@@ -21,7 +21,7 @@ import type {
 } from '../platform/http/idempotency.ts';
 import type { Page } from '../platform/http/pagination.ts';
 import { PLANE_PREFIX, type ProjectCaller, projectUrl } from '../platform/http/routes.ts';
-import { AT_ONCE, finishJob, holdJob } from '../platform/jobs/store.ts';
+import { finishJob, holdJob } from '../platform/jobs/store.ts';
 import { type AcceptanceDeps, type Accepted, acceptEmail, type Merge, type NewEmail } from './acceptance.ts';
 import { checkEmail, findAttachments, findSender } from './checking.ts';
 import { pageOfLog, presentEmail } from './log.ts';
@@ -374,10 +374,10 @@ export class Emails {
     if (email?.status === 'queued' && email.job_id !== null) holdJob(tx, email.job_id);
   }
 
-  /** Has a mail that was held leave in its turn. */
-  release(tx: Tx, id: string): void {
+  /** Has a mail that was held leave at a moment, in its turn. */
+  release(tx: Tx, id: string, at: number): void {
     const email = store.findEmail(tx, id);
-    if (email?.status === 'queued' && email.job_id !== null) this.#deps.hasten(tx, email.job_id, AT_ONCE);
+    if (email?.status === 'queued' && email.job_id !== null) this.#deps.hasten(tx, email.job_id, at);
   }
 
   /** Takes an email back that waits, and gives its place in the quotas back unless an attempt has used it. */

@@ -1,5 +1,5 @@
 /** SQL of enrollments, of what steps sent, and of the numbers of a sequence. */
-import { and, asc, desc, eq, gt, inArray, isNotNull, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, isNotNull, or, type SQL, sql } from 'drizzle-orm';
 import { BOUNCE_WINDOW_SENDS } from '../limits.ts';
 import { statement, type Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
@@ -126,6 +126,42 @@ export function listActiveOf(
     .innerJoin(sequences, eq(sequences.id, enrollments.sequence_id))
     .where(and(eq(enrollments.contact_id, contact_id), eq(enrollments.state, 'active')))
     .all();
+}
+
+/** As `listActiveOf`, and those behind a last step whose mail still waits for its relay. */
+export function listUnfinishedOf(
+  read: Tx,
+  contact_id: number,
+): { enrollment: EnrollmentRow; sequence: SequenceRow }[] {
+  const last_waits = sql`EXISTS (SELECT 1 FROM sequence_mails
+    WHERE email_id = ${enrollments.last_email_id} AND is_waiting = 1)`;
+  return read
+    .select({ enrollment: enrollments, sequence: sequences })
+    .from(enrollments)
+    .innerJoin(sequences, eq(sequences.id, enrollments.sequence_id))
+    .where(
+      and(
+        eq(enrollments.contact_id, contact_id),
+        or(eq(enrollments.state, 'active'), and(eq(enrollments.state, 'completed'), last_waits)),
+      ),
+    )
+    .all();
+}
+
+/** The active enrollment that waits for what comes behind a mail; none where it got another one since. */
+export function findEnrollmentBehind(read: Tx, email_id: string): EnrollmentRow | undefined {
+  return read
+    .select({ enrollment: enrollments })
+    .from(sequenceMails)
+    .innerJoin(enrollments, eq(enrollments.id, sequenceMails.enrollment_id))
+    .where(
+      and(
+        eq(sequenceMails.email_id, email_id),
+        eq(enrollments.last_email_id, email_id),
+        eq(enrollments.state, 'active'),
+      ),
+    )
+    .get()?.enrollment;
 }
 
 /** Every enrollment of a contact, with its sequence, newest first. */

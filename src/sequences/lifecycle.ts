@@ -20,6 +20,7 @@ import { firstStep, type Step, stepsOf, tracksOf } from './model.ts';
 import type { Sequences } from './service.ts';
 import * as store from './store.ts';
 import type { SequenceRow, SequenceStatus } from './tables.ts';
+import { nextOpening } from './window.ts';
 
 /** The type of the jobs that move a sequence's enrollments. */
 export const SEQUENCE_STEP = 'sequence.step';
@@ -49,7 +50,7 @@ export interface LifecycleDeps {
   withholdMail(tx: Tx, email_id: string): void;
   /** Has a mail that waits go on waiting until it is released, if it does. */
   holdMail(tx: Tx, email_id: string): void;
-  releaseMail(tx: Tx, email_id: string): void;
+  releaseMail(tx: Tx, email_id: string, at: number): void;
   /** Has a waiting job come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
 }
@@ -94,9 +95,24 @@ export class Lifecycle {
       store.updateSequence(tx, row.id, {
         ...{ status: 'active', pause_reason: null, bounces_since: now, job_id, updated_at: now },
       });
-      for (const id of rows.listWaitingMails(tx, row.id)) this.#deps.releaseMail(tx, id);
+      this.#release(tx, row, now);
       this.#audit(tx, actor, owner, row, from[0] === 'draft' ? 'sequence.activated' : 'sequence.resumed');
     });
+  }
+
+  /**
+   * Has what a pause held leave, in the window as any other; what follows it counts from then, so that nobody gets two at
+   * once.
+   */
+  #release(tx: Tx, row: SequenceRow, now: number): void {
+    const at = nextOpening(this.#deps.marketing.settings(row.project_id, tx), now);
+    const delays = new Map(stepsOf(row).map(({ key, delay_hours }) => [key, delay_hours]));
+    for (const email_id of rows.listWaitingMails(tx, row.id)) {
+      this.#deps.releaseMail(tx, email_id, at > now ? at : AT_ONCE);
+      const waits = rows.findEnrollmentBehind(tx, email_id);
+      const next_at = at + (delays.get(waits?.step ?? '') ?? 0) * HOUR_MS;
+      if (waits) rows.updateEnrollment(tx, waits.id, { counts_from: at, next_at });
+    }
   }
 
   /** Sends nothing until it is resumed; delays run on. Throws AppError `conflict` unless it is active. */
@@ -288,7 +304,7 @@ export class Lifecycle {
 
   /** Told of a product event: enrollments that it ends, end at once; one from before an enrollment does not end it. */
   heedEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void {
-    for (const { enrollment, sequence } of rows.listActiveOf(tx, told.contact_id))
+    for (const { enrollment, sequence } of rows.listUnfinishedOf(tx, told.contact_id))
       if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at) {
         exit(tx, enrollment.id, 'event', told.at);
         if (enrollment.last_email_id !== null) this.#deps.withholdMail(tx, enrollment.last_email_id);
@@ -326,7 +342,10 @@ export class Lifecycle {
     if (!owner || !contact || !sequence || sequence.status === 'finished') return 'withheld';
     if (enrollment.exit_reason === 'event' || whyGone(contact, suppressions.checker(tx, owner)) !== null)
       return 'withheld';
-    return sequence.status === 'paused' ? 'held' : 'goes';
+    if (sequence.status !== 'paused') return 'goes';
+    // One that had failed and was queued again waits like all others now.
+    rows.updateMail(tx, email_id, { is_waiting: true });
+    return 'held';
   }
 
   /** Told that a mail was opened, or a link of it followed by a person. The contact whom it was sent to; null for others' mail. */

@@ -98,7 +98,7 @@ test('a mail is shown again as it was, whatever changed or went since', async ()
   expect(before.body_html).toContain('Hi Old');
 });
 
-test('a mail leaves about a kilobyte, and its source is stored once', async () => {
+test('a mail leaves its values rather than its body, and its source is stored once', async () => {
   const other = await startMailApp();
   await other.template({
     subject: 'Hi {{first_name}}',

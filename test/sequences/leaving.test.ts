@@ -69,6 +69,82 @@ test('a pause holds what waits for the relay until it is resumed', async () => {
   await sink.stop();
 });
 
+test('what is held says so, and leaves in the window alone where its sequence is resumed outside it', async () => {
+  const { on, sink, waiting, answer, post, $client } = await startWaiting();
+  await post('pause');
+  await answer();
+  const [held] = $client.query<{ id: string }, []>("SELECT id FROM emails WHERE status = 'queued'").all();
+  const { story } = on.app.services.deliveries.explain(held?.id ?? '');
+  expect(story.at(-1)).toBe('Next: it waits until its sequence is resumed.');
+
+  const hour = new Date(on.app.clock.now()).getUTCHours();
+  const at = (offset: number) => `${String((hour + offset) % 24).padStart(2, '0')}:00`;
+  await on.call('PATCH', '/email-marketing/settings', { send_window_start: at(3), send_window_end: at(5) });
+  await post('resume');
+  const before = await answer();
+  expect(waiting.filter((to) => before.has(to))).toEqual([]);
+  on.app.clock.advance(3 * 3_600_000);
+  expect((await answer()).size).toBe(COUNT);
+  await sink.stop();
+});
+
+test('what follows a mail that a pause held counts from its sending', async () => {
+  const { on, sink, id, waiting, answer, post } = await startWaiting();
+  const [held = ''] = waiting;
+  await post('pause');
+  await answer();
+  on.app.clock.advance(150 * 3_600_000);
+  await post('resume');
+  await answer();
+  expect((await on.got(held)).length).toBe(1);
+  const next_at = String((await on.enrollment(id, held))?.next_at);
+  expect(Date.parse(next_at)).toBe(on.app.clock.now() + 100 * 3_600_000);
+  // The others got the first one before, so that the second was due.
+  expect(sink.mails).toHaveLength(COUNT + COUNT - 20);
+  await sink.stop();
+});
+
+test('a mail that is queued again while its sequence is paused leaves once it is resumed', async () => {
+  const { on, sink, $client, waiting, answer, post } = await startWaiting();
+  const [failed = ''] = waiting;
+  sink.behavior.rcpt = { [failed]: { code: 554, message: '5.7.1 Not from you' } };
+  expect((await answer()).size).toBe(COUNT - 1);
+  await post('pause');
+  delete sink.behavior.rcpt;
+  const idOf = "SELECT id FROM emails WHERE status = 'failed'";
+  const [{ id = '' } = {}] = $client.query<{ id: string }, []>(idOf).all();
+  await on.app.services.deliveries.requeue(actor, [id]);
+  expect((await answer()).size).toBe(COUNT - 1);
+  await post('resume');
+  expect((await answer()).has(failed)).toBe(true);
+  await sink.stop();
+});
+
+test('an event also takes back a last mail that waits, behind which the enrollment is complete', async () => {
+  const { on, sink, id, list, waiting, answer, $client } = await startWaiting({
+    exit_events: ['paid'],
+    steps: [{ key: 'a', template: 'hello', is_final: true }],
+  });
+  const [email = ''] = waiting;
+  expect(await on.enrollment(id, email)).toMatchObject({ state: 'completed' });
+  const sending = "SELECT to_email FROM emails WHERE status = 'sending' LIMIT 1";
+  const [{ to_email: in_hand = '' } = {}] = $client.query<{ to_email: string }, []>(sending).all();
+  sink.behavior.rcpt = { [in_hand]: { code: 451, message: '4.7.1 Later' } };
+  for (const who of [email, in_hand])
+    await on.call('POST', '/email-contacts/events', { email: who, list, event: 'paid' });
+  await answer();
+  delete sink.behavior.rcpt;
+  on.app.clock.advance(3_600_000);
+  const got = await answer();
+  expect([got.has(email), got.has(in_hand), got.size]).toEqual([false, false, COUNT - 2]);
+  expect(await on.enrollment(id, email)).toMatchObject({ state: 'exited', exit_reason: 'event' });
+  // Whoever has it already has completed the sequence.
+  const other = [...got].at(-1) ?? '';
+  await on.call('POST', '/email-contacts/events', { email: other, list, event: 'paid' });
+  expect(await on.enrollment(id, other)).toMatchObject({ state: 'completed' });
+  await sink.stop();
+});
+
 test('the end of a sequence takes back what waits for the relay', async () => {
   const { sink, statuses, answer, post } = await startWaiting();
   await post('finish');
