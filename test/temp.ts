@@ -15,7 +15,7 @@ const migrated = join(makeTempDir(), 'satchel.db');
 /** Puts a migrated database into a directory: a copy, as making one from nothing is most of what a new directory takes. */
 export function placeDatabase(dir: string): string {
   if (!existsSync(migrated)) {
-    migrate(migrated, { create: true, now_ms: 1 });
+    migrate(migrated, { now_ms: 1 });
     chmodSync(migrated, 0o600);
   }
   mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -34,7 +34,7 @@ export function makeDataDir(): string {
 /** A migrated database in a directory of its own. */
 export function makeDatabase(dir = makeTempDir()): { database: Database; path: string } {
   const path = placeDatabase(dir);
-  return { database: openDatabase(path, { create: false }), path };
+  return { database: openDatabase(path), path };
 }
 
 /** A clock that stands still until it is moved. */

@@ -155,12 +155,8 @@ export class Contacts {
   }
 
   /** These contacts of a list, each once. Throws AppError `invalid` for ids that are of no contact of it. */
-  requireOfList(
-    list: ListRow,
-    contact_ids: readonly string[],
-    read: Tx = this.#deps.database.read,
-  ): ContactRow[] {
-    const found = store.findContacts(read, list.project_id, contact_ids);
+  requireOfList(list: ListRow, contact_ids: readonly string[]): ContactRow[] {
+    const found = store.findContacts(this.#deps.database.read, list.project_id, contact_ids);
     const of_list = new Map(
       found.filter((row) => row.list_id === list.id).map((row) => [row.public_id, row]),
     );
@@ -208,7 +204,7 @@ export class Contacts {
   }
 
   /** The contact that a contact_token stands for, of this project; null for any other token. */
-  findByToken(project_id: number, token: string, read: Tx = this.#deps.database.read): ContactRow | null {
+  findByToken(project_id: number, token: string, read: Tx): ContactRow | null {
     return store.findContactByToken(read, project_id, token) ?? null;
   }
 

@@ -77,8 +77,6 @@ export interface AttachableObject {
 export interface AttachmentSource {
   /** The project's own, unexpired objects among these. */
   findMany(tx: Tx, project_id: number, public_ids: readonly string[]): AttachableObject[];
-  /** Where the bytes of an object are. */
-  pathOf(public_id: string): string;
   /** Called after the pins of these objects were lifted: bytes without an object can go. */
   releaseBytes(public_ids: readonly string[]): Promise<void>;
 }

@@ -79,8 +79,8 @@ export class Marketing {
   }
 
   /** The addresses that a project's marketing may go out from: those it names, else every active marketing mailbox. */
-  addressesOf(project_id: number, read: Tx = this.#deps.database.read): string[] {
-    const { accounts } = this.settings(project_id, read);
+  addressesOf(project_id: number): string[] {
+    const { accounts } = this.settings(project_id);
     const all = this.#deps.mailboxes.listMarketingAddresses();
     return accounts.length === 0 ? all : all.filter((address) => accounts.includes(address));
   }

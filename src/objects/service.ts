@@ -166,7 +166,7 @@ export class Objects {
     if (!row) return null;
     if (this.#isCurrent(row)) return row;
     try {
-      await this.#remove([public_id]);
+      await this.#remove(public_id);
     } catch (error) {
       this.#deps.logger.warn('expired object not deleted', { public_id, error: messageOf(error) });
     }
@@ -233,7 +233,7 @@ export class Objects {
   async remove(project_id: number, public_id: string, note = noNote): Promise<void> {
     const row = await this.find(public_id);
     if (!row || row.project_id !== project_id) throw notFound('Object');
-    await this.#remove([public_id], (tx) => note(tx, noteOf('object.deleted', row)));
+    await this.#remove(public_id, (tx) => note(tx, noteOf('object.deleted', row)));
   }
 
   /** The project's objects among these ids, in the order asked for; what is missing, foreign or expired is left out. */
@@ -261,7 +261,7 @@ export class Objects {
     for (;;) {
       const { unpinned, count } = await this.#deps.database.write((tx) => {
         const ids = deleteExpiredObjects(tx, this.#deps.clock.now(), SWEEP_BATCH);
-        return { count: ids.length, unpinned: this.#unpinned(tx, ids) };
+        return { count: ids.length, unpinned: ids.filter((id) => !this.#deps.pins.isPinned(tx, id)) };
       });
       for (const public_id of unpinned) await this.#deps.blobs.remove(public_id);
       removed += count;
@@ -306,17 +306,13 @@ export class Objects {
     };
   }
 
-  async #remove(public_ids: readonly string[], also: (tx: Tx) => void = () => {}): Promise<void> {
-    const unpinned = await this.#deps.database.write((tx) => {
-      const deleted = public_ids.filter((public_id) => deleteObject(tx, public_id));
-      if (deleted.length > 0) also(tx);
-      return this.#unpinned(tx, public_ids);
+  async #remove(public_id: string, also: (tx: Tx) => void = () => {}): Promise<void> {
+    const { blobs, database, pins } = this.#deps;
+    const is_pinned = await database.write((tx) => {
+      if (deleteObject(tx, public_id)) also(tx);
+      return pins.isPinned(tx, public_id);
     });
-    for (const public_id of unpinned) await this.#deps.blobs.remove(public_id);
-  }
-
-  #unpinned(tx: Tx, public_ids: readonly string[]): string[] {
-    return public_ids.filter((public_id) => !this.#deps.pins.isPinned(tx, public_id));
+    if (!is_pinned) await blobs.remove(public_id);
   }
 
   #urlOf(public_id: string): string {

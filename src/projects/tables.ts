@@ -1,5 +1,5 @@
-/** Drizzle definitions: projects, and which tokens and people are scoped to them. */
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+/** Drizzle definition: projects. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const projects = sqliteTable('projects', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -19,21 +19,3 @@ export const projects = sqliteTable('projects', {
   updated_at: integer().notNull(),
 });
 export type ProjectRow = typeof projects.$inferSelect;
-
-export const accessTokenProjects = sqliteTable(
-  'access_token_projects',
-  {
-    token_id: integer().notNull(),
-    project_id: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.token_id, table.project_id] })],
-);
-
-export const personProjects = sqliteTable(
-  'person_projects',
-  {
-    person_id: integer().notNull(),
-    project_id: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.person_id, table.project_id] })],
-);

@@ -197,7 +197,7 @@ export class SequenceEngine {
       if (retry_after_s === null) throw error;
       return now_ms + retry_after_s * 1_000;
     }
-    store.addUsage(tx, owner.id, day, 1);
+    store.takeUsage(tx, owner.id, day);
     store.insertMail(tx, { email_id, sequence_id: at.sequence_id, enrollment_id: at.id, step: step.key });
     const sent = { ...at, last_email_id: email_id, counts_from: now_ms };
     advance(tx, sent, { step, decision: { result: 'send' }, tracks, now_ms });

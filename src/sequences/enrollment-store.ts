@@ -357,14 +357,14 @@ export function countReturned(
 const usageOf = rawSql<{ n: number }, [number, string]>(
   'SELECT n FROM marketing_usage WHERE project_id = ? AND day = ?',
 );
-const addToUsage = rawSql<never, [number, string, number]>(
-  'INSERT INTO marketing_usage (project_id, day, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n',
+const addUsage = rawSql<never, [number, string]>(
+  'INSERT INTO marketing_usage (project_id, day, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1',
 );
 
 export function readUsage(read: Tx, project_id: number, day: string): number {
   return usageOf.get(read, project_id, day)?.n ?? 0;
 }
 
-export function addUsage(tx: Tx, project_id: number, day: string, n: number): void {
-  addToUsage.run(tx, project_id, day, n);
+export function takeUsage(tx: Tx, project_id: number, day: string): void {
+  addUsage.run(tx, project_id, day);
 }

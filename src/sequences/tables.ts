@@ -94,9 +94,3 @@ export const sequenceCounts = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.sequence_id, table.step, table.track, table.what] })],
 );
-
-export const marketingUsage = sqliteTable(
-  'marketing_usage',
-  { project_id: integer().notNull(), day: text().notNull(), n: integer().notNull() },
-  (table) => [primaryKey({ columns: [table.project_id, table.day] })],
-);

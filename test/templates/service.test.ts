@@ -8,7 +8,7 @@ import { makeDatabase, TestClock } from '../temp.ts';
 
 const MAX_BODY_BYTES = 1_000;
 const { database, path } = makeDatabase();
-const other_process = openDatabase(path, { create: false });
+const other_process = openDatabase(path);
 const clock = new TestClock();
 const templates = new Templates({ database, clock, max_body_bytes: MAX_BODY_BYTES });
 const elsewhere = new Templates({ database: other_process, clock, max_body_bytes: MAX_BODY_BYTES });

@@ -58,8 +58,8 @@ interface QueuedChange {
 }
 
 /** Opens one connection with the settings all of Satchel relies on, and makes sure they took. */
-function openConnection(path: string, options: { create: boolean; query_only: boolean }): Sqlite {
-  const sqlite = new Sqlite(path, { readwrite: true, create: options.create, strict: true });
+function openConnection(path: string, options: { query_only: boolean }): Sqlite {
+  const sqlite = new Sqlite(path, { readwrite: true, create: false, strict: true });
   sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   sqlite.run('PRAGMA journal_mode = WAL');
   sqlite.run('PRAGMA synchronous = FULL');
@@ -121,18 +121,14 @@ export interface FlushThreadOptions {
 }
 
 /**
- * Opens (and with `create` makes) the database file with mode 0600. Migrations are the caller's next step. With
- * `flush_thread` a thread waits for the disk, without it every commit does so where it is made.
+ * Opens a database that exists, with mode 0600. With `flush_thread` a thread waits for the disk, without it every commit
+ * does so where it is made.
  */
-export function openDatabase(
-  path: string,
-  options: { create: boolean; flush_thread?: FlushThreadOptions | undefined },
-): Database {
-  const writer = openConnection(path, { create: options.create, query_only: false });
+export function openDatabase(path: string, flush_thread?: FlushThreadOptions): Database {
+  const writer = openConnection(path, { query_only: false });
   chmodSync(path, 0o600);
-  const reader = openConnection(path, { create: false, query_only: true });
+  const reader = openConnection(path, { query_only: true });
   const version = String(writer.query('SELECT sqlite_version()').values()[0]?.[0]);
-  const { flush_thread } = options;
   if (!flush_thread || !isSafeBesideCommits(version)) return new GroupCommitDatabase(writer, reader, null);
   writer.run('PRAGMA synchronous = NORMAL');
   writer.run('PRAGMA wal_autocheckpoint = 0');

@@ -31,6 +31,7 @@ import people from './migrations/0026_people.sql' with { type: 'text' };
 import imports_of_lists from './migrations/0027_imports_of_lists.sql' with { type: 'text' };
 import backup_runs from './migrations/0028_backup_runs.sql' with { type: 'text' };
 import sequence_waiting from './migrations/0029_sequence_waiting.sql' with { type: 'text' };
+import { connect } from './plain-connection.ts';
 
 export interface Migration {
   version: number;
@@ -79,12 +80,6 @@ export function checksumOf(migration: Migration): string {
   return new Bun.CryptoHasher('sha256').update(migration.sql).digest('hex');
 }
 
-function connect(path: string, create: boolean): Sqlite {
-  const sqlite = new Sqlite(path, { readwrite: true, create, strict: true });
-  sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  return sqlite;
-}
-
 /**
  * What is still to be applied, after making sure that what was applied is what this binary knows.
  * Throws AppError `conflict` for a database of a newer binary or an altered history.
@@ -119,7 +114,7 @@ function pendingOf(sqlite: Sqlite, migrations: readonly Migration[]): Migration[
 
 /** The migrations that `migrate` would apply, changing nothing. Throws as `migrate` does. */
 export function listPendingMigrations(path: string, migrations = MIGRATIONS): Migration[] {
-  const sqlite = connect(path, false);
+  const sqlite = connect(path, { query_only: true });
   try {
     return pendingOf(sqlite, migrations);
   } finally {
@@ -128,17 +123,18 @@ export function listPendingMigrations(path: string, migrations = MIGRATIONS): Mi
 }
 
 /**
- * Brings the database at `path` up to date, making it when `create` is set, and returns what was applied.
+ * Brings the database at `path` up to date, making it where there is none, and returns what was applied.
  * Each migration commits with its record, so a crash in between is continued by the next start.
  * Throws AppError `conflict` when the database is newer than the binary; then nothing is changed.
  */
 export function migrate(
   path: string,
-  options: { create: boolean; now_ms: number; migrations?: readonly Migration[] },
+  options: { now_ms: number; migrations?: readonly Migration[] },
 ): Migration[] {
   const migrations = options.migrations ?? MIGRATIONS;
-  const sqlite = connect(path, options.create);
+  const sqlite = new Sqlite(path, { readwrite: true, create: true, strict: true });
   try {
+    sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     const pending = pendingOf(sqlite, migrations);
     if (pending.length === 0) return [];
     sqlite.run('PRAGMA journal_mode = WAL');

@@ -91,8 +91,8 @@ export async function openDataDirectory(
     const { clock } = options;
     const source = masterKeySourceOf(config);
     if (!is_new && listPendingMigrations(path).length > 0) await checkMasterKey(path, { source, clock });
-    const applied = migrate(path, { create: true, now_ms: clock.now() });
-    const database = openDatabase(path, { create: false, flush_thread: options.flush_thread });
+    const applied = migrate(path, { now_ms: clock.now() });
+    const database = openDatabase(path, options.flush_thread);
     try {
       const key_ring = await createKeyRing({ database, source, clock });
       return {
@@ -139,7 +139,7 @@ async function checkMasterKey(
   path: string,
   options: Omit<Parameters<typeof createKeyRing>[0], 'database'>,
 ): Promise<void> {
-  const database = openDatabase(path, { create: false });
+  const database = openDatabase(path);
   try {
     await createKeyRing({ ...options, database });
   } finally {

@@ -9,28 +9,24 @@ const EMPTY = new Uint8Array(0);
  * The bytes of a body. Throws AppError `invalid` when it is larger than `max_bytes`, cut off, or not there within the
  * deadline.
  */
-export async function readBody(
-  request: Request,
-  max_bytes: number,
-  deadline_ms = JSON_BODY_DEADLINE_MS,
-): Promise<Uint8Array> {
+export async function readBody(request: Request, max_bytes: number): Promise<Uint8Array> {
   const announced = Number(request.headers.get('content-length') ?? 0);
   if (announced > max_bytes) throw tooLarge(max_bytes);
-  if (announced > 0) return readAnnounced(request, deadline_ms);
+  if (announced > 0) return readAnnounced(request);
   if (!request.body) return EMPTY;
   const reader = request.body.getReader();
   let is_late = false;
   const timer = setTimeout(() => {
     is_late = true;
     reader.cancel().catch(() => {});
-  }, deadline_ms);
+  }, JSON_BODY_DEADLINE_MS);
   try {
     const chunks: Uint8Array[] = [];
     let size = 0;
     for (;;) {
       const { done, value } = await reader.read();
       // A cancelled reader ends just like a complete one.
-      if (is_late) throw tooSlow(deadline_ms);
+      if (is_late) throw tooSlow();
       if (done) break;
       size += value.byteLength;
       if (size > max_bytes) throw tooLarge(max_bytes);
@@ -50,9 +46,9 @@ export async function readBody(
  * A body whose length is known to be allowed: the server takes no more than was announced, and reading it at once costs
  * a fraction of a stream.
  */
-async function readAnnounced(request: Request, deadline_ms: number): Promise<Uint8Array> {
+async function readAnnounced(request: Request): Promise<Uint8Array> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(tooSlow(deadline_ms)), deadline_ms);
+  const timer = setTimeout(() => reject(tooSlow()), JSON_BODY_DEADLINE_MS);
   const body = request.bytes().catch((error: unknown) => Promise.reject(cutOff(error)));
   try {
     return await Promise.race([body, late]);
@@ -61,8 +57,8 @@ async function readAnnounced(request: Request, deadline_ms: number): Promise<Uin
   }
 }
 
-function tooSlow(deadline_ms: number): AppError {
-  return invalid({ _: [`The body was not complete within ${Math.round(deadline_ms / 1000)} s.`] });
+function tooSlow(): AppError {
+  return invalid({ _: [`The body was not complete within ${JSON_BODY_DEADLINE_MS / 1000} s.`] });
 }
 
 function cutOff(cause: unknown): AppError {

@@ -107,7 +107,7 @@ describe('write', () => {
 
   test('what another process commits is seen by the next read', async () => {
     const { database, path } = makeDatabase();
-    const other = openDatabase(path, { create: false });
+    const other = openDatabase(path);
     await other.write((tx) => put(tx, 'theirs'));
     expect(database.read.select().from(meta).all()).toHaveLength(1);
     await other.close();
@@ -253,35 +253,33 @@ describe('migrations', () => {
 
   test('apply once, in order, and record themselves', () => {
     const file = path();
-    expect(migrate(file, { create: true, now_ms: 5, migrations: [one] }).map((m) => m.name)).toEqual(['one']);
+    expect(migrate(file, { now_ms: 5, migrations: [one] }).map((m) => m.name)).toEqual(['one']);
     expect(listPendingMigrations(file, [one, two]).map((m) => m.name)).toEqual(['two']);
-    expect(migrate(file, { create: false, now_ms: 6, migrations: [one, two] }).map((m) => m.name)).toEqual([
-      'two',
-    ]);
-    expect(migrate(file, { create: false, now_ms: 7, migrations: [one, two] })).toEqual([]);
+    expect(migrate(file, { now_ms: 6, migrations: [one, two] }).map((m) => m.name)).toEqual(['two']);
+    expect(migrate(file, { now_ms: 7, migrations: [one, two] })).toEqual([]);
   });
 
   test('one that fails leaves nothing of itself', () => {
     const file = path();
     const broken = { version: 2, name: 'broken', sql: 'CREATE TABLE c (z); CREATE TABLE a (again);' };
-    expect(() => migrate(file, { create: true, now_ms: 5, migrations: [one, broken] })).toThrow();
+    expect(() => migrate(file, { now_ms: 5, migrations: [one, broken] })).toThrow();
     expect(listPendingMigrations(file, [one, two]).map((m) => m.name)).toEqual(['two']);
-    expect(migrate(file, { create: false, now_ms: 6, migrations: [one, two] })).toHaveLength(1);
+    expect(migrate(file, { now_ms: 6, migrations: [one, two] })).toHaveLength(1);
   });
 
   test('a database of a newer binary is refused with the migration that is unknown', () => {
     const file = path();
-    migrate(file, { create: true, now_ms: 5, migrations: [one, two] });
-    expect(() => migrate(file, { create: false, now_ms: 6, migrations: [one] })).toThrow(
+    migrate(file, { now_ms: 5, migrations: [one, two] });
+    expect(() => migrate(file, { now_ms: 6, migrations: [one] })).toThrow(
       /newer Satchel.*migration 2 \(two\)/,
     );
   });
 
   test('an altered migration is refused', () => {
     const file = path();
-    migrate(file, { create: true, now_ms: 5, migrations: [one] });
+    migrate(file, { now_ms: 5, migrations: [one] });
     expect(() =>
-      migrate(file, { create: false, now_ms: 6, migrations: [{ ...one, sql: 'CREATE TABLE a (other);' }] }),
+      migrate(file, { now_ms: 6, migrations: [{ ...one, sql: 'CREATE TABLE a (other);' }] }),
     ).toThrow(/differs/);
   });
 

@@ -14,7 +14,7 @@ const last = MIGRATIONS.at(-1);
 /** A directory whose database lacks the last migration. */
 function makeOutdated(): string {
   const data_dir = makeTempDir();
-  migrate(join(data_dir, 'satchel.db'), { create: true, now_ms: 1, migrations: MIGRATIONS.slice(0, -1) });
+  migrate(join(data_dir, 'satchel.db'), { now_ms: 1, migrations: MIGRATIONS.slice(0, -1) });
   return data_dir;
 }
 
@@ -54,7 +54,7 @@ test('where there is no database none is made', async () => {
 test('the audit trail and its counts come through being made anew, and stay append-only', () => {
   const path = join(makeTempDir(), 'satchel.db');
   const until = (version: number) => MIGRATIONS.filter((migration) => migration.version <= version);
-  migrate(path, { create: true, now_ms: 1, migrations: until(18) });
+  migrate(path, { now_ms: 1, migrations: until(18) });
   const before = new Sqlite(path);
   before.run(
     "INSERT INTO projects (public_id, name, slug, created_at, updated_at) VALUES ('P', 'p', 'p', 1, 1)",
@@ -66,7 +66,7 @@ test('the audit trail and its counts come through being made anew, and stay appe
     "INSERT INTO vault_reveals (id, project_id, at, actor_kind, actor_name, how) VALUES (7, 1, 1, 'shell', 's', 'env')",
   );
   before.close();
-  migrate(path, { create: false, now_ms: 2 });
+  migrate(path, { now_ms: 2 });
   const after = new Sqlite(path);
   const counted = () => after.query("SELECT n FROM row_counts WHERE list = 'audit'").values();
   expect(after.query('SELECT id, actor_kind, project_id FROM audit_events').values()).toEqual([

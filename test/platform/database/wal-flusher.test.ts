@@ -46,11 +46,11 @@ class HeldWorker implements FlushWorker {
 
 function open(worker?: FlushWorker): { database: Database; path: string; lost: string[] } {
   const path = `${makeTempDir()}/satchel.db`;
-  migrate(path, { create: true, now_ms: 1 });
+  migrate(path, { now_ms: 1 });
   const lost: string[] = [];
   const onLost = (error: Error) => lost.push(error.message);
   const flush_thread = { onLost, ...(worker ? { worker } : {}) };
-  return { database: openDatabase(path, { create: false, flush_thread }), path, lost };
+  return { database: openDatabase(path, flush_thread), path, lost };
 }
 
 /** What has become of a promise so far. */

@@ -40,7 +40,7 @@ describe('a durable rate', () => {
     await take();
     await take();
     await database.close();
-    const reopened = openDatabase(path, { create: false });
+    const reopened = openDatabase(path);
     const rates = new DurableRates({ database: reopened, clock });
     await expect(reopened.write((tx) => rates.take(tx, 'a', hourly))).rejects.toMatchObject({
       kind: 'rate_limited',

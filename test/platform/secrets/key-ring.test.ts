@@ -95,7 +95,7 @@ describe('a first start', () => {
 
   test('of two processes at once agrees on one key', async () => {
     const { database, path, source } = makePlace();
-    const other = openDatabase(path, { create: false });
+    const other = openDatabase(path);
     const rings = await Promise.all([openRing(database, source), openRing(other, source)]);
     expect(rings[0].master_key_id).toBe(rings[1].master_key_id);
     await Promise.all([database.close(), other.close()]);
@@ -104,7 +104,7 @@ describe('a first start', () => {
   test('of two processes at once agrees on one passphrase salt', async () => {
     const { database, path } = makePlace();
     const source: MasterKeySource = { kind: 'passphrase', passphrase: 'correct horse' };
-    const other = openDatabase(path, { create: false });
+    const other = openDatabase(path);
     const rings = await Promise.all([openRing(database, source), openRing(other, source)]);
     expect(rings[0].master_key_id).toBe(rings[1].master_key_id);
     await Promise.all([database.close(), other.close()]);
@@ -230,7 +230,7 @@ describe('sealing', () => {
     });
     expect(undone).rejects.toThrow('undone');
     await undone.catch(() => {});
-    const other = openDatabase(path, { create: false });
+    const other = openDatabase(path);
     const by_other = await sealNow(await openRing(other, source), other, SHOP, 'by another process');
     const sealed = await sealNow(ring, database, SHOP, 'b');
     const later = await openRing(database, source);
@@ -397,7 +397,7 @@ describe('rotation', () => {
 
   test('that another process overtook is refused and changes nothing', async () => {
     const { database, path, source, dir } = makePlace();
-    const other = openDatabase(path, { create: false });
+    const other = openDatabase(path);
     const [ring, overtaken] = [await openRing(database, source), await openRing(other, source)];
     await ring.rotate(null);
     const before = stateOf(database, dir);
@@ -412,7 +412,7 @@ describe('a running server, while a command rotates', () => {
     const { database, path, source } = makePlace();
     const server = await openRing(database, source);
     const sealed = await sealNow(server, database, SHOP, 'before');
-    const cli = openDatabase(path, { create: false });
+    const cli = openDatabase(path);
     const rotation = await (await openRing(cli, source)).rotate(null);
     const by_cli = await sealNow(await openRing(cli, source), cli, projectScope('new'), 'by the command');
     expect(server.openText(database.read, sealed, CONTEXT)).toBe('before');
@@ -430,7 +430,7 @@ describe('a running server, while a command rotates', () => {
     const first = await openRing(database, source);
     const sealed = await sealNow(first, database, SHOP, 'before');
     const server = await openRing(database, source);
-    const cli = openDatabase(path, { create: false });
+    const cli = openDatabase(path);
     const new_source: MasterKeySource = { kind: 'key', text: keyText() };
     await (await openRing(cli, source)).rotate(new_source.text);
     const by_cli = await sealNow(await openRing(cli, new_source), cli, projectScope('new'), 'x');
@@ -496,7 +496,7 @@ describe('a rotation that is killed', () => {
     const [, , database_path, key_path] = process.argv;
     const { openDatabase } = await import('${join(import.meta.dir, '../../../src/platform/database/database.ts')}');
     const { createKeyRing } = await import('${join(import.meta.dir, '../../../src/platform/secrets/key-ring.ts')}');
-    const database = openDatabase(database_path, { create: false });
+    const database = openDatabase(database_path);
     const source = { kind: 'file', path: key_path, is_default: true };
     for (;;) {
       try {
@@ -535,7 +535,7 @@ describe('a rotation that is killed', () => {
         await Promise.all(processes.map((one) => one.exited));
       }
       expect((await Promise.all(said)).join('')).toMatch(/^\.*$/);
-      const other = openDatabase(path, { create: false });
+      const other = openDatabase(path);
       const ring = await openRing(other, source);
       expect(keyFilesIn(dir)).toEqual(['master.key']);
       for (const [text, scope] of sealed) expect(ring.openText(other.read, text, CONTEXT)).toBe(scope);
