@@ -48,9 +48,9 @@ export class ReturnPaths {
     const sealed = sealedKey.get(read, KEY_NAME)?.value;
     if (sealed === undefined) return null;
     if (this.#opened?.sealed === sealed) return this.#opened.key;
-    const opened = this.#key_ring.open(read, sealed, [KEY_NAME]);
-    this.#opened = opened.ok ? { sealed, key: opened.bytes } : null;
-    return opened.ok ? opened.bytes : null;
+    const key = this.#key_ring.open(read, sealed, [KEY_NAME]);
+    this.#opened = key && { sealed, key };
+    return key;
   }
 
   async #make(database: Database): Promise<Uint8Array | null> {

@@ -51,12 +51,12 @@ export class MarketingKeys {
   /** Whether a stored key opens, for `satchel doctor`. */
   opens(read: Tx, owner: KeyOwner): boolean {
     const sealed = findSealedKey(read, owner.id);
-    return sealed === null || this.#key_ring.open(read, sealed, contextOf(owner)).ok;
+    return sealed === null || this.#key_ring.open(read, sealed, contextOf(owner)) !== null;
   }
 
   #open(read: Tx, owner: KeyOwner, sealed: string): Uint8Array {
-    const opened = this.#key_ring.open(read, sealed, contextOf(owner));
-    if (opened.ok) return opened.bytes;
+    const key = this.#key_ring.open(read, sealed, contextOf(owner));
+    if (key) return key;
     throw new AppError(
       'unavailable',
       "The project's marketing key does not open under the master key, so suppressions cannot be looked up: nothing was done. An admin finds more with: satchel doctor",

@@ -77,8 +77,7 @@ export class ObjectLinks {
   /** Null too where it does not open under the master key: then none of its links can be told from a forged one. */
   #find(read: Tx, owner: Owner): Uint8Array | null {
     const sealed = findLinkKey(read, owner.id);
-    const opened = sealed === null ? null : this.#deps.key_ring.open(read, sealed, contextOf(owner));
-    return opened?.ok ? opened.bytes : null;
+    return sealed === null ? null : this.#deps.key_ring.open(read, sealed, contextOf(owner));
   }
 
   #make(tx: Tx, owner: Owner): Uint8Array {

@@ -49,8 +49,8 @@ export function openFields(
     fieldsIn(service, rows).flatMap((field) => {
       const row = rows.find((each) => each.service === service.service && each.field === field.field);
       if (!row) return [];
-      const opened = is_needed(field) ? key_ring.open(tx, row.sealed, contextOf(owner, row)) : null;
-      return [{ service, field, bytes: opened?.ok ? opened.bytes : null, filename: row.filename }];
+      const bytes = is_needed(field) ? key_ring.open(tx, row.sealed, contextOf(owner, row)) : null;
+      return [{ service, field, bytes, filename: row.filename }];
     }),
   );
 }

@@ -30,7 +30,6 @@ import {
   isRetiredScope,
   type MasterKey,
   masterKeyIdOf,
-  type Opened,
   openValue,
   retiredScope,
   sealValue,
@@ -239,20 +238,20 @@ export class KeyRing {
   }
 
   /**
-   * The value, or why there is none. Throws AppError `unavailable` when the master key was changed and the new one is
+   * The value; null where it does not decrypt. Throws AppError `unavailable` when the master key was changed and the new one is
    * not at hand: the value itself may be sound.
    */
-  open(read: Tx, sealed: string, context: readonly string[]): Opened {
+  open(read: Tx, sealed: string, context: readonly string[]): Uint8Array | null {
     const id = dataKeyIdOf(sealed);
-    if (id === null) return { ok: false, reason: 'undecryptable' };
+    if (id === null) return null;
     const key = this.#data_keys.get(id) ?? this.#findDataKey(read, id);
-    return key ? openValue(key, sealed, context) : { ok: false, reason: 'undecryptable' };
+    return key && openValue(key, sealed, context);
   }
 
-  /** As `open`, for a value that was sealed as text; null when it does not decrypt. */
+  /** As `open`, for a value that was sealed as text. */
   openText(read: Tx, sealed: string, context: readonly string[]): string | null {
-    const opened = this.open(read, sealed, context);
-    return opened.ok ? Buffer.from(opened.bytes).toString('utf8') : null;
+    const bytes = this.open(read, sealed, context);
+    return bytes && Buffer.from(bytes).toString('utf8');
   }
 
   /** Drops a scope's data key, for a project that is deleted: copies of its secrets that are left open no more. */

@@ -19,14 +19,10 @@ export interface DataKey {
   readonly bytes: Uint8Array;
 }
 
-/** `undecryptable`: altered, cut off, moved to another place, or sealed under another key. */
-export type Opened = { ok: true; bytes: Uint8Array } | { ok: false; reason: 'undecryptable' };
-
 export const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const ALGORITHM = 'aes-256-gcm';
-const UNDECRYPTABLE: Opened = { ok: false, reason: 'undecryptable' };
 
 const SEALED_VALUE = /^v1\.([1-9]\d{0,15})\.([\w-]+)$/;
 const WRAPPED_KEY = /^w1\.([0-9a-f]{16})\.([\w-]+)$/;
@@ -59,8 +55,9 @@ export function dataKeyIdOf(sealed: string): number | null {
   return Number.isSafeInteger(id) ? id : null;
 }
 
-export function openValue(key: DataKey, sealed: string, context: readonly string[]): Opened {
-  if (dataKeyIdOf(sealed) !== key.id) return UNDECRYPTABLE;
+/** The value; null where it was altered, cut off, moved to another place, or sealed under another key. */
+export function openValue(key: DataKey, sealed: string, context: readonly string[]): Uint8Array | null {
+  if (dataKeyIdOf(sealed) !== key.id) return null;
   return decrypt(key.bytes, sealed.slice(sealed.lastIndexOf('.') + 1), ['value', ...context]);
 }
 
@@ -81,8 +78,8 @@ export function unwrapDataKey(
 ): DataKey | null {
   if (masterKeyIdOf(row.wrapped) !== master.id) return null;
   const payload = row.wrapped.slice(row.wrapped.lastIndexOf('.') + 1);
-  const opened = decrypt(master.bytes, payload, dataKeyBinding(row.id, row.scope));
-  return opened.ok && opened.bytes.length === KEY_BYTES ? { id: row.id, bytes: opened.bytes } : null;
+  const bytes = decrypt(master.bytes, payload, dataKeyBinding(row.id, row.scope));
+  return bytes?.length === KEY_BYTES ? { id: row.id, bytes } : null;
 }
 
 const RETIRED = '#retired-';
@@ -116,18 +113,18 @@ function encrypt(key: Uint8Array, plaintext: string | Uint8Array, binding: reado
   return Buffer.concat([...parts, cipher.getAuthTag()]).toString('base64url');
 }
 
-function decrypt(key: Uint8Array, payload: string, binding: readonly string[]): Opened {
+function decrypt(key: Uint8Array, payload: string, binding: readonly string[]): Uint8Array | null {
   const bytes = Buffer.from(payload, 'base64url');
   // The decoder passes over what is no base64url; only the one spelling that sealing writes counts.
-  if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== payload) return UNDECRYPTABLE;
+  if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== payload) return null;
   const nonce = bytes.subarray(0, NONCE_BYTES);
   const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
   decipher.setAAD(bindingOf(binding));
   decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
   try {
     const start = decipher.update(bytes.subarray(NONCE_BYTES, bytes.length - TAG_BYTES));
-    return { ok: true, bytes: Buffer.concat([start, decipher.final()]) };
+    return Buffer.concat([start, decipher.final()]);
   } catch {
-    return UNDECRYPTABLE;
+    return null;
   }
 }
