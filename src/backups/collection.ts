@@ -191,10 +191,14 @@ export class Backups {
     return record;
   }
 
-  /** Where a backup is; on record, as who has it has everything but the master key. Throws AppError `conflict` unless it is whole. */
+  /**
+   * Where a backup is; on record, as who has it has everything but the master key. Throws AppError `conflict` unless it is
+   * whole, `not_found` where it was deleted meanwhile.
+   */
   async take(actor: Actor, { name, status }: BackupRecord): Promise<string> {
     requireWhole(status);
     await this.#deps.database.write((tx) => this.#audit(tx, actor, 'backup.downloaded', name));
+    if (!this.#statOf(name)) throw notFound('Backup');
     return join(this.#folder, name);
   }
 

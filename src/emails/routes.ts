@@ -26,11 +26,11 @@ export function emailRoutes(emails: Emails): Route[] {
       example: { to: 'ann@example.org', subject: 'Hello', body_text: 'Your order is on its way.' },
       response: sendResult,
       check: ({ caller, body, broken }) => emails.errorsIn(caller, body, broken),
-      async handle({ ctx, caller, body, raw }) {
+      async handle({ ctx, caller, body, raw, acceptAgain }) {
         // A relay may take longer over its answer than a connection may be idle.
         if (body.queue === false) ctx.keepOpen();
         const answer = await emails.send(caller, body, {
-          idempotency: idempotentRequest(caller, ctx.request.headers),
+          idempotency: idempotentRequest(caller, ctx.request.headers, acceptAgain),
           hash: () => hashRequest('POST', '/emails/send', raw),
           ip: ctx.ip,
           user_agent: ctx.user_agent,

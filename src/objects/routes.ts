@@ -94,8 +94,8 @@ function collectionRoutes(deps: ObjectRoutesDeps): Route[] {
       is_idempotent: true,
       form: uploadForm,
       response: storedObject,
-      handle: async ({ ctx, caller }) => {
-        const reply = await upload(deps, ctx, caller);
+      handle: async ({ ctx, caller, acceptAgain }) => {
+        const reply = await upload(deps, { ctx, caller, acceptAgain });
         // The time-out that reading the body had lifted; after a failure the pipeline puts it back.
         ctx.closeWhenIdle();
         return reply;
@@ -229,13 +229,17 @@ function idOf(ctx: RequestContext): string {
   return (ctx.params.public_id ?? '').toUpperCase();
 }
 
-function upload(deps: ObjectRoutesDeps, ctx: RequestContext, caller: ProjectCaller): Promise<Reply> {
+function upload(
+  deps: ObjectRoutesDeps,
+  { ctx, caller, acceptAgain }: Target & { acceptAgain: () => unknown },
+): Promise<Reply> {
   deps.limiter.take(`upload:${caller.identity}`, {
     limit: deps.config.uploads_per_minute,
     per: 'minute',
     what: caller.key ? 'Uploads of this API key' : 'Your uploads',
   });
-  return deps.idempotency.run(idempotentRequest(caller, ctx.request.headers), async (claim) => {
+  const request = idempotentRequest(caller, ctx.request.headers, acceptAgain);
+  return deps.idempotency.run(request, async (claim) => {
     ctx.keepOpen();
     const { fields, file } = await readMultipart(ctx.request, {
       max_file_bytes: deps.config.max_upload_bytes,

@@ -152,6 +152,27 @@ describe('a backup', () => {
       expect((await stage.call('GET', path)).status).toBe(404);
   });
 
+  test('that is deleted while somebody begins to download it is theirs whole, or not found', async () => {
+    const { url } = stage.app;
+    const headers = { Authorization: `Bearer ${stage.admin}` };
+    const ask = async (method: string, name: string) => {
+      const answer = await fetch(`${url}/api/public/v1/backups/${name}`, { method, headers });
+      return [answer.status, (await answer.bytes()).length] as const;
+    };
+    for (const order of [
+      ['DELETE', 'GET'],
+      ['GET', 'DELETE'],
+    ]) {
+      const { name } = await make();
+      const size_bytes = statSync(join(stage.folder, name)).size;
+      const answers = await Promise.all(order.map((method) => ask(method, name)));
+      const [status, length] = answers[order.indexOf('GET')] ?? [];
+      expect([200, 404]).toContain(Number(status));
+      if (status === 200) expect(length).toBe(size_bytes);
+      expect(answers[order.indexOf('DELETE')]?.[0]).toBe(200);
+    }
+  });
+
   test('without room for it fails with a job that says so, and leaves nothing behind', async () => {
     const small = await start();
     const key = await makeProject(small.app, 'shop').then((project) => project.key());

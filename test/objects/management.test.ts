@@ -195,6 +195,31 @@ test('uploads of a token are counted by themselves, as those of a key are', asyn
   expect((await on.call('POST', '/projects/third/objects', other, form('fine.txt'))).status).toBe(201);
 });
 
+/** The status of an upload whose bytes are asked for only once the caller was accepted, and come after `meanwhile`. */
+async function uploadLate(
+  path: string,
+  headers: Record<string, string>,
+  meanwhile: () => unknown,
+): Promise<number> {
+  const encoded = new Response(form('late.txt'));
+  const type = encoded.headers.get('content-type') ?? '';
+  const bytes = await encoded.bytes();
+  const body = new ReadableStream(
+    {
+      async pull(controller) {
+        await meanwhile();
+        controller.enqueue(bytes);
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const request = new Request(`http://satchel.test${path}`, {
+    ...{ method: 'POST', headers: { 'Content-Type': type, ...headers }, body },
+  });
+  return (await on.app.app.handle(request)).status;
+}
+
 test('a file whose project is deleted while it arrives is not found by whoever sees all, and no key brings it', async () => {
   for (const [slug, status] of [
     ['going', 404],
@@ -203,26 +228,56 @@ test('a file whose project is deleted while it arrives is not found by whoever s
     const project = await makeProject(on.app, slug);
     const key = await project.key();
     const before = files();
-    const encoded = new Response(form('late.txt'));
-    const type = encoded.headers.get('content-type') ?? '';
-    const bytes = await encoded.bytes();
-    const body = new ReadableStream(
-      {
-        async pull(controller) {
-          await on.app.services.projects.remove(actor, slug);
-          controller.enqueue(bytes);
-          controller.close();
-        },
-      },
-      { highWaterMark: 0 },
-    );
     const path = status === 404 ? `/api/public/v1/projects/${project.id}/objects` : '/api/v1/objects';
-    const headers = new Headers({ 'Content-Type': type });
-    if (status === 404) headers.set('Authorization', `Bearer ${on.all}`);
-    else headers.set('X-API-Key', key);
-    const request = new Request(`http://satchel.test${path}`, { method: 'POST', headers, body });
-    const answer = await on.app.app.handle(request);
-    expect([slug, answer.status]).toEqual([slug, status]);
+    const who: Record<string, string> =
+      status === 404 ? { Authorization: `Bearer ${on.all}` } : { 'X-API-Key': key };
+    const remove = () => on.app.services.projects.remove(actor, slug);
+    expect([slug, await uploadLate(path, who, remove)]).toEqual([slug, status]);
     expect(files()).toEqual(before);
   }
+});
+
+describe('whoever is let go while their upload is on its way', () => {
+  const UPLOADS = `/api/public/v1${PATH}`;
+  const makeToken = () =>
+    on.app.services.tokens.create(actor, {
+      ...{ name: 'ends', all_projects: true, projects: [], capabilities: [] },
+    });
+  const state = () => JSON.stringify([rows(), files(), on.snapshot()]);
+
+  test('stores nothing, whether a token ended or an API key lost its permission', async () => {
+    const { tokens, keys } = on.app.services;
+    const { token, record } = await makeToken();
+    const made = await keys.create(actor, on.mine, { name: 'ends', can_write: true });
+    let before = '';
+    const revoke = async () => {
+      await tokens.revoke(actor, record.id);
+      before = state();
+    };
+    expect(await uploadLate(UPLOADS, { Authorization: `Bearer ${token}` }, revoke)).toBe(401);
+    expect(state()).toBe(before);
+    const narrow = async () => {
+      await keys.update(actor, keys.require(String(made.id)), { can_write: false });
+      before = state();
+    };
+    expect(await uploadLate('/api/v1/objects', { 'X-API-Key': made.plaintext_key }, narrow)).toBe(403);
+    expect(state()).toBe(before);
+  });
+
+  test('has nothing sent that waits behind it for its Idempotency-Key', async () => {
+    const { tokens, database } = on.app.services;
+    const { token, record } = await makeToken();
+    const headers = { Authorization: `Bearer ${token}`, 'Idempotency-Key': 'one' };
+    const body = { to: 'ann@example.org', subject: 's', body_text: 'b' };
+    let behind: Promise<{ status: number }> | undefined;
+    const upload = uploadLate(UPLOADS, headers, async () => {
+      behind = on.app.call('POST', '/api/public/v1/projects/mine/emails/send', { headers, body });
+      // Accepted, it waits by the time that this is on disk.
+      await database.write(() => {});
+      await tokens.revoke(actor, record.id);
+    });
+    expect(await upload).toBe(401);
+    expect((await behind)?.status).toBe(401);
+    expect(database.read.values(sql`SELECT * FROM emails`)).toEqual([]);
+  });
 });

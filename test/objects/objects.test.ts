@@ -486,6 +486,24 @@ describe('download', () => {
     expect(app.logs()).toMatch(new RegExp(`"message":"response failed","request_id":"${request_id}"`));
   });
 
+  test('bytes that go between the look at them and the first of them are 404', async () => {
+    const id = await stored({ visibility: 'public' });
+    const { blobs } = app.services;
+    const { has } = blobs;
+    blobs.has = (looked_for) => {
+      const is_there = has.call(blobs, looked_for);
+      rmSync(blobs.path(looked_for));
+      return is_there;
+    };
+    try {
+      const answer = await fetch(`${app.url}/api/v1/objects/${id}`);
+      expect([answer.status, await answer.json()]).toMatchObject([404, { success: false }]);
+      expect(answer.headers.get('x-request-id')).toMatch(/^[0-9A-Z]{26}$/);
+    } finally {
+      blobs.has = has;
+    }
+  });
+
   test('a row whose bytes are gone is 404', async () => {
     const id = await stored({ visibility: 'public' });
     expect((await get(id)).status).toBe(200);

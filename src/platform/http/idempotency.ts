@@ -28,6 +28,8 @@ export interface IdempotentRequest {
   caller: string;
   /** The header; null runs the request without any of this. */
   key: string | null;
+  /** Throws the refusal of a caller who was let go since. */
+  acceptAgain(): unknown;
 }
 
 /** Keeps the answer within the transaction of the change it reports. */
@@ -57,8 +59,10 @@ function idempotencyKeyOf(headers: Headers): string | null {
 export function idempotentRequest(
   caller: { identity: string; project: { id: number } },
   headers: Headers,
+  acceptAgain: () => unknown,
 ): IdempotentRequest {
-  return { project_id: caller.project.id, caller: caller.identity, key: idempotencyKeyOf(headers) };
+  const key = idempotencyKeyOf(headers);
+  return { project_id: caller.project.id, caller: caller.identity, key, acceptAgain };
 }
 
 /** What makes two requests the same: method, path and body, as one hash. */
@@ -83,7 +87,8 @@ export class Idempotency {
 
   /**
    * Runs `work` unless the same request was answered before. `work` learns whether it may go on from `claim`, which it
-   * calls once its body is known: a kept answer comes back, a different body under the same key throws AppError `conflict`.
+   * calls once its body is known: a kept answer comes back, a different body under the same key throws AppError `conflict`,
+   * and a caller who was let go while the body came, or another request was waited for, is refused.
    * Requests with the same key run one after the other; one that is refused leaves nothing, and the next gets its turn.
    * Throws AppError `unavailable` while the key is held.
    */
@@ -92,7 +97,12 @@ export class Idempotency {
     work: (claim: (request_hash: string) => ClaimedKey & { kept: KeptAnswer | null }) => Promise<T>,
   ): Promise<T> {
     const { key } = request;
-    if (key === null) return work(() => ({ kept: null, keep: () => {}, hold: () => {} }));
+    if (key === null) {
+      return work(() => {
+        request.acceptAgain();
+        return { kept: null, keep: () => {}, hold: () => {} };
+      });
+    }
     const slot = `${request.project_id} ${request.caller} ${key}`;
     for (let first = this.#under_way.get(slot); first !== undefined; first = this.#under_way.get(slot))
       await first;
@@ -103,10 +113,13 @@ export class Idempotency {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#under_way.set(slot, promise);
     try {
-      return await work((request_hash) => ({
-        ...this.#claim({ ...request, key, request_hash }),
-        hold: (until) => this.#hold(slot, until),
-      }));
+      return await work((request_hash) => {
+        request.acceptAgain();
+        return {
+          ...this.#claim({ ...request, key, request_hash }),
+          hold: (until) => this.#hold(slot, until),
+        };
+      });
     } finally {
       this.#under_way.delete(slot);
       resolve();

@@ -83,6 +83,8 @@ interface Inputs<C, Q extends TSchema, B extends TSchema, R> {
   /** The JSON bytes as sent. */
   raw: Uint8Array;
   resource: R;
+  /** The caller as of now, for a handler that has waited for what the client does. Throws their refusal. */
+  acceptAgain(): C;
 }
 
 /** What the routes that need a credential have in common; `C` is who calls. */
@@ -204,7 +206,8 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   const found = spec.body ? validate(spec.body, sent.value) : { value: {}, errors: {} };
   try {
     const body = requireValid(found);
-    const inputs = { ctx, caller, query, body, raw: sent.raw, resource } as Inputs<C, Q, B, R>;
+    const { acceptAgain } = accepted;
+    const inputs = { ctx, caller, query, body, raw: sent.raw, resource, acceptAgain } as Inputs<C, Q, B, R>;
     if (!trace.guard) return await spec.handle(inputs);
     // Asked before as well, as not every request changes a row.
     trace.guard();
@@ -225,7 +228,8 @@ export function readRecord<C, Q extends TSchema, B extends TSchema, R>(
   { ctx, caller }: { ctx: RequestContext; caller: C },
 ): unknown {
   const resource = spec.load?.({ ctx, caller }) as R;
-  const inputs = { ctx, caller, query: {}, body: {}, raw: new Uint8Array(0), resource };
+  const acceptAgain = (): C => caller;
+  const inputs = { ctx, caller, query: {}, body: {}, raw: new Uint8Array(0), resource, acceptAgain };
   return spec.handle(inputs as Inputs<C, Q, B, R>);
 }
 
