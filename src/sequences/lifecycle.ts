@@ -289,8 +289,7 @@ export class Lifecycle {
   }
 
   #autoEnroll(tx: Tx, contact: ContactRow): void {
-    for (const row of store.listOpenSequences(tx, contact.list_id)) {
-      if (!row.auto_enroll_new_contacts) continue;
+    for (const row of store.listEnrollingSequences(tx, contact.list_id)) {
       if (
         row.enroll_tags.length > 0 &&
         this.#deps.contacts.withAnyTag([contact], row.enroll_tags, tx).length === 0

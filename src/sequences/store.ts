@@ -1,5 +1,5 @@
 /** SQL of sequences. */
-import { and, count, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
@@ -75,13 +75,18 @@ export function findSequenceById(read: Tx, id: number): SequenceRow | undefined 
   return byId.get(read, id) ?? undefined;
 }
 
+const OPEN = `SELECT * FROM sequences WHERE list_id = +? AND status IN ('active', 'paused')`;
+const openByList = rawSql<SequenceRow, [number]>(OPEN, sequences);
+const enrollingByList = rawSql<SequenceRow, [number]>(`${OPEN} AND auto_enroll_new_contacts = 1`, sequences);
+
 /** Sequences of a list that take contacts in: a pause only puts off what they are sent. */
 export function listOpenSequences(read: Tx, list_id: number): SequenceRow[] {
-  return read
-    .select()
-    .from(sequences)
-    .where(and(eq(sequences.list_id, list_id), inArray(sequences.status, ['active', 'paused'])))
-    .all();
+  return openByList.all(read, list_id);
+}
+
+/** Those of them that take in every new contact. */
+export function listEnrollingSequences(read: Tx, list_id: number): SequenceRow[] {
+  return enrollingByList.all(read, list_id);
 }
 
 /** Of all projects. */

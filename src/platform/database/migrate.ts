@@ -31,6 +31,7 @@ import people from './migrations/0026_people.sql' with { type: 'text' };
 import imports_of_lists from './migrations/0027_imports_of_lists.sql' with { type: 'text' };
 import backup_runs from './migrations/0028_backup_runs.sql' with { type: 'text' };
 import sequence_waiting from './migrations/0029_sequence_waiting.sql' with { type: 'text' };
+import open_sequences from './migrations/0030_open_sequences.sql' with { type: 'text' };
 import { connect } from './plain-connection.ts';
 
 export interface Migration {
@@ -70,6 +71,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 27, name: 'imports_of_lists', sql: imports_of_lists },
   { version: 28, name: 'backup_runs', sql: backup_runs },
   { version: 29, name: 'sequence_waiting', sql: sequence_waiting },
+  { version: 30, name: 'open_sequences', sql: open_sequences },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
