@@ -333,9 +333,9 @@ function createSequences(on: Audience) {
     projectOf: (id) => projects.find(String(id)),
   });
   const acceptMail = (tx: Tx, email: NewEmail) => emails.accept(tx, email);
+  const templateOf = (project_id: number, slug: string) => templates.factsOf(project_id, slug);
   const sequences: Sequences = new Sequences({
-    ...{ ...on, marketing_mail },
-    templateOf: (project_id, slug) => templates.factsOf(project_id, slug),
+    ...{ ...on, marketing_mail, templateOf },
     acceptMail,
     projectOf: (id) => projects.find(String(id)),
     retime: (sequence_id) => lifecycle.retime(sequence_id),
@@ -352,7 +352,7 @@ function createSequences(on: Audience) {
     onEvent: (tx, event) => lifecycle.heedEvent(tx, event),
   });
   const sequence_engine = new SequenceEngine({
-    ...{ ...on, marketing_mail },
+    ...{ ...on, marketing_mail, templateOf },
     acceptMail,
     eventsSince: (read, contact_id, since_ms) => contact_events.since(read, contact_id, since_ms),
     unsettledClick: (read, email_id) => clicks.unsettled(read, email_id),

@@ -14,7 +14,7 @@ import type { ListRow } from '../lists/service.ts';
 import type { KeyedHash, KeyOwner, Marketing, Settings } from '../marketing/service.ts';
 import type { Tx } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
-import type { Subscriptions } from '../subscriptions/service.ts';
+import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';
 import { CompiledCache, type TemplateState, type Templates } from '../templates/service.ts';
 import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
 import {
@@ -122,7 +122,7 @@ export class MarketingMail {
       tx,
       { ...of, track_opens: false },
       {
-        ...{ contact: null, contact_id: null, to, unsubscribe_url: `${public_url}/unsubscribe/test` },
+        ...{ contact: null, contact_id: null, to, unsubscribe_url: testUnsubscribeUrl(public_url) },
         ...{ source: 'test', prefix: '[Test] ' },
       },
     );

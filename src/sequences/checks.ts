@@ -114,7 +114,11 @@ function mailboxRule({ mailboxes }: ActivationFacts): Problem[] {
   ];
 }
 
-function templateProblems({ key: step, template: slug }: Step, template: TemplateFacts | null): Problem[] {
+/** Why a step's template makes no mail that may go out; empty when it does. */
+export function templateProblems(
+  { key: step, template: slug }: Pick<Step, 'key' | 'template'>,
+  template: TemplateFacts | null,
+): Problem[] {
   const told = (code: string, message: string): Problem => ({
     code,
     message: `The template ${slug} ${message}`,

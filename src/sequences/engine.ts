@@ -21,6 +21,7 @@ import type { MailOfStep, MailOwner, MarketingMail } from '../marketing-mail/ser
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../platform/host/clock.ts';
 import type { SuppressionCheck, Suppressions } from '../suppressions/service.ts';
+import { type TemplateFacts, templateProblems } from './checks.ts';
 import * as store from './enrollment-store.ts';
 import {
   type Decision,
@@ -49,6 +50,8 @@ export interface EngineDeps {
    * nothing has changed then.
    */
   acceptMail(tx: Tx, email: NewEmail): { id: string };
+  /** A template of the project as the checks see it; null where there is none. */
+  templateOf(project_id: number, slug: string): TemplateFacts | null;
   /** Events of a contact since a moment. */
   eventsSince(read: Tx, contact_id: number, since_ms: number): ReadonlySet<string>;
   /** When a click came in a mail that may yet turn out to be a scanner's; null where none waits. */
@@ -115,8 +118,16 @@ export class SequenceEngine {
     const settings = marketing.settings(owner.id, tx);
     const tracks = tracksOf(stepsOf(sequence));
     const suppressed = suppressions.checker(tx, owner);
+    const fit = new Map<string, boolean>();
+    const isFit = (step: Step): boolean => {
+      const known = fit.get(step.template);
+      if (known !== undefined) return known;
+      const is_fit = templateProblems(step, this.#deps.templateOf(owner.id, step.template)).length === 0;
+      fit.set(step.template, is_fit);
+      return is_fit;
+    };
     for (const enrollment of due) {
-      const move = { owner, sequence, list, settings, tracks, suppressed, now_ms };
+      const move = { owner, sequence, list, settings, tracks, suppressed, isFit, now_ms };
       const waits_until = this.#move(tx, enrollment, move);
       if (waits_until !== null) return { is_full: true, waits_until };
     }
@@ -179,9 +190,11 @@ export class SequenceEngine {
     const tomorrow = now_ms - (now_ms % DAY_MS) + DAY_MS;
     if (settings.daily_cap !== null && store.readUsage(tx, owner.id, day) >= settings.daily_cap)
       return tomorrow;
-    const planned = this.#deps.marketing_mail.plan(tx, mailOfStep(move), move.contact);
-    if (!planned.ok && planned.is_template) {
-      // Nobody is lost over a template that somebody switched off: it is looked at again.
+    const planned = move.isFit(step)
+      ? this.#deps.marketing_mail.plan(tx, mailOfStep(move), move.contact)
+      : null;
+    if (planned === null || (!planned.ok && planned.is_template)) {
+      // Nobody is lost over a template that somebody switched off or left without its footer: it is looked at again.
       store.updateEnrollment(tx, at.id, { next_at: now_ms + TEMPLATE_WAIT_MS });
       return null;
     }
@@ -234,6 +247,8 @@ interface Move {
   settings: Settings;
   tracks: Tracks;
   suppressed: SuppressionCheck;
+  /** Whether a step's template makes mail that may go out. */
+  isFit(step: Step): boolean;
   now_ms: number;
 }
 

@@ -184,7 +184,7 @@ export class Lifecycle {
     if (!list) throw notFound('Sequence');
     lists.requireOpen(database.read, list);
     refuseFrom(row, ['active', 'paused'], 'enrolled in');
-    await this.#refuseTooMany(row, list, selection);
+    await this.#refuseTooMany(owner, row, list, selection);
     const total: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
     for (const piece of this.#piecesOf(list, selection)) {
       const done = await database.write((tx) => this.#enrollPiece(tx, owner, row.id, piece));
@@ -195,8 +195,13 @@ export class Lifecycle {
   }
 
   /** Before anybody is enrolled: whoever was counts, whatever became of it. */
-  async #refuseTooMany(row: SequenceRow, list: ListRow, selection: Selection): Promise<void> {
-    const { contacts, lists, database } = this.#deps;
+  async #refuseTooMany(
+    owner: KeyOwner,
+    row: SequenceRow,
+    list: ListRow,
+    selection: Selection,
+  ): Promise<void> {
+    const { contacts, lists, database, suppressions } = this.#deps;
     const asked =
       'all' in selection
         ? lists.countContacts(list.id, { status: 'active' })
@@ -208,8 +213,10 @@ export class Lifecycle {
     if (enrolled + asked <= row.max_recipients) return;
     let fresh = 0;
     for (const piece of this.#piecesOf(list, selection)) {
-      for (const contact of piece)
-        if (contact.status === 'active' && !rows.isEnrolled(database.read, row.id, contact.id)) fresh += 1;
+      const suppressed = suppressions.checker(database.read, owner);
+      for (const { id, status, email } of piece)
+        if (status === 'active' && suppressed(email) === null && !rows.isEnrolled(database.read, row.id, id))
+          fresh += 1;
       await Bun.sleep(0); // Others have their turn.
     }
     if (enrolled + fresh > row.max_recipients) throw tooMany(row, { enrolled, fresh });

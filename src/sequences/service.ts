@@ -11,10 +11,10 @@ import { type Clock, toIso, utcDay } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import type { Suppressions } from '../suppressions/service.ts';
-import { findProblems, type Problem, type TemplateFacts, tellProblem } from './checks.ts';
+import { findProblems, type Problem, type TemplateFacts, tellProblem, templateProblems } from './checks.ts';
 import { mailOfStep, whyGone } from './engine.ts';
 import * as rows from './enrollment-store.ts';
-import { stepsOf, tracksOf } from './model.ts';
+import { type Step, stepsOf, tracksOf } from './model.ts';
 import { type Answers, walk } from './preview.ts';
 import { EVENT_SLUG, readSteps, refuseOtherSteps, type StepInput } from './reading.ts';
 import { type EnrollmentRecord, present, presentEnrollment, type SequenceRecord } from './records.ts';
@@ -148,7 +148,10 @@ export class Sequences {
       for (const field of FIXED) if (changes[field] === null) errors[field] = ['must have a value'];
       const before = stepsOf(current);
       const steps = changes.steps ? readSteps(changes.steps, errors) : before;
-      if (changes.steps && current.status !== 'draft') refuseOtherSteps(before, steps, errors);
+      if (changes.steps && current.status !== 'draft') {
+        refuseOtherSteps(before, steps, errors);
+        this.#refuseTemplates(project_id, { before, steps }, errors);
+      }
       const list = changes.list ? findList(this.#deps.lists, project_id, changes.list, errors) : null;
       if (list && list.id !== current.list_id && current.status !== 'draft')
         errors.list = ['may change only while the sequence is a draft'];
@@ -170,6 +173,19 @@ export class Sequences {
     // Even where no delay differs: the request that changed one may have been cut off before all were re-timed.
     if (row.status !== 'draft' && changes.steps) await this.#deps.retime(row.id);
     return this.#present(row);
+  }
+
+  /** A running sequence takes no template that would have kept it from being activated. */
+  #refuseTemplates(
+    project_id: number,
+    { before, steps }: { before: readonly Step[]; steps: readonly Step[] },
+    errors: FieldErrors,
+  ): void {
+    steps.forEach((step, index) => {
+      if (step.template === before[index]?.template) return;
+      const problems = templateProblems(step, this.#deps.templateOf(project_id, step.template));
+      if (problems.length > 0) errors[`steps.${index}.template`] ??= problems.map(({ message }) => message);
+    });
   }
 
   /** What keeps a sequence from being activated. DNS records are looked up, also those of a trusted domain. */

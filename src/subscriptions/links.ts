@@ -19,6 +19,13 @@ export function unsubscribeUrl(public_url: string, contact_public_id: string, ha
   return `${public_url}/unsubscribe/${unsubscribeToken(contact_public_id, hash)}`;
 }
 
+/** In place of a token in a test of a sequence's step: its link shows that it is one, and acts for nobody. */
+export const TEST_TOKEN = 'test';
+
+export function testUnsubscribeUrl(public_url: string): string {
+  return `${public_url}/unsubscribe/${TEST_TOKEN}`;
+}
+
 /** The contact that a token claims to be of; null for what is no token. `isTrueToken` tells whether it may. */
 export function contactOfToken(token: string): string | null {
   const [contact = '', mac, ...more] = token.split('-');

@@ -6,6 +6,7 @@ import { type Html, html, pageResponse } from '../platform/http/pages.ts';
 import { bothPlanes, openRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { nullable, t, text } from '../platform/http/schema.ts';
 import { lookOf } from './brand.ts';
+import { TEST_TOKEN } from './links.ts';
 import type { Subscriptions, Visitor } from './service.ts';
 
 const TAG = 'Sign-up forms';
@@ -125,12 +126,18 @@ function confirmRoutes(subscriptions: Subscriptions): Route[] {
 
 function unsubscribeRoutes(subscriptions: Subscriptions): Route[] {
   const find = (ctx: RequestContext) => subscriptions.visitorOfUnsubscribe(ctx.params.token ?? '');
-  const unknown = () =>
-    pageResponse(
-      404,
-      'This link does not work',
-      html`<p>Please follow the whole link of the mail. Nothing was changed.</p>`,
-    );
+  const unknown = (ctx: RequestContext) =>
+    ctx.params.token === TEST_TOKEN
+      ? pageResponse(
+          200,
+          'This was a test',
+          html`<p>Here the readers of the mail unsubscribe. In a test the link acts for nobody: nothing was changed.</p>`,
+        )
+      : pageResponse(
+          404,
+          'This link does not work',
+          html`<p>Please follow the whole link of the mail. Nothing was changed.</p>`,
+        );
   const common = { plane: 'page', path: '/unsubscribe/:token', tag: TAG } as const;
   return [
     openRoute({
@@ -139,7 +146,7 @@ function unsubscribeRoutes(subscriptions: Subscriptions): Route[] {
       summary: 'The page that asks to unsubscribe',
       handle: ({ ctx }) => {
         const visitor = find(ctx);
-        if (!visitor) return unknown();
+        if (!visitor) return unknown(ctx);
         const question = html`<p>Do you want no more mail from ${visitor.brand.name} to ${visitor.contact.email}?</p>`;
         return branded(visitor, 200, 'Unsubscribe', html`${question}${BUTTON('Unsubscribe')}`);
       },
@@ -151,7 +158,7 @@ function unsubscribeRoutes(subscriptions: Subscriptions): Route[] {
       description: 'From everything in the project. May be repeated; mail programs post here too (RFC 8058).',
       handle: async ({ ctx }) => {
         const visitor = find(ctx);
-        if (!visitor) return unknown();
+        if (!visitor) return unknown(ctx);
         await subscriptions.unsubscribe(visitor);
         const words = html`<p>${visitor.contact.email} gets no more marketing mail from ${visitor.brand.name}.</p>`;
         return branded(visitor, 200, 'You are unsubscribed', words);

@@ -29,6 +29,7 @@ import { confirmUrl, contactOfToken, isTrueToken, unsubscribeUrl } from './links
 import { candidateOf, type SignUp } from './sign-ups.ts';
 import * as store from './store.ts';
 
+export { testUnsubscribeUrl } from './links.ts';
 export { EMAIL_SUBSCRIBE } from './store.ts';
 
 /** What a confirmation mail's template may use, and what it must hold. */

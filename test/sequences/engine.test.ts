@@ -222,6 +222,18 @@ describe('the life of a sequence', () => {
     expect((await patch([steps[0]])).status).toBe(422);
     expect((await patch([steps[0], { ...steps[1], key: 'z' }])).status).toBe(422);
     expect((await patch([steps[0], { ...steps[1], condition: { type: 'clicked' } }])).status).toBe(422);
+    await on.template('bare', { layout: null });
+    for (const [template, message] of [
+      ['nowhere', 'The template nowhere does not exist in this project.'],
+      [
+        'bare',
+        'The template bare has neither the marketing layout nor its own {{unsubscribe_url}} and {{postal_address}}.',
+      ],
+    ] as const) {
+      const refused = await patch([steps[0], { ...steps[1], template }]);
+      expect([refused.status, refused.body.errors]).toEqual([422, { 'steps.1.template': [message] }]);
+    }
+    expect((await show(id)).steps).toMatchObject([{ template: 'hello' }, { template: 'bye' }]);
     expect((await patch([steps[0], { ...steps[1], template: 'again', delay_hours: 1 }])).status).toBe(200);
     await on.pass(1);
     expect(await on.got('timed@example.com')).toEqual(['hello for there', 'again for there']);
@@ -311,6 +323,22 @@ describe('what waits', () => {
     expect(await on.got('shut@example.com')).toEqual(['shut for there']);
   });
 
+  test('for a template that lost its footer meanwhile, and says so', async () => {
+    await on.template('footless');
+    const list = await on.list();
+    await on.contact(list, 'footless@example.com');
+    const id = await on.active(list, [{ key: 'a', template: 'footless', is_final: true }]);
+    await on.setTemplate('footless', { layout: null });
+    await on.enroll(id);
+    await on.pass(5);
+    expect(await on.got('footless@example.com')).toEqual([]);
+    const told = await on.app.services.sequences.why(Number(on.project.id), id);
+    expect(told.at(-1)).toStartWith('a: The template footless has neither the marketing layout nor its own');
+    await on.setTemplate('footless', { layout: 'marketing' });
+    await on.pass(1 / 6);
+    expect(await on.got('footless@example.com')).toEqual(['footless for there']);
+  });
+
   test('for the daily cap, which holds over sequences and starts afresh at midnight', async () => {
     const list = await on.list();
     for (let n = 0; n < 5; n += 1) await on.contact(list, `cap${n}@example.com`);
@@ -319,13 +347,17 @@ describe('what waits', () => {
     await on.pass(24);
     await on.call('PATCH', '/email-marketing/settings', { daily_cap: 2 });
     await on.enroll(id);
-    const sent = async () => (await show(id)).stats as { sent: number };
-    await on.pass();
-    expect((await sent()).sent).toBe(2);
-    await on.pass(24);
-    expect((await sent()).sent).toBe(4);
-    await on.pass(24);
-    expect((await sent()).sent).toBe(5);
+    const other = await on.active(list, steps);
+    await on.enroll(other);
+    const sent = async () => {
+      const [one, two] = await Promise.all([show(id), show(other)]);
+      return (one.stats as { sent: number }).sent + (two.stats as { sent: number }).sent;
+    };
+    for (const total of [2, 4, 6, 8, 10, 10]) {
+      await on.pass();
+      expect(await sent()).toBe(total);
+      await on.pass(24);
+    }
     await on.call('PATCH', '/email-marketing/settings', { daily_cap: null });
   });
 });
@@ -380,6 +412,15 @@ describe('enrolling', () => {
     const refused = await on.call('POST', `/email-sequences/${id}/enroll`, { all: true });
     expect(refused.status).toBe(422);
     expect((await show(id)).stats).toMatchObject({ enrolled: 0 });
+  });
+
+  test('leaves whoever is suppressed out of max_recipients, as it enrolls none of them', async () => {
+    const list = await on.list();
+    for (let n = 0; n < 3; n += 1) await on.contact(list, `room${n}@example.com`);
+    const id = await on.active(list, steps, { max_recipients: 3 });
+    await on.contact(list, 'room3@example.com');
+    await on.call('POST', '/email-suppressions', { email: 'room0@example.com' });
+    expect(await on.enroll(id)).toMatchObject({ enrolled: 3, refused_suppressed: 1 });
   });
 
   test('past max_recipients enrolls nobody more, also when several ask at once', async () => {
