@@ -248,6 +248,7 @@ function upload(
     });
     let answer: ReturnType<typeof claim>;
     try {
+      acceptAgain();
       const sorted = Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1));
       answer = claim(
         hashRequest(

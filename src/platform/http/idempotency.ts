@@ -28,7 +28,7 @@ export interface IdempotentRequest {
   caller: string;
   /** The header; null runs the request without any of this. */
   key: string | null;
-  /** Throws the refusal of a caller who was let go since. */
+  /** Asked after a wait: throws the refusal of a caller who was let go meanwhile. */
   acceptAgain(): unknown;
 }
 
@@ -87,9 +87,9 @@ export class Idempotency {
 
   /**
    * Runs `work` unless the same request was answered before. `work` learns whether it may go on from `claim`, which it
-   * calls once its body is known: a kept answer comes back, a different body under the same key throws AppError `conflict`,
-   * and a caller who was let go while the body came, or another request was waited for, is refused.
-   * Requests with the same key run one after the other; one that is refused leaves nothing, and the next gets its turn.
+   * calls once its body is known: a kept answer comes back, a different body under the same key throws AppError `conflict`.
+   * Requests with the same key run one after the other; one that is refused leaves nothing, and the next gets its turn, unless
+   * its caller was let go while it waited.
    * Throws AppError `unavailable` while the key is held.
    */
   async run<T>(
@@ -97,15 +97,12 @@ export class Idempotency {
     work: (claim: (request_hash: string) => ClaimedKey & { kept: KeptAnswer | null }) => Promise<T>,
   ): Promise<T> {
     const { key } = request;
-    if (key === null) {
-      return work(() => {
-        request.acceptAgain();
-        return { kept: null, keep: () => {}, hold: () => {} };
-      });
-    }
+    if (key === null) return work(() => ({ kept: null, keep: () => {}, hold: () => {} }));
     const slot = `${request.project_id} ${request.caller} ${key}`;
+    const has_to_wait = this.#under_way.has(slot);
     for (let first = this.#under_way.get(slot); first !== undefined; first = this.#under_way.get(slot))
       await first;
+    if (has_to_wait) request.acceptAgain();
     if (this.#held.has(slot)) {
       const message = 'What became of the first request with this Idempotency-Key is yet to be recorded.';
       throw new AppError('unavailable', message, { retry_after_s: DISK_RETRY_AFTER_S });
@@ -113,13 +110,10 @@ export class Idempotency {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#under_way.set(slot, promise);
     try {
-      return await work((request_hash) => {
-        request.acceptAgain();
-        return {
-          ...this.#claim({ ...request, key, request_hash }),
-          hold: (until) => this.#hold(slot, until),
-        };
-      });
+      return await work((request_hash) => ({
+        ...this.#claim({ ...request, key, request_hash }),
+        hold: (until) => this.#hold(slot, until),
+      }));
     } finally {
       this.#under_way.delete(slot);
       resolve();
