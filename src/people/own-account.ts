@@ -131,9 +131,10 @@ export class OwnAccount {
     return person;
   }
 
+  /** Throws AppError `conflict` where the session was ended while the password was looked at. */
   #find(caller: SessionCaller, read = this.#deps.database.read): PersonRow {
     const person = store.findPerson(read, caller.person.id);
-    if (!person) throw changedMeanwhile();
+    if (!person || !sessions.hasSession(read, person.id, caller.session_id)) throw changedMeanwhile();
     return person;
   }
 }

@@ -28,6 +28,11 @@ export function insertSession(tx: Tx, session: SessionRow): void {
   tx.insert(personSessions).values(session).run();
 }
 
+export function hasSession(read: Tx, person_id: number, id: string): boolean {
+  const mine = and(eq(personSessions.person_id, person_id), eq(personSessions.id, id));
+  return read.select({ id: personSessions.id }).from(personSessions).where(mine).get() !== undefined;
+}
+
 /** A person's sessions, newest first. */
 export function listSessions(
   read: Tx,

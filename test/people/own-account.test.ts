@@ -72,6 +72,29 @@ describe('the password', () => {
     expect(snapshot()).toBe(before);
   });
 
+  test('is not changed by a session that is ended while the old one is looked at, nor is a second step begun', async () => {
+    const { sessions, passwords } = on.app.services.entry;
+    const tries = [
+      ['POST', '/console/password', { current_password: PASSWORD, password: OTHER }],
+      ['POST', '/console/totp', { password: PASSWORD }],
+    ] as const;
+    const { verify } = passwords;
+    for (const [method, path, body] of tries) {
+      cookie = await on.enter(EMAIL);
+      const mine = sessions.authenticate(cookie.split('=')[1] ?? '');
+      let before = '';
+      passwords.verify = async (hash, password) => {
+        passwords.verify = verify;
+        const is_right = await verify.call(passwords, hash, password);
+        if (mine) await sessions.end(mine, mine.session_id, null);
+        before = snapshot();
+        return is_right;
+      };
+      expect([path, (await change(method, path, body)).status]).toEqual([path, 409]);
+      expect(snapshot()).toBe(before);
+    }
+  });
+
   test('is not guessed from an open session, which keeps nobody out by trying', async () => {
     for (let n = 0; n < 10; n += 1)
       expect((await change('POST', '/console/totp', { password: OTHER })).status).toBe(422);

@@ -183,12 +183,15 @@ describe('a page of another site signs nobody in', () => {
 
 describe('over plain http', () => {
   test.each([
-    ['a public address', 'http://satchel.test', '127.0.0.1', 403],
-    ['another machine', 'http://localhost:8420', '192.0.2.1', 403],
-    ['this machine', 'http://localhost:8420', '127.0.0.1', 204],
-    ['this machine by IPv6', 'http://[::1]:8420', '::1', 204],
-  ])('from %s', async (_, public_url, ip, status) => {
-    const plain = await startConsole({ env: { SATCHEL_PUBLIC_URL: public_url } });
+    ['a public address', 'http://satchel.test', '127.0.0.1', '127.0.0.1', 403],
+    ['another machine', 'http://localhost:8420', '127.0.0.1', '192.0.2.1', 403],
+    ['another machine by a proxy that is not trusted', 'http://localhost:8420', '', '192.0.2.1', 403],
+    ['this machine', 'http://localhost:8420', '127.0.0.1', '127.0.0.1', 204],
+    ['this machine by IPv6', 'http://[::1]:8420', '127.0.0.1', '::1', 204],
+  ])('from %s', async (_, public_url, proxies, ip, status) => {
+    const plain = await startConsole({
+      env: { SATCHEL_PUBLIC_URL: public_url, SATCHEL_TRUSTED_PROXIES: proxies },
+    });
     const { link } = await plain.app.services.people.add(actor, null, { email: EMAIL, all_projects: true });
     const headers = { Origin: null };
     const path = new URL(link).pathname;

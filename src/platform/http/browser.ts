@@ -62,9 +62,15 @@ export function mayBePrivate(config: Config): boolean {
   return isHttps(config) || isLoopback(hostOf(new URL(config.public_url)));
 }
 
+/** A proxy here that is not trusted has our address, but says that it asks for somebody elsewhere. */
+function isOnThisMachine({ ip, request }: RequestContext): boolean {
+  const asked_for = request.headers.get('x-forwarded-for')?.split(',') ?? [];
+  return ip !== null && [ip, ...asked_for].every((address) => isLoopback(address.trim()));
+}
+
 /** Passwords and what lets a person in travel over TLS, or not at all beyond this machine. Throws AppError `forbidden`. */
-export function requirePrivateLine({ ip }: RequestContext, config: Config): void {
-  if (isHttps(config) || (ip !== null && isLoopback(ip) && mayBePrivate(config))) return;
+export function requirePrivateLine(ctx: RequestContext, config: Config): void {
+  if (isHttps(config) || (mayBePrivate(config) && isOnThisMachine(ctx))) return;
   throw forbidden(
     'Over plain http, signing in works on this very machine only. Put a reverse proxy with TLS in front and set ' +
       'SATCHEL_PUBLIC_URL to its https address; or open a tunnel, such as ssh -L 8420:localhost:8420 HOST, and go to ' +
