@@ -13,7 +13,6 @@ import {
   openPage,
   settle,
   signIn,
-  TIMEOUT_MS,
 } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 
@@ -38,88 +37,76 @@ async function confirm(page: Page, title: string, name: string): Promise<void> {
 }
 
 describe.skipIf(executable === null)('in a browser', () => {
-  test(
-    'a finding on the overview leads to the page that mends it, and is gone when it was looked at again',
-    async () => {
-      const { sending_domains } = on.app.services;
-      await sending_domains.add(actor, { name: 'mail.example.com' });
-      const { page, complaints } = await open('/');
-      await page.getByRole('link', { name: '1 problem' }).waitFor();
-      await page.getByText('mail.example.com is not verified: nothing is sent from it.').waitFor();
-      await page.getByText('satchel domain verify mail.example.com').waitFor();
-      await page.getByRole('link', { name: 'To the domain' }).click();
-      await page.getByRole('heading', { name: 'mail.example.com', level: 1 }).waitFor();
-      await sending_domains.remove(actor, 'mail.example.com');
-      await page.getByRole('link', { name: 'Findings' }).click();
-      await page.getByRole('button', { name: 'Look again' }).click();
-      await page.getByText('All is well').waitFor();
-      expect(complaints).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+  test('a finding on the overview leads to the page that mends it, and is gone when it was looked at again', async () => {
+    const { sending_domains } = on.app.services;
+    await sending_domains.add(actor, { name: 'mail.example.com' });
+    const { page, complaints } = await open('/');
+    await page.getByRole('link', { name: '1 problem' }).waitFor();
+    await page.getByText('mail.example.com is not verified: nothing is sent from it.').waitFor();
+    await page.getByText('satchel domain verify mail.example.com').waitFor();
+    await page.getByRole('link', { name: 'To the domain' }).click();
+    await page.getByRole('heading', { name: 'mail.example.com', level: 1 }).waitFor();
+    await sending_domains.remove(actor, 'mail.example.com');
+    await page.getByRole('link', { name: 'Findings' }).click();
+    await page.getByRole('button', { name: 'Look again' }).click();
+    await page.getByText('All is well').waitFor();
+    expect(complaints).toEqual([]);
+  });
 
-  test(
-    'who may not administer is shown no findings, and asks for none',
-    async () => {
-      const credentials = await addPerson(on.app, {
-        ...{ email: 'plain@example.org', name: 'Plain', all_projects: true },
-      });
-      const context = await signIn(on, { credentials });
-      const asked: string[] = [];
-      context.on('request', (request) => asked.push(new URL(request.url()).pathname));
-      const { page, complaints } = await openPage(on, context, '/');
-      expect(
-        await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allTextContents(),
-      ).toEqual(['Satchel', 'Overview', 'Projects']);
-      expect(asked.filter((path) => path.endsWith('/findings'))).toEqual([]);
-      expect(asked.filter((path) => path.endsWith('/overview'))).not.toEqual([]);
-      expect(complaints).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+  test('who may not administer is shown no findings, and asks for none', async () => {
+    const credentials = await addPerson(on.app, {
+      ...{ email: 'plain@example.org', name: 'Plain', all_projects: true },
+    });
+    const context = await signIn(on, { credentials });
+    const asked: string[] = [];
+    context.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const { page, complaints } = await openPage(on, context, '/');
+    expect(await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allTextContents()).toEqual([
+      'Satchel',
+      'Overview',
+      'Projects',
+    ]);
+    expect(asked.filter((path) => path.endsWith('/findings'))).toEqual([]);
+    expect(asked.filter((path) => path.endsWith('/overview'))).not.toEqual([]);
+    expect(complaints).toEqual([]);
+  });
 
-  test(
-    'a backup is made, verified, downloaded byte for byte, and deleted by its name',
-    async () => {
-      const { backups, audit } = on.app.services;
-      const { page, complaints } = await open('/backups');
-      // A page cannot answer the browser's own dialog: this one is as those that have none.
-      await page.evaluate('delete window.showSaveFilePicker');
-      await page.getByRole('button', { name: 'Make a backup' }).first().click();
-      await page.getByText('completed', { exact: true }).waitFor();
-      const [made] = backups.list();
-      const name = made?.name ?? '';
-      expect(made).toMatchObject({ status: 'completed', size_bytes: expect.any(Number) });
+  test('a backup is made, verified, downloaded byte for byte, and deleted by its name', async () => {
+    const { backups, audit } = on.app.services;
+    const { page, complaints } = await open('/backups');
+    // A page cannot answer the browser's own dialog: this one is as those that have none.
+    await page.evaluate('delete window.showSaveFilePicker');
+    await page.getByRole('button', { name: 'Make a backup' }).first().click();
+    await page.getByText('completed', { exact: true }).waitFor();
+    const [made] = backups.list();
+    const name = made?.name ?? '';
+    expect(made).toMatchObject({ status: 'completed', size_bytes: expect.any(Number) });
 
-      await page.getByRole('button', { name: 'Verify' }).click();
-      await page.getByText('The backup is sound.').waitFor();
+    await page.getByRole('button', { name: 'Verify' }).click();
+    await page.getByText('The backup is sound.').waitFor();
 
-      const begun = page.waitForEvent('download');
-      await page.getByRole('button', { name: /^Download/ }).click();
-      const download = await begun;
-      expect(download.suggestedFilename()).toBe(name);
-      const file = join(on.app.data_dir, 'backups', name);
-      expect(readFileSync(await download.path()).equals(readFileSync(file))).toBe(true);
-      expect(audit.listNewest({ event: 'backup.downloaded' }, 2)).toMatchObject([
-        { target: `backup:${name}`, actor_kind: 'person', actor_name: 'Ann Example' },
-      ]);
+    const begun = page.waitForEvent('download');
+    await page.getByRole('button', { name: /^Download/ }).click();
+    const download = await begun;
+    expect(download.suggestedFilename()).toBe(name);
+    const file = join(on.app.data_dir, 'backups', name);
+    expect(readFileSync(await download.path()).equals(readFileSync(file))).toBe(true);
+    expect(audit.listNewest({ event: 'backup.downloaded' }, 2)).toMatchObject([
+      { target: `backup:${name}`, actor_kind: 'person', actor_name: 'Ann Example' },
+    ]);
 
-      await confirm(page, 'Delete the backup', name);
-      await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor();
-      expect([backups.list(), existsSync(file)]).toEqual([[], false]);
-      expect(complaints).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+    await confirm(page, 'Delete the backup', name);
+    await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor();
+    expect([backups.list(), existsSync(file)]).toEqual([[], false]);
+    expect(complaints).toEqual([]);
+  });
 
-  test(
-    'where the browser lets a page write a file, a backup goes into it as it comes',
-    async () => {
-      const { backups } = on.app.services;
-      const { name } = await backups.make(actor);
-      await backups.whenIdle();
-      const { page, complaints } = await open(`/backups/${name}`);
-      await page.evaluate(`
+  test('where the browser lets a page write a file, a backup goes into it as it comes', async () => {
+    const { backups } = on.app.services;
+    const { name } = await backups.make(actor);
+    await backups.whenIdle();
+    const { page, complaints } = await open(`/backups/${name}`);
+    await page.evaluate(`
         window.written = { name: null, bytes: 0, parts: 0, is_closed: false };
         window.showSaveFilePicker = async ({ suggestedName }) => ({
           createWritable: async () => new WritableStream({
@@ -128,85 +115,71 @@ describe.skipIf(executable === null)('in a browser', () => {
             close() { window.written.is_closed = true; },
           }),
         });`);
-      await page.getByRole('button', { name: /^Download/ }).click();
-      await page.getByText(`${name} is downloaded`).waitFor();
-      const size_bytes = backups.require(name).size_bytes;
-      expect(await page.evaluate('window.written')).toMatchObject({
-        name,
-        bytes: size_bytes,
-        is_closed: true,
-      });
-      expect(await page.evaluate('window.written.parts')).toBeGreaterThan(1);
-      expect(complaints).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+    await page.getByRole('button', { name: /^Download/ }).click();
+    await page.getByText(`${name} is downloaded`).waitFor();
+    const size_bytes = backups.require(name).size_bytes;
+    expect(await page.evaluate('window.written')).toMatchObject({
+      name,
+      bytes: size_bytes,
+      is_closed: true,
+    });
+    expect(await page.evaluate('window.written.parts')).toBeGreaterThan(1);
+    expect(complaints).toEqual([]);
+  });
 
-  test(
-    'the trail is filtered by event and day, and shows hostile names as the text they are',
-    async () => {
-      const { origins } = on.app.services;
-      await origins.addGlobal({ ...actor, name: HOSTILE }, { type: 'ios', value: 'com.example.audited' });
-      const { page, complaints } = await open('/audit?event=global_origin.added');
-      await page.getByText('com.example.audited').waitFor();
-      await page.getByText(HOSTILE).waitFor();
-      expect(await page.getByRole('row').count()).toBe(2);
-      await page.getByLabel('To', { exact: true }).fill('2020-01-01');
-      await page.getByText('Nothing matches').waitFor();
-      expect(new URL(page.url()).searchParams.get('until')).toMatch(/^20(19-12-31|20-01-0[12])T/);
-      expect(await page.getByLabel('To', { exact: true }).inputValue()).toBe('2020-01-01');
-      await page.getByRole('link', { name: 'Show everything' }).click();
-      await page.getByText('person.signed_in').first().waitFor();
-      expect(complaints).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+  test('the trail is filtered by event and day, and shows hostile names as the text they are', async () => {
+    const { origins } = on.app.services;
+    await origins.addGlobal({ ...actor, name: HOSTILE }, { type: 'ios', value: 'com.example.audited' });
+    const { page, complaints } = await open('/audit?event=global_origin.added');
+    await page.getByText('com.example.audited').waitFor();
+    await page.getByText(HOSTILE).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await page.getByLabel('To', { exact: true }).fill('2020-01-01');
+    await page.getByText('Nothing matches').waitFor();
+    expect(new URL(page.url()).searchParams.get('until')).toMatch(/^20(19-12-31|20-01-0[12])T/);
+    expect(await page.getByLabel('To', { exact: true }).inputValue()).toBe('2020-01-01');
+    await page.getByRole('link', { name: 'Show everything' }).click();
+    await page.getByText('person.signed_in').first().waitFor();
+    expect(complaints).toEqual([]);
+  });
 
-  test(
-    'a global origin is added and removed by its name, with what it may have been relied on for',
-    async () => {
-      const { origins } = on.app.services;
-      const before = origins.listGlobal().length;
-      const { page, complaints } = await open('/settings');
-      await page.getByRole('button', { name: 'Add an origin' }).click();
-      await page.getByLabel('Address').fill('not an origin/');
-      await page.getByRole('button', { name: 'Add', exact: true }).click();
-      await page.locator('[aria-invalid=true]').waitFor();
-      expect(origins.listGlobal().length).toBe(before);
-      await page.getByLabel('Address').fill('http://localhost:*');
-      await page.getByLabel('Note').fill(HOSTILE);
-      await page.getByRole('button', { name: 'Add', exact: true }).click();
-      const row = page.getByRole('row').filter({ hasText: 'http://localhost:*' });
-      await row.getByText(HOSTILE).waitFor();
-      expect(origins.listGlobal()).toContainEqual(
-        expect.objectContaining({ value: 'http://localhost:*', note: HOSTILE }),
-      );
-      await row.getByRole('button', { name: 'Remove' }).click();
-      await page.getByLabel('Type http://localhost:* to go on').fill('http://localhost:*');
-      await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-      await row.waitFor({ state: 'detached' });
-      await page.getByText('0 restricted keys may have relied on it').waitFor();
-      expect(origins.listGlobal().length).toBe(before);
-      expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+  test('a global origin is added and removed by its name, with what it may have been relied on for', async () => {
+    const { origins } = on.app.services;
+    const before = origins.listGlobal().length;
+    const { page, complaints } = await open('/settings');
+    await page.getByRole('button', { name: 'Add an origin' }).click();
+    await page.getByLabel('Address').fill('not an origin/');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.locator('[aria-invalid=true]').waitFor();
+    expect(origins.listGlobal().length).toBe(before);
+    await page.getByLabel('Address').fill('http://localhost:*');
+    await page.getByLabel('Note').fill(HOSTILE);
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    const row = page.getByRole('row').filter({ hasText: 'http://localhost:*' });
+    await row.getByText(HOSTILE).waitFor();
+    expect(origins.listGlobal()).toContainEqual(
+      expect.objectContaining({ value: 'http://localhost:*', note: HOSTILE }),
+    );
+    await row.getByRole('button', { name: 'Remove' }).click();
+    await page.getByLabel('Type http://localhost:* to go on').fill('http://localhost:*');
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await row.waitFor({ state: 'detached' });
+    await page.getByText('0 restricted keys may have relied on it').waitFor();
+    expect(origins.listGlobal().length).toBe(before);
+    expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
+  });
 
-  test(
-    'a job is found by its id, and one that there is none of is said to be none',
-    async () => {
-      const { backups } = on.app.services;
-      const job_id = backups.list()[0]?.job_id ?? '';
-      const { page } = await open('/jobs');
-      await page.getByLabel('Id of the job').fill(job_id);
-      await page.getByRole('button', { name: 'Open' }).click();
-      await page.getByRole('heading', { name: 'backup.make', level: 1 }).waitFor();
-      await page.getByRole('link', { name: 'Jobs' }).first().click();
-      await page.getByLabel('Id of the job').fill('nothing');
-      await page.getByRole('button', { name: 'Open' }).click();
-      await page.getByRole('alert').getByText('Job not found').waitFor();
-      await settle(page);
-    },
-    TIMEOUT_MS,
-  );
+  test('a job is found by its id, and one that there is none of is said to be none', async () => {
+    const { backups } = on.app.services;
+    const job_id = backups.list()[0]?.job_id ?? '';
+    const { page } = await open('/jobs');
+    await page.getByLabel('Id of the job').fill(job_id);
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByRole('heading', { name: 'backup.make', level: 1 }).waitFor();
+    await page.getByRole('link', { name: 'Jobs' }).first().click();
+    await page.getByLabel('Id of the job').fill('nothing');
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByRole('alert').getByText('Job not found').waitFor();
+    await settle(page);
+  });
 });

@@ -1,7 +1,7 @@
 /** Files in the console, in a real browser: uploaded, linked, changed and deleted, and what is stored after it. */
 import { describe, expect, test } from 'bun:test';
 import { makeProject } from '../helpers.ts';
-import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn, TIMEOUT_MS } from './browser.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
 
 let on: ConsoleTest;
 beforeAllInConsole(async (started) => {
@@ -16,91 +16,81 @@ const stored = () => {
 };
 
 describe.skipIf(executable === null)('files in a browser', () => {
-  test(
-    'are uploaded with their visibility, found by name, opened by a link without a key until links are revoked, renamed and deleted',
-    async () => {
-      const { page, complaints } = await open('/projects/shop/files');
-      await page.getByRole('button', { name: 'Upload files' }).first().click();
-      await page.getByLabel('Choose files').setInputFiles([
-        { name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('one') },
-        { name: 'other.txt', mimeType: 'text/plain', buffer: Buffer.from('two') },
-      ]);
-      await page.getByRole('button', { name: 'Leave out other.txt' }).click();
-      await page.getByLabel('Days to keep').fill('0');
-      await page.getByRole('button', { name: 'Upload', exact: true }).click();
-      await page.locator('[name=expires_in_days][aria-invalid=true]').waitFor();
-      expect(stored()).toEqual([]);
-      await page.getByLabel('Days to keep').fill('5');
-      await page.getByRole('button', { name: 'Upload', exact: true }).click();
-      await page.getByRole('link', { name: 'note.txt' }).waitFor();
-      expect(stored()).toMatchObject([
-        { original_filename: 'note.txt', visibility: 'private', size_bytes: 3 },
-      ]);
+  test('are uploaded with their visibility, found by name, opened by a link without a key until links are revoked, renamed and deleted', async () => {
+    const { page, complaints } = await open('/projects/shop/files');
+    await page.getByRole('button', { name: 'Upload files' }).first().click();
+    await page.getByLabel('Choose files').setInputFiles([
+      { name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('one') },
+      { name: 'other.txt', mimeType: 'text/plain', buffer: Buffer.from('two') },
+    ]);
+    await page.getByRole('button', { name: 'Leave out other.txt' }).click();
+    await page.getByLabel('Days to keep').fill('0');
+    await page.getByRole('button', { name: 'Upload', exact: true }).click();
+    await page.locator('[name=expires_in_days][aria-invalid=true]').waitFor();
+    expect(stored()).toEqual([]);
+    await page.getByLabel('Days to keep').fill('5');
+    await page.getByRole('button', { name: 'Upload', exact: true }).click();
+    await page.getByRole('link', { name: 'note.txt' }).waitFor();
+    expect(stored()).toMatchObject([{ original_filename: 'note.txt', visibility: 'private', size_bytes: 3 }]);
 
-      await page.getByLabel('File name').fill('nothing like it');
-      await page.getByText('Nothing matches').waitFor();
-      await page.getByLabel('File name').fill('NOTE');
-      await page.getByRole('link', { name: 'note.txt' }).click();
-      await page.getByRole('button', { name: 'Make a link' }).click();
-      const { pathname } = new URL((await page.locator('.secret code').textContent()) ?? '');
-      const follow = async () => (await fetch(`${on.app.url}${pathname}`)).status;
-      expect(await follow()).toBe(200);
+    await page.getByLabel('File name').fill('nothing like it');
+    await page.getByText('Nothing matches').waitFor();
+    await page.getByLabel('File name').fill('NOTE');
+    await page.getByRole('link', { name: 'note.txt' }).click();
+    await page.getByRole('button', { name: 'Make a link' }).click();
+    const { pathname } = new URL((await page.locator('.secret code').textContent()) ?? '');
+    const follow = async () => (await fetch(`${on.app.url}${pathname}`)).status;
+    expect(await follow()).toBe(200);
 
-      await page.getByLabel('Name').fill('renamed.txt');
-      await page.getByLabel('Visibility').selectOption('public');
-      await page.getByLabel('Expiry').selectOption('never');
-      await page.getByRole('button', { name: 'Save the changes' }).click();
-      await page.getByRole('heading', { name: 'renamed.txt', level: 1 }).waitFor();
-      const [file] = stored();
-      expect(file).toMatchObject({ original_filename: 'renamed.txt', visibility: 'public' });
-      const row = on.app.services.objects.requireAny(file?.public_id ?? '');
-      expect(row.expires_at).toBeNull();
+    await page.getByLabel('Name').fill('renamed.txt');
+    await page.getByLabel('Visibility').selectOption('public');
+    await page.getByLabel('Expiry').selectOption('never');
+    await page.getByRole('button', { name: 'Save the changes' }).click();
+    await page.getByRole('heading', { name: 'renamed.txt', level: 1 }).waitFor();
+    const [file] = stored();
+    expect(file).toMatchObject({ original_filename: 'renamed.txt', visibility: 'public' });
+    const row = on.app.services.objects.requireAny(file?.public_id ?? '');
+    expect(row.expires_at).toBeNull();
 
-      await page.getByRole('link', { name: 'Files' }).first().click();
-      await page.getByRole('button', { name: 'Revoke all links' }).click();
-      await page.getByLabel('Type shop to go on').fill('shop');
-      await page.getByRole('dialog').getByRole('button', { name: 'Revoke all links' }).click();
-      await page.getByRole('dialog').waitFor({ state: 'detached' });
-      expect(await follow()).toBe(404);
+    await page.getByRole('link', { name: 'Files' }).first().click();
+    await page.getByRole('button', { name: 'Revoke all links' }).click();
+    await page.getByLabel('Type shop to go on').fill('shop');
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke all links' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await follow()).toBe(404);
 
-      await page.getByRole('link', { name: 'renamed.txt' }).click();
-      await page.getByRole('button', { name: 'Delete the file' }).click();
-      await page.getByLabel('Type renamed.txt to go on').fill('renamed.txt');
-      await page.getByRole('dialog').getByRole('button', { name: 'Delete the file' }).click();
-      await page.getByText('No file yet').waitFor();
-      expect(stored()).toEqual([]);
-      // The one refusal is told by the browser, too.
-      expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+    await page.getByRole('link', { name: 'renamed.txt' }).click();
+    await page.getByRole('button', { name: 'Delete the file' }).click();
+    await page.getByLabel('Type renamed.txt to go on').fill('renamed.txt');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete the file' }).click();
+    await page.getByText('No file yet').waitFor();
+    expect(stored()).toEqual([]);
+    // The one refusal is told by the browser, too.
+    expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
+  });
 
-  test(
-    'that are dropped on the page are offered for upload, and what is refused stays with what the API said of it',
-    async () => {
-      const { page } = await open('/projects/shop/files');
-      await page.evaluate(`{
+  test('that are dropped on the page are offered for upload, and what is refused stays with what the API said of it', async () => {
+    const { page } = await open('/projects/shop/files');
+    await page.evaluate(`{
         const dataTransfer = new DataTransfer();
         dataTransfer.items.add(new File(['three'], 'dropped.txt', { type: 'text/plain' }));
         document.dispatchEvent(new DragEvent('drop', { dataTransfer, cancelable: true }));
       }`);
-      await page.getByRole('dialog').getByText('dropped.txt').waitFor();
-      await page.route('**/objects', (route) =>
-        route.request().method() === 'POST'
-          ? route.fulfill({
-              status: 503,
-              json: { error: { code: 'UNAVAILABLE', message: 'The disk is full.' } },
-            })
-          : route.continue(),
-      );
-      await page.getByRole('button', { name: 'Upload', exact: true }).click();
-      await page.getByRole('dialog').getByText('The disk is full.').waitFor();
-      expect(stored()).toEqual([]);
-      await page.unroute('**/objects');
-      await page.getByRole('button', { name: 'Upload', exact: true }).click();
-      await page.getByRole('link', { name: 'dropped.txt' }).waitFor();
-      expect(stored()).toMatchObject([{ original_filename: 'dropped.txt', size_bytes: 5 }]);
-    },
-    TIMEOUT_MS,
-  );
+    await page.getByRole('dialog').getByText('dropped.txt').waitFor();
+    await page.route('**/objects', (route) =>
+      route.request().method() === 'POST'
+        ? route.fulfill({
+            status: 503,
+            json: { error: { code: 'UNAVAILABLE', message: 'The disk is full.' } },
+          })
+        : route.continue(),
+    );
+    await page.getByRole('button', { name: 'Upload', exact: true }).click();
+    await page.getByRole('dialog').getByText('The disk is full.').waitFor();
+    expect(stored()).toEqual([]);
+    await page.unroute('**/objects');
+    await page.getByRole('button', { name: 'Upload', exact: true }).click();
+    await page.getByRole('link', { name: 'dropped.txt' }).waitFor();
+    expect(stored()).toMatchObject([{ original_filename: 'dropped.txt', size_bytes: 5 }]);
+  });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { addCapturingMailbox, makeProject } from '../helpers.ts';
-import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn, TIMEOUT_MS } from './browser.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 
 let on: ConsoleTest;
@@ -20,74 +20,64 @@ const rows = (query: string): unknown[] => on.app.services.database.read.all(sql
 const idIn = (page: Page): string => new URL(page.url()).pathname.split('/').at(-1) ?? '';
 
 describe.skipIf(executable === null)('mail in a browser', () => {
-  test(
-    'is sent from a template by hand, once all of its fields have values, and called off before it is due',
-    async () => {
-      const template = {
-        ...{ name: 'Shipped', category: 'transactional', subject: 'Order {{ order.id }}' },
-        ...{ body_text: 'Dear {{ name }}', variables: [{ name: 'name', description: 'First name' }] },
-      };
-      await on.app.call('POST', '/api/v1/emails/templates', { key, body: template });
-      const { page, complaints } = await open('/projects/shop/emails/new');
-      await page.getByLabel('Content').selectOption('shipped');
-      await page.getByLabel('order.id').waitFor();
-      await page.getByLabel('name (optional)').fill('Ann');
-      await page.getByRole('button', { name: 'Send' }).click();
-      await page.locator('[name=to][aria-invalid=true]').waitFor();
-      await page.locator('[name="variables.order.id"][aria-invalid=true]').waitFor();
-      expect(rows('SELECT id FROM emails')).toEqual([]);
-      await page.getByLabel('To', { exact: true }).fill('ann@example.org');
-      await page.getByLabel('order.id').fill('17');
-      await page.getByLabel('Send at').fill('2050-01-01T09:00');
-      await page.getByRole('button', { name: 'Send' }).click();
-      await page.getByRole('heading', { name: 'Order 17', level: 1 }).waitFor();
-      expect(rows('SELECT to_email, subject, template, status FROM emails')).toEqual([
-        { to_email: 'ann@example.org', subject: 'Order 17', template: 'shipped', status: 'scheduled' },
-      ]);
-      await page.getByRole('button', { name: 'Do not send it' }).click();
-      await page.getByText('canceled', { exact: true }).waitFor();
-      expect(rows('SELECT status FROM emails')).toEqual([{ status: 'canceled' }]);
-      expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+  test('is sent from a template by hand, once all of its fields have values, and called off before it is due', async () => {
+    const template = {
+      ...{ name: 'Shipped', category: 'transactional', subject: 'Order {{ order.id }}' },
+      ...{ body_text: 'Dear {{ name }}', variables: [{ name: 'name', description: 'First name' }] },
+    };
+    await on.app.call('POST', '/api/v1/emails/templates', { key, body: template });
+    const { page, complaints } = await open('/projects/shop/emails/new');
+    await page.getByLabel('Content').selectOption('shipped');
+    await page.getByLabel('order.id').waitFor();
+    await page.getByLabel('name (optional)').fill('Ann');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.locator('[name=to][aria-invalid=true]').waitFor();
+    await page.locator('[name="variables.order.id"][aria-invalid=true]').waitFor();
+    expect(rows('SELECT id FROM emails')).toEqual([]);
+    await page.getByLabel('To', { exact: true }).fill('ann@example.org');
+    await page.getByLabel('order.id').fill('17');
+    await page.getByLabel('Send at').fill('2050-01-01T09:00');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('heading', { name: 'Order 17', level: 1 }).waitFor();
+    expect(rows('SELECT to_email, subject, template, status FROM emails')).toEqual([
+      { to_email: 'ann@example.org', subject: 'Order 17', template: 'shipped', status: 'scheduled' },
+    ]);
+    await page.getByRole('button', { name: 'Do not send it' }).click();
+    await page.getByText('canceled', { exact: true }).waitFor();
+    expect(rows('SELECT status FROM emails')).toEqual([{ status: 'canceled' }]);
+    expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
+  });
 
-  test(
-    'is read as its reader sees it, without its scripts running, and tells its story; a bounced one is tried again',
-    async () => {
-      const body = { to: 'bounce@simulator.satchel.test', subject: HOSTILE, queue: false };
-      const content = { body_html: `<h1>Hello</h1>${HOSTILE}`, body_text: HOSTILE };
-      await on.app.call('POST', '/api/v1/emails/send', { key, body: { ...body, ...content } });
-      const { page, complaints } = await open('/projects/shop/emails');
-      await page.getByLabel('Status').selectOption('bounced');
-      await page.getByRole('link', { name: HOSTILE }).click();
-      await page.getByRole('heading', { name: HOSTILE, level: 1 }).waitFor();
-      await page.frameLocator('.preview-frame').getByRole('heading', { name: 'Hello' }).waitFor();
-      await page.getByRole('button', { name: 'Dark' }).click();
-      await page.locator('.preview-frame.dark').waitFor();
-      await page.getByRole('button', { name: 'Phone' }).click();
-      expect((await page.locator('.preview-frame.phone').boundingBox())?.width).toBe(375);
-      await page.getByRole('button', { name: 'Text' }).click();
-      expect(await page.locator('.mail-text').textContent()).toBe(HOSTILE);
-      await page.getByRole('button', { name: 'Headers' }).click();
-      await page.getByText('Message-ID').last().waitFor();
-      await page.getByText('550 5.1.1 Simulated bounce: no such mailbox').first().waitFor();
-      expect(await page.title()).toBe(`${HOSTILE} · Satchel`);
+  test('is read as its reader sees it, without its scripts running, and tells its story; a bounced one is tried again', async () => {
+    const body = { to: 'bounce@simulator.satchel.test', subject: HOSTILE, queue: false };
+    const content = { body_html: `<h1>Hello</h1>${HOSTILE}`, body_text: HOSTILE };
+    await on.app.call('POST', '/api/v1/emails/send', { key, body: { ...body, ...content } });
+    const { page, complaints } = await open('/projects/shop/emails');
+    await page.getByLabel('Status').selectOption('bounced');
+    await page.getByRole('link', { name: HOSTILE }).click();
+    await page.getByRole('heading', { name: HOSTILE, level: 1 }).waitFor();
+    await page.frameLocator('.preview-frame').getByRole('heading', { name: 'Hello' }).waitFor();
+    await page.getByRole('button', { name: 'Dark' }).click();
+    await page.locator('.preview-frame.dark').waitFor();
+    await page.getByRole('button', { name: 'Phone' }).click();
+    expect((await page.locator('.preview-frame.phone').boundingBox())?.width).toBe(375);
+    await page.getByRole('button', { name: 'Text' }).click();
+    expect(await page.locator('.mail-text').textContent()).toBe(HOSTILE);
+    await page.getByRole('button', { name: 'Headers' }).click();
+    await page.getByText('Message-ID').last().waitFor();
+    await page.getByText('550 5.1.1 Simulated bounce: no such mailbox').first().waitFor();
+    expect(await page.title()).toBe(`${HOSTILE} · Satchel`);
 
-      const id = idIn(page);
-      await page.getByRole('button', { name: 'Try it again' }).click();
-      await page.getByText('Queued again by Ann Example').waitFor();
-      await on.app.app.engine.whenIdle();
-      expect(rows(`SELECT attempts FROM emails WHERE id = '${id}'`)).toEqual([{ attempts: 2 }]);
-      // Chromium tells of each script that it does not run, and of the picture that is not there.
-      const others = complaints.filter(
-        (told) =>
-          !/Blocked script execution|inline event handler|Failed to load resource|Refused|violates/.test(
-            told,
-          ),
-      );
-      expect(others).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+    const id = idIn(page);
+    await page.getByRole('button', { name: 'Try it again' }).click();
+    await page.getByText('Queued again by Ann Example').waitFor();
+    await on.app.app.engine.whenIdle();
+    expect(rows(`SELECT attempts FROM emails WHERE id = '${id}'`)).toEqual([{ attempts: 2 }]);
+    // Chromium tells of each script that it does not run, and of the picture that is not there.
+    const others = complaints.filter(
+      (told) =>
+        !/Blocked script execution|inline event handler|Failed to load resource|Refused|violates/.test(told),
+    );
+    expect(others).toEqual([]);
+  });
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AppError } from '../../src/errors.ts';
 import { actor } from '../helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
-import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn, TIMEOUT_MS } from './browser.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 
 let on: ConsoleTest;
@@ -15,80 +15,72 @@ beforeAllInConsole((started) => {
 const open = async (path: string) => openPage(on, await signIn(on), path);
 
 describe.skipIf(executable === null)('a sending domain', () => {
-  test(
-    'is added, is verified by what the DNS says, which is shown as the text it is, and gets a new key',
-    async () => {
-      const { page, complaints } = await open('/sending-domains/new');
-      await page.getByLabel('Domain').fill('not a domain');
-      await page.getByRole('button', { name: 'Add the domain' }).click();
-      await page.locator('[aria-invalid=true]').waitFor();
-      expect(on.app.services.sending_domains.list()).toEqual([]);
-      await page.getByLabel('Domain').fill('Mail.Example.com');
-      await page.getByRole('button', { name: 'Add the domain' }).click();
-      await page.getByRole('heading', { name: 'mail.example.com', level: 1 }).waitFor();
+  test('is added, is verified by what the DNS says, which is shown as the text it is, and gets a new key', async () => {
+    const { page, complaints } = await open('/sending-domains/new');
+    await page.getByLabel('Domain').fill('not a domain');
+    await page.getByRole('button', { name: 'Add the domain' }).click();
+    await page.locator('[aria-invalid=true]').waitFor();
+    expect(on.app.services.sending_domains.list()).toEqual([]);
+    await page.getByLabel('Domain').fill('Mail.Example.com');
+    await page.getByRole('button', { name: 'Add the domain' }).click();
+    await page.getByRole('heading', { name: 'mail.example.com', level: 1 }).waitFor();
 
-      const { records } = on.app.services.sending_domains.show('mail.example.com');
-      const [ownership, spf, dkim] = records;
-      if (!ownership || !spf || !dkim) throw new Error('no records');
-      on.dns.set(ownership.name, { txt: [ownership.value] });
-      on.dns.set(spf.name, { txt: [`v=spf1 ${HOSTILE}`] });
-      await page.getByRole('button', { name: 'Look the records up' }).click();
-      await page.getByText('The domain is not verified.').waitFor();
-      const part = (name: string) => page.getByRole('region', { name, exact: true });
-      await part('Ownership').getByText('found', { exact: true }).waitFor();
-      await part('SPF').getByText(HOSTILE).waitFor();
-      await part('DKIM').getByText('missing', { exact: true }).waitFor();
-      expect(on.app.services.sending_domains.get('mail.example.com').is_verified).toBe(false);
+    const { records } = on.app.services.sending_domains.show('mail.example.com');
+    const [ownership, spf, dkim] = records;
+    if (!ownership || !spf || !dkim) throw new Error('no records');
+    on.dns.set(ownership.name, { txt: [ownership.value] });
+    on.dns.set(spf.name, { txt: [`v=spf1 ${HOSTILE}`] });
+    await page.getByRole('button', { name: 'Look the records up' }).click();
+    await page.getByText('The domain is not verified.').waitFor();
+    const part = (name: string) => page.getByRole('region', { name, exact: true });
+    await part('Ownership').getByText('found', { exact: true }).waitFor();
+    await part('SPF').getByText(HOSTILE).waitFor();
+    await part('DKIM').getByText('missing', { exact: true }).waitFor();
+    expect(on.app.services.sending_domains.get('mail.example.com').is_verified).toBe(false);
 
-      on.dns.set(spf.name, { txt: [spf.value] });
-      on.dns.set(dkim.name, { txt: [dkim.value] });
-      await page.getByRole('button', { name: 'Look the records up' }).click();
-      await page.getByText('The domain is verified.').waitFor();
-      expect(on.app.services.sending_domains.get('mail.example.com').is_verified).toBe(true);
+    on.dns.set(spf.name, { txt: [spf.value] });
+    on.dns.set(dkim.name, { txt: [dkim.value] });
+    await page.getByRole('button', { name: 'Look the records up' }).click();
+    await page.getByText('The domain is verified.').waitFor();
+    expect(on.app.services.sending_domains.get('mail.example.com').is_verified).toBe(true);
 
-      await page.getByRole('link', { name: 'Signing key' }).click();
-      await page.getByRole('button', { name: 'Make a new key' }).click();
-      await page.getByRole('button', { name: 'Look for the new record' }).click();
-      await page.getByText('The new record is not seen yet').waitFor();
-      const rotation = on.app.services.sending_domains.show('mail.example.com').dkim_rotation;
-      expect(rotation?.state).toBe('waiting');
-      on.dns.set(rotation?.record.name ?? '', { txt: [rotation?.record.value ?? ''] });
-      await page.getByRole('button', { name: 'Look for the new record' }).click();
-      await page.getByText('Mail is signed with the new key').waitFor();
-      expect(on.app.services.sending_domains.get('mail.example.com').dkim_selector).toBe('satchel2');
-      // The one refusal is told by the browser, too; nothing else is.
-      expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+    await page.getByRole('link', { name: 'Signing key' }).click();
+    await page.getByRole('button', { name: 'Make a new key' }).click();
+    await page.getByRole('button', { name: 'Look for the new record' }).click();
+    await page.getByText('The new record is not seen yet').waitFor();
+    const rotation = on.app.services.sending_domains.show('mail.example.com').dkim_rotation;
+    expect(rotation?.state).toBe('waiting');
+    on.dns.set(rotation?.record.name ?? '', { txt: [rotation?.record.value ?? ''] });
+    await page.getByRole('button', { name: 'Look for the new record' }).click();
+    await page.getByText('Mail is signed with the new key').waitFor();
+    expect(on.app.services.sending_domains.get('mail.example.com').dkim_selector).toBe('satchel2');
+    // The one refusal is told by the browser, too; nothing else is.
+    expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
+  });
 
-  test(
-    'is trusted and taken out of use, but not over what somebody else has changed meanwhile; and removed by its name',
-    async () => {
-      const { sending_domains, mailboxes } = on.app.services;
-      await sending_domains.add(actor, { name: 'shop.example.com' });
-      await mailboxes.add(actor, { address: 'hello@shop.example.com', relay: null });
-      const { page, complaints } = await open('/sending-domains/shop.example.com?tab=settings');
-      await page.getByRole('button', { name: 'Trust it' }).click();
-      await page.getByText('It is trusted').waitFor();
-      expect(sending_domains.get('shop.example.com').is_trusted).toBe(true);
-      await sending_domains.change(actor, 'shop.example.com', { is_default: true });
-      await page.getByRole('button', { name: 'Deactivate' }).click();
-      await page.locator('.toast.bad').waitFor();
-      expect(sending_domains.get('shop.example.com')).toMatchObject({ is_active: true, is_default: true });
+  test('is trusted and taken out of use, but not over what somebody else has changed meanwhile; and removed by its name', async () => {
+    const { sending_domains, mailboxes } = on.app.services;
+    await sending_domains.add(actor, { name: 'shop.example.com' });
+    await mailboxes.add(actor, { address: 'hello@shop.example.com', relay: null });
+    const { page, complaints } = await open('/sending-domains/shop.example.com?tab=settings');
+    await page.getByRole('button', { name: 'Trust it' }).click();
+    await page.getByText('It is trusted').waitFor();
+    expect(sending_domains.get('shop.example.com').is_trusted).toBe(true);
+    await sending_domains.change(actor, 'shop.example.com', { is_default: true });
+    await page.getByRole('button', { name: 'Deactivate' }).click();
+    await page.locator('.toast.bad').waitFor();
+    expect(sending_domains.get('shop.example.com')).toMatchObject({ is_active: true, is_default: true });
 
-      await page.getByRole('button', { name: 'Remove the domain' }).click();
-      const dialog = page.getByRole('dialog');
-      await dialog.getByText('its DKIM key and 1 mailbox').waitFor();
-      await page.getByLabel('Type shop.example.com to go on').fill('shop.example.com');
-      await dialog.getByRole('button', { name: 'Remove the domain' }).click();
-      await page.getByRole('heading', { name: 'Sending domains', level: 1 }).waitFor();
-      expect(() => sending_domains.get('shop.example.com')).toThrow(AppError);
-      expect(mailboxes.list()).toEqual([]);
-      expect(complaints.filter((told) => !told.includes('409'))).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+    await page.getByRole('button', { name: 'Remove the domain' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('its DKIM key and 1 mailbox').waitFor();
+    await page.getByLabel('Type shop.example.com to go on').fill('shop.example.com');
+    await dialog.getByRole('button', { name: 'Remove the domain' }).click();
+    await page.getByRole('heading', { name: 'Sending domains', level: 1 }).waitFor();
+    expect(() => sending_domains.get('shop.example.com')).toThrow(AppError);
+    expect(mailboxes.list()).toEqual([]);
+    expect(complaints.filter((told) => !told.includes('409'))).toEqual([]);
+  });
 });
 
 describe.skipIf(executable === null)('a mailbox', () => {
@@ -96,71 +88,67 @@ describe.skipIf(executable === null)('a mailbox', () => {
   beforeAll(async () => {
     sink = await startSmtpSink({ users: { satchel: 'se:same' }, offers_plain_auth: true });
     await on.app.services.sending_domains.add(actor, { name: 'relay.example.com', is_trusted: true });
-  }, TIMEOUT_MS);
+  });
   afterAll(() => sink?.stop());
 
-  test(
-    'is added with its relay, shows what that answers to a test, is changed without its password, paused and removed',
-    async () => {
-      const { mailboxes } = on.app.services;
-      const { page, complaints } = await open('/mailboxes/new');
-      await page.getByLabel('Address').fill('hello@relay.example.com');
-      await page.getByLabel('Relay', { exact: true }).fill('ftp://elsewhere.example.com');
-      await page.getByRole('button', { name: 'Add the mailbox' }).click();
-      await page.locator('[aria-invalid=true]').waitFor();
-      expect(await page.getByLabel('Relay', { exact: true }).getAttribute('aria-invalid')).toBe('true');
-      expect(mailboxes.list()).toEqual([]);
-      await page.getByLabel('Relay', { exact: true }).fill(`smtp://satchel:se%3Asame@127.0.0.1:${sink.port}`);
-      await page.getByLabel('Mails a day').fill('50');
-      await page.getByRole('button', { name: 'Add the mailbox' }).click();
-      await page.getByRole('heading', { name: 'hello@relay.example.com', level: 1 }).waitFor();
-      expect(mailboxes.list()).toMatchObject([{ daily_limit: 50, for: ['transactional'], inbox: null }]);
-      expect(await page.content()).not.toMatch(/se(:|%3A)same/);
+  test('is added with its relay, shows what that answers to a test, is changed without its password, paused and removed', async () => {
+    const { mailboxes } = on.app.services;
+    const { page, complaints } = await open('/mailboxes/new');
+    await page.getByLabel('Address').fill('hello@relay.example.com');
+    await page.getByLabel('Relay', { exact: true }).fill('ftp://elsewhere.example.com');
+    await page.getByRole('button', { name: 'Add the mailbox' }).click();
+    await page.locator('[aria-invalid=true]').waitFor();
+    expect(await page.getByLabel('Relay', { exact: true }).getAttribute('aria-invalid')).toBe('true');
+    expect(mailboxes.list()).toEqual([]);
+    await page.getByLabel('Relay', { exact: true }).fill(`smtp://satchel:se%3Asame@127.0.0.1:${sink.port}`);
+    await page.getByLabel('Mails a day').fill('50');
+    await page.getByRole('button', { name: 'Add the mailbox' }).click();
+    await page.getByRole('heading', { name: 'hello@relay.example.com', level: 1 }).waitFor();
+    expect(mailboxes.list()).toMatchObject([{ daily_limit: 50, for: ['transactional'], inbox: null }]);
+    expect(await page.content()).not.toMatch(/se(:|%3A)same/);
 
-      await page.getByRole('link', { name: 'Send a test' }).click();
-      await page.getByLabel('To', { exact: true }).fill('ann@example.org');
-      await page.getByRole('button', { name: 'Send the test' }).click();
-      await page.getByText('The relay took the message to ann@example.org.').waitFor();
-      expect((await sink.waitForMails(1)).map(({ envelope }) => envelope.to)).toEqual([['ann@example.org']]);
-      sink.behavior.rcpt = { 'bob@example.org': { code: 550, message: `5.1.1 ${HOSTILE}` } };
-      await page.getByLabel('To', { exact: true }).fill('bob@example.org');
-      await page.getByRole('button', { name: 'Send the test' }).click();
-      await page.getByText('did not go out').waitFor();
-      await page.getByText(HOSTILE).waitFor();
+    await page.getByRole('link', { name: 'Send a test' }).click();
+    await page.getByLabel('To', { exact: true }).fill('ann@example.org');
+    await page.getByRole('button', { name: 'Send the test' }).click();
+    await page.getByText('The relay took the message to ann@example.org.').waitFor();
+    expect((await sink.waitForMails(1)).map(({ envelope }) => envelope.to)).toEqual([['ann@example.org']]);
+    sink.behavior.rcpt = { 'bob@example.org': { code: 550, message: `5.1.1 ${HOSTILE}` } };
+    await page.getByLabel('To', { exact: true }).fill('bob@example.org');
+    await page.getByRole('button', { name: 'Send the test' }).click();
+    await page.getByText('did not go out').waitFor();
+    await page.getByText(HOSTILE).waitFor();
 
-      await page.getByRole('link', { name: 'Settings and end' }).click();
-      await page.getByLabel('Marketing').check();
-      await page.getByLabel('Return path', { exact: true }).fill('bounces@relay.example.com');
-      await page.getByLabel('Inbox').fill('imap://reader:sesame@127.0.0.1:1');
-      await page.getByRole('button', { name: 'Save the changes' }).click();
-      await page.getByText('The changes are saved').waitFor();
-      expect(mailboxes.list()).toMatchObject([
-        {
-          ...{ for: ['transactional', 'marketing'], return_path: 'bounces@relay.example.com' },
-          inbox: { address: 'imap://reader:***@127.0.0.1:1' },
-        },
-      ]);
-      // The relay's password is still the one that it was added with.
-      expect(await mailboxes.test('hello@relay.example.com', 'ann@example.org')).toMatchObject({
-        outcome: 'sent',
-      });
+    await page.getByRole('link', { name: 'Settings and end' }).click();
+    await page.getByLabel('Marketing').check();
+    await page.getByLabel('Return path', { exact: true }).fill('bounces@relay.example.com');
+    await page.getByLabel('Inbox').fill('imap://reader:sesame@127.0.0.1:1');
+    await page.getByRole('button', { name: 'Save the changes' }).click();
+    await page.getByText('The changes are saved').waitFor();
+    expect(mailboxes.list()).toMatchObject([
+      {
+        ...{ for: ['transactional', 'marketing'], return_path: 'bounces@relay.example.com' },
+        inbox: { address: 'imap://reader:***@127.0.0.1:1' },
+      },
+    ]);
+    // The relay's password is still the one that it was added with.
+    expect(await mailboxes.test('hello@relay.example.com', 'ann@example.org')).toMatchObject({
+      outcome: 'sent',
+    });
 
-      await page.getByRole('link', { name: 'State', exact: true }).click();
-      await page.getByRole('button', { name: 'Pause' }).click();
-      await page.getByText('It is paused.').waitFor();
-      expect(mailboxes.list()).toMatchObject([{ state: 'paused' }]);
-      await page.getByRole('button', { name: 'Resume' }).click();
-      await page.getByText('It is paused.').waitFor({ state: 'detached' });
-      expect(mailboxes.list()).toMatchObject([{ state: 'active' }]);
+    await page.getByRole('link', { name: 'State', exact: true }).click();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('It is paused.').waitFor();
+    expect(mailboxes.list()).toMatchObject([{ state: 'paused' }]);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('It is paused.').waitFor({ state: 'detached' });
+    expect(mailboxes.list()).toMatchObject([{ state: 'active' }]);
 
-      await page.getByRole('link', { name: 'Settings and end' }).click();
-      await page.getByRole('button', { name: 'Remove the mailbox' }).click();
-      await page.getByLabel('Type hello@relay.example.com to go on').fill('hello@relay.example.com');
-      await page.getByRole('dialog').getByRole('button', { name: 'Remove the mailbox' }).click();
-      await page.getByRole('heading', { name: 'Mailboxes', level: 1 }).waitFor();
-      expect(mailboxes.list()).toEqual([]);
-      expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+    await page.getByRole('link', { name: 'Settings and end' }).click();
+    await page.getByRole('button', { name: 'Remove the mailbox' }).click();
+    await page.getByLabel('Type hello@relay.example.com to go on').fill('hello@relay.example.com');
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove the mailbox' }).click();
+    await page.getByRole('heading', { name: 'Mailboxes', level: 1 }).waitFor();
+    expect(mailboxes.list()).toEqual([]);
+    expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
+  });
 });

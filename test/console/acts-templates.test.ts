@@ -11,7 +11,6 @@ import {
   NARROW,
   openPage,
   signIn,
-  TIMEOUT_MS,
 } from './browser.ts';
 
 let on: ConsoleTest;
@@ -42,132 +41,116 @@ async function write(page: Page, text: string): Promise<void> {
 }
 
 describe.skipIf(executable === null)('a template in a browser', () => {
-  test(
-    'is made, written with its look beside it, saved, archived and deleted',
-    async () => {
-      const { page, complaints } = await open('/projects/shop/templates');
-      await page.getByRole('link', { name: 'New template' }).first().click();
-      await page.getByLabel('Name', { exact: true }).fill('Order shipped');
-      await page.getByRole('button', { name: 'Create the template' }).click();
-      await page.locator('[name=subject][aria-invalid=true]').waitFor();
-      await page.getByLabel('Subject').fill('Order {{ order_id }}');
-      await page.getByRole('button', { name: 'Create the template' }).click();
-      await page.getByRole('heading', { name: 'Order shipped', level: 1 }).waitFor();
-      await shown(page, 'Hello Ann');
-      const steps_back = await page.evaluate('history.length');
+  test('is made, written with its look beside it, saved, archived and deleted', async () => {
+    const { page, complaints } = await open('/projects/shop/templates');
+    await page.getByRole('link', { name: 'New template' }).first().click();
+    await page.getByLabel('Name', { exact: true }).fill('Order shipped');
+    await page.getByRole('button', { name: 'Create the template' }).click();
+    await page.locator('[name=subject][aria-invalid=true]').waitFor();
+    await page.getByLabel('Subject').fill('Order {{ order_id }}');
+    await page.getByRole('button', { name: 'Create the template' }).click();
+    await page.getByRole('heading', { name: 'Order shipped', level: 1 }).waitFor();
+    await shown(page, 'Hello Ann');
+    const steps_back = await page.evaluate('history.length');
 
-      await write(page, '<h1>Order {{ order_id }}</h1><p>Dear </p>');
-      await shown(page, 'Order [order_id]');
-      await page.getByLabel('order_id').fill('<17>');
-      await shown(page, 'Order <17>');
-      await page.getByText('Order <17>').first().waitFor();
-      await html(page).click();
-      await page.keyboard.press('Control+End');
-      await page.getByRole('button', { name: 'first_name', exact: true }).click();
-      expect(await page.evaluate('history.length')).toBe(steps_back);
-      await page.getByRole('button', { name: 'Fields', exact: true }).click();
-      await page.getByRole('button', { name: 'Declare order_id' }).click();
-      await page.getByLabel('What it is').fill('Of the invoice');
-      await page.getByLabel('Required').check();
-      await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('The template is saved').waitFor();
-      expect(stored('order-shipped')).toMatchObject({
-        ...{ subject: 'Order {{ order_id }}', is_active: 1 },
-        body_html: '<h1>Order {{ order_id }}</h1><p>Dear </p>{{ first_name }}',
-        variables: JSON.stringify([{ name: 'order_id', description: 'Of the invoice', required: true }]),
-      });
+    await write(page, '<h1>Order {{ order_id }}</h1><p>Dear </p>');
+    await shown(page, 'Order [order_id]');
+    await page.getByLabel('order_id').fill('<17>');
+    await shown(page, 'Order <17>');
+    await page.getByText('Order <17>').first().waitFor();
+    await html(page).click();
+    await page.keyboard.press('Control+End');
+    await page.getByRole('button', { name: 'first_name', exact: true }).click();
+    expect(await page.evaluate('history.length')).toBe(steps_back);
+    await page.getByRole('button', { name: 'Fields', exact: true }).click();
+    await page.getByRole('button', { name: 'Declare order_id' }).click();
+    await page.getByLabel('What it is').fill('Of the invoice');
+    await page.getByLabel('Required').check();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The template is saved').waitFor();
+    expect(stored('order-shipped')).toMatchObject({
+      ...{ subject: 'Order {{ order_id }}', is_active: 1 },
+      body_html: '<h1>Order {{ order_id }}</h1><p>Dear </p>{{ first_name }}',
+      variables: JSON.stringify([{ name: 'order_id', description: 'Of the invoice', required: true }]),
+    });
 
-      await page.getByRole('button', { name: 'Archive the template' }).click();
-      await page.getByRole('button', { name: 'Take it back' }).waitFor();
-      expect(stored('order-shipped')).toMatchObject({ is_active: 0 });
-      // A look at it that was asked for just before its end finds nothing.
-      expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
-      await page.getByRole('button', { name: 'Delete the template' }).click();
-      await page.getByText('No schedule of the project sends it.').waitFor();
-      await page.getByLabel('Type Order shipped to go on').fill('Order shipped');
-      await page.getByRole('dialog').getByRole('button', { name: 'Delete the template' }).click();
-      await page.getByText('No template yet').waitFor();
-      expect(stored('order-shipped')).toBeUndefined();
-    },
-    TIMEOUT_MS,
-  );
+    await page.getByRole('button', { name: 'Archive the template' }).click();
+    await page.getByRole('button', { name: 'Take it back' }).waitFor();
+    expect(stored('order-shipped')).toMatchObject({ is_active: 0 });
+    // A look at it that was asked for just before its end finds nothing.
+    expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
+    await page.getByRole('button', { name: 'Delete the template' }).click();
+    await page.getByText('No schedule of the project sends it.').waitFor();
+    await page.getByLabel('Type Order shipped to go on').fill('Order shipped');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete the template' }).click();
+    await page.getByText('No template yet').waitFor();
+    expect(stored('order-shipped')).toBeUndefined();
+  });
 
-  test(
-    'is typed over where it is coloured: a letter takes the place of what is selected, a quote goes around it',
-    async () => {
-      await make('typed-over', { body_html: '<p>old</p>' });
-      const { page, complaints } = await open('/projects/shop/templates/typed-over');
-      await html(page).click();
-      await page.keyboard.press('Control+a');
-      await page.keyboard.press('"');
-      await page.keyboard.press('x');
-      await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('The template is saved').waitFor();
-      expect(stored('typed-over')).toMatchObject({ body_html: '"x"' });
-      expect(complaints).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+  test('is typed over where it is coloured: a letter takes the place of what is selected, a quote goes around it', async () => {
+    await make('typed-over', { body_html: '<p>old</p>' });
+    const { page, complaints } = await open('/projects/shop/templates/typed-over');
+    await html(page).click();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.press('"');
+    await page.keyboard.press('x');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The template is saved').waitFor();
+    expect(stored('typed-over')).toMatchObject({ body_html: '"x"' });
+    expect(complaints).toEqual([]);
+  });
 
-  test(
-    'that two people write is saved by the first; the second is told, sees what was saved, and loses nothing',
-    async () => {
-      await make('welcome');
-      const credentials = await addPerson(on.app, {
-        email: 'ben@example.org',
-        name: 'Ben',
-        all_projects: true,
-      });
-      const { page: ben } = await openPage(
-        on,
-        await signIn(on, { credentials }),
-        '/projects/shop/templates/welcome',
-      );
-      const { page: ann } = await open('/projects/shop/templates/welcome');
-      await write(ann, '<p>of Ann</p>');
-      await write(ben, '<p>of Ben</p>');
-      await ben.getByLabel('Subject').fill('New');
-      await ben.getByRole('button', { name: 'Save' }).click();
-      await ben.getByText('The template is saved').waitFor();
+  test('that two people write is saved by the first; the second is told, sees what was saved, and loses nothing', async () => {
+    await make('welcome');
+    const credentials = await addPerson(on.app, {
+      email: 'ben@example.org',
+      name: 'Ben',
+      all_projects: true,
+    });
+    const { page: ben } = await openPage(
+      on,
+      await signIn(on, { credentials }),
+      '/projects/shop/templates/welcome',
+    );
+    const { page: ann } = await open('/projects/shop/templates/welcome');
+    await write(ann, '<p>of Ann</p>');
+    await write(ben, '<p>of Ben</p>');
+    await ben.getByLabel('Subject').fill('New');
+    await ben.getByRole('button', { name: 'Save' }).click();
+    await ben.getByText('The template is saved').waitFor();
 
-      await ann.getByRole('button', { name: 'Save' }).click();
-      await ann.getByText('Somebody else has changed this template').waitFor();
-      await ann.getByText('Last saved by Ben').waitFor();
-      expect(stored('welcome')).toMatchObject({ subject: 'New', body_html: '<p>of Ben</p>' });
-      expect(await html(ann).textContent()).toContain('of Ann');
-      await ann.getByText('Look at their version').click();
-      await ann.getByText('<p>of Ben</p>', { exact: true }).waitFor();
-      // Nothing is lost by a reload either, and it is still a change of the version that was read.
-      await ann.reload();
-      await ann.getByText('These are your changes from before').waitFor();
-      await ann.getByRole('button', { name: 'Save' }).click();
-      await ann.getByRole('button', { name: 'Go on with mine' }).click();
-      expect(await html(ann).textContent()).toContain('of Ann');
-      await ann.getByRole('button', { name: 'Save' }).click();
-      await ann.getByText('The template is saved').waitFor();
-      // What only the other had changed stays as the other has it.
-      expect(stored('welcome')).toMatchObject({ subject: 'New', body_html: '<p>of Ann</p>' });
+    await ann.getByRole('button', { name: 'Save' }).click();
+    await ann.getByText('Somebody else has changed this template').waitFor();
+    await ann.getByText('Last saved by Ben').waitFor();
+    expect(stored('welcome')).toMatchObject({ subject: 'New', body_html: '<p>of Ben</p>' });
+    expect(await html(ann).textContent()).toContain('of Ann');
+    await ann.getByText('Look at their version').click();
+    await ann.getByText('<p>of Ben</p>', { exact: true }).waitFor();
+    // Nothing is lost by a reload either, and it is still a change of the version that was read.
+    await ann.reload();
+    await ann.getByText('These are your changes from before').waitFor();
+    await ann.getByRole('button', { name: 'Save' }).click();
+    await ann.getByRole('button', { name: 'Go on with mine' }).click();
+    expect(await html(ann).textContent()).toContain('of Ann');
+    await ann.getByRole('button', { name: 'Save' }).click();
+    await ann.getByText('The template is saved').waitFor();
+    // What only the other had changed stays as the other has it.
+    expect(stored('welcome')).toMatchObject({ subject: 'New', body_html: '<p>of Ann</p>' });
 
-      await write(ben, '<p>again of Ben</p>');
-      await ben.getByRole('button', { name: 'Save' }).click();
-      await ben.getByRole('button', { name: 'Take theirs, give mine up' }).click();
-      await shown(ben, 'of Ann');
-      expect(await html(ben).textContent()).toContain('of Ann');
-      expect(stored('welcome')).toMatchObject({ body_html: '<p>of Ann</p>' });
-    },
-    TIMEOUT_MS,
-  );
+    await write(ben, '<p>again of Ben</p>');
+    await ben.getByRole('button', { name: 'Save' }).click();
+    await ben.getByRole('button', { name: 'Take theirs, give mine up' }).click();
+    await shown(ben, 'of Ann');
+    expect(await html(ben).textContent()).toContain('of Ann');
+    expect(stored('welcome')).toMatchObject({ body_html: '<p>of Ann</p>' });
+  });
 
-  test(
-    'is shown on a telephone, and its texts run no script',
-    async () => {
-      await make('sly', { body_html: '<script>top.document.title = "pwned"</script><p>here</p>' });
-      const context = await signIn(on, { viewport: NARROW });
-      const { page } = await openPage(on, context, '/projects/shop/templates/sly');
-      await shown(page, 'here');
-      await page.getByRole('button', { name: 'Phone' }).click();
-      expect(await page.title()).toBe('sly · Satchel');
-    },
-    TIMEOUT_MS,
-  );
+  test('is shown on a telephone, and its texts run no script', async () => {
+    await make('sly', { body_html: '<script>top.document.title = "pwned"</script><p>here</p>' });
+    const context = await signIn(on, { viewport: NARROW });
+    const { page } = await openPage(on, context, '/projects/shop/templates/sly');
+    await shown(page, 'here');
+    await page.getByRole('button', { name: 'Phone' }).click();
+    expect(await page.title()).toBe('sly · Satchel');
+  });
 });

@@ -1,5 +1,5 @@
 /** The console in Debian's Chromium: a Satchel that listens, a person who is signed in, and what holds of every page. */
-import { afterAll, beforeAll, expect } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout } from 'bun:test';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import type { NewPersonInput } from '../../src/people/schemas.ts';
@@ -63,14 +63,15 @@ export async function startConsole(): Promise<ConsoleTest> {
   return { ...on, credentials };
 }
 
-/** Starts a console for the tests of a file, where there is a browser, and takes it away after them. */
+/** Starts a console for the tests of a file, where there is a browser, and takes it away after them; gives all of them time. */
 export function beforeAllInConsole(prepare: (on: ConsoleTest) => unknown): void {
+  setDefaultTimeout(TIMEOUT_MS);
   let on: ConsoleTest | undefined;
   beforeAll(async () => {
     if (executable === null) return;
     on = await startConsole();
     await prepare(on);
-  }, TIMEOUT_MS);
+  });
   afterAll(() => on?.close());
 }
 

@@ -1,161 +1,138 @@
 /** From an empty directory to somebody at work, in a real browser; the second step; sessions that end. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { Secret, TOTP } from 'otpauth';
 import {
   addPerson,
+  beforeAllInConsole,
   type ConsoleTest,
   executable,
   openBrowser,
   openPage,
   signIn,
-  startConsole,
   startEmptyConsole,
   TIMEOUT_MS,
 } from './browser.ts';
 
+setDefaultTimeout(TIMEOUT_MS);
+
 const PASSWORD = 'a long enough pass phrase';
 
 describe.skipIf(executable === null)('the first person', () => {
-  test(
-    'goes from the link that the start prints to a project, by way of what is asked of nobody else',
-    async () => {
-      const on = await startEmptyConsole();
-      const link = await on.app.services.people.makeFirstLink();
-      const context = await openBrowser(on);
-      const { page } = await openPage(on, context, new URL(link ?? '').pathname.replace('/console', ''));
-      await page.getByLabel('Password').fill(PASSWORD);
-      await page.getByRole('button', { name: 'Set the password' }).click();
-      await page.getByLabel('Email').fill('ann@example.org');
-      await page.getByRole('button', { name: 'Set the password' }).click();
-      await page.getByRole('heading', { name: 'Sign in to Satchel' }).waitFor();
-      await page.getByLabel('Email').fill('ann@example.org');
-      await page.getByLabel('Password').fill(PASSWORD);
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByText('Nothing here yet').waitFor();
-      await page.getByRole('link', { name: 'New project' }).click();
-      await page.getByLabel('Name').fill('Shop');
-      await page.getByRole('button', { name: 'Create the project' }).click();
-      await page.getByRole('heading', { name: 'Shop', level: 1 }).waitFor();
-      expect(on.app.services.projects.find('shop')?.name).toBe('Shop');
-      await on.close();
-    },
-    TIMEOUT_MS,
-  );
+  test('goes from the link that the start prints to a project, by way of what is asked of nobody else', async () => {
+    const on = await startEmptyConsole();
+    const link = await on.app.services.people.makeFirstLink();
+    const context = await openBrowser(on);
+    const { page } = await openPage(on, context, new URL(link ?? '').pathname.replace('/console', ''));
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByLabel('Email').fill('ann@example.org');
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Satchel' }).waitFor();
+    await page.getByLabel('Email').fill('ann@example.org');
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Nothing here yet').waitFor();
+    await page.getByRole('link', { name: 'New project' }).click();
+    await page.getByLabel('Name').fill('Shop');
+    await page.getByRole('button', { name: 'Create the project' }).click();
+    await page.getByRole('heading', { name: 'Shop', level: 1 }).waitFor();
+    expect(on.app.services.projects.find('shop')?.name).toBe('Shop');
+    await on.close();
+  });
 });
 
 describe.skipIf(executable === null)('signing in', () => {
   let on: ConsoleTest;
-  beforeAll(async () => {
-    if (executable !== null) on = await startConsole();
-  }, TIMEOUT_MS);
-  afterAll(() => on?.close());
+  beforeAllInConsole((started) => {
+    on = started;
+  });
 
-  test(
-    'leads back to where one was, and says no more of a wrong password than the API does',
-    async () => {
+  test('leads back to where one was, and says no more of a wrong password than the API does', async () => {
+    const context = await openBrowser(on);
+    const { page } = await openPage(on, context, '/projects?status=inactive');
+    await page.getByLabel('Email').fill(on.credentials.email);
+    await page.getByLabel('Password').fill('not the password');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('The address or the password is not right.').waitFor();
+    await page.getByLabel('Password').fill(on.credentials.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor();
+    expect(new URL(page.url()).search).toBe('?status=inactive');
+  });
+
+  test('never leads out of the console, whatever the address says', async () => {
+    for (const next of ['//evil.example.com', '/\\evil.example.com', 'https://evil.example.com']) {
       const context = await openBrowser(on);
-      const { page } = await openPage(on, context, '/projects?status=inactive');
+      const { page } = await openPage(on, context, `/sign-in?next=${encodeURIComponent(next)}`);
       await page.getByLabel('Email').fill(on.credentials.email);
-      await page.getByLabel('Password').fill('not the password');
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByRole('alert').getByText('The address or the password is not right.').waitFor();
       await page.getByLabel('Password').fill(on.credentials.password);
       await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor();
-      expect(new URL(page.url()).search).toBe('?status=inactive');
-    },
-    TIMEOUT_MS,
-  );
+      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+      expect(page.url()).toBe(`${on.app.url}/console`);
+      await context.close();
+    }
+  });
 
-  test(
-    'never leads out of the console, whatever the address says',
-    async () => {
-      for (const next of ['//evil.example.com', '/\\evil.example.com', 'https://evil.example.com']) {
-        const context = await openBrowser(on);
-        const { page } = await openPage(on, context, `/sign-in?next=${encodeURIComponent(next)}`);
-        await page.getByLabel('Email').fill(on.credentials.email);
-        await page.getByLabel('Password').fill(on.credentials.password);
-        await page.getByRole('button', { name: 'Sign in' }).click();
-        await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-        expect(page.url()).toBe(`${on.app.url}/console`);
-        await context.close();
-      }
-    },
-    TIMEOUT_MS,
-  );
+  test('takes the code of an authenticator once the second step is on, or a recovery code', async () => {
+    const credentials = await addPerson(on.app, { email: 'totp@example.org', all_projects: true });
+    const { page } = await openPage(on, await signIn(on, { credentials }), '/account');
+    await page.getByRole('button', { name: 'Turn the second step on' }).click();
+    await page.getByRole('dialog').getByLabel('Password').fill(credentials.password);
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('img', { name: /QR code/ }).waitFor();
+    const secret = (await page.locator('.secret code').textContent()) ?? '';
+    await page
+      .getByLabel('Code', { exact: true })
+      .fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: on.app.clock.now() }));
+    await page.getByRole('button', { name: 'Turn it on' }).click();
+    await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
+    const codes = await page.locator('.codes span').allTextContents();
+    expect(codes).toHaveLength(10);
+    await page.getByRole('button', { name: 'I have kept them' }).click();
+    await page.getByText('10 recovery codes left').waitFor();
 
-  test(
-    'takes the code of an authenticator once the second step is on, or a recovery code',
-    async () => {
-      const credentials = await addPerson(on.app, { email: 'totp@example.org', all_projects: true });
-      const { page } = await openPage(on, await signIn(on, { credentials }), '/account');
-      await page.getByRole('button', { name: 'Turn the second step on' }).click();
-      await page.getByRole('dialog').getByLabel('Password').fill(credentials.password);
-      await page.getByRole('button', { name: 'Go on' }).click();
-      await page.getByRole('img', { name: /QR code/ }).waitFor();
-      const secret = (await page.locator('.secret code').textContent()) ?? '';
+    const { page: other } = await openPage(on, await openBrowser(on), '/sign-in');
+    await other.getByLabel('Email').fill(credentials.email);
+    await other.getByLabel('Password').fill(credentials.password);
+    await other.getByRole('button', { name: 'Sign in' }).click();
+    await other.getByLabel('Code').fill('000000');
+    await other.getByRole('button', { name: 'Sign in' }).click();
+    await other.getByRole('alert').first().waitFor();
+    await other.getByLabel('Code').fill(codes[0] ?? '');
+    await other.getByRole('button', { name: 'Sign in' }).click();
+    await other.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  });
+
+  test('ends elsewhere from the account page: the other browser is asked to sign in at its next request', async () => {
+    const { page: other } = await openPage(on, await signIn(on), '/projects');
+    const { page } = await openPage(on, await signIn(on), '/account');
+    for (let left = await page.getByRole('button', { name: 'End it' }).count(); left > 0; left -= 1) {
+      await page.getByRole('button', { name: 'End it' }).first().click();
       await page
-        .getByLabel('Code', { exact: true })
-        .fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: on.app.clock.now() }));
-      await page.getByRole('button', { name: 'Turn it on' }).click();
-      await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
-      const codes = await page.locator('.codes span').allTextContents();
-      expect(codes).toHaveLength(10);
-      await page.getByRole('button', { name: 'I have kept them' }).click();
-      await page.getByText('10 recovery codes left').waitFor();
+        .getByRole('button', { name: 'End it' })
+        .nth(left - 1)
+        .waitFor({ state: 'detached' });
+    }
+    await other.getByLabel('Status').selectOption('inactive');
+    await other.getByRole('heading', { name: 'Sign in again' }).waitFor();
+    expect(await other.getByLabel('Status').isVisible()).toBe(false);
+  });
 
-      const { page: other } = await openPage(on, await openBrowser(on), '/sign-in');
-      await other.getByLabel('Email').fill(credentials.email);
-      await other.getByLabel('Password').fill(credentials.password);
-      await other.getByRole('button', { name: 'Sign in' }).click();
-      await other.getByLabel('Code').fill('000000');
-      await other.getByRole('button', { name: 'Sign in' }).click();
-      await other.getByRole('alert').first().waitFor();
-      await other.getByLabel('Code').fill(codes[0] ?? '');
-      await other.getByRole('button', { name: 'Sign in' }).click();
-      await other.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-    },
-    TIMEOUT_MS,
-  );
-
-  test(
-    'ends elsewhere from the account page: the other browser is asked to sign in at its next request',
-    async () => {
-      const { page: other } = await openPage(on, await signIn(on), '/projects');
-      const { page } = await openPage(on, await signIn(on), '/account');
-      for (let left = await page.getByRole('button', { name: 'End it' }).count(); left > 0; left -= 1) {
-        await page.getByRole('button', { name: 'End it' }).first().click();
-        await page
-          .getByRole('button', { name: 'End it' })
-          .nth(left - 1)
-          .waitFor({ state: 'detached' });
-      }
-      await other.getByLabel('Status').selectOption('inactive');
-      await other.getByRole('heading', { name: 'Sign in again' }).waitFor();
-      expect(await other.getByLabel('Status').isVisible()).toBe(false);
-    },
-    TIMEOUT_MS,
-  );
-
-  test(
-    'a password is changed in the account page, and the old one lets nobody in any more',
-    async () => {
-      const credentials = await addPerson(on.app, { email: 'new@example.org', all_projects: true });
-      const { page } = await openPage(on, await signIn(on, { credentials }), '/account');
-      await page.getByLabel('Password now').fill('wrong');
-      await page.getByLabel('New password').fill(PASSWORD);
-      await page.getByRole('button', { name: 'Change the password' }).click();
-      await page.locator('[name=current_password][aria-invalid=true]').waitFor();
-      await page.getByLabel('Password now').fill(credentials.password);
-      await page.getByRole('button', { name: 'Change the password' }).click();
-      await page.getByText('The password is changed').waitFor();
-      await signIn(on, { credentials: { ...credentials, password: PASSWORD } });
-      const old = await (await openBrowser(on)).request.post(`${on.app.url}/console/session`, {
-        data: credentials,
-        headers: { 'X-Satchel-Console': '1' },
-      });
-      expect(old.status()).toBe(401);
-    },
-    TIMEOUT_MS,
-  );
+  test('a password is changed in the account page, and the old one lets nobody in any more', async () => {
+    const credentials = await addPerson(on.app, { email: 'new@example.org', all_projects: true });
+    const { page } = await openPage(on, await signIn(on, { credentials }), '/account');
+    await page.getByLabel('Password now').fill('wrong');
+    await page.getByLabel('New password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.locator('[name=current_password][aria-invalid=true]').waitFor();
+    await page.getByLabel('Password now').fill(credentials.password);
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByText('The password is changed').waitFor();
+    await signIn(on, { credentials: { ...credentials, password: PASSWORD } });
+    const old = await (await openBrowser(on)).request.post(`${on.app.url}/console/session`, {
+      data: credentials,
+      headers: { 'X-Satchel-Console': '1' },
+    });
+    expect(old.status()).toBe(401);
+  });
 });

@@ -1,5 +1,5 @@
 /** `satchel domain`, `mailbox` and `email` as an operator uses them, beside a running server. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
@@ -8,7 +8,7 @@ import { type Sender, senderOf, startSender } from '../emails/setup.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
 
 /** For tests that start the command line many times. */
-const TIMEOUT_MS = 30_000;
+setDefaultTimeout(60_000);
 
 let sink: SmtpSink;
 let sender: Sender;
@@ -73,28 +73,22 @@ test('a password in a plain argument draws a warning, an address without one doe
     await run(dir, 'mailbox', 'remove', address, '--yes');
 });
 
-test(
-  'wrong usage is 2, a refusal is 1',
-  async () => {
-    expect((await run(dir, 'mailbox', 'add')).exit).toBe(2);
-    expect(
-      (await run(dir, 'mailbox', 'add', 'd@mail.example.com', '--capture', '--daily-limit', '0')).exit,
-    ).toBe(2);
-    expect((await run(dir, 'mailbox', 'add', 'd@mail.example.com')).exit).toBe(2);
-    const both = ['mailbox', 'add', 'd@mail.example.com', '--capture'];
-    expect((await run(dir, ...both, '--for', 'everything')).exit).toBe(2);
-    expect((await run(dir, ...both, '--return-path', 'nowhere')).exit).toBe(2);
-    expect((await run(dir, 'mailbox', 'add', 'd@elsewhere.example', '--capture')).exit).toBe(1);
-    expect((await run(dir, 'mailbox', 'test', 'gone@mail.example.com', '--to', 'a@example.org')).exit).toBe(
-      1,
-    );
-    expect((await run(dir, 'domain', 'verify', 'mail.example.com')).exit).toBe(1);
-    expect((await run(dir, 'email', 'why', 'nonsense')).exit).toBe(1);
-    expect((await run(dir, 'email', 'retry')).exit).toBe(2);
-    expect((await run(dir, 'email', 'retry', '--failed', '--since', 'yesterday')).exit).toBe(2);
-  },
-  TIMEOUT_MS,
-);
+test('wrong usage is 2, a refusal is 1', async () => {
+  expect((await run(dir, 'mailbox', 'add')).exit).toBe(2);
+  expect(
+    (await run(dir, 'mailbox', 'add', 'd@mail.example.com', '--capture', '--daily-limit', '0')).exit,
+  ).toBe(2);
+  expect((await run(dir, 'mailbox', 'add', 'd@mail.example.com')).exit).toBe(2);
+  const both = ['mailbox', 'add', 'd@mail.example.com', '--capture'];
+  expect((await run(dir, ...both, '--for', 'everything')).exit).toBe(2);
+  expect((await run(dir, ...both, '--return-path', 'nowhere')).exit).toBe(2);
+  expect((await run(dir, 'mailbox', 'add', 'd@elsewhere.example', '--capture')).exit).toBe(1);
+  expect((await run(dir, 'mailbox', 'test', 'gone@mail.example.com', '--to', 'a@example.org')).exit).toBe(1);
+  expect((await run(dir, 'domain', 'verify', 'mail.example.com')).exit).toBe(1);
+  expect((await run(dir, 'email', 'why', 'nonsense')).exit).toBe(1);
+  expect((await run(dir, 'email', 'retry')).exit).toBe(2);
+  expect((await run(dir, 'email', 'retry', '--failed', '--since', 'yesterday')).exit).toBe(2);
+});
 
 test('a domain or mailbox that is not there is refused with the command that lists them', async () => {
   expect((await run(dir, 'domain', 'verify', 'gone.example.com')).stderr).toContain('satchel domain list');
@@ -143,113 +137,98 @@ describe('email', () => {
     await sender.pass(300_000);
   }
 
-  test(
-    'retry --failed takes what a mailbox was refused for too, and leaves out what its client knows of and tests',
-    async () => {
-      await sender.pass(3_600_000);
-      const since = new Date(sender.app.clock.now()).toISOString();
-      sink.behavior.data = { code: 554, message: '5.7.1 Policy' };
-      const refused = (await sender.send()).body.id;
-      await sender.settle();
-      sink.behavior.data = { code: 451, message: '4.3.0 Later' };
-      const waiting = (await sender.send()).body.id;
-      const answered = (await sender.send({ queue: false })).body.email_id;
-      const test_key = await sender.project.key({ can_read: true, can_send_emails: true, is_test: true });
-      const tester = senderOf(sender.app, sender.project, test_key);
-      const tried = (await tester.send({ to: 'defer@simulator.satchel.test' })).body.id;
-      await sender.settle();
-      await sender.pass(15_000);
-      await sender.pass(300_000);
-      for (const id of [refused, waiting, answered, tried])
-        expect(await sender.log(id)).toMatchObject({ status: 'failed' });
+  test('retry --failed takes what a mailbox was refused for too, and leaves out what its client knows of and tests', async () => {
+    await sender.pass(3_600_000);
+    const since = new Date(sender.app.clock.now()).toISOString();
+    sink.behavior.data = { code: 554, message: '5.7.1 Policy' };
+    const refused = (await sender.send()).body.id;
+    await sender.settle();
+    sink.behavior.data = { code: 451, message: '4.3.0 Later' };
+    const waiting = (await sender.send()).body.id;
+    const answered = (await sender.send({ queue: false })).body.email_id;
+    const test_key = await sender.project.key({ can_read: true, can_send_emails: true, is_test: true });
+    const tester = senderOf(sender.app, sender.project, test_key);
+    const tried = (await tester.send({ to: 'defer@simulator.satchel.test' })).body.id;
+    await sender.settle();
+    await sender.pass(15_000);
+    await sender.pass(300_000);
+    for (const id of [refused, waiting, answered, tried])
+      expect(await sender.log(id)).toMatchObject({ status: 'failed' });
 
-      const bulk = await runRecord(dir, 'email', 'retry', '--failed', '--since', since);
-      expect(bulk).toEqual({
-        queued: [refused, waiting].map((id) => ({ id, job_id: expect.any(String) })),
-        refused: [],
-        left_out: [
-          { id: answered, reason: 'its client was told at once that it failed, and may have sent it again' },
-          { id: tried, reason: 'it is of a test key' },
-        ],
-      });
-      await failAgain(waiting);
-      // Failed once more, they are queued once more; what is left out is no refusal.
-      const again = await run(dir, 'email', 'retry', '--failed', '--since', since);
-      expect(again.exit).toBe(0);
-      expect(again.stdout.trim().split('\n')).toEqual([
-        `${refused} is queued again`,
-        `${waiting} is queued again`,
-        `${answered} is left out: its client was told at once that it failed, and may have sent it again`,
-        `${tried} is left out: it is of a test key`,
-        '2 queued, 0 not, 2 left out',
-        'To queue one that was left out all the same: satchel email retry ID',
-      ]);
-      delete sink.behavior.data;
-      const before = sink.mails.length;
-      const one_by_one = await runRecord(dir, 'email', 'retry', String(answered));
-      expect(one_by_one).toMatchObject({ queued: [{ id: answered }], refused: [], left_out: [] });
-      await sink.waitForMails(before + 3);
-      await sender.settle();
-    },
-    TIMEOUT_MS,
-  );
+    const bulk = await runRecord(dir, 'email', 'retry', '--failed', '--since', since);
+    expect(bulk).toEqual({
+      queued: [refused, waiting].map((id) => ({ id, job_id: expect.any(String) })),
+      refused: [],
+      left_out: [
+        { id: answered, reason: 'its client was told at once that it failed, and may have sent it again' },
+        { id: tried, reason: 'it is of a test key' },
+      ],
+    });
+    await failAgain(waiting);
+    // Failed once more, they are queued once more; what is left out is no refusal.
+    const again = await run(dir, 'email', 'retry', '--failed', '--since', since);
+    expect(again.exit).toBe(0);
+    expect(again.stdout.trim().split('\n')).toEqual([
+      `${refused} is queued again`,
+      `${waiting} is queued again`,
+      `${answered} is left out: its client was told at once that it failed, and may have sent it again`,
+      `${tried} is left out: it is of a test key`,
+      '2 queued, 0 not, 2 left out',
+      'To queue one that was left out all the same: satchel email retry ID',
+    ]);
+    delete sink.behavior.data;
+    const before = sink.mails.length;
+    const one_by_one = await runRecord(dir, 'email', 'retry', String(answered));
+    expect(one_by_one).toMatchObject({ queued: [{ id: answered }], refused: [], left_out: [] });
+    await sink.waitForMails(before + 3);
+    await sender.settle();
+  });
 
-  test(
-    'retry --failed takes a synchronous one that an operator has queued before',
-    async () => {
-      await sender.pass(3_600_000);
-      const since = new Date(sender.app.clock.now()).toISOString();
-      sink.behavior.data = { code: 451, message: '4.3.0 Later' };
-      const id = (await sender.send({ queue: false })).body.email_id;
-      await run(dir, 'email', 'retry', String(id));
-      await failAgain(id);
-      expect(await sender.log(id)).toMatchObject({ status: 'failed', attempts: 4 });
-      delete sink.behavior.data;
-      const bulk = await runRecord(dir, 'email', 'retry', '--failed', '--since', since);
-      expect(bulk).toMatchObject({ queued: [{ id }], refused: [], left_out: [] });
-    },
-    TIMEOUT_MS,
-  );
+  test('retry --failed takes a synchronous one that an operator has queued before', async () => {
+    await sender.pass(3_600_000);
+    const since = new Date(sender.app.clock.now()).toISOString();
+    sink.behavior.data = { code: 451, message: '4.3.0 Later' };
+    const id = (await sender.send({ queue: false })).body.email_id;
+    await run(dir, 'email', 'retry', String(id));
+    await failAgain(id);
+    expect(await sender.log(id)).toMatchObject({ status: 'failed', attempts: 4 });
+    delete sink.behavior.data;
+    const bulk = await runRecord(dir, 'email', 'retry', '--failed', '--since', since);
+    expect(bulk).toMatchObject({ queued: [{ id }], refused: [], left_out: [] });
+  });
 
-  test(
-    'a retry is in the audit trail, and why tells of it between the attempts',
-    async () => {
-      await sender.pass(3_600_000);
-      sink.behavior.data = { code: 554, message: '5.7.1 Policy' };
-      const { body } = await sender.send();
-      await sender.settle();
-      const retries = async () => {
-        const events = await runJson(dir, 'audit', 'list', '--event', 'email.retried');
-        return Array.isArray(events) ? events.filter((event) => event.target === `email:${body.id}`) : [];
-      };
-      expect(await retries()).toEqual([]);
-      delete sink.behavior.data;
-      const before = sink.mails.length;
-      await run(dir, 'email', 'retry', String(body.id));
-      await sink.waitForMails(before + 1);
-      await sender.settle();
-      const [retry, ...more] = await retries();
-      expect([retry, more]).toMatchObject([
-        { project_id: sender.project.public_id, actor_kind: 'shell' },
-        [],
-      ]);
-      const why = await runRecord(dir, 'email', 'why', String(body.id));
-      const story = Array.isArray(why.story) ? why.story : [];
-      expect(story.map((line) => String(line).split(/[ ,:]/)[0])).toEqual([
-        'Accepted',
-        'Attempt',
-        '',
-        'Queued',
-        'Attempt',
-        '',
-        'Its',
-        'Next',
-      ]);
-      expect(story[3]).toBe(`Queued again ${retry.at} by ${retry.actor_name} (shell).`);
-      expect(story[4]).toStartWith('Attempt 2');
-    },
-    TIMEOUT_MS,
-  );
+  test('a retry is in the audit trail, and why tells of it between the attempts', async () => {
+    await sender.pass(3_600_000);
+    sink.behavior.data = { code: 554, message: '5.7.1 Policy' };
+    const { body } = await sender.send();
+    await sender.settle();
+    const retries = async () => {
+      const events = await runJson(dir, 'audit', 'list', '--event', 'email.retried');
+      return Array.isArray(events) ? events.filter((event) => event.target === `email:${body.id}`) : [];
+    };
+    expect(await retries()).toEqual([]);
+    delete sink.behavior.data;
+    const before = sink.mails.length;
+    await run(dir, 'email', 'retry', String(body.id));
+    await sink.waitForMails(before + 1);
+    await sender.settle();
+    const [retry, ...more] = await retries();
+    expect([retry, more]).toMatchObject([{ project_id: sender.project.public_id, actor_kind: 'shell' }, []]);
+    const why = await runRecord(dir, 'email', 'why', String(body.id));
+    const story = Array.isArray(why.story) ? why.story : [];
+    expect(story.map((line) => String(line).split(/[ ,:]/)[0])).toEqual([
+      'Accepted',
+      'Attempt',
+      '',
+      'Queued',
+      'Attempt',
+      '',
+      'Its',
+      'Next',
+    ]);
+    expect(story[3]).toBe(`Queued again ${retry.at} by ${retry.actor_name} (shell).`);
+    expect(story[4]).toStartWith('Attempt 2');
+  });
 
   test('captured lists what was kept, and prints one message', async () => {
     await run(dir, 'domain', 'add', 'capture.example.com', '--trust');
@@ -267,71 +246,58 @@ describe('email', () => {
   });
 });
 
-test(
-  'a mailbox is changed in place: the running server takes up the new password, and its count of the day stays',
-  async () => {
-    const CHANGED = 'change@news.example.com';
-    const list = () => sender.app.services.mailboxes.list().find(({ address }) => address === CHANGED);
-    await run(dir, 'domain', 'add', 'news.example.com', '--trust');
-    const file = join(dir, 'relay');
-    writeFileSync(file, `smtp://user:old@127.0.0.1:${sink.port}`);
-    await run(
-      dir,
-      'mailbox',
-      'add',
-      CHANGED,
-      '--smtp',
-      `@${file}`,
-      '--daily-limit',
-      '9',
-      '--return-path',
-      'b@x.example',
-    );
-    const send = () => sender.send({ domain: 'news.example.com', queue: false });
-    expect((await send()).status).toBe(422);
-    expect(list()).toMatchObject({ failures: 1, used_today: 1, daily_limit: 9 });
-    writeFileSync(file, `smtp://user:p%3Aw@127.0.0.1:${sink.port}`);
-    const changed = await run(dir, 'mailbox', 'change', CHANGED, '--smtp', `@${file}`);
-    expect([changed.exit, changed.stderr]).toEqual([0, '']);
-    expect(list()).toMatchObject({
-      failures: 0,
-      last_error: null,
-      daily_limit: 9,
-      return_path: 'b@x.example',
-    });
-    expect((await send()).status).toBe(201);
-    expect(list()).toMatchObject({ used_today: 2 });
-    await run(
-      dir,
-      'mailbox',
-      'change',
-      CHANGED,
-      '--no-daily-limit',
-      '--no-return-path',
-      '--for',
-      'marketing',
-    );
-    expect(list()).toMatchObject({ daily_limit: null, return_path: null, for: ['marketing'] });
-    expect((await send()).status).toBe(503);
-    await run(dir, 'mailbox', 'change', CHANGED, '--capture', '--for', 'transactional');
-    expect(list()).toMatchObject({ kind: 'capture', relay: null });
-    expect((await run(dir, 'mailbox', 'change', CHANGED)).exit).toBe(2);
-    expect((await run(dir, 'mailbox', 'change', 'gone@news.example.com', '--capture')).exit).toBe(1);
-    await sender.send({
-      to: 'a@example.org',
-      scheduled_at: '2031-01-01T00:00:00Z',
-      domain: 'news.example.com',
-    });
-    const asked = await run(dir, 'domain', 'remove', 'news.example.com');
-    expect([asked.exit, asked.stderr]).toEqual([
-      1,
-      expect.stringMatching(/its DKIM key and 1 mailbox; 1 mail that waits .* Add --yes/),
-    ]);
-    const one = await run(dir, 'mailbox', 'remove', CHANGED);
-    expect([one.exit, one.stderr]).toEqual([1, expect.stringMatching(/1 mail that waits .* Add --yes/)]);
-    expect(list()).toBeDefined();
-    await run(dir, 'domain', 'remove', 'news.example.com', '--yes');
-    expect(list()).toBeUndefined();
-  },
-  TIMEOUT_MS,
-);
+test('a mailbox is changed in place: the running server takes up the new password, and its count of the day stays', async () => {
+  const CHANGED = 'change@news.example.com';
+  const list = () => sender.app.services.mailboxes.list().find(({ address }) => address === CHANGED);
+  await run(dir, 'domain', 'add', 'news.example.com', '--trust');
+  const file = join(dir, 'relay');
+  writeFileSync(file, `smtp://user:old@127.0.0.1:${sink.port}`);
+  await run(
+    dir,
+    'mailbox',
+    'add',
+    CHANGED,
+    '--smtp',
+    `@${file}`,
+    '--daily-limit',
+    '9',
+    '--return-path',
+    'b@x.example',
+  );
+  const send = () => sender.send({ domain: 'news.example.com', queue: false });
+  expect((await send()).status).toBe(422);
+  expect(list()).toMatchObject({ failures: 1, used_today: 1, daily_limit: 9 });
+  writeFileSync(file, `smtp://user:p%3Aw@127.0.0.1:${sink.port}`);
+  const changed = await run(dir, 'mailbox', 'change', CHANGED, '--smtp', `@${file}`);
+  expect([changed.exit, changed.stderr]).toEqual([0, '']);
+  expect(list()).toMatchObject({
+    failures: 0,
+    last_error: null,
+    daily_limit: 9,
+    return_path: 'b@x.example',
+  });
+  expect((await send()).status).toBe(201);
+  expect(list()).toMatchObject({ used_today: 2 });
+  await run(dir, 'mailbox', 'change', CHANGED, '--no-daily-limit', '--no-return-path', '--for', 'marketing');
+  expect(list()).toMatchObject({ daily_limit: null, return_path: null, for: ['marketing'] });
+  expect((await send()).status).toBe(503);
+  await run(dir, 'mailbox', 'change', CHANGED, '--capture', '--for', 'transactional');
+  expect(list()).toMatchObject({ kind: 'capture', relay: null });
+  expect((await run(dir, 'mailbox', 'change', CHANGED)).exit).toBe(2);
+  expect((await run(dir, 'mailbox', 'change', 'gone@news.example.com', '--capture')).exit).toBe(1);
+  await sender.send({
+    to: 'a@example.org',
+    scheduled_at: '2031-01-01T00:00:00Z',
+    domain: 'news.example.com',
+  });
+  const asked = await run(dir, 'domain', 'remove', 'news.example.com');
+  expect([asked.exit, asked.stderr]).toEqual([
+    1,
+    expect.stringMatching(/its DKIM key and 1 mailbox; 1 mail that waits .* Add --yes/),
+  ]);
+  const one = await run(dir, 'mailbox', 'remove', CHANGED);
+  expect([one.exit, one.stderr]).toEqual([1, expect.stringMatching(/1 mail that waits .* Add --yes/)]);
+  expect(list()).toBeDefined();
+  await run(dir, 'domain', 'remove', 'news.example.com', '--yes');
+  expect(list()).toBeUndefined();
+});

@@ -1,6 +1,6 @@
 /** Bodies and heads as the network really brings them: in odd pieces, cut off, too large, malformed, reused connections. */
 import { Database } from 'bun:sqlite';
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import {
   uploadHead,
 } from './raw-http.ts';
 
-const TIMEOUT_MS = 60_000;
+setDefaultTimeout(60_000);
 const MAX_UPLOAD_BYTES = 1_000_000;
 
 let server: Server;
@@ -32,7 +32,7 @@ beforeAll(async () => {
     SATCHEL_TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8',
   });
   key = await makeKey(dir);
-}, TIMEOUT_MS);
+});
 
 /** Files of uploads that are no objects. */
 function partials(): string[] {
@@ -83,62 +83,54 @@ describe('uploads in random pieces', () => {
     ...Array.from({ length: 40 }, () => randomInt(300_000)),
   ];
 
-  test.each(['announced', 'chunked'])(
-    'of every size are stored bit by bit, %s',
-    async (kind) => {
-      // A few at once, over connections that are used again.
-      const queue = [...SIZES];
-      const worker = async (): Promise<void> => {
-        const connection = await RawConnection.open(server.url);
-        for (let size = queue.pop(); size !== undefined; size = queue.pop()) {
-          // Every third one is full of what looks like the beginning of a boundary.
-          const bytes =
-            size % 3 === 0 ? Buffer.alloc(size, `\r\n--${BOUNDARY.slice(0, -1)}`) : randomBytes(size);
-          const body = Buffer.concat([Buffer.from(FORM_HEAD), bytes, Buffer.from(FORM_TAIL)]);
-          await connection.send(uploadHead(key, kind === 'chunked' ? null : body.length));
-          for (const piece of cut(body, randomInt(1, 8))) {
-            await connection.send(kind === 'chunked' ? chunked(piece) : piece);
-            if (randomInt(3) === 0) await Bun.sleep(1);
-          }
-          if (kind === 'chunked') await connection.send('0\r\n\r\n');
-          const answer = await connection.answer();
-          if (answer?.status !== 201) throw new Error(`${size} bytes, ${kind}: ${answer?.status}`);
-          await expectStored(answer, bytes);
+  test.each(['announced', 'chunked'])('of every size are stored bit by bit, %s', async (kind) => {
+    // A few at once, over connections that are used again.
+    const queue = [...SIZES];
+    const worker = async (): Promise<void> => {
+      const connection = await RawConnection.open(server.url);
+      for (let size = queue.pop(); size !== undefined; size = queue.pop()) {
+        // Every third one is full of what looks like the beginning of a boundary.
+        const bytes =
+          size % 3 === 0 ? Buffer.alloc(size, `\r\n--${BOUNDARY.slice(0, -1)}`) : randomBytes(size);
+        const body = Buffer.concat([Buffer.from(FORM_HEAD), bytes, Buffer.from(FORM_TAIL)]);
+        await connection.send(uploadHead(key, kind === 'chunked' ? null : body.length));
+        for (const piece of cut(body, randomInt(1, 8))) {
+          await connection.send(kind === 'chunked' ? chunked(piece) : piece);
+          if (randomInt(3) === 0) await Bun.sleep(1);
         }
-        connection.destroy();
-      };
-      await Promise.all(Array.from({ length: 6 }, worker));
-      expect(partials()).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
-
-  test(
-    'with a preamble, an epilogue and fields around the file, in single bytes too',
-    async () => {
-      const field = (name: string, value: string) =>
-        `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
-      for (const [size, pieces] of [
-        [0, 400],
-        [10, 400],
-        [65_300, 5],
-        [65_536, 5],
-        [70_000, 50],
-        [150_000, 9],
-      ] as const) {
-        const bytes = randomBytes(size);
-        const body = Buffer.concat([
-          Buffer.from(`a preamble\r\n${field('ignored', 'x')}${FORM_HEAD}`),
-          bytes,
-          Buffer.from(`\r\n${field('visibility', 'public')}--${BOUNDARY}--\r\nan epilogue`),
-        ]);
-        const answer = await exchange(server.url, uploadHead(key, body.length), ...cut(body, pieces));
+        if (kind === 'chunked') await connection.send('0\r\n\r\n');
+        const answer = await connection.answer();
+        if (answer?.status !== 201) throw new Error(`${size} bytes, ${kind}: ${answer?.status}`);
         await expectStored(answer, bytes);
-        expect(answer?.json.visibility).toBe('public');
       }
-    },
-    TIMEOUT_MS,
-  );
+      connection.destroy();
+    };
+    await Promise.all(Array.from({ length: 6 }, worker));
+    expect(partials()).toEqual([]);
+  });
+
+  test('with a preamble, an epilogue and fields around the file, in single bytes too', async () => {
+    const field = (name: string, value: string) =>
+      `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+    for (const [size, pieces] of [
+      [0, 400],
+      [10, 400],
+      [65_300, 5],
+      [65_536, 5],
+      [70_000, 50],
+      [150_000, 9],
+    ] as const) {
+      const bytes = randomBytes(size);
+      const body = Buffer.concat([
+        Buffer.from(`a preamble\r\n${field('ignored', 'x')}${FORM_HEAD}`),
+        bytes,
+        Buffer.from(`\r\n${field('visibility', 'public')}--${BOUNDARY}--\r\nan epilogue`),
+      ]);
+      const answer = await exchange(server.url, uploadHead(key, body.length), ...cut(body, pieces));
+      await expectStored(answer, bytes);
+      expect(answer?.json.visibility).toBe('public');
+    }
+  });
 });
 
 describe('a body that is cut off', () => {
@@ -147,27 +139,23 @@ describe('a body that is cut off', () => {
     ['announced and large', 700_000, 'announced'],
     ['chunked and small', 5_000, 'chunked'],
     ['chunked and large', 700_000, 'chunked'],
-  ])(
-    '%s leaves no object, no partial file and no descriptor',
-    async (_name, size, kind) => {
-      const before = await listTotal();
-      const open_before = descriptors();
-      const bytes = Buffer.concat([Buffer.from(FORM_HEAD), randomBytes(size)]);
-      await Promise.all(
-        Array.from({ length: 60 }, async (_, n) => {
-          const connection = await RawConnection.open(server.url);
-          await connection.send(uploadHead(key, kind === 'chunked' ? null : size + 10_000));
-          await connection.send(kind === 'chunked' ? chunked(bytes) : bytes);
-          if (n % 2 === 0) await Bun.sleep(randomInt(30));
-          connection.destroy();
-        }),
-      );
-      await eventually('no partial files', () => partials().length === 0);
-      await eventually('no descriptors', () => descriptors() <= open_before + 3);
-      expect(await listTotal()).toBe(before);
-    },
-    TIMEOUT_MS,
-  );
+  ])('%s leaves no object, no partial file and no descriptor', async (_name, size, kind) => {
+    const before = await listTotal();
+    const open_before = descriptors();
+    const bytes = Buffer.concat([Buffer.from(FORM_HEAD), randomBytes(size)]);
+    await Promise.all(
+      Array.from({ length: 60 }, async (_, n) => {
+        const connection = await RawConnection.open(server.url);
+        await connection.send(uploadHead(key, kind === 'chunked' ? null : size + 10_000));
+        await connection.send(kind === 'chunked' ? chunked(bytes) : bytes);
+        if (n % 2 === 0) await Bun.sleep(randomInt(30));
+        connection.destroy();
+      }),
+    );
+    await eventually('no partial files', () => partials().length === 0);
+    await eventually('no descriptors', () => descriptors() <= open_before + 3);
+    expect(await listTotal()).toBe(before);
+  });
 
   test('ends with the client half closing, and is answered 422', async () => {
     const connection = await RawConnection.open(server.url);
@@ -188,37 +176,33 @@ async function listTotal(): Promise<unknown> {
 describe('a body that is too large', () => {
   const huge = Buffer.alloc(20_000_000, 'x');
 
-  test(
-    'is answered 422, which a client receives that sends all of it first',
-    async () => {
-      const announced = await exchange(server.url, uploadHead(key, huge.length), FORM_HEAD, huge);
-      const just_over = Buffer.concat([
-        Buffer.from(FORM_HEAD),
-        huge.subarray(0, MAX_UPLOAD_BYTES + 1),
-        Buffer.from(FORM_TAIL),
-      ]);
-      const over = await exchange(server.url, uploadHead(key, just_over.length), just_over);
-      const pieces = Array.from({ length: 20 }, () => chunked(huge.subarray(0, 1_000_000)));
-      const unannounced = await exchange(
-        server.url,
-        uploadHead(key, null),
-        chunked(FORM_HEAD),
-        ...pieces,
-        '0\r\n\r\n',
-      );
-      const json = await exchange(
-        server.url,
-        request('POST /api/v1/emails/send', `Content-Length: ${huge.length}\r\n`),
-        huge,
-      );
-      expect([announced?.status, over?.status, unannounced?.status, json?.status]).toEqual([
-        422, 422, 422, 422,
-      ]);
-      expect(announced?.json.errors).toHaveProperty(['file']);
-      await eventually('no partial files', () => partials().length === 0);
-    },
-    TIMEOUT_MS,
-  );
+  test('is answered 422, which a client receives that sends all of it first', async () => {
+    const announced = await exchange(server.url, uploadHead(key, huge.length), FORM_HEAD, huge);
+    const just_over = Buffer.concat([
+      Buffer.from(FORM_HEAD),
+      huge.subarray(0, MAX_UPLOAD_BYTES + 1),
+      Buffer.from(FORM_TAIL),
+    ]);
+    const over = await exchange(server.url, uploadHead(key, just_over.length), just_over);
+    const pieces = Array.from({ length: 20 }, () => chunked(huge.subarray(0, 1_000_000)));
+    const unannounced = await exchange(
+      server.url,
+      uploadHead(key, null),
+      chunked(FORM_HEAD),
+      ...pieces,
+      '0\r\n\r\n',
+    );
+    const json = await exchange(
+      server.url,
+      request('POST /api/v1/emails/send', `Content-Length: ${huge.length}\r\n`),
+      huge,
+    );
+    expect([announced?.status, over?.status, unannounced?.status, json?.status]).toEqual([
+      422, 422, 422, 422,
+    ]);
+    expect(announced?.json.errors).toHaveProperty(['file']);
+    await eventually('no partial files', () => partials().length === 0);
+  });
 
   test.each([[[]], [['-H', 'Transfer-Encoding: chunked']], [['-H', 'Expect:']], [['--http1.0']]])(
     'is answered 422 to curl with %p',
@@ -235,7 +219,6 @@ describe('a body that is too large', () => {
       );
       expect([await new Response(curl.stdout).text(), await curl.exited]).toEqual(['422', 0]);
     },
-    TIMEOUT_MS,
   );
 
   test('without a boundary is 422', async () => {
@@ -250,21 +233,17 @@ describe('a connection that is used again', () => {
     ['401, small body', 'bad', 50],
     ['422, small body', '', 50],
     ['422, body cut short by a limit', '', 3_000_000],
-  ])(
-    'after a refusal (%s) serves the next request',
-    async (_name, wrong_key, size) => {
-      const connection = await RawConnection.open(server.url);
-      await connection.send(uploadHead(wrong_key || key, size));
-      await connection.send(Buffer.alloc(size, 'y'));
-      await connection.send(request('GET /api/v1/objects', 'X-Request-Id: second\r\n'));
-      expect((await connection.answer())?.status).toBe(wrong_key ? 401 : 422);
-      // Either the next request is answered, or the connection is closed: never is body taken for a request.
-      const second = await connection.answer();
-      if (second) expect([second.status, second.headers['x-request-id']]).toEqual([200, 'second']);
-      connection.destroy();
-    },
-    TIMEOUT_MS,
-  );
+  ])('after a refusal (%s) serves the next request', async (_name, wrong_key, size) => {
+    const connection = await RawConnection.open(server.url);
+    await connection.send(uploadHead(wrong_key || key, size));
+    await connection.send(Buffer.alloc(size, 'y'));
+    await connection.send(request('GET /api/v1/objects', 'X-Request-Id: second\r\n'));
+    expect((await connection.answer())?.status).toBe(wrong_key ? 401 : 422);
+    // Either the next request is answered, or the connection is closed: never is body taken for a request.
+    const second = await connection.answer();
+    if (second) expect([second.status, second.headers['x-request-id']]).toEqual([200, 'second']);
+    connection.destroy();
+  });
 
   test('answers pipelined requests in order', async () => {
     const connection = await RawConnection.open(server.url);

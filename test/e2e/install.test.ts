@@ -2,7 +2,7 @@
  * install.sh in scratch copies of the checkout: into a prefix, below DESTDIR, and `--try`. The copies hold the compiled
  * dist/satchel of this checkout, so nothing is compiled again.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   appendFileSync,
   chmodSync,
@@ -22,7 +22,7 @@ import { freePort } from './binary.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const SCRATCH = makeTempDir();
-const TIMEOUT_MS = 60_000;
+setDefaultTimeout(60_000);
 const servers: number[] = [];
 
 interface Outcome {
@@ -151,126 +151,106 @@ describe('install.sh --prefix', () => {
   const satchel = join(prefix, 'bin/satchel');
   const data = join(prefix, 'data');
 
-  test(
-    'installs a server that runs with its own settings and data',
-    async () => {
-      const installed = await checkout.run(
-        [join(checkout.folder, 'install.sh'), '--prefix', 'satchel'],
-        {},
-        makeFolder(),
-      );
-      expect(installed).toMatchObject({ exit: 0 });
-      expect(installed.stdout).toContain('project create');
-      expect(modeOf(data)).toBe('700');
-      expect(modeOf(join(prefix, 'etc/satchel.env'))).toBe('600');
-      expect(readdirSync(checkout.home)).toEqual([]);
+  test('installs a server that runs with its own settings and data', async () => {
+    const installed = await checkout.run(
+      [join(checkout.folder, 'install.sh'), '--prefix', 'satchel'],
+      {},
+      makeFolder(),
+    );
+    expect(installed).toMatchObject({ exit: 0 });
+    expect(installed.stdout).toContain('project create');
+    expect(modeOf(data)).toBe('700');
+    expect(modeOf(join(prefix, 'etc/satchel.env'))).toBe('600');
+    expect(readdirSync(checkout.home)).toEqual([]);
 
-      appendFileSync(join(prefix, 'etc/satchel.env'), 'SATCHEL_PORT=0\nSATCHEL_ENV="a rehearsal"\n');
-      const server = await startServer([join(prefix, 'bin/satchel-serve')]);
-      const version: unknown = await (await fetch(`${server.address}/api/version`)).json();
-      expect(version).toMatchObject({
-        env: 'a rehearsal',
-        backend_version: expect.stringMatching(/^\d{4}\.\d\d\.\d\d\.\d+$/),
-      });
-      expect(await server.stop()).toBe(0);
-    },
-    TIMEOUT_MS,
-  );
+    appendFileSync(join(prefix, 'etc/satchel.env'), 'SATCHEL_PORT=0\nSATCHEL_ENV="a rehearsal"\n');
+    const server = await startServer([join(prefix, 'bin/satchel-serve')]);
+    const version: unknown = await (await fetch(`${server.address}/api/version`)).json();
+    expect(version).toMatchObject({
+      env: 'a rehearsal',
+      backend_version: expect.stringMatching(/^\d{4}\.\d\d\.\d\d\.\d+$/),
+    });
+    expect(await server.stop()).toBe(0);
+  });
 
-  test(
-    'leaves a program of the same build as it is, and makes no backup',
-    async () => {
-      expect(await checkout.run([satchel, 'project', 'list', '--data-dir', data])).toMatchObject({ exit: 0 });
-      const before = statSync(satchel).ino;
-      const again = await checkout.run(['./install.sh', '--prefix', prefix]);
-      expect([again.exit, again.stdout]).toEqual([0, expect.stringContaining('is installed already')]);
-      expect([statSync(satchel).ino, readdirSync(join(prefix, 'backups'))]).toEqual([before, []]);
-    },
-    TIMEOUT_MS,
-  );
+  test('leaves a program of the same build as it is, and makes no backup', async () => {
+    expect(await checkout.run([satchel, 'project', 'list', '--data-dir', data])).toMatchObject({ exit: 0 });
+    const before = statSync(satchel).ino;
+    const again = await checkout.run(['./install.sh', '--prefix', prefix]);
+    expect([again.exit, again.stdout]).toEqual([0, expect.stringContaining('is installed already')]);
+    expect([statSync(satchel).ino, readdirSync(join(prefix, 'backups'))]).toEqual([before, []]);
+  });
 
-  test(
-    'upgrades another build after a backup, and keeps settings, data and the newest five of those backups',
-    async () => {
-      const create = [satchel, 'project', 'create', '--name', 'Kept', '--data-dir', data];
-      expect(await checkout.run(create)).toMatchObject({ exit: 0 });
-      const older = [1, 2, 3, 4, 5, 6].map((day) => `before-upgrade-2020010${day}T000000Z.tar`);
-      for (const name of [...older, 'satchel-20200101T000000Z.tar'])
-        writeFileSync(join(prefix, 'backups', name), 'older');
-      makeOlderBuild(checkout, satchel);
+  test('upgrades another build after a backup, and keeps settings, data and the newest five of those backups', async () => {
+    const create = [satchel, 'project', 'create', '--name', 'Kept', '--data-dir', data];
+    expect(await checkout.run(create)).toMatchObject({ exit: 0 });
+    const older = [1, 2, 3, 4, 5, 6].map((day) => `before-upgrade-2020010${day}T000000Z.tar`);
+    for (const name of [...older, 'satchel-20200101T000000Z.tar'])
+      writeFileSync(join(prefix, 'backups', name), 'older');
+    makeOlderBuild(checkout, satchel);
 
-      const upgraded = await checkout.run(['./install.sh', '--prefix', prefix]);
-      expect([upgraded.exit, upgraded.stdout]).toEqual([
-        0,
-        expect.stringMatching(/^Upgrading Satchel 0\.0\.9 \(older\) to \d+\.\d+\.\d+ \(\d{4}\./m),
-      ]);
-      expect(readFileSync(satchel).equals(readFileSync(join(checkout.folder, 'dist/satchel')))).toBe(true);
+    const upgraded = await checkout.run(['./install.sh', '--prefix', prefix]);
+    expect([upgraded.exit, upgraded.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^Upgrading Satchel 0\.0\.9 \(older\) to \d+\.\d+\.\d+ \(\d{4}\./m),
+    ]);
+    expect(readFileSync(satchel).equals(readFileSync(join(checkout.folder, 'dist/satchel')))).toBe(true);
 
-      const kept = readdirSync(join(prefix, 'backups')).sort();
-      expect(kept.slice(0, 4)).toEqual(older.slice(2));
-      // The nightly ones are the timer's.
-      expect([kept.length, kept.at(-1)]).toEqual([6, 'satchel-20200101T000000Z.tar']);
-      const backup = join(prefix, 'backups', kept[4] ?? '');
-      expect(modeOf(backup)).toBe('600');
-      expect(await checkout.run([satchel, 'verify', backup, '--data-dir', data])).toMatchObject({ exit: 0 });
-      expect(readFileSync(join(prefix, 'etc/satchel.env'), 'utf8')).toContain('SATCHEL_ENV="a rehearsal"');
-      const projects = await checkout.run([satchel, 'project', 'list', '--data-dir', data]);
-      expect(projects.stdout).toContain('Kept');
-    },
-    TIMEOUT_MS,
-  );
+    const kept = readdirSync(join(prefix, 'backups')).sort();
+    expect(kept.slice(0, 4)).toEqual(older.slice(2));
+    // The nightly ones are the timer's.
+    expect([kept.length, kept.at(-1)]).toEqual([6, 'satchel-20200101T000000Z.tar']);
+    const backup = join(prefix, 'backups', kept[4] ?? '');
+    expect(modeOf(backup)).toBe('600');
+    expect(await checkout.run([satchel, 'verify', backup, '--data-dir', data])).toMatchObject({ exit: 0 });
+    expect(readFileSync(join(prefix, 'etc/satchel.env'), 'utf8')).toContain('SATCHEL_ENV="a rehearsal"');
+    const projects = await checkout.run([satchel, 'project', 'list', '--data-dir', data]);
+    expect(projects.stdout).toContain('Kept');
+  });
 
-  test(
-    'changes nothing when the backup fails',
-    async () => {
-      const failing = '#!/bin/sh\nexit 1\n';
-      rmSync(satchel);
-      writeFileSync(satchel, failing);
-      chmodSync(satchel, 0o755);
-      const refused = await checkout.run(['./install.sh', '--prefix', prefix]);
-      expect(refused.exit).toBe(1);
-      expect(refused.stderr).toContain('nothing was changed');
-      expect(readFileSync(satchel, 'utf8')).toBe(failing);
-    },
-    TIMEOUT_MS,
-  );
+  test('changes nothing when the backup fails', async () => {
+    const failing = '#!/bin/sh\nexit 1\n';
+    rmSync(satchel);
+    writeFileSync(satchel, failing);
+    chmodSync(satchel, 0o755);
+    const refused = await checkout.run(['./install.sh', '--prefix', prefix]);
+    expect(refused.exit).toBe(1);
+    expect(refused.stderr).toContain('nothing was changed');
+    expect(readFileSync(satchel, 'utf8')).toBe(failing);
+  });
 
-  test(
-    'is uninstalled: data and settings stay, unless that is meant to go too',
-    async () => {
-      const server = await startServer([
-        join(checkout.folder, 'dist/satchel'),
-        'serve',
-        '--data-dir',
-        data,
-        '--port',
-        '0',
-      ]);
-      copyFileSync(join(checkout.folder, 'dist/satchel'), satchel);
-      const uninstall = ['./install.sh', '--uninstall', '--prefix', prefix];
-      // The doctor finds something wrong now, which must not hide the server.
-      chmodSync(data, 0o755);
-      const served = await checkout.run(uninstall);
-      expect([served.exit, served.stderr]).toEqual([1, expect.stringContaining('Stop it first')]);
-      expect(existsSync(satchel)).toBe(true);
-      chmodSync(data, 0o700);
-      await server.stop();
+  test('is uninstalled: data and settings stay, unless that is meant to go too', async () => {
+    const server = await startServer([
+      join(checkout.folder, 'dist/satchel'),
+      'serve',
+      '--data-dir',
+      data,
+      '--port',
+      '0',
+    ]);
+    copyFileSync(join(checkout.folder, 'dist/satchel'), satchel);
+    const uninstall = ['./install.sh', '--uninstall', '--prefix', prefix];
+    // The doctor finds something wrong now, which must not hide the server.
+    chmodSync(data, 0o755);
+    const served = await checkout.run(uninstall);
+    expect([served.exit, served.stderr]).toEqual([1, expect.stringContaining('Stop it first')]);
+    expect(existsSync(satchel)).toBe(true);
+    chmodSync(data, 0o700);
+    await server.stop();
 
-      const removed = await checkout.run(uninstall);
-      expect([removed.exit, removed.stdout]).toEqual([0, expect.stringContaining(data)]);
-      expect(readdirSync(prefix).sort()).toEqual(['backups', 'data', 'etc']);
-      expect(existsSync(join(data, 'satchel.db'))).toBe(true);
+    const removed = await checkout.run(uninstall);
+    expect([removed.exit, removed.stdout]).toEqual([0, expect.stringContaining(data)]);
+    expect(readdirSync(prefix).sort()).toEqual(['backups', 'data', 'etc']);
+    expect(existsSync(join(data, 'satchel.db'))).toBe(true);
 
-      const asked = await checkout.run([...uninstall, '--purge']);
-      expect([asked.exit, asked.stdout]).toEqual([1, expect.stringContaining('This deletes for good')]);
-      expect(existsSync(join(data, 'satchel.db'))).toBe(true);
-      expect(await checkout.run([...uninstall, '--purge', '--yes'])).toMatchObject({ exit: 0 });
-      expect(readdirSync(prefix)).toEqual([]);
-      const nothing = await checkout.run(uninstall);
-      expect([nothing.exit, nothing.stderr]).toEqual([1, expect.stringContaining('No Satchel is installed')]);
-    },
-    TIMEOUT_MS,
-  );
+    const asked = await checkout.run([...uninstall, '--purge']);
+    expect([asked.exit, asked.stdout]).toEqual([1, expect.stringContaining('This deletes for good')]);
+    expect(existsSync(join(data, 'satchel.db'))).toBe(true);
+    expect(await checkout.run([...uninstall, '--purge', '--yes'])).toMatchObject({ exit: 0 });
+    expect(readdirSync(prefix)).toEqual([]);
+    const nothing = await checkout.run(uninstall);
+    expect([nothing.exit, nothing.stderr]).toEqual([1, expect.stringContaining('No Satchel is installed')]);
+  });
 
   /** A relative DIR counts from where install.sh is called. */
   function makeFolder(): string {
@@ -280,111 +260,97 @@ describe('install.sh --prefix', () => {
 });
 
 describe('install.sh with DESTDIR', () => {
-  test(
-    'puts the files of a system service below it, and again as an upgrade',
-    async () => {
-      const checkout = scratchCheckout('staged');
-      const stage = join(SCRATCH, 'stage');
-      expect(await checkout.run(['./install.sh'], { DESTDIR: stage })).toMatchObject({ exit: 0 });
+  test('puts the files of a system service below it, and again as an upgrade', async () => {
+    const checkout = scratchCheckout('staged');
+    const stage = join(SCRATCH, 'stage');
+    expect(await checkout.run(['./install.sh'], { DESTDIR: stage })).toMatchObject({ exit: 0 });
 
-      const unit = readFileSync(join(stage, 'etc/systemd/system/satchel.service'), 'utf8');
-      const command = /^ExecStart=(\S+) (.*)$/m.exec(unit);
-      expect(existsSync(join(stage, command?.[1] ?? 'nowhere'))).toBe(true);
-      expect(unit).not.toContain('\nMemoryDenyWriteExecute=yes');
-      expect(modeOf(join(stage, 'usr/local/bin/satchel'))).toBe('755');
-      expect(modeOf(join(stage, 'var/lib/satchel'))).toBe('700');
-      expect(modeOf(join(stage, 'etc/satchel/satchel.env'))).toBe('600');
+    const unit = readFileSync(join(stage, 'etc/systemd/system/satchel.service'), 'utf8');
+    const command = /^ExecStart=(\S+) (.*)$/m.exec(unit);
+    expect(existsSync(join(stage, command?.[1] ?? 'nowhere'))).toBe(true);
+    expect(unit).not.toContain('\nMemoryDenyWriteExecute=yes');
+    expect(modeOf(join(stage, 'usr/local/bin/satchel'))).toBe('755');
+    expect(modeOf(join(stage, 'var/lib/satchel'))).toBe('700');
+    expect(modeOf(join(stage, 'etc/satchel/satchel.env'))).toBe('600');
 
-      // The service's own command line, with its paths below DESTDIR.
-      const rest = (command?.[2] ?? '')
-        .replace('/var/lib/satchel', join(stage, 'var/lib/satchel'))
-        .split(' ');
-      const server = await startServer([join(stage, 'usr/local/bin/satchel'), ...rest, '--port', '0']);
-      expect((await fetch(`${server.address}/api/health`)).status).toBe(200);
+    // The service's own command line, with its paths below DESTDIR.
+    const rest = (command?.[2] ?? '').replace('/var/lib/satchel', join(stage, 'var/lib/satchel')).split(' ');
+    const server = await startServer([join(stage, 'usr/local/bin/satchel'), ...rest, '--port', '0']);
+    expect((await fetch(`${server.address}/api/health`)).status).toBe(200);
 
-      // The backup is taken while the server runs.
-      makeOlderBuild(checkout, join(stage, 'usr/local/bin/satchel'));
-      expect(await checkout.run(['./install.sh'], { DESTDIR: stage })).toMatchObject({ exit: 0 });
-      const backups = join(stage, 'var/lib/satchel-backups');
-      expect(readdirSync(backups)).toHaveLength(1);
-      expect(modeOf(backups)).toBe('700');
+    // The backup is taken while the server runs.
+    makeOlderBuild(checkout, join(stage, 'usr/local/bin/satchel'));
+    expect(await checkout.run(['./install.sh'], { DESTDIR: stage })).toMatchObject({ exit: 0 });
+    const backups = join(stage, 'var/lib/satchel-backups');
+    expect(readdirSync(backups)).toHaveLength(1);
+    expect(modeOf(backups)).toBe('700');
 
-      // So is the timer's, whose command line this is.
-      const timer = readFileSync(join(stage, 'etc/systemd/system/satchel-backup.timer'), 'utf8');
-      expect(timer).toContain('OnCalendar=');
-      const nightly = readFileSync(join(stage, 'etc/systemd/system/satchel-backup.service'), 'utf8');
-      const by_night = (/^ExecStart=(.*)$/m.exec(nightly)?.[1] ?? '').replaceAll(
-        /\/(var|usr)\//g,
-        `${stage}$&`,
-      );
-      expect(await checkout.run(by_night.split(' '))).toMatchObject({ exit: 0, stderr: '' });
-      expect(readdirSync(backups).sort()).toEqual([
-        expect.stringMatching(/^before-upgrade-/),
-        expect.stringMatching(/^satchel-\d{8}T\d{6}Z\.tar$/),
-      ]);
-      expect(await server.stop()).toBe(0);
+    // So is the timer's, whose command line this is.
+    const timer = readFileSync(join(stage, 'etc/systemd/system/satchel-backup.timer'), 'utf8');
+    expect(timer).toContain('OnCalendar=');
+    const nightly = readFileSync(join(stage, 'etc/systemd/system/satchel-backup.service'), 'utf8');
+    const by_night = (/^ExecStart=(.*)$/m.exec(nightly)?.[1] ?? '').replaceAll(
+      /\/(var|usr)\//g,
+      `${stage}$&`,
+    );
+    expect(await checkout.run(by_night.split(' '))).toMatchObject({ exit: 0, stderr: '' });
+    expect(readdirSync(backups).sort()).toEqual([
+      expect.stringMatching(/^before-upgrade-/),
+      expect.stringMatching(/^satchel-\d{8}T\d{6}Z\.tar$/),
+    ]);
+    expect(await server.stop()).toBe(0);
 
-      expect(await checkout.run(['./install.sh', '--uninstall'], { DESTDIR: stage })).toMatchObject({
-        exit: 0,
-      });
-      expect(readdirSync(join(stage, 'etc/systemd/system'))).toEqual([]);
-      expect(existsSync(join(stage, 'var/lib/satchel/satchel.db'))).toBe(true);
-    },
-    TIMEOUT_MS,
-  );
+    expect(await checkout.run(['./install.sh', '--uninstall'], { DESTDIR: stage })).toMatchObject({
+      exit: 0,
+    });
+    expect(readdirSync(join(stage, 'etc/systemd/system'))).toEqual([]);
+    expect(existsSync(join(stage, 'var/lib/satchel/satchel.db'))).toBe(true);
+  });
 });
 
 describe('install.sh --try', () => {
-  test(
-    'starts a server and prints commands that work as they are, and again the same',
-    async () => {
-      const checkout = scratchCheckout('try');
-      const env = { SATCHEL_PORT: freePort() };
-      const first = await checkout.run(['./install.sh', '--try'], env);
-      // It runs on even where what came after its start has failed.
-      servers.push(Number(readFileSync(join(checkout.folder, 'data/server.pid'), 'utf8')));
-      expect(first).toMatchObject({ exit: 0 });
-      const commands =
-        /^KEY=.*^Stop the server/ms.exec(first.stdout)?.[0].replace(/^Stop the server$/m, '') ?? '';
+  test('starts a server and prints commands that work as they are, and again the same', async () => {
+    const checkout = scratchCheckout('try');
+    const env = { SATCHEL_PORT: freePort() };
+    const first = await checkout.run(['./install.sh', '--try'], env);
+    // It runs on even where what came after its start has failed.
+    servers.push(Number(readFileSync(join(checkout.folder, 'data/server.pid'), 'utf8')));
+    expect(first).toMatchObject({ exit: 0 });
+    const commands =
+      /^KEY=.*^Stop the server/ms.exec(first.stdout)?.[0].replace(/^Stop the server$/m, '') ?? '';
 
-      const pasted = await checkout.run(['bash', '-c', commands], {}, '/');
-      expect(pasted).toMatchObject({ exit: 0, stderr: '' });
-      expect(pasted.stdout).toContain('\nHello from Satchel\n');
-      expect(pasted.stdout).toContain('"status":"completed"');
-      expect(pasted.stdout.split('"status":"completed"')[1]).toContain('ada@example.com');
+    const pasted = await checkout.run(['bash', '-c', commands], {}, '/');
+    expect(pasted).toMatchObject({ exit: 0, stderr: '' });
+    expect(pasted.stdout).toContain('\nHello from Satchel\n');
+    expect(pasted.stdout).toContain('"status":"completed"');
+    expect(pasted.stdout.split('"status":"completed"')[1]).toContain('ada@example.com');
 
-      const second = await checkout.run(['./install.sh', '--try'], env);
-      expect(second).toMatchObject({ exit: 0 });
-      expect(second.stdout).toContain('was running already');
-      const withoutLink = (text: string) => text.replace(/\/console\/welcome\/\S+/, '');
-      const again = second.stdout.replace('was running already', 'is running');
-      expect(withoutLink(again)).toBe(withoutLink(first.stdout));
-      const link = /http:\/\/127\.0\.0\.1:\d+\/console\/welcome\/\S+/.exec(again)?.[0] ?? '';
-      const used = await fetch(link, {
-        ...{ method: 'POST', headers: { 'X-Satchel-Console': '1', 'Content-Type': 'application/json' } },
-        body: JSON.stringify({ email: 'me@example.com', password: 'correct horse battery staple' }),
-      });
-      expect(used.status).toBe(204);
-      const third = await checkout.run(['./install.sh', '--try'], env);
-      expect(third.stdout).toMatch(/\/console$/m);
-      expect(third.stdout).not.toContain('/console/welcome/');
-      expect(readdirSync(checkout.home)).toEqual([]);
+    const second = await checkout.run(['./install.sh', '--try'], env);
+    expect(second).toMatchObject({ exit: 0 });
+    expect(second.stdout).toContain('was running already');
+    const withoutLink = (text: string) => text.replace(/\/console\/welcome\/\S+/, '');
+    const again = second.stdout.replace('was running already', 'is running');
+    expect(withoutLink(again)).toBe(withoutLink(first.stdout));
+    const link = /http:\/\/127\.0\.0\.1:\d+\/console\/welcome\/\S+/.exec(again)?.[0] ?? '';
+    const used = await fetch(link, {
+      ...{ method: 'POST', headers: { 'X-Satchel-Console': '1', 'Content-Type': 'application/json' } },
+      body: JSON.stringify({ email: 'me@example.com', password: 'correct horse battery staple' }),
+    });
+    expect(used.status).toBe(204);
+    const third = await checkout.run(['./install.sh', '--try'], env);
+    expect(third.stdout).toMatch(/\/console$/m);
+    expect(third.stdout).not.toContain('/console/welcome/');
+    expect(readdirSync(checkout.home)).toEqual([]);
 
-      process.kill(Number(/kill (\d+)/.exec(second.stdout)?.[1]), 'SIGTERM');
-    },
-    TIMEOUT_MS,
-  );
+    process.kill(Number(/kill (\d+)/.exec(second.stdout)?.[1]), 'SIGTERM');
+  });
 
-  test(
-    'says so when the port belongs to something else',
-    async () => {
-      const stranger = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('hello') });
-      const checkout = scratchCheckout('taken');
-      const refused = await checkout.run(['./install.sh', '--try'], { SATCHEL_PORT: String(stranger.port) });
-      await stranger.stop(true);
-      expect(refused).toMatchObject({ exit: 1, stdout: '' });
-      expect(refused.stderr).toContain('in use by something that is not Satchel');
-    },
-    TIMEOUT_MS,
-  );
+  test('says so when the port belongs to something else', async () => {
+    const stranger = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('hello') });
+    const checkout = scratchCheckout('taken');
+    const refused = await checkout.run(['./install.sh', '--try'], { SATCHEL_PORT: String(stranger.port) });
+    await stranger.stop(true);
+    expect(refused).toMatchObject({ exit: 1, stdout: '' });
+    expect(refused.stderr).toContain('in use by something that is not Satchel');
+  });
 });

@@ -2,7 +2,7 @@
  * What is cut short or happens twice at once: stops with work in flight, repeated requests, deletes during downloads. Each
  * test has a server of its own and waits most of the time, so they run side by side.
  */
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { STOP_REQUESTS_DEADLINE_MS } from '../../src/limits.ts';
@@ -12,7 +12,7 @@ import { until } from '../until.ts';
 import { addMailbox, makeKey, type Server, startServer, storedFiles } from './binary.ts';
 import { exchange, FORM_HEAD, FORM_TAIL, RawConnection, uploadHead } from './raw-http.ts';
 
-const TIMEOUT_MS = 60_000;
+setDefaultTimeout(60_000);
 /** Decision: a stop takes at most this. */
 const STOP_MS = 15_000;
 /** So much of an upload that its file is on the disk. */
@@ -59,163 +59,143 @@ async function stop(server: Server): Promise<{ exit: number; taken_ms: number }>
 const isStopping = (server: Server): boolean => server.stderr().includes('"message":"stopping"');
 
 describe.concurrent('SIGTERM', () => {
-  test(
-    'lets an upload that still arrives finish',
-    async () => {
-      const dir = makeTempDir();
-      const server = await startServer(dir, ROOM);
-      const key = await makeKey(dir);
-      const bytes = randomBytes(2 * BEGUN_BYTES);
-      const connection = await RawConnection.open(server.url);
-      await connection.send(uploadHead(key, FORM_HEAD.length + bytes.length + FORM_TAIL.length));
-      await connection.send(FORM_HEAD);
-      await connection.send(bytes.subarray(0, BEGUN_BYTES));
-      await until(() => storedFiles(dir).length > 0);
-      const stopping = stop(server);
-      await until(() => isStopping(server));
-      await connection.send(bytes.subarray(BEGUN_BYTES));
-      await connection.send(FORM_TAIL);
-      const answer = await connection.answer();
-      expect(answer?.status).toBe(201);
-      const { exit, taken_ms } = await stopping;
-      expect([exit, taken_ms < STOP_MS]).toEqual([0, true]);
-      const again = await startServer(dir);
-      const got = await fetch(`${again.url}/api/v1/objects/${String(answer?.json.public_id)}`, {
-        headers: { 'X-API-Key': key },
-      });
-      expect(Buffer.from(await got.arrayBuffer()).equals(bytes)).toBe(true);
-      await again.end('SIGTERM');
-    },
-    TIMEOUT_MS,
-  );
+  test('lets an upload that still arrives finish', async () => {
+    const dir = makeTempDir();
+    const server = await startServer(dir, ROOM);
+    const key = await makeKey(dir);
+    const bytes = randomBytes(2 * BEGUN_BYTES);
+    const connection = await RawConnection.open(server.url);
+    await connection.send(uploadHead(key, FORM_HEAD.length + bytes.length + FORM_TAIL.length));
+    await connection.send(FORM_HEAD);
+    await connection.send(bytes.subarray(0, BEGUN_BYTES));
+    await until(() => storedFiles(dir).length > 0);
+    const stopping = stop(server);
+    await until(() => isStopping(server));
+    await connection.send(bytes.subarray(BEGUN_BYTES));
+    await connection.send(FORM_TAIL);
+    const answer = await connection.answer();
+    expect(answer?.status).toBe(201);
+    const { exit, taken_ms } = await stopping;
+    expect([exit, taken_ms < STOP_MS]).toEqual([0, true]);
+    const again = await startServer(dir);
+    const got = await fetch(`${again.url}/api/v1/objects/${String(answer?.json.public_id)}`, {
+      headers: { 'X-API-Key': key },
+    });
+    expect(Buffer.from(await got.arrayBuffer()).equals(bytes)).toBe(true);
+    await again.end('SIGTERM');
+  });
 
-  test(
-    'is not held by a stalled upload, a stalled download, an idle connection and a mail that hangs',
-    async () => {
-      const sink = await startSmtpSink({ hang: 'mail' });
-      const dir = makeTempDir();
-      const server = await startServer(dir, ROOM);
-      const key = await makeKey(dir);
-      await addMailbox(dir, sink.port);
-      const id = await putPublic(server, key, randomBytes(50_000_000));
-      const upload = await RawConnection.open(server.url);
-      await upload.send(uploadHead(key, 1_000_000));
-      await upload.send(FORM_HEAD);
-      const download = await RawConnection.open(server.url);
-      download.socket.pause();
-      await download.send(`GET /api/v1/objects/${id} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-      const idle = await RawConnection.open(server.url);
-      const sending = call(server, key, '/api/v1/emails/send', {
-        method: 'POST',
-        body: JSON.stringify({ to: 'ann@example.org', subject: 's', body_text: 'b', queue: false }),
-      }).catch(() => null);
-      await sink.until(() => sink.unanswered.length > 0);
-      const { exit, taken_ms } = await stop(server);
-      expect([exit, taken_ms < STOP_MS]).toEqual([0, true]);
-      await sending;
-      for (const connection of [upload, download, idle]) connection.destroy();
-      expect(storedFiles(dir)).toEqual([id]);
-      await sink.stop();
-    },
-    TIMEOUT_MS,
-  );
+  test('is not held by a stalled upload, a stalled download, an idle connection and a mail that hangs', async () => {
+    const sink = await startSmtpSink({ hang: 'mail' });
+    const dir = makeTempDir();
+    const server = await startServer(dir, ROOM);
+    const key = await makeKey(dir);
+    await addMailbox(dir, sink.port);
+    const id = await putPublic(server, key, randomBytes(50_000_000));
+    const upload = await RawConnection.open(server.url);
+    await upload.send(uploadHead(key, 1_000_000));
+    await upload.send(FORM_HEAD);
+    const download = await RawConnection.open(server.url);
+    download.socket.pause();
+    await download.send(`GET /api/v1/objects/${id} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    const idle = await RawConnection.open(server.url);
+    const sending = call(server, key, '/api/v1/emails/send', {
+      method: 'POST',
+      body: JSON.stringify({ to: 'ann@example.org', subject: 's', body_text: 'b', queue: false }),
+    }).catch(() => null);
+    await sink.until(() => sink.unanswered.length > 0);
+    const { exit, taken_ms } = await stop(server);
+    expect([exit, taken_ms < STOP_MS]).toEqual([0, true]);
+    await sending;
+    for (const connection of [upload, download, idle]) connection.destroy();
+    expect(storedFiles(dir)).toEqual([id]);
+    await sink.stop();
+  });
 
-  test(
-    'a second one ends at once',
-    async () => {
-      const dir = makeTempDir();
-      const server = await startServer(dir, ROOM);
-      const key = await makeKey(dir);
-      const upload = await RawConnection.open(server.url);
-      await upload.send(uploadHead(key, 1_000_000));
-      await upload.send(FORM_HEAD);
-      await upload.send(randomBytes(BEGUN_BYTES));
-      await until(() => storedFiles(dir).length > 0);
-      server.signal('SIGTERM');
-      await until(() => isStopping(server));
-      const { exit, taken_ms } = await stop(server);
-      expect([exit !== 0, taken_ms < STOP_REQUESTS_DEADLINE_MS]).toEqual([true, true]);
-      upload.destroy();
-    },
-    TIMEOUT_MS,
-  );
+  test('a second one ends at once', async () => {
+    const dir = makeTempDir();
+    const server = await startServer(dir, ROOM);
+    const key = await makeKey(dir);
+    const upload = await RawConnection.open(server.url);
+    await upload.send(uploadHead(key, 1_000_000));
+    await upload.send(FORM_HEAD);
+    await upload.send(randomBytes(BEGUN_BYTES));
+    await until(() => storedFiles(dir).length > 0);
+    server.signal('SIGTERM');
+    await until(() => isStopping(server));
+    const { exit, taken_ms } = await stop(server);
+    expect([exit !== 0, taken_ms < STOP_REQUESTS_DEADLINE_MS]).toEqual([true, true]);
+    upload.destroy();
+  });
 });
 
 describe.concurrent('an Idempotency-Key', () => {
-  test(
-    'sent many times at once makes one object and one mail, each kept by itself',
-    async () => {
-      const sink = await startSmtpSink();
-      const dir = makeTempDir();
-      const server = await startServer(dir, ROOM);
-      const key = await makeKey(dir);
-      await addMailbox(dir, sink.port);
-      const headers = { 'Idempotency-Key': 'once' };
-      const bytes = randomBytes(50_000);
-      const uploads = await Promise.all(
-        Array.from({ length: 30 }, () =>
-          call(server, key, '/api/v1/objects', { method: 'POST', headers, body: fileForm(bytes) }),
-        ),
-      );
-      expect(new Set(uploads.map(({ status, body }) => `${status} ${String(body.public_id)}`)).size).toBe(1);
-      expect(uploads.filter(({ replayed }) => !replayed)).toHaveLength(1);
-      // The same key on the other endpoint is another request.
-      const mail = { to: 'ann@example.org', subject: 'one', body_text: 'b' };
-      const send = (subject: string, idempotency_key: string) =>
-        call(server, key, '/api/v1/emails/send', {
-          method: 'POST',
-          headers: { 'Idempotency-Key': idempotency_key },
-          body: JSON.stringify({ ...mail, subject }),
-        });
-      expect((await send('one', 'once')).status).toBe(409);
-      const sends = await Promise.all(Array.from({ length: 30 }, () => send('one', 'mail-once')));
-      expect(new Set(sends.map(({ status, body }) => `${status} ${String(body.id)}`)).size).toBe(1);
-      expect(sends[0]?.status).toBe(202);
-      // Different bodies at once under one key: one wins, the others are told so.
-      const rivals = await Promise.all(Array.from({ length: 10 }, (_, n) => send(`rival-${n}`, 'rivals')));
-      expect(rivals.map(({ status }) => status).sort()).toEqual([202, ...Array(9).fill(409)]);
-      await sink.waitForMails(2);
-      expect(await server.end('SIGTERM')).toBe(0);
-      expect(sink.mails).toHaveLength(2);
-      expect(storedFiles(dir)).toHaveLength(1);
-      await sink.stop();
-    },
-    TIMEOUT_MS,
-  );
+  test('sent many times at once makes one object and one mail, each kept by itself', async () => {
+    const sink = await startSmtpSink();
+    const dir = makeTempDir();
+    const server = await startServer(dir, ROOM);
+    const key = await makeKey(dir);
+    await addMailbox(dir, sink.port);
+    const headers = { 'Idempotency-Key': 'once' };
+    const bytes = randomBytes(50_000);
+    const uploads = await Promise.all(
+      Array.from({ length: 30 }, () =>
+        call(server, key, '/api/v1/objects', { method: 'POST', headers, body: fileForm(bytes) }),
+      ),
+    );
+    expect(new Set(uploads.map(({ status, body }) => `${status} ${String(body.public_id)}`)).size).toBe(1);
+    expect(uploads.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    // The same key on the other endpoint is another request.
+    const mail = { to: 'ann@example.org', subject: 'one', body_text: 'b' };
+    const send = (subject: string, idempotency_key: string) =>
+      call(server, key, '/api/v1/emails/send', {
+        method: 'POST',
+        headers: { 'Idempotency-Key': idempotency_key },
+        body: JSON.stringify({ ...mail, subject }),
+      });
+    expect((await send('one', 'once')).status).toBe(409);
+    const sends = await Promise.all(Array.from({ length: 30 }, () => send('one', 'mail-once')));
+    expect(new Set(sends.map(({ status, body }) => `${status} ${String(body.id)}`)).size).toBe(1);
+    expect(sends[0]?.status).toBe(202);
+    // Different bodies at once under one key: one wins, the others are told so.
+    const rivals = await Promise.all(Array.from({ length: 10 }, (_, n) => send(`rival-${n}`, 'rivals')));
+    expect(rivals.map(({ status }) => status).sort()).toEqual([202, ...Array(9).fill(409)]);
+    await sink.waitForMails(2);
+    expect(await server.end('SIGTERM')).toBe(0);
+    expect(sink.mails).toHaveLength(2);
+    expect(storedFiles(dir)).toHaveLength(1);
+    await sink.stop();
+  });
 
-  test(
-    'whose first request its client gave up is free again',
-    async () => {
-      const dir = makeTempDir();
-      const server = await startServer(dir, ROOM);
-      const key = await makeKey(dir);
-      const bytes = Buffer.from('the bytes');
-      const size = FORM_HEAD.length + bytes.length + FORM_TAIL.length;
-      for (const announced of [size, 500_000]) {
-        const head = uploadHead(key, announced, `Idempotency-Key: given-up-${announced}\r\n`);
-        const first = await RawConnection.open(server.url);
-        await first.send(head);
-        await first.send(FORM_HEAD);
-        // Nothing tells that a request has begun to be read.
-        await Bun.sleep(50);
-        // The second waits for the first, and gets its turn when that is gone.
-        const second = exchange(
-          server.url,
-          uploadHead(key, size, `Idempotency-Key: given-up-${announced}\r\n`),
-          FORM_HEAD,
-          bytes,
-          FORM_TAIL,
-        );
-        await Bun.sleep(50);
-        first.destroy();
-        const answer = await second;
-        expect([answer?.status, answer?.headers['idempotent-replayed']]).toEqual([201, undefined]);
-      }
-      await server.end('SIGTERM');
-      expect(storedFiles(dir)).toHaveLength(2);
-    },
-    TIMEOUT_MS,
-  );
+  test('whose first request its client gave up is free again', async () => {
+    const dir = makeTempDir();
+    const server = await startServer(dir, ROOM);
+    const key = await makeKey(dir);
+    const bytes = Buffer.from('the bytes');
+    const size = FORM_HEAD.length + bytes.length + FORM_TAIL.length;
+    for (const announced of [size, 500_000]) {
+      const head = uploadHead(key, announced, `Idempotency-Key: given-up-${announced}\r\n`);
+      const first = await RawConnection.open(server.url);
+      await first.send(head);
+      await first.send(FORM_HEAD);
+      // Nothing tells that a request has begun to be read.
+      await Bun.sleep(50);
+      // The second waits for the first, and gets its turn when that is gone.
+      const second = exchange(
+        server.url,
+        uploadHead(key, size, `Idempotency-Key: given-up-${announced}\r\n`),
+        FORM_HEAD,
+        bytes,
+        FORM_TAIL,
+      );
+      await Bun.sleep(50);
+      first.destroy();
+      const answer = await second;
+      expect([answer?.status, answer?.headers['idempotent-replayed']]).toEqual([201, undefined]);
+    }
+    await server.end('SIGTERM');
+    expect(storedFiles(dir)).toHaveLength(2);
+  });
 });
 
 describe.concurrent('downloads', () => {
@@ -253,37 +233,32 @@ describe.concurrent('downloads', () => {
       expect(server.stderr()).not.toContain('"level":"error"');
       await server.end('SIGTERM');
     },
-    TIMEOUT_MS,
   );
 
-  test(
-    'by hundreds of readers that do not read hold up nobody else and keep nothing when they go',
-    async () => {
-      const dir = makeTempDir();
-      const server = await startServer(dir, { ...ROOM, SATCHEL_LOG_LEVEL: 'warn' });
-      const key = await makeKey(dir);
-      const ids = [
-        await putPublic(server, key, randomBytes(200_000)),
-        await putPublic(server, key, randomBytes(3_000_000)),
-      ];
-      const open_before = readdirSync(`/proc/${server.pid}/fd`).length;
-      const slow = await Promise.all(
-        Array.from({ length: 400 }, async (_, n) => {
-          const connection = await RawConnection.open(server.url);
-          connection.socket.pause();
-          await connection.send(`GET /api/v1/objects/${ids[n % 2]} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-          return connection;
-        }),
-      );
-      for (let n = 0; n < 1_000; n += 1) {
-        const response = await fetch(`${server.url}/api/v1/objects/${ids[0]}`);
-        expect((await response.bytes()).byteLength).toBe(200_000);
-      }
-      for (const connection of slow) connection.destroy();
-      const leaked = () => readdirSync(`/proc/${server.pid}/fd`).length - open_before;
-      await until(() => leaked() <= 4);
-      expect(await server.end('SIGTERM')).toBe(0);
-    },
-    TIMEOUT_MS,
-  );
+  test('by hundreds of readers that do not read hold up nobody else and keep nothing when they go', async () => {
+    const dir = makeTempDir();
+    const server = await startServer(dir, { ...ROOM, SATCHEL_LOG_LEVEL: 'warn' });
+    const key = await makeKey(dir);
+    const ids = [
+      await putPublic(server, key, randomBytes(200_000)),
+      await putPublic(server, key, randomBytes(3_000_000)),
+    ];
+    const open_before = readdirSync(`/proc/${server.pid}/fd`).length;
+    const slow = await Promise.all(
+      Array.from({ length: 400 }, async (_, n) => {
+        const connection = await RawConnection.open(server.url);
+        connection.socket.pause();
+        await connection.send(`GET /api/v1/objects/${ids[n % 2]} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+        return connection;
+      }),
+    );
+    for (let n = 0; n < 1_000; n += 1) {
+      const response = await fetch(`${server.url}/api/v1/objects/${ids[0]}`);
+      expect((await response.bytes()).byteLength).toBe(200_000);
+    }
+    for (const connection of slow) connection.destroy();
+    const leaked = () => readdirSync(`/proc/${server.pid}/fd`).length - open_before;
+    await until(() => leaked() <= 4);
+    expect(await server.end('SIGTERM')).toBe(0);
+  });
 });

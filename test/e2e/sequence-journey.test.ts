@@ -1,6 +1,6 @@
 /** One visitor's whole way through the compiled binary: form, confirmation, mails of a sequence, an event, a click, and leaving. */
 import { Database } from 'bun:sqlite';
-import { expect, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
@@ -19,6 +19,7 @@ import { startServer } from './binary.ts';
 
 const executable = part('chromium');
 const TIMEOUT_MS = 120_000;
+setDefaultTimeout(TIMEOUT_MS);
 const README = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8');
 const [, FORM = ''] = /^```html\n(.*?)^```$/ms.exec(README) ?? [];
 const VISITOR = 'visitor@example.com';
@@ -160,5 +161,4 @@ test.skipIf(executable === null)(
     expect(sink.mails.filter(({ envelope }) => envelope.to.includes(VISITOR))).toHaveLength(4);
     expect(await server.end('SIGTERM')).toBe(0);
   },
-  TIMEOUT_MS,
 );

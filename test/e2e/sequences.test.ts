@@ -1,6 +1,6 @@
 /** A sequence in the compiled binary, over kill -9 again and again: whatever was cut off, each contact gets each step once. */
 import { Database } from 'bun:sqlite';
-import { expect, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { parseRelay } from '../../src/mailboxes/relay.ts';
 import { systemClock, toIso } from '../../src/platform/host/clock.ts';
@@ -11,7 +11,7 @@ import { TestClock } from '../temp.ts';
 import { until } from '../until.ts';
 import { startServer } from './binary.ts';
 
-const TIMEOUT_MS = 120_000;
+setDefaultTimeout(120_000);
 const CONTACTS = 400;
 /** Every tenth has no value for a merge field of the second step. */
 const FAILING = CONTACTS / 10;
@@ -41,69 +41,65 @@ async function prepare(sink: SmtpSink) {
   return { data_dir: on.app.data_dir, key: on.key, sequence };
 }
 
-test(
-  'kill -9 while a sequence enrolls, plans and sends skips no step, and repeats only mails in flight',
-  async () => {
-    const sink = await startSmtpSink();
-    const { data_dir, key, sequence } = await prepare(sink);
-    const count = (of: string): number => {
-      const db = new Database(join(data_dir, 'satchel.db'), { readonly: true });
-      try {
-        return Number(db.query(`SELECT count(*) FROM ${of}`).values()[0]?.[0]);
-      } finally {
-        db.close();
-      }
-    };
-    const call = async (url: string, path: string, body?: unknown): Promise<Response> =>
-      fetch(`${url}/api/v1/email-sequences/${sequence}${path}`, {
-        headers: { 'X-API-Key': key },
-        ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
-      });
-
-    for (const enrolled of KILLS_ENROLLING) {
-      const server = await startServer(data_dir);
-      const asked = call(server.url, '/enroll', { all: true }).catch(() => null);
-      await until(() => count('enrollments') >= enrolled);
-      await server.end('SIGKILL');
-      await asked;
+test('kill -9 while a sequence enrolls, plans and sends skips no step, and repeats only mails in flight', async () => {
+  const sink = await startSmtpSink();
+  const { data_dir, key, sequence } = await prepare(sink);
+  const count = (of: string): number => {
+    const db = new Database(join(data_dir, 'satchel.db'), { readonly: true });
+    try {
+      return Number(db.query(`SELECT count(*) FROM ${of}`).values()[0]?.[0]);
+    } finally {
+      db.close();
     }
-    let in_flight_at_kills = count("jobs WHERE type = 'email.send' AND status = 'processing'");
-    for (const taken of KILLS_SENDING) {
-      const server = await startServer(data_dir);
-      // What a kill left undone, the same call does.
-      if (taken === KILLS_SENDING[0])
-        expect((await call(server.url, '/enroll', { all: true })).status).toBe(200);
-      await sink.until(() => sink.mails.length >= taken);
-      await server.end('SIGKILL');
-      in_flight_at_kills += count("jobs WHERE type = 'email.send' AND status = 'processing'");
-    }
-    const server = await startServer(data_dir);
-    await until(() => count("enrollments WHERE state = 'active'") === 0);
-    await until(() => count("emails WHERE status <> 'sent'") === 0);
-
-    const got = sink.mails.map(subjectOf).sort();
-    const expected = Array.from({ length: CONTACTS }, (_, n) =>
-      (n % 10 === 0 ? ['a'] : ['a', 'b', 'c']).map((step) => `${step}:c${n}@example.com`),
-    ).flat();
-    expect([...new Set(got)]).toEqual(expected.sort());
-    expect(got.length - MAILS).toBeLessThanOrEqual(in_flight_at_kills);
-    expect(count('emails')).toBe(MAILS);
-    const ids = sink.mails.map((mail) => /^Message-ID: (\S+)/im.exec(mail.raw.toString())?.[1]);
-    expect(new Set(ids).size).toBe(MAILS);
-    const { data } = (await (await call(server.url, '')).json()) as {
-      data: { stats: object; steps: { key: string; stats: { sent: number } }[] };
-    };
-    expect(data.stats).toMatchObject({
-      ...{ enrolled: CONTACTS, active: 0, exited: 0, failed: FAILING, completed: CONTACTS - FAILING },
-      sent: MAILS,
+  };
+  const call = async (url: string, path: string, body?: unknown): Promise<Response> =>
+    fetch(`${url}/api/v1/email-sequences/${sequence}${path}`, {
+      headers: { 'X-API-Key': key },
+      ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
     });
-    expect(data.steps.map(({ key: step, stats }) => [step, stats.sent])).toEqual([
-      ['a', CONTACTS],
-      ['b', CONTACTS - FAILING],
-      ['c', CONTACTS - FAILING],
-    ]);
-    expect(await server.end('SIGTERM')).toBe(0);
-    await sink.stop();
-  },
-  TIMEOUT_MS,
-);
+
+  for (const enrolled of KILLS_ENROLLING) {
+    const server = await startServer(data_dir);
+    const asked = call(server.url, '/enroll', { all: true }).catch(() => null);
+    await until(() => count('enrollments') >= enrolled);
+    await server.end('SIGKILL');
+    await asked;
+  }
+  let in_flight_at_kills = count("jobs WHERE type = 'email.send' AND status = 'processing'");
+  for (const taken of KILLS_SENDING) {
+    const server = await startServer(data_dir);
+    // What a kill left undone, the same call does.
+    if (taken === KILLS_SENDING[0])
+      expect((await call(server.url, '/enroll', { all: true })).status).toBe(200);
+    await sink.until(() => sink.mails.length >= taken);
+    await server.end('SIGKILL');
+    in_flight_at_kills += count("jobs WHERE type = 'email.send' AND status = 'processing'");
+  }
+  const server = await startServer(data_dir);
+  await until(() => count("enrollments WHERE state = 'active'") === 0);
+  await until(() => count("emails WHERE status <> 'sent'") === 0);
+
+  const got = sink.mails.map(subjectOf).sort();
+  const expected = Array.from({ length: CONTACTS }, (_, n) =>
+    (n % 10 === 0 ? ['a'] : ['a', 'b', 'c']).map((step) => `${step}:c${n}@example.com`),
+  ).flat();
+  expect([...new Set(got)]).toEqual(expected.sort());
+  expect(got.length - MAILS).toBeLessThanOrEqual(in_flight_at_kills);
+  expect(count('emails')).toBe(MAILS);
+  const ids = sink.mails.map((mail) => /^Message-ID: (\S+)/im.exec(mail.raw.toString())?.[1]);
+  expect(new Set(ids).size).toBe(MAILS);
+  const { data } = (await (await call(server.url, '')).json()) as {
+    data: { stats: object; steps: { key: string; stats: { sent: number } }[] };
+  };
+  expect(data.stats).toMatchObject({
+    ...{ enrolled: CONTACTS, active: 0, exited: 0, failed: FAILING, completed: CONTACTS - FAILING },
+    sent: MAILS,
+  });
+  expect(data.steps.map(({ key: step, stats }) => [step, stats.sent])).toEqual([
+    ['a', CONTACTS],
+    ['b', CONTACTS - FAILING],
+    ['c', CONTACTS - FAILING],
+  ]);
+  expect(await server.end('SIGTERM')).toBe(0);
+  await sink.stop();
+});

@@ -1,6 +1,6 @@
 /** The compiled server as an operator meets it: first start, restart, stop, and what makes it refuse to start. */
 import { Database } from 'bun:sqlite';
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   existsSync,
   readdirSync,
@@ -17,7 +17,7 @@ import { startSmtpSink } from '../smtp-sink.ts';
 import { makeTempDir } from '../temp.ts';
 import { BINARY, freePort, makeKey, satchel, startServer, upload } from './binary.ts';
 
-const TIMEOUT_MS = 60_000;
+setDefaultTimeout(60_000);
 const health = async (url: string): Promise<Record<string, unknown>> =>
   (await (await fetch(`${url}/api/health`)).json()) as Record<string, unknown>;
 
@@ -27,103 +27,87 @@ async function refusal(data_dir: string, env: Record<string, string> = {}) {
 }
 
 describe('a first start', () => {
-  test(
-    'on an empty directory serves, and keeps everything to its user',
-    async () => {
-      const dir = join(makeTempDir(), 'data');
-      const server = await startServer(dir);
-      expect(await health(server.url)).toMatchObject({
-        status: 'ok',
-        app: 'satchel',
-        database: 'ok',
-        backend_version: expect.stringMatching(/^\d{4}\.\d{2}\.\d{2}\.\d+$/),
-      });
-      const version = await (await fetch(`${server.url}/api/version`)).json();
-      expect(version).toEqual({
-        backend_version: expect.stringMatching(/^\d{4}\.\d{2}\.\d{2}\.\d+$/),
-        env: 'production',
-      });
-      const key = await makeKey(dir);
-      expect((await upload(server.url, key, 'hello'))?.status).toBe(201);
-      expect(statSync(dir).mode & 0o777).toBe(0o700);
-      for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
-        const mode = statSync(join(entry.parentPath, entry.name)).mode & 0o777;
-        expect([entry.name, mode]).toEqual([entry.name, entry.isDirectory() ? 0o700 : 0o600]);
-      }
-      expect(await server.end('SIGTERM')).toBe(0);
-    },
-    TIMEOUT_MS,
-  );
+  test('on an empty directory serves, and keeps everything to its user', async () => {
+    const dir = join(makeTempDir(), 'data');
+    const server = await startServer(dir);
+    expect(await health(server.url)).toMatchObject({
+      status: 'ok',
+      app: 'satchel',
+      database: 'ok',
+      backend_version: expect.stringMatching(/^\d{4}\.\d{2}\.\d{2}\.\d+$/),
+    });
+    const version = await (await fetch(`${server.url}/api/version`)).json();
+    expect(version).toEqual({
+      backend_version: expect.stringMatching(/^\d{4}\.\d{2}\.\d{2}\.\d+$/),
+      env: 'production',
+    });
+    const key = await makeKey(dir);
+    expect((await upload(server.url, key, 'hello'))?.status).toBe(201);
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+    for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
+      const mode = statSync(join(entry.parentPath, entry.name)).mode & 0o777;
+      expect([entry.name, mode]).toEqual([entry.name, entry.isDirectory() ? 0o700 : 0o600]);
+    }
+    expect(await server.end('SIGTERM')).toBe(0);
+  });
 
-  test(
-    'on a terminal prints a link for the first person, which is in no log and works once, and without one it does not',
-    async () => {
-      const dir = join(makeTempDir(), 'data');
-      const quiet = await startServer(dir);
-      expect(await quiet.end('SIGTERM')).toBe(0);
-      expect(quiet.stderr()).not.toContain('/console/welcome/');
-      const log = join(makeTempDir(), 'log');
-      const port = freePort();
-      const address = `http://localhost:${port}`;
-      const command = `exec ${BINARY} serve --port ${port} --data-dir ${dir} 2>${log}`;
-      const child = Bun.spawn(['script', '-qefc', command, '/dev/null'], { stdout: 'pipe', stdin: 'pipe' });
-      let shown = '';
-      for await (const chunk of child.stdout) {
-        shown += new TextDecoder().decode(chunk);
-        if (/\/console\/welcome\/[\w-]{43}/.test(shown)) break;
-      }
-      const [link = ''] = /http\S+\/console\/welcome\/[\w-]+/.exec(shown) ?? [];
-      expect(link).toStartWith(`${address}/console/welcome/`);
-      const post = (to: string, body: object) =>
-        fetch(to, {
-          ...{ method: 'POST', body: JSON.stringify(body) },
-          headers: { 'X-Satchel-Console': '1', 'Content-Type': 'application/json', Origin: address },
-        });
-      const person = { email: 'me@example.com', password: 'correct horse battery staple' };
-      expect([(await post(link, person)).status, (await post(link, person)).status]).toEqual([204, 404]);
-      expect((await post(`${address}/console/session`, person)).status).toBe(204);
-      expect(readFileSync(log, 'utf8')).not.toContain(link.slice(-20));
-      process.kill(Number(readFileSync(join(dir, 'server.pid'), 'utf8')), 'SIGTERM');
-      await child.exited;
-    },
-    TIMEOUT_MS,
-  );
+  test('on a terminal prints a link for the first person, which is in no log and works once, and without one it does not', async () => {
+    const dir = join(makeTempDir(), 'data');
+    const quiet = await startServer(dir);
+    expect(await quiet.end('SIGTERM')).toBe(0);
+    expect(quiet.stderr()).not.toContain('/console/welcome/');
+    const log = join(makeTempDir(), 'log');
+    const port = freePort();
+    const address = `http://localhost:${port}`;
+    const command = `exec ${BINARY} serve --port ${port} --data-dir ${dir} 2>${log}`;
+    const child = Bun.spawn(['script', '-qefc', command, '/dev/null'], { stdout: 'pipe', stdin: 'pipe' });
+    let shown = '';
+    for await (const chunk of child.stdout) {
+      shown += new TextDecoder().decode(chunk);
+      if (/\/console\/welcome\/[\w-]{43}/.test(shown)) break;
+    }
+    const [link = ''] = /http\S+\/console\/welcome\/[\w-]+/.exec(shown) ?? [];
+    expect(link).toStartWith(`${address}/console/welcome/`);
+    const post = (to: string, body: object) =>
+      fetch(to, {
+        ...{ method: 'POST', body: JSON.stringify(body) },
+        headers: { 'X-Satchel-Console': '1', 'Content-Type': 'application/json', Origin: address },
+      });
+    const person = { email: 'me@example.com', password: 'correct horse battery staple' };
+    expect([(await post(link, person)).status, (await post(link, person)).status]).toEqual([204, 404]);
+    expect((await post(`${address}/console/session`, person)).status).toBe(204);
+    expect(readFileSync(log, 'utf8')).not.toContain(link.slice(-20));
+    process.kill(Number(readFileSync(join(dir, 'server.pid'), 'utf8')), 'SIGTERM');
+    await child.exited;
+  });
 
-  test(
-    'does not read .env or bunfig.toml of its working directory',
-    async () => {
-      const cwd = makeTempDir();
-      writeFileSync(join(cwd, '.env'), 'SATCHEL_ENV=from-dotenv\nSATCHEL_NONSENSE=1\n');
-      writeFileSync(join(cwd, 'bunfig.toml'), 'preload = ["./evil.ts"]\n');
-      writeFileSync(join(cwd, 'evil.ts'), 'require("node:fs").writeFileSync("pwned", "1")');
-      expect((await satchel(['version', '--json'], { cwd })).exit).toBe(0);
-      // With the settings of .env this would be refused for SATCHEL_NONSENSE.
-      const { stderr } = await satchel(['project', 'list', '--data-dir', join(cwd, 'data')], { cwd });
-      expect(stderr).toContain('There is no database in');
-      expect(existsSync(join(cwd, 'pwned'))).toBe(false);
-    },
-    TIMEOUT_MS,
-  );
+  test('does not read .env or bunfig.toml of its working directory', async () => {
+    const cwd = makeTempDir();
+    writeFileSync(join(cwd, '.env'), 'SATCHEL_ENV=from-dotenv\nSATCHEL_NONSENSE=1\n');
+    writeFileSync(join(cwd, 'bunfig.toml'), 'preload = ["./evil.ts"]\n');
+    writeFileSync(join(cwd, 'evil.ts'), 'require("node:fs").writeFileSync("pwned", "1")');
+    expect((await satchel(['version', '--json'], { cwd })).exit).toBe(0);
+    // With the settings of .env this would be refused for SATCHEL_NONSENSE.
+    const { stderr } = await satchel(['project', 'list', '--data-dir', join(cwd, 'data')], { cwd });
+    expect(stderr).toContain('There is no database in');
+    expect(existsSync(join(cwd, 'pwned'))).toBe(false);
+  });
 });
 
 describe('the command line beside a running server', () => {
-  test(
-    'a key made, deactivated and activated holds from the next request',
-    async () => {
-      const dir = makeTempDir();
-      const server = await startServer(dir);
-      const key = await makeKey(dir);
-      const status = async () =>
-        (await fetch(`${server.url}/api/v1/objects`, { headers: { 'X-API-Key': key } })).status;
-      expect(await status()).toBe(200);
-      expect((await satchel(['key', 'deactivate', '1', '--data-dir', dir])).exit).toBe(0);
-      expect(await status()).toBe(401);
-      expect((await satchel(['key', 'activate', '1', '--data-dir', dir])).exit).toBe(0);
-      expect(await status()).toBe(200);
-      await server.end('SIGTERM');
-    },
-    TIMEOUT_MS,
-  );
+  test('a key made, deactivated and activated holds from the next request', async () => {
+    const dir = makeTempDir();
+    const server = await startServer(dir);
+    const key = await makeKey(dir);
+    const status = async () =>
+      (await fetch(`${server.url}/api/v1/objects`, { headers: { 'X-API-Key': key } })).status;
+    expect(await status()).toBe(200);
+    expect((await satchel(['key', 'deactivate', '1', '--data-dir', dir])).exit).toBe(0);
+    expect(await status()).toBe(401);
+    expect((await satchel(['key', 'activate', '1', '--data-dir', dir])).exit).toBe(0);
+    expect(await status()).toBe(200);
+    await server.end('SIGTERM');
+  });
 });
 
 describe('much to write', () => {
@@ -159,7 +143,6 @@ describe('much to write', () => {
       db.close();
       expect(rows.toSorted()).toEqual(ids.toSorted());
     },
-    TIMEOUT_MS,
   );
 });
 
@@ -207,152 +190,123 @@ async function startCrowded(dir: string, env: Record<string, string> = {}) {
 }
 
 describe.if(process.platform === 'linux')('more connections than file descriptors', () => {
-  test(
-    'leave those there are served, also where much is written',
-    async () => {
-      const dir = makeTempDir();
-      const { post, crowd, leave, end } = await startCrowded(dir);
-      const key = await makeKey(dir, 'write,email_template');
-      const texts = { category: 'other', subject: 'Hello', body_text: 'Hello' };
-      const createTemplate = (n: number) =>
-        post('/emails/templates', key, { ...texts, slug: `t${n}`, name: `t${n}` });
-      expect(await createTemplate(0)).toBe('201');
-      await crowd();
-      for (let n = 1; n <= 100; n += 1) expect(await createTemplate(n)).toBe('201');
-      leave();
-      expect(await end()).toBe(0);
-    },
-    TIMEOUT_MS,
-  );
+  test('leave those there are served, also where much is written', async () => {
+    const dir = makeTempDir();
+    const { post, crowd, leave, end } = await startCrowded(dir);
+    const key = await makeKey(dir, 'write,email_template');
+    const texts = { category: 'other', subject: 'Hello', body_text: 'Hello' };
+    const createTemplate = (n: number) =>
+      post('/emails/templates', key, { ...texts, slug: `t${n}`, name: `t${n}` });
+    expect(await createTemplate(0)).toBe('201');
+    await crowd();
+    for (let n = 1; n <= 100; n += 1) expect(await createTemplate(n)).toBe('201');
+    leave();
+    expect(await end()).toBe(0);
+  });
 
-  test(
-    'hold mail up, and nothing else',
-    async () => {
-      const dir = makeTempDir();
-      const sink = await startSmtpSink();
-      const { post, crowd, leave, end, server } = await startCrowded(dir, {
-        SATCHEL_EMAIL_RETRY_DELAYS: '1,2',
-      });
-      const key = await makeKey(dir, 'email');
-      const at = (...args: string[]) => satchel([...args, '--data-dir', dir]);
-      expect((await at('domain', 'add', 'mail.example.com', '--trust')).exit).toBe(0);
-      const relay = `smtp://127.0.0.1:${sink.port}`;
-      expect((await at('mailbox', 'add', 'shop@mail.example.com', '--smtp', relay)).exit).toBe(0);
-      // A connection is the server's once something has come on it.
-      expect(await post('/emails/send', key, {})).toBe('422');
-      await crowd();
-      const mail = { to: 'ann@example.org', subject: 'Hello', body_text: 'Hello' };
-      expect(await post('/emails/send', key, mail)).toBe('202');
-      const db = new Database(join(dir, 'satchel.db'), { readonly: true });
-      const tried = () =>
-        db.query("SELECT 1 FROM email_attempts WHERE outcome <> 'sent'").values().length > 0;
-      while (!tried() && (await Promise.race([server.exited, Bun.sleep(20)])) === undefined);
-      db.close();
-      expect(sink.mails).toHaveLength(0);
-      leave();
-      while (sink.mails.length === 0 && (await Promise.race([server.exited, Bun.sleep(20)])) === undefined);
-      expect(sink.mails).toHaveLength(1);
-      expect(await end()).toBe(0);
-      await sink.stop();
-    },
-    TIMEOUT_MS,
-  );
+  test('hold mail up, and nothing else', async () => {
+    const dir = makeTempDir();
+    const sink = await startSmtpSink();
+    const { post, crowd, leave, end, server } = await startCrowded(dir, {
+      SATCHEL_EMAIL_RETRY_DELAYS: '1,2',
+    });
+    const key = await makeKey(dir, 'email');
+    const at = (...args: string[]) => satchel([...args, '--data-dir', dir]);
+    expect((await at('domain', 'add', 'mail.example.com', '--trust')).exit).toBe(0);
+    const relay = `smtp://127.0.0.1:${sink.port}`;
+    expect((await at('mailbox', 'add', 'shop@mail.example.com', '--smtp', relay)).exit).toBe(0);
+    // A connection is the server's once something has come on it.
+    expect(await post('/emails/send', key, {})).toBe('422');
+    await crowd();
+    const mail = { to: 'ann@example.org', subject: 'Hello', body_text: 'Hello' };
+    expect(await post('/emails/send', key, mail)).toBe('202');
+    const db = new Database(join(dir, 'satchel.db'), { readonly: true });
+    const tried = () => db.query("SELECT 1 FROM email_attempts WHERE outcome <> 'sent'").values().length > 0;
+    while (!tried() && (await Promise.race([server.exited, Bun.sleep(20)])) === undefined);
+    db.close();
+    expect(sink.mails).toHaveLength(0);
+    leave();
+    while (sink.mails.length === 0 && (await Promise.race([server.exited, Bun.sleep(20)])) === undefined);
+    expect(sink.mails).toHaveLength(1);
+    expect(await end()).toBe(0);
+    await sink.stop();
+  });
 });
 
 describe('stopping', () => {
-  test(
-    'SIGTERM and SIGINT end with 0 though idle and stalled clients hang on',
-    async () => {
-      for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-        const server = await startServer(makeTempDir());
-        const port = Number(new URL(server.url).port);
-        const idle = connect(port, '127.0.0.1').on('error', () => {});
-        const stalled = connect(port, '127.0.0.1', () =>
-          stalled.write('POST /api/v1/objects HTTP/1.1\r\nHost: x\r\nContent-Le'),
-        ).on('error', () => {});
-        await health(server.url);
-        expect(await server.end(signal)).toBe(0);
-        idle.destroy();
-        stalled.destroy();
-      }
-    },
-    TIMEOUT_MS,
-  );
+  test('SIGTERM and SIGINT end with 0 though idle and stalled clients hang on', async () => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const server = await startServer(makeTempDir());
+      const port = Number(new URL(server.url).port);
+      const idle = connect(port, '127.0.0.1').on('error', () => {});
+      const stalled = connect(port, '127.0.0.1', () =>
+        stalled.write('POST /api/v1/objects HTTP/1.1\r\nHost: x\r\nContent-Le'),
+      ).on('error', () => {});
+      await health(server.url);
+      expect(await server.end(signal)).toBe(0);
+      idle.destroy();
+      stalled.destroy();
+    }
+  });
 
-  test(
-    'what was stored is there after a restart',
-    async () => {
-      const dir = makeTempDir();
-      const first = await startServer(dir);
-      const key = await makeKey(dir);
-      const stored = await upload(first.url, key, 'lasting');
-      await first.end('SIGTERM');
-      const second = await startServer(dir);
-      expect(await (await fetch(`${second.url}/api/v1/objects/${stored?.public_id}`)).text()).toBe('lasting');
-      await second.end('SIGTERM');
-    },
-    TIMEOUT_MS,
-  );
+  test('what was stored is there after a restart', async () => {
+    const dir = makeTempDir();
+    const first = await startServer(dir);
+    const key = await makeKey(dir);
+    const stored = await upload(first.url, key, 'lasting');
+    await first.end('SIGTERM');
+    const second = await startServer(dir);
+    expect(await (await fetch(`${second.url}/api/v1/objects/${stored?.public_id}`)).text()).toBe('lasting');
+    await second.end('SIGTERM');
+  });
 });
 
 describe('refusing to start', () => {
-  test(
-    'a second server on the same directory names the first one’s process',
-    async () => {
-      const dir = makeTempDir();
-      const first = await startServer(dir);
-      const second = await refusal(dir);
-      expect(second.exit).toBe(1);
-      expect(second.stderr).toContain(String(first.pid));
-      expect(second.stderr).toContain('--data-dir');
-      expect((await health(first.url)).status).toBe('ok');
-      await first.end('SIGKILL');
-      const third = await startServer(dir);
-      expect(await third.end('SIGTERM')).toBe(0);
-    },
-    TIMEOUT_MS,
-  );
+  test('a second server on the same directory names the first one’s process', async () => {
+    const dir = makeTempDir();
+    const first = await startServer(dir);
+    const second = await refusal(dir);
+    expect(second.exit).toBe(1);
+    expect(second.stderr).toContain(String(first.pid));
+    expect(second.stderr).toContain('--data-dir');
+    expect((await health(first.url)).status).toBe('ok');
+    await first.end('SIGKILL');
+    const third = await startServer(dir);
+    expect(await third.end('SIGTERM')).toBe(0);
+  });
 
-  test(
-    'a database of a newer binary is refused and left as it is',
-    async () => {
-      const dir = makeTempDir();
-      await (await startServer(dir)).end('SIGTERM');
-      const db = new Database(join(dir, 'satchel.db'));
-      db.run("INSERT INTO schema_migrations VALUES (999, 'future', 'x', 1)");
-      db.close();
-      const outcome = await refusal(dir);
-      expect([outcome.exit, outcome.stdout]).toEqual([1, '']);
-      expect(outcome.stderr).toContain('newer Satchel');
-      expect(outcome.stderr).toContain('999');
-      expect((await satchel(['project', 'list', '--data-dir', dir])).exit).toBe(1);
-    },
-    TIMEOUT_MS,
-  );
+  test('a database of a newer binary is refused and left as it is', async () => {
+    const dir = makeTempDir();
+    await (await startServer(dir)).end('SIGTERM');
+    const db = new Database(join(dir, 'satchel.db'));
+    db.run("INSERT INTO schema_migrations VALUES (999, 'future', 'x', 1)");
+    db.close();
+    const outcome = await refusal(dir);
+    expect([outcome.exit, outcome.stdout]).toEqual([1, '']);
+    expect(outcome.stderr).toContain('newer Satchel');
+    expect(outcome.stderr).toContain('999');
+    expect((await satchel(['project', 'list', '--data-dir', dir])).exit).toBe(1);
+  });
 
-  test(
-    'a wrong or missing master key is refused, names the setting and changes nothing',
-    async () => {
-      const dir = makeTempDir();
-      await (await startServer(dir)).end('SIGTERM');
-      const before = readFileSync(join(dir, 'master.key'));
-      const wrong = await refusal(dir, { SATCHEL_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') });
-      expect([wrong.exit, wrong.stderr.includes('SATCHEL_MASTER_KEY')]).toEqual([1, true]);
-      const malformed = await refusal(dir, { SATCHEL_MASTER_KEY: 'short' });
-      expect([
-        malformed.exit,
-        malformed.stderr.includes('SATCHEL_MASTER_KEY'),
-        malformed.stderr.includes('short'),
-      ]).toEqual([1, true, false]);
-      renameSync(join(dir, 'master.key'), join(dir, 'elsewhere'));
-      const missing = await refusal(dir);
-      expect([missing.exit, missing.stderr.includes('master.key')]).toEqual([1, true]);
-      expect(existsSync(join(dir, 'master.key'))).toBe(false);
-      const given = await startServer(dir, { SATCHEL_MASTER_KEY: before.toString('utf8').trim() });
-      expect(await given.end('SIGTERM')).toBe(0);
-    },
-    TIMEOUT_MS,
-  );
+  test('a wrong or missing master key is refused, names the setting and changes nothing', async () => {
+    const dir = makeTempDir();
+    await (await startServer(dir)).end('SIGTERM');
+    const before = readFileSync(join(dir, 'master.key'));
+    const wrong = await refusal(dir, { SATCHEL_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') });
+    expect([wrong.exit, wrong.stderr.includes('SATCHEL_MASTER_KEY')]).toEqual([1, true]);
+    const malformed = await refusal(dir, { SATCHEL_MASTER_KEY: 'short' });
+    expect([
+      malformed.exit,
+      malformed.stderr.includes('SATCHEL_MASTER_KEY'),
+      malformed.stderr.includes('short'),
+    ]).toEqual([1, true, false]);
+    renameSync(join(dir, 'master.key'), join(dir, 'elsewhere'));
+    const missing = await refusal(dir);
+    expect([missing.exit, missing.stderr.includes('master.key')]).toEqual([1, true]);
+    expect(existsSync(join(dir, 'master.key'))).toBe(false);
+    const given = await startServer(dir, { SATCHEL_MASTER_KEY: before.toString('utf8').trim() });
+    expect(await given.end('SIGTERM')).toBe(0);
+  });
 
   test.each([
     [{ SATCHEL_PORT: '99999' }, 'SATCHEL_PORT'],
@@ -365,59 +319,47 @@ describe('refusing to start', () => {
     [{ SATCHEL_LOG_LEVEL: 'loud' }, 'SATCHEL_LOG_LEVEL'],
     [{ SATCHEL_ALLOWED_MIME_TYPES: 'images' }, 'SATCHEL_ALLOWED_MIME_TYPES'],
     [{ SATCHEL_MASTER_KEY: 'a', SATCHEL_PASSPHRASE: 'b' }, 'SATCHEL_MASTER_KEY and SATCHEL_PASSPHRASE'],
-  ])(
-    '%p',
-    async (env, named) => {
-      const dir = join(makeTempDir(), 'data');
-      const outcome = await satchel(['serve', '--data-dir', dir], {
-        env: JSON.parse(JSON.stringify(env)) as Record<string, string>,
-      });
-      expect(outcome.exit).toBe(1);
-      expect(outcome.stderr).toContain(named);
-      expect(existsSync(dir)).toBe(false);
-    },
-    TIMEOUT_MS,
-  );
+  ])('%p', async (env, named) => {
+    const dir = join(makeTempDir(), 'data');
+    const outcome = await satchel(['serve', '--data-dir', dir], {
+      env: JSON.parse(JSON.stringify(env)) as Record<string, string>,
+    });
+    expect(outcome.exit).toBe(1);
+    expect(outcome.stderr).toContain(named);
+    expect(existsSync(dir)).toBe(false);
+  });
 
-  test(
-    'a port that is taken, and a data directory that is a file',
-    async () => {
-      const server = await startServer(makeTempDir());
-      const dir = makeTempDir();
-      const taken = await satchel(['serve', '--port', new URL(server.url).port, '--data-dir', dir]);
-      expect([
-        taken.exit,
-        taken.stderr.includes(new URL(server.url).port),
-        taken.stderr.includes('SATCHEL_PORT'),
-      ]).toEqual([1, true, true]);
-      const file = join(dir, 'file');
-      writeFileSync(file, '');
-      const outcome = await refusal(file);
-      expect([outcome.exit, outcome.stderr.includes('SATCHEL_DATA_DIR')]).toEqual([1, true]);
-      await server.end('SIGTERM');
-      rmSync(file);
-    },
-    TIMEOUT_MS,
-  );
+  test('a port that is taken, and a data directory that is a file', async () => {
+    const server = await startServer(makeTempDir());
+    const dir = makeTempDir();
+    const taken = await satchel(['serve', '--port', new URL(server.url).port, '--data-dir', dir]);
+    expect([
+      taken.exit,
+      taken.stderr.includes(new URL(server.url).port),
+      taken.stderr.includes('SATCHEL_PORT'),
+    ]).toEqual([1, true, true]);
+    const file = join(dir, 'file');
+    writeFileSync(file, '');
+    const outcome = await refusal(file);
+    expect([outcome.exit, outcome.stderr.includes('SATCHEL_DATA_DIR')]).toEqual([1, true]);
+    await server.end('SIGTERM');
+    rmSync(file);
+  });
 });
 
 describe('usage', () => {
-  test(
-    'exit 2 for wrong usage with a suggestion, help for each noun',
-    async () => {
-      const typo = await satchel(['projct', 'list']);
-      expect([typo.exit, typo.stderr.includes('project')]).toEqual([2, true]);
-      expect((await satchel(['project', 'lst'])).stderr).toContain('list');
-      for (const args of [
-        ['--help'],
-        ['serve', '--help'],
-        ['project', '--help'],
-        ['key', 'create', '--help'],
-      ]) {
-        const help = await satchel(args);
-        expect([help.exit, help.stdout.includes('Usage')]).toEqual([0, true]);
-      }
-    },
-    TIMEOUT_MS,
-  );
+  test('exit 2 for wrong usage with a suggestion, help for each noun', async () => {
+    const typo = await satchel(['projct', 'list']);
+    expect([typo.exit, typo.stderr.includes('project')]).toEqual([2, true]);
+    expect((await satchel(['project', 'lst'])).stderr).toContain('list');
+    for (const args of [
+      ['--help'],
+      ['serve', '--help'],
+      ['project', '--help'],
+      ['key', 'create', '--help'],
+    ]) {
+      const help = await satchel(args);
+      expect([help.exit, help.stdout.includes('Usage')]).toEqual([0, true]);
+    }
+  });
 });

@@ -1,5 +1,5 @@
 /** The sign-up form of the README in a real browser, on a page of another origin, and the public pages that follow. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
@@ -10,6 +10,7 @@ import { part } from '../parts.ts';
 
 const executable = part('chromium');
 const TIMEOUT_MS = 60_000;
+setDefaultTimeout(TIMEOUT_MS);
 const README = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8');
 const [, FORM = ''] = /^```html\n(.*?)^```$/ms.exec(README) ?? [];
 
@@ -64,7 +65,7 @@ beforeAll(async () => {
     args: ['--no-sandbox'],
     timeout: TIMEOUT_MS,
   });
-}, TIMEOUT_MS);
+});
 
 afterAll(async () => {
   await browser?.close();
@@ -117,94 +118,82 @@ async function linkTo(email: string): Promise<string> {
 }
 
 describe.skipIf(executable === null)('in a browser', () => {
-  test(
-    'a visitor signs up with the form of the README, confirms, and leaves again',
-    async () => {
-      const { page, complaints } = await openPage();
-      await page.goto(`http://localhost:${site.port}/`);
-      await page.fill('[name=email]', 'Visitor@example.com');
-      await page.fill('[name=first_name]', 'Vic');
-      await page.click('button');
-      await page.locator('[role=status]:not(:empty)').waitFor();
-      expect(await page.textContent('[role=status]')).toContain('Thank you');
-      await on.app.app.engine.whenIdle();
-      expect(await contactOf('visitor@example.com')).toMatchObject({
-        status: 'pending',
-        first_name: 'Vic',
-        consent_origin: `http://localhost:${site.port}`,
-      });
-      await page.goto(on.app.url + (await linkTo('visitor@example.com')));
-      expect(await page.textContent('h1')).toBe('Confirm your subscription');
-      expect(await page.getAttribute('.brand img', 'alt')).toBe('Shop & Söhne');
-      await expectAccessible(page);
-      expect(await contactOf('visitor@example.com')).toMatchObject({ status: 'pending' });
-      await page.click('button');
-      await page.getByRole('heading', { name: 'You are subscribed' }).waitFor();
-      const contact = await contactOf('visitor@example.com');
-      expect(contact).toMatchObject({ status: 'active', consent_basis: 'double_opt_in' });
-      const { subscriptions, projects, database } = on.app.services;
-      const url = await database.write((tx) =>
-        subscriptions.unsubscribeUrl(tx, projects.require('shop'), { public_id: String(contact?.id) }),
-      );
-      await page.goto(on.app.url + new URL(url).pathname);
-      expect(await page.textContent('h1')).toBe('Unsubscribe');
-      await expectAccessible(page);
-      await page.focus('button');
-      await page.keyboard.press('Enter');
-      await page.getByRole('heading', { name: 'You are unsubscribed' }).waitFor();
-      await expectAccessible(page);
-      expect(await contactOf('visitor@example.com')).toMatchObject({ status: 'unsubscribed' });
-      expect(complaints).toEqual([]);
-      await page.close();
-    },
-    TIMEOUT_MS,
-  );
+  test('a visitor signs up with the form of the README, confirms, and leaves again', async () => {
+    const { page, complaints } = await openPage();
+    await page.goto(`http://localhost:${site.port}/`);
+    await page.fill('[name=email]', 'Visitor@example.com');
+    await page.fill('[name=first_name]', 'Vic');
+    await page.click('button');
+    await page.locator('[role=status]:not(:empty)').waitFor();
+    expect(await page.textContent('[role=status]')).toContain('Thank you');
+    await on.app.app.engine.whenIdle();
+    expect(await contactOf('visitor@example.com')).toMatchObject({
+      status: 'pending',
+      first_name: 'Vic',
+      consent_origin: `http://localhost:${site.port}`,
+    });
+    await page.goto(on.app.url + (await linkTo('visitor@example.com')));
+    expect(await page.textContent('h1')).toBe('Confirm your subscription');
+    expect(await page.getAttribute('.brand img', 'alt')).toBe('Shop & Söhne');
+    await expectAccessible(page);
+    expect(await contactOf('visitor@example.com')).toMatchObject({ status: 'pending' });
+    await page.click('button');
+    await page.getByRole('heading', { name: 'You are subscribed' }).waitFor();
+    const contact = await contactOf('visitor@example.com');
+    expect(contact).toMatchObject({ status: 'active', consent_basis: 'double_opt_in' });
+    const { subscriptions, projects, database } = on.app.services;
+    const url = await database.write((tx) =>
+      subscriptions.unsubscribeUrl(tx, projects.require('shop'), { public_id: String(contact?.id) }),
+    );
+    await page.goto(on.app.url + new URL(url).pathname);
+    expect(await page.textContent('h1')).toBe('Unsubscribe');
+    await expectAccessible(page);
+    await page.focus('button');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'You are unsubscribed' }).waitFor();
+    await expectAccessible(page);
+    expect(await contactOf('visitor@example.com')).toMatchObject({ status: 'unsubscribed' });
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
 
-  test(
-    'the form tells a visitor what is wrong, and a page of another origin gets nowhere',
-    async () => {
-      const { page } = await openPage();
-      await page.goto(`http://localhost:${site.port}/`);
-      await page.fill('[name=email]', 'someone@localhost');
-      await page.click('button');
-      await page.locator('[role=status]:not(:empty)').waitFor();
-      expect(await page.textContent('[role=status]')).not.toContain('Thank you');
-      await page.goto(`http://127.0.0.1:${site.port}/`);
-      await page.fill('[name=email]', 'stranger@example.com');
-      await page.click('button');
-      await page.locator('[role=status]:not(:empty)').waitFor();
-      expect(await page.textContent('[role=status]')).not.toContain('Thank you');
-      await on.app.app.engine.whenIdle();
-      expect(await contactOf('stranger@example.com')).toBeUndefined();
-      await page.close();
-    },
-    TIMEOUT_MS,
-  );
+  test('the form tells a visitor what is wrong, and a page of another origin gets nowhere', async () => {
+    const { page } = await openPage();
+    await page.goto(`http://localhost:${site.port}/`);
+    await page.fill('[name=email]', 'someone@localhost');
+    await page.click('button');
+    await page.locator('[role=status]:not(:empty)').waitFor();
+    expect(await page.textContent('[role=status]')).not.toContain('Thank you');
+    await page.goto(`http://127.0.0.1:${site.port}/`);
+    await page.fill('[name=email]', 'stranger@example.com');
+    await page.click('button');
+    await page.locator('[role=status]:not(:empty)').waitFor();
+    expect(await page.textContent('[role=status]')).not.toContain('Thank you');
+    await on.app.app.engine.whenIdle();
+    expect(await contactOf('stranger@example.com')).toBeUndefined();
+    await page.close();
+  });
 
-  test(
-    'in the dark, with a name that is long and hostile, a page stays readable and runs nothing',
-    async () => {
-      const name = `<script>document.title='owned'</script>${'Wideword'.repeat(20)}`;
-      await on.call('PATCH', '/email-marketing/settings', { brand_name: name, brand_logo_url: null });
-      const contact = await on.contact(await on.list(), `${'long'.repeat(12)}@example.com`);
-      const { subscriptions, projects, database } = on.app.services;
-      const url = await database.write((tx) =>
-        subscriptions.unsubscribeUrl(tx, projects.require('shop'), { public_id: String(contact.id) }),
-      );
-      const { page, complaints } = await openPage('dark');
-      await page.goto(on.app.url + new URL(url).pathname);
-      expect(await page.title()).toBe('Unsubscribe');
-      expect(await page.textContent('.brand')).toBe(name);
-      await expectAccessible(page);
-      await page.goto(`${on.app.url}/confirm/none`);
-      expect(await page.textContent('h1')).toBe('This link no longer works');
-      await expectAccessible(page);
-      // The browser says of the 404 what it says of any.
-      expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
-      await page.close();
-    },
-    TIMEOUT_MS,
-  );
+  test('in the dark, with a name that is long and hostile, a page stays readable and runs nothing', async () => {
+    const name = `<script>document.title='owned'</script>${'Wideword'.repeat(20)}`;
+    await on.call('PATCH', '/email-marketing/settings', { brand_name: name, brand_logo_url: null });
+    const contact = await on.contact(await on.list(), `${'long'.repeat(12)}@example.com`);
+    const { subscriptions, projects, database } = on.app.services;
+    const url = await database.write((tx) =>
+      subscriptions.unsubscribeUrl(tx, projects.require('shop'), { public_id: String(contact.id) }),
+    );
+    const { page, complaints } = await openPage('dark');
+    await page.goto(on.app.url + new URL(url).pathname);
+    expect(await page.title()).toBe('Unsubscribe');
+    expect(await page.textContent('.brand')).toBe(name);
+    await expectAccessible(page);
+    await page.goto(`${on.app.url}/confirm/none`);
+    expect(await page.textContent('h1')).toBe('This link no longer works');
+    await expectAccessible(page);
+    // The browser says of the 404 what it says of any.
+    expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
+    await page.close();
+  });
 });
 
 test('the README has one form, with the places that are to be filled in', () => {
