@@ -3,12 +3,7 @@ import { AppError, type FieldErrors, messageOf, notFound } from '../errors.ts';
 import { SWEEP_BATCH } from '../limits.ts';
 import { type Note, noNote } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import {
-  chooseMediaType,
-  declaredTypeOf,
-  isAllowedMediaType,
-  sniffMediaType,
-} from '../platform/files/media-types.ts';
+import { declaredTypeOf } from '../platform/files/media-types.ts';
 import { cleanFilename } from '../platform/files/multipart-headers.ts';
 import type { BlobStore } from '../platform/files/store.ts';
 import type { BlobUpload } from '../platform/files/upload.ts';
@@ -121,6 +116,9 @@ export class Objects {
     const declared = declaredTypeOf({ declared: file.mime_type });
     // Then nothing depends on the bytes, and looking at them is a tenth of the work of a small upload.
     if (declared !== null && allowed.length === 0) return { mime_type: declared, refusal: {} };
+    const { chooseMediaType, isAllowedMediaType, sniffMediaType } = await import(
+      '../platform/files/type-detection.ts'
+    );
     const sniffed = await sniffMediaType(file.upload.head);
     const mime_type = chooseMediaType({ declared, sniffed, filename: file.filename });
     if (isAllowedMediaType({ mime_type, sniffed }, allowed)) return { mime_type, refusal: {} };

@@ -1,76 +1,18 @@
-/** Media types of stored files: what bytes show, which type a file gets, which are allowed, and how a browser may treat each. */
-import { extname } from 'node:path';
+/** Media types of stored files, as they are written: what one is, and how a browser may treat a file of it. */
 import { encodeExtended, format } from 'content-disposition';
-import { fileTypeFromBuffer, supportedMimeTypes } from 'file-type';
-import { extensions, lookup } from 'mime-types';
 import { MAX_MEDIA_TYPE_CHARS } from '../../limits.ts';
 
-const NONE = 'application/octet-stream';
+export const NONE = 'application/octet-stream';
 
 /** type "/" subtype and parameters, RFC 9110 8.3.1: what may stand in a header as it is. */
 const MEDIA_TYPE =
   /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"))*$/;
 
-/** Names of one format that neither a prefix nor a common extension gives away, and formats with the same first bytes. */
-const ALIASES: ReadonlyMap<string, string> = new Map([
-  ['image/jpg', 'image/jpeg'],
-  ['image/pjpeg', 'image/jpeg'],
-  ['image/apng', 'image/png'],
-  ['image/ico', 'image/x-icon'],
-  ['image/heif', 'image/heic'],
-  ['image/heic-sequence', 'image/heic'],
-  ['image/heif-sequence', 'image/heic'],
-  ['audio/x-mp3', 'audio/mpeg'],
-  ['audio/vnd.wave', 'audio/wav'],
-  ['audio/mid', 'audio/midi'],
-  ['video/x-msvideo', 'video/vnd.avi'],
-  ['application/vnd.microsoft.portable-executable', 'application/x-msdownload'],
-  ['application/x-dosexec', 'application/x-msdownload'],
-]);
-
-/** Media types that are written as text, against what their first half says. */
-const TEXT_MEDIA = /^(image\/(x-portable-\w+|x-x(bit|pix)map)|audio\/(x-)?(mpegurl|scpls))$/;
-const ZIP_BASED =
-  /^application\/(x-zip|zip|epub\+zip|java-archive|x-java-archive|x-xpinstall|vnd\.(openxmlformats|oasis\.opendocument|android\.package-archive|ms-[a-z]+\.\w+\.macroenabled|apple\.(pages|numbers|keynote)|google-earth\.kmz|ms-xpsdocument))[\w.+-]*$|\+zip$|^model\/3mf$/;
-const XML_BASED = /[/+]xml$/;
-/** What was an OLE compound file before it was an archive. */
-const OLE_BASED = /^application\/(x-cfb|x-msi|msword|vnd\.visio|vnd\.ms-(excel|powerpoint|outlook))$/;
-/** Formats in one container: the first bytes show one of them where the file is another. */
-const CONTAINERS = [
-  /^(audio|video)\/(mp4|x-m4[av]|m4a|quicktime|3gpp2?)$/,
-  /^(audio|video)\/(x-)?(matroska|webm)$/,
-  /^(application|audio|video)\/(ogg|opus)$/,
-  /^(application|audio|video)\/(vnd\.ms-asf|x-ms-(asf|wm[av]))$/,
-  /^video\/(mpeg|mp2t|mp1s|mp2p)$/,
-  /^(font|application)\/([a-z-]*font-)?(ttf|otf|sfnt|collection)$/,
-  OLE_BASED,
-];
+export const XML_BASED = /[/+]xml$/;
 
 /** The type without parameters, in lower case: what types are compared by. */
 export function essenceOf(type: string): string {
   return (type.split(';')[0] ?? '').trim().toLowerCase();
-}
-
-/**
- * The type a file is stored with: the one its part names, parameters and all, else the one its bytes show, else that
- * of its extension. `application/octet-stream`, and what is no media type, count as none. Bytes that show only a
- * general form (text, XML, a ZIP archive) leave the rest to an extension that fits them.
- */
-export function chooseMediaType(file: {
-  declared: string | null;
-  sniffed: string | null;
-  filename: string;
-}): string {
-  const declared = declaredTypeOf(file);
-  if (declared !== null) return declared;
-  // Given a bare word, `lookup` takes it for an extension: a file called `html` has none.
-  const by_extension = lookup(extname(file.filename)) || null;
-  if (file.sniffed === null) return by_extension ?? NONE;
-  const is_general = /^(text\/plain|application\/(xml|zip|x-cfb))$/.test(file.sniffed);
-  if (is_general && by_extension && by_extension !== NONE && fits(file.sniffed, by_extension)) {
-    return by_extension;
-  }
-  return file.sniffed;
 }
 
 /** The type that a file's part names, or null where it names none. */
@@ -79,20 +21,6 @@ export function declaredTypeOf(file: { declared: string | null }): string | null
   const is_type =
     declared.length <= MAX_MEDIA_TYPE_CHARS && MEDIA_TYPE.test(declared) && essenceOf(declared) !== NONE;
   return is_type ? declared : null;
-}
-
-/**
- * Whether a deployment takes such a file. The list holds essences and `type/*`; an empty one takes all. Both what the
- * file is called and what its bytes positively show must be on it, or the bytes must be a form of what it is called.
- */
-export function isAllowedMediaType(
-  file: { mime_type: string; sniffed: string | null },
-  allowed: readonly string[],
-): boolean {
-  if (allowed.length === 0) return true;
-  const essence = essenceOf(file.mime_type);
-  if (!isListed(essence, allowed)) return false;
-  return file.sniffed === null || fits(file.sniffed, essence) || isListed(file.sniffed, allowed);
 }
 
 /** `inline` only for what a browser shows without running it in our origin. */
@@ -117,130 +45,4 @@ export function contentSecurityPolicyFor(mime_type: string): string {
 function isShownInline(essence: string): boolean {
   if (XML_BASED.test(essence)) return false;
   return /^(image|audio|video)\//.test(essence) || essence === 'application/pdf' || essence === 'text/plain';
-}
-
-function isListed(essence: string, allowed: readonly string[]): boolean {
-  return allowed.some((entry) => {
-    const pattern = entry.toLowerCase();
-    if (pattern === '*/*') return true;
-    return pattern.endsWith('/*') ? essence.startsWith(pattern.slice(0, -1)) : isAlias(pattern, essence);
-  });
-}
-
-/** Whether two names mean one format: they are the same but for a prefix, or one extension stands for both. */
-function isAlias(one: string, other: string): boolean {
-  const [first, second] = [ALIASES.get(one) ?? one, ALIASES.get(other) ?? other];
-  if (withoutPrefix(first) === withoutPrefix(second)) return true;
-  // Every extension without a type of its own stands for that one.
-  if (first === NONE || second === NONE) return false;
-  const others = extensions[second] ?? [];
-  return (extensions[first] ?? []).some((extension) => others.includes(extension));
-}
-
-function withoutPrefix(essence: string): string {
-  return essence.replace(/\/(x-ms-|x-|vnd\.(ms-)?)/, '/');
-}
-
-/** Whether bytes that show one type may honestly be called the other. */
-function fits(sniffed: string, essence: string): boolean {
-  if (isAlias(sniffed, essence)) return true;
-  if (CONTAINERS.some((family) => family.test(sniffed) && family.test(essence))) return true;
-  if (sniffed === 'text/plain') return isTextual(essence);
-  // Markdown may hold HTML, and often begins with it.
-  if (sniffed === 'text/html') return essence === 'application/xhtml+xml' || essence === 'text/markdown';
-  if (sniffed === 'application/xhtml+xml') return essence === 'text/html' || isAlias('text/xml', essence);
-  if (sniffed === 'application/xml') return XML_BASED.test(essence) || essence.startsWith('text/');
-  if (sniffed === 'image/svg+xml') return isAlias('text/xml', essence);
-  if (sniffed.startsWith('text/')) return essence === 'text/plain';
-  // The part that tells which document is in an archive may stand past the first bytes.
-  if (isAlias('application/zip', sniffed)) return ZIP_BASED.test(essence);
-  return isAlias('application/zip', essence) && ZIP_BASED.test(sniffed);
-}
-
-/** A type whose signature is known would have shown it; of the others, media and archives are surely no text. */
-function isTextual(essence: string): boolean {
-  if (essence === 'image/svg+xml') return false;
-  if (essence.startsWith('text/') || TEXT_MEDIA.test(essence) || XML_BASED.test(essence)) return true;
-  const known: ReadonlySet<string> = supportedMimeTypes;
-  const is_binary =
-    known.has(essence) ||
-    /^(image|audio|video|font)\//.test(essence) ||
-    ZIP_BASED.test(essence) ||
-    OLE_BASED.test(essence);
-  return !is_binary;
-}
-
-/** Formats with a signature whose files may be all text; a shorter signature inside text is a coincidence. */
-const TEXT_FORMATS: ReadonlySet<string> = new Set([
-  'application/eps',
-  'application/pdf',
-  'application/pgp-encrypted',
-  'application/postscript',
-  'application/rtf',
-  'application/x-ms-regedit',
-  'application/xml',
-  'model/stl',
-  'text/calendar',
-  'text/vcard',
-  'text/vtt',
-]);
-
-/** Elements at a file's start that make it HTML: those of the WHATWG MIME Sniffing Standard, 7.1. */
-const HTML_ELEMENTS: ReadonlySet<string> = new Set(
-  'html head script iframe h1 div font table a style title b body br p'.split(' '),
-);
-
-/**
- * The type that the first bytes of a file (up to `SNIFF_BYTES`) positively show, without parameters, or null. Text
- * without another mark is `text/plain`.
- */
-export async function sniffMediaType(head: Uint8Array): Promise<string | null> {
-  if (head.byteLength === 0) return null;
-  const markup = sniffMarkup(head);
-  if (markup !== null) return markup;
-  const signature = await sniffSignature(head);
-  if (!looksLikeText(head)) return signature;
-  // "BM" begins a bitmap, "MZ" a program and "ID3" a song, but also sentences and the first line of a table.
-  return signature !== null && TEXT_FORMATS.has(signature) ? signature : 'text/plain';
-}
-
-async function sniffSignature(head: Uint8Array): Promise<string | null> {
-  try {
-    const found = await fileTypeFromBuffer(head);
-    return found?.mime.split(';')[0]?.toLowerCase() ?? null;
-  } catch {
-    // A format that needs more than the head to be told, or a damaged one.
-    return null;
-  }
-}
-
-/** HTML, SVG and other XML, by the first element, past comments, processing instructions and a document type. */
-function sniffMarkup(head: Uint8Array): string | null {
-  let rest = Buffer.from(head.buffer, head.byteOffset, head.byteLength)
-    .toString('latin1')
-    .replace(/^\xef\xbb\xbf/, '')
-    .trimStart();
-  const is_xml = /^<\?xml\s/i.test(rest);
-  let has_comment = false;
-  for (;;) {
-    const skipped = /^(?:<\?.*?\?>|<!--.*?-->)\s*/s.exec(rest)?.[0];
-    if (skipped === undefined) break;
-    has_comment ||= skipped.startsWith('<!--');
-    rest = rest.slice(skipped.length);
-  }
-  const root = /^<(?:!doctype\s+)?(?:[\w.-]+:)?([a-z][\w.-]*)(?=[\s/>]|$)/i.exec(rest)?.[1]?.toLowerCase();
-  if (root === 'svg') return 'image/svg+xml';
-  if (is_xml) return root === 'html' ? 'application/xhtml+xml' : 'application/xml';
-  const is_html = (root !== undefined && HTML_ELEMENTS.has(root)) || has_comment || rest.startsWith('<!--');
-  return is_html ? 'text/html' : null;
-}
-
-/** No byte that never stands in text (WHATWG MIME Sniffing, "binary data byte"), or UTF-16 with its mark. */
-function looksLikeText(head: Uint8Array): boolean {
-  const [first, second] = head;
-  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
-  return !head.some(
-    (byte) =>
-      byte <= 0x08 || byte === 0x0b || (byte >= 0x0e && byte <= 0x1a) || (byte >= 0x1c && byte <= 0x1f),
-  );
 }

@@ -1,5 +1,5 @@
 /** Reading the reports of other mail servers: delivery status notifications (RFC 3464) and feedback reports (RFC 5965). */
-import PostalMime, { type Attachment } from 'postal-mime';
+import type { Attachment } from 'postal-mime';
 import { MAX_REPORT_BYTES, MAX_REPORTED_RECIPIENTS, MAX_SMTP_RESPONSE_CHARS } from '../../limits.ts';
 import { isHardBounce } from './refusals.ts';
 
@@ -38,6 +38,7 @@ const COMPLAINTS = ['abuse', 'fraud', 'opt-out'];
 
 /** The report in a message, or null where there is none. Only the first MAX_REPORT_BYTES are read; garbage is no report. */
 export async function readMailReport(message: Uint8Array): Promise<MailReport | null> {
+  const { default: PostalMime } = await import('postal-mime');
   const email = await PostalMime.parse(message.slice(0, MAX_REPORT_BYTES), {
     forceRfc822Attachments: true,
     maxHeadersSize: MAX_REPORT_BYTES,

@@ -2,13 +2,15 @@
 import { describe, expect, test } from 'bun:test';
 import { parse } from 'content-disposition';
 import {
-  chooseMediaType,
   contentSecurityPolicyFor,
   dispositionFor,
   essenceOf,
+} from '../../../src/platform/files/media-types.ts';
+import {
+  chooseMediaType,
   isAllowedMediaType,
   sniffMediaType,
-} from '../../../src/platform/files/media-types.ts';
+} from '../../../src/platform/files/type-detection.ts';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
