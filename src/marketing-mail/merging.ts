@@ -49,6 +49,10 @@ export function subjectOf(source: Source, values: Values): string {
   return oneLine(fillParts(source.subject, values, { encode: plain, linkAt: () => '' }));
 }
 
+export function refusalOfMissing(missing: readonly string[]): string {
+  return `No value for ${missing.map((name) => `{{${name}}}`).join(', ')}.`;
+}
+
 export function refusalOfSubject(subject: string): string | null {
   if (subject === '') return 'The subject is empty once its values are merged in.';
   const length = [...subject].length;

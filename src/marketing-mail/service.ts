@@ -21,6 +21,7 @@ import {
   type Merge,
   mergedOf,
   readMerge,
+  refusalOfMissing,
   refusalOfSubject,
   subjectOf,
   valuesOf,
@@ -153,10 +154,9 @@ export class MarketingMail {
       };
     const { id, source } = this.#sourceOf(tx, of, state);
     const merged = valuesOf(source, of.step.variables.default_first_name ?? '', mail.contact);
-    if (merged.missing.length > 0) {
-      const fields = merged.missing.map((name) => `{{${name}}}`).join(', ');
-      return { ok: false, is_template: false, reason: `No value for ${fields}.`, missing: merged.missing };
-    }
+    const { missing } = merged;
+    if (missing.length > 0)
+      return { ok: false, is_template: false, reason: refusalOfMissing(missing), missing };
     const values = { ...merged.values, email: mail.to, unsubscribe_url: mail.unsubscribe_url };
     const subject = subjectOf(source, values);
     const refused = refusalOfSubject(subject);
@@ -183,17 +183,23 @@ export class MarketingMail {
     };
   }
 
-  /** What a step's subject says to a contact, or to a sample; null where it can't be made. Stores nothing. */
-  subjectFor(read: Tx, of: MailOfStep, contact: (MergeContact & { email: string }) | null): string | null {
+  /**
+   * What the mail of a step would come to for a contact, or a sample: its subject, null where it can't be made, and why the
+   * mail itself can't, as far as its values are at fault. Stores nothing.
+   */
+  outlookOf(
+    read: Tx,
+    of: MailOfStep,
+    contact: (MergeContact & { email: string }) | null,
+  ): { subject: string | null; refusal: string | null } {
     const row = this.#deps.templates.rowOf(read, of.owner.id, of.step.template);
-    if (!row) return null;
-    const { source } = composeSource({
-      ...this.#inputOf(of),
-      template: { ...row, body_html: null, body_text: null },
-    });
+    if (!row) return { subject: null, refusal: null };
+    const { source } = composeSource({ ...this.#inputOf(of), template: row });
     const { values, missing } = valuesOf(source, of.step.variables.default_first_name ?? '', contact);
-    if (source.subject.some((part) => Array.isArray(part) && missing.includes(String(part[0])))) return null;
-    return subjectOf(source, { ...values, email: contact?.email ?? 'ann@example.com', unsubscribe_url: '' });
+    if (missing.length > 0) return { subject: null, refusal: refusalOfMissing(missing) };
+    const all = { ...values, email: contact?.email ?? 'ann@example.com', unsubscribe_url: '' };
+    const subject = subjectOf(source, all);
+    return { subject, refusal: refusalOfSubject(subject) };
   }
 
   /* --- Sources ---------------------------------------------------------------------------------------------------- */

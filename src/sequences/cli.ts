@@ -146,7 +146,7 @@ function registerForesight<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
         const rows = seen.timeline.map((one) => [one.at, one.key, one.track, one.result, one.subject]);
         const table = formatTable(['at', 'step', 'track', 'result', 'subject'], rows, 'It has no steps.');
         const conditions = tellConditions(seen.timeline.map(({ key, condition }) => [key, condition]));
-        const end = `Ends ${seen.end.at}: ${seen.end.reason}.`;
+        const end = `Ends ${seen.end.at}: ${seen.end.reason}. ${seen.end.error ?? ''}`.trimEnd();
         return { json: seen, text: (columns) => `${table(columns)}${conditions}\n\n${end}` };
       }),
     );

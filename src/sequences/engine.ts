@@ -61,16 +61,25 @@ export interface EngineDeps {
 /** How a turn of the engine ended: everything waits until then, it goes on with what is due next, or it is over. */
 export type Turn = { waits_until: number } | { is_idle: true } | { is_over: true };
 
+/** No mail goes: all that wants to send waits, and all else that is due moves on. */
+interface Shut {
+  /** For the relay, the window, the cap or a mailbox; for ever while marketing is not enabled. */
+  waits_until: number;
+  /** Up to where all that is due has been asked, and waits or has moved on. */
+  after: store.DuePlace;
+}
+
 /** What a piece came to. */
 interface Piece {
   /** Whether more may be due. */
   is_full: boolean;
-  /** Until when everything waits: the relay, the window, the cap, a mailbox; for ever while marketing is not enabled. */
-  waits_until: number | null;
+  shut: Shut | null;
 }
 
 export class SequenceEngine {
   readonly #deps: EngineDeps;
+  /** By sequence: up to where a turn has asked all that was due, as no mail went; the next one need not ask them again. */
+  readonly #asked = new Map<number, store.DuePlace>();
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
@@ -83,14 +92,21 @@ export class SequenceEngine {
     stopping: AbortSignal,
   ): Promise<Turn> {
     const { database, clock } = this.#deps;
-    for (;;) {
+    for (let shut: Shut | null = null; ; ) {
+      const from: Shut | null = shut;
       const now_ms = clock.now();
-      const piece = await database.write((tx) => this.#movePiece(tx, owner, of, now_ms));
+      const piece: Piece | null = await database.write((tx) =>
+        this.#movePiece(tx, owner, { ...of, shut: from, now_ms }),
+      );
       if (piece === null) return { is_over: true };
+      shut = piece.shut;
+      if (shut) this.#asked.set(of.sequence_id, shut.after);
+      else this.#asked.delete(of.sequence_id);
+      if (piece.is_full && !stopping.aborted) continue;
       // No longer than a minute, as settings and mailboxes may change meanwhile.
-      if (piece.waits_until !== null)
-        return { waits_until: Math.min(piece.waits_until, now_ms + SEQUENCE_WAIT_MS) };
-      if (!piece.is_full || stopping.aborted) return { is_idle: true };
+      return shut
+        ? { waits_until: Math.min(shut.waits_until, now_ms + SEQUENCE_WAIT_MS) }
+        : { is_idle: true };
     }
   }
 
@@ -100,21 +116,24 @@ export class SequenceEngine {
   }
 
   /** Null where the sequence no longer runs. */
-  #movePiece(
-    tx: Tx,
-    owner: MailOwner,
-    { sequence_id, job_id }: { sequence_id: number; job_id: string },
-    now_ms: number,
-  ): Piece | null {
+  #movePiece(tx: Tx, owner: MailOwner, { sequence_id, job_id, now_ms, ...from }: PieceOf): Piece | null {
     const { lists, marketing, suppressions } = this.#deps;
     const sequence = findSequenceById(tx, sequence_id);
     const list = sequence && lists.findById(sequence.list_id, tx);
     // After a pause and a resume another job moves it.
     if (sequence?.status !== 'active' || sequence.job_id !== job_id || !list) return null;
+    let { shut } = from;
     const room = SEQUENCE_AHEAD - store.countWaitingMails(tx, sequence_id);
-    if (room <= 0) return { is_full: true, waits_until: now_ms + SEQUENCE_AHEAD_WAIT_MS };
+    if (room <= 0)
+      return {
+        is_full: false,
+        shut: {
+          waits_until: now_ms + SEQUENCE_AHEAD_WAIT_MS,
+          after: this.#asked.get(sequence_id) ?? store.FIRST_DUE,
+        },
+      };
     const limit = Math.min(SEQUENCE_PIECE, room);
-    const due = store.listDue(tx, sequence_id, now_ms, limit);
+    const due = store.listDue(tx, sequence_id, { now_ms, limit, after: shut?.after ?? store.FIRST_DUE });
     const settings = marketing.settings(owner.id, tx);
     const tracks = tracksOf(stepsOf(sequence));
     const suppressed = suppressions.checker(tx, owner);
@@ -127,11 +146,15 @@ export class SequenceEngine {
       return is_fit;
     };
     for (const enrollment of due) {
-      const move = { owner, sequence, list, settings, tracks, suppressed, isFit, now_ms };
+      const shut_until = shut?.waits_until ?? null;
+      const move = { owner, sequence, list, settings, tracks, suppressed, isFit, shut_until, now_ms };
       const waits_until = this.#move(tx, enrollment, move);
-      if (waits_until !== null) return { is_full: true, waits_until };
+      const after = { next_at: enrollment.next_at ?? 0, id: enrollment.id };
+      if (shut) shut = { ...shut, after };
+      else if (waits_until !== null)
+        return { is_full: true, shut: { waits_until, after: this.#asked.get(sequence_id) ?? after } };
     }
-    return { is_full: due.length === limit, waits_until: null };
+    return { is_full: due.length === limit, shut };
   }
 
   /** Moves one enrollment as far as it goes now: through steps that are skipped or routed, up to a sending or an end. */
@@ -184,6 +207,7 @@ export class SequenceEngine {
    */
   #send(tx: Tx, at: EnrollmentRow, move: Move & { contact: ContactRow; step: Step }): number | null {
     const { settings, owner, now_ms, step, tracks } = move;
+    if (move.shut_until !== null) return move.shut_until;
     if (!settings.enabled) return Number.POSITIVE_INFINITY;
     if (!isOpen(settings, now_ms)) return nextOpening(settings, now_ms);
     const day = utcDay(now_ms);
@@ -199,7 +223,7 @@ export class SequenceEngine {
       return null;
     }
     if (!planned.ok) {
-      fail(tx, at.id, `The step ${step.key} makes no mail: ${planned.reason}`, now_ms);
+      fail(tx, at.id, tellNoMail(step.key, planned.reason), now_ms);
       return null;
     }
     let email_id: string;
@@ -225,6 +249,11 @@ export function whyGone(contact: ContactRow, suppressed: SuppressionCheck): Exit
   return suppressed(contact.email) === null ? null : 'suppressed';
 }
 
+/** Why an enrollment fails at a step. */
+export function tellNoMail(step: string, reason: string): string {
+  return `The step ${step} makes no mail: ${reason}`;
+}
+
 /** What a step's mail is made of. */
 export function mailOfStep(of: {
   owner: MailOwner;
@@ -240,6 +269,14 @@ export function mailOfStep(of: {
   };
 }
 
+/** Which piece: of which sequence, by which job, and on from where no mail goes. */
+interface PieceOf {
+  sequence_id: number;
+  job_id: string;
+  shut: Shut | null;
+  now_ms: number;
+}
+
 interface Move {
   owner: MailOwner;
   sequence: SequenceRow;
@@ -249,6 +286,8 @@ interface Move {
   suppressed: SuppressionCheck;
   /** Whether a step's template makes mail that may go out. */
   isFit(step: Step): boolean;
+  /** Where no mail goes: until when. */
+  shut_until: number | null;
   now_ms: number;
 }
 

@@ -25,6 +25,7 @@ const dueOf = statement((tx) =>
         eq(enrollments.sequence_id, sql.placeholder('sequence_id')),
         sql`${enrollments.state} = 'active'`,
         sql`${enrollments.next_at} <= ${sql.placeholder('now_ms')}`,
+        sql`(${enrollments.next_at}, ${enrollments.id}) > (${sql.placeholder('after_at')}, ${sql.placeholder('after_id')})`,
       ),
     )
     .orderBy(asc(enrollments.next_at), asc(enrollments.id))
@@ -43,9 +44,22 @@ const nextOf = statement((tx) =>
     .prepare(),
 );
 
-/** Enrollments that are due, longest first. */
-export function listDue(read: Tx, sequence_id: number, now_ms: number, limit: number): EnrollmentRow[] {
-  return dueOf(read).all({ sequence_id, now_ms, limit });
+/** Where an enrollment stands among those that are due. */
+export interface DuePlace {
+  next_at: number;
+  id: number;
+}
+
+/** Before them all. */
+export const FIRST_DUE: DuePlace = { next_at: 0, id: 0 };
+
+/** Enrollments that are due behind a place, longest first. */
+export function listDue(
+  read: Tx,
+  sequence_id: number,
+  { now_ms, limit, after }: { now_ms: number; limit: number; after: DuePlace },
+): EnrollmentRow[] {
+  return dueOf(read).all({ sequence_id, now_ms, limit, after_at: after.next_at, after_id: after.id });
 }
 
 /** When the next enrollment of a sequence is due; null when none waits. One seek, however many wait. */

@@ -132,7 +132,11 @@ const timeline = t.Object({
       subject: nullable(t.String()),
     }),
   ),
-  end: t.Object({ at: dateTime(), reason: t.String() }),
+  end: t.Object({
+    at: dateTime(),
+    reason: t.String(),
+    error: { ...nullable(t.String()), description: 'Where it is `failed`: why the step makes no mail.' },
+  }),
 });
 const enroll = t.Object({
   all: t.Optional(nullable(t.Boolean())),
@@ -284,7 +288,7 @@ function foresightRoutes({ sequences }: SequenceRouteDeps): Route[] {
       summary: 'What a contact would see, and when',
       description:
         'The walk through the sequence with the answers given: each step at the earliest time that its delay and the send ' +
-        'window allow. Nothing is stored or sent.',
+        'window allow. It ends as `failed` where a merge field has no value. Nothing is stored or sent.',
       body: preview,
       example: { clicks: [] },
       response: timeline,

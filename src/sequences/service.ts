@@ -12,10 +12,10 @@ import { isUlid, newId } from '../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { findProblems, type Problem, type TemplateFacts, tellProblem, templateProblems } from './checks.ts';
-import { mailOfStep, whyGone } from './engine.ts';
+import { mailOfStep, tellNoMail, whyGone } from './engine.ts';
 import * as rows from './enrollment-store.ts';
 import { type Step, stepsOf, tracksOf } from './model.ts';
-import { type Answers, walk } from './preview.ts';
+import { type Answers, type TimelineEntry, walk } from './preview.ts';
 import { EVENT_SLUG, readSteps, refuseOtherSteps, type StepInput } from './reading.ts';
 import { type EnrollmentRecord, present, presentEnrollment, type SequenceRecord } from './records.ts';
 import * as store from './store.ts';
@@ -229,7 +229,7 @@ export class Sequences {
       contact && contact.status !== 'pending'
         ? whyGone(contact, suppressions.checker(database.read, owner))
         : null;
-    if (gone) return { timeline: [], end: { at: toIso(answers.start_at), reason: gone } };
+    if (gone) return { timeline: [], end: { at: toIso(answers.start_at), reason: gone, error: null } };
     const settings = marketing.settings(owner.id);
     const list = lists.findById(row.list_id);
     const walked = walk(steps, {
@@ -238,21 +238,22 @@ export class Sequences {
       answers,
       max_entries: MAX_PREVIEW_ENTRIES,
     });
-    return {
-      timeline: walked.timeline.map((entry) => {
-        const step = steps.find(({ key }) => key === entry.key);
-        const subject =
-          step && list && entry.result === 'send'
-            ? marketing_mail.subjectFor(
-                database.read,
-                mailOfStep({ owner, sequence: row, list, settings, step }),
-                contact,
-              )
-            : null;
-        return { ...entry, at: toIso(entry.at), subject };
-      }),
-      end: { at: toIso(walked.end.at), reason: walked.end.reason },
+    const outlookOf = (key: string) => {
+      const step = steps.find((one) => one.key === key);
+      if (!step || !list) return { subject: null, refusal: null };
+      const of = mailOfStep({ owner, sequence: row, list, settings, step });
+      return marketing_mail.outlookOf(database.read, of, contact);
     };
+    const timeline: (Omit<TimelineEntry, 'at'> & { at: string; subject: string | null })[] = [];
+    for (const entry of walked.timeline) {
+      const at = toIso(entry.at);
+      const { subject, refusal } =
+        entry.result === 'send' ? outlookOf(entry.key) : { subject: null, refusal: null };
+      if (refusal !== null)
+        return { timeline, end: { at, reason: 'failed', error: tellNoMail(entry.key, refusal) } };
+      timeline.push({ ...entry, at, subject });
+    }
+    return { timeline, end: { at: toIso(walked.end.at), reason: walked.end.reason, error: null } };
   }
 
   /**

@@ -40,7 +40,9 @@ export function Timeline({ of: { timeline, end } }: { of: Seen }) {
       })}
       <li class="next">
         <p class="timeline-title">
-          <span>{ENDS[end.reason] ?? `The contact gets nothing: ${end.reason.replaceAll('_', ' ')}.`}</span>
+          <span>
+            {end.error ?? ENDS[end.reason] ?? `The contact gets nothing: ${end.reason.replaceAll('_', ' ')}.`}
+          </span>
           <Time at={end.at} exact />
         </p>
       </li>
