@@ -32,6 +32,7 @@ describe.skipIf(executable === null)('a schedule in a browser', () => {
       await page.getByLabel('Recipients').fill('Ann Example <ann@example.org>\nben@example.org');
       await page.getByRole('button', { name: 'Create the schedule' }).click();
       await page.getByRole('heading', { name: 'Weekly report', level: 1 }).waitFor();
+      await page.locator('.runs li').last().waitFor();
       expect(await page.locator('.runs li').allTextContents()).toEqual(
         Array.from({ length: 5 }, () => expect.stringMatching(/^Monday.* 09:00/)),
       );

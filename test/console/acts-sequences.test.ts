@@ -125,6 +125,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       ]);
       // Each track is a list of its own to who hears the page, and the line has its words.
       const later = page.getByRole('list', { name: 'Track later' });
+      await later.getByRole('heading').first().waitFor();
       expect(await later.getByRole('heading').allTextContents()).toEqual(['late']);
       await page.getByText('From step-2').waitFor();
       await page.locator('.route-lines > path').waitFor({ state: 'attached' });
@@ -221,9 +222,10 @@ describe.skipIf(executable === null)('in a browser', () => {
       const { page } = await open(`/${sample.running}/edit`);
       const before = recordOf(sample.running);
       const tips = stepOf(page, 'tips');
+      await page.getByText('It runs.').waitFor();
+      await tips.waitFor();
       expect(await tips.getByLabel('Key').count()).toBe(0);
       expect(await page.getByRole('button', { name: 'Add a step' }).count()).toBe(0);
-      await page.getByText('It runs.').waitFor();
       await tips.getByLabel('Sent after').fill('60');
       await tips.getByLabel('Unit').selectOption('hours');
       await on.app.services.sequences.update(project_id, sample.running, { max_recipients: 900 });

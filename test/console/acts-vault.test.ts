@@ -13,6 +13,7 @@ import {
   openPage,
   settle,
   signIn,
+  stopClock,
   TIMEOUT_MS,
 } from './browser.ts';
 import { addSampleData, type Sample } from './sample-data.ts';
@@ -88,6 +89,7 @@ describe.skipIf(executable === null)('in a vault', () => {
       const context = await signIn(on);
       await context.clock.install();
       const { page } = await openPage(on, context, `/projects/${sample.project}/vault/stripe`);
+      await stopClock(page);
       const secret = stored('stripe').secret_key ?? '';
       const reveal = page.getByRole('button', { name: 'Show, on record: Secret key' });
       await reveal.click();
@@ -99,6 +101,7 @@ describe.skipIf(executable === null)('in a vault', () => {
       expect(await holds(page, secret)).toBe(false);
       await reveal.click();
       await page.getByText(secret).waitFor();
+      await context.clock.runFor(500);
       await context.clock.setSystemTime(Date.now() - 86_400_000);
       await context.clock.runFor(1000);
       await reveal.waitFor();

@@ -2,7 +2,15 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { until } from '../until.ts';
-import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn, TIMEOUT_MS } from './browser.ts';
+import {
+  beforeAllInConsole,
+  type ConsoleTest,
+  executable,
+  openPage,
+  signIn,
+  TIMEOUT_MS,
+  waitForTitle,
+} from './browser.ts';
 import { addSampleData, HOSTILE, type Sample } from './sample-data.ts';
 
 let on: ConsoleTest;
@@ -102,7 +110,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'web shop', level: 1 }).waitFor();
       await until(async () => (await page.evaluate('document.activeElement.tagName')) === 'H1');
-      expect(await page.title()).toBe('web shop · Satchel');
+      await waitForTitle(page, 'web shop');
     },
     TIMEOUT_MS,
   );

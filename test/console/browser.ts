@@ -1,7 +1,7 @@
 /** The console in Debian's Chromium: a Satchel that listens, a person who is signed in, and what holds of every page. */
 import { afterAll, beforeAll, expect, setDefaultTimeout } from 'bun:test';
 import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core';
 import type { NewPersonInput } from '../../src/people/schemas.ts';
 import { CAPABILITIES } from '../../src/platform/http/callers.ts';
 import { atEnd } from '../cleanup.ts';
@@ -9,9 +9,14 @@ import { type DnsServer, startDnsServer } from '../dns-server.ts';
 import { actor, startTestApp, type TestApp } from '../helpers.ts';
 import { part } from '../parts.ts';
 import { TestClock } from '../temp.ts';
+import { until } from '../until.ts';
 
 export const executable = part('chromium');
 export const TIMEOUT_MS = 120_000;
+/** What has not come by then never will, however busy the machine is. */
+const GIVE_UP_MS = 60_000;
+/** More than passes between two steps of a test. */
+const AHEAD_MS = 60_000;
 /** A small telephone, and a desk. */
 export const NARROW = { width: 360, height: 740 };
 export const WIDE = { width: 1280, height: 800 };
@@ -93,12 +98,14 @@ export interface OpenOptions {
 }
 
 /** A browser in which nobody is signed in. */
-export function openBrowser(
+export async function openBrowser(
   on: Pick<ConsoleTest, 'browser'>,
   options: OpenOptions = {},
 ): Promise<BrowserContext> {
   const { viewport = WIDE, scheme = 'light' } = options;
-  return on.browser.newContext({ viewport, colorScheme: scheme, locale: 'en-GB' });
+  const context = await on.browser.newContext({ viewport, colorScheme: scheme, locale: 'en-GB' });
+  context.setDefaultTimeout(GIVE_UP_MS);
+  return context;
 }
 
 /** A browser in which somebody is signed in: who may do everything, or whoever is given. */
@@ -128,6 +135,7 @@ export async function openPage(
   path: string,
 ): Promise<OpenPage> {
   const page = await context.newPage();
+  followRequests(page);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
@@ -142,11 +150,49 @@ export async function openPage(
   return { page, complaints };
 }
 
-/** Waits until nothing on the page is on its way. */
+/** What each page has asked for and has no answer to yet. */
+const unanswered = new WeakMap<Page, Set<Request>>();
+
+function followRequests(page: Page): void {
+  const requests = new Set<Request>();
+  unanswered.set(page, requests);
+  page.on('request', (request) => {
+    // Of the answer to this, nobody reads more than that it came: it has no end.
+    if (!request.url().endsWith('/api/health')) requests.add(request);
+  });
+  page.on('requestfinished', (request) => requests.delete(request));
+  page.on('requestfailed', (request) => requests.delete(request));
+}
+
+/** Lets what follows from an answer follow (what it brings is drawn, and asks for more), and tells whether all is there. */
+const IS_STILL = `new Promise((resolve) => {
+  const frame = (left) => left === 0
+    ? resolve(document.querySelector('h1') !== null && document.querySelector('[aria-busy=true]') === null)
+    : requestAnimationFrame(() => setTimeout(frame, 0, left - 1));
+  frame(3);
+})`;
+
+/** Waits until nothing on the page, which `openPage` opened, is on its way. */
 export async function settle(page: Page): Promise<void> {
-  await page.locator('h1').first().waitFor();
-  await page.waitForLoadState('networkidle');
-  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+  await until(async () => (await page.evaluate<boolean>(IS_STILL)) && unanswered.get(page)?.size === 0);
+}
+
+/**
+ * Stops a clock that was installed in the page, a minute ahead: from here on only the test moves it, however busy the machine is.
+ * What was due meanwhile is done; what the page does in effects waits until frames pass, too.
+ */
+export async function stopClock(page: Page): Promise<void> {
+  await page.context().clock.pauseAt((await page.evaluate<number>('Date.now()')) + AHEAD_MS);
+}
+
+/** Has the page ask once more: when this is answered, the page has asked what it had to, and has taken in what was answered before. */
+export async function askOnce(page: Page): Promise<void> {
+  await page.evaluate(`fetch('/api/health').then((answer) => answer.text())`);
+}
+
+/** Waits until the document is called so: it is told a frame after the heading. */
+export function waitForTitle(page: Page, title: string): Promise<void> {
+  return until(async () => (await page.title()) === `${title} · Satchel`);
 }
 
 /** What holds of every page: nothing complained of, nothing to scroll for sideways, no barrier that rules can find. */

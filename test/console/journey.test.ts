@@ -162,7 +162,7 @@ describe.skipIf(executable === null)('a server that is killed and started again'
       await page.getByRole('button', { name: 'Create the project' }).click();
       await page.getByRole('heading', { name: 'Before the restart', level: 1 }).waitFor();
       await page.goto(`${first.url}/console/projects`);
-      await settle(page);
+      await page.getByRole('link', { name: 'Before the restart' }).first().waitFor();
       expect(await page.getByRole('link', { name: 'Before the restart' }).count()).toBe(1);
       await again.end('SIGTERM');
     },

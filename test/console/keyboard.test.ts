@@ -12,6 +12,7 @@ import {
   settle,
   signIn,
   TIMEOUT_MS,
+  waitForTitle,
 } from './browser.ts';
 
 let on: ConsoleTest;
@@ -65,7 +66,7 @@ const expectHeading = async (page: Page, name: string): Promise<void> => {
   // The file of the page may come after its title.
   await until(async () => (await page.evaluate('document.activeElement.tagName')) === 'H1');
   expect((await readStop(page)).name).toBe(name);
-  expect(await page.title()).toBe(`${name} · Satchel`);
+  await waitForTitle(page, name);
 };
 
 describe.skipIf(executable === null)('by the keyboard alone', () => {
@@ -75,7 +76,7 @@ describe.skipIf(executable === null)('by the keyboard alone', () => {
       const { page, complaints } = await openPage(on, await signIn(on), '/');
       expect(await tabTo(page, 'Skip to the page')).toEqual(['Skip to the page']);
       await page.keyboard.press('Enter');
-      expect(await page.evaluate('document.activeElement.id')).toBe('main');
+      await until(async () => (await page.evaluate('document.activeElement.id')) === 'main');
       await page.keyboard.press('Tab');
       expect(await page.evaluate(`document.activeElement.closest('main') !== null`)).toBe(true);
 

@@ -5,6 +5,7 @@ import { PAGES, type PageEntry, type PageProps } from '../pages.ts';
 import { matchPath, usePath } from '../router.ts';
 import { Empty } from './empty.tsx';
 import { PageHeader } from './page-header.tsx';
+import { Skeleton } from './skeleton.tsx';
 
 export interface Match {
   entry: PageEntry;
@@ -71,6 +72,13 @@ export function PageView() {
       </>
     );
   }
-  if (!Page) return <PageHeader title={entry.title} />;
+  if (!Page) {
+    return (
+      <>
+        <PageHeader title={entry.title} />
+        <Skeleton />
+      </>
+    );
+  }
   return <Page key={path} params={match.params} />;
 }
