@@ -10,7 +10,7 @@ import { until } from '../until.ts';
 import { type Server, satchel, startServer, storedFiles } from './binary.ts';
 import { canMount, DISK_MIB, fillDisk, freeDisk, startOnSmallDisk } from './small-disk.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 interface Answer {
   status: number;
@@ -19,7 +19,7 @@ interface Answer {
 }
 
 async function call(url: string, init: RequestInit): Promise<Answer> {
-  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(15_000) });
+  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(60_000) });
   const body: unknown = await response.json();
   return {
     status: response.status,

@@ -22,7 +22,7 @@ import { freePort } from './binary.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const SCRATCH = makeTempDir();
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 const servers: number[] = [];
 
 interface Outcome {

@@ -12,9 +12,9 @@ import { until } from '../until.ts';
 import { addMailbox, makeKey, type Server, startServer, storedFiles } from './binary.ts';
 import { exchange, FORM_HEAD, FORM_TAIL, RawConnection, uploadHead } from './raw-http.ts';
 
-setDefaultTimeout(60_000);
-/** Decision: a stop takes at most this. */
-const STOP_MS = 15_000;
+setDefaultTimeout(120_000);
+/** Decision: a stop takes at most this, most of it for a busy machine: its deadlines add up to 14 s. */
+const STOP_MS = 30_000;
 /** So much of an upload that its file is on the disk. */
 const BEGUN_BYTES = 600_000;
 const ROOM = { SATCHEL_UPLOADS_PER_MINUTE: '1000000', SATCHEL_MAX_UPLOAD_BYTES: '60000000' };
@@ -29,7 +29,7 @@ async function call(server: Server, key: string, path: string, init: RequestInit
   const response = await fetch(server.url + path, {
     ...init,
     headers: { 'X-API-Key': key, ...Object.fromEntries(new Headers(init.headers)) },
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(60_000),
   });
   const body: unknown = await response.json();
   const replayed = response.headers.has('idempotent-replayed');

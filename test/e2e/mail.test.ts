@@ -10,7 +10,7 @@ import { makeDataDir, makeTempDir } from '../temp.ts';
 import { until } from '../until.ts';
 import { makeKey, type Outcome, type Server, satchel, startServer, upload } from './binary.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 const DOMAIN = 'mail.example.com';
 const RETRIES = { SATCHEL_EMAIL_RETRY_DELAYS: '1,1' };
 const MAIL = { to: 'ann@example.org', subject: 'Hello', body_text: 'Hi Ann' };

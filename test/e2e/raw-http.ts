@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 
 /** Longest wait for an answer; a server that needs longer hangs. */
-const ANSWER_DEADLINE_MS = 10_000;
+const ANSWER_DEADLINE_MS = 60_000;
 
 export interface RawAnswer {
   status: number;

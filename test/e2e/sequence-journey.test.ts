@@ -153,8 +153,9 @@ test.skipIf(executable === null)(
     expect([welcome.to?.[0]?.address, welcome.subject]).toEqual(['other@example.com', 'welcome for there']);
     await call('POST', `/email-sequences/${sequence}/steps/bye/test`, { to: 'admin@example.com' });
     expect((await mailOf(6)).subject).toBe('[Test] bye for there');
-    const enrollments = await call('GET', `/email-sequences/${sequence}/enrollments?per_page=50`);
-    expect(enrollments.data).toMatchObject([
+    const enrollments = () => call('GET', `/email-sequences/${sequence}/enrollments?per_page=50`);
+    await until(async () => !JSON.stringify(await enrollments()).includes('"state":"active"'));
+    expect((await enrollments()).data).toMatchObject([
       { email: 'other@example.com', state: 'exited', exit_reason: 'condition' },
       { email: VISITOR, state: 'exited', exit_reason: 'unsubscribed', step: 'bye' },
     ]);

@@ -17,7 +17,7 @@ import { startSmtpSink } from '../smtp-sink.ts';
 import { makeTempDir } from '../temp.ts';
 import { BINARY, freePort, makeKey, satchel, startServer, upload } from './binary.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 const health = async (url: string): Promise<Record<string, unknown>> =>
   (await (await fetch(`${url}/api/health`)).json()) as Record<string, unknown>;
 
@@ -208,7 +208,7 @@ describe.if(process.platform === 'linux')('more connections than file descriptor
     const dir = makeTempDir();
     const sink = await startSmtpSink();
     const { post, crowd, leave, end, server } = await startCrowded(dir, {
-      SATCHEL_EMAIL_RETRY_DELAYS: '1,2',
+      SATCHEL_EMAIL_RETRY_DELAYS: '1,20',
     });
     const key = await makeKey(dir, 'email');
     const at = (...args: string[]) => satchel([...args, '--data-dir', dir]);

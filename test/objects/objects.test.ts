@@ -145,7 +145,6 @@ describe('upload', () => {
         method: 'POST',
         headers: { 'X-API-Key': key },
         body: form({ visibility: 'public' }, file),
-        signal: AbortSignal.timeout(5_000),
       });
       expect([size, response.status]).toEqual([size, 201]);
       const { public_id } = (await response.json()) as { public_id: string };

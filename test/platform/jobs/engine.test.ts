@@ -18,6 +18,7 @@ import {
   PRIORITY,
 } from '../../../src/platform/jobs/store.ts';
 import { makeDatabase, TestClock } from '../../temp.ts';
+import { until } from '../../until.ts';
 
 const done: TaskOutcome = { status: 'completed', result: { ok: true }, error: null };
 
@@ -502,15 +503,16 @@ describe('order', () => {
     ]);
     await engine.start();
     await add(database, engine);
-    await Bun.sleep(10);
-    for (let n = 0; n < 4; n += 1) await add(database, engine, { payload: { is_over: true } });
-    await Bun.sleep(10);
+    await until(() => running === 1);
+    const over: string[] = [];
+    for (let n = 0; n < 4; n += 1) over.push(await add(database, engine, { payload: { is_over: true } }));
+    await until(() => over.every((id) => rowOf(database, id)?.status === 'failed'));
     for (let n = 0; n < 4; n += 1) await add(database, engine);
-    await Bun.sleep(10);
-    expect({ most, waiting: let_go.length }).toEqual({ most: 2, waiting: 2 });
-    while (let_go.length > 0) {
-      for (const go of let_go.splice(0)) go();
-      await Bun.sleep(10);
+    await until(() => let_go.length === 2);
+    expect(most).toBe(2);
+    for (let n = 0; n < 5; n += 1) {
+      await until(() => let_go.length > 0);
+      let_go.shift()?.();
     }
     await engine.whenIdle();
     expect(most).toBe(2);
