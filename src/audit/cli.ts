@@ -21,42 +21,37 @@ export function registerAuditCommands(cli: Cli<{ audit: Audit; projects: Project
     .option('--since <time>', 'only from this moment on, such as 2030-01-31 or 2030-01-31T09:00:00Z')
     .option('--until <time>', 'only before this moment')
     .option('--limit <n>', `at most so many (default: ${DEFAULT_AUDIT_EVENTS})`, wholeNumber(1))
-    .addHelpText(
-      'after',
-      `
-Examples:
-  satchel audit list --project shop --since 2030-01-31
-  satchel audit list --event api_key.revealed --limit 10`,
+    .example(
+      'satchel audit list --project shop --since 2030-01-31',
+      'satchel audit list --event api_key.revealed --limit 10',
     )
-    .action(
-      cli.action(async ({ services }, options) => {
-        const ref = textOption(options, 'project');
-        const event = textOption(options, 'event');
-        const actor = textOption(options, 'actor');
-        const since_ms = momentOption(options, 'since');
-        const until_ms = momentOption(options, 'until');
-        const events = services.audit.listNewest(
-          {
-            ...(event === undefined ? {} : { event }),
-            ...(actor === undefined ? {} : { actor }),
-            ...(since_ms === undefined ? {} : { since_ms }),
-            ...(until_ms === undefined ? {} : { until_ms }),
-            ...(ref === undefined ? {} : { project: services.projects.require(ref) }),
-          },
-          numberOption(options, 'limit') ?? DEFAULT_AUDIT_EVENTS,
-        );
-        const rows = events.map((one) => [
-          one.at,
-          one.event,
-          one.target,
-          `${one.actor_kind} ${one.actor_name}`,
-          one.ip,
-          JSON.stringify(one.metadata),
-        ]);
-        const titles = ['at', 'event', 'target', 'actor', 'ip', 'details'];
-        return { json: events, text: formatTable(titles, rows, 'No event matches.') };
-      }),
-    );
+    .does(async ({ services }, options) => {
+      const ref = textOption(options, 'project');
+      const event = textOption(options, 'event');
+      const actor = textOption(options, 'actor');
+      const since_ms = momentOption(options, 'since');
+      const until_ms = momentOption(options, 'until');
+      const events = services.audit.listNewest(
+        {
+          ...(event === undefined ? {} : { event }),
+          ...(actor === undefined ? {} : { actor }),
+          ...(since_ms === undefined ? {} : { since_ms }),
+          ...(until_ms === undefined ? {} : { until_ms }),
+          ...(ref === undefined ? {} : { project: services.projects.require(ref) }),
+        },
+        numberOption(options, 'limit') ?? DEFAULT_AUDIT_EVENTS,
+      );
+      const rows = events.map((one) => [
+        one.at,
+        one.event,
+        one.target,
+        `${one.actor_kind} ${one.actor_name}`,
+        one.ip,
+        JSON.stringify(one.metadata),
+      ]);
+      const titles = ['at', 'event', 'target', 'actor', 'ip', 'details'];
+      return { json: events, text: formatTable(titles, rows, 'No event matches.') };
+    });
 }
 
 function momentOption(options: Options, name: string): number | undefined {

@@ -134,7 +134,7 @@ function registerVerify<S>(cli: Cli<S>): void {
       'read a whole backup, restore it to a scratch folder, and check all of it',
     )
     .option('--scratch-dir <dir>', 'where the scratch folder is made (default: beside the file)')
-    .addHelpText('after', '\nExample:\n  satchel verify /var/backups/satchel-2026-01-31.tar')
+    .example('satchel verify /var/backups/satchel-2026-01-31.tar')
     .action(
       cli.plainAction(async ({ progress }, options, file = '') => {
         cli.host.process.yieldToOthers();

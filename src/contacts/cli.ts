@@ -21,26 +21,22 @@ export function registerContactCommands<S extends Needs>(cli: Cli<S>): void {
   registerList(cli, contact);
   cli
     .verb(contact, 'show <id>', 'one contact, with the evidence of its consent')
-    .addHelpText('after', '\nExample:\n  satchel contact show 01J00000000000000000000000')
-    .action(
-      cli.action(async ({ services }, _options, id = '') => {
-        const record = services.contacts.show(id);
-        const { tags, custom, ...fields } = record;
-        const shown = { ...fields, tags: tags.join(', '), custom: JSON.stringify(custom) };
-        return { json: record, text: formatFields(shown) };
-      }),
-    );
+    .example('satchel contact show 01J00000000000000000000000')
+    .does(async ({ services }, _options, id = '') => {
+      const record = services.contacts.show(id);
+      const { tags, custom, ...fields } = record;
+      const shown = { ...fields, tags: tags.join(', '), custom: JSON.stringify(custom) };
+      return { json: record, text: formatFields(shown) };
+    });
   cli
     .verb(contact, 'unsubscribe <id>', 'take the address of a contact out of everything in its project')
-    .addHelpText('after', '\nExample:\n  satchel contact unsubscribe 01J00000000000000000000000')
-    .action(
-      cli.action(async ({ services }, _options, id = '') => {
-        const row = services.contacts.require(id);
-        const project = services.projects.require(String(row.project_id));
-        const record = await services.contacts.unsubscribe(project, id);
-        return { json: record, text: `${record.email} gets no more marketing mail of ${project.name}.` };
-      }),
-    );
+    .example('satchel contact unsubscribe 01J00000000000000000000000')
+    .does(async ({ services }, _options, id = '') => {
+      const row = services.contacts.require(id);
+      const project = services.projects.require(String(row.project_id));
+      const record = await services.contacts.unsubscribe(project, id);
+      return { json: record, text: `${record.email} gets no more marketing mail of ${project.name}.` };
+    });
   registerPrivacy(cli, contact);
 }
 
@@ -52,35 +48,30 @@ function registerList<S extends Needs>(cli: Cli<S>, contact: ReturnType<Cli<S>['
     .option('--tag <tag>', 'only those with this tag')
     .option('--search <text>', 'only those whose address or name begins so')
     .option('--page <n>', 'a page of 50', wholeNumber(1))
-    .addHelpText(
-      'after',
-      '\nExample:\n  satchel contact list --list 01J00000000000000000000000 --status active --tag vip',
-    )
-    .action(
-      cli.action(async ({ services }, options) => {
-        const filter = parse(t.Object({ status: t.Optional(oneOf(CONTACT_STATUSES)) }), {
-          status: textOption(options, 'status'),
-        });
-        const page = services.contacts.list(services.lists.require(textOption(options, 'list') ?? ''), {
-          ...filter,
-          tag: textOption(options, 'tag'),
-          q: textOption(options, 'search'),
-          per_page: 50,
-          page: numberOption(options, 'page') ?? 1,
-        });
-        const rows = page.data.map((one) => [
-          one.id,
-          one.email,
-          one.status,
-          one.tags.join(', '),
-          one.created_at,
-        ]);
-        return {
-          json: page.data,
-          text: formatTable(['id', 'email', 'status', 'tags', 'created'], rows, 'No contact matches.'),
-        };
-      }),
-    );
+    .example('satchel contact list --list 01J00000000000000000000000 --status active --tag vip')
+    .does(async ({ services }, options) => {
+      const filter = parse(t.Object({ status: t.Optional(oneOf(CONTACT_STATUSES)) }), {
+        status: textOption(options, 'status'),
+      });
+      const page = services.contacts.list(services.lists.require(textOption(options, 'list') ?? ''), {
+        ...filter,
+        tag: textOption(options, 'tag'),
+        q: textOption(options, 'search'),
+        per_page: 50,
+        page: numberOption(options, 'page') ?? 1,
+      });
+      const rows = page.data.map((one) => [
+        one.id,
+        one.email,
+        one.status,
+        one.tags.join(', '),
+        one.created_at,
+      ]);
+      return {
+        json: page.data,
+        text: formatTable(['id', 'email', 'status', 'tags', 'created'], rows, 'No contact matches.'),
+      };
+    });
 }
 
 function registerPrivacy<S extends Needs>(cli: Cli<S>, contact: ReturnType<Cli<S>['noun']>): void {
@@ -89,34 +80,32 @@ function registerPrivacy<S extends Needs>(cli: Cli<S>, contact: ReturnType<Cli<S
       .verb(contact, `${name} <address>`, description)
       .requiredOption('--project <ref>', 'the project')
       .addHelpText('after', `\nExample:\n  satchel contact ${name} ann@example.com --project shop${example}`);
-  verb('why', 'why an address is mailed or not: suppression, lists, consent', '').action(
-    cli.action(async ({ services }, options, address = '') => {
+  verb('why', 'why an address is mailed or not: suppression, lists, consent', '').does(
+    async ({ services }, options, address = '') => {
       const project = services.projects.require(textOption(options, 'project') ?? '');
       const why = services.privacy.why(project, address);
       return { json: { address, why }, text: why.join('\n') };
-    }),
+    },
   );
-  verb('export', 'everything held about an address, as JSON', ' > ann.json').action(
-    cli.action(async ({ services }, options, address = '') => {
+  verb('export', 'everything held about an address, as JSON', ' > ann.json').does(
+    async ({ services }, options, address = '') => {
       const project = services.projects.require(textOption(options, 'project') ?? '');
       const held = services.privacy.export(project, address);
       return { json: held, text: JSON.stringify(held, null, 2) };
-    }),
+    },
   );
   verb('forget', 'delete everything held about an address but its suppression', ' --yes')
     .option('--yes', 'really do it')
-    .action(
-      cli.action(async ({ services, actor }, options, address = '') => {
-        const project = services.projects.require(textOption(options, 'project') ?? '');
-        const held = services.privacy.count(project, address);
-        requireYes(
-          options,
-          `deletes, for good, ${summarize(held)}; a suppression stays, as a hash, and so do uploaded files and backups`,
-        );
-        const forgotten = await services.privacy.forget(actor, project, address);
-        return { json: forgotten, text: `Forgotten: ${summarize(forgotten)}.` };
-      }),
-    );
+    .does(async ({ services, actor }, options, address = '') => {
+      const project = services.projects.require(textOption(options, 'project') ?? '');
+      const held = services.privacy.count(project, address);
+      requireYes(
+        options,
+        `deletes, for good, ${summarize(held)}; a suppression stays, as a hash, and so do uploaded files and backups`,
+      );
+      const forgotten = await services.privacy.forget(actor, project, address);
+      return { json: forgotten, text: `Forgotten: ${summarize(forgotten)}.` };
+    });
 }
 
 function summarize(counts: Readonly<Record<string, number>>): string {

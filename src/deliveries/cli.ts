@@ -20,13 +20,11 @@ export function registerEmailCommands<S extends Needs>(cli: Cli<S>): Noun {
   const email = cli.noun('email', 'why an email was or was not sent, what was captured, trying again');
   cli
     .verb(email, 'why <id>', 'what happened to an email, and what comes next')
-    .addHelpText('after', '\nExample:\n  satchel email why 01J00000000000000000000000')
-    .action(
-      cli.action(async ({ services }, _options, id = '') => {
-        const { email: record, story, events } = services.deliveries.explain(id);
-        return { json: { ...record, story, events }, text: story.join('\n') };
-      }),
-    );
+    .example('satchel email why 01J00000000000000000000000')
+    .does(async ({ services }, _options, id = '') => {
+      const { email: record, story, events } = services.deliveries.explain(id);
+      return { json: { ...record, story, events }, text: story.join('\n') };
+    });
   registerCaptured(cli, email);
   registerBounce(cli, email);
   registerRetry(cli, email);
@@ -40,30 +38,22 @@ function registerCaptured<S extends Needs>(cli: Cli<S>, email: Noun): void {
       'captured [id]',
       'what capturing mailboxes and test keys hold; with an id the message itself',
     )
-    .addHelpText(
-      'after',
-      `
-Examples:
-  satchel email captured
-  satchel email captured 01J00000000000000000000000 > message.eml`,
-    )
-    .action(
-      cli.action(async ({ services }, _options, id) => {
-        if (id !== undefined) {
-          const message = services.deliveries.readCaptured(id);
-          return { json: message, text: message.raw };
-        }
-        const messages = services.deliveries.listCaptured(CAPTURED_LIST_ROWS);
-        return {
-          json: messages,
-          text: formatTable(
-            ['email', 'to', 'subject', 'from', 'captured'],
-            messages.map((one) => [one.email_id, one.to.join(', '), one.subject, one.from, one.captured_at]),
-            'Nothing was captured yet.',
-          ),
-        };
-      }),
-    );
+    .example('satchel email captured', 'satchel email captured 01J00000000000000000000000 > message.eml')
+    .does(async ({ services }, _options, id) => {
+      if (id !== undefined) {
+        const message = services.deliveries.readCaptured(id);
+        return { json: message, text: message.raw };
+      }
+      const messages = services.deliveries.listCaptured(CAPTURED_LIST_ROWS);
+      return {
+        json: messages,
+        text: formatTable(
+          ['email', 'to', 'subject', 'from', 'captured'],
+          messages.map((one) => [one.email_id, one.to.join(', '), one.subject, one.from, one.captured_at]),
+          'Nothing was captured yet.',
+        ),
+      };
+    });
 }
 
 function registerBounce<S extends Needs>(cli: Cli<S>, email: Noun): void {
@@ -87,30 +77,28 @@ Examples:
   satchel email bounce 01J00000000000000000000000 --complaint
   satchel email bounce --report bounce.eml`,
     )
-    .action(
-      cli.action(async ({ services, actor }, options, id) => {
-        const file = textOption(options, 'report');
-        const others = [id, options.soft, options.complaint, options.recipient];
-        if ((file === undefined) === (id === undefined))
-          throw new UsageError('Name the email, or give --report with a file.');
-        if (file !== undefined && others.some((other) => other !== undefined))
-          throw new UsageError('A report says itself whom it concerns and how: give --report alone.');
-        if (file !== undefined) {
-          const message = await readSecretBytes(cli, file === '-' ? '-' : `@${file}`, 'the report');
-          return toldBy(await services.deliveries.takeReportByHand(actor, message));
-        }
-        if (options.soft === true && options.complaint === true)
-          throw new UsageError('Give --soft or --complaint, not both.');
-        const kind = options.soft ? 'soft_bounced' : options.complaint ? 'complained' : 'bounced';
-        const address = textOption(options, 'recipient');
-        const said = { kind, ...(address === undefined ? {} : { address }) } as const;
-        const told = await services.deliveries.reportByHand(actor, id ?? '', said);
-        const text = told.is_new
-          ? `Noted for ${told.recipient}. The email is ${told.status}.`
-          : `This was known of ${told.recipient} before: nothing changed.`;
-        return { json: told, text };
-      }),
-    );
+    .does(async ({ services, actor }, options, id) => {
+      const file = textOption(options, 'report');
+      const others = [id, options.soft, options.complaint, options.recipient];
+      if ((file === undefined) === (id === undefined))
+        throw new UsageError('Name the email, or give --report with a file.');
+      if (file !== undefined && others.some((other) => other !== undefined))
+        throw new UsageError('A report says itself whom it concerns and how: give --report alone.');
+      if (file !== undefined) {
+        const message = await readSecretBytes(cli, file === '-' ? '-' : `@${file}`, 'the report');
+        return toldBy(await services.deliveries.takeReportByHand(actor, message));
+      }
+      if (options.soft === true && options.complaint === true)
+        throw new UsageError('Give --soft or --complaint, not both.');
+      const kind = options.soft ? 'soft_bounced' : options.complaint ? 'complained' : 'bounced';
+      const address = textOption(options, 'recipient');
+      const said = { kind, ...(address === undefined ? {} : { address }) } as const;
+      const told = await services.deliveries.reportByHand(actor, id ?? '', said);
+      const text = told.is_new
+        ? `Noted for ${told.recipient}. The email is ${told.status}.`
+        : `This was known of ${told.recipient} before: nothing changed.`;
+      return { json: told, text };
+    });
 }
 
 function toldBy(taken: TakenReport): CliResult {
@@ -139,33 +127,31 @@ Examples:
   satchel email retry 01J00000000000000000000000
   satchel email retry --failed --since 6h`,
     )
-    .action(
-      cli.action(async ({ services, actor }, options, ...ids) => {
-        const is_bulk = options.failed === true;
-        const since = textOption(options, 'since');
-        if (is_bulk === ids.length > 0 || is_bulk !== (since !== undefined))
-          throw new UsageError('Name the emails, or give --failed together with --since.');
-        const { results, left_out } =
-          since === undefined
-            ? { results: await services.deliveries.requeue(actor, ids), left_out: [] }
-            : await services.deliveries.requeueFailed(actor, sinceOf(since, services.clock.now()));
-        const queued = results.flatMap((result) => ('job_id' in result ? [result] : []));
-        const refused = results.flatMap((result) => ('refusal' in result ? [result] : []));
-        return {
-          json: { queued, refused, left_out },
-          text: [
-            ...queued.map((one) => `${one.id} is queued again`),
-            ...refused.map((one) => `${one.id} is not queued: ${one.refusal}`),
-            ...left_out.map((one) => `${one.id} is left out: ${one.reason}`),
-            `${queued.length} queued, ${refused.length} not${is_bulk ? `, ${left_out.length} left out` : ''}`,
-            ...(left_out.length > 0
-              ? ['To queue one that was left out all the same: satchel email retry ID']
-              : []),
-          ].join('\n'),
-          exit: refused.length > 0 ? EXIT.refused : EXIT.done,
-        };
-      }),
-    );
+    .does(async ({ services, actor }, options, ...ids) => {
+      const is_bulk = options.failed === true;
+      const since = textOption(options, 'since');
+      if (is_bulk === ids.length > 0 || is_bulk !== (since !== undefined))
+        throw new UsageError('Name the emails, or give --failed together with --since.');
+      const { results, left_out } =
+        since === undefined
+          ? { results: await services.deliveries.requeue(actor, ids), left_out: [] }
+          : await services.deliveries.requeueFailed(actor, sinceOf(since, services.clock.now()));
+      const queued = results.flatMap((result) => ('job_id' in result ? [result] : []));
+      const refused = results.flatMap((result) => ('refusal' in result ? [result] : []));
+      return {
+        json: { queued, refused, left_out },
+        text: [
+          ...queued.map((one) => `${one.id} is queued again`),
+          ...refused.map((one) => `${one.id} is not queued: ${one.refusal}`),
+          ...left_out.map((one) => `${one.id} is left out: ${one.reason}`),
+          `${queued.length} queued, ${refused.length} not${is_bulk ? `, ${left_out.length} left out` : ''}`,
+          ...(left_out.length > 0
+            ? ['To queue one that was left out all the same: satchel email retry ID']
+            : []),
+        ].join('\n'),
+        exit: refused.length > 0 ? EXIT.refused : EXIT.done,
+      };
+    });
 }
 
 const UNITS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };

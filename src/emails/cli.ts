@@ -18,31 +18,26 @@ export function registerEmailLogCommand(cli: Cli<{ emails: Emails; projects: Pro
     .addOption(new Option('--status <status>', 'only these').choices(EMAIL_STATUSES))
     .option('--to <address>', 'only those to this address')
     .option('--template <slug>', 'only those of this template')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  satchel email list --project shop --status failed
-  satchel email list --project shop --to ann@example.org`,
+    .example(
+      'satchel email list --project shop --status failed',
+      'satchel email list --project shop --to ann@example.org',
     )
-    .action(
-      cli.action(async ({ services }, options) => {
-        const project = services.projects.require(textOption(options, 'project') ?? '');
-        const named = ['status', 'to', 'template'].flatMap((name) => {
-          const value = textOption(options, name);
-          return value === undefined ? [] : [[name, value]];
-        });
-        const query = parse(emailListQuery, { ...pageOf(options), ...Object.fromEntries(named) });
-        const { data, meta } = services.emails.list(project, query);
-        const table = formatTable(
-          ['email', 'status', 'to', 'subject', 'template', 'created', 'from'],
-          data.map((one) => [
-            ...[one.id, one.status, one.to, one.subject],
-            ...[one.template, one.created_at, one.from_email],
-          ]),
-          'No email matches.',
-        );
-        return { json: data, text: pagedTable(table, meta) };
-      }),
-    );
+    .does(async ({ services }, options) => {
+      const project = services.projects.require(textOption(options, 'project') ?? '');
+      const named = ['status', 'to', 'template'].flatMap((name) => {
+        const value = textOption(options, name);
+        return value === undefined ? [] : [[name, value]];
+      });
+      const query = parse(emailListQuery, { ...pageOf(options), ...Object.fromEntries(named) });
+      const { data, meta } = services.emails.list(project, query);
+      const table = formatTable(
+        ['email', 'status', 'to', 'subject', 'template', 'created', 'from'],
+        data.map((one) => [
+          ...[one.id, one.status, one.to, one.subject],
+          ...[one.template, one.created_at, one.from_email],
+        ]),
+        'No email matches.',
+      );
+      return { json: data, text: pagedTable(table, meta) };
+    });
 }

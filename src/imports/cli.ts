@@ -36,46 +36,37 @@ export function registerImportCommands<S extends Needs>(cli: Cli<S>): void {
     .option('--basis <basis>', `consent of rows that name none: ${CONSENT_BASES.join(', ')}`)
     .option('--tags <tags>', 'tags of every row')
     .option('--update', 'change contacts that are on the list already')
-    .addHelpText(
-      'after',
-      '\nExample:\n  satchel import start 01J00000000000000000000000 people.csv --map "Mail=email" --basis consent',
-    )
-    .action(
-      cli.action(async (session, options, list_id = '', file = '') => {
-        const { services } = session;
-        const list = services.lists.require(list_id);
-        const project = services.projects.require(String(list.project_id));
-        const { basis } = parse(t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }), {
-          basis: textOption(options, 'basis'),
-        });
-        const column_map = readMap(listOption(options, 'map'));
-        const object = await store(services, project, file);
-        const { record } = await services.imports.csv(project, list, {
-          object,
-          column_map,
-          keep_columns: listOption(options, 'keep'),
-          defaults: { consent_basis: basis, tags: listOption(options, 'tags') },
-          update_existing: options.update === true,
-        });
-        return present(record);
-      }),
-    );
+    .example('satchel import start 01J00000000000000000000000 people.csv --map "Mail=email" --basis consent')
+    .does(async (session, options, list_id = '', file = '') => {
+      const { services } = session;
+      const list = services.lists.require(list_id);
+      const project = services.projects.require(String(list.project_id));
+      const { basis } = parse(t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }), {
+        basis: textOption(options, 'basis'),
+      });
+      const column_map = readMap(listOption(options, 'map'));
+      const object = await store(services, project, file);
+      const { record } = await services.imports.csv(project, list, {
+        object,
+        column_map,
+        keep_columns: listOption(options, 'keep'),
+        defaults: { consent_basis: basis, tags: listOption(options, 'tags') },
+        update_existing: options.update === true,
+      });
+      return present(record);
+    });
   cli
     .verb(noun, 'show <id>', 'how an import stands')
     .option('--watch', 'wait for its end, and show how far it is')
-    .addHelpText('after', '\nExample:\n  satchel import show 01J00000000000000000000000 --watch')
-    .action(
-      cli.action(async (session, options, id = '') =>
-        present(options.watch === true ? await watch(session, id) : session.services.imports.show(id)),
-      ),
+    .example('satchel import show 01J00000000000000000000000 --watch')
+    .does(async (session, options, id = '') =>
+      present(options.watch === true ? await watch(session, id) : session.services.imports.show(id)),
     );
   cli
     .verb(noun, 'resume <id>', 'go on with a failed import')
-    .addHelpText('after', '\nExample:\n  satchel import resume 01J00000000000000000000000')
-    .action(
-      cli.action(async ({ services }, _options, id = '') =>
-        present(await services.imports.resume(services.imports.require(id).project_id, id)),
-      ),
+    .example('satchel import resume 01J00000000000000000000000')
+    .does(async ({ services }, _options, id = '') =>
+      present(await services.imports.resume(services.imports.require(id).project_id, id)),
     );
 }
 

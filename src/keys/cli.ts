@@ -10,6 +10,7 @@ import {
   wholeNumber,
 } from '../platform/cli/options.ts';
 import { counted, formatFields, formatTable } from '../platform/cli/tables.ts';
+import type { Verb } from '../platform/cli/verb.ts';
 import { parse } from '../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';
 import {
@@ -38,7 +39,7 @@ export function registerKeyCommands(cli: Cli<Services>): Command {
 }
 
 /** A verb of one key, which is named by its id, the start of its secret, or its name and project. */
-function keyVerb(cli: Cli<Services>, noun: Command, name: string, description: string): Command {
+function keyVerb(cli: Cli<Services>, noun: Command, name: string, description: string): Verb<Services> {
   return cli
     .verb(noun, `${name} <key>`, description)
     .option('--project <ref>', 'its project, where <key> is its name rather than its id or prefix');
@@ -61,34 +62,29 @@ function registerCreate(cli: Cli<Services>, key: Command): void {
     .option('--email-daily-limit <n>', 'emails a UTC day', wholeNumber(0))
     .option('--test', 'a test key: its mail is stored instead of delivered')
     .option('--no-retain', 'keep no copy: it is shown now and can never be revealed')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  satchel key create --project shop --name server --can read,write,email
-  satchel key create --project shop --name website --can upload,captcha --restricted`,
+    .example(
+      'satchel key create --project shop --name server --can read,write,email',
+      'satchel key create --project shop --name website --can upload,captcha --restricted',
     )
-    .action(
-      cli.action(async ({ services, actor, note }, options) => {
-        const project = services.projects.require(textOption(options, 'project') ?? '');
-        const created = await services.keys.create(actor, project, readNewKey(options), {
-          retain: options.retain !== false,
-        });
-        if (abilitiesOf(created).length === 0) {
-          note(
-            `satchel: warning: this key may do nothing. Give it permissions with: satchel key change ${created.id} --can read,write`,
-          );
-        }
-        if (created.restricted && !created.allow_no_origin) {
-          note(
-            `It accepts nothing but global origins so far. Next: satchel key origin add ${created.id} --type domain --value app.example.com`,
-          );
-        }
-        const remark = options.retain === false ? ' No copy is kept: this is the only time it is shown.' : '';
-        const text = `${created.plaintext_key}\n\nKey ${created.id} (${created.name}) of ${project.slug}.${remark}`;
-        return { json: created, text };
-      }),
-    );
+    .does(async ({ services, actor, note }, options) => {
+      const project = services.projects.require(textOption(options, 'project') ?? '');
+      const created = await services.keys.create(actor, project, readNewKey(options), {
+        retain: options.retain !== false,
+      });
+      if (abilitiesOf(created).length === 0) {
+        note(
+          `satchel: warning: this key may do nothing. Give it permissions with: satchel key change ${created.id} --can read,write`,
+        );
+      }
+      if (created.restricted && !created.allow_no_origin) {
+        note(
+          `It accepts nothing but global origins so far. Next: satchel key origin add ${created.id} --type domain --value app.example.com`,
+        );
+      }
+      const remark = options.retain === false ? ' No copy is kept: this is the only time it is shown.' : '';
+      const text = `${created.plaintext_key}\n\nKey ${created.id} (${created.name}) of ${project.slug}.${remark}`;
+      return { json: created, text };
+    });
 }
 
 function readNewKey(options: Options) {
@@ -114,32 +110,27 @@ function registerChange(cli: Cli<Services>, key: Command): void {
     .option('--no-allow-no-origin', 'no longer')
     .option('--rate-limit <n>', 'requests a minute, or default', limitOrWord(1, 'default'))
     .option('--email-daily-limit <n>', 'emails a UTC day, or none', limitOrWord(0, 'none'))
-    .addHelpText(
-      'after',
-      `
-Examples:
-  satchel key change 12 --can read,write --rate-limit 1200
-  satchel key change web --project shop --restricted`,
+    .example(
+      'satchel key change 12 --can read,write --rate-limit 1200',
+      'satchel key change web --project shop --restricted',
     )
-    .action(
-      cli.action(async ({ services, actor }, options, ref = '') => {
-        if (options.delete === false && options.can === undefined)
-          throw new UsageError('--no-delete goes with --can, which says all that the key may do.');
-        const given = {
-          ...(Array.isArray(options.can) ? { ...NO_ABILITIES, ...grantsOf(options) } : {}),
-          name: textOption(options, 'name'),
-          restricted: options.restricted,
-          allow_no_origin: options.allowNoOrigin,
-          rate_limit_per_minute: limitOption(options, 'rateLimit'),
-          email_daily_limit: limitOption(options, 'emailDailyLimit'),
-        };
-        const named = Object.entries(given).filter(([, value]) => value !== undefined);
-        if (named.length === 0) throw new UsageError('Name what to change.');
-        const changes = parse(updateKeyBody, Object.fromEntries(named));
-        const changed = await services.keys.update(actor, keyOf(services, options, ref), changes);
-        return { json: changed, text: describeKey(changed) };
-      }),
-    );
+    .does(async ({ services, actor }, options, ref = '') => {
+      if (options.delete === false && options.can === undefined)
+        throw new UsageError('--no-delete goes with --can, which says all that the key may do.');
+      const given = {
+        ...(Array.isArray(options.can) ? { ...NO_ABILITIES, ...grantsOf(options) } : {}),
+        name: textOption(options, 'name'),
+        restricted: options.restricted,
+        allow_no_origin: options.allowNoOrigin,
+        rate_limit_per_minute: limitOption(options, 'rateLimit'),
+        email_daily_limit: limitOption(options, 'emailDailyLimit'),
+      };
+      const named = Object.entries(given).filter(([, value]) => value !== undefined);
+      if (named.length === 0) throw new UsageError('Name what to change.');
+      const changes = parse(updateKeyBody, Object.fromEntries(named));
+      const changed = await services.keys.update(actor, keyOf(services, options, ref), changes);
+      return { json: changed, text: describeKey(changed) };
+    });
 }
 
 function describeKey(key: KeyRecord): string {
@@ -160,45 +151,39 @@ function registerList(cli: Cli<Services>, key: Command): void {
   cli
     .verb(key, 'list', 'the keys of a project, newest first')
     .requiredOption('--project <ref>', 'the project: numeric id, ULID or slug')
-    .addHelpText('after', '\nExample:\n  satchel key list --project shop')
-    .action(
-      cli.action(async ({ services }, options) => {
-        const project = services.projects.require(textOption(options, 'project') ?? '');
-        const keys = services.keys.listAll(project);
-        const rows = keys.map((one) => [
-          one.id,
-          one.name,
-          `${one.key_prefix}...`,
-          one.is_active,
-          one.is_test,
-          one.restricted ? `to ${one.origins_count} of its own` : 'no',
-          abilitiesOf(one).join(','),
-        ]);
-        const titles = ['id', 'name', 'key', 'active', 'test', 'restricted', 'can'];
-        const empty = `There are no keys. Make one with: satchel key create --project ${project.slug} --name NAME --can read`;
-        return { json: keys, text: formatTable(titles, rows, empty) };
-      }),
-    );
+    .example('satchel key list --project shop')
+    .does(async ({ services }, options) => {
+      const project = services.projects.require(textOption(options, 'project') ?? '');
+      const keys = services.keys.listAll(project);
+      const rows = keys.map((one) => [
+        one.id,
+        one.name,
+        `${one.key_prefix}...`,
+        one.is_active,
+        one.is_test,
+        one.restricted ? `to ${one.origins_count} of its own` : 'no',
+        abilitiesOf(one).join(','),
+      ]);
+      const titles = ['id', 'name', 'key', 'active', 'test', 'restricted', 'can'];
+      const empty = `There are no keys. Make one with: satchel key create --project ${project.slug} --name NAME --can read`;
+      return { json: keys, text: formatTable(titles, rows, empty) };
+    });
 }
 
 function registerSecrets(cli: Cli<Services>, key: Command): void {
   keyVerb(cli, key, 'rotate', 'give a key a new secret; the old one stops at once')
-    .addHelpText('after', '\nExample:\n  satchel key rotate 12')
-    .action(
-      cli.action(async ({ services, actor }, options, ref = '') => {
-        const rotated = await services.keys.rotate(actor, keyOf(services, options, ref));
-        const text = `${rotated.plaintext_key}\n\nKey ${rotated.id} (${rotated.name}) has a new secret; the old one has stopped.`;
-        return { json: rotated, text };
-      }),
-    );
+    .example('satchel key rotate 12')
+    .does(async ({ services, actor }, options, ref = '') => {
+      const rotated = await services.keys.rotate(actor, keyOf(services, options, ref));
+      const text = `${rotated.plaintext_key}\n\nKey ${rotated.id} (${rotated.name}) has a new secret; the old one has stopped.`;
+      return { json: rotated, text };
+    });
   keyVerb(cli, key, 'reveal', 'show the secret of a key; recorded in the audit trail')
-    .addHelpText('after', '\nExample:\n  satchel key reveal 12')
-    .action(
-      cli.action(async ({ services, actor }, options, ref = '') => {
-        const revealed = await services.keys.reveal(actor, keyOf(services, options, ref));
-        return { json: revealed, text: revealed.plaintext_key };
-      }),
-    );
+    .example('satchel key reveal 12')
+    .does(async ({ services, actor }, options, ref = '') => {
+      const revealed = await services.keys.reveal(actor, keyOf(services, options, ref));
+      return { json: revealed, text: revealed.plaintext_key };
+    });
   keyVerb(cli, key, 'why', 'which rule of a key accepts a request, or why none does')
     .option('--origin <origin>', 'the Origin that the browser sends')
     .option('--app-id <app>', 'the X-App-Id that the app sends')
@@ -213,10 +198,8 @@ Examples:
   satchel key why 12 --origin https://app.example.com
   satchel key why 12 --app-id com.example.app --cert DA39A3EE5E6B4B0D3255BFEF95601890AFD80709`,
     )
-    .action(
-      cli.action(async ({ services }, options, ref = '') =>
-        explain(services.keys, keyOf(services, options, ref), options),
-      ),
+    .does(async ({ services }, options, ref = '') =>
+      explain(services.keys, keyOf(services, options, ref), options),
     );
 }
 
@@ -236,25 +219,21 @@ function registerSwitches(cli: Cli<Services>, key: Command): void {
       const changed = await services.keys.update(actor, keyOf(services, options, ref), { is_active });
       return { json: changed, text: describeKey(changed) };
     });
-  keyVerb(cli, key, 'activate', 'accept a key again')
-    .addHelpText('after', '\nExample:\n  satchel key activate 12')
-    .action(turn(true));
+  keyVerb(cli, key, 'activate', 'accept a key again').example('satchel key activate 12').action(turn(true));
   keyVerb(cli, key, 'deactivate', 'refuse a key from now on; it can be activated again')
-    .addHelpText('after', '\nExample:\n  satchel key deactivate 12')
+    .example('satchel key deactivate 12')
     .action(turn(false));
   keyVerb(cli, key, 'delete', 'delete a key and its origins')
     .option('--yes', 'really do it')
-    .addHelpText('after', '\nExample:\n  satchel key delete 12 --yes')
-    .action(
-      cli.action(async ({ services, actor }, options, ref = '') => {
-        const found = keyOf(services, options, ref);
-        const { id, name, key_prefix, origins_count } = services.keys.present(found);
-        requireYes(
-          options,
-          `deletes the key ${name} (${id}, ${key_prefix}...) for good, and with it ${counted(origins_count, 'origin')}`,
-        );
-        const deleted = await services.keys.remove(actor, found);
-        return { json: deleted, text: `Key ${id} (${name}) is deleted.` };
-      }),
-    );
+    .example('satchel key delete 12 --yes')
+    .does(async ({ services, actor }, options, ref = '') => {
+      const found = keyOf(services, options, ref);
+      const { id, name, key_prefix, origins_count } = services.keys.present(found);
+      requireYes(
+        options,
+        `deletes the key ${name} (${id}, ${key_prefix}...) for good, and with it ${counted(origins_count, 'origin')}`,
+      );
+      const deleted = await services.keys.remove(actor, found);
+      return { json: deleted, text: `Key ${id} (${name}) is deleted.` };
+    });
 }

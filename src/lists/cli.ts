@@ -23,47 +23,40 @@ export function registerListCommands<S extends Needs>(cli: Cli<S>): void {
     .option('--double-opt-in', 'sign-ups by form are confirmed by a mail')
     .option('--confirmation-template <slug>', 'template of that mail; it holds {{confirm_url}}')
     .option('--token-hosts <hosts>', 'hosts whose links carry the contact_token')
-    .addHelpText(
-      'after',
-      '\nExample:\n  satchel list create --project shop --name Newsletter --basis consent',
-    )
-    .action(
-      cli.action(async ({ services }, options) => {
-        const project = services.projects.require(textOption(options, 'project') ?? '');
-        const basis = parse(t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }), {
-          basis: textOption(options, 'basis'),
-        }).basis;
-        const made = await services.lists.create(project.id, {
-          name: textOption(options, 'name') ?? '',
-          description: textOption(options, 'description'),
-          default_consent_basis: basis,
-          double_opt_in: options.doubleOptIn === true,
-          confirmation_template: textOption(options, 'confirmationTemplate'),
-          token_hosts: listOption(options, 'tokenHosts'),
-        });
-        return {
-          json: made,
-          text: `${made.id}\nThe list ${made.name} is made. Next: satchel import start ${made.id} people.csv`,
-        };
-      }),
-    );
+    .example('satchel list create --project shop --name Newsletter --basis consent')
+    .does(async ({ services }, options) => {
+      const project = services.projects.require(textOption(options, 'project') ?? '');
+      const basis = parse(t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }), {
+        basis: textOption(options, 'basis'),
+      }).basis;
+      const made = await services.lists.create(project.id, {
+        name: textOption(options, 'name') ?? '',
+        description: textOption(options, 'description'),
+        default_consent_basis: basis,
+        double_opt_in: options.doubleOptIn === true,
+        confirmation_template: textOption(options, 'confirmationTemplate'),
+        token_hosts: listOption(options, 'tokenHosts'),
+      });
+      return {
+        json: made,
+        text: `${made.id}\nThe list ${made.name} is made. Next: satchel import start ${made.id} people.csv`,
+      };
+    });
   registerReading(cli, list);
   cli
     .verb(list, 'archive <id>', 'have a list take nobody any more; its contacts stay')
     .option('--yes', 'really do it')
-    .addHelpText('after', '\nExample:\n  satchel list archive 01J00000000000000000000000 --yes')
-    .action(
-      cli.action(async ({ services }, options, id = '') => {
-        const row = services.lists.require(id);
-        const { name, contacts_count } = services.lists.get(row.project_id, id);
-        requireYes(
-          options,
-          `archives the list ${name}: nobody can be added to it; its ${contacts_count} contacts stay`,
-        );
-        const archived = await services.lists.update(row.project_id, id, { archived: true });
-        return { json: archived, text: `The list ${name} is archived.` };
-      }),
-    );
+    .example('satchel list archive 01J00000000000000000000000 --yes')
+    .does(async ({ services }, options, id = '') => {
+      const row = services.lists.require(id);
+      const { name, contacts_count } = services.lists.get(row.project_id, id);
+      requireYes(
+        options,
+        `archives the list ${name}: nobody can be added to it; its ${contacts_count} contacts stay`,
+      );
+      const archived = await services.lists.update(row.project_id, id, { archived: true });
+      return { json: archived, text: `The list ${name} is archived.` };
+    });
 }
 
 function registerReading<S extends Needs>(cli: Cli<S>, list: ReturnType<Cli<S>['noun']>): void {
@@ -72,30 +65,26 @@ function registerReading<S extends Needs>(cli: Cli<S>, list: ReturnType<Cli<S>['
     .requiredOption('--project <ref>', 'the project')
     .option('--archived', 'archived ones too')
     .option('--page <n>', 'a page of 50', wholeNumber(1))
-    .addHelpText('after', '\nExample:\n  satchel list list --project shop')
-    .action(
-      cli.action(async ({ services }, options) => {
-        const project = services.projects.require(textOption(options, 'project') ?? '');
-        const page = services.lists.list(project.id, {
-          per_page: 50,
-          page: numberOption(options, 'page') ?? 1,
-          include_archived: options.archived === true,
-        });
-        return { json: page.data, text: tableOf(page.data) };
-      }),
-    );
+    .example('satchel list list --project shop')
+    .does(async ({ services }, options) => {
+      const project = services.projects.require(textOption(options, 'project') ?? '');
+      const page = services.lists.list(project.id, {
+        per_page: 50,
+        page: numberOption(options, 'page') ?? 1,
+        include_archived: options.archived === true,
+      });
+      return { json: page.data, text: tableOf(page.data) };
+    });
   cli
     .verb(list, 'show <id>', 'one list with its counters')
-    .addHelpText('after', '\nExample:\n  satchel list show 01J00000000000000000000000')
-    .action(
-      cli.action(async ({ services }, _options, id = '') => {
-        const record = services.lists.get(services.lists.require(id).project_id, id);
-        const { token_hosts, status_counts, ...fields } = record;
-        const counts = Object.entries(status_counts).map(([status, n]) => `${n} ${status}`);
-        const shown = { ...fields, token_hosts: token_hosts.join(', '), status_counts: counts.join(', ') };
-        return { json: record, text: formatFields(shown) };
-      }),
-    );
+    .example('satchel list show 01J00000000000000000000000')
+    .does(async ({ services }, _options, id = '') => {
+      const record = services.lists.get(services.lists.require(id).project_id, id);
+      const { token_hosts, status_counts, ...fields } = record;
+      const counts = Object.entries(status_counts).map(([status, n]) => `${n} ${status}`);
+      const shown = { ...fields, token_hosts: token_hosts.join(', '), status_counts: counts.join(', ') };
+      return { json: record, text: formatFields(shown) };
+    });
 }
 
 function tableOf(lists: readonly ListRecord[]) {

@@ -26,47 +26,39 @@ export function registerMailboxCommands<S extends Needs>(cli: Cli<S>): void {
   registerAdd(cli, mailbox);
   cli
     .verb(mailbox, 'list', 'every mailbox, with what it sent today and how its relay is')
-    .addHelpText('after', '\nExample:\n  satchel mailbox list')
-    .action(
-      cli.action(async ({ services }) => {
-        const mailboxes = services.mailboxes.list();
-        return { json: mailboxes, text: formatMailboxes(mailboxes) };
-      }),
-    );
+    .example('satchel mailbox list')
+    .does(async ({ services }) => {
+      const mailboxes = services.mailboxes.list();
+      return { json: mailboxes, text: formatMailboxes(mailboxes) };
+    });
   registerChange(cli, mailbox);
   registerTest(cli, mailbox);
   cli
     .verb(mailbox, 'pause <mailbox>', 'send nothing through it until it is resumed')
-    .addHelpText('after', '\nExample:\n  satchel mailbox pause shop@mail.example.com')
-    .action(
-      cli.action(async ({ services, actor }, _options, address = '') =>
-        shown(await services.mailboxes.setStatus(actor, address, 'paused')),
-      ),
+    .example('satchel mailbox pause shop@mail.example.com')
+    .does(async ({ services, actor }, _options, address = '') =>
+      shown(await services.mailboxes.setStatus(actor, address, 'paused')),
     );
   cli
     .verb(mailbox, 'resume <mailbox>', 'use it again; this also ends the rest after failures')
-    .addHelpText('after', '\nExample:\n  satchel mailbox resume shop@mail.example.com')
-    .action(
-      cli.action(async ({ services, actor }, _options, address = '') =>
-        shown(await services.mailboxes.setStatus(actor, address, 'active')),
-      ),
+    .example('satchel mailbox resume shop@mail.example.com')
+    .does(async ({ services, actor }, _options, address = '') =>
+      shown(await services.mailboxes.setStatus(actor, address, 'active')),
     );
   cli
     .verb(mailbox, 'remove <mailbox>', 'remove it; mails that wait for it go out from another one')
     .option('--yes', 'really do it')
-    .addHelpText('after', '\nExample:\n  satchel mailbox remove shop@mail.example.com --yes')
-    .action(
-      cli.action(async ({ services, actor }, options, named = '') => {
-        const { id, address } = services.mailboxes.require(named);
-        const waiting = services.emails.countWaitingFor([id]);
-        requireYes(
-          options,
-          `removes ${address} with its relay and its password; ${counted(waiting, 'mail that waits for it', 'mails that wait for it')} must find another mailbox or fail`,
-        );
-        await services.mailboxes.remove(actor, address);
-        return { json: { address, removed: true }, text: `${address} is removed.` };
-      }),
-    );
+    .example('satchel mailbox remove shop@mail.example.com --yes')
+    .does(async ({ services, actor }, options, named = '') => {
+      const { id, address } = services.mailboxes.require(named);
+      const waiting = services.emails.countWaitingFor([id]);
+      requireYes(
+        options,
+        `removes ${address} with its relay and its password; ${counted(waiting, 'mail that waits for it', 'mails that wait for it')} must find another mailbox or fail`,
+      );
+      await services.mailboxes.remove(actor, address);
+      return { json: { address, removed: true }, text: `${address} is removed.` };
+    });
 }
 
 function registerAdd<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
@@ -94,22 +86,20 @@ Examples:
   satchel mailbox add shop@mail.example.com --smtp @relay-url.txt --daily-limit 2000
   satchel mailbox add shop@mail.example.com --smtp env:RELAY_URL`,
     )
-    .action(
-      cli.action(async ({ services, actor }, options, address = '') => {
-        const purposes = readPurposes(listOption(options, 'for'));
-        const relay = await readRelay(cli, textOption(options, 'smtp'), options.capture === true);
-        const added = await services.mailboxes.add(actor, {
-          address,
-          relay,
-          daily_limit: numberOption(options, 'dailyLimit') ?? null,
-          return_path: readReturnPath(textOption(options, 'returnPath')),
-          inbox: await readInbox(cli, options.inbox),
-          verp: verpOption(options),
-          ...purposes,
-        });
-        return shown(added);
-      }),
-    );
+    .does(async ({ services, actor }, options, address = '') => {
+      const purposes = readPurposes(listOption(options, 'for'));
+      const relay = await readRelay(cli, textOption(options, 'smtp'), options.capture === true);
+      const added = await services.mailboxes.add(actor, {
+        address,
+        relay,
+        daily_limit: numberOption(options, 'dailyLimit') ?? null,
+        return_path: readReturnPath(textOption(options, 'returnPath')),
+        inbox: await readInbox(cli, options.inbox),
+        verp: verpOption(options),
+        ...purposes,
+      });
+      return shown(added);
+    });
 }
 
 function registerChange<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
@@ -147,25 +137,23 @@ Examples:
   satchel mailbox change shop@mail.example.com --inbox @inbox-url.txt
   satchel mailbox change shop@mail.example.com --no-daily-limit --for transactional,marketing`,
     )
-    .action(
-      cli.action(async ({ services, actor }, options, address = '') => {
-        const purposes = listOption(options, 'for');
-        const smtp = textOption(options, 'smtp');
-        const is_capturing = options.capture === true;
-        const changes: MailboxChanges = {
-          ...(smtp === undefined && !is_capturing ? {} : { relay: await readRelay(cli, smtp, is_capturing) }),
-          ...whereGiven(options, 'dailyLimit', { daily_limit: numberOption(options, 'dailyLimit') ?? null }),
-          ...whereGiven(options, 'returnPath', {
-            return_path: readReturnPath(textOption(options, 'returnPath')),
-          }),
-          ...whereGiven(options, 'verp', { verp: verpOption(options) }),
-          ...(options.inbox === undefined ? {} : { inbox: await readInbox(cli, options.inbox) }),
-          ...(purposes.length === 0 ? {} : readPurposes(purposes)),
-        };
-        if (Object.keys(changes).length === 0) throw new UsageError('Say what to change; add --help.');
-        return shown(await services.mailboxes.change(actor, address, changes));
-      }),
-    );
+    .does(async ({ services, actor }, options, address = '') => {
+      const purposes = listOption(options, 'for');
+      const smtp = textOption(options, 'smtp');
+      const is_capturing = options.capture === true;
+      const changes: MailboxChanges = {
+        ...(smtp === undefined && !is_capturing ? {} : { relay: await readRelay(cli, smtp, is_capturing) }),
+        ...whereGiven(options, 'dailyLimit', { daily_limit: numberOption(options, 'dailyLimit') ?? null }),
+        ...whereGiven(options, 'returnPath', {
+          return_path: readReturnPath(textOption(options, 'returnPath')),
+        }),
+        ...whereGiven(options, 'verp', { verp: verpOption(options) }),
+        ...(options.inbox === undefined ? {} : { inbox: await readInbox(cli, options.inbox) }),
+        ...(purposes.length === 0 ? {} : readPurposes(purposes)),
+      };
+      if (Object.keys(changes).length === 0) throw new UsageError('Say what to change; add --help.');
+      return shown(await services.mailboxes.change(actor, address, changes));
+    });
 }
 
 /** The change, where the option or its --no- form was given. */
@@ -176,18 +164,16 @@ function whereGiven<T>(options: Record<string, unknown>, name: string, change: T
 function registerTest<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
   cli
     .verb(mailbox, 'test <mailbox>', 'send one message through it and print what its relay says')
-    .addHelpText('after', '\nExample:\n  satchel mailbox test shop@mail.example.com --to me@example.org')
+    .example('satchel mailbox test shop@mail.example.com --to me@example.org')
     .requiredOption('--to <address>', 'who gets the message')
-    .action(
-      cli.action(async ({ services }, options, address = '') => {
-        const test = await services.mailboxes.test(address, textOption(options, 'to') ?? '');
-        return {
-          json: test,
-          text: `${test.outcome}: ${test.response}`,
-          exit: test.outcome === 'sent' || test.outcome === 'captured' ? EXIT.done : EXIT.refused,
-        };
-      }),
-    );
+    .does(async ({ services }, options, address = '') => {
+      const test = await services.mailboxes.test(address, textOption(options, 'to') ?? '');
+      return {
+        json: test,
+        text: `${test.outcome}: ${test.response}`,
+        exit: test.outcome === 'sent' || test.outcome === 'captured' ? EXIT.done : EXIT.refused,
+      };
+    });
 }
 
 function readPurposes(purposes: readonly string[]): { for_transactional: boolean; for_marketing: boolean } {

@@ -19,7 +19,7 @@ export function registerOriginCommands(cli: Cli<Services>, key_noun: Command): v
   registerGlobalOrigins(cli, cli.noun('origin', 'origins that every restricted key accepts'));
 }
 
-function withOriginOptions(command: Command): Command {
+function withOriginOptions<C extends Command>(command: C): C {
   return command
     .addOption(
       new Option('--type <type>', 'what it names')
@@ -45,60 +45,51 @@ const OF_PROJECT = "the key's project, where <key> is its name rather than its i
 function registerKeyOrigins(cli: Cli<Services>, noun: Command): void {
   withOriginOptions(cli.verb(noun, 'add <key>', 'allow an origin or app'))
     .option('--project <ref>', OF_PROJECT)
-    .addHelpText(
-      'after',
-      `
-Examples:
-  satchel key origin add 12 --type domain --value app.example.com
-  satchel key origin add 12 --type domain --value '*.example.com'    # every subdomain, and example.com itself
-  satchel key origin add 12 --type domain --value 'http://localhost:*'
-  satchel key origin add 12 --type android --value com.example.app --sha1 DA39A3EE5E6B4B0D3255BFEF95601890AFD80709`,
+    .example(
+      'satchel key origin add 12 --type domain --value app.example.com',
+      "satchel key origin add 12 --type domain --value '*.example.com'    # every subdomain, and example.com itself",
+      "satchel key origin add 12 --type domain --value 'http://localhost:*'",
+      'satchel key origin add 12 --type android --value com.example.app --sha1 DA39A3EE5E6B4B0D3255BFEF95601890AFD80709',
     )
-    .action(
-      cli.action(async ({ services, actor }, options, id = '') => {
-        const key = services.keys.require(id, textOption(options, 'project'));
-        const origin = await services.origins.add(actor, key, parse(createOriginBody, originInput(options)));
-        const remark = key.restricted
-          ? ''
-          : ' The key is not restricted, so it is accepted from anywhere still.';
-        return {
-          json: origin,
-          text: `Origin ${origin.id} (${origin.value}) is allowed for key ${key.id}.${remark}`,
-        };
-      }),
-    );
+    .does(async ({ services, actor }, options, id = '') => {
+      const key = services.keys.require(id, textOption(options, 'project'));
+      const origin = await services.origins.add(actor, key, parse(createOriginBody, originInput(options)));
+      const remark = key.restricted
+        ? ''
+        : ' The key is not restricted, so it is accepted from anywhere still.';
+      return {
+        json: origin,
+        text: `Origin ${origin.id} (${origin.value}) is allowed for key ${key.id}.${remark}`,
+      };
+    });
   cli
     .verb(noun, 'list <key>', 'the origins of a key, newest first')
     .option('--project <ref>', OF_PROJECT)
-    .addHelpText('after', '\nExample:\n  satchel key origin list 12')
-    .action(
-      cli.action(async ({ services }, options, id = '') => {
-        const origins = services.origins.list(services.keys.require(id, textOption(options, 'project')));
-        const empty = 'The key has no origins of its own.';
-        return { json: origins, text: formatTable(ORIGIN_TITLES, origins.map(originCells), empty) };
-      }),
-    );
+    .example('satchel key origin list 12')
+    .does(async ({ services }, options, id = '') => {
+      const origins = services.origins.list(services.keys.require(id, textOption(options, 'project')));
+      const empty = 'The key has no origins of its own.';
+      return { json: origins, text: formatTable(ORIGIN_TITLES, origins.map(originCells), empty) };
+    });
   cli
     .verb(noun, 'remove <key> <origin>', 'allow an origin no longer')
     .option('--project <ref>', OF_PROJECT)
     .option('--yes', 'really do it')
-    .addHelpText('after', '\nExample:\n  satchel key origin remove 12 3 --yes')
-    .action(
-      cli.action(async ({ services, actor }, options, id = '', origin_id = '') => {
-        const key = services.keys.require(id, textOption(options, 'project'));
-        const origin = services.origins.require(key, origin_id);
-        const left = services.origins.count(key) - 1;
-        requireYes(
-          options,
-          `removes the origin ${origin.value} of the key ${key.name}, which keeps ${counted(left, 'other', 'others')}`,
-        );
-        const removed = await services.origins.remove(actor, key, origin);
-        return {
-          json: removed,
-          text: `Origin ${origin.id} (${origin.value}) is removed from key ${key.id}.`,
-        };
-      }),
-    );
+    .example('satchel key origin remove 12 3 --yes')
+    .does(async ({ services, actor }, options, id = '', origin_id = '') => {
+      const key = services.keys.require(id, textOption(options, 'project'));
+      const origin = services.origins.require(key, origin_id);
+      const left = services.origins.count(key) - 1;
+      requireYes(
+        options,
+        `removes the origin ${origin.value} of the key ${key.name}, which keeps ${counted(left, 'other', 'others')}`,
+      );
+      const removed = await services.origins.remove(actor, key, origin);
+      return {
+        json: removed,
+        text: `Origin ${origin.id} (${origin.value}) is removed from key ${key.id}.`,
+      };
+    });
 }
 
 const ORIGIN_TITLES = ['id', 'type', 'value', 'pinned certificates'];
@@ -111,51 +102,42 @@ function originCells(origin: OriginRecord): Cell[] {
 function registerGlobalOrigins(cli: Cli<Services>, noun: Command): void {
   withOriginOptions(cli.verb(noun, 'add', 'allow an origin or app for every restricted key'))
     .option('--note <text>', 'why it is there')
-    .addHelpText(
-      'after',
-      "\nExample:\n  satchel origin add --type domain --value 'http://localhost:*' --note development",
-    )
-    .action(
-      cli.action(async ({ services, actor }, options) => {
-        const input = parse(newGlobalOrigin, { ...originInput(options), note: textOption(options, 'note') });
-        const origin = await services.origins.addGlobal(actor, input);
-        const text = `Global origin ${origin.id} (${origin.value}): every restricted key accepts it from now on.`;
-        return { json: origin, text };
-      }),
-    );
+    .example("satchel origin add --type domain --value 'http://localhost:*' --note development")
+    .does(async ({ services, actor }, options) => {
+      const input = parse(newGlobalOrigin, { ...originInput(options), note: textOption(options, 'note') });
+      const origin = await services.origins.addGlobal(actor, input);
+      const text = `Global origin ${origin.id} (${origin.value}): every restricted key accepts it from now on.`;
+      return { json: origin, text };
+    });
   cli
     .verb(noun, 'list', 'the global origins, newest first')
-    .addHelpText('after', '\nExample:\n  satchel origin list')
-    .action(
-      cli.action(async ({ services }) => {
-        const origins = services.origins.listGlobal();
-        const rows = origins.map((origin) => [...originCells(origin), origin.note]);
-        return {
-          json: origins,
-          text: formatTable([...ORIGIN_TITLES, 'note'], rows, 'There are no global origins.'),
-        };
-      }),
-    );
+    .example('satchel origin list')
+    .does(async ({ services }) => {
+      const origins = services.origins.listGlobal();
+      const rows = origins.map((origin) => [...originCells(origin), origin.note]);
+      return {
+        json: origins,
+        text: formatTable([...ORIGIN_TITLES, 'note'], rows, 'There are no global origins.'),
+      };
+    });
   cli
     .verb(noun, 'remove <id>', 'allow a global origin no longer')
     .option('--yes', 'really do it')
-    .addHelpText('after', '\nExample:\n  satchel origin remove 3 --yes')
-    .action(
-      cli.action(async ({ services, actor }, options, id = '') => {
-        if (!/^\d{1,15}$/.test(id)) {
-          throw new AppError(
-            'invalid',
-            'A global origin is named by its numeric id; satchel origin list shows it.',
-          );
-        }
-        const named = services.origins.listGlobal().find((one) => one.id === Number(id));
-        if (named)
-          requireYes(
-            options,
-            `removes the global origin ${named.value}, which ${counted(services.keys.countRestricted(), 'restricted key')} may rely on`,
-          );
-        const origin = await services.origins.removeGlobal(actor, Number(id));
-        return { json: { deleted: true }, text: `Global origin ${origin.id} (${origin.value}) is removed.` };
-      }),
-    );
+    .example('satchel origin remove 3 --yes')
+    .does(async ({ services, actor }, options, id = '') => {
+      if (!/^\d{1,15}$/.test(id)) {
+        throw new AppError(
+          'invalid',
+          'A global origin is named by its numeric id; satchel origin list shows it.',
+        );
+      }
+      const named = services.origins.listGlobal().find((one) => one.id === Number(id));
+      if (named)
+        requireYes(
+          options,
+          `removes the global origin ${named.value}, which ${counted(services.keys.countRestricted(), 'restricted key')} may rely on`,
+        );
+      const origin = await services.origins.removeGlobal(actor, Number(id));
+      return { json: { deleted: true }, text: `Global origin ${origin.id} (${origin.value}) is removed.` };
+    });
 }

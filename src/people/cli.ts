@@ -21,19 +21,17 @@ export function registerPersonCommands(cli: Cli<Services>): void {
   registerEnding(cli, person);
   cli
     .verb(person, 'list', 'everybody, newest first')
-    .addHelpText('after', '\nExample:\n  satchel person list')
-    .action(
-      cli.action(async ({ services }) => {
-        const people = services.people.listAll();
-        const rows = people.map((one) => [
-          ...[one.id, one.email, one.is_active ? 'active' : 'inactive', scopeOf(one), showCapabilities(one)],
-          ...[one.totp ? 'on' : 'off', one.last_sign_in_at, one.name],
-        ]);
-        const titles = ['id', 'email', 'status', 'projects', 'can', 'second step', 'last sign-in', 'name'];
-        const empty = 'There is nobody. Add somebody with: satchel person add EMAIL --all-projects';
-        return { json: people, text: formatTable(titles, rows, empty) };
-      }),
-    );
+    .example('satchel person list')
+    .does(async ({ services }) => {
+      const people = services.people.listAll();
+      const rows = people.map((one) => [
+        ...[one.id, one.email, one.is_active ? 'active' : 'inactive', scopeOf(one), showCapabilities(one)],
+        ...[one.totp ? 'on' : 'off', one.last_sign_in_at, one.name],
+      ]);
+      const titles = ['id', 'email', 'status', 'projects', 'can', 'second step', 'last sign-in', 'name'];
+      const empty = 'There is nobody. Add somebody with: satchel person add EMAIL --all-projects';
+      return { json: people, text: formatTable(titles, rows, empty) };
+    });
 }
 
 function registerAdding(cli: Cli<Services>, person: Noun): void {
@@ -55,18 +53,16 @@ Examples:
   satchel person add ann@example.com --all-projects --can all,administer
   satchel person add bob@example.com --name Bob --project shop --can read_vault`,
     )
-    .action(
-      cli.action(async ({ services, actor, config, note }, options, email) => {
-        if (options.first === true) return addFirst(services.people, { config, note }, options, email);
-        if (email === undefined) throw new UsageError('Name the address of the person.');
-        const added = await services.people.add(
-          actor,
-          null,
-          parse(newPerson, { email, name: textOption(options, 'name'), ...powersOf(options) }),
-        );
-        return showLink(added, `${added.name} sets a password with it`, { config, note });
-      }),
-    );
+    .does(async ({ services, actor, config, note }, options, email) => {
+      if (options.first === true) return addFirst(services.people, { config, note }, options, email);
+      if (email === undefined) throw new UsageError('Name the address of the person.');
+      const added = await services.people.add(
+        actor,
+        null,
+        parse(newPerson, { email, name: textOption(options, 'name'), ...powersOf(options) }),
+      );
+      return showLink(added, `${added.name} sets a password with it`, { config, note });
+    });
 }
 
 async function addFirst(
@@ -101,55 +97,49 @@ Examples:
   satchel person change bob@example.com --can read_vault,reveal_vault
   satchel person change bob@example.com --inactive`,
     )
-    .action(
-      cli.action(async ({ services, actor }, options, ref = '') => {
-        if (options.active === true && options.inactive === true) {
-          throw new UsageError('Say either --active or --inactive.');
-        }
-        const name = textOption(options, 'name');
-        const given = {
-          ...powersOf(options, true),
-          ...(options.email === undefined ? {} : { email: options.email }),
-          ...(name === undefined ? {} : { name: name === '' ? null : name }),
-          ...(options.active === true ? { is_active: true } : {}),
-          ...(options.inactive === true ? { is_active: false } : {}),
-        };
-        if (Object.keys(given).length === 0) throw new UsageError('Name what to change.');
-        const row = services.people.require(ref);
-        const changed = await services.people.change(actor, null, row, parse(personChanges, given));
-        const { projects, ...fields } = changed;
-        return { json: changed, text: formatFields({ ...fields, projects: scopeOf(changed) }) };
-      }),
-    );
+    .does(async ({ services, actor }, options, ref = '') => {
+      if (options.active === true && options.inactive === true) {
+        throw new UsageError('Say either --active or --inactive.');
+      }
+      const name = textOption(options, 'name');
+      const given = {
+        ...powersOf(options, true),
+        ...(options.email === undefined ? {} : { email: options.email }),
+        ...(name === undefined ? {} : { name: name === '' ? null : name }),
+        ...(options.active === true ? { is_active: true } : {}),
+        ...(options.inactive === true ? { is_active: false } : {}),
+      };
+      if (Object.keys(given).length === 0) throw new UsageError('Name what to change.');
+      const row = services.people.require(ref);
+      const changed = await services.people.change(actor, null, row, parse(personChanges, given));
+      const { projects, ...fields } = changed;
+      return { json: changed, text: formatFields({ ...fields, projects: scopeOf(changed) }) };
+    });
 }
 
 function registerEnding(cli: Cli<Services>, person: Noun): void {
   cli
     .verb(person, 'reset <email>', 'a new one-time link; the old password stops and every session ends')
     .option('--totp', 'turn the second step off as well')
-    .addHelpText('after', '\nExample:\n  satchel person reset bob@example.com --totp')
-    .action(
-      cli.action(async ({ services, actor, config, note }, options, ref = '') => {
-        const row = services.people.require(ref);
-        const reset = await services.people.reset(actor, null, row, { totp: options.totp === true });
-        return showLink(reset, `${reset.name} is signed out everywhere, and sets a password with it`, {
-          ...{ config, note },
-        });
-      }),
-    );
+    .example('satchel person reset bob@example.com --totp')
+    .does(async ({ services, actor, config, note }, options, ref = '') => {
+      const row = services.people.require(ref);
+      const reset = await services.people.reset(actor, null, row, { totp: options.totp === true });
+      return showLink(reset, `${reset.name} is signed out everywhere, and sets a password with it`, {
+        ...{ config, note },
+      });
+    });
   cli
     .verb(person, 'remove <email>', 'remove a person')
     .option('--yes', 'really do it')
-    .addHelpText('after', '\nExample:\n  satchel person remove bob@example.com --yes')
-    .action(
-      cli.action(async ({ services, actor }, options, ref = '') => {
-        const row = services.people.require(ref);
-        const sessions = counted(services.people.countSessions(row), 'session');
-        requireYes(options, `removes ${row.email} for good and ends ${sessions}; tokens they made stay good`);
-        const removed = await services.people.remove(actor, row);
-        return { json: removed, text: `${row.email} is removed.` };
-      }),
-    );
+    .example('satchel person remove bob@example.com --yes')
+    .does(async ({ services, actor }, options, ref = '') => {
+      const row = services.people.require(ref);
+      const sessions = counted(services.people.countSessions(row), 'session');
+      requireYes(options, `removes ${row.email} for good and ends ${sessions}; tokens they made stay good`);
+      const removed = await services.people.remove(actor, row);
+      return { json: removed, text: `${row.email} is removed.` };
+    });
 }
 
 /** The link first, for scripts; with a word of warning where nobody could use it. */

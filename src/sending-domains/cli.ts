@@ -17,26 +17,22 @@ export function registerDomainCommands<S extends Needs>(cli: Cli<S>): void {
   registerAdd(cli, domain);
   cli
     .verb(domain, 'list', 'every sending domain')
-    .addHelpText('after', '\nExample:\n  satchel domain list')
-    .action(
-      cli.action(async ({ services }) => {
-        const domains = services.sending_domains.list();
-        return { json: domains, text: formatDomains(domains) };
-      }),
-    );
+    .example('satchel domain list')
+    .does(async ({ services }) => {
+      const domains = services.sending_domains.list();
+      return { json: domains, text: formatDomains(domains) };
+    });
   cli
     .verb(domain, 'verify <name>', 'look the DNS records up and say which are found, missing or wrong')
-    .addHelpText('after', '\nExample:\n  satchel domain verify mail.example.com')
-    .action(
-      cli.action(async ({ services, actor }, _options, name = '') => {
-        const check = await services.sending_domains.verify(actor, name);
-        return {
-          json: check,
-          text: `${formatCheck(check)}\n\n${explainState(check)}`,
-          exit: check.is_verified ? EXIT.done : EXIT.refused,
-        };
-      }),
-    );
+    .example('satchel domain verify mail.example.com')
+    .does(async ({ services, actor }, _options, name = '') => {
+      const check = await services.sending_domains.verify(actor, name);
+      return {
+        json: check,
+        text: `${formatCheck(check)}\n\n${explainState(check)}`,
+        exit: check.is_verified ? EXIT.done : EXIT.refused,
+      };
+    });
   registerChanges(cli, domain);
   registerDkim(cli, domain);
 }
@@ -44,81 +40,67 @@ export function registerDomainCommands<S extends Needs>(cli: Cli<S>): void {
 function registerAdd<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>['noun']>): void {
   cli
     .verb(domain, 'add <name>', 'add a domain: makes its DKIM key and prints the DNS records to publish')
-    .addHelpText('after', '\nExample:\n  satchel domain add mail.example.com')
+    .example('satchel domain add mail.example.com')
     .option('--default', 'send from it where a mail names no domain (the first domain is the default anyway)')
     .option('--trust', 'use it without looking its DNS records up')
-    .action(
-      cli.action(async ({ services, actor }, options, name = '') => {
-        const added = await services.sending_domains.add(actor, {
-          name,
-          is_default: options.default === true,
-          is_trusted: options.trust === true,
-        });
-        const next = added.is_trusted
-          ? 'It is trusted, so it can be used at once; receivers still look for these records.'
-          : `When they are published: satchel domain verify ${added.name}`;
-        return {
-          json: added,
-          text: `${added.name} was added${added.is_default ? ' and is the default' : ''}. Publish these records:\n\n${formatRecords(added.records)}\n\n${formatAdvice(added.advised)}\n\nThe SPF record gets what a well-known relay asks for with its mailbox: see it with satchel domain verify.\n${next}\nThen give it a mailbox: satchel mailbox add hello@${added.name} --smtp -`,
-        };
-      }),
-    );
+    .does(async ({ services, actor }, options, name = '') => {
+      const added = await services.sending_domains.add(actor, {
+        name,
+        is_default: options.default === true,
+        is_trusted: options.trust === true,
+      });
+      const next = added.is_trusted
+        ? 'It is trusted, so it can be used at once; receivers still look for these records.'
+        : `When they are published: satchel domain verify ${added.name}`;
+      return {
+        json: added,
+        text: `${added.name} was added${added.is_default ? ' and is the default' : ''}. Publish these records:\n\n${formatRecords(added.records)}\n\n${formatAdvice(added.advised)}\n\nThe SPF record gets what a well-known relay asks for with its mailbox: see it with satchel domain verify.\n${next}\nThen give it a mailbox: satchel mailbox add hello@${added.name} --smtp -`,
+      };
+    });
 }
 
 function registerChanges<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>['noun']>): void {
   cli
     .verb(domain, 'default <name>', 'send from it where a mail names no domain')
-    .addHelpText('after', '\nExample:\n  satchel domain default mail.example.com')
-    .action(
-      cli.action(async ({ services, actor }, _options, name = '') =>
-        shown(await services.sending_domains.change(actor, name, { is_default: true })),
-      ),
+    .example('satchel domain default mail.example.com')
+    .does(async ({ services, actor }, _options, name = '') =>
+      shown(await services.sending_domains.change(actor, name, { is_default: true })),
     );
   cli
     .verb(domain, 'activate <name>', 'take it into use again')
-    .addHelpText('after', '\nExample:\n  satchel domain activate mail.example.com')
-    .action(
-      cli.action(async ({ services, actor }, _options, name = '') =>
-        shown(await services.sending_domains.change(actor, name, { is_active: true })),
-      ),
+    .example('satchel domain activate mail.example.com')
+    .does(async ({ services, actor }, _options, name = '') =>
+      shown(await services.sending_domains.change(actor, name, { is_active: true })),
     );
   cli
     .verb(domain, 'deactivate <name>', 'send nothing from it until it is activated')
-    .addHelpText('after', '\nExample:\n  satchel domain deactivate mail.example.com')
-    .action(
-      cli.action(async ({ services, actor }, _options, name = '') =>
-        shown(await services.sending_domains.change(actor, name, { is_active: false })),
-      ),
+    .example('satchel domain deactivate mail.example.com')
+    .does(async ({ services, actor }, _options, name = '') =>
+      shown(await services.sending_domains.change(actor, name, { is_active: false })),
     );
   cli
     .verb(domain, 'trust <name>', 'use it without its DNS records being verified, for who knows better')
-    .addHelpText('after', '\nExample:\n  satchel domain trust mail.example.com')
-    .action(
-      cli.action(async ({ services, actor }, _options, name = '') =>
-        shown(await services.sending_domains.change(actor, name, { is_trusted: true })),
-      ),
+    .example('satchel domain trust mail.example.com')
+    .does(async ({ services, actor }, _options, name = '') =>
+      shown(await services.sending_domains.change(actor, name, { is_trusted: true })),
     );
   cli
     .verb(domain, 'remove <name>', 'remove it with its mailboxes and its DKIM key')
     .option('--yes', 'really do it')
-    .addHelpText('after', '\nExample:\n  satchel domain remove mail.example.com --yes')
-    .action(
-      cli.action(async ({ services, actor }, options, name = '') => {
-        const { sending_domains, mailboxes, emails } = services;
-        const known = sending_domains.get(name);
-        const ids = mailboxes
-          .list()
-          .flatMap((mailbox) => (mailbox.domain === known.name ? [mailbox.id] : []));
-        const waiting = emails.countWaitingFor(ids);
-        const goes_along = `its DKIM key and ${counted(ids.length, 'mailbox', 'mailboxes')}`;
-        requireYes(
-          options,
-          `removes ${known.name} with ${goes_along}; ${counted(waiting, 'mail that waits for it', 'mails that wait for it')} must find another mailbox or fail`,
-        );
-        const removed = await sending_domains.remove(actor, name);
-        return { json: removed, text: `${removed.name} is removed with ${goes_along}.` };
-      }),
-    );
+    .example('satchel domain remove mail.example.com --yes')
+    .does(async ({ services, actor }, options, name = '') => {
+      const { sending_domains, mailboxes, emails } = services;
+      const known = sending_domains.get(name);
+      const ids = mailboxes.list().flatMap((mailbox) => (mailbox.domain === known.name ? [mailbox.id] : []));
+      const waiting = emails.countWaitingFor(ids);
+      const goes_along = `its DKIM key and ${counted(ids.length, 'mailbox', 'mailboxes')}`;
+      requireYes(
+        options,
+        `removes ${known.name} with ${goes_along}; ${counted(waiting, 'mail that waits for it', 'mails that wait for it')} must find another mailbox or fail`,
+      );
+      const removed = await sending_domains.remove(actor, name);
+      return { json: removed, text: `${removed.name} is removed with ${goes_along}.` };
+    });
 }
 
 function registerDkim<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>['noun']>): void {
@@ -134,15 +116,13 @@ Until then mail is signed with the old key. The server looks for the new record 
 Example:
   satchel domain dkim rotate mail.example.com`,
     )
-    .action(
-      cli.action(async ({ services, actor }, _options, name = '') => {
-        const rotation = await services.sending_domains.rotateDkim(actor, name);
-        return {
-          json: rotation,
-          text: `Publish this record beside the old one:\n\n${formatRecords([rotation.record])}\n\nThen: satchel domain verify ${name}`,
-        };
-      }),
-    );
+    .does(async ({ services, actor }, _options, name = '') => {
+      const rotation = await services.sending_domains.rotateDkim(actor, name);
+      return {
+        json: rotation,
+        text: `Publish this record beside the old one:\n\n${formatRecords([rotation.record])}\n\nThen: satchel domain verify ${name}`,
+      };
+    });
 }
 
 function shown(domain: DomainRecord): CliResult {

@@ -32,45 +32,38 @@ export function registerSequenceCommands<S extends Needs>(cli: Cli<S>): void {
 function registerLooking<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
   withPaging(cli.verb(noun, 'list', 'sequences of a project, newest first'))
     .requiredOption('--project <ref>', 'the project')
-    .addHelpText('after', '\nExample:\n  satchel sequence list --project shop')
-    .action(
-      cli.action(async ({ services }, options) => {
-        const project = services.projects.require(textOption(options, 'project') ?? '');
-        const { data, meta } = services.sequences.list(project.id, pageOf(options));
-        const rows = data.map((one) => [
-          one.id,
-          one.name,
-          one.status,
-          one.stats.active,
-          one.stats.sent,
-          one.pause_reason,
-        ]);
-        const titles = ['id', 'name', 'status', 'active', 'sent', 'paused by'];
-        return { json: data, text: pagedTable(formatTable(titles, rows, 'There are no sequences.'), meta) };
-      }),
-    );
+    .example('satchel sequence list --project shop')
+    .does(async ({ services }, options) => {
+      const project = services.projects.require(textOption(options, 'project') ?? '');
+      const { data, meta } = services.sequences.list(project.id, pageOf(options));
+      const rows = data.map((one) => [
+        one.id,
+        one.name,
+        one.status,
+        one.stats.active,
+        one.stats.sent,
+        one.pause_reason,
+      ]);
+      const titles = ['id', 'name', 'status', 'active', 'sent', 'paused by'];
+      return { json: data, text: pagedTable(formatTable(titles, rows, 'There are no sequences.'), meta) };
+    });
   cli
     .verb(noun, 'show <id>', 'one sequence with its steps and numbers')
-    .addHelpText('after', '\nExample:\n  satchel sequence show 01J00000000000000000000000')
-    .action(cli.action(async ({ services }, _options, id = '') => shown(recordOf(services, id))));
+    .example('satchel sequence show 01J00000000000000000000000')
+    .does(async ({ services }, _options, id = '') => shown(recordOf(services, id)));
   cli
     .verb(noun, 'why <id>', 'why a sequence sends or does not; with an address, what that gets')
     .option('--contact <address>', 'an address on its list')
-    .addHelpText(
-      'after',
-      '\nExample:\n  satchel sequence why 01J00000000000000000000000 --contact ann@example.com',
-    )
-    .action(
-      cli.action(async ({ services }, options, id = '') => {
-        const row = services.sequences.require(id);
-        const address = textOption(options, 'contact');
-        const why =
-          address === undefined
-            ? await services.sequences.why(row.project_id, id)
-            : services.sequences.whyContact(row.project_id, id, address);
-        return { json: { id, why }, text: why.join('\n') };
-      }),
-    );
+    .example('satchel sequence why 01J00000000000000000000000 --contact ann@example.com')
+    .does(async ({ services }, options, id = '') => {
+      const row = services.sequences.require(id);
+      const address = textOption(options, 'contact');
+      const why =
+        address === undefined
+          ? await services.sequences.why(row.project_id, id)
+          : services.sequences.whyContact(row.project_id, id, address);
+      return { json: { id, why }, text: why.join('\n') };
+    });
 }
 
 function recordOf(services: Needs, id: string): SequenceRecord {
@@ -114,42 +107,35 @@ function tellConditions(steps: readonly (readonly [key: string, condition: strin
 function registerForesight<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
   cli
     .verb(noun, 'check <id>', 'what keeps a sequence from being activated; ends with 1 if anything does')
-    .addHelpText('after', '\nExample:\n  satchel sequence check 01J00000000000000000000000')
-    .action(
-      cli.action(async ({ services }, _options, id = '') => {
-        const verdict = await services.sequences.check(services.sequences.require(id).project_id, id);
-        const words = verdict.problems.map(tellProblem);
-        return {
-          json: verdict,
-          text: verdict.ready ? 'It is ready.' : words.join('\n'),
-          exit: verdict.ready ? EXIT.done : EXIT.refused,
-        };
-      }),
-    );
+    .example('satchel sequence check 01J00000000000000000000000')
+    .does(async ({ services }, _options, id = '') => {
+      const verdict = await services.sequences.check(services.sequences.require(id).project_id, id);
+      const words = verdict.problems.map(tellProblem);
+      return {
+        json: verdict,
+        text: verdict.ready ? 'It is ready.' : words.join('\n'),
+        exit: verdict.ready ? EXIT.done : EXIT.refused,
+      };
+    });
   cli
     .verb(noun, 'preview <id>', 'what a contact would see, and when; sends nothing')
     .option('--contact <address>', 'an address on its list; a sample unless given')
     .option('--clicks <steps>', 'steps whose mail is clicked')
-    .addHelpText(
-      'after',
-      '\nExample:\n  satchel sequence preview 01J00000000000000000000000 --clicks hello,offer',
-    )
-    .action(
-      cli.action(async ({ services }, options, id = '') => {
-        const row = services.sequences.require(id);
-        const address = textOption(options, 'contact');
-        const contact = address === undefined ? null : services.sequences.contactOf(row, address);
-        const seen = services.sequences.preview(row.project_id, id, {
-          contact: contact?.public_id,
-          clicks: listOption(options, 'clicks'),
-        });
-        const rows = seen.timeline.map((one) => [one.at, one.key, one.track, one.result, one.subject]);
-        const table = formatTable(['at', 'step', 'track', 'result', 'subject'], rows, 'It has no steps.');
-        const conditions = tellConditions(seen.timeline.map(({ key, condition }) => [key, condition]));
-        const end = `Ends ${seen.end.at}: ${seen.end.reason}. ${seen.end.error ?? ''}`.trimEnd();
-        return { json: seen, text: (columns) => `${table(columns)}${conditions}\n\n${end}` };
-      }),
-    );
+    .example('satchel sequence preview 01J00000000000000000000000 --clicks hello,offer')
+    .does(async ({ services }, options, id = '') => {
+      const row = services.sequences.require(id);
+      const address = textOption(options, 'contact');
+      const contact = address === undefined ? null : services.sequences.contactOf(row, address);
+      const seen = services.sequences.preview(row.project_id, id, {
+        contact: contact?.public_id,
+        clicks: listOption(options, 'clicks'),
+      });
+      const rows = seen.timeline.map((one) => [one.at, one.key, one.track, one.result, one.subject]);
+      const table = formatTable(['at', 'step', 'track', 'result', 'subject'], rows, 'It has no steps.');
+      const conditions = tellConditions(seen.timeline.map(({ key, condition }) => [key, condition]));
+      const end = `Ends ${seen.end.at}: ${seen.end.reason}. ${seen.end.error ?? ''}`.trimEnd();
+      return { json: seen, text: (columns) => `${table(columns)}${conditions}\n\n${end}` };
+    });
 }
 
 function registerTransitions<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
@@ -165,18 +151,16 @@ function registerTransitions<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void 
       .verb(noun, `${name} <id>`, words[name])
       .addHelpText('after', `\nExample:\n  satchel sequence ${name} 01J00000000000000000000000${yes}`);
     if (name === 'finish') verb.option('--yes', 'really do it');
-    verb.action(
-      cli.action(async ({ services, actor }, options, id = '') => {
-        const row = services.sequences.require(id);
-        const { stats } = recordOf(services, id);
-        if (name === 'finish')
-          requireYes(options, `ends the sequence ${row.name} for good: ${stats.active} enrollments exit`);
-        const project = services.projects.require(String(row.project_id));
-        await services.lifecycle[name](actor, project, id);
-        const record = recordOf(services, id);
-        return { json: record, text: `The sequence ${record.name} is ${record.status}.` };
-      }),
-    );
+    verb.does(async ({ services, actor }, options, id = '') => {
+      const row = services.sequences.require(id);
+      const { stats } = recordOf(services, id);
+      if (name === 'finish')
+        requireYes(options, `ends the sequence ${row.name} for good: ${stats.active} enrollments exit`);
+      const project = services.projects.require(String(row.project_id));
+      await services.lifecycle[name](actor, project, id);
+      const record = recordOf(services, id);
+      return { json: record, text: `The sequence ${record.name} is ${record.status}.` };
+    });
   }
 }
 
@@ -186,18 +170,16 @@ function registerEnroll<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
     .option('--all', 'every active one')
     .option('--tags <tags>', 'those with at least one of these tags')
     .option('--contacts <file>', 'those whose ids stand in a file, a line each')
-    .addHelpText('after', '\nExample:\n  satchel sequence enroll 01J00000000000000000000000 --tags customer')
-    .action(
-      cli.action(async ({ services }, options, id = '') => {
-        const row = services.sequences.require(id);
-        const project = services.projects.require(String(row.project_id));
-        const done = await services.lifecycle.enroll(project, id, selectionOf(options));
-        return {
-          json: done,
-          text: `${done.enrolled} enrolled, ${done.already} were before, ${done.refused_suppressed} are suppressed, ${done.refused_status} are not active.`,
-        };
-      }),
-    );
+    .example('satchel sequence enroll 01J00000000000000000000000 --tags customer')
+    .does(async ({ services }, options, id = '') => {
+      const row = services.sequences.require(id);
+      const project = services.projects.require(String(row.project_id));
+      const done = await services.lifecycle.enroll(project, id, selectionOf(options));
+      return {
+        json: done,
+        text: `${done.enrolled} enrolled, ${done.already} were before, ${done.refused_suppressed} are suppressed, ${done.refused_status} are not active.`,
+      };
+    });
 }
 
 function selectionOf(options: Record<string, unknown>): Selection {

@@ -36,31 +36,27 @@ Examples:
   satchel token create --name laptop --all-projects --can all
   satchel token create --name ci --project shop --can read_vault,reveal_vault --expires-in-days 30`,
     )
-    .action(cli.action(({ services, actor }, options) => createToken(services.tokens, actor, options)));
+    .does(({ services, actor }, options) => createToken(services.tokens, actor, options));
   cli
     .verb(token, 'list', 'all tokens, newest first')
-    .addHelpText('after', '\nExample:\n  satchel token list')
-    .action(
-      cli.action(async ({ services }) => {
-        const tokens = services.tokens.list();
-        return { json: tokens, text: tokenTable(tokens) };
-      }),
-    );
+    .example('satchel token list')
+    .does(async ({ services }) => {
+      const tokens = services.tokens.list();
+      return { json: tokens, text: tokenTable(tokens) };
+    });
   cli
     .verb(token, 'revoke <id>', 'end a token at once')
     .option('--yes', 'really do it')
-    .addHelpText('after', '\nExample:\n  satchel token revoke 3 --yes')
-    .action(
-      cli.action(async ({ services, actor }, options, id = '') => {
-        if (!/^\d{1,15}$/.test(id)) {
-          throw new AppError('invalid', 'A token is named by its numeric id; satchel token list shows it.');
-        }
-        const token = services.tokens.list().find((one) => one.id === Number(id));
-        if (token) requireYes(options, describeRevoking(token));
-        const revoked = await services.tokens.revoke(actor, Number(id));
-        return { json: revoked, text: `Token ${revoked.id} (${revoked.name}) is revoked.` };
-      }),
-    );
+    .example('satchel token revoke 3 --yes')
+    .does(async ({ services, actor }, options, id = '') => {
+      if (!/^\d{1,15}$/.test(id)) {
+        throw new AppError('invalid', 'A token is named by its numeric id; satchel token list shows it.');
+      }
+      const token = services.tokens.list().find((one) => one.id === Number(id));
+      if (token) requireYes(options, describeRevoking(token));
+      const revoked = await services.tokens.revoke(actor, Number(id));
+      return { json: revoked, text: `Token ${revoked.id} (${revoked.name}) is revoked.` };
+    });
 }
 
 function describeRevoking({ name, token_prefix, projects, last_used_at }: TokenRecord): string {

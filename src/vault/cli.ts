@@ -14,7 +14,7 @@ import {
   type VaultField,
   type VaultService,
 } from './registry.ts';
-import { projectOf, registerReveals, type Verb, warn } from './reveal-cli.ts';
+import { type MakeVerb, projectOf, registerReveals, warn } from './reveal-cli.ts';
 import type { RemovedService, ServiceMetadata } from './schemas.ts';
 import type { Vault } from './service.ts';
 
@@ -34,30 +34,25 @@ export function registerVaultCommands(cli: Cli<Services>): void {
       .requiredOption('--project <ref>', 'numeric id, ULID or slug of the project');
   cli
     .verb(noun, 'services', 'every service a vault knows, with its fields')
-    .addHelpText('after', '\nExample:\n  satchel vault services')
+    .example('satchel vault services')
     .action(cli.plainAction(async () => ({ json: VAULT_SERVICES, text: registryTable() })));
   verb('show [service]', 'what is stored; secrets are masked')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  satchel vault show --project shop\n  satchel vault show --project shop env',
-    )
-    .action(
-      cli.action(async ({ services }, options, name) => {
-        const project = projectOf(services, options);
-        if (name !== undefined) {
-          const metadata = services.vault.describeService(project, requireVaultService(name));
-          return { json: metadata, text: metadataTable([metadata]) };
-        }
-        const metadata = services.vault.describe(project);
-        return { json: metadata, text: metadataTable(metadata) };
-      }),
-    );
+    .example('satchel vault show --project shop', 'satchel vault show --project shop env')
+    .does(async ({ services }, options, name) => {
+      const project = projectOf(services, options);
+      if (name !== undefined) {
+        const metadata = services.vault.describeService(project, requireVaultService(name));
+        return { json: metadata, text: metadataTable([metadata]) };
+      }
+      const metadata = services.vault.describe(project);
+      return { json: metadata, text: metadataTable(metadata) };
+    });
   registerChanges(cli, verb);
-  registerDelete(cli, verb);
+  registerDelete(verb);
   registerReveals(cli, verb);
 }
 
-function registerChanges(cli: Cli<Services>, verb: Verb): void {
+function registerChanges(cli: Cli<Services>, verb: MakeVerb): void {
   verb('set <service>', 'store fields of a service; those not named stay as they are')
     .argument(
       '[field=value...]',
@@ -80,56 +75,49 @@ The service env takes any NAME, at most 200 of them. Each is a secret unless --p
 with NEXT_PUBLIC_, VITE_ or EXPO_PUBLIC_ is in that target's env block too. A newline at the end of what - or @file
 gives is taken for the editor's and left out.`,
     )
-    .action(
-      cli.action(async ({ services, actor }, options, name = '', ...pairs) => {
-        const project = projectOf(services, options);
-        const service = requireVaultService(name);
-        const removed = listOption(options, 'unset');
-        if (pairs.length + removed.length === 0) {
-          throw new UsageError('Name what to store as field=value, or what to remove with --unset.');
-        }
-        if (!service.free_form && pairs.some((pair) => !/^[a-z0-9_]+=/.test(pair)))
-          throw new UsageError(`Fields of ${service.service} are written in lower case.`);
-        if (pairs.filter((pair) => /^\w+=-$/.test(pair)).length > 1)
-          throw new UsageError('Standard input can be the value of one field only.');
-        const plain = options.plain === undefined ? undefined : listOption(options, 'plain');
-        const known_plain = plain ?? Object.keys(services.vault.describeService(project, service).values);
-        const values = new Map<string, unknown>(removed.map((field) => [field, null]));
-        for (const pair of pairs) {
-          const name = pair.slice(0, pair.indexOf('='));
-          const field = service.free_form
-            ? freeFormField(name, known_plain.includes(name))
-            : service.fields.find((each) => each.field === name);
-          values.set(name, await readValue(cli, { service, name, field }, pair.slice(name.length + 1)));
-        }
-        const metadata = await services.vault.set(actor, project, service, Object.fromEntries(values), plain);
-        if (service.service === 'captcha')
-          warn(
-            cli,
-            services.vault.warnings([project]).map(({ message }) => message),
-          );
-        return { json: metadata, text: metadataTable([metadata]) };
-      }),
-    );
+    .does(async ({ services, actor }, options, name = '', ...pairs) => {
+      const project = projectOf(services, options);
+      const service = requireVaultService(name);
+      const removed = listOption(options, 'unset');
+      if (pairs.length + removed.length === 0) {
+        throw new UsageError('Name what to store as field=value, or what to remove with --unset.');
+      }
+      if (!service.free_form && pairs.some((pair) => !/^[a-z0-9_]+=/.test(pair)))
+        throw new UsageError(`Fields of ${service.service} are written in lower case.`);
+      if (pairs.filter((pair) => /^\w+=-$/.test(pair)).length > 1)
+        throw new UsageError('Standard input can be the value of one field only.');
+      const plain = options.plain === undefined ? undefined : listOption(options, 'plain');
+      const known_plain = plain ?? Object.keys(services.vault.describeService(project, service).values);
+      const values = new Map<string, unknown>(removed.map((field) => [field, null]));
+      for (const pair of pairs) {
+        const name = pair.slice(0, pair.indexOf('='));
+        const field = service.free_form
+          ? freeFormField(name, known_plain.includes(name))
+          : service.fields.find((each) => each.field === name);
+        values.set(name, await readValue(cli, { service, name, field }, pair.slice(name.length + 1)));
+      }
+      const metadata = await services.vault.set(actor, project, service, Object.fromEntries(values), plain);
+      if (service.service === 'captcha')
+        warn(
+          cli,
+          services.vault.warnings([project]).map(({ message }) => message),
+        );
+      return { json: metadata, text: metadataTable([metadata]) };
+    });
 }
 
-function registerDelete(cli: Cli<Services>, verb: Verb): void {
+function registerDelete(verb: MakeVerb): void {
   verb('delete <service>', 'delete everything stored of a service')
     .option('--yes', 'really do it')
-    .addHelpText('after', '\nExample:\n  satchel vault delete --project shop stripe --yes')
-    .action(
-      cli.action(async ({ services, actor }, options, name = '') => {
-        const service = requireVaultService(name);
-        const project = projectOf(services, options);
-        const stored = tell(services.vault.count(project, service));
-        requireYes(
-          options,
-          `deletes ${stored} of ${service.service} of the project ${project.slug} for good`,
-        );
-        const removed = await services.vault.remove(actor, project, service);
-        return { json: removed, text: `Deleted of ${service.service}: ${tell(removed.cascade)}.` };
-      }),
-    );
+    .example('satchel vault delete --project shop stripe --yes')
+    .does(async ({ services, actor }, options, name = '') => {
+      const service = requireVaultService(name);
+      const project = projectOf(services, options);
+      const stored = tell(services.vault.count(project, service));
+      requireYes(options, `deletes ${stored} of ${service.service} of the project ${project.slug} for good`);
+      const removed = await services.vault.remove(actor, project, service);
+      return { json: removed, text: `Deleted of ${service.service}: ${tell(removed.cascade)}.` };
+    });
 }
 
 function tell({ vault_credentials, vault_files }: RemovedService['cascade']): string {

@@ -14,31 +14,29 @@ interface Services {
   projects: Projects;
 }
 
-export type Verb = (signature: string, description: string) => ReturnType<Cli<Services>['verb']>;
+export type MakeVerb = (signature: string, description: string) => ReturnType<Cli<Services>['verb']>;
 
 const BLOCK_TARGETS = [...ENV_TARGETS, 'shell'] as const;
 
-export function registerReveals(cli: Cli<Services>, verb: Verb): void {
+export function registerReveals(cli: Cli<Services>, verb: MakeVerb): void {
   registerReveal(cli, verb);
   registerEnv(cli, verb);
   registerRun(cli, verb);
 }
 
-function registerReveal(cli: Cli<Services>, verb: Verb): void {
+function registerReveal(cli: Cli<Services>, verb: MakeVerb): void {
   verb('reveal [service]', 'print what is stored in clear text; the audit trail records it')
-    .addHelpText('after', '\nExample:\n  satchel vault reveal --project shop stripe')
-    .action(
-      cli.action(async ({ services, actor }, options, name) => {
-        const scope = name === undefined ? {} : { service: requireVaultService(name) };
-        const project = projectOf(services, options);
-        const revealed = await services.vault.reveal(actor, project, { how: 'reveal', ...scope });
-        warnOfUndecryptable(cli, revealed.undecryptable);
-        return { json: revealed, text: revealedTable(revealed) };
-      }),
-    );
+    .example('satchel vault reveal --project shop stripe')
+    .does(async ({ services, actor }, options, name) => {
+      const scope = name === undefined ? {} : { service: requireVaultService(name) };
+      const project = projectOf(services, options);
+      const revealed = await services.vault.reveal(actor, project, { how: 'reveal', ...scope });
+      warnOfUndecryptable(cli, revealed.undecryptable);
+      return { json: revealed, text: revealedTable(revealed) };
+    });
 }
 
-function registerEnv(cli: Cli<Services>, verb: Verb): void {
+function registerEnv(cli: Cli<Services>, verb: MakeVerb): void {
   verb('env', 'print a .env file with real values; the audit trail records it')
     .addOption(
       new Option('--target <target>', 'for whom: client targets hold client-safe fields only')
@@ -57,26 +55,22 @@ Each file is quoted for one loader, and only that one reads every value back as 
 for @next/env, vite for Vite's loadEnv, expo for @expo/env, shell for sh. Only shell is safe to source. What the loader
 can't carry is named on stderr, and left out.`,
     )
-    .action(
-      cli.action(async ({ services, actor }, options) => {
-        const target = BLOCK_TARGETS.find((each) => each === options.target) ?? 'server';
-        const project = projectOf(services, options);
-        const { text, ...rest } = await services.vault.revealBlock(actor, project, target);
-        warnOfUndecryptable(cli, rest.undecryptable);
-        noteShadowed(cli, rest.shadowed);
-        warn(
-          cli,
-          rest.unquotable.map(
-            ({ name }) => `no ${target} block can hold the value of ${name}; it is left out`,
-          ),
-        );
-        if (text === null) cli.note(`satchel: nothing is stored that a ${target} block would hold`);
-        return { json: { env: text === null ? {} : { [target]: text }, ...rest }, text: text ?? '' };
-      }),
-    );
+    .does(async ({ services, actor }, options) => {
+      const target = BLOCK_TARGETS.find((each) => each === options.target) ?? 'server';
+      const project = projectOf(services, options);
+      const { text, ...rest } = await services.vault.revealBlock(actor, project, target);
+      warnOfUndecryptable(cli, rest.undecryptable);
+      noteShadowed(cli, rest.shadowed);
+      warn(
+        cli,
+        rest.unquotable.map(({ name }) => `no ${target} block can hold the value of ${name}; it is left out`),
+      );
+      if (text === null) cli.note(`satchel: nothing is stored that a ${target} block would hold`);
+      return { json: { env: text === null ? {} : { [target]: text }, ...rest }, text: text ?? '' };
+    });
 }
 
-function registerRun(cli: Cli<Services>, verb: Verb): void {
+function registerRun(cli: Cli<Services>, verb: MakeVerb): void {
   verb('run <command...>', 'run a command with the server block in its environment; ends with its status')
     .addHelpText(
       'after',

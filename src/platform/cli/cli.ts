@@ -10,6 +10,7 @@ import { type Options, textOption } from './options.ts';
 import { createProgress, type OnProgress } from './progress.ts';
 import { shellActor } from './shell-actor.ts';
 import type { Table } from './tables.ts';
+import { Verb } from './verb.ts';
 
 /** Decision: 0 done, 1 refused, 2 wrong usage. */
 export const EXIT = { done: 0, refused: 1, usage: 2 } as const;
@@ -104,20 +105,14 @@ export class Cli<S> {
   }
 
   /** A verb of a noun, with the options every verb takes. `signature` is commander's: `show <ref>`. */
-  verb(noun: Command, signature: string, description: string): Command {
-    const verb = noun
-      .command(signature)
+  verb(noun: Command, signature: string, description: string): Verb<S> {
+    const verb = new Verb(this, signature)
+      .copyInheritedSettings(noun)
       .description(description)
       .exitOverride()
       .option('--data-dir <dir>', 'the data directory (SATCHEL_DATA_DIR, else ./data)')
       .option('--json', 'print exactly one JSON document on stdout');
-    // Commander would complain of an option that is missing first, where it is only spelled wrong.
-    const parse = verb.parseOptions.bind(verb);
-    verb.parseOptions = (argv) => {
-      const parsed = parse(argv);
-      if (parsed.unknown.length > 0) for (const option of verb.options) option.mandatory = false;
-      return parsed;
-    };
+    noun.addCommand(verb);
     return verb;
   }
 

@@ -5,7 +5,7 @@ import type { PageMeta, PageQuery } from '../http/pagination.ts';
 import { numberOption, type Options, wholeNumber } from './options.ts';
 import type { Table } from './tables.ts';
 
-export function withPaging(command: Command): Command {
+export function withPaging<C extends Command>(command: C): C {
   return command
     .option(
       '--limit <n>',

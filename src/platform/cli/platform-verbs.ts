@@ -82,7 +82,7 @@ export function registerMigrateCommand<S>(cli: Cli<S>, clock: Clock): void {
   cli
     .verb(cli.program, 'migrate', 'bring the database up to date, as the next start of the server would')
     .option('--dry-run', 'only say what would be done')
-    .addHelpText('after', '\nExample:\n  satchel migrate --dry-run')
+    .example('satchel migrate --dry-run')
     .action(cli.plainAction(({ config }, options) => runMigrate(config, options.dryRun === true, clock)));
 }
 
