@@ -150,5 +150,6 @@ function tellNext({ email, job, has_content }: StoryFacts): string[] {
         : 'Next: nothing. Its content is no longer kept, so it cannot be tried again.',
     ];
   }
+  if (email.status === 'suppressed') return ['Next: nothing, as its recipient was to get nothing more.'];
   return ['Next: nothing; this is its end.'];
 }

@@ -340,14 +340,14 @@ export function listWaitingOf(read: Tx, contact_id: number): string[] {
   return waitingMailsOf.all(read, contact_id).map(({ email_id }) => email_id);
 }
 
+const lastSentTo = rawSql<{ email_id: string | null }, [number]>(
+  `SELECT max(email_id) AS email_id FROM enrollments JOIN sequence_mails ON enrollment_id = enrollments.id
+   WHERE contact_id = ? AND sent_at IS NOT NULL`,
+);
+
 /** The mail that a contact got last of any sequence; null where it got none. */
 export function findLastMailOf(read: Tx, contact_id: number): string | null {
-  const last = read
-    .select({ email_id: sql<string | null>`max(${enrollments.last_email_id})` })
-    .from(enrollments)
-    .where(eq(enrollments.contact_id, contact_id))
-    .get();
-  return last?.email_id ?? null;
+  return lastSentTo.get(read, contact_id)?.email_id ?? null;
 }
 
 /** Of a sequence's last sends since it began to run: how many bounced or were complained about. */

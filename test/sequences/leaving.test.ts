@@ -181,7 +181,13 @@ test('a mail that was accepted does not leave any more once its recipient has un
   ]);
   expect([got.size, got.has(left), got.has(suppressed)]).toEqual([COUNT - 2, false, false]);
   const { body } = await on.call('GET', `/email-sequences/${id}`);
-  expect(body.data).toMatchObject({ stats: { sent: COUNT - 2, exited: 2 } });
+  // Nobody left over a mail that they never got.
+  expect(body.data).toMatchObject({ stats: { sent: COUNT - 2, exited: 2, unsubscribed: 0 } });
+  const taken_back = $client
+    .query<{ id: string }, []>("SELECT id FROM emails WHERE status = 'suppressed'")
+    .get();
+  const { story } = on.app.services.deliveries.explain(taken_back?.id ?? '');
+  expect(story.at(-1)).toBe('Next: nothing, as its recipient was to get nothing more.');
   // Their places in the mailbox's day are free again.
   expect($client.query('SELECT sum(n) AS n FROM mailbox_usage').get()).toEqual({ n: COUNT - 2 });
   await sink.stop();
