@@ -16,6 +16,7 @@ import { type Database, mayPass, type Tx } from '../platform/database/database.t
 import { type Clock, utcDay } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import type { NewJob } from '../platform/jobs/store.ts';
+import type { Fate } from './listeners.ts';
 import { listFailed } from './store.ts';
 
 /** The event of a retry in the audit trail; its target is `email:ID`, and `attempts` those made before it. */
@@ -57,6 +58,8 @@ export interface RequeueDeps {
   objects: { findMany(tx: Tx, project_id: number, public_ids: readonly string[]): readonly unknown[] };
   names: { projectOf(id: number): { public_id: string } | null };
   enqueue(tx: Tx, job: NewJob): string;
+  /** What would become of a mail of a sequence that is tried again. */
+  fateOf(tx: Tx, email: EmailRow): Fate;
 }
 
 /**
@@ -105,6 +108,8 @@ function requeueEmail(
   const attachments = email.attachments.map((attachment) => attachment.public_id);
   const found = deps.objects.findMany(tx, email.project_id, attachments);
   if (found.length < attachments.length) return { id, refusal: 'an attachment has been deleted meanwhile' };
+  if (deps.fateOf(tx, email) === 'withheld')
+    return { id, refusal: 'its recipient is to get nothing more of its sequence' };
   const place = takePlace(tx, email, options);
   if ('refusal' in place) return { id, refusal: place.refusal };
   insertPins(tx, id, attachments);

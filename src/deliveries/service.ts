@@ -61,7 +61,7 @@ export interface TakenReport {
 
 export interface DeliveriesDeps
   extends Omit<AttemptsDeps, 'retry_delays_s' | 'return_paths'>,
-    RequeueDeps,
+    Omit<RequeueDeps, 'fateOf'>,
     SendingNowDeps {
   config: Pick<Config, 'email_retry_delays_s'>;
   emails: Emails;
@@ -246,7 +246,8 @@ export class Deliveries {
 
   /** Queues failed or bounced emails again, each by itself, and says of each what became of it. */
   requeue(actor: Actor, ids: readonly string[]): Promise<RetryResult[]> {
-    return requeueEmails(ids, { deps: this.#deps, actor });
+    const fateOf: RequeueDeps['fateOf'] = (tx, email) => this.#listeners.fateOf(tx, email);
+    return requeueEmails(ids, { deps: { ...this.#deps, fateOf }, actor });
   }
 
   /** As `requeue`, of one. Throws AppError `conflict` with the reason where it is not queued. */

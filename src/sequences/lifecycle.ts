@@ -348,10 +348,7 @@ export class Lifecycle {
     if (!owner || !contact || !sequence || sequence.status === 'finished') return 'withheld';
     if (enrollment.exit_reason === 'event' || whyGone(contact, suppressions.checker(tx, owner)) !== null)
       return 'withheld';
-    if (sequence.status !== 'paused') return 'goes';
-    // One that had failed and was queued again waits like all others now.
-    rows.updateMail(tx, email_id, { is_waiting: true });
-    return 'held';
+    return sequence.status === 'paused' ? 'held' : 'goes';
   }
 
   /** Told that a mail was opened, or a link of it followed by a person. The contact whom it was sent to; null for others' mail. */

@@ -120,6 +120,23 @@ test('a mail that is queued again while its sequence is paused leaves once it is
   await sink.stop();
 });
 
+test('a mail that failed is not queued again for whoever is to get nothing more, and stays as it was', async () => {
+  const { on, sink, $client, list, waiting, answer } = await startWaiting();
+  const [failed = ''] = waiting;
+  sink.behavior.rcpt = { [failed]: { code: 554, message: '5.7.1 Not from you' } };
+  await answer();
+  const found = () => $client.query<{ id: string }, []>("SELECT * FROM emails WHERE status = 'failed'").all();
+  const before = found();
+  const [contact] = rowsOf(await on.call('GET', `/email-lists/${list}/contacts?q=${failed}`));
+  await on.call('POST', `/email-contacts/${contact?.id}/unsubscribe`);
+  const [{ id = '' } = {}] = before;
+  expect(await on.app.services.deliveries.requeue(actor, [id])).toEqual([
+    { id, refusal: 'its recipient is to get nothing more of its sequence' },
+  ]);
+  expect(found()).toEqual(before);
+  await sink.stop();
+});
+
 test('an event also takes back a last mail that waits, behind which the enrollment is complete', async () => {
   const { on, sink, id, list, waiting, answer, $client } = await startWaiting({
     exit_events: ['paid'],

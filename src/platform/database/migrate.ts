@@ -32,6 +32,7 @@ import imports_of_lists from './migrations/0027_imports_of_lists.sql' with { typ
 import backup_runs from './migrations/0028_backup_runs.sql' with { type: 'text' };
 import sequence_waiting from './migrations/0029_sequence_waiting.sql' with { type: 'text' };
 import open_sequences from './migrations/0030_open_sequences.sql' with { type: 'text' };
+import requeued_mail from './migrations/0031_requeued_mail.sql' with { type: 'text' };
 import { connect } from './plain-connection.ts';
 
 export interface Migration {
@@ -72,6 +73,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 28, name: 'backup_runs', sql: backup_runs },
   { version: 29, name: 'sequence_waiting', sql: sequence_waiting },
   { version: 30, name: 'open_sequences', sql: open_sequences },
+  { version: 31, name: 'requeued_mail', sql: requeued_mail },
 ];
 
 const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
