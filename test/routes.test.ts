@@ -336,6 +336,14 @@ test('every route needs what stands in the list, and the list names no other', (
   expect(found).toEqual(Object.fromEntries(listed));
 });
 
+test('the README tells of every part of the management plane that only who may administer is let into', async () => {
+  const readme = await Bun.file(new URL('../README.md', import.meta.url)).text();
+  const line = readme.split('\n').find((each) => each.startsWith('| `can_administer` |')) ?? '';
+  const told = [...line.matchAll(/`(\/[\w-]+)`/g)].map(([, path]) => path ?? '');
+  const guarded = GUARDS['management: can_administer']?.map((route) => /\/[\w-]+/.exec(route)?.[0] ?? '');
+  expect(told.toSorted()).toEqual([...new Set(guarded)].toSorted());
+});
+
 describe('without a credential', () => {
   test('exactly these routes answer', () => {
     const open = app.app.routes
