@@ -28,8 +28,8 @@ async function start(
 const ANN = 'ann@customer.example';
 /** Short enough to wait for. */
 const SHORT_MS = 200;
-/** For a command that is answered at once, on a busy machine too. */
-const COMMAND_MS = 2_000;
+/** For what is answered at once, on a busy machine too. */
+const PATIENT_MS = 2_000;
 const MORE_LINES_THAN_A_SOCKET_HOLDS = 1_000_000;
 
 test('an answer to the content that is no reply leaves open whether the mail was taken', async () => {
@@ -111,9 +111,9 @@ test.each(['EHLO', 'STARTTLS'])('a relay that hangs at %s has the time of one co
 
 test('the time of a command ends with its answer, and cuts off no mail that is under way later', async () => {
   const takeTime = (socket: Socket): void => {
-    setTimeout(() => socket.write('250 queued\r\n'), COMMAND_MS + SHORT_MS);
+    setTimeout(() => socket.write('250 queued\r\n'), PATIENT_MS + SHORT_MS);
   };
-  const { relay, mailer } = await start({ content: takeTime }, { deadlines: { command_ms: COMMAND_MS } });
+  const { relay, mailer } = await start({ content: takeTime }, { deadlines: { command_ms: PATIENT_MS } });
   const route = routeTo(relay);
   for (let n = 0; n < 2; n += 1) {
     expect(await mailer.deliver(mailOf(), route, [ANN])).toMatchObject({ outcome: 'sent' });
@@ -127,7 +127,7 @@ test('a relay that hangs in the TLS it was asked for is not said to want TLS fro
   };
   const { relay, mailer } = await start(
     { EHLO: '250-odd.test\r\n250 STARTTLS', STARTTLS: hang },
-    { deadlines: { greeting_ms: SHORT_MS } },
+    { deadlines: { greeting_ms: PATIENT_MS } },
   );
   const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
   expect(outcome).toMatchObject({ outcome: 'unreachable', response: 'TLS handshake timed out' });

@@ -192,7 +192,7 @@ test('a scheme that is not the one of the port is told, both ways', async () => 
     response: expect.stringContaining('wants smtp://'),
   });
   const smtps = await startSmtpSink({ tls: 'tls' });
-  const mailer = createMailer({ deadlines: { greeting_ms: 200 } });
+  const mailer = createMailer({ deadlines: { greeting_ms: 2_000 } });
   cleanups.push(
     () => smtps.stop(),
     () => mailer.stop(0),
