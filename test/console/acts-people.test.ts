@@ -67,9 +67,9 @@ describe.skipIf(executable === null)('of people and tokens', () => {
 
       await page.getByRole('link', { name: 'Signing in' }).click();
       await page.getByRole('button', { name: 'Deactivate' }).click();
-      await page.getByRole('button', { name: 'Activate' }).waitFor();
+      await page.getByRole('button', { name: 'Activate', exact: true }).waitFor();
       expect((await post('/console/session', credentials)).status).toBe(401);
-      await page.getByRole('button', { name: 'Activate' }).click();
+      await page.getByRole('button', { name: 'Activate', exact: true }).click();
       await page.getByRole('button', { name: 'Deactivate' }).waitFor();
       expect((await post('/console/session', credentials)).status).toBe(204);
 

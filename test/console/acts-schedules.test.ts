@@ -1,7 +1,7 @@
 /** Schedules, jobs and the audit trail of a project in the console, in a real browser, and what is stored after it. */
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { addCapturingMailbox, makeProject } from '../helpers.ts';
+import { actor, addCapturingMailbox, makeProject } from '../helpers.ts';
 import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn, TIMEOUT_MS } from './browser.ts';
 
 let on: ConsoleTest;
@@ -80,6 +80,50 @@ describe.skipIf(executable === null)('a schedule in a browser', () => {
       expect(new URL(page.url()).search).toBe('?event=schedule.run');
       await page.getByRole('cell', { name: 'Ann Example' }).waitFor();
       expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'is not saved before the fields of its template are there, as if they had been emptied',
+    async () => {
+      const project = on.app.services.projects.require('shop');
+      const { plaintext_key: key } = await on.app.services.keys.create(actor, project, {
+        ...{ name: 'app', can_send_emails: true, can_write: true, permissions: { email_template: true } },
+      });
+      const template = {
+        name: 'Report',
+        slug: 'report',
+        category: 'transactional',
+        subject: 'Week {{ week }}',
+      };
+      await on.app.call('POST', '/api/v1/emails/templates', {
+        key,
+        body: { ...template, body_text: 'Hello' },
+      });
+      const schedule = {
+        ...{ name: 'Report', cron_expression: '0 9 * * 1', recipients: [{ email: 'ann@example.org' }] },
+        ...{ template: 'report', variables: { week: '7' } },
+      };
+      const made = await on.app.call('POST', '/api/v1/email-schedules', { key, body: schedule });
+      expect(made.status).toBe(201);
+      const stored = `SELECT name, template, variables FROM email_schedules WHERE id = '${made.body.id}'`;
+      const { page } = await openPage(on, await signIn(on), `/projects/shop/schedules/${made.body.id}`);
+      const answer = Promise.withResolvers<void>();
+      await page.route(/email-templates/, async (route) => {
+        await answer.promise;
+        await route.continue();
+      });
+      await page.getByRole('link', { name: 'Change' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('Weekly');
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByText('Not all of the form is there yet').waitFor();
+      expect(rows(stored)).toMatchObject([{ name: 'Report' }]);
+      answer.resolve();
+      await page.getByLabel('week').waitFor();
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByText('The changes are saved').waitFor();
+      expect(rows(stored)).toEqual([{ name: 'Weekly', template: 'report', variables: '{"week":"7"}' }]);
     },
     TIMEOUT_MS,
   );

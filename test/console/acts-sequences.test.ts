@@ -136,6 +136,21 @@ describe.skipIf(executable === null)('in a browser', () => {
   );
 
   test(
+    'a draft is saved before the lists to choose from are there, and keeps its own',
+    async () => {
+      const { id } = await make({ name: 'Hasty', steps: TWO });
+      const { page } = await open(`/${id}`);
+      await page.route('**/email-lists?*', () => {});
+      await page.getByRole('link', { name: 'Edit', exact: true }).click();
+      await page.getByRole('textbox', { name: 'Name' }).fill('Hastier');
+      await page.getByRole('button', { name: 'Save the sequence' }).click();
+      await page.getByRole('heading', { name: 'Hastier', level: 1, exact: true }).waitFor();
+      expect(recordOf(id)).toMatchObject({ name: 'Hastier', list });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
     'a draft that lacks something is not activated and says where each thing is mended; then it starts, takes contacts, pauses and ends',
     async () => {
       const steps = [{ key: 'a', template: 'nowhere', is_final: true }];

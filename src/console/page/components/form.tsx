@@ -85,6 +85,8 @@ export function useFieldErrors(name: string, { is_exact = false } = {}): readonl
   );
 }
 
+const NOT_THERE_YET = 'Not all of the form is there yet, and nothing was sent. Try again in a moment.';
+
 export function Form(props: {
   submit: string;
   onSubmit(entered: Entered): Promise<unknown>;
@@ -110,6 +112,11 @@ export function Form(props: {
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     if (is_busy || !form.current) return;
+    // A field that is not there yet would be sent as if it had been emptied.
+    if (form.current.querySelector('[aria-busy="true"]')) {
+      setError(new ApiError(0, { message: NOT_THERE_YET }, null));
+      return;
+    }
     setBusy(true);
     setError(null);
     try {

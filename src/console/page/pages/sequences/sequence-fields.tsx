@@ -14,8 +14,9 @@ export function FirstFields({ project, of }: { project: string; of?: Sequence })
   const lists = useLoad('GET /projects/{project}/email-lists', { path, query: { per_page: LISTS } });
   const choices: [string, string][] = (lists.data?.data ?? []).map(({ id, name }) => [id, name]);
   const is_fixed = of !== undefined && of.status !== 'draft';
-  if (of && lists.data && !choices.some(([id]) => id === of.list))
-    choices.unshift([of.list, `${of.list}, archived`]);
+  // What is chosen is a choice before the lists are there, too: whoever saves by then changes nothing of it.
+  if (of && !choices.some(([id]) => id === of.list))
+    choices.unshift([of.list, lists.data ? `${of.list}, archived` : of.list]);
   return (
     <>
       <TextField name="name" label="Name" value={of?.name} placeholder="Welcome" is_focused={!of} />

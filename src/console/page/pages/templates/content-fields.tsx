@@ -1,5 +1,6 @@
 /** What a mail says, in a form: a template of the project with its values, or a text of its own. */
 import { useState } from 'preact/hooks';
+import { ErrorBox } from '../../components/error-box.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
@@ -34,6 +35,8 @@ export function ContentFields({ project, of }: { project: string; of?: Content }
         onChange={setTemplate}
         choices={[
           ['', 'A text of its own'],
+          // What is chosen is a choice before the others are there, too: whoever saves by then changes nothing of it.
+          ...(load.data || template === '' ? [] : [[template, `Template: ${template}`] as const]),
           ...sendable.map(({ slug, name }) => [slug, `Template: ${name}`] as const),
         ]}
       />
@@ -60,7 +63,13 @@ export function ContentFields({ project, of }: { project: string; of?: Content }
 function ValueFields(props: { project: string; slug: string; values: Readonly<Record<string, unknown>> }) {
   const { project, slug, values } = props;
   const load = useLoad('GET /projects/{project}/email-templates/{slug}', { path: { project, slug } });
-  if (!load.data) return <Skeleton lines={2} />;
+  if (!load.data)
+    return (
+      <>
+        {load.error && <ErrorBox error={load.error} retry={load.reload} />}
+        <Skeleton lines={2} />
+      </>
+    );
   const fields = mergeFieldsOf(load.data);
   if (fields.length === 0) return <p class="muted">This template has no fields to fill in.</p>;
   return (
