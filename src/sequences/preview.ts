@@ -33,29 +33,42 @@ export interface Timeline {
   end: { at: number; reason: 'completed' | 'condition' | 'event' | 'no_steps' | 'endless' };
 }
 
+interface WalkOptions {
+  exit_events: readonly string[];
+  window: SendWindow;
+  /** When no mail goes whatever the window says, as the daily cap is used up. */
+  used_up?: { from: number; until: number } | null;
+  answers: Answers;
+  max_entries: number;
+}
+
 /**
- * Steps in the order in which they come due, each when its delay is over, and a mail when the window is open, too; the daily cap
- * and the capacity of mailboxes may put them off further. Tracks that route in a circle without sending end as `endless`.
+ * Steps in the order in which they come due, each when its delay is over, and a mail when the window is open, too. What others
+ * are sent, and the capacity of mailboxes, may put them off further. Tracks that route in a circle without sending end as `endless`.
  */
-export function walk(
-  steps: readonly Step[],
-  options: { exit_events: readonly string[]; window: SendWindow; answers: Answers; max_entries: number },
-): Timeline {
-  const { exit_events, window, answers, max_entries } = options;
+export function walk(steps: readonly Step[], options: WalkOptions): Timeline {
+  const { exit_events, window, used_up, answers, max_entries } = options;
+  const sendingFrom = (at: number): number => {
+    const opens_at = nextOpening(window, at);
+    const is_shut = used_up && opens_at >= used_up.from && opens_at < used_up.until;
+    return is_shut ? nextOpening(window, used_up.until) : opens_at;
+  };
   const tracks = tracksOf(steps);
   const timeline: TimelineEntry[] = [];
   const left_at = exitOf(exit_events, answers);
   let step = firstStep(tracks);
   let counts_from = answers.start_at;
+  let at = answers.start_at;
   let last_sent: string | null = null;
   let has_clicked_any = false;
   if (!step) return { timeline, end: { at: answers.start_at, reason: 'no_steps' } };
   for (;;) {
-    let at = counts_from + step.delay_hours * HOUR_MS;
+    // A step behind one that was skipped may have been due before that.
+    at = Math.max(at, counts_from + step.delay_hours * HOUR_MS);
     let decision = decide(step, factsAt(at, answers, { last_sent, has_clicked_any }));
     // Only a sending waits for the window, and its condition is asked again when that opens.
     if (decision.result === 'send') {
-      at = nextOpening(window, at);
+      at = sendingFrom(at);
       decision = decide(step, factsAt(at, answers, { last_sent, has_clicked_any }));
     }
     if (left_at !== null && left_at <= at) return { timeline, end: { at: left_at, reason: 'event' } };

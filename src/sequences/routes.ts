@@ -287,8 +287,8 @@ function foresightRoutes({ sequences }: SequenceRouteDeps): Route[] {
       tag: TAG,
       summary: 'What a contact would see, and when',
       description:
-        'The walk through the sequence with the answers given: each step at the earliest time that its delay and the send ' +
-        'window allow. It ends as `failed` where a merge field has no value. Nothing is stored or sent.',
+        'The walk through the sequence with the answers given: each step at the earliest time that its delay, the send ' +
+        'window and what is left of the daily cap today allow. It ends as `failed` where a merge field has no value. Nothing is stored or sent.',
       body: preview,
       example: { clicks: [] },
       response: timeline,

@@ -4,10 +4,10 @@ import type { NewEmail } from '../emails/service.ts';
 import { AppError, conflict, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { MAX_PREVIEW_ENTRIES } from '../limits.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
-import type { Marketing } from '../marketing/service.ts';
+import type { Marketing, Settings } from '../marketing/service.ts';
 import type { MailOwner, MarketingMail } from '../marketing-mail/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { type Clock, toIso, utcDay } from '../platform/host/clock.ts';
+import { type Clock, DAY_MS, toIso, utcDay } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import type { Suppressions } from '../suppressions/service.ts';
@@ -235,6 +235,7 @@ export class Sequences {
     const walked = walk(steps, {
       exit_events: row.exit_events,
       window: settings,
+      used_up: this.#usedUp(owner.id, settings),
       answers,
       max_entries: MAX_PREVIEW_ENTRIES,
     });
@@ -279,6 +280,14 @@ export class Sequences {
       const { id, job_id } = acceptMail(tx, planned.email);
       return { email_id: id, job_id };
     });
+  }
+
+  /** Today (UTC) where the daily cap is used up, else null. */
+  #usedUp(project_id: number, { daily_cap }: Settings): { from: number; until: number } | null {
+    const { now_ms, used_today } = this.#waitsOf(project_id);
+    if (daily_cap === null || used_today < daily_cap) return null;
+    const from = now_ms - (now_ms % DAY_MS);
+    return { from, until: from + DAY_MS };
   }
 
   #ownerOf(project_id: number): MailOwner {

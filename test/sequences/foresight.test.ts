@@ -68,6 +68,15 @@ const CASES: Record<string, Case> = {
     ],
     hours: 96,
   },
+  'a step that comes sooner than the one before it, which is skipped': {
+    steps: [
+      { key: 'a', template: 'a' },
+      { key: 'b', template: 'b', delay_hours: 10, condition: { type: 'event', event: 'paid' } },
+      { key: 'c', template: 'c', delay_hours: 4 },
+      { key: 'd', template: 'd', delay_hours: 4, is_final: true },
+    ],
+    hours: 24,
+  },
   'a click, and an event while a mail waits for its window': {
     settings: BERLIN,
     steps: [
@@ -182,3 +191,27 @@ test.each(Object.entries(CASES))(
   },
   60_000,
 );
+
+test('a preview knows that the daily cap of today is used up', async () => {
+  const on = await startSequenceApp();
+  await on.template('a');
+  await on.call('PATCH', '/email-marketing/settings', {
+    ...{ daily_cap: 1, send_window_start: '09:00', send_window_end: '17:00' },
+  });
+  const only = [{ key: 'a', template: 'a', is_final: true }];
+  const [first, second] = [await on.list(), await on.list()];
+  await on.contact(first, 'first@example.com');
+  await on.contact(second, 'second@example.com');
+  const id = await on.active(second, only);
+  const look = async () =>
+    (dataOf(await on.call('POST', `/email-sequences/${id}/preview`, {})) as unknown as Seen).timeline[0]?.at;
+  expect(await look()).toBe('2030-01-15T12:00:00.000Z');
+  await on.enroll(await on.active(first, only));
+  await on.pass();
+  expect(await look()).toBe('2030-01-16T09:00:00.000Z');
+  await on.enroll(id);
+  await on.pass(20);
+  expect(await on.got('second@example.com')).toEqual([]);
+  await on.pass(1);
+  expect(await on.got('second@example.com')).toEqual(['a for there']);
+});
