@@ -2,15 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { actor } from '../helpers.ts';
-import {
-  addPerson,
-  beforeAllInConsole,
-  type ConsoleTest,
-  executable,
-  openPage,
-  signIn,
-  TIMEOUT_MS,
-} from './browser.ts';
+import { addPerson, beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
 import { addSampleData } from './sample-data.ts';
 
 let on: ConsoleTest;
@@ -32,152 +24,132 @@ const post = (path: string, body: object) =>
 const password = 'a horse of another colour';
 
 describe.skipIf(executable === null)('of people and tokens', () => {
-  test(
-    'a person is added with one project, signs in by the link that is shown once, is changed, reset and removed',
-    async () => {
-      const { page, complaints } = await open('/people/new');
-      await page.getByLabel('Address').fill('cleo@example.org');
-      await page.getByLabel('Read vaults').check();
-      await page.getByRole('button', { name: 'Add the person' }).click();
-      await page.locator('.wrong', { hasText: 'name at least one project, or all projects' }).waitFor();
-      await page.getByLabel('Corner shop').check();
-      await page.getByLabel('Administer').check();
-      await page.getByRole('button', { name: 'Add the person' }).click();
-      await page.locator('.wrong', { hasText: 'goes with all projects only' }).waitFor();
-      expect(await page.getByLabel('Administer').getAttribute('aria-invalid')).toBe('true');
-      await page.getByLabel('Administer').uncheck();
-      await page.getByRole('button', { name: 'Add the person' }).click();
-      const link = await secretOn(page);
-      expect(personOf('cleo@example.org')).toMatchObject({
-        ...{ all_projects: false, can_read_vault: true, can_reveal_vault: false, can_administer: false },
-        projects: [{ slug: 'shop' }],
-      });
-      expect((await post(new URL(link).pathname, { password })).status).toBe(204);
-      const credentials = { email: 'cleo@example.org', password };
-      expect((await post('/console/session', credentials)).status).toBe(204);
-      await page.getByRole('link', { name: 'To the person' }).click();
-      await page.getByLabel('Address').waitFor();
-      expect(await page.content()).not.toContain(link);
+  test('a person is added with one project, signs in by the link that is shown once, is changed, reset and removed', async () => {
+    const { page, complaints } = await open('/people/new');
+    await page.getByLabel('Address').fill('cleo@example.org');
+    await page.getByLabel('Read vaults').check();
+    await page.getByRole('button', { name: 'Add the person' }).click();
+    await page.locator('.wrong', { hasText: 'name at least one project, or all projects' }).waitFor();
+    await page.getByLabel('Corner shop').check();
+    await page.getByLabel('Administer').check();
+    await page.getByRole('button', { name: 'Add the person' }).click();
+    await page.locator('.wrong', { hasText: 'goes with all projects only' }).waitFor();
+    expect(await page.getByLabel('Administer').getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('Administer').uncheck();
+    await page.getByRole('button', { name: 'Add the person' }).click();
+    const link = await secretOn(page);
+    expect(personOf('cleo@example.org')).toMatchObject({
+      ...{ all_projects: false, can_read_vault: true, can_reveal_vault: false, can_administer: false },
+      projects: [{ slug: 'shop' }],
+    });
+    expect((await post(new URL(link).pathname, { password })).status).toBe(204);
+    const credentials = { email: 'cleo@example.org', password };
+    expect((await post('/console/session', credentials)).status).toBe(204);
+    await page.getByRole('link', { name: 'To the person' }).click();
+    await page.getByLabel('Address').waitFor();
+    expect(await page.content()).not.toContain(link);
 
-      await page.getByLabel('Read vaults').uncheck();
-      await page.getByLabel('All projects').check();
-      await page.getByRole('button', { name: 'Save the changes' }).click();
-      await page.getByText('hold from their next request').waitFor();
-      expect(personOf('cleo@example.org')).toMatchObject({ all_projects: true, can_read_vault: false });
+    await page.getByLabel('Read vaults').uncheck();
+    await page.getByLabel('All projects').check();
+    await page.getByRole('button', { name: 'Save the changes' }).click();
+    await page.getByText('hold from their next request').waitFor();
+    expect(personOf('cleo@example.org')).toMatchObject({ all_projects: true, can_read_vault: false });
 
-      await page.getByRole('link', { name: 'Signing in' }).click();
-      await page.getByRole('button', { name: 'Deactivate' }).click();
-      await page.getByRole('button', { name: 'Activate', exact: true }).waitFor();
-      expect((await post('/console/session', credentials)).status).toBe(401);
-      await page.getByRole('button', { name: 'Activate', exact: true }).click();
-      await page.getByRole('button', { name: 'Deactivate' }).waitFor();
-      expect((await post('/console/session', credentials)).status).toBe(204);
+    await page.getByRole('link', { name: 'Signing in' }).click();
+    await page.getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByRole('button', { name: 'Activate', exact: true }).waitFor();
+    expect((await post('/console/session', credentials)).status).toBe(401);
+    await page.getByRole('button', { name: 'Activate', exact: true }).click();
+    await page.getByRole('button', { name: 'Deactivate' }).waitFor();
+    expect((await post('/console/session', credentials)).status).toBe(204);
 
-      const dialog = page.getByRole('dialog');
-      await page.getByRole('button', { name: 'Reset the password' }).click();
-      await page.getByLabel('Type cleo@example.org to go on').fill('cleo@example.org');
-      await dialog.getByRole('button', { name: 'Reset the password' }).click();
-      const next = await secretOn(page);
-      expect((await post('/console/session', credentials)).status).toBe(401);
-      expect((await post(new URL(next).pathname, { password })).status).toBe(204);
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Reset the password' }).click();
+    await page.getByLabel('Type cleo@example.org to go on').fill('cleo@example.org');
+    await dialog.getByRole('button', { name: 'Reset the password' }).click();
+    const next = await secretOn(page);
+    expect((await post('/console/session', credentials)).status).toBe(401);
+    expect((await post(new URL(next).pathname, { password })).status).toBe(204);
 
-      await page.getByRole('button', { name: 'Remove the person' }).click();
-      await page.getByLabel('Type cleo@example.org to go on').fill('cleo@example.org');
-      await dialog.getByRole('button', { name: 'Remove the person' }).click();
-      await page.getByRole('heading', { name: 'People', level: 1 }).waitFor();
-      expect(() => personOf('cleo@example.org')).toThrow();
-      expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+    await page.getByRole('button', { name: 'Remove the person' }).click();
+    await page.getByLabel('Type cleo@example.org to go on').fill('cleo@example.org');
+    await dialog.getByRole('button', { name: 'Remove the person' }).click();
+    await page.getByRole('heading', { name: 'People', level: 1 }).waitFor();
+    expect(() => personOf('cleo@example.org')).toThrow();
+    expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
+  });
 
-  test(
-    'the form offers only what whoever fills it in has, and lets go what they lack',
-    async () => {
-      const credentials = await addPerson(on.app, {
-        ...{ email: 'clerk@example.org', all_projects: true, can_administer: true, can_read_vault: true },
-      });
-      const context = await signIn(on, { credentials });
-      const { page } = await openPage(on, context, '/people/new');
-      await page.getByLabel('Read vaults').waitFor();
-      const offered = await page.locator('.check label').allTextContents();
-      expect(offered.filter((label) => /vault|Administer|AI|databases/i.test(label))).toEqual([
-        'Read vaults',
-        'Administer',
-      ]);
-      await page.goto(
-        `${on.app.url}/console/people/${personOf('bob.with.a.rather.long.address@bakery.example.org').id}`,
-      );
-      await page.getByLabel('Write vaults').uncheck();
-      await page.getByRole('button', { name: 'Save the changes' }).click();
-      await page.getByText('hold from their next request').waitFor();
-      const bob = personOf('bob.with.a.rather.long.address@bakery.example.org');
-      expect(bob).toMatchObject({ can_read_vault: true, can_write_vault: false });
-      expect(bob.projects?.map(({ slug }) => slug).toSorted()).toEqual(['bakery', 'shop']);
-      await page.getByLabel('Write vaults').waitFor({ state: 'detached' });
-    },
-    TIMEOUT_MS,
-  );
+  test('the form offers only what whoever fills it in has, and lets go what they lack', async () => {
+    const credentials = await addPerson(on.app, {
+      ...{ email: 'clerk@example.org', all_projects: true, can_administer: true, can_read_vault: true },
+    });
+    const context = await signIn(on, { credentials });
+    const { page } = await openPage(on, context, '/people/new');
+    await page.getByLabel('Read vaults').waitFor();
+    const offered = await page.locator('.check label').allTextContents();
+    expect(offered.filter((label) => /vault|Administer|AI|databases/i.test(label))).toEqual([
+      'Read vaults',
+      'Administer',
+    ]);
+    await page.goto(
+      `${on.app.url}/console/people/${personOf('bob.with.a.rather.long.address@bakery.example.org').id}`,
+    );
+    await page.getByLabel('Write vaults').uncheck();
+    await page.getByRole('button', { name: 'Save the changes' }).click();
+    await page.getByText('hold from their next request').waitFor();
+    const bob = personOf('bob.with.a.rather.long.address@bakery.example.org');
+    expect(bob).toMatchObject({ can_read_vault: true, can_write_vault: false });
+    expect(bob.projects?.map(({ slug }) => slug).toSorted()).toEqual(['bakery', 'shop']);
+    await page.getByLabel('Write vaults').waitFor({ state: 'detached' });
+  });
 
-  test(
-    'of two who change a person at once, the second is told, changes nothing, and then only what they touched',
-    async () => {
-      const { page } = await open(`/people/${personOf('eve@example.org').id}`);
-      const { people } = on.app.services;
-      await people.change(actor, null, people.require('eve@example.org'), { can_read_vault: true });
-      await page.getByLabel('Name').fill('Eve');
-      await page.getByRole('button', { name: 'Save the changes' }).click();
-      await page.getByRole('alert').waitFor();
-      expect(personOf('eve@example.org')).toMatchObject({ can_read_vault: true });
-      expect(personOf('eve@example.org').name).not.toBe('Eve');
-      // Told so, they save again: over what they have read now.
-      await page.locator('[name=can_read_vault]:checked').waitFor();
-      await page.getByRole('button', { name: 'Save the changes' }).click();
-      await page.getByRole('heading', { name: 'Eve', level: 1 }).waitFor();
-      expect(personOf('eve@example.org')).toMatchObject({ name: 'Eve', can_read_vault: true });
-    },
-    TIMEOUT_MS,
-  );
+  test('of two who change a person at once, the second is told, changes nothing, and then only what they touched', async () => {
+    const { page } = await open(`/people/${personOf('eve@example.org').id}`);
+    const { people } = on.app.services;
+    await people.change(actor, null, people.require('eve@example.org'), { can_read_vault: true });
+    await page.getByLabel('Name').fill('Eve');
+    await page.getByRole('button', { name: 'Save the changes' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(personOf('eve@example.org')).toMatchObject({ can_read_vault: true });
+    expect(personOf('eve@example.org').name).not.toBe('Eve');
+    // Told so, they save again: over what they have read now.
+    await page.locator('[name=can_read_vault]:checked').waitFor();
+    await page.getByRole('button', { name: 'Save the changes' }).click();
+    await page.getByRole('heading', { name: 'Eve', level: 1 }).waitFor();
+    expect(personOf('eve@example.org')).toMatchObject({ name: 'Eve', can_read_vault: true });
+  });
 
-  test(
-    'a token is made, works with the secret that is shown once, and is revoked by its name',
-    async () => {
-      const { page, complaints } = await open('/tokens/new');
-      await page.getByLabel('Name').fill('backups');
-      await page.getByLabel('Days until it expires').fill('0');
-      await page.getByLabel('bakery').check();
-      await page.getByRole('button', { name: 'Create the token' }).click();
-      await page.locator('[aria-invalid=true]').waitFor();
-      await page.getByLabel('Days until it expires').fill('7');
-      await page.getByRole('button', { name: 'Create the token' }).click();
-      const token = await secretOn(page);
-      const ask = () => on.app.call('GET', '/api/public/v1/token', { token });
-      const { body } = await ask();
-      expect(body).toMatchObject({
-        data: { name: 'backups', all_projects: false, projects: [{ slug: 'bakery' }] },
-      });
-      await page.getByRole('link', { name: 'Done' }).click();
-      await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor();
-      expect(await page.content()).not.toContain(token);
-      await page.getByRole('button', { name: 'Revoke backups' }).click();
-      await page.getByLabel('Type backups to go on').fill('backups');
-      await page.getByRole('dialog').getByRole('button', { name: 'Revoke backups' }).click();
-      await page.getByRole('dialog').waitFor({ state: 'detached' });
-      await page.getByRole('button', { name: 'Revoke backups' }).waitFor({ state: 'detached' });
-      expect((await ask()).status).toBe(401);
-      expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+  test('a token is made, works with the secret that is shown once, and is revoked by its name', async () => {
+    const { page, complaints } = await open('/tokens/new');
+    await page.getByLabel('Name').fill('backups');
+    await page.getByLabel('Days until it expires').fill('0');
+    await page.getByLabel('bakery').check();
+    await page.getByRole('button', { name: 'Create the token' }).click();
+    await page.locator('[aria-invalid=true]').waitFor();
+    await page.getByLabel('Days until it expires').fill('7');
+    await page.getByRole('button', { name: 'Create the token' }).click();
+    const token = await secretOn(page);
+    const ask = () => on.app.call('GET', '/api/public/v1/token', { token });
+    const { body } = await ask();
+    expect(body).toMatchObject({
+      data: { name: 'backups', all_projects: false, projects: [{ slug: 'bakery' }] },
+    });
+    await page.getByRole('link', { name: 'Done' }).click();
+    await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor();
+    expect(await page.content()).not.toContain(token);
+    await page.getByRole('button', { name: 'Revoke backups' }).click();
+    await page.getByLabel('Type backups to go on').fill('backups');
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke backups' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Revoke backups' }).waitFor({ state: 'detached' });
+    expect((await ask()).status).toBe(401);
+    expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
+  });
 
-  test(
-    'whoever may not administer has neither page in the navigation, and is told what they lack at its address',
-    async () => {
-      const credentials = await addPerson(on.app, { email: 'guest@example.org', projects: ['shop'] });
-      const { page } = await openPage(on, await signIn(on, { credentials }), '/people');
-      await page.getByText('lacks the capability can_administer').waitFor();
-      expect(await page.getByRole('link', { name: 'Tokens' }).count()).toBe(0);
-    },
-    TIMEOUT_MS,
-  );
+  test('whoever may not administer has neither page in the navigation, and is told what they lack at its address', async () => {
+    const credentials = await addPerson(on.app, { email: 'guest@example.org', projects: ['shop'] });
+    const { page } = await openPage(on, await signIn(on, { credentials }), '/people');
+    await page.getByText('lacks the capability can_administer').waitFor();
+    expect(await page.getByRole('link', { name: 'Tokens' }).count()).toBe(0);
+  });
 });

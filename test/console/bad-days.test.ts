@@ -14,7 +14,6 @@ import {
   openPage,
   signIn,
   stopClock,
-  TIMEOUT_MS,
   waitForTitle,
 } from './browser.ts';
 
@@ -39,354 +38,300 @@ const signInOn = async (page: Page, { email, password }: Credentials): Promise<v
 };
 
 describe.skipIf(executable === null)('a session that ended', () => {
-  test(
-    'asks to sign in again over what is shown, and then does what was asked, with what stood in the form',
-    async () => {
-      const context = await signIn(on);
-      const { page } = await openPage(on, context, '/projects/new');
-      await page.getByLabel('Name').fill('Atelier');
-      await page.getByLabel('Description').fill('Typed before the session ended');
-      await context.clearCookies();
-      await page.getByRole('button', { name: 'Create the project' }).click();
-      await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
-      await waitForTitle(page, 'Sign in again');
-      expect(await page.getByLabel('Description').isVisible()).toBe(false);
-      expect(on.app.services.projects.find('atelier')).toBeNull();
-      expect(await page.getByLabel('Email').inputValue()).toBe(on.credentials.email);
-      await page.keyboard.press('Escape');
-      await signInOn(page, on.credentials);
-      await page.getByRole('heading', { name: 'Atelier', level: 1 }).waitFor();
-      expect(on.app.services.projects.find('atelier')?.description).toBe('Typed before the session ended');
-      await waitForTitle(page, 'Atelier');
-    },
-    TIMEOUT_MS,
-  );
+  test('asks to sign in again over what is shown, and then does what was asked, with what stood in the form', async () => {
+    const context = await signIn(on);
+    const { page } = await openPage(on, context, '/projects/new');
+    await page.getByLabel('Name').fill('Atelier');
+    await page.getByLabel('Description').fill('Typed before the session ended');
+    await context.clearCookies();
+    await page.getByRole('button', { name: 'Create the project' }).click();
+    await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
+    await waitForTitle(page, 'Sign in again');
+    expect(await page.getByLabel('Description').isVisible()).toBe(false);
+    expect(on.app.services.projects.find('atelier')).toBeNull();
+    expect(await page.getByLabel('Email').inputValue()).toBe(on.credentials.email);
+    await page.keyboard.press('Escape');
+    await signInOn(page, on.credentials);
+    await page.getByRole('heading', { name: 'Atelier', level: 1 }).waitFor();
+    expect(on.app.services.projects.find('atelier')?.description).toBe('Typed before the session ended');
+    await waitForTitle(page, 'Atelier');
+  });
 
-  test(
-    'leaves nothing of it to another person who signs in instead',
-    async () => {
-      const other = await addPerson(on.app, { email: 'other@example.org', all_projects: true });
-      const context = await signIn(on);
-      const { page } = await openPage(on, context, '/projects/new');
-      await page.getByLabel('Name').fill('Of the first');
-      await context.clearCookies();
-      const sent = posts(page);
-      await page.getByRole('button', { name: 'Create the project' }).click();
-      await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
-      await signInOn(page, other);
-      await page.getByRole('heading', { name: 'New project', level: 1 }).waitFor();
-      await until(async () => (await page.getByLabel('Name').inputValue()) === '');
-      expect(sent).toEqual(['POST /api/public/v1/projects', 'POST /console/session']);
-      expect(on.app.services.projects.find('of-the-first')).toBeNull();
-    },
-    TIMEOUT_MS,
-  );
+  test('leaves nothing of it to another person who signs in instead', async () => {
+    const other = await addPerson(on.app, { email: 'other@example.org', all_projects: true });
+    const context = await signIn(on);
+    const { page } = await openPage(on, context, '/projects/new');
+    await page.getByLabel('Name').fill('Of the first');
+    await context.clearCookies();
+    const sent = posts(page);
+    await page.getByRole('button', { name: 'Create the project' }).click();
+    await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
+    await signInOn(page, other);
+    await page.getByRole('heading', { name: 'New project', level: 1 }).waitFor();
+    await until(async () => (await page.getByLabel('Name').inputValue()) === '');
+    expect(sent).toEqual(['POST /api/public/v1/projects', 'POST /console/session']);
+    expect(on.app.services.projects.find('of-the-first')).toBeNull();
+  });
 });
 
 describe.skipIf(executable === null)('what was asked of a server that goes away', () => {
-  test(
-    'is asked once, however often the button is pressed and though the answer is lost',
-    async () => {
-      const { page } = await openPage(on, await signIn(on), '/projects/new');
-      const sent = posts(page);
-      const arrived = Promise.withResolvers<void>();
-      const lose = Promise.withResolvers<void>();
-      await page.route('**/api/public/v1/projects', async (route) => {
-        if (route.request().method() !== 'POST') return route.continue();
-        await route.fetch();
-        arrived.resolve();
-        await lose.promise;
-        await route.abort();
-      });
-      await page.getByLabel('Name').fill('Once');
-      await page.getByRole('button', { name: 'Create the project' }).click();
-      await page.getByLabel('Name').press('Enter');
-      await arrived.promise;
-      expect(await page.getByRole('button', { name: 'Create the project' }).isDisabled()).toBe(true);
-      lose.resolve();
-      await page.getByText('this may be done or not').waitFor();
-      await page.getByText('trying again every two seconds').waitFor();
-      await page.getByText('trying again every two seconds').waitFor({ state: 'detached' });
-      expect(await page.getByLabel('Name').inputValue()).toBe('Once');
-      expect(sent).toEqual(['POST /api/public/v1/projects']);
-      const made = on.app.services.projects.listAll({}).filter(({ name }) => name === 'Once');
-      expect(made).toHaveLength(1);
-    },
-    TIMEOUT_MS,
-  );
+  test('is asked once, however often the button is pressed and though the answer is lost', async () => {
+    const { page } = await openPage(on, await signIn(on), '/projects/new');
+    const sent = posts(page);
+    const arrived = Promise.withResolvers<void>();
+    const lose = Promise.withResolvers<void>();
+    await page.route('**/api/public/v1/projects', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      await route.fetch();
+      arrived.resolve();
+      await lose.promise;
+      await route.abort();
+    });
+    await page.getByLabel('Name').fill('Once');
+    await page.getByRole('button', { name: 'Create the project' }).click();
+    await page.getByLabel('Name').press('Enter');
+    await arrived.promise;
+    expect(await page.getByRole('button', { name: 'Create the project' }).isDisabled()).toBe(true);
+    lose.resolve();
+    await page.getByText('this may be done or not').waitFor();
+    await page.getByText('trying again every two seconds').waitFor();
+    await page.getByText('trying again every two seconds').waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Name').inputValue()).toBe('Once');
+    expect(sent).toEqual(['POST /api/public/v1/projects']);
+    const made = on.app.services.projects.listAll({}).filter(({ name }) => name === 'Once');
+    expect(made).toHaveLength(1);
+  });
 
-  test(
-    'is a banner too where a proxy answers in its place',
-    async () => {
-      const { page } = await openPage(on, await signIn(on), '/projects');
-      await page.route('**/api/**', (route) => route.fulfill({ status: 502, body: '<h1>Bad Gateway</h1>' }));
-      await page.getByRole('link', { name: 'shop', exact: true }).click();
-      await page.getByText('Satchel does not answer').waitFor();
-      await page.unroute('**/api/**');
-      await page.getByText('Satchel does not answer').waitFor({ state: 'detached' });
-      await page.getByRole('heading', { name: 'shop', level: 1 }).waitFor();
-      await page.locator('.error-box').waitFor({ state: 'detached' });
-    },
-    TIMEOUT_MS,
-  );
+  test('is a banner too where a proxy answers in its place', async () => {
+    const { page } = await openPage(on, await signIn(on), '/projects');
+    await page.route('**/api/**', (route) => route.fulfill({ status: 502, body: '<h1>Bad Gateway</h1>' }));
+    await page.getByRole('link', { name: 'shop', exact: true }).click();
+    await page.getByText('Satchel does not answer').waitFor();
+    await page.unroute('**/api/**');
+    await page.getByText('Satchel does not answer').waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'shop', level: 1 }).waitFor();
+    await page.locator('.error-box').waitFor({ state: 'detached' });
+  });
 });
 
 describe.skipIf(executable === null)('two people at one thing', () => {
   const change = (fields: Parameters<typeof on.app.services.projects.update>[2]) =>
     on.app.services.projects.update(actor, shop(), fields);
 
-  test(
-    'the second is told, sees what the first has changed, and keeps what they typed',
-    async () => {
-      const { page } = await openPage(on, await signIn(on), '/projects/shop/settings');
-      await page.getByLabel('Description').fill('Of the second');
-      await change({ name: 'Of the first', description: 'Of the first' });
-      await page.getByRole('button', { name: 'Save the changes' }).click();
-      await page.getByRole('alert').getByText('This was changed since you read it').waitFor();
-      expect(shop().description).toBe('Of the first');
-      await page.locator('[name=name]').and(page.locator('[value="Of the first"]')).waitFor();
-      expect(await page.getByLabel('Description').inputValue()).toBe('Of the second');
-      await page.getByRole('button', { name: 'Save the changes' }).click();
-      await page.getByRole('heading', { name: 'Of the first', level: 1 }).waitFor();
-      expect(shop()).toMatchObject({ name: 'Of the first', description: 'Of the second' });
-    },
-    TIMEOUT_MS,
-  );
+  test('the second is told, sees what the first has changed, and keeps what they typed', async () => {
+    const { page } = await openPage(on, await signIn(on), '/projects/shop/settings');
+    await page.getByLabel('Description').fill('Of the second');
+    await change({ name: 'Of the first', description: 'Of the first' });
+    await page.getByRole('button', { name: 'Save the changes' }).click();
+    await page.getByRole('alert').getByText('This was changed since you read it').waitFor();
+    expect(shop().description).toBe('Of the first');
+    await page.locator('[name=name]').and(page.locator('[value="Of the first"]')).waitFor();
+    expect(await page.getByLabel('Description').inputValue()).toBe('Of the second');
+    await page.getByRole('button', { name: 'Save the changes' }).click();
+    await page.getByRole('heading', { name: 'Of the first', level: 1 }).waitFor();
+    expect(shop()).toMatchObject({ name: 'Of the first', description: 'Of the second' });
+  });
 
-  test(
-    'what is loaded again while one types is not taken for read',
-    async () => {
-      const context = await signIn(on);
-      const { page } = await openPage(on, context, '/projects/shop/settings');
-      await page.getByLabel('Description').fill('Typed before');
-      await context.route('**/api/**', (route) => route.abort());
-      await page.getByRole('button', { name: 'Save the changes' }).click();
-      await page.getByText('trying again every two seconds').waitFor();
-      await change({ description: 'Meanwhile' });
-      const loaded = page.waitForResponse((response) => response.url().endsWith('/projects/shop'));
-      await context.unroute('**/api/**');
-      await (await loaded).finished();
-      await askOnce(page);
-      await page.getByRole('button', { name: 'Save the changes' }).click();
-      await page.getByRole('alert').getByText('This was changed since you read it').waitFor();
-      expect(shop().description).toBe('Meanwhile');
-    },
-    TIMEOUT_MS,
-  );
+  test('what is loaded again while one types is not taken for read', async () => {
+    const context = await signIn(on);
+    const { page } = await openPage(on, context, '/projects/shop/settings');
+    await page.getByLabel('Description').fill('Typed before');
+    await context.route('**/api/**', (route) => route.abort());
+    await page.getByRole('button', { name: 'Save the changes' }).click();
+    await page.getByText('trying again every two seconds').waitFor();
+    await change({ description: 'Meanwhile' });
+    const loaded = page.waitForResponse((response) => response.url().endsWith('/projects/shop'));
+    await context.unroute('**/api/**');
+    await (await loaded).finished();
+    await askOnce(page);
+    await page.getByRole('button', { name: 'Save the changes' }).click();
+    await page.getByRole('alert').getByText('This was changed since you read it').waitFor();
+    expect(shop().description).toBe('Meanwhile');
+  });
 
-  test(
-    'one who saves twice is never in their own way',
-    async () => {
-      const { services } = on.app;
-      const { id } = await services.keys.create(actor, shop(), { name: 'web' });
-      const { page } = await openPage(on, await signIn(on), `/projects/shop/keys/${id}?tab=permissions`);
-      // The page learns of no change but by the answers to its own.
-      await page.route(`**/api-keys/${id}`, (route) =>
-        route.request().method() === 'GET' ? route.abort() : route.continue(),
-      );
-      for (const name of ['web one', 'web two', 'web one']) {
-        await page.getByLabel('Name').fill(name);
-        const answer = page.waitForResponse((response) => response.request().method() === 'PATCH');
-        await page.getByRole('button', { name: 'Save the changes' }).click();
-        expect((await answer).status()).toBe(200);
-        expect(services.keys.require(String(id)).name).toBe(name);
-      }
-    },
-    TIMEOUT_MS,
-  );
+  test('one who saves twice is never in their own way', async () => {
+    const { services } = on.app;
+    const { id } = await services.keys.create(actor, shop(), { name: 'web' });
+    const { page } = await openPage(on, await signIn(on), `/projects/shop/keys/${id}?tab=permissions`);
+    // The page learns of no change but by the answers to its own.
+    await page.route(`**/api-keys/${id}`, (route) =>
+      route.request().method() === 'GET' ? route.abort() : route.continue(),
+    );
+    for (const name of ['web one', 'web two', 'web one']) {
+      await page.getByLabel('Name').fill(name);
+      const answer = page.waitForResponse((response) => response.request().method() === 'PATCH');
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      expect((await answer).status()).toBe(200);
+      expect(services.keys.require(String(id)).name).toBe(name);
+    }
+  });
 });
 
 describe.skipIf(executable === null)('a right that is taken away', () => {
-  test(
-    'is gone at the next request: what only administrators see goes, and the API says why it refuses',
-    async () => {
-      const credentials = await addPerson(on.app, {
-        ...{ email: 'admin@example.org', all_projects: true, can_administer: true },
-      });
-      const { page } = await openPage(on, await signIn(on, { credentials }), '/');
-      await page.getByRole('heading', { name: 'Machine' }).waitFor();
-      await on.app.services.people.change(actor, null, on.app.services.people.require(credentials.email), {
-        can_administer: false,
-      });
-      await page.getByRole('link', { name: 'Tokens' }).click();
-      await page.getByRole('alert').getByText('administer').waitFor();
-      await page.getByRole('link', { name: 'Tokens' }).waitFor({ state: 'detached' });
-      await page.getByRole('link', { name: 'Overview' }).click();
-      await page.getByRole('heading', { name: 'Mail by hour' }).waitFor();
-      expect(await page.getByRole('heading', { name: 'Machine' }).count()).toBe(0);
-    },
-    TIMEOUT_MS,
-  );
+  test('is gone at the next request: what only administrators see goes, and the API says why it refuses', async () => {
+    const credentials = await addPerson(on.app, {
+      ...{ email: 'admin@example.org', all_projects: true, can_administer: true },
+    });
+    const { page } = await openPage(on, await signIn(on, { credentials }), '/');
+    await page.getByRole('heading', { name: 'Machine' }).waitFor();
+    await on.app.services.people.change(actor, null, on.app.services.people.require(credentials.email), {
+      can_administer: false,
+    });
+    await page.getByRole('link', { name: 'Tokens' }).click();
+    await page.getByRole('alert').getByText('administer').waitFor();
+    await page.getByRole('link', { name: 'Tokens' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('heading', { name: 'Mail by hour' }).waitFor();
+    expect(await page.getByRole('heading', { name: 'Machine' }).count()).toBe(0);
+  });
 
-  test(
-    "another's project looks as one that there is not, at every address of it",
-    async () => {
-      await makeProject(on.app, 'bakery');
-      const credentials = await addPerson(on.app, { email: 'baker@example.org', projects: ['bakery'] });
-      const context = await signIn(on, { credentials });
-      const shownAt = async (path: string): Promise<string> => {
-        const { page } = await openPage(on, context, path);
-        const text = await page.locator('body').textContent();
-        await page.close();
-        return (text ?? '').replaceAll(/Request \S+/g, 'Request');
-      };
-      for (const rest of ['', '/settings', '/keys/1', '/contacts']) {
-        const of_another = await shownAt(`/projects/shop${rest}`);
-        expect(of_another).toBe((await shownAt(`/projects/none${rest}`)).replaceAll('none', 'shop'));
-        expect(of_another).toContain('not found');
-      }
-      expect(await shownAt('/projects/bakery')).not.toContain('not found');
-    },
-    TIMEOUT_MS,
-  );
+  test("another's project looks as one that there is not, at every address of it", async () => {
+    await makeProject(on.app, 'bakery');
+    const credentials = await addPerson(on.app, { email: 'baker@example.org', projects: ['bakery'] });
+    const context = await signIn(on, { credentials });
+    const shownAt = async (path: string): Promise<string> => {
+      const { page } = await openPage(on, context, path);
+      const text = await page.locator('body').textContent();
+      await page.close();
+      return (text ?? '').replaceAll(/Request \S+/g, 'Request');
+    };
+    for (const rest of ['', '/settings', '/keys/1', '/contacts']) {
+      const of_another = await shownAt(`/projects/shop${rest}`);
+      expect(of_another).toBe((await shownAt(`/projects/none${rest}`)).replaceAll('none', 'shop'));
+      expect(of_another).toContain('not found');
+    }
+    expect(await shownAt('/projects/bakery')).not.toContain('not found');
+  });
 });
 
 describe.skipIf(executable === null)('a page that stays open', () => {
-  test(
-    'asks while it is looked at only, one at a time, holds no more after hours, and is told when the session is over',
-    async () => {
-      const credentials = await addPerson(on.app, { email: 'night@example.org', all_projects: true });
-      const context = await signIn(on, { credentials });
-      await context.clock.install();
-      const { page } = await openPage(on, context, '/');
-      let asked = 0;
-      page.on('request', (request) => {
-        if (request.url().endsWith('/overview')) asked += 1;
-      });
-      const client = await context.newCDPSession(page);
-      await client.send('Performance.enable');
-      /** What a page can hold on to: nodes, listeners and bytes, after everything loose is collected. */
-      const held = async (): Promise<Record<string, number>> => {
-        await client.send('HeapProfiler.collectGarbage');
-        const { metrics } = await client.send('Performance.getMetrics');
-        return Object.fromEntries(metrics.map(({ name, value }) => [name, value]));
-      };
-      const lookIn = async (passTime: () => Promise<void>): Promise<void> => {
-        const answer = page.waitForResponse((response) => response.url().endsWith('/overview'));
-        await passTime();
-        await (await answer).finished();
-        await askOnce(page);
-      };
-      const look = async (times: number): Promise<void> => {
-        for (let turn = 0; turn < times; turn += 1) await lookIn(() => context.clock.runFor(30_000));
-      };
-      // It looks as the clock stops, and from then on in the middle of each half a minute.
-      await lookIn(async () => {
-        await stopClock(page);
-        await context.clock.runFor(15_000);
-      });
-      await look(5);
-      asked = 0;
-      const before = await held();
-      await look(60);
-      const after = await held();
-      expect(asked).toBe(60);
-      expect(after.Nodes).toBeLessThanOrEqual((before.Nodes ?? 0) + 20);
-      expect(after.JSEventListeners).toBeLessThanOrEqual((before.JSEventListeners ?? 0) + 5);
-      expect(after.JSHeapUsedSize).toBeLessThan((before.JSHeapUsedSize ?? 0) + 500_000);
+  test('asks while it is looked at only, one at a time, holds no more after hours, and is told when the session is over', async () => {
+    const credentials = await addPerson(on.app, { email: 'night@example.org', all_projects: true });
+    const context = await signIn(on, { credentials });
+    await context.clock.install();
+    const { page } = await openPage(on, context, '/');
+    let asked = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/overview')) asked += 1;
+    });
+    const client = await context.newCDPSession(page);
+    await client.send('Performance.enable');
+    /** What a page can hold on to: nodes, listeners and bytes, after everything loose is collected. */
+    const held = async (): Promise<Record<string, number>> => {
+      await client.send('HeapProfiler.collectGarbage');
+      const { metrics } = await client.send('Performance.getMetrics');
+      return Object.fromEntries(metrics.map(({ name, value }) => [name, value]));
+    };
+    const lookIn = async (passTime: () => Promise<void>): Promise<void> => {
+      const answer = page.waitForResponse((response) => response.url().endsWith('/overview'));
+      await passTime();
+      await (await answer).finished();
+      await askOnce(page);
+    };
+    const look = async (times: number): Promise<void> => {
+      for (let turn = 0; turn < times; turn += 1) await lookIn(() => context.clock.runFor(30_000));
+    };
+    // It looks as the clock stops, and from then on in the middle of each half a minute.
+    await lookIn(async () => {
+      await stopClock(page);
+      await context.clock.runFor(15_000);
+    });
+    await look(5);
+    asked = 0;
+    const before = await held();
+    await look(60);
+    const after = await held();
+    expect(asked).toBe(60);
+    expect(after.Nodes).toBeLessThanOrEqual((before.Nodes ?? 0) + 20);
+    expect(after.JSEventListeners).toBeLessThanOrEqual((before.JSEventListeners ?? 0) + 5);
+    expect(after.JSHeapUsedSize).toBeLessThan((before.JSHeapUsedSize ?? 0) + 500_000);
 
-      // One that is not answered is waited for.
-      const asks = Promise.withResolvers<void>();
-      const answer = Promise.withResolvers<void>();
-      await page.route('**/overview', async (route) => {
-        asks.resolve();
-        await answer.promise;
-        await route.continue();
-      });
-      await context.clock.runFor(30_000);
-      await asks.promise;
-      await context.clock.runFor(10 * 60_000);
-      expect(asked).toBe(61);
-      const answered = page.waitForResponse((response) => response.url().endsWith('/overview'));
-      answer.resolve();
-      await (await answered).finished();
-      await page.unroute('**/overview');
-      await context.clock.runFor(500);
+    // One that is not answered is waited for.
+    const asks = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    await page.route('**/overview', async (route) => {
+      asks.resolve();
+      await answer.promise;
+      await route.continue();
+    });
+    await context.clock.runFor(30_000);
+    await asks.promise;
+    await context.clock.runFor(10 * 60_000);
+    expect(asked).toBe(61);
+    const answered = page.waitForResponse((response) => response.url().endsWith('/overview'));
+    answer.resolve();
+    await (await answered).finished();
+    await page.unroute('**/overview');
+    await context.clock.runFor(500);
 
-      const hide = (is_hidden: boolean) =>
-        page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${is_hidden} });
+    const hide = (is_hidden: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${is_hidden} });
           document.dispatchEvent(new Event('visibilitychange'))`);
-      await hide(true);
-      await context.clock.fastForward(9 * 3_600_000);
-      await context.clock.runFor(60_000);
-      expect(asked).toBe(61);
-      on.app.clock.advance(13 * 3_600_000);
-      await context.clock.resume();
-      await hide(false);
-      await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
-      expect(asked).toBe(62);
-      await context.clock.runFor(10 * 60_000);
-      expect(asked).toBe(62);
-      await signInOn(page, credentials);
-      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-      on.app.clock.advance(-13 * 3_600_000);
-    },
-    TIMEOUT_MS,
-  );
+    await hide(true);
+    await context.clock.fastForward(9 * 3_600_000);
+    await context.clock.runFor(60_000);
+    expect(asked).toBe(61);
+    on.app.clock.advance(13 * 3_600_000);
+    await context.clock.resume();
+    await hide(false);
+    await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
+    expect(asked).toBe(62);
+    await context.clock.runFor(10 * 60_000);
+    expect(asked).toBe(62);
+    await signInOn(page, credentials);
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    on.app.clock.advance(-13 * 3_600_000);
+  });
 
   for (const [told, off_ms] of [
     ['a day ahead', 86_400_000],
     ['a day behind', -86_400_000],
   ] as const) {
-    test(
-      `tells time by the server where the browser is ${told}`,
-      async () => {
-        const context = await signIn(on);
-        await context.clock.setFixedTime(on.app.clock.now() + off_ms);
-        const { page } = await openPage(on, context, '/account');
-        const signed_in = page.locator('dt', { hasText: 'Signed in' }).locator('+ dd time');
-        expect(await signed_in.textContent()).toMatch(/^(just now|\d+ minutes? ago)$/);
-        const { page: other } = await openPage(on, context, '/projects/shop');
-        expect(await other.locator('main').textContent()).not.toMatch(
-          /yesterday|tomorrow|1 day ago|in 1 day/,
-        );
-      },
-      TIMEOUT_MS,
-    );
+    test(`tells time by the server where the browser is ${told}`, async () => {
+      const context = await signIn(on);
+      await context.clock.setFixedTime(on.app.clock.now() + off_ms);
+      const { page } = await openPage(on, context, '/account');
+      const signed_in = page.locator('dt', { hasText: 'Signed in' }).locator('+ dd time');
+      expect(await signed_in.textContent()).toMatch(/^(just now|\d+ minutes? ago)$/);
+      const { page: other } = await openPage(on, context, '/projects/shop');
+      expect(await other.locator('main').textContent()).not.toMatch(/yesterday|tomorrow|1 day ago|in 1 day/);
+    });
   }
 });
 
 describe.skipIf(executable === null)('who guesses at a password', () => {
-  test(
-    'is told after ten tries when to come back, and so is nobody else',
-    async () => {
-      const credentials = await addPerson(on.app, { email: 'guessed@example.org', all_projects: true });
-      const { page } = await openPage(on, await openBrowser(on), '/sign-in');
-      for (let turn = 0; turn < 10; turn += 1) {
-        const answer = page.waitForResponse((response) => response.url().endsWith('/console/session'));
-        await signInOn(page, { ...credentials, password: `guess ${turn}` });
-        expect((await answer).status()).toBe(401);
-        await page.getByRole('button', { name: 'Sign in', disabled: false }).waitFor();
-      }
-      await signInOn(page, credentials);
-      const alert = page.getByRole('alert');
-      await alert.getByText(/Try again in \d+ s\./).waitFor();
-      expect(await page.getByLabel('Email').inputValue()).toBe(credentials.email);
-      await signInOn(page, on.credentials);
-      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-    },
-    TIMEOUT_MS,
-  );
+  test('is told after ten tries when to come back, and so is nobody else', async () => {
+    const credentials = await addPerson(on.app, { email: 'guessed@example.org', all_projects: true });
+    const { page } = await openPage(on, await openBrowser(on), '/sign-in');
+    for (let turn = 0; turn < 10; turn += 1) {
+      const answer = page.waitForResponse((response) => response.url().endsWith('/console/session'));
+      await signInOn(page, { ...credentials, password: `guess ${turn}` });
+      expect((await answer).status()).toBe(401);
+      await page.getByRole('button', { name: 'Sign in', disabled: false }).waitFor();
+    }
+    await signInOn(page, credentials);
+    const alert = page.getByRole('alert');
+    await alert.getByText(/Try again in \d+ s\./).waitFor();
+    expect(await page.getByLabel('Email').inputValue()).toBe(credentials.email);
+    await signInOn(page, on.credentials);
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  });
 
-  test(
-    'finds no address of another site behind the sign-in page, however it is written',
-    async () => {
-      for (const next of [
-        '/%2F/evil.example.com',
-        '/\t/evil.example.com',
-        'javascript:alert(1)',
-        '/../../docs',
-        '@evil.example.com',
-      ]) {
-        const context = await openBrowser(on);
-        const { page } = await openPage(on, context, `/sign-in?next=${encodeURIComponent(next)}`);
-        await signInOn(page, on.credentials);
-        await page.getByLabel(/Account of/).waitFor();
-        expect(new URL(page.url()).origin).toBe(on.app.url);
-        expect(new URL(page.url()).pathname).toStartWith('/console');
-        await context.close();
-      }
-    },
-    TIMEOUT_MS,
-  );
+  test('finds no address of another site behind the sign-in page, however it is written', async () => {
+    for (const next of [
+      '/%2F/evil.example.com',
+      '/\t/evil.example.com',
+      'javascript:alert(1)',
+      '/../../docs',
+      '@evil.example.com',
+    ]) {
+      const context = await openBrowser(on);
+      const { page } = await openPage(on, context, `/sign-in?next=${encodeURIComponent(next)}`);
+      await signInOn(page, on.credentials);
+      await page.getByLabel(/Account of/).waitFor();
+      expect(new URL(page.url()).origin).toBe(on.app.url);
+      expect(new URL(page.url()).pathname).toStartWith('/console');
+      await context.close();
+    }
+  });
 });

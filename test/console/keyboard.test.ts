@@ -11,7 +11,6 @@ import {
   openPage,
   settle,
   signIn,
-  TIMEOUT_MS,
   waitForTitle,
 } from './browser.ts';
 
@@ -70,120 +69,104 @@ const expectHeading = async (page: Page, name: string): Promise<void> => {
 };
 
 describe.skipIf(executable === null)('by the keyboard alone', () => {
-  test(
-    'one skips to the page, goes by navigation and table to a project, fills in a form and comes back to what is wrong',
-    async () => {
-      const { page, complaints } = await openPage(on, await signIn(on), '/');
-      expect(await tabTo(page, 'Skip to the page')).toEqual(['Skip to the page']);
-      await page.keyboard.press('Enter');
-      await until(async () => (await page.evaluate('document.activeElement.id')) === 'main');
+  test('one skips to the page, goes by navigation and table to a project, fills in a form and comes back to what is wrong', async () => {
+    const { page, complaints } = await openPage(on, await signIn(on), '/');
+    expect(await tabTo(page, 'Skip to the page')).toEqual(['Skip to the page']);
+    await page.keyboard.press('Enter');
+    await until(async () => (await page.evaluate('document.activeElement.id')) === 'main');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate(`document.activeElement.closest('main') !== null`)).toBe(true);
+
+    await page.goto(`${on.app.url}/console`);
+    await settle(page);
+    await tabTo(page, 'Projects');
+    await page.keyboard.press('Enter');
+    await expectHeading(page, 'Projects');
+    await tabTo(page, 'shop');
+    await page.keyboard.press('ArrowDown');
+    expect(await readStop(page)).toMatchObject({ name: 'bakery', is_seen: true });
+    await page.keyboard.press('Enter');
+    await expectHeading(page, 'bakery');
+    await page.goBack();
+    await expectHeading(page, 'Projects');
+
+    await tabTo(page, 'New project');
+    await page.keyboard.press('Enter');
+    await expectHeading(page, 'New project');
+    await tabTo(page, 'Name');
+    await page.keyboard.type('Second shop');
+    await tabTo(page, 'Slug');
+    await page.keyboard.type('shop');
+    await page.keyboard.press('Enter');
+    await page.locator('[name=slug][aria-invalid=true]').waitFor();
+    await until(async () => (await readStop(page)).name === 'Slug');
+    expect(await readStop(page)).toMatchObject({ name: 'Slug', is_seen: true });
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('second');
+    await tabTo(page, 'Create the project');
+    await page.keyboard.press('Space');
+    await expectHeading(page, 'Second shop');
+    expect(on.app.services.projects.find('second')?.name).toBe('Second shop');
+    expect(complaints.filter((told) => !told.includes('409'))).toEqual([]);
+  });
+
+  test('a dialog keeps the focus until Escape gives it back to the button that opened it', async () => {
+    const { page } = await openPage(on, await signIn(on), '/projects/shop/settings');
+    await tabTo(page, 'Delete the project');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    expect(await readStop(page)).toMatchObject({ name: 'Type shop to go on', place: 'dialog' });
+    for (let turn = 0; turn < 8; turn += 1) {
       await page.keyboard.press('Tab');
-      expect(await page.evaluate(`document.activeElement.closest('main') !== null`)).toBe(true);
+      // Between its last stop and its first the browser itself has its turn.
+      expect(['dialog', 'BODY']).toContain((await readStop(page)).place);
+    }
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await until(async () => (await readStop(page)).place === 'BUTTON');
+    expect(await readStop(page)).toMatchObject({ name: 'Delete the project', is_seen: true });
+    expect(on.app.services.projects.find('shop')).not.toBeNull();
+  });
 
-      await page.goto(`${on.app.url}/console`);
-      await settle(page);
-      await tabTo(page, 'Projects');
-      await page.keyboard.press('Enter');
-      await expectHeading(page, 'Projects');
-      await tabTo(page, 'shop');
-      await page.keyboard.press('ArrowDown');
-      expect(await readStop(page)).toMatchObject({ name: 'bakery', is_seen: true });
-      await page.keyboard.press('Enter');
-      await expectHeading(page, 'bakery');
-      await page.goBack();
-      await expectHeading(page, 'Projects');
+  test('search is left as it was entered, and the menu of the account gives the focus back', async () => {
+    const { page } = await openPage(on, await signIn(on), '/projects');
+    await page.keyboard.press('/');
+    await page.keyboard.type('bak');
+    await page
+      .locator('.search-panel')
+      .getByRole('link', { name: /bakery/ })
+      .waitFor();
+    await page.keyboard.press('ArrowDown');
+    expect((await readStop(page)).name).toContain('bakery');
+    await page.keyboard.press('Escape');
+    expect((await readStop(page)).name).toContain('Search projects');
+    await tabTo(page, 'Account of Ann Example');
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'Account and security');
+    await page.keyboard.press('Escape');
+    expect((await readStop(page)).name).toBe('Account of Ann Example');
+  });
 
-      await tabTo(page, 'New project');
-      await page.keyboard.press('Enter');
-      await expectHeading(page, 'New project');
-      await tabTo(page, 'Name');
-      await page.keyboard.type('Second shop');
-      await tabTo(page, 'Slug');
-      await page.keyboard.type('shop');
-      await page.keyboard.press('Enter');
-      await page.locator('[name=slug][aria-invalid=true]').waitFor();
-      await until(async () => (await readStop(page)).name === 'Slug');
-      expect(await readStop(page)).toMatchObject({ name: 'Slug', is_seen: true });
-      await page.keyboard.press('Control+A');
-      await page.keyboard.type('second');
-      await tabTo(page, 'Create the project');
-      await page.keyboard.press('Space');
-      await expectHeading(page, 'Second shop');
-      expect(on.app.services.projects.find('second')?.name).toBe('Second shop');
-      expect(complaints.filter((told) => !told.includes('409'))).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
-
-  test(
-    'a dialog keeps the focus until Escape gives it back to the button that opened it',
-    async () => {
-      const { page } = await openPage(on, await signIn(on), '/projects/shop/settings');
-      await tabTo(page, 'Delete the project');
-      await page.keyboard.press('Enter');
-      await page.getByRole('dialog').waitFor();
-      expect(await readStop(page)).toMatchObject({ name: 'Type shop to go on', place: 'dialog' });
-      for (let turn = 0; turn < 8; turn += 1) {
-        await page.keyboard.press('Tab');
-        // Between its last stop and its first the browser itself has its turn.
-        expect(['dialog', 'BODY']).toContain((await readStop(page)).place);
-      }
-      await page.keyboard.press('Escape');
-      await page.getByRole('dialog').waitFor({ state: 'detached' });
-      await until(async () => (await readStop(page)).place === 'BUTTON');
-      expect(await readStop(page)).toMatchObject({ name: 'Delete the project', is_seen: true });
-      expect(on.app.services.projects.find('shop')).not.toBeNull();
-    },
-    TIMEOUT_MS,
-  );
-
-  test(
-    'search is left as it was entered, and the menu of the account gives the focus back',
-    async () => {
-      const { page } = await openPage(on, await signIn(on), '/projects');
-      await page.keyboard.press('/');
-      await page.keyboard.type('bak');
-      await page
-        .locator('.search-panel')
-        .getByRole('link', { name: /bakery/ })
-        .waitFor();
-      await page.keyboard.press('ArrowDown');
-      expect((await readStop(page)).name).toContain('bakery');
-      await page.keyboard.press('Escape');
-      expect((await readStop(page)).name).toContain('Search projects');
-      await tabTo(page, 'Account of Ann Example');
-      await page.keyboard.press('Enter');
-      await tabTo(page, 'Account and security');
-      await page.keyboard.press('Escape');
-      expect((await readStop(page)).name).toBe('Account of Ann Example');
-    },
-    TIMEOUT_MS,
-  );
-
-  test(
-    'the drawer of a narrow screen takes the focus, keeps it, and gives it back or to the page that was chosen',
-    async () => {
-      const { page } = await openPage(on, await signIn(on, { viewport: NARROW }), '/');
-      expect(await tabTo(page, 'Navigation')).toEqual(['Skip to the page', 'Navigation']);
-      await page.keyboard.press('Enter');
-      await page.locator('.drawer-open').waitFor();
-      await until(async () => (await readStop(page)).place === 'navigation');
-      for (let turn = 0; turn < 12; turn += 1) {
-        await page.keyboard.press('Tab');
-        const { name, place } = await readStop(page);
-        expect([place, name]).not.toEqual(['BUTTON', 'Navigation']);
-        expect(await page.evaluate(`document.activeElement.closest('.body') === null`)).toBe(true);
-      }
-      await page.keyboard.press('Escape');
-      await page.locator('.drawer-open').waitFor({ state: 'detached' });
-      await until(async () => (await readStop(page)).name === 'Navigation');
-      await page.keyboard.press('Enter');
-      await until(async () => (await readStop(page)).place === 'navigation');
-      await tabTo(page, 'Projects');
-      await page.keyboard.press('Enter');
-      await page.locator('.drawer-open').waitFor({ state: 'detached' });
-      await expectHeading(page, 'Projects');
-    },
-    TIMEOUT_MS,
-  );
+  test('the drawer of a narrow screen takes the focus, keeps it, and gives it back or to the page that was chosen', async () => {
+    const { page } = await openPage(on, await signIn(on, { viewport: NARROW }), '/');
+    expect(await tabTo(page, 'Navigation')).toEqual(['Skip to the page', 'Navigation']);
+    await page.keyboard.press('Enter');
+    await page.locator('.drawer-open').waitFor();
+    await until(async () => (await readStop(page)).place === 'navigation');
+    for (let turn = 0; turn < 12; turn += 1) {
+      await page.keyboard.press('Tab');
+      const { name, place } = await readStop(page);
+      expect([place, name]).not.toEqual(['BUTTON', 'Navigation']);
+      expect(await page.evaluate(`document.activeElement.closest('.body') === null`)).toBe(true);
+    }
+    await page.keyboard.press('Escape');
+    await page.locator('.drawer-open').waitFor({ state: 'detached' });
+    await until(async () => (await readStop(page)).name === 'Navigation');
+    await page.keyboard.press('Enter');
+    await until(async () => (await readStop(page)).place === 'navigation');
+    await tabTo(page, 'Projects');
+    await page.keyboard.press('Enter');
+    await page.locator('.drawer-open').waitFor({ state: 'detached' });
+    await expectHeading(page, 'Projects');
+  });
 });
