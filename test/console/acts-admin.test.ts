@@ -46,6 +46,8 @@ describe.skipIf(executable === null)('in a browser', () => {
     await page.getByText('satchel domain verify mail.example.com').waitFor();
     await page.getByRole('link', { name: 'To the domain' }).click();
     await page.getByRole('heading', { name: 'mail.example.com', level: 1 }).waitFor();
+    // What the page is still asking of the domain would not be found.
+    await settle(page);
     await sending_domains.remove(actor, 'mail.example.com');
     await page.getByRole('link', { name: 'Findings' }).click();
     await page.getByRole('button', { name: 'Look again' }).click();

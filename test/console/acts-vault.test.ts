@@ -113,7 +113,7 @@ describe.skipIf(executable === null)('in a vault', () => {
     expect(stored('captcha')).toEqual(before);
     await page.getByLabel('Widget mode').fill('');
     await page.getByRole('button', { name: 'Store' }).click();
-    await page.getByRole('heading', { name: 'Values' }).waitFor();
+    await page.getByRole('heading', { name: 'Values', exact: true }).waitFor();
     const { widget_mode: _, ...rest } = before;
     expect(stored('captcha')).toEqual({ ...rest, secret_key: 'another-secret' });
     expect(await holds(page, 'another-secret')).toBe(false);
@@ -221,7 +221,7 @@ describe.skipIf(executable === null)('in a vault', () => {
     expect(await holds(writer.page, 'pk_live_51HsQk2eZvKYlo2C')).toBe(false);
     await writer.page.getByLabel('Webhook secret').fill('whsec_of_the_shop');
     await writer.page.getByRole('button', { name: 'Store' }).click();
-    await writer.page.getByRole('heading', { name: 'Values' }).waitFor();
+    await writer.page.getByRole('heading', { name: 'Values', exact: true }).waitFor();
     expect(stored('stripe').webhook_secret).toBe('whsec_of_the_shop');
     expect(stored('stripe').publishable_key).toBe('pk_live_51HsQk2eZvKYlo2C');
     expect(writer.complaints).toEqual([]);
