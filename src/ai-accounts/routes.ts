@@ -1,22 +1,22 @@
 /** AI accounts and their assignment to projects on the management plane. */
 
-import { actorOf } from '../platform/http/callers.ts';
+import { actorOf, projectsOfNewRecord } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type Route } from '../platform/http/routes.ts';
 import { t } from '../platform/http/schema.ts';
+import { deletedRecord } from '../platform/secrets/account-schemas.ts';
 import type { Projects } from '../projects/service.ts';
 import type { AiAssignments } from './assignments.ts';
 import {
   aiAccount,
   assignedProject,
   createAiAccountBody,
-  deletedRecord,
   revealedAiAccount,
   setAccountProjectsBody,
   setProjectAccountsBody,
   updateAiAccountBody,
 } from './schemas.ts';
-import type { AiAccounts } from './service.ts';
+import { type AiAccounts, refuseStandingRule } from './service.ts';
 
 const tag = 'AI accounts';
 
@@ -56,8 +56,8 @@ function accountRoutes(accounts: AiAccounts): Route[] {
       body: createAiAccountBody,
       example: { name: 'OpenAI', provider: 'openai', api_key: 'sk-example' },
       response: aiAccount,
-      authorize: ({ caller, sent }) => accounts.requireRuleSetter(caller, sent.all_projects === true),
-      load: ({ caller }) => accounts.ownersOfNew(caller),
+      authorize: ({ caller, sent }) => refuseStandingRule(caller, sent.all_projects === true),
+      load: ({ caller }) => projectsOfNewRecord(caller),
       check: ({ body, broken }) => accounts.errorsIn(null, body, broken),
       handle: ({ ctx, caller, body, resource }) =>
         accounts.create(actorOf(caller, ctx.ip), caller, resource, body),
@@ -82,7 +82,7 @@ function accountRoutes(accounts: AiAccounts): Route[] {
       body: updateAiAccountBody,
       example: { is_active: false },
       response: aiAccount,
-      authorize: ({ caller, sent }) => accounts.requireRuleSetter(caller, sent.all_projects === true),
+      authorize: ({ caller, sent }) => refuseStandingRule(caller, sent.all_projects === true),
       load: ({ ctx, caller }) => accounts.requireForChange(caller, ctx.params.account ?? ''),
       check: ({ body, broken, resource }) => accounts.errorsIn(resource, body, broken),
       handle: ({ ctx, caller, body, resource }) =>

@@ -1,7 +1,8 @@
 /** Shapes of AI accounts and their assignment to projects. */
-import { MAX_ASSIGNMENTS, MAX_NAME_CHARS, MAX_PROVIDER_SECRET_CHARS, MAX_URL_CHARS } from '../limits.ts';
+import { MAX_ASSIGNMENTS } from '../limits.ts';
 import {
   changesOf,
+  dateTime,
   named,
   nullable,
   nullables,
@@ -9,20 +10,16 @@ import {
   optionals,
   type Static,
   t,
-  text,
-  webUrl,
 } from '../platform/http/schema.ts';
+import {
+  address,
+  accountName as name,
+  reference,
+  accountSecret as secret,
+  word,
+} from '../platform/secrets/account-schemas.ts';
 import { AI_PROVIDERS } from './tables.ts';
 
-const name = text({ min: 1, max: MAX_NAME_CHARS });
-const secret = text({ min: 1, max: MAX_PROVIDER_SECRET_CHARS });
-const word = () => text({ max: MAX_NAME_CHARS });
-const address = () => webUrl(MAX_URL_CHARS);
-/** A record is named by its numeric id or its ULID; a project by its slug as well. */
-const reference = t.Union([t.Integer({ minimum: 1 }), text({ min: 1, max: MAX_NAME_CHARS })]);
-export type Reference = Static<typeof reference>;
-
-const moment = t.String({ format: 'date-time' });
 const maybe = nullable(t.String());
 
 /** These work without a key of their own: a machine's identity, or none at all. */
@@ -75,7 +72,7 @@ export const aiAccount = named(
     organization_id: maybe,
     is_active: t.Boolean(),
     all_projects: t.Boolean(),
-    created_at: moment,
+    created_at: dateTime(),
   }),
 );
 export type AiAccountRecord = Static<typeof aiAccount>;
@@ -104,9 +101,3 @@ export const assignedProject = named(
   }),
 );
 export type AssignedProject = Static<typeof assignedProject>;
-
-export const deletedRecord = named(
-  'DeletedRecord',
-  t.Object({ deleted: t.Boolean(), cascade: t.Object({ links: t.Integer() }) }),
-);
-export type DeletedRecord = Static<typeof deletedRecord>;

@@ -8,12 +8,12 @@ import { newId, readRef } from '../platform/host/ids.ts';
 import {
   type Actor,
   type ManagementCaller,
-  projectsOfNewRecord,
   refuseBeyondScope,
   type Scope,
   scopeOf,
 } from '../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../platform/http/pagination.ts';
+import type { DeletedRecord, Reference } from '../platform/secrets/account-schemas.ts';
 import {
   type AccountDeps,
   auditRecord,
@@ -29,10 +29,8 @@ import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import {
   type AiAccountChanges,
   type AiAccountRecord,
-  type DeletedRecord,
   KEYLESS_AI_PROVIDERS,
   type NewAiAccountInput,
-  type Reference,
   type RevealedAiAccount,
 } from './schemas.ts';
 import * as store from './store.ts';
@@ -88,16 +86,6 @@ export class AiAccounts {
     return account;
   }
 
-  /** The projects that get what this caller creates. Throws AppError `forbidden` where none would. */
-  ownersOfNew(caller: ManagementCaller): readonly number[] {
-    return projectsOfNewRecord(caller);
-  }
-
-  /** Throws AppError `forbidden` where the standing rule is asked for by a token that may not set it. */
-  requireRuleSetter(caller: ManagementCaller, wants_all_projects: boolean): void {
-    refuseStandingRule(caller, wants_all_projects);
-  }
-
   present(account: AiAccountRow): AiAccountRecord {
     return present(account);
   }
@@ -117,7 +105,7 @@ export class AiAccounts {
   }
 
   /**
-   * Creates an account and assigns it to these projects (see `ownersOfNew`). Throws AppError `forbidden` for all_projects
+   * Creates an account and assigns it to these projects (see `projectsOfNewRecord`). Throws AppError `forbidden` for all_projects
    * from a scoped token, `invalid` without a key where the provider needs one.
    */
   async create(
@@ -236,8 +224,8 @@ export class AiAccounts {
   }
 }
 
-/** A standing rule reaches projects that a scoped token does not. */
-function refuseStandingRule(caller: ManagementCaller, all_projects: boolean): void {
+/** A standing rule reaches projects that a scoped caller does not. Throws AppError `forbidden` where one asks for it. */
+export function refuseStandingRule(caller: ManagementCaller, all_projects: boolean): void {
   if (!all_projects || caller.all_projects) return;
   throw forbidden('all_projects reaches beyond your scope: only a caller of all projects may set it.');
 }

@@ -5,14 +5,9 @@ import type { Database, Tx } from '../platform/database/database.ts';
 import { explainMissing } from '../platform/database/foreign-keys.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import { newId, readRef } from '../platform/host/ids.ts';
-import {
-  type Actor,
-  type ManagementCaller,
-  projectsOfNewRecord,
-  refuseBeyondScope,
-  scopeOf,
-} from '../platform/http/callers.ts';
+import { type Actor, type ManagementCaller, refuseBeyondScope, scopeOf } from '../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../platform/http/pagination.ts';
+import type { DeletedRecord, Reference } from '../platform/secrets/account-schemas.ts';
 import {
   type AccountDeps,
   auditRecord,
@@ -27,9 +22,7 @@ import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import type {
   DatabaseProjectChanges,
   DatabaseProjectRecord,
-  DeletedRecord,
   NewDatabaseProjectInput,
-  Reference,
   RevealedDatabaseProject,
 } from './schemas.ts';
 import type { DatabaseAccounts } from './service.ts';
@@ -83,17 +76,12 @@ export class DatabaseProjects {
     return project;
   }
 
-  /** The projects that get what this caller creates. Throws AppError `forbidden` where none would. */
-  ownersOfNew(caller: ManagementCaller): readonly number[] {
-    return projectsOfNewRecord(caller);
-  }
-
   present(project: DatabaseProjectRow): DatabaseProjectRecord {
     return present(project);
   }
 
   /**
-   * Creates one and gives it to these projects (see `ownersOfNew`); it is shown at those that show none yet. Throws
+   * Creates one and gives it to these projects (see `projectsOfNewRecord`); it is shown at those that show none yet. Throws
    * AppError `invalid` for an account that the caller cannot see.
    */
   async create(

@@ -1,16 +1,16 @@
 /** Database accounts and database projects on the management plane. */
 
-import { actorOf } from '../platform/http/callers.ts';
+import { actorOf, projectsOfNewRecord } from '../platform/http/callers.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
 import { managementRoute, type Route } from '../platform/http/routes.ts';
 import { t } from '../platform/http/schema.ts';
+import { deletedRecord } from '../platform/secrets/account-schemas.ts';
 import type { DatabaseProjects } from './projects.ts';
 import {
   createDatabaseAccountBody,
   createDatabaseProjectBody,
   databaseAccount,
   databaseProject,
-  deletedRecord,
   revealedDatabaseAccount,
   revealedDatabaseProject,
   updateDatabaseAccountBody,
@@ -121,7 +121,7 @@ function projectRoutes(projects: DatabaseProjects): Route[] {
       body: createDatabaseProjectBody,
       example: { ref: 'abcdefghijkl', name: 'Shop', region: 'eu-central-1', secret_key: 'sb_secret_example' },
       response: databaseProject,
-      load: ({ caller }) => projects.ownersOfNew(caller),
+      load: ({ caller }) => projectsOfNewRecord(caller),
       check: ({ caller, body }) => projects.errorsIn(caller, body),
       handle: ({ ctx, caller, body, resource }) =>
         projects.create(actorOf(caller, ctx.ip), caller, resource, body),

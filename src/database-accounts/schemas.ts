@@ -1,5 +1,5 @@
 /** Shapes of database accounts and database projects. */
-import { MAX_NAME_CHARS, MAX_PROVIDER_SECRET_CHARS, MAX_URL_CHARS } from '../limits.ts';
+import { MAX_PROVIDER_SECRET_CHARS } from '../limits.ts';
 import {
   changesOf,
   dateTime,
@@ -11,18 +11,15 @@ import {
   type Static,
   t,
   text,
-  webUrl,
 } from '../platform/http/schema.ts';
+import {
+  address,
+  accountName as name,
+  reference,
+  accountSecret as secret,
+  word,
+} from '../platform/secrets/account-schemas.ts';
 
-const name = text({ min: 1, max: MAX_NAME_CHARS });
-const secret = text({ min: 1, max: MAX_PROVIDER_SECRET_CHARS });
-const word = () => text({ max: MAX_NAME_CHARS });
-const address = () => webUrl(MAX_URL_CHARS);
-/** A record is named by its numeric id or its ULID; a project by its slug as well. */
-const reference = t.Union([t.Integer({ minimum: 1 }), text({ min: 1, max: MAX_NAME_CHARS })]);
-export type Reference = Static<typeof reference>;
-
-const moment = t.String({ format: 'date-time' });
 const maybe = nullable(t.String());
 
 /* --- Database accounts ---------------------------------------------------------------------------------------- */
@@ -58,8 +55,8 @@ export const databaseAccount = named(
     provider: maybe,
     organization_slug: maybe,
     token_prefix: t.String(),
-    expires_at: nullable(moment),
-    created_at: moment,
+    expires_at: nullable(dateTime()),
+    created_at: dateTime(),
   }),
 );
 export type DatabaseAccountRecord = Static<typeof databaseAccount>;
@@ -134,9 +131,3 @@ export const revealedDatabaseProject = named(
   }),
 );
 export type RevealedDatabaseProject = Static<typeof revealedDatabaseProject>;
-
-export const deletedRecord = named(
-  'DeletedRecord',
-  t.Object({ deleted: t.Boolean(), cascade: t.Object({ links: t.Integer() }) }),
-);
-export type DeletedRecord = Static<typeof deletedRecord>;

@@ -6,6 +6,7 @@ import { type Clock, toIso } from '../platform/host/clock.ts';
 import { newId, readRef } from '../platform/host/ids.ts';
 import type { Actor, ManagementCaller } from '../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../platform/http/pagination.ts';
+import type { DeletedRecord, Reference } from '../platform/secrets/account-schemas.ts';
 import {
   type AccountDeps,
   auditRecord,
@@ -21,9 +22,7 @@ import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import type {
   DatabaseAccountChanges,
   DatabaseAccountRecord,
-  DeletedRecord,
   NewDatabaseAccountInput,
-  Reference,
   RevealedDatabaseAccount,
 } from './schemas.ts';
 import * as store from './store.ts';
