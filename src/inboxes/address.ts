@@ -1,8 +1,7 @@
 /** An inbox as it is written on the command line: `imaps://user:password@host[:port][/folder]`. */
-import { isIP } from 'node:net';
 import { invalid } from '../errors.ts';
 import { isLoopback } from '../platform/host/loopback.ts';
-import { canonicalDomain } from '../platform/mail/address.ts';
+import { decodePart, MASKED, readHost, showHost } from '../platform/mail/server-address.ts';
 import type { InboxRow } from './tables.ts';
 
 export interface InboxAddress {
@@ -15,9 +14,6 @@ export interface InboxAddress {
   folder: string;
 }
 
-/** What stands where a password was: whoever sends back what was shown must not make it the password. */
-const MASKED = '***';
-
 /** RFC 8314. */
 const DEFAULT_PORT = { 'imaps:': 993, 'imap:': 143 } as const;
 const DEFAULT_FOLDER = 'INBOX';
@@ -29,17 +25,12 @@ export function parseInbox(text: string): InboxAddress {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : null;
   if (!url || (url.protocol !== 'imap:' && url.protocol !== 'imaps:'))
     throw refuse('is not the address of an inbox');
-  const host = hostOf(url.hostname);
+  const host = readHost(url.hostname);
   if (host === null) throw refuse('has no valid host');
   if (url.search !== '' || url.hash !== '') throw refuse('has something after the folder');
   if (url.port === '0') throw refuse('has no valid port');
-  const decode = (part: string): string => {
-    try {
-      return decodeURIComponent(part);
-    } catch {
-      throw refuse('has a part that is not percent-encoded');
-    }
-  };
+  const decode = (part: string): string =>
+    decodePart(part, () => refuse('has a part that is not percent-encoded'));
   const [username, password] = [decode(url.username), decode(url.password)];
   if (username === '' || password === '') throw refuse('needs a user and a password');
   if (password === MASKED) throw refuse('has the mask that is shown in place of its password');
@@ -55,16 +46,9 @@ export function parseInbox(text: string): InboxAddress {
   };
 }
 
-function hostOf(text: string): string | null {
-  const bare = text.replace(/^\[|\]$/g, '').toLowerCase();
-  if (isIP(bare) !== 0 || /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(bare)) return bare;
-  return canonicalDomain(bare);
-}
-
 /** An inbox for people to read: its password never shows. */
 export function describeInbox(inbox: InboxRow): string {
   const { host, port, security, username, folder } = inbox;
-  const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const path = folder === DEFAULT_FOLDER ? '' : `/${folder.split('/').map(encodeURIComponent).join('/')}`;
-  return `${security === 'tls' ? 'imaps' : 'imap'}://${encodeURIComponent(username)}:${MASKED}@${where}${path}`;
+  return `${security === 'tls' ? 'imaps' : 'imap'}://${encodeURIComponent(username)}:${MASKED}@${showHost(host, port)}${path}`;
 }

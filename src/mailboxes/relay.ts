@@ -1,7 +1,6 @@
 /** The relay of a mailbox as it is written on the command line: `smtp[s]://user:pass@host:port[?tls=required&dkim=off]`. */
-import { isIP } from 'node:net';
 import { invalid } from '../errors.ts';
-import { canonicalDomain } from '../platform/mail/address.ts';
+import { decodePart, MASKED, readHost, showHost } from '../platform/mail/server-address.ts';
 import type { MailboxRow } from './tables.ts';
 
 export interface Relay {
@@ -14,9 +13,6 @@ export interface Relay {
   /** It makes the DKIM signature, and we none. */
   signs: boolean;
 }
-
-/** What stands where a password was: whoever sends back what was shown must not make it the password. */
-const MASKED = '***';
 
 /** RFC 8314: submission over TLS, and submission. */
 const DEFAULT_PORT = { tls: 465, starttls: 587, opportunistic: 587 } as const;
@@ -32,7 +28,7 @@ export function parseRelay(text: string, field = 'smtp'): Relay {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : null;
   if (!url || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:'))
     throw refuse('is not the address of a relay');
-  const host = hostOf(url.hostname);
+  const host = readHost(url.hostname);
   if (host === null) throw refuse('has no valid host');
   if (url.pathname.length > 1 || url.hash !== '') throw refuse('has something after the port');
   const options = [...url.searchParams].map(([name, value]) => `${name}=${value}`);
@@ -41,8 +37,8 @@ export function parseRelay(text: string, field = 'smtp'): Relay {
   const plain_security = options.includes('tls=required') ? 'starttls' : 'opportunistic';
   const security = url.protocol === 'smtps:' ? 'tls' : plain_security;
   if (url.port === '0') throw refuse('has no valid port');
-  const username = decode(url.username, () => refuse('has a user name that is not percent-encoded'));
-  const password = decode(url.password, () => refuse('has a password that is not percent-encoded'));
+  const username = decodePart(url.username, () => refuse('has a user name that is not percent-encoded'));
+  const password = decodePart(url.password, () => refuse('has a password that is not percent-encoded'));
   if (password === MASKED) throw refuse('has the mask that is shown in place of its password');
   if (username === '' && password !== '') throw refuse('has a password but no user name');
   return {
@@ -60,20 +56,6 @@ export function hasPassword(text: string): boolean {
   return URL.canParse(text) && new URL(text).password !== '';
 }
 
-function hostOf(text: string): string | null {
-  const bare = text.replace(/^\[|\]$/g, '').toLowerCase();
-  if (isIP(bare) !== 0 || /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(bare)) return bare;
-  return canonicalDomain(bare);
-}
-
-function decode(text: string, refuse: () => Error): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw refuse();
-  }
-}
-
 /** A relay for people to read: its password never shows. */
 export function describeRelay(mailbox: MailboxRow): string | null {
   const { smtp_host, smtp_port, smtp_security, smtp_username, sealed_smtp_password } = mailbox;
@@ -85,5 +67,6 @@ export function describeRelay(mailbox: MailboxRow): string | null {
   const scheme = smtp_security === 'tls' ? 'smtps' : 'smtp';
   const secret = sealed_smtp_password === null ? '' : `:${MASKED}`;
   const user = smtp_username === null ? '' : `${encodeURIComponent(smtp_username)}${secret}@`;
-  return `${scheme}://${user}${smtp_host.includes(':') ? `[${smtp_host}]` : smtp_host}:${smtp_port}${options.length > 0 ? `?${options.join('&')}` : ''}`;
+  const query = options.length > 0 ? `?${options.join('&')}` : '';
+  return `${scheme}://${user}${showHost(smtp_host, smtp_port)}${query}`;
 }

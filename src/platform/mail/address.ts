@@ -1,6 +1,6 @@
 /** Email addresses: what Satchel takes as one, and their canonical form. */
 import { domainToASCII, domainToUnicode } from 'node:url';
-import { MAX_ADDRESS_CHARS } from '../../limits.ts';
+import { MAX_ADDRESS_CHARS, MAX_LOCAL_PART_CHARS } from '../../limits.ts';
 
 export interface EmailAddress {
   /** `local@domain` with the domain in lower-case ASCII; the local part as given. */
@@ -40,7 +40,7 @@ export function canonicalDomain(text: string): string | null {
 /** The parts of a bare address (no display name, no comments), or null when the text is no address. */
 export function parseAddress(text: string): EmailAddress | null {
   const at = text.lastIndexOf('@');
-  if (at < 1 || at > 64) return null;
+  if (at < 1 || at > MAX_LOCAL_PART_CHARS) return null;
   const local = text.slice(0, at);
   const domain = canonicalDomain(text.slice(at + 1));
   if (domain === null || !LOCAL.test(local)) return null;

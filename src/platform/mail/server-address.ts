@@ -1,0 +1,26 @@
+/** Addresses of mail servers as people write them: what relays and inboxes have in common. */
+import { isIP } from 'node:net';
+import { canonicalDomain } from './address.ts';
+
+/** What stands where a password was: whoever sends back what was shown must not make it the password. */
+export const MASKED = '***';
+
+/** The host of a URL as it is stored, without brackets; null where it is none. */
+export function readHost(text: string): string | null {
+  const bare = text.replace(/^\[|\]$/g, '').toLowerCase();
+  if (isIP(bare) !== 0 || /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(bare)) return bare;
+  return canonicalDomain(bare);
+}
+
+export function showHost(host: string, port: number | null): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** A part of a URL without its percent encoding. Throws what `refuse` makes where there is none. */
+export function decodePart(text: string, refuse: () => Error): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw refuse();
+  }
+}
