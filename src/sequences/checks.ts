@@ -81,6 +81,13 @@ const RULES: readonly Rule[] = [
     ),
 ];
 
+/** What mail of a running sequence waits for that somebody took out of the settings, in words; null where all is there. */
+export function lackOf({ enabled, from_name, postal_address }: Settings): string | null {
+  if (!enabled) return 'marketing to be enabled in the settings';
+  if (from_name === null) return 'the marketing settings to have a from_name';
+  return postal_address === null ? 'the marketing settings to have a postal_address' : null;
+}
+
 /** Everything that keeps a sequence from being activated; empty when it is ready. */
 export function findProblems(facts: ActivationFacts): Problem[] {
   return RULES.flatMap((rule) => rule(facts));

@@ -21,7 +21,7 @@ import type { MailOfStep, MailOwner, MarketingMail } from '../marketing-mail/ser
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../platform/host/clock.ts';
 import type { SuppressionCheck, Suppressions } from '../suppressions/service.ts';
-import { type TemplateFacts, templateProblems } from './checks.ts';
+import { lackOf, type TemplateFacts, templateProblems } from './checks.ts';
 import * as store from './enrollment-store.ts';
 import {
   type Decision,
@@ -63,7 +63,7 @@ export type Turn = { waits_until: number } | { is_idle: true } | { is_over: true
 
 /** No mail goes: all that wants to send waits, and all else that is due moves on. */
 interface Shut {
-  /** For the relay, the window, the cap or a mailbox; for ever while marketing is not enabled. */
+  /** For the relay, the window, the cap or a mailbox; for ever while the settings lack something. */
   waits_until: number;
   /** Up to where all that is due has been asked, and waits or has moved on. */
   after: store.DuePlace;
@@ -208,7 +208,7 @@ export class SequenceEngine {
   #send(tx: Tx, at: EnrollmentRow, move: Move & { contact: ContactRow; step: Step }): number | null {
     const { settings, owner, now_ms, step, tracks } = move;
     if (move.shut_until !== null) return move.shut_until;
-    if (!settings.enabled) return Number.POSITIVE_INFINITY;
+    if (lackOf(settings) !== null) return Number.POSITIVE_INFINITY;
     if (!isOpen(settings, now_ms)) return nextOpening(settings, now_ms);
     const day = utcDay(now_ms);
     const tomorrow = now_ms - (now_ms % DAY_MS) + DAY_MS;

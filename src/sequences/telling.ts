@@ -1,6 +1,7 @@
 /** Sequences and enrollments as sentences: what was sent, what waits for what, and what never comes and why. Pure functions. */
 import type { Settings } from '../marketing/service.ts';
 import { DAY_MS, toIso } from '../platform/host/clock.ts';
+import { lackOf } from './checks.ts';
 import { describeStepCondition, type Step, stepsOf, tracksOf } from './model.ts';
 import type { EnrollmentRow, ExitReason, SequenceMailRow, SequenceRow } from './tables.ts';
 import { nextOpening } from './window.ts';
@@ -125,7 +126,8 @@ function tellNext(enrollment: EnrollmentRow, sequence: SequenceRow, waits: Waits
 }
 
 function tellWait({ settings, used_today, now_ms }: Waits): string {
-  if (!settings.enabled) return 'marketing to be enabled in the settings';
+  const lack = lackOf(settings);
+  if (lack !== null) return lack;
   const opens_at = nextOpening(settings, now_ms);
   if (opens_at > now_ms) return `its window, which opens ${toIso(opens_at)}`;
   if (settings.daily_cap !== null && used_today >= settings.daily_cap)

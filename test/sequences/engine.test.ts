@@ -309,6 +309,27 @@ describe('what waits', () => {
     expect(await on.got('off@example.com')).toEqual(['hello for there']);
   });
 
+  test.each(['from_name', 'postal_address'])(
+    'for settings that lost their %s, and loses nobody',
+    async (field) => {
+      const list = await on.list();
+      const email = `no-${field}@example.com`;
+      await on.contact(list, email);
+      const id = await on.active(list, steps);
+      const { [field]: before } = dataOf(await on.call('GET', '/email-marketing/settings'));
+      await on.call('PATCH', '/email-marketing/settings', { [field]: null });
+      await on.enroll(id);
+      await on.pass(5);
+      expect(await on.enrollment(id, email)).toMatchObject({ state: 'active', step: 'a' });
+      expect(on.app.services.sequences.whyContact(Number(on.project.id), id, email).at(-1)).toContain(
+        `waits for the marketing settings to have a ${field}`,
+      );
+      await on.call('PATCH', '/email-marketing/settings', { [field]: before });
+      await on.pass(1 / 60);
+      expect(await on.got(email)).toEqual(['hello for there']);
+    },
+  );
+
   test('for a template that was switched off, and loses nobody over it', async () => {
     await on.template('shut');
     const list = await on.list();
