@@ -94,12 +94,7 @@ function collectionRoutes(deps: ObjectRoutesDeps): Route[] {
       is_idempotent: true,
       form: uploadForm,
       response: storedObject,
-      handle: async ({ ctx, caller, acceptAgain }) => {
-        const reply = await upload(deps, { ctx, caller, acceptAgain });
-        // The time-out that reading the body had lifted; after a failure the pipeline puts it back.
-        ctx.closeWhenIdle();
-        return reply;
-      },
+      handle: ({ ctx, caller, acceptAgain }) => upload(deps, { ctx, caller, acceptAgain }),
     }),
     ...bothPlanes({
       method: 'GET',

@@ -239,15 +239,18 @@ describe('the media type', () => {
   });
 });
 
-test('an upload may take its time; once it is answered, its connection may not idle for ever', async () => {
-  const route = app.app.routes.find(({ method, path }) => method === 'POST' && path === '/objects');
-  if (!route) throw new Error('there is no route for uploads');
-  const url = new URL('/api/v1/objects', app.url);
-  const answerTo = async (body: FormData) => {
+test('an upload and a download may take their time; once answered, no connection may idle for ever', async () => {
+  const answerTo = async (path: string, init: RequestInit, params: Record<string, string> = {}) => {
+    const served = init.method === 'HEAD' ? 'GET' : init.method;
+    const route = app.app.routes.find(
+      ({ plane, ...each }) => plane === 'data' && each.method === served && each.path === path,
+    );
+    if (!route) throw new Error(`there is no route ${path}`);
     const timeouts: string[] = [];
+    const url = new URL(`/api/v1${path}`, app.url);
     const ctx: RequestContext = {
-      request: new Request(url.href, { method: 'POST', headers: { 'X-API-Key': key }, body }),
-      ...{ url, params: {}, request_id: 'x', ip: null, user_agent: null },
+      request: new Request(url.href, { ...init, headers: { 'X-API-Key': key } }),
+      ...{ url, params, request_id: 'x', ip: null, user_agent: null },
       keepOpen: () => timeouts.push('none'),
       closeWhenIdle: () => timeouts.push('usual'),
     };
@@ -267,8 +270,13 @@ test('an upload may take its time; once it is answered, its connection may not i
     });
     return [status, ...timeouts];
   };
-  expect(await answerTo(form())).toEqual([201, 'none', 'usual']);
-  expect(await answerTo(form({}, null))).toEqual([422, 'none', 'usual']);
+  expect(await answerTo('/objects', { method: 'POST', body: form() })).toEqual([201, 'none', 'usual']);
+  const refused = await answerTo('/objects', { method: 'POST', body: form({}, null) });
+  expect(refused).toEqual([422, 'none', 'usual']);
+  const file = { public_id: await stored() };
+  expect(await answerTo('/objects/:public_id', { method: 'GET' }, file)).toEqual([200, 'none']);
+  // Nothing of the file goes out, after which the server would put the time-out back.
+  expect(await answerTo('/objects/:public_id', { method: 'HEAD' }, file)).toEqual([200, 'none', 'usual']);
 });
 
 describe('list', () => {

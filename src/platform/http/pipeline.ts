@@ -17,7 +17,10 @@ export async function answer(route: Route, ctx: RequestContext, deps: HttpDeps):
   const trace: Trace = { rate: null, caller: null, ignored: [] };
   let response: Response;
   try {
-    response = toResponse(route, await route.run(ctx, deps, trace), ctx);
+    const result = await route.run(ctx, deps, trace);
+    // A file may take its time on the way out; any other answer goes out at once, and the connection may not idle for ever.
+    if (!(result instanceof Response) || ctx.request.method === 'HEAD') ctx.closeWhenIdle();
+    response = toResponse(route, result, ctx);
     // "It is so already" is an acknowledgement too, and may rest on what another request has only just committed.
     const settled = route.method === 'GET' ? null : deps.settled();
     if (settled) await settled;
