@@ -1,5 +1,6 @@
 /** What must be in place before a sequence is activated: one rule a problem, for /check and for activation alike. */
 import type { MailboxDnsCheck, Settings } from '../marketing/service.ts';
+import type { TemplateFacts } from '../templates/service.ts';
 import type { Step, Tracks } from './model.ts';
 
 export interface Problem {
@@ -12,16 +13,6 @@ export interface Problem {
 
 export function tellProblem({ step, message }: Problem): string {
   return step === undefined ? message : `${step}: ${message}`;
-}
-
-/** A template as the rules see it. */
-export interface TemplateFacts {
-  is_marketing: boolean;
-  is_active: boolean;
-  has_text: boolean;
-  has_layout: boolean;
-  /** Names of placeholders in any of its parts. */
-  placeholders: ReadonlySet<string>;
 }
 
 export interface ActivationFacts {

@@ -21,7 +21,8 @@ import type { MailOfStep, MailOwner, MarketingMail } from '../marketing-mail/ser
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../platform/host/clock.ts';
 import type { SuppressionCheck, Suppressions } from '../suppressions/service.ts';
-import { lackOf, type TemplateFacts, templateProblems } from './checks.ts';
+import type { TemplateFacts } from '../templates/service.ts';
+import { lackOf, templateProblems } from './checks.ts';
 import * as store from './enrollment-store.ts';
 import {
   type Decision,

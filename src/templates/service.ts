@@ -46,6 +46,16 @@ export const TEMPLATE_CATEGORIES = [
 ] as const;
 export const TEMPLATE_LAYOUTS = ['marketing'] as const;
 
+/** What a template must have to make marketing mail. */
+export interface TemplateFacts {
+  is_marketing: boolean;
+  is_active: boolean;
+  has_text: boolean;
+  has_layout: boolean;
+  /** Names of placeholders in any of its parts. */
+  placeholders: ReadonlySet<string>;
+}
+
 /** A template as the list shows it. */
 export interface TemplateListItem {
   id: string;
@@ -100,6 +110,7 @@ export class Templates {
   readonly #clock: Clock;
   readonly #max_body_bytes: number;
   readonly #compiled = new CompiledCache<CompiledMail>(MAX_COMPILED_TEMPLATES_BYTES);
+  readonly #facts = new CompiledCache<TemplateFacts>(MAX_COMPILED_TEMPLATES_BYTES);
 
   constructor(deps: TemplatesDeps) {
     this.#database = deps.database;
@@ -200,16 +211,22 @@ export class Templates {
     });
   }
 
-  /** What a sequence's checks ask of a template; null where there is none. */
-  factsOf(project_id: number, slug: string) {
+  /** What a sequence's checks ask of a template, also before each few of its mails; null where there is none. */
+  factsOf(project_id: number, slug: string): TemplateFacts | null {
+    const state = findTemplateState(this.#database.read, project_id, slug);
+    const held = state && this.#facts.get(state.id, state.updated_at);
+    if (held) return held;
     const row = findTemplate(this.#database.read, project_id, slug);
     if (!row) return null;
     const { subject, body_html, body_text } = compileMail(row);
     const { is_marketing, is_active } = row;
-    return {
+    const names = [subject, body_html, body_text].flatMap((part) => part?.names ?? []);
+    const facts = {
       ...{ is_marketing, is_active, has_text: body_text !== null, has_layout: row.layout === 'marketing' },
-      placeholders: new Set([subject, body_html, body_text].flatMap((part) => part?.names ?? [])),
+      placeholders: new Set(names),
     };
+    this.#facts.set(row.id, row.updated_at, facts, 1_024 + 4 * names.join('').length);
+    return facts;
   }
 
   /**
