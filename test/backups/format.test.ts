@@ -102,7 +102,7 @@ test('a flipped bit is found at every byte of the file', async () => {
     }
   }
   expect(accepted).toEqual([]);
-}, 30_000);
+}, 60_000);
 
 test('a file whose content is damaged is named', async () => {
   const damaged = Buffer.from(whole);
@@ -117,7 +117,7 @@ test('a file cut off at any length is refused', async () => {
   expect(await read(whole.subarray(0, 1600))).toBe(
     'refused: The backup FILE is damaged or cut off: it ends after 1600 bytes, in the middle of a file.',
   );
-}, 30_000);
+}, 60_000);
 
 test('a byte behind the end is refused', async () => {
   expect(await read(Buffer.concat([whole, Buffer.from([0])]))).toEndWith('something follows its end.');
@@ -190,7 +190,7 @@ test('more files than one buffer holds hashes of go through', async () => {
     for (let n = 0; n < 12_000; n += 1) await add(writer, BLOB, '');
   });
   expect((await read(bytes)).split(' ')).toHaveLength(12_000);
-}, 30_000);
+}, 60_000);
 
 test('a file of more than eight gigabytes has a header that tar reads', () => {
   const entry = { name: DATABASE, size_bytes: 9_000_000_000_000, mtime_s: 0 };

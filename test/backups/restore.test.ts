@@ -37,7 +37,7 @@ beforeAll(async () => {
   await makeDeployment(old_dir, 'old');
   await makeDeployment(new_dir, 'new');
   await runRecord(new_dir, 'backup', file);
-}, 30_000);
+}, 60_000);
 
 /** A copy of the old deployment with the master key of the new one, as an operator would put it there. */
 function copyOfOld(): string {
@@ -166,7 +166,7 @@ describe('a restore is refused, and changes nothing,', () => {
       writeFileSync(path, damaged);
       expect(await refusal(data_dir, path)).toContain('damaged');
     }
-  }, 30_000);
+  }, 60_000);
 
   test('when the file is no backup', async () => {
     expect(await refusal(copyOfOld(), MAIN)).toContain('is not a backup of Satchel');

@@ -364,7 +364,7 @@ test('mail that failed, relays that rest, limits that are used up and domains wi
       /^warning failed emails: 3 failed .*, 1 of them sent while their client waited.* -> satchel email retry --failed --since 20/,
     ),
   );
-}, 30_000);
+}, 60_000);
 
 test('for a log-in that a relay refused the command is named that gives the mailbox another password', async () => {
   const { app, data_dir } = await startShop();

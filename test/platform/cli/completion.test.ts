@@ -80,7 +80,7 @@ describe('bash', () => {
     expect(await inBash('verify', 'nig')).toEqual(['night 1.tar']);
     expect(await inBash('doctor', '--data-dir', 'nig')).toEqual([]);
     expect(await inBash('restore', '--y')).toEqual(['--yes']);
-  }, 30_000);
+  }, 60_000);
 });
 
 test("each shell that is there accepts its script, and only a shell's name has one", async () => {
