@@ -360,7 +360,7 @@ export class Attempts {
   }
 }
 
-export function emailIdOf(job: JobRow): string {
+function emailIdOf(job: JobRow): string {
   const { payload } = job;
   return isPlainObject(payload) && typeof payload.email_id === 'string' ? payload.email_id : '';
 }

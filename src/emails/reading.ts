@@ -6,7 +6,7 @@ import type { EmailRow } from './tables.ts';
 const TOKEN = /[^/?&=#]{32,}/g;
 
 /** The text with the tokens in links to this server masked: following one would count as its recipient. */
-export function maskOwnLinks(text: string, public_url: string): string {
+function maskOwnLinks(text: string, public_url: string): string {
   const [first = '', ...rest] = text.split(public_url);
   const masked = rest.map((part) =>
     part.replace(/^[^\s"'<>]*/, (path) => (path.startsWith('/') ? path.replace(TOKEN, '…') : path)),

@@ -19,7 +19,7 @@ export function countersOf(row: Counters): Counters {
   return { accepted, duplicate, invalid_syntax, no_mx, suppressed, missing_consent, updated_existing };
 }
 
-export function processedRows(row: Counters): number {
+function processedRows(row: Counters): number {
   return COUNTERS.reduce((sum, counter) => sum + row[counter], 0);
 }
 

@@ -28,7 +28,7 @@ import { whyUnanswered } from '../platform/mail/relay-name.ts';
 import type { Inboxes, InboxRow } from './service.ts';
 
 /** Set on messages whose reports took effect. */
-export const HANDLED_FLAG = '$Satchel';
+const HANDLED_FLAG = '$Satchel';
 
 export interface ReaderDeps {
   inboxes: Inboxes;

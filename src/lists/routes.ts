@@ -56,7 +56,7 @@ const changes = named(
   }),
 );
 
-export const listRecord = named(
+const listRecord = named(
   'ContactList',
   t.Object({
     id: ulid(),

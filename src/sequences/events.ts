@@ -9,7 +9,7 @@ import { findEvent, insertEvent, listEventNamesSince, listEventsOf, saveEvent } 
 import { EVENT_SLUG } from './reading.ts';
 
 /** Contract: made by the service itself. */
-export const RESERVED_EVENTS = ['clicked', 'unsubscribed', 'bounced', 'complained', 'confirmed'] as const;
+const RESERVED_EVENTS = ['clicked', 'unsubscribed', 'bounced', 'complained', 'confirmed'] as const;
 export type ReservedEvent = (typeof RESERVED_EVENTS)[number];
 
 export interface EventInput {
@@ -125,7 +125,7 @@ export class ContactEvents {
 }
 
 /** Throws AppError `invalid` with every field that does not fit. */
-export function checkEvent(input: EventInput): void {
+function checkEvent(input: EventInput): void {
   const errors: FieldErrors = {};
   const by_address = Boolean(input.email) && Boolean(input.list);
   if (!input.contact_token && !by_address)

@@ -75,7 +75,7 @@ export function holds(condition: Condition, facts: Facts): boolean {
 }
 
 /** A condition as a person would say it: the end of `This step is sent if ...`. */
-export function describeCondition(condition: Condition): string {
+function describeCondition(condition: Condition): string {
   switch (condition.type) {
     case 'always':
       return 'always';

@@ -11,7 +11,7 @@ export function confirmUrl(public_url: string, token: string): string {
 }
 
 /** The token of a contact's unsubscribe link: the contact, and a keyed hash that only this service can make. */
-export function unsubscribeToken(contact_public_id: string, hash: KeyedHash): string {
+function unsubscribeToken(contact_public_id: string, hash: KeyedHash): string {
   return `${contact_public_id}-${hash(contact_public_id).slice(0, MAC_CHARS)}`;
 }
 

@@ -24,7 +24,7 @@ export interface VaultService {
 }
 
 /** What shells, too, take for the name of a variable. */
-export const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
 export const WIDGET_MODES: readonly string[] = ['managed', 'non-interactive', 'invisible'];
 

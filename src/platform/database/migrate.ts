@@ -80,7 +80,7 @@ const HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
   version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
 ) STRICT`;
 
-export function checksumOf(migration: Migration): string {
+function checksumOf(migration: Migration): string {
   return new Bun.CryptoHasher('sha256').update(migration.sql).digest('hex');
 }
 

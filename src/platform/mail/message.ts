@@ -31,7 +31,7 @@ const ENCODED_WORD_CHARS = 52;
  * Makes sure that nothing of a mail can break out of its header.
  * Throws AppError `invalid` naming the field; it never repeats a value.
  */
-export function checkMailContent(content: MailContent): void {
+function checkMailContent(content: MailContent): void {
   const refuseControls = (field: string, value: string | null): void => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
     if (value !== null && /[\x00-\x08\x0a-\x1f\x7f]/.test(value)) {
