@@ -95,3 +95,9 @@ export function forbidden(message: string, options: AppErrorOptions = {}): AppEr
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** The code that the system or a library gave a thrown value, such as ENOENT; null where there is none. */
+export function errorCodeOf(error: unknown): string | null {
+  const has_code = typeof error === 'object' && error !== null && 'code' in error;
+  return has_code && typeof error.code === 'string' ? error.code : null;
+}

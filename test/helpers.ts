@@ -146,7 +146,8 @@ async function answerOf(app: App, method: string, path: string, options: CallOpt
   return { status: response.status, headers: response.headers, text, body: parseObject(text) };
 }
 
-function parseObject(text: string): Record<string, unknown> {
+/** What JSON holds, where it is an object; an empty one otherwise. */
+export function parseObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
     return isPlainObject(value) ? value : {};

@@ -4,7 +4,7 @@
  */
 import { lstatSync, mkdirSync, readdirSync, rmSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { AppError, conflict, messageOf, notFound } from '../errors.ts';
+import { AppError, conflict, errorCodeOf, messageOf, notFound } from '../errors.ts';
 import { BACKUP_RECORD_RETRY_MS, JOB_RETENTION_MS } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
@@ -249,7 +249,7 @@ export class Backups {
     try {
       return readdirSync(this.#folder);
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+      if (errorCodeOf(error) === 'ENOENT') return [];
       throw error;
     }
   }
@@ -297,6 +297,6 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+    return errorCodeOf(error) !== 'ESRCH';
   }
 }

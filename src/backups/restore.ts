@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
-import { AppError, conflict, messageOf } from '../errors.ts';
+import { AppError, conflict, errorCodeOf, messageOf } from '../errors.ts';
 import type { OnProgress } from '../platform/cli/progress.ts';
 import { shellWord } from '../platform/cli/shell-words.ts';
 import { counted } from '../platform/cli/tables.ts';
@@ -212,7 +212,7 @@ function settleDatabase(path: string): void {
       sqlite.close();
     }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = errorCodeOf(error) ?? '';
     if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
       throw conflict(
         'Another Satchel command works on this data directory. Wait until it is done, and restore again.',

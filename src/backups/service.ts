@@ -9,7 +9,7 @@
  */
 import { closeSync, existsSync, fstatSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { AppError, conflict, messageOf } from '../errors.ts';
+import { AppError, conflict, errorCodeOf, messageOf } from '../errors.ts';
 import { BACKUP_SPARE_BYTES } from '../limits.ts';
 import type { OnProgress } from '../platform/cli/progress.ts';
 import { connect, readMetaValue } from '../platform/database/plain-connection.ts';
@@ -190,7 +190,7 @@ function openIfPresent(path: string): number | null {
   try {
     return openSync(path, 'r');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (errorCodeOf(error) === 'ENOENT') return null;
     throw error;
   }
 }
@@ -214,7 +214,7 @@ function publish(partial: string, file: string): void {
     linkSync(partial, file);
   } catch (error) {
     refuseExisting(file);
-    const code = error instanceof Error && 'code' in error ? error.code : null;
+    const code = errorCodeOf(error);
     // File systems without links, such as FAT.
     if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error;
     renameSync(partial, file);

@@ -1,6 +1,7 @@
 /** Reading a CSV file row by row from any row on: RFC 4180, UTF-8 with or without BOM, any line ends, ragged rows. */
 import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
+import { errorCodeOf } from '../errors.ts';
 import { CSV_PIECE_BYTES, MAX_CSV_ROW_BYTES } from '../limits.ts';
 
 /** One row with the place after it, from which the next reading may begin. */
@@ -67,7 +68,7 @@ async function feed(file: AsyncIterable<Buffer>, parser: ReturnType<typeof parse
 function explain(error: unknown): Error {
   if (error instanceof UnreadableCsv || error instanceof MissingFile) return error;
   if (!(error instanceof Error)) return new UnreadableCsv(String(error));
-  const code = 'code' in error ? String(error.code) : '';
+  const code = errorCodeOf(error) ?? '';
   if (code === 'ENOENT') return new MissingFile(error.message);
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA' || error instanceof TypeError)
     return new UnreadableCsv('it is not UTF-8: save it as CSV in UTF-8');

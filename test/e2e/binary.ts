@@ -1,8 +1,8 @@
 /** The compiled executable, as its users run it: commands, a server, kills. Everything started is ended after the tests. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { atEnd } from '../cleanup.ts';
+import { parseObject } from '../helpers.ts';
 
 export const BINARY = join(import.meta.dir, '../../dist/satchel');
 
@@ -17,15 +17,6 @@ export interface Outcome {
 /** An environment without the settings of whoever runs the tests. */
 function cleanEnvironment(env: Record<string, string>): Record<string, string> {
   return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '/tmp', ...env };
-}
-
-function parseObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isPlainObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }
 
 /** Runs a command to its end. */

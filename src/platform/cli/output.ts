@@ -1,6 +1,7 @@
 /** Writing to stdout and stderr: whole, in order, and without what would steer the terminal. */
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
+import { errorCodeOf } from '../../errors.ts';
 
 /** Written synchronously, so that an exit right after cannot cut it off in a pipe. */
 export function writeTo(descriptor: number, text: string): void {
@@ -18,7 +19,7 @@ function writeAll(descriptor: number, text: string): void {
     try {
       rest = rest.subarray(writeSync(descriptor, rest));
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : null;
+      const code = errorCodeOf(error);
       if (code === 'EPIPE') return; // The reader (head, less) has seen enough.
       if (code !== 'EAGAIN') throw error;
       Bun.sleepSync(1);

@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isNativeError } from 'node:util/types';
+import { errorCodeOf } from '../../errors.ts';
 import { BLOB_SETTLE_MS, BLOB_SWEEP_RESTS } from '../../limits.ts';
 import { type Clock, monotonicMs, systemClock } from '../host/clock.ts';
 import { isUlid } from '../host/ids.ts';
@@ -71,7 +71,7 @@ export class BlobStore {
     for (const name of FOLDER_NAMES) {
       if (there.has(name)) continue;
       await mkdir(join(this.#root, name), { mode: 0o700 }).catch((error: unknown) => {
-        if (!hasCode(error, 'EEXIST')) throw error; // An upload needed it meanwhile.
+        if (errorCodeOf(error) !== 'EEXIST') throw error; // An upload needed it meanwhile.
       });
     }
     await flushFolder(this.#root);
@@ -144,7 +144,7 @@ export class BlobStore {
       mkdirSync(join(this.#root, name), { mode: 0o700 });
     } catch (error) {
       // Another upload's, or an earlier process's, which may have ended before the name was durable.
-      if (!hasCode(error, 'EEXIST')) throw error;
+      if (errorCodeOf(error) !== 'EEXIST') throw error;
     }
     const durable = flushFolder(this.#root);
     this.#folders.set(name, durable);
@@ -152,8 +152,4 @@ export class BlobStore {
     durable.catch(() => this.#folders.delete(name));
     return durable;
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return isNativeError(error) && 'code' in error && error.code === code;
 }

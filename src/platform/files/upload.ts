@@ -4,7 +4,7 @@
  */
 import { closeSync, fdatasync, fsync, open, openSync, rmSync, write } from 'node:fs';
 import { promisify } from 'node:util';
-import { AppError } from '../../errors.ts';
+import { AppError, errorCodeOf } from '../../errors.ts';
 import { BLOB_SYNC_EVERY_BYTES, BLOB_WRITE_BYTES, DISK_RETRY_AFTER_S, SNIFF_BYTES } from '../../limits.ts';
 import { describeDiskFailure } from '../host/disk-failures.ts';
 
@@ -193,8 +193,7 @@ export async function flushFolder(path: string): Promise<void> {
 
 /** A disk that cannot take the bytes becomes AppError `unavailable`; any other error stays what it is. */
 export function diskErrorOf(error: unknown): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const disk = describeDiskFailure(code);
+  const disk = describeDiskFailure(errorCodeOf(error));
   if (disk === null) return error;
   return new AppError('unavailable', `The file was not stored: ${disk}. Try again later.`, {
     retry_after_s: DISK_RETRY_AFTER_S,

@@ -5,7 +5,7 @@
 import { accessSync, chmodSync, constants, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config.ts';
-import { AppError, messageOf } from '../../errors.ts';
+import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { FINDING_EXAMPLES } from '../../limits.ts';
 import { type Database, type FlushThreadOptions, openDatabase, sqliteErrorOf } from '../database/database.ts';
 import { listPendingMigrations, migrate } from '../database/migrate.ts';
@@ -39,7 +39,7 @@ export function hasDatabase(data_dir: string): boolean {
     statSync(databasePathOf(data_dir));
     return true;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : null;
+    const code = errorCodeOf(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return false;
     const owner = ownerOf(data_dir);
     throw new AppError(

@@ -4,7 +4,7 @@
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import type { Environment } from '../../config.ts';
-import { AppError, messageOf } from '../../errors.ts';
+import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 
 export interface ServicePaths {
   data_dir: string;
@@ -51,7 +51,7 @@ function readSettings(path: string): Environment {
   try {
     return parseEnv(readFileSync(path, 'utf8'));
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
+    if (errorCodeOf(error) === 'ENOENT') return {};
     throw new AppError(
       'invalid',
       `The settings of the installed service can't be read: ${messageOf(error)}. Run this with sudo, or name a data directory with --data-dir.`,

@@ -1,7 +1,7 @@
 /** The listener: mounts the routes on Elysia, answers what no route takes, and stops in an orderly way. */
 import type { Server } from 'bun';
 import { Elysia } from 'elysia';
-import { AppError, messageOf, notFound } from '../../errors.ts';
+import { AppError, errorCodeOf, messageOf, notFound } from '../../errors.ts';
 import {
   HTTP_IDLE_TIMEOUT_S,
   MAX_REQUEST_BODY_BYTES,
@@ -77,7 +77,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
           fetch: handle,
           error: (error) => {
             // A body that could not be opened, such as a file's; which request asked for it is not told here.
-            if ('code' in error && error.code === 'ENOENT') return deletedMeanwhile(deps.clock.now());
+            if (errorCodeOf(error) === 'ENOENT') return deletedMeanwhile(deps.clock.now());
             const request_id = newId(deps.clock.now());
             const { message, stack } = error;
             deps.logger.error('response failed', { request_id, error: message, stack });

@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config.ts';
-import { AppError, messageOf } from '../../errors.ts';
+import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { ARGON2_LANES, ARGON2_MEMORY_KIB, ARGON2_PASSES, PASSPHRASE_SALT_BYTES } from '../../limits.ts';
 import { shellWord } from '../cli/shell-words.ts';
 import { createMasterKey, KEY_BYTES, type MasterKey, masterKeyOf } from './sealing.ts';
@@ -117,15 +117,11 @@ function readText(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (isMissing(error)) return null;
+    if (errorCodeOf(error) === 'ENOENT') return null;
     throw new AppError('invalid', `The master key file ${path} can't be read: ${messageOf(error)}`, {
       cause: error,
     });
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 /**
