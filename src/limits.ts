@@ -24,7 +24,7 @@ export const MAX_PREVIEW_BODY_BYTES = 6 * 1024 * 1024;
 /** Decision: the Warning header names at most ten unknown fields, each cut at 64 characters. */
 export const MAX_WARNED_FIELDS = 10;
 export const MAX_WARNED_FIELD_CHARS = 64;
-/** A connection may idle this long between requests; bodies and downloads have deadlines of their own. */
+/** A connection may idle this long between requests; bodies have deadlines of their own, and a download lasts as long as its reader. */
 export const HTTP_IDLE_TIMEOUT_S = 60;
 /** Past it Bun answers 413 without a body before any handler, where the contract wants 422: it stands above every limit of ours. */
 export const MAX_REQUEST_BODY_BYTES = 2 ** 50;
