@@ -103,7 +103,6 @@ export class Keys {
       is_restricted: key.restricted,
       permissions,
       rate_limit_per_minute: key.rate_limit_per_minute ?? DEFAULT_KEY_RATE_PER_MINUTE,
-      email_daily_limit: key.email_daily_limit,
       // It goes into logs of mail; an unrestricted key may send anything here.
       app_id: (app_id || android_package || null)?.slice(0, MAX_APP_ID_CHARS) ?? null,
     };

@@ -22,10 +22,10 @@ function cleanEnvironment(env: Record<string, string>): Record<string, string> {
 /** Runs a command to its end. */
 export async function satchel(
   args: string[],
-  options: { env?: Record<string, string>; stdin?: string; cwd?: string; wrap?: string[] } = {},
+  options: { env?: Record<string, string>; cwd?: string; wrap?: string[] } = {},
 ): Promise<Outcome> {
   const child = Bun.spawn([...(options.wrap ?? []), BINARY, ...args], {
-    stdin: new Blob([options.stdin ?? '']),
+    stdin: new Blob(['']),
     stdout: 'pipe',
     stderr: 'pipe',
     env: cleanEnvironment(options.env ?? {}),

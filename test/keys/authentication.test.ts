@@ -47,7 +47,7 @@ function statusOf(key: string | null, more: Partial<KeyCredentials> = {}): numbe
 
 describe('a key that nobody restricted', () => {
   test('says who its bearer is', async () => {
-    const { id, key } = await makeKey({ is_test: true, email_daily_limit: 5, rate_limit_per_minute: 7 });
+    const { id, key } = await makeKey({ is_test: true, rate_limit_per_minute: 7 });
     expect(knock(key, { app_id: 'com.example.app' })).toEqual({
       key_id: id,
       key_name: 'k',
@@ -57,7 +57,6 @@ describe('a key that nobody restricted', () => {
       is_restricted: false,
       permissions: new Set(),
       rate_limit_per_minute: 7,
-      email_daily_limit: 5,
       app_id: 'com.example.app',
     });
   });

@@ -47,7 +47,6 @@ export interface KeyCaller {
   readonly is_restricted: boolean;
   readonly permissions: ReadonlySet<Permission>;
   readonly rate_limit_per_minute: number;
-  readonly email_daily_limit: number | null;
   /** X-App-Id or X-Android-Package, where sent. */
   readonly app_id: string | null;
 }

@@ -5,7 +5,6 @@ import { MAX_ADDRESS_CHARS, MAX_LOCAL_PART_CHARS } from '../../limits.ts';
 export interface EmailAddress {
   /** `local@domain` with the domain in lower-case ASCII; the local part as given. */
   address: string;
-  local: string;
   domain: string;
 }
 
@@ -45,5 +44,5 @@ export function parseAddress(text: string): EmailAddress | null {
   const domain = canonicalDomain(text.slice(at + 1));
   if (domain === null || !LOCAL.test(local)) return null;
   const address = `${local}@${domain}`;
-  return address.length <= MAX_ADDRESS_CHARS ? { address, local, domain } : null;
+  return address.length <= MAX_ADDRESS_CHARS ? { address, domain } : null;
 }

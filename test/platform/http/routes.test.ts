@@ -39,7 +39,6 @@ const keyCaller: KeyCaller = {
   is_restricted: false,
   permissions: new Set(['read', 'write']),
   rate_limit_per_minute: 5,
-  email_daily_limit: null,
   app_id: null,
 };
 const tokenCaller: ManagementCaller = {
