@@ -99,10 +99,10 @@ export class SequenceEngine {
       const piece: Piece | null = await database.write((tx) =>
         this.#movePiece(tx, owner, { ...of, shut: from, now_ms }),
       );
-      if (piece === null) return { is_over: true };
-      shut = piece.shut;
+      shut = piece?.shut ?? null;
       if (shut) this.#asked.set(of.sequence_id, shut.after);
       else this.#asked.delete(of.sequence_id);
+      if (piece === null) return { is_over: true };
       if (piece.is_full && !stopping.aborted) continue;
       // No longer than a minute, as settings and mailboxes may change meanwhile.
       return shut
