@@ -59,12 +59,10 @@ export interface MailContact extends MergeContact {
 }
 
 /**
- * A mail to accept, or why there is none: a sentence, and the merge fields without a value. `is_template` where the
- * template is at fault, so that no contact gets one until it is mended.
+ * A mail to accept, or why there is none. `is_template` where the template is at fault, so that no contact gets one until
+ * it is mended.
  */
-export type MailPlan =
-  | { ok: true; email: NewEmail }
-  | { ok: false; is_template: boolean; reason: string; missing: string[] };
+export type MailPlan = { ok: true; email: NewEmail } | { ok: false; is_template: boolean; reason: string };
 
 /** Where a followed link leads. */
 export interface Followed extends LinkName {
@@ -146,21 +144,15 @@ export class MarketingMail {
     const state = this.#deps.templates.stateOf(tx, owner.id, step.template);
     const refusal = refusalOf(state);
     if (!state || refusal !== null)
-      return {
-        ok: false,
-        is_template: true,
-        reason: `The template ${step.template} ${refusal}.`,
-        missing: [],
-      };
+      return { ok: false, is_template: true, reason: `The template ${step.template} ${refusal}.` };
     const { id, source } = this.#sourceOf(tx, of, state);
     const merged = valuesOf(source, of.step.variables.default_first_name ?? '', mail.contact);
     const { missing } = merged;
-    if (missing.length > 0)
-      return { ok: false, is_template: false, reason: refusalOfMissing(missing), missing };
+    if (missing.length > 0) return { ok: false, is_template: false, reason: refusalOfMissing(missing) };
     const values = { ...merged.values, email: mail.to, unsubscribe_url: mail.unsubscribe_url };
     const subject = subjectOf(source, values);
     const refused = refusalOfSubject(subject);
-    if (refused !== null) return { ok: false, is_template: false, reason: refused, missing: [] };
+    if (refused !== null) return { ok: false, is_template: false, reason: refused };
     const merge: Merge = { s: id, v: merged.values, c: mail.contact_id };
     return {
       ok: true,
