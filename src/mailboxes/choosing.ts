@@ -38,7 +38,7 @@ export type Choice = ({ ok: true } & ChosenMailbox) | { ok: false; error: AppErr
 type Mailbox = Candidate & { mailbox_id: number; address: string; revision: number };
 
 /** `full`: its quota is the only obstacle. `other`: it could not serve such a message anyway, or has just failed. */
-type Hindrance = 'full' | 'paused' | 'captures' | 'other';
+type Hindrance = 'full' | 'paused' | 'captures' | 'unverified' | 'other';
 
 interface Obstacle {
   hindrance: Hindrance;
@@ -135,6 +135,7 @@ function findObstacle(
 ): Obstacle | null {
   const unsuited = explainUnsuited(mailbox, request);
   if (unsuited !== null) return { hindrance: 'other', words: unsuited };
+  if (!mailbox.is_verified) return { hindrance: 'unverified', words: 'its domain is not verified' };
   const capture = explainCapture(mailbox, candidates, request);
   if (capture !== null) return { hindrance: 'captures', words: capture };
   if (mailbox.status !== 'active') return { hindrance: 'paused', words: 'paused' };
@@ -149,7 +150,6 @@ function findObstacle(
 /** Why a mailbox could not serve such a message on any day. */
 function explainUnsuited(mailbox: Mailbox, request: ChoiceRequest): string | null {
   if (!mailbox.is_active) return 'its domain is not active';
-  if (!mailbox.is_verified) return 'its domain is not verified';
   if (!isFor(mailbox, request.purpose)) return `not for ${request.purpose} mail`;
   return isAmong(mailbox, request.only) ? null : 'not among the mailboxes that the mail may go out from';
 }
@@ -258,18 +258,22 @@ function explainSecond(one: Weighed, best: Weighed | null): string {
 
 /**
  * What a client is told. It counts and does not name: other projects' addresses are none of a client's business. Those
- * for other purposes, and of domains that are not in use, could never have served it and go unmentioned.
+ * for other purposes, and of domains that are switched off, could never have served it and go unmentioned.
  */
 function explainNone(weighed: readonly Weighed[], request: ChoiceRequest): AppError {
   const count = (hindrance: Hindrance): number =>
     weighed.filter((one) => one.obstacle?.hindrance === hindrance).length;
   const [full, paused, capturing] = [count('full'), count('paused'), count('captures')];
+  const unverified = count('unverified');
   const counted = [
     ...(full > 0
       ? [`${full} ${full === 1 ? 'has used up its' : 'have used up their'} messages of ${request.day} (UTC)`]
       : []),
     ...(paused > 0 ? [`${paused} ${paused === 1 ? 'is' : 'are'} paused`] : []),
     ...(capturing > 0 ? [`${capturing} only ${capturing === 1 ? 'captures' : 'capture'} mail`] : []),
+    ...(unverified > 0
+      ? [`${unverified} ${unverified === 1 ? 'is' : 'are'} of a domain that is not verified`]
+      : []),
   ].join(', ');
   const is_today = request.day === utcDay(request.now_ms);
   const advice = full === 0 ? '' : is_today ? ' Try again after midnight UTC.' : ' Choose another day.';

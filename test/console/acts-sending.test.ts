@@ -1,9 +1,9 @@
 /** Sending domains and mailboxes in the console, in a real browser, and what is in the database after it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AppError } from '../../src/errors.ts';
-import { actor } from '../helpers.ts';
+import { actor, makeProject } from '../helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
-import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, openPage, settle, signIn } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 
 let on: ConsoleTest;
@@ -80,6 +80,46 @@ describe.skipIf(executable === null)('a sending domain', () => {
     expect(() => sending_domains.get('shop.example.com')).toThrow(AppError);
     expect(mailboxes.list()).toEqual([]);
     expect(complaints.filter((told) => !told.includes('409'))).toEqual([]);
+  });
+});
+
+describe.skipIf(executable === null)('a mailbox that captures', () => {
+  test('says why nothing goes out from it, as a mail that is refused does, in sight; once its domain is trusted the mail goes out', async () => {
+    const { sending_domains, mailboxes, database } = on.app.services;
+    await makeProject(on.app, 'shop');
+    await sending_domains.add(actor, { name: 'kept.example.com' });
+    const { page } = await open('/mailboxes/new');
+    await page.getByLabel('Address').fill('shop@kept.example.com');
+    await page.getByLabel('Its mail').selectOption('capture');
+    await page.getByRole('button', { name: 'Add the mailbox' }).click();
+    await page.getByText('its domain is not verified').waitFor();
+    await page.getByText('shop@kept.example.com is added', { exact: true }).waitFor();
+
+    const { page: writing } = await open('/projects/shop/emails/new');
+    await writing.setViewportSize({ width: 1280, height: 500 });
+    await writing.getByLabel('To', { exact: true }).fill('bob@example.org');
+    await writing.getByLabel('Subject').fill('Hello');
+    await writing.getByLabel('Text', { exact: true }).fill('Hi!');
+    await writing.getByRole('button', { name: 'Send', exact: true }).click();
+    const refusal = writing.getByText('1 is of a domain that is not verified');
+    await refusal.waitFor();
+    const top = (await refusal.boundingBox())?.y ?? 0;
+    // Below the bar at the top.
+    expect(top).toBeGreaterThan(56);
+    expect(top).toBeLessThan(500);
+    expect(database.read.$client.query('SELECT id FROM emails').all()).toEqual([]);
+
+    await page.getByRole('link', { name: 'Publish the records' }).click();
+    await page.getByRole('link', { name: 'Settings' }).last().click();
+    await page.getByRole('button', { name: 'Trust it' }).click();
+    await page.getByText('It is trusted').waitFor();
+    await writing.getByRole('button', { name: 'Send', exact: true }).click();
+    await writing.getByRole('heading', { name: 'Hello', level: 1 }).waitFor();
+    await page.goto(`${on.app.url}/console/mailboxes/shop@kept.example.com`);
+    await settle(page);
+    expect(await page.getByText('Nothing goes out from it').count()).toBe(0);
+    await mailboxes.remove(actor, 'shop@kept.example.com');
+    await sending_domains.remove(actor, 'kept.example.com');
   });
 });
 

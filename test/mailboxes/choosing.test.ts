@@ -131,6 +131,15 @@ describe('with no domain asked for', () => {
           `1 has used up its messages of 2030-01-15 (UTC), 1 is paused, 1 only captures mail. ${LATER}`,
         ],
       ],
+      [
+        'all of domains that are not verified, or for other mail',
+        [
+          mailbox('a@one.test', { is_verified: 0 }),
+          mailbox('b@one.test', { is_verified: 0, for_transactional: 0, for_marketing: 1 }),
+        ],
+        {},
+        ['unavailable', 60, 'no usable mailbox to send from: 1 is of a domain that is not verified.'],
+      ],
       ['all paused', [paused('a@one.test'), paused('b@two.test')], {}, ['unavailable', 60, '2 are paused.']],
       [
         'used up and paused, of a domain asked for',

@@ -104,9 +104,14 @@ export function Form(props: {
     const wrong = error && form.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
     wrong?.closest('details')?.setAttribute('open', '');
     wrong?.focus();
+    // What is refused as a whole is said above the fields, which may be far from the button.
+    if (error && !wrong) form.current?.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });
   }, [error]);
   // What is loaded again while somebody types is not what they have read.
   const is_touched = useRef(false);
+  const touch = (): void => {
+    is_touched.current = true;
+  };
   const version = useRef<string | null>(null);
   if (!is_touched.current) version.current = props.version ?? null;
   const submit = async (event: SubmitEvent): Promise<void> => {
@@ -133,13 +138,14 @@ export function Form(props: {
     }
   };
   return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard clicks a button, too.
     <form
       class="form"
       ref={form}
       onSubmit={submit}
-      onInput={() => {
-        is_touched.current = true;
-      }}
+      onInput={touch}
+      // A button in it adds, moves or takes away something.
+      onClick={({ target }) => target instanceof Element && target.closest('button[type=button]') && touch()}
       noValidate
     >
       {error && <Refused error={error} form={form.current} />}

@@ -1,5 +1,6 @@
 /** Sending a mail by hand: now, or at a time. */
 import { call } from '../../api.ts';
+import { may } from '../../capabilities.ts';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -39,7 +40,13 @@ export default function NewEmailPage({ params }: PageProps<'project'>) {
     <>
       <PageHeader
         title="Send a mail"
-        lead="A real mail, to one person, from a mailbox of this Satchel. It stands in the log as any other."
+        lead={
+          <>
+            A real mail, to one person, from a{' '}
+            {may('can_administer') ? <a href={hrefOf('/mailboxes')}>mailbox</a> : 'mailbox'} of this Satchel.
+            It stands in the log as any other.
+          </>
+        }
         back={{ href: hrefOf(list), label: 'Mail log' }}
       />
       <Panel>

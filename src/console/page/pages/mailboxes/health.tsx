@@ -1,5 +1,5 @@
 /** How a mailbox is: what stands in the way of its mail, in words, with what mends it; and the rest of what is known of it. */
-import type { MailboxDetails } from '../../api.generated.ts';
+import type { MailboxDetails, SendingDomain } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Facts } from '../../components/facts.tsx';
@@ -7,6 +7,7 @@ import { Panel } from '../../components/panel.tsx';
 import { Count, counted } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
 import type { MailboxPartProps } from './mailbox-part.ts';
 import { UsedToday } from './used-today.tsx';
 
@@ -15,9 +16,11 @@ export function Health({ of, etag, onChange }: MailboxPartProps) {
     const path = { address: of.address };
     await call('PATCH /mailboxes/{address}', { path, body: { state }, if_match: etag }).finally(onChange);
   };
+  const domain = useLoad('GET /sending-domains/{name}', { path: { name: of.domain } }).data;
   const is_spent = of.daily_limit !== null && of.used_today >= of.daily_limit;
   return (
     <>
+      {domain && !isUsable(domain) && <UnusableDomain of={domain} />}
       {of.state === 'paused' && (
         <div class="notice warn">
           <p>
@@ -72,6 +75,27 @@ export function Health({ of, etag, onChange }: MailboxPartProps) {
       </Panel>
       {of.inbox && <InboxPanel of={of.inbox} />}
     </>
+  );
+}
+
+/** Mail goes out from a domain that is in use, and verified or trusted. */
+function isUsable(domain: SendingDomain): boolean {
+  return domain.is_active && (domain.is_verified || domain.is_trusted);
+}
+
+function UnusableDomain({ of }: { of: SendingDomain }) {
+  const href = hrefOf(to`/sending-domains/${of.name}`);
+  return (
+    <div class="notice warn">
+      <p>
+        <strong>Nothing goes out from it yet:</strong> its domain is{' '}
+        {of.is_active ? 'not verified' : 'not in use'}.{' '}
+        <a href={of.is_active ? href : `${href}?tab=settings`}>
+          {of.is_active ? `Publish the records of ${of.name}` : `Activate ${of.name}`}
+        </a>
+        .
+      </p>
+    </div>
   );
 }
 

@@ -10,8 +10,12 @@ import { MailboxFields, readNew } from './mailbox-fields.tsx';
 
 export default function NewMailboxPage() {
   const add = async (entered: Entered): Promise<void> => {
-    const { address } = await call('POST /mailboxes', { body: readNew(entered) });
-    toast(`${address} is added. Send a test to see that its relay takes mail`);
+    const { address, kind } = await call('POST /mailboxes', { body: readNew(entered) });
+    toast(
+      kind === 'capture'
+        ? `${address} is added`
+        : `${address} is added. Send a test to see that its relay takes mail`,
+    );
     navigate(to`/mailboxes/${address}`);
   };
   return (
