@@ -63,6 +63,32 @@ describe.skipIf(executable === null)('of accounts at providers', () => {
     expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
   });
 
+  test('what is typed over what somebody else has changed is kept, and the change is told', async () => {
+    for (const [kind, api, field, secret] of [
+      ['ai', '/ai-accounts', 'organization_id', 'api_key'],
+      ['database-accounts', '/database-accounts', 'organization_slug', 'access_token'],
+    ] as const) {
+      const body = { name: `Of ${kind}`, provider: 'openai', [secret]: 'sk-the-first-of-all' };
+      const made = await on.app.call('POST', `/api/public/v1${api}`, { token, body });
+      const { id } = Object(made.body.data);
+      const { page } = await open(`/projects/bakery/accounts/${kind}/${id}`);
+      const typed = page.locator(`[name=${secret}]`);
+      await typed.fill('sk-typed-meanwhile');
+      await on.app.call('PATCH', `/api/public/v1${api}/${id}`, { token, body: { [field]: 'theirs' } });
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByRole('alert').getByText('This was changed since you read it').waitFor();
+      await page.locator(`[name=${field}]`).and(page.locator('[value=theirs]')).waitFor();
+      expect(await typed.inputValue()).toBe('sk-typed-meanwhile');
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByText('The changes are saved').waitFor();
+      await page.waitForFunction(`document.querySelector('[name=${secret}]').value === ''`);
+      const revealed = await on.app.call('POST', `/api/public/v1${api}/${id}/reveal`, { token });
+      expect(revealed.body).toMatchObject({ data: { [secret]: 'sk-typed-meanwhile' } });
+      expect(await get(`${api}/${id}`)).toMatchObject({ data: { [field]: 'theirs' } });
+      await on.app.call('DELETE', `/api/public/v1${api}/${id}`, { token });
+    }
+  });
+
   test('its key is shown on record, changed, and goes with it', async () => {
     const { page } = await open(`/projects/${sample.project}/accounts/ai/${sample.ai_account}`);
     await page.getByRole('button', { name: 'Show, on record: Key' }).click();

@@ -1,4 +1,5 @@
 /** One AI account: its key, what it is, the projects it serves, and its end. */
+import { useState } from 'preact/hooks';
 import type { AiAccount } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
@@ -46,7 +47,7 @@ export default function AiAccountPage({ params }: PageProps<'project' | 'account
             <ServedProjects of={of} list={served} />
             {may('can_write_vault') && (
               <>
-                <Settings key={load.etag} of={of} etag={load.etag} onChange={load.reload} />
+                <Settings of={of} etag={load.etag} onChange={load.reload} />
                 <End of={of} project={params.project} served={served.data?.meta?.total ?? 0} />
               </>
             )}
@@ -76,6 +77,7 @@ function Key({ of }: { of: AiAccount }) {
 }
 
 function Settings({ of, etag, onChange }: { of: AiAccount; etag: string | null; onChange(): void }) {
+  const [saves, setSaves] = useState(0);
   const change = async (entered: Entered): Promise<void> => {
     const api_key = entered.exact('api_key').trim();
     await call('PATCH /ai-accounts/{account}', {
@@ -92,11 +94,13 @@ function Settings({ of, etag, onChange }: { of: AiAccount; etag: string | null; 
       },
     });
     toast('The changes are saved');
+    setSaves(saves + 1);
     onChange();
   };
   return (
     <Panel title="About the account">
-      <Form submit="Save the changes" version={etag} onSubmit={change}>
+      {/* A key that is stored does not stay in its field. */}
+      <Form key={saves} submit="Save the changes" version={etag} onSubmit={change}>
         <AiFields of={of} />
         {of.key_prefix !== null && (
           <CheckField name="remove_key" label="Remove the key" hint="Where the provider works without one." />

@@ -1,4 +1,5 @@
 /** One account at a database provider: its access token, what it is, and its end. */
+import { useState } from 'preact/hooks';
 import type { DatabaseAccount } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
@@ -35,7 +36,7 @@ export default function DatabaseAccountPage({ params }: PageProps<'project' | 'a
         {(of) => (
           <div class="stack">
             <Token of={of} />
-            <Settings key={load.etag} of={of} etag={load.etag} onChange={load.reload} />
+            <Settings of={of} etag={load.etag} onChange={load.reload} />
             <Panel
               title="Delete the account"
               tone="danger"
@@ -82,6 +83,7 @@ function Token({ of }: { of: DatabaseAccount }) {
 
 function Settings(props: { of: DatabaseAccount; etag: string | null; onChange(): void }) {
   const { of, etag, onChange } = props;
+  const [saves, setSaves] = useState(0);
   const change = async (entered: Entered): Promise<void> => {
     const access_token = entered.exact('access_token').trim();
     const day = entered.text('expires_at');
@@ -98,11 +100,13 @@ function Settings(props: { of: DatabaseAccount; etag: string | null; onChange():
       },
     });
     toast('The changes are saved');
+    setSaves(saves + 1);
     onChange();
   };
   return (
     <Panel title="About the account">
-      <Form submit="Save the changes" version={etag} onSubmit={change}>
+      {/* A token that is stored does not stay in its field. */}
+      <Form key={saves} submit="Save the changes" version={etag} onSubmit={change}>
         <DatabaseAccountFields of={of} />
       </Form>
     </Panel>

@@ -60,7 +60,7 @@ export default function SequencePage({ params }: PageProps<'project' | 'sequence
               {tab === 'steps' && <Standing {...loaded} />}
               {tab === 'steps' && of.status !== 'draft' && <Totals {...loaded} />}
               {tab === 'steps' && <Picture {...loaded} />}
-              {tab === 'enrollments' && <Enroll {...loaded} />}
+              {tab === 'enrollments' && <Enroll path={params} of={of} />}
               {tab === 'enrollments' && <Enrollments {...loaded} />}
               {tab === 'preview' && <Preview {...loaded} />}
               {tab === 'about' && <About {...loaded} />}

@@ -1,5 +1,5 @@
 /** Writing a sequence: what it is, and its steps. One that runs allows less, and says so. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { Sequence } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { Empty } from '../../components/empty.tsx';
@@ -13,7 +13,7 @@ import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { FirstFields, FurtherFields } from './sequence-fields.tsx';
-import { readStep, writeStep } from './step-draft.ts';
+import { readStep, type StepDraft, writeStep } from './step-draft.ts';
 import { StepsField } from './steps-field.tsx';
 import { tracksOf } from './tracks.ts';
 
@@ -53,19 +53,22 @@ interface EditFormProps {
 function EditForm({ path, sequence, etag }: EditFormProps) {
   const is_draft = sequence.status === 'draft';
   const templates = useLoad('GET /projects/{project}/email-templates', { path });
-  // What was read first is what is being changed, also where the page has loaded it again.
-  const [version] = useState(etag);
   // Of one that runs the order is part of what stays.
-  const [steps, setSteps] = useState(() =>
-    (is_draft ? tracksOf(sequence.steps).flatMap((track) => track.steps) : sequence.steps).map(readStep),
+  const read = useMemo(
+    () =>
+      (is_draft ? tracksOf(sequence.steps).flatMap((track) => track.steps) : sequence.steps).map(readStep),
+    [etag],
   );
+  // Until one of them is touched, they are those that are there now.
+  const [changed, setChanged] = useState<StepDraft[] | null>(null);
+  const steps = changed ?? read;
   const [places, setPlaces] = useState<ReadonlyMap<number, number>>(new Map());
   const here = to`/projects/${path.project}/sequences/${path.sequence}`;
   const save = async (entered: Entered): Promise<void> => {
     setPlaces(new Map(steps.map(({ uid }, index) => [uid, index])));
     await call('PATCH /projects/{project}/email-sequences/{sequence}', {
       path,
-      if_match: version,
+      if_match: entered.version,
       body: {
         name: entered.text('name'),
         ...(is_draft && { list: entered.text('list') }),
@@ -85,7 +88,7 @@ function EditForm({ path, sequence, etag }: EditFormProps) {
   };
   return (
     <div class="wide-form">
-      <Form submit="Save the sequence" onSubmit={save} onCancel={() => navigate(here)}>
+      <Form submit="Save the sequence" version={etag} onSubmit={save} onCancel={() => navigate(here)}>
         {!is_draft && (
           <div class="notice warn">
             <p>
@@ -107,7 +110,7 @@ function EditForm({ path, sequence, etag }: EditFormProps) {
           steps={steps}
           places={places}
           templates={(templates.data?.data ?? []).filter(({ is_marketing }) => is_marketing)}
-          onChange={setSteps}
+          onChange={setChanged}
         />
       </Form>
     </div>

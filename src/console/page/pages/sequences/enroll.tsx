@@ -1,6 +1,6 @@
 /** Enrolling contacts of the list, and what became of those who were asked for. */
 import { useState } from 'preact/hooks';
-import { type Answer, call } from '../../api.ts';
+import { type Answer, call, reloadAll } from '../../api.ts';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
@@ -17,7 +17,7 @@ const WHOM: [string, string][] = [
   ['contacts', 'Contacts that I choose'],
 ];
 
-export function Enroll({ path, of, onChange }: SequencePartProps) {
+export function Enroll({ path, of }: Omit<SequencePartProps, 'onChange'>) {
   const [whom, setWhom] = useState(of.enroll_tags.length > 0 ? 'tags' : 'all');
   const [picked, setPicked] = useState<Picked[]>([]);
   const [done, setDone] = useState<Enrolled | null>(null);
@@ -34,7 +34,8 @@ export function Enroll({ path, of, onChange }: SequencePartProps) {
           : { contact_ids: picked.map(({ id }) => id) };
     setDone(await call('POST /projects/{project}/email-sequences/{sequence}/enroll', { path, body }));
     setPicked([]);
-    onChange();
+    // The numbers of the sequence, and the table of who is in it.
+    reloadAll();
   };
   return (
     <Panel
