@@ -1,6 +1,6 @@
 /** Importing a CSV file: its beginning is read here for the preview, and the file goes up once the columns are chosen. */
 import { useRef, useState } from 'preact/hooks';
-import { ApiError, call } from '../../api.ts';
+import { call } from '../../api.ts';
 import { CheckField } from '../../components/check-field.tsx';
 import { Field } from '../../components/field.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
@@ -10,7 +10,7 @@ import { navigate, to } from '../../router.ts';
 import { ColumnChoice } from './column-choice.tsx';
 import { guessTargets, mapOf, refusalOfChoice, type Target } from './columns.ts';
 import { type CsvHead, readCsvHead } from './csv-head.ts';
-import { enteredDefaults, ImportDefaults } from './import-defaults.tsx';
+import { enteredDefaults, ImportDefaults, refused } from './import-defaults.tsx';
 import type { NewImportProps } from './paste-import.tsx';
 
 /** As long as a failed import can be gone on with; what `satchel import start` takes too. */
@@ -36,6 +36,7 @@ export function FileImport({ path, list }: NewImportProps) {
     if (!file || !head) throw refused('file', 'Choose a CSV file.');
     const refusal = refusalOfChoice(targets);
     if (refusal) throw refused('column_map', refusal);
+    const defaults = enteredDefaults(entered, { list, is_in_rows: targets.includes('consent_basis') });
     setUploading(true);
     try {
       if (uploaded.current?.file !== file)
@@ -43,7 +44,7 @@ export function FileImport({ path, list }: NewImportProps) {
       const { object } = uploaded.current;
       const body = {
         ...{ method: 'csv' as const, object, ...mapOf(head.headers, targets) },
-        ...{ defaults: enteredDefaults(entered), update_existing: entered.flag('update_existing') },
+        ...{ defaults, update_existing: entered.flag('update_existing') },
       };
       const started = await call('POST /projects/{project}/email-lists/{list}/imports', { path, body });
       navigate(to`/projects/${path.project}/imports/${started.id}`);
@@ -103,8 +104,4 @@ async function upload(project: string, file: File): Promise<string> {
   form.set('file', file);
   const stored = await call('POST /projects/{project}/objects', { path: { project }, body: form });
   return stored.public_id;
-}
-
-function refused(field: string, message: string): ApiError {
-  return new ApiError(422, { message, errors: { [field]: [message] } }, null);
 }

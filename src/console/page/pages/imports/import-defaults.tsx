@@ -1,5 +1,6 @@
 /** What rows get that do not say otherwise. The names of the fields are the API's own, so that its errors find them. */
 import type { ContactList, NewImport } from '../../api.generated.ts';
+import { ApiError } from '../../api.ts';
 import type { Entered } from '../../components/form.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { TextAreaField } from '../../components/text-area-field.tsx';
@@ -30,12 +31,23 @@ export function ImportDefaults({ list, method }: { list: ContactList; method: Ne
   );
 }
 
-export function enteredDefaults(entered: Entered): NonNullable<NewImport['defaults']> {
+/** Refused here where no row can have a basis: the API would take the import, and reject each of its rows. */
+export function enteredDefaults(
+  entered: Entered,
+  { list, is_in_rows }: { list: ContactList; is_in_rows: boolean },
+): NonNullable<NewImport['defaults']> {
   const consent_basis = readBasis(entered.text('defaults.consent_basis'));
+  if (consent_basis === null && list.default_consent_basis === null && !is_in_rows)
+    throw refused('defaults.consent_basis', 'Choose one: every row would be rejected without.');
   const source_platform = entered.text('defaults.source_platform');
   return {
     tags: entered.lines('defaults.tags'),
     ...(consent_basis !== null && { consent_basis }),
     ...(source_platform !== '' && { source_platform }),
   };
+}
+
+/** What is wrong with what was entered, told as the API tells it. */
+export function refused(field: string, message: string): ApiError {
+  return new ApiError(422, { message, errors: { [field]: [message] } }, null);
 }

@@ -14,9 +14,10 @@ export interface NewImportProps {
 
 export function PasteImport({ path, list }: NewImportProps) {
   const start = async (entered: Entered): Promise<void> => {
+    const defaults = enteredDefaults(entered, { list, is_in_rows: false });
     const started = await call('POST /projects/{project}/email-lists/{list}/imports', {
       path,
-      body: { method: 'paste', text: entered.exact('text'), defaults: enteredDefaults(entered) },
+      body: { method: 'paste', text: entered.exact('text'), defaults },
     });
     navigate(to`/projects/${path.project}/imports/${started.id}`);
   };
