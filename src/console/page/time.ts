@@ -23,13 +23,14 @@ const STEPS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
   ['hour', 3_600_000],
   ['minute', 60_000],
 ];
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' });
+// No "tomorrow": in 47 hours it is the day after, and near midnight already in one.
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'long' });
 
 /** "3 minutes ago", "in 2 days", "just now". */
 export function tellRelative(at_ms: number): string {
   const off_ms = at_ms - serverNow();
   for (const [unit, ms] of STEPS) {
-    if (Math.abs(off_ms) >= ms) return relative.format(Math.trunc(off_ms / ms), unit);
+    if (Math.abs(off_ms) >= ms) return relative.format(Math.round(off_ms / ms), unit);
   }
   return off_ms > 5000 ? 'in a moment' : 'just now';
 }
