@@ -361,6 +361,7 @@ describe('without a credential', () => {
       'GET /console',
       'GET /console/*',
       'GET /console/assets/:name',
+      'GET /console/welcome/:token/person',
       'GET /docs',
       'GET /docs/openapi.json',
       'GET /docs/start.js',

@@ -20,6 +20,13 @@ export function peopleRoutes({ entry, config }: { entry: Entry; config: Config }
 function signInRoutes({ welcome, sign_in }: Entry, config: Config): Route[] {
   return [
     signInRoute({
+      ...{ method: 'GET', path: '/welcome/:token/person', tag },
+      summary: 'Whose one-time link it is',
+      description: 'The `email` is null for the link of the first person, who gives it.',
+      response: schemas.invited,
+      handle: ({ ctx }) => ({ email: welcome.find(ctx.params.token ?? '').person?.email ?? null }),
+    }),
+    signInRoute({
       ...{ method: 'POST', path: '/welcome/:token', status: 204, tag, max_body_bytes },
       summary: 'Set a password by a one-time link',
       description:

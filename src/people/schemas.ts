@@ -74,6 +74,8 @@ export const newPassword = () => text({ min: MIN_PASSWORD_CHARS, max: MAX_PASSWO
 export const typedPassword = () => text({ max: 4 * MAX_PASSWORD_CHARS });
 export const typedCode = () => text({ max: 64 });
 
+export const invited = t.Object({ email: nullable(t.String()) });
+
 export const welcomeBody = t.Object({
   password: newPassword(),
   /** The first person says who they are; others are known. */

@@ -81,9 +81,8 @@ describe.skipIf(executable === null)('from an empty directory', () => {
     const on = { browser, app: server };
     const path = new URL(server.link).pathname.replace('/console', '');
     const { page, complaints } = await openPage(on, await openBrowser(on), path);
-    await page.getByLabel('Password').fill(credentials.password);
-    await page.getByRole('button', { name: 'Set the password' }).click();
     await page.getByLabel('Email').fill(credentials.email);
+    await page.getByLabel('Password').fill(credentials.password);
     await page.getByRole('button', { name: 'Set the password' }).click();
     await page.getByRole('heading', { name: 'Sign in to Satchel' }).waitFor();
     await enter(page, credentials);

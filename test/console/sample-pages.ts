@@ -11,7 +11,7 @@ export interface SamplePage {
 
 export const SAMPLE_PAGES: readonly SamplePage[] = [
   { name: 'sign-in', pattern: '/sign-in', path: () => '/sign-in' },
-  { name: 'welcome', pattern: '/welcome/:token', path: () => '/welcome/no-such-link' },
+  { name: 'welcome', pattern: '/welcome/:token', path: ({ welcome }) => welcome },
   { name: 'account', pattern: '/account', path: () => '/account' },
   { name: 'overview', pattern: '/', path: () => '/' },
   { name: 'people', pattern: '/people', path: () => '/people' },

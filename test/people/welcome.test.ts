@@ -30,6 +30,8 @@ test('a link sets the password once, signs nobody in, and is kept as a hash alon
   const secret = path.split('/').at(-1) ?? '';
   expect(snapshot()).toContain(hashToken(secret));
   expect(snapshot()).not.toContain(secret);
+  const asked = await on.ask('GET', `${path}/person`);
+  expect([asked.status, asked.body]).toEqual([200, { email }]);
   const used = await use(path);
   expect([used.status, used.text, used.headers.get('set-cookie')]).toEqual([204, '', null]);
   expect((await on.signIn(email)).status).toBe(204);
@@ -38,6 +40,8 @@ test('a link sets the password once, signs nobody in, and is kept as a hash alon
   const again = await use(path, { password: 'quite another password' });
   expect([again.status, again.body]).toMatchObject([404, { success: false }]);
   expect((await use('/console/welcome/never-was')).text).toBe(again.text);
+  for (const gone of [path, '/console/welcome/never-was'])
+    expect((await on.ask('GET', `${gone}/person`)).text).toBe(again.text);
   expect(snapshot()).toBe(before);
 });
 

@@ -30,7 +30,7 @@ export function PasswordPanel() {
           label="New password"
           type="password"
           autocomplete="new-password"
-          hint="At least 12 characters. Several words are easier to keep than signs."
+          hint="At least 12 characters. A few words are easier to remember than symbols."
         />
       </Form>
     </Panel>

@@ -1,18 +1,19 @@
 /** Where a one-time link leads: a password is chosen. The first person of all says who they are, too. */
-import { useState } from 'preact/hooks';
 import { ApiError, call } from '../../api.ts';
 import { Empty } from '../../components/empty.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Gate } from '../../components/gate.tsx';
+import { Loaded } from '../../components/loaded.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { navigate } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
 
 export default function WelcomePage({ params }: PageProps<'token'>) {
-  // Only the server knows whose link it is: of the first person it asks for the address, too.
-  const [is_first, setFirst] = useState(false);
-  const [is_void, setVoid] = useState(false);
+  const load = useLoad('GET /console/welcome/{token}/person', { path: params });
+  const email = load.data?.email ?? null;
+  const is_first = load.data !== null && email === null;
   const accept = async (entered: Entered): Promise<void> => {
     const name = entered.text('name');
     const who = is_first ? { email: entered.text('email'), ...(name && { name }) } : {};
@@ -22,15 +23,14 @@ export default function WelcomePage({ params }: PageProps<'token'>) {
         body: { ...who, password: entered.exact('password') },
       });
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      if (error.status === 404) return setVoid(true);
-      if (error.errors.email && !is_first) return setFirst(true);
+      // Used or replaced since the page was opened.
+      if (error instanceof ApiError && error.status === 404) return load.reload();
       throw error;
     }
     toast('The password is set: sign in with it');
     navigate('/sign-in', { replace: true });
   };
-  if (is_void) {
+  if (load.error?.status === 404) {
     return (
       <Gate title="This link is no longer good">
         <Empty title="A link is good once, for 24 hours" command="satchel person reset EMAIL">
@@ -42,20 +42,30 @@ export default function WelcomePage({ params }: PageProps<'token'>) {
   return (
     <Gate
       title="Welcome to Satchel"
-      lead={is_first ? 'You are the first here, and may do everything. Who are you?' : 'Choose a password.'}
+      lead={
+        is_first
+          ? 'You are the first here, and may do everything. Who are you?'
+          : `Choose a password${email === null ? '' : ` for ${email}`}.`
+      }
     >
-      <Form submit="Set the password" onSubmit={accept}>
-        {is_first && <TextField name="email" label="Email" type="email" autocomplete="username" is_focused />}
-        {is_first && <TextField name="name" label="Name" autocomplete="name" />}
-        <TextField
-          name="password"
-          label="Password"
-          type="password"
-          autocomplete="new-password"
-          hint="At least 12 characters. Several words are easier to keep than signs."
-          is_focused={!is_first}
-        />
-      </Form>
+      <Loaded load={load}>
+        {() => (
+          <Form submit="Set the password" onSubmit={accept}>
+            {is_first && (
+              <TextField name="email" label="Email" type="email" autocomplete="username" is_focused />
+            )}
+            {is_first && <TextField name="name" label="Name" autocomplete="name" />}
+            <TextField
+              name="password"
+              label="Password"
+              type="password"
+              autocomplete="new-password"
+              hint="At least 12 characters. A few words are easier to remember than symbols."
+              is_focused={!is_first}
+            />
+          </Form>
+        )}
+      </Loaded>
     </Gate>
   );
 }
