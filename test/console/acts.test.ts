@@ -6,9 +6,12 @@ import {
   beforeAllInConsole,
   type ConsoleTest,
   executable,
+  expectSound,
+  NARROW,
   openPage,
   signIn,
   TIMEOUT_MS,
+  WIDE,
   waitForTitle,
 } from './browser.ts';
 import { addSampleData, HOSTILE, type Sample } from './sample-data.ts';
@@ -68,13 +71,20 @@ describe.skipIf(executable === null)('in a browser', () => {
       const { page, complaints } = await open(`/projects/${sample.project}/keys/new`);
       await page.getByLabel('Name').fill('kiosk');
       await page.getByLabel('Read', { exact: true }).check();
+      await page.getByLabel('Write', { exact: true }).check();
+      await page.getByLabel('No deleting').check();
       await page.getByLabel('From certain origins only').check();
       await page.getByLabel('Origins', { exact: true }).fill('https://kiosk.example.com');
       await page.getByRole('button', { name: 'Create the key' }).click();
       const secret = await secretOn(page);
+      await page.setViewportSize(NARROW);
+      await expectSound({ page, complaints });
+      await page.setViewportSize(WIDE);
       const list = (key: string) =>
         on.app.call('GET', '/api/v1/objects', { key, headers: { Origin: 'https://kiosk.example.com' } });
       expect((await list(secret)).status).toBe(200);
+      const [made] = on.app.services.keys.list(on.app.services.projects.require(sample.project), {}).data;
+      expect(made).toMatchObject({ name: 'kiosk', can_write: true, permissions: { delete: false } });
 
       await page.getByRole('link', { name: 'To the key' }).click();
       await page.getByLabel('Origin of a web page').fill('https://elsewhere.example.com');
@@ -83,7 +93,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.getByLabel('Origin of a web page').fill('https://kiosk.example.com');
       await page.getByRole('button', { name: 'Try it' }).click();
       await page.getByRole('status').getByText('Accepted.').waitFor();
-      await page.getByRole('link', { name: 'Secret and end' }).click();
+      await page.getByRole('link', { name: 'Secret and deletion' }).click();
       await page.getByRole('button', { name: 'Show, on record: Secret' }).click();
       expect(await secretOn(page)).toBe(secret);
       await page.getByRole('button', { name: 'Hide now: Secret' }).click();

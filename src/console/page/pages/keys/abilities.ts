@@ -9,6 +9,7 @@ type Permissions = Pick<
 export const ABILITIES = {
   read: ['Read', 'List and download files; read mails, templates, schedules and jobs.'],
   write: ['Write', 'Add, change and delete files; write templates and schedules.'],
+  no_delete: ['No deleting', 'With Write: files are added and changed, and none is deleted.'],
   upload: ['Upload only', 'Add files and nothing else: what a web page may hold.'],
   email: ['Send email', 'Send mail with a body of its own.'],
   email_template: ['Send templates', 'Send mail from saved templates.'],
@@ -22,6 +23,7 @@ export function abilitiesOf(key: Permissions): Ability[] {
   const has: Record<Ability, boolean> = {
     read: key.can_read,
     write: key.can_write,
+    no_delete: key.permissions.delete === false,
     upload: key.permissions.upload === true,
     email: key.can_send_emails,
     email_template: key.permissions.email_template === true,
@@ -44,6 +46,8 @@ export function permissionsOf(
     if (has(name)) permissions[name] = true;
     else delete permissions[name];
   }
+  if (has('no_delete')) permissions.delete = false;
+  else delete permissions.delete;
   return {
     ...{ can_read: has('read'), can_write: has('write'), can_send_emails: has('email') },
     can_manage_email_marketing: has('marketing'),

@@ -12,7 +12,7 @@ import { KeySecret } from './key-secret.tsx';
 import { Origins } from './origins.tsx';
 import { Why } from './why.tsx';
 
-const TABS = { origins: 'Origins', permissions: 'Permissions', secret: 'Secret and end' } as const;
+const TABS = { origins: 'Origins', permissions: 'Permissions', secret: 'Secret and deletion' } as const;
 
 export default function KeyPage({ params }: PageProps<'project' | 'key'>) {
   const path = { project: params.project, apiKey: params.key };

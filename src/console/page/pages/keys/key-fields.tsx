@@ -1,10 +1,12 @@
 /** The fields of a key, for making one and for changing it. */
+import type { ComponentChildren } from 'preact';
 import type { ApiKey } from '../../api.generated.ts';
 import { CheckField } from '../../components/check-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { ABILITIES, abilitiesOf } from './abilities.ts';
 
-export function KeyFields({ of }: { of?: ApiKey }) {
+/** `children`: what a key that is made has beside where it may be used from. */
+export function KeyFields({ of, children }: { of?: ApiKey; children?: ComponentChildren }) {
   const given: readonly string[] = of ? abilitiesOf(of) : [];
   return (
     <>
@@ -47,6 +49,7 @@ export function KeyFields({ of }: { of?: ApiKey }) {
           />
         </div>
       </fieldset>
+      {children}
       <TextField
         name="rate_limit_per_minute"
         label="Requests a minute"

@@ -11,7 +11,7 @@ import { TextAreaField } from '../../components/text-area-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
-import { permissionsOf } from './abilities.ts';
+import { abilitiesOf, permissionsOf } from './abilities.ts';
 import { KeyFields } from './key-fields.tsx';
 
 export default function NewKeyPage({ params }: PageProps<'project'>) {
@@ -56,6 +56,9 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
               The key is made. Copy it into the environment of the app now; whoever reads it can do what it
               may do.
             </SecretOnce>
+            {abilitiesOf(made).length === 0 && (
+              <p class="notice warn">It may do nothing yet: say what under Permissions.</p>
+            )}
             <div>
               <a class="button primary" href={hrefOf(to`/projects/${params.project}/keys/${made.id}`)}>
                 To the key
@@ -64,15 +67,16 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
           </div>
         ) : (
           <Form submit="Create the key" onSubmit={create} onCancel={() => navigate(list)}>
-            <KeyFields />
-            <TextAreaField
-              name="origins"
-              label="Origins"
-              rows={3}
-              placeholder={'https://shop.example.com\nhttps://*.example.org'}
-              hint="Of a restricted key, one on each line. Apps are added on the key's page."
-              is_mono
-            />
+            <KeyFields>
+              <TextAreaField
+                name="origins"
+                label="Origins"
+                rows={3}
+                placeholder={'https://shop.example.com\nhttps://*.example.org'}
+                hint="Of a restricted key, one on each line. Apps are added on the key's page."
+                is_mono
+              />
+            </KeyFields>
             <CheckField
               name="is_test"
               label="For tests"

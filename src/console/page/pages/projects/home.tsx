@@ -64,7 +64,7 @@ function Keys({ project }: { project: ProjectWithKeys }) {
                   </a>
                 </td>
                 <td>
-                  <code class="muted">{key.key_prefix}…</code>
+                  <code class="muted one-line">{key.key_prefix}…</code>
                 </td>
                 <td class="number">
                   <Status of={key.is_active ? 'active' : 'inactive'} />
