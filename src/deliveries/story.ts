@@ -151,5 +151,5 @@ function tellNext({ email, job, has_content }: StoryFacts): string[] {
     ];
   }
   if (email.status === 'suppressed') return ['Next: nothing, as its recipient was to get nothing more.'];
-  return ['Next: nothing; this is its end.'];
+  return ['Next: nothing more.'];
 }

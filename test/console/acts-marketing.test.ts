@@ -52,10 +52,10 @@ describe.skipIf(executable === null)('a list', () => {
     async () => {
       const { page, complaints } = await open('/lists/new');
       await page.getByLabel('Name').fill(HOSTILE);
-      await page.getByLabel('Hosts that know their readers').fill('https://shop.example.com/x');
+      await page.getByLabel('Hosts that get the contact token').fill('https://shop.example.com/x');
       await page.getByRole('button', { name: 'Create the list' }).click();
       await page.locator('[aria-invalid=true]').waitFor();
-      const hosts = page.getByLabel('Hosts that know their readers');
+      const hosts = page.getByLabel('Hosts that get the contact token');
       expect(await hosts.getAttribute('aria-invalid')).toBe('true');
       await hosts.fill('shop.example.com');
       await page.getByLabel('Basis of consent').selectOption('contract');
@@ -79,9 +79,9 @@ describe.skipIf(executable === null)('a list', () => {
       await page.getByRole('button', { name: 'Archive the list' }).click();
       await page.getByLabel('Type').fill(HOSTILE);
       await dialog(page, 'Archive the list').click();
-      await page.getByRole('button', { name: 'Take it up again' }).waitFor();
+      await page.getByRole('button', { name: 'Restore it' }).waitFor();
       expect(read().archived).toBe(true);
-      await page.getByRole('button', { name: 'Take it up again' }).click();
+      await page.getByRole('button', { name: 'Restore it' }).click();
       await page.getByRole('button', { name: 'Archive the list' }).waitFor();
       expect(read().archived).toBe(false);
       expect(refusals(complaints)).toEqual([]);

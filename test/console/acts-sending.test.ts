@@ -90,7 +90,7 @@ describe.skipIf(executable === null)('a mailbox that captures', () => {
     await sending_domains.add(actor, { name: 'kept.example.com' });
     const { page } = await open('/mailboxes/new');
     await page.getByLabel('Address').fill('shop@kept.example.com');
-    await page.getByLabel('Its mail').selectOption('capture');
+    await page.getByLabel('What becomes of its mail').selectOption('capture');
     await page.getByRole('button', { name: 'Add the mailbox' }).click();
     await page.getByText('its domain is not verified').waitFor();
     await page.getByText('shop@kept.example.com is added', { exact: true }).waitFor();
@@ -110,7 +110,7 @@ describe.skipIf(executable === null)('a mailbox that captures', () => {
     expect(database.read.$client.query('SELECT id FROM emails').all()).toEqual([]);
 
     await page.getByRole('link', { name: 'Publish the records' }).click();
-    await page.getByRole('link', { name: 'Settings' }).last().click();
+    await page.getByRole('link', { name: 'Settings', exact: true }).last().click();
     await page.getByRole('button', { name: 'Trust it' }).click();
     await page.getByText('It is trusted').waitFor();
     await writing.getByRole('button', { name: 'Send', exact: true }).click();
@@ -158,7 +158,7 @@ describe.skipIf(executable === null)('a mailbox', () => {
     await page.getByText('did not go out').waitFor();
     await page.getByText(HOSTILE).waitFor();
 
-    await page.getByRole('link', { name: 'Settings and end' }).click();
+    await page.getByRole('link', { name: 'Settings', exact: true }).last().click();
     await page.getByLabel('Marketing').check();
     await page.getByLabel('Return path', { exact: true }).fill('bounces@relay.example.com');
     await page.getByLabel('Inbox').fill('imap://reader:sesame@127.0.0.1:1');
@@ -183,7 +183,7 @@ describe.skipIf(executable === null)('a mailbox', () => {
     await page.getByText('It is paused.').waitFor({ state: 'detached' });
     expect(mailboxes.list()).toMatchObject([{ state: 'active' }]);
 
-    await page.getByRole('link', { name: 'Settings and end' }).click();
+    await page.getByRole('link', { name: 'Settings', exact: true }).last().click();
     await page.getByRole('button', { name: 'Remove the mailbox' }).click();
     await page.getByLabel('Type hello@relay.example.com to go on').fill('hello@relay.example.com');
     await page.getByRole('dialog').getByRole('button', { name: 'Remove the mailbox' }).click();

@@ -53,7 +53,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       const { page, complaints } = await open('/new');
       await page.getByLabel('Name').fill('Three letters');
       await page.getByLabel('List').selectOption({ label: 'Readers' });
-      await page.getByLabel('At most so many contacts').fill('50');
+      await page.getByLabel('Maximum number of contacts').fill('50');
       await page.getByRole('button', { name: 'Create the draft' }).click();
       await page.getByRole('heading', { name: 'Edit Three letters', level: 1 }).waitFor();
 
@@ -194,7 +194,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.getByRole('button', { name: 'Resume' }).click();
       await page.getByRole('button', { name: 'Pause' }).waitFor();
       expect(recordOf(id).status).toBe('active');
-      await page.getByRole('link', { name: 'About and end' }).click();
+      await page.getByRole('link', { name: 'About' }).click();
       await page.getByRole('button', { name: 'Finish the sequence' }).click();
       const confirm = page.getByRole('dialog').getByRole('button', { name: 'Finish the sequence' });
       await page.getByLabel('Type Journey to go on').fill('journey');
@@ -243,7 +243,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.getByRole('button', { name: 'Save the sequence' }).click();
       await page.getByText('This was changed since you read it').waitFor();
       expect(recordOf(sample.running).steps).toEqual(before.steps);
-      await until(async () => (await page.getByLabel('At most so many').inputValue()) === '900');
+      await until(async () => (await page.getByLabel('Maximum number').inputValue()) === '900');
       expect(await tips.getByLabel('Sent after').inputValue()).toBe('60');
       await page.getByRole('button', { name: 'Save the sequence' }).click();
       await page.getByRole('heading', { name: before.name, level: 1, exact: true }).waitFor();

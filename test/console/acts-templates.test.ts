@@ -75,7 +75,7 @@ describe.skipIf(executable === null)('a template in a browser', () => {
     });
 
     await page.getByRole('button', { name: 'Archive the template' }).click();
-    await page.getByRole('button', { name: 'Take it back' }).waitFor();
+    await page.getByRole('button', { name: 'Restore it' }).waitFor();
     expect(stored('order-shipped')).toMatchObject({ is_active: 0 });
     // A look at it that was asked for just before its end finds nothing.
     expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);

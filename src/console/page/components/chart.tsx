@@ -29,7 +29,8 @@ function optionsOf(of: readonly Series[], width: number): uPlot.Options {
   };
   return {
     ...{ width, height: HEIGHT_PX, legend: { show: false }, cursor: { y: false } },
-    padding: [8, 8, 0, 0],
+    // Half of the last label stands beyond the last hour.
+    padding: [8, 20, 0, 0],
     // Where nothing happened, the axis still goes up to something.
     scales: { y: { range: (_, __, highest) => [0, Math.max(4, highest * 1.15)] } },
     axes: [

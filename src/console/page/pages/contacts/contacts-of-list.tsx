@@ -136,7 +136,7 @@ function NoContacts({ project, list }: { project: string; list: ContactList }) {
   return (
     <Empty title="Nobody is on this list yet" command={`satchel import start ${list.id} people.csv`}>
       {list.archived ? (
-        <p>It is archived: nobody can be added before it is taken up again in its settings.</p>
+        <p>It is archived: nobody can be added until it is restored in its settings.</p>
       ) : (
         <>
           <p>Add people one by one, import a file, or have them sign up by a form of your site.</p>

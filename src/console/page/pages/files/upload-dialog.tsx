@@ -94,7 +94,7 @@ export function UploadDialog(props: {
           name="expires_in_days"
           label="Days to keep"
           type="number"
-          hint="Deleted then by itself. Empty: kept until somebody deletes it."
+          hint="Then it is deleted. Empty: kept until somebody deletes it."
         />
       </Form>
     </Dialog>

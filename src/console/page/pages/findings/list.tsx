@@ -45,15 +45,15 @@ function Found({ of }: { of: Findings }) {
           </Empty>
         </div>
       ) : (
-        <Panel title="To be mended">
+        <Panel title="Needs attention">
           <FindingList
-            label="To be mended"
+            label="Needs attention"
             of={amiss.toSorted((a, b) => Number(a.status !== 'problem') - Number(b.status !== 'problem'))}
           />
         </Panel>
       )}
       {fine.length > 0 && (
-        <Panel title="In order">
+        <Panel title="All well">
           <Facts
             of={fine.map(({ check, message }) => [check, <span class="said">{message}</span>] as const)}
           />

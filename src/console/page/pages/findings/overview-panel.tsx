@@ -42,8 +42,8 @@ export function FindingsPanel() {
   const { amiss } = useToBeMended();
   if (amiss.length === 0) return null;
   return (
-    <Panel title="To be mended" actions={<a href={hrefOf('/findings')}>All findings</a>}>
-      <FindingList label="To be mended" of={amiss.slice(0, MAX_SHOWN)} />
+    <Panel title="Needs attention" actions={<a href={hrefOf('/findings')}>All findings</a>}>
+      <FindingList label="Needs attention" of={amiss.slice(0, MAX_SHOWN)} />
     </Panel>
   );
 }

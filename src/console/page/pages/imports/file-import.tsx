@@ -88,8 +88,8 @@ export function FileImport({ path, list }: NewImportProps) {
         )}
         {is_uploading && file && (
           <p class="muted" role="status">
-            The file goes up ({tellBytes(file.size)}). Stay on this page until it is there; the import then
-            goes on by itself.
+            The file is being uploaded ({tellBytes(file.size)}). Stay on this page until it is there; the
+            import then goes on by itself.
           </p>
         )}
       </Form>

@@ -45,8 +45,7 @@ function Archived({ project, list }: { project: string; list: ContactList }) {
     <div class="notice warn">
       <p>
         The list {list.name} is archived: nobody can be added.{' '}
-        <a href={`${hrefOf(to`/projects/${project}/lists/${list.id}`)}?tab=settings`}>Take it up again</a>{' '}
-        first.
+        <a href={`${hrefOf(to`/projects/${project}/lists/${list.id}`)}?tab=settings`}>Restore it</a> first.
       </p>
     </div>
   );

@@ -46,7 +46,7 @@ export function ListFields({ list }: { list?: ContactList }) {
       />
       <TextAreaField
         name="token_hosts"
-        label="Hosts that know their readers"
+        label="Hosts that get the contact token"
         value={list?.token_hosts.join('\n')}
         rows={2}
         placeholder="shop.example.com"

@@ -40,10 +40,10 @@ export function ListSettings({ project, list, etag, onChange }: ListSettingsProp
       </Panel>
       {list.archived ? (
         <Panel title="Archived" lead="Nobody can be added to it. Its contacts can be read and changed.">
-          <ActionButton act={() => setArchived(false)}>Take it up again</ActionButton>
+          <ActionButton act={() => setArchived(false)}>Restore it</ActionButton>
         </Panel>
       ) : (
-        <Panel title="Archive the list" tone="danger" lead="It can be taken up again at any time.">
+        <Panel title="Archive the list" tone="danger" lead="It can be restored at any time.">
           <ConfirmByName title="Archive the list" name={list.name} act={() => setArchived(true)}>
             <p>
               Its {counted(list.contacts_count, 'contact')} stay, but nobody can be added any more: forms,

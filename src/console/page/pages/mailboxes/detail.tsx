@@ -10,7 +10,7 @@ import { MailboxSettings } from './mailbox-settings.tsx';
 import { MailboxState } from './mailbox-state.tsx';
 import { TestSend } from './test-send.tsx';
 
-const TABS = { state: 'State', test: 'Send a test', settings: 'Settings and end' } as const;
+const TABS = { state: 'State', test: 'Send a test', settings: 'Settings' } as const;
 
 export default function MailboxPage({ params }: PageProps<'address'>) {
   const load = useLoad('GET /mailboxes/{address}', { path: params });

@@ -118,7 +118,7 @@ function factsOf(of: MailboxDetails): Parameters<typeof Facts>[0]['of'] {
         {of.domain}
       </a>,
     ],
-    ['Relay', of.relay === null ? 'None: what is sent is kept, and never leaves' : <code>{of.relay}</code>],
+    ['Relay', of.relay === null ? 'None: its mail is captured, and sent to nobody' : <code>{of.relay}</code>],
     ['For', of.for.join(' and ')],
     ['Used today', <UsedToday key="used" of={of} />],
     ['Mails that wait for it', <Count key="waiting" of={of.waiting_emails} />],

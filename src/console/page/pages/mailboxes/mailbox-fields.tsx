@@ -15,8 +15,8 @@ const PURPOSES: Readonly<Record<Purpose, readonly [label: string, hint: string]>
 };
 
 const OUTLETS = [
-  ['relay', 'A relay takes it'],
-  ['capture', 'It is kept, and never leaves'],
+  ['relay', 'Sent through a relay'],
+  ['capture', 'Captured: kept here, sent to nobody'],
 ] as const;
 
 /** Whether it was decided or follows from the inbox is not told: it is left alone unless another choice is made. */
@@ -34,7 +34,13 @@ export function MailboxFields({ of }: { of?: MailboxDetails }) {
   const keep = 'Leave it as it is, *** and all, to keep its password.';
   return (
     <>
-      <SelectField name="outlet" label="Its mail" choices={OUTLETS} value={outlet} onChange={setOutlet} />
+      <SelectField
+        name="outlet"
+        label="What becomes of its mail"
+        choices={OUTLETS}
+        value={outlet}
+        onChange={setOutlet}
+      />
       {outlet === 'relay' && (
         <TextField
           name="relay"

@@ -70,7 +70,7 @@ function Brand({ settings }: { settings: MarketingSettings }) {
         label="Brand colour"
         value={settings.brand_color}
         placeholder="#1a73e8"
-        hint="Of the buttons in the branded layout, and on the pages for confirming and leaving."
+        hint="Of the buttons in the branded layout, and on the pages for confirming and unsubscribing."
         is_mono
       />
       <TextField

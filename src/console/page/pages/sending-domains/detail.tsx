@@ -16,7 +16,7 @@ import { DomainState } from './domain-state.tsx';
 import { Records } from './records.tsx';
 import { SigningKey } from './signing-key.tsx';
 
-const TABS = { records: 'DNS records', key: 'Signing key', settings: 'Settings and end' } as const;
+const TABS = { records: 'DNS records', key: 'Signing key', settings: 'Settings' } as const;
 
 export default function SendingDomainPage({ params }: PageProps<'name'>) {
   const load = useLoad('GET /sending-domains/{name}', { path: params });

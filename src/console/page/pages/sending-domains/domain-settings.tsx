@@ -48,7 +48,7 @@ export function DomainSettings(part: DomainPartProps) {
             }
             change={
               of.is_trusted
-                ? { label: 'Trust it no longer', body: { is_trusted: false } }
+                ? { label: 'Stop trusting it', body: { is_trusted: false } }
                 : { label: 'Trust it', body: { is_trusted: true } }
             }
           />

@@ -46,7 +46,7 @@ export default function NewDomainPage() {
             <CheckField
               name="is_trusted"
               label="Use it without looking its records up"
-              hint="For who knows better than the DNS that this machine sees. Receivers look at the records all the same."
+              hint="If you know better than the DNS that this machine sees. Receivers check the records all the same."
             />
           </div>
         </Form>

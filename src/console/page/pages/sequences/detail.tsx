@@ -22,7 +22,7 @@ const TABS = {
   steps: 'Steps',
   enrollments: 'Enrollments',
   preview: 'Preview',
-  about: 'About and end',
+  about: 'About',
 } as const;
 /** How old a number may be while it moves. */
 const REFRESH_MS = 5000;

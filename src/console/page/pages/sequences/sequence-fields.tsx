@@ -37,7 +37,7 @@ export function FirstFields({ project, of }: { project: string; of?: Sequence })
       )}
       <TextField
         name="max_recipients"
-        label="At most so many contacts"
+        label="Maximum number of contacts"
         type="number"
         value={of?.max_recipients}
         placeholder="1000"
@@ -59,7 +59,7 @@ export function FurtherFields({ of }: { of: Sequence }) {
       />
       <CheckField
         name="auto_enroll_new_contacts"
-        label="Enroll by itself whoever becomes active later"
+        label="Enroll new active contacts automatically"
         is_checked={of.auto_enroll_new_contacts}
       />
       <TextField

@@ -131,7 +131,7 @@ function StepMail({ name, of, templates, onChange }: StepEditorProps) {
         label="Template"
         choices={choices}
         value={of.template}
-        hint={known.length === 0 ? 'The project has no marketing template yet.' : undefined}
+        hint={known.length === 0 ? 'There is none yet: write one under Templates, for sequences.' : undefined}
         onChange={(template) => onChange({ ...of, template })}
       />
       <div class="delay">

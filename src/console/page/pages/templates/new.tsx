@@ -53,7 +53,7 @@ export default function NewTemplatePage({ params }: PageProps<'project'>) {
           <CheckField
             name="is_marketing"
             label="For sequences"
-            hint="Email marketing: sent by sequences only, with the layout of the project, its postal address and a link to leave."
+            hint="Email marketing: sent by sequences only, with the layout of the project, its postal address and a link to unsubscribe."
           />
         </Form>
       </Panel>

@@ -58,8 +58,8 @@ export function Preview({ path, draft }: { path: TemplatePath; draft: Draft }) {
         )}
         {draft.layout !== null && (
           <p class="muted fine">
-            Shown without the layout of the project, which a sequence puts around it: its look ahead shows
-            both.
+            Shown without the layout of the project, which a sequence puts around it: send a test of its step
+            to see both.
           </p>
         )}
         {fields.length > 0 && (

@@ -29,12 +29,12 @@ export function TemplateEnd(props: { path: TemplatePath; template: Template; onA
         title={template.is_active ? 'Archive' : 'Archived'}
         lead={
           template.is_active
-            ? 'Sends of it are refused, until it is taken back. Mails that were accepted go out all the same.'
+            ? 'Sends of it are refused, until it is restored. Mails that were accepted go out all the same.'
             : 'Sends of it are refused at the moment. It is kept as it is.'
         }
       >
         <ActionButton act={onArchive}>
-          {template.is_active ? 'Archive the template' : 'Take it back'}
+          {template.is_active ? 'Archive the template' : 'Restore it'}
         </ActionButton>
       </Panel>
       <Panel

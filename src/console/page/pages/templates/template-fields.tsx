@@ -141,7 +141,7 @@ function About({ draft, onChange }: Props) {
         <CheckField
           name="layout"
           label="In the layout of the project"
-          hint="With its logo, postal address and a link to leave. Without it, the template must have those itself."
+          hint="With its logo, postal address and a link to unsubscribe. Without it, the template must have those itself."
           is_checked={draft.layout === 'marketing'}
           onChange={(is_wanted) => onChange({ layout: is_wanted ? 'marketing' : null })}
         />
