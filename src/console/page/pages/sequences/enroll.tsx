@@ -47,7 +47,7 @@ export function Enroll({ path, of }: Omit<SequencePartProps, 'onChange'>) {
       }
     >
       <div class="stack">
-        <Form submit="Enroll" onSubmit={enroll}>
+        <Form submit={whom === 'all' ? 'Enroll every active contact' : 'Enroll'} onSubmit={enroll}>
           <SelectField name="whom" label="Whom" choices={WHOM} value={whom} onChange={setWhom} />
           {whom === 'tags' && (
             <TextField
