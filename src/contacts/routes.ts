@@ -180,6 +180,7 @@ function routesOfList({
           caller.project,
           resource,
           candidateOf(body, clock.now()),
+          caller.note,
         );
         return is_duplicate ? new Reply(200, contact, {}, { duplicate: true }) : contact;
       },
@@ -196,13 +197,13 @@ function routesOfList({
       response: t.Object({ changed: t.Integer() }),
       load,
       check: ({ body }) => checkBulkTag(body),
-      handle: async ({ resource, body }) => {
+      handle: async ({ caller, resource, body }) => {
         refuse(checkBulkTag(body));
         const selection = body.contact_ids
           ? { contact_ids: body.contact_ids }
           : { filter: body.filter ?? {} };
         const change = { add: body.add ?? [], remove: body.remove ?? [] };
-        return { changed: await contacts.bulkTag(resource, selection, change) };
+        return { changed: await contacts.bulkTag(resource, selection, change, caller.note) };
       },
     }),
   ];
@@ -251,7 +252,8 @@ function routesOfContact({ contacts, privacy }: { contacts: Contacts; privacy: P
       response: record,
       load,
       check: ({ body }) => checkContact(body),
-      handle: ({ caller, resource, body }) => contacts.update(caller.project.id, resource.id, body),
+      handle: ({ caller, resource, body }) =>
+        contacts.update(caller.project.id, resource.id, body, caller.note),
     }),
     ...marketingRoute({
       method: 'POST',
@@ -261,7 +263,7 @@ function routesOfContact({ contacts, privacy }: { contacts: Contacts; privacy: P
       description: 'Every contact of the address changes, and the address is suppressed. May be repeated.',
       response: record,
       load,
-      handle: ({ caller, resource }) => contacts.unsubscribe(caller.project, resource.id),
+      handle: ({ caller, resource }) => contacts.unsubscribe(caller.project, resource.id, caller.note),
     }),
   ];
 }

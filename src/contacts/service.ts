@@ -3,6 +3,7 @@ import { AppError, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { BULK_CONTACTS_BATCH, MX_RETRY_AFTER_S } from '../limits.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../marketing/service.ts';
+import { noNote } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import { isUlid } from '../platform/host/ids.ts';
@@ -111,6 +112,7 @@ export class Contacts {
     owner: KeyOwner,
     list: ListRow,
     candidate: Candidate,
+    note = noNote,
   ): Promise<{ contact: ContactRecord; is_duplicate: boolean }> {
     this.#deps.lists.requireOpen(this.#deps.database.read, list);
     const [screened] = await this.screen(owner, list, [candidate]);
@@ -127,6 +129,8 @@ export class Contacts {
       const open = this.#deps.lists.requireOpen(tx, list);
       const [one] = this.admit(tx, owner, open, [screened], { status: 'active', update_existing: false });
       if (!one || !('contact' in one)) throw rejected(one?.outcome ?? 'suppressed');
+      if (one.outcome === 'accepted')
+        note(tx, { event: 'contact.added', target: `contact:${one.contact.public_id}` });
       return one;
     });
     return { contact: this.#present(admission.contact), is_duplicate: admission.outcome === 'duplicate' };
@@ -241,7 +245,12 @@ export class Contacts {
   }
 
   /** Changes what is given; tags and custom replace. Throws AppError `not_found`, and `invalid` by field. */
-  async update(project_id: number, public_id: string, changes: ContactChanges): Promise<ContactRecord> {
+  async update(
+    project_id: number,
+    public_id: string,
+    changes: ContactChanges,
+    note = noNote,
+  ): Promise<ContactRecord> {
     const errors: FieldErrors = {};
     const tags = changes.tags === undefined ? null : readTags(changes.tags ?? [], 'tags', errors);
     const custom = changes.custom === undefined ? null : readCustom(changes.custom ?? {}, errors);
@@ -253,6 +262,8 @@ export class Contacts {
         const remove = present_tags.filter((tag) => !tags.includes(tag));
         store.changeTags(tx, current, { add: tags, remove });
       }
+      const metadata = { fields: Object.keys(changes) };
+      note(tx, { event: 'contact.changed', target: `contact:${current.public_id}`, metadata });
       const { first_name, last_name, source, reason } = changes;
       return store.updateContact(tx, current.id, {
         first_name: first_name === undefined ? current.first_name : first_name,
@@ -267,8 +278,8 @@ export class Contacts {
   }
 
   /** Adds and removes tags of many contacts; see `tagContacts`. */
-  bulkTag(list: ListRow, selection: ContactSelection, change: TagChange): Promise<number> {
-    return tagContacts(this.#deps.database, list, selection, change);
+  bulkTag(list: ListRow, selection: ContactSelection, change: TagChange, note = noNote): Promise<number> {
+    return tagContacts(this.#deps.database, { list, note }, selection, change);
   }
 
   /* --- Leaving ---------------------------------------------------------------------------------------------------- */
@@ -312,7 +323,7 @@ export class Contacts {
   }
 
   /** Suppresses an address by hand: its contacts keep their status. */
-  suppress(owner: KeyOwner, address: string) {
+  suppress(owner: KeyOwner, address: string, note = noNote) {
     const canonical = contactAddress(address);
     if (!canonical) throw invalid({ email: ['must be an email address, such as ann@example.com'] });
     return this.#deps.database.write((tx) => {
@@ -320,15 +331,17 @@ export class Contacts {
       const at = this.#deps.clock.now();
       for (const contact of store.listContactsOfAddress(tx, owner.id, canonical.email))
         this.#announce(tx, { kind: 'suppressed', contact, at });
+      if (added.is_new) note(tx, { event: 'suppression.added', target: `suppression:${added.record.id}` });
       return added;
     });
   }
 
   /** Unsubscribes a contact's address from the whole project. Throws AppError `not_found`. */
-  async unsubscribe(owner: KeyOwner, public_id: string): Promise<ContactRecord> {
+  async unsubscribe(owner: KeyOwner, public_id: string, note = noNote): Promise<ContactRecord> {
     const row = await this.#deps.database.write((tx) => {
       const contact = this.find(owner.id, public_id, tx);
       this.leave(tx, owner, contact.email, 'unsubscribed');
+      note(tx, { event: 'contact.unsubscribed', target: `contact:${contact.public_id}` });
       return this.find(owner.id, public_id, tx);
     });
     return this.#present(row);

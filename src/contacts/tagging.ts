@@ -2,7 +2,8 @@
 import { type FieldErrors, invalid } from '../errors.ts';
 import { BULK_CONTACTS_BATCH } from '../limits.ts';
 import type { ListRow } from '../lists/service.ts';
-import type { Database } from '../platform/database/database.ts';
+import type { Note } from '../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
 import { readTags, refuse } from './fields.ts';
 import * as store from './store.ts';
 
@@ -23,7 +24,7 @@ export interface TagChange {
  */
 export async function tagContacts(
   database: Database,
-  list: ListRow,
+  { list, note }: { list: ListRow; note: Note },
   selection: ContactSelection,
   wanted: TagChange,
 ): Promise<number> {
@@ -32,7 +33,9 @@ export async function tagContacts(
   const remove = readTags(wanted.remove, 'remove', errors);
   refuse(errors);
   const change = { add, remove };
-  if ('contact_ids' in selection) return tagThese(database, list, selection.contact_ids, change);
+  const entry = { event: 'contacts.tagged', target: `list:${list.public_id}`, metadata: change };
+  if ('contact_ids' in selection)
+    return tagThese(database, list, selection.contact_ids, { change, told: (tx) => note(tx, entry) });
   const filter = { ...selection.filter, list_id: list.id };
   let changed = 0;
   for (let after_id = 0; ; ) {
@@ -40,6 +43,7 @@ export async function tagContacts(
     const done = await database.write((tx) => {
       const rows = store.listMatchesAfter(tx, filter, piece);
       const touched = rows.filter((row) => store.changeTags(tx, row, change)).length;
+      if (after_id === 0) note(tx, entry);
       return { touched, last_id: rows.at(-1)?.id ?? null, is_last: rows.length < piece.limit };
     });
     changed += done.touched;
@@ -52,7 +56,7 @@ function tagThese(
   database: Database,
   list: ListRow,
   contact_ids: readonly string[],
-  change: TagChange,
+  { change, told }: { change: TagChange; told(tx: Tx): void },
 ): Promise<number> {
   return database.write((tx) => {
     const rows = store.findContacts(tx, list.project_id, contact_ids);
@@ -62,6 +66,7 @@ function tagThese(
       if (!of_list.has(id)) errors[`contact_ids.${index}`] = ['must be the id of a contact of this list'];
     });
     if (Object.keys(errors).length > 0) throw invalid(errors);
+    told(tx);
     return [...of_list.values()].filter((row) => store.changeTags(tx, row, change)).length;
   });
 }

@@ -117,10 +117,11 @@ export function importRoutes({ imports, lists }: { imports: Imports; lists: List
       check: ({ body: sent }) => missingSource(sent),
       handle: async ({ caller, resource: list, body: { method, text: pasted, object, ...sent } }) => {
         refuse(missingSource({ method, text: pasted, object }));
+        const { project, note } = caller;
         if (method === 'paste')
-          return imports.paste(caller.project, list, { text: pasted ?? '', defaults: sent.defaults });
+          return imports.paste(project, list, { text: pasted ?? '', defaults: sent.defaults }, note);
         const csv_input = { ...sent, object: object ?? '' };
-        const { record: started, is_done } = await imports.csv(caller.project, list, csv_input);
+        const { record: started, is_done } = await imports.csv(project, list, csv_input, note);
         return new Reply(is_done ? 201 : 202, started);
       },
     }),
@@ -153,7 +154,7 @@ export function importRoutes({ imports, lists }: { imports: Imports; lists: List
       description: 'It goes on behind the last row that was done. 409 for any other import.',
       response: record,
       load,
-      handle: ({ caller, resource }) => imports.resume(caller.project.id, resource.id),
+      handle: ({ caller, resource }) => imports.resume(caller.project.id, resource.id, caller.note),
     }),
   ];
 }

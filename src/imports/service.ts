@@ -11,6 +11,7 @@ import {
 } from '../limits.ts';
 import type { ConsentBasis, ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../marketing/service.ts';
+import { type Note, noNote } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import { firstIdOf, isUlid, newId } from '../platform/host/ids.ts';
@@ -74,6 +75,7 @@ export class Imports {
     owner: KeyOwner,
     list: ListRow,
     input: { text: string; defaults?: DefaultsInput | null | undefined },
+    note = noNote,
   ): Promise<ImportRecord> {
     const rows = readPaste(input.text);
     const errors: FieldErrors = {};
@@ -90,6 +92,7 @@ export class Imports {
       total_rows: rows.length,
       is_in_request: true,
       waiting: rows.map((fields, index) => ({ row_number: index + 1, fields })),
+      note,
     });
     return this.#finishInRequest(owner, started);
   }
@@ -102,6 +105,7 @@ export class Imports {
     owner: KeyOwner,
     list: ListRow,
     input: CsvInput,
+    note = noNote,
   ): Promise<{ record: ImportRecord; is_done: boolean }> {
     const errors: FieldErrors = {};
     const defaults = readDefaults(input.defaults ?? {}, 'csv', errors);
@@ -121,6 +125,7 @@ export class Imports {
       total_rows: head.is_short ? head.rows : null,
       is_in_request: head.is_short,
       waiting: [],
+      note,
     });
     if (!head.is_short) return { record: this.#present(started, list.public_id), is_done: false };
     return { record: await this.#finishInRequest(owner, started), is_done: true };
@@ -170,7 +175,7 @@ export class Imports {
   }
 
   /** Has a failed CSV import go on where it was. Throws AppError `not_found`, and `conflict` where there is nothing to go on with. */
-  async resume(project_id: number, id: string): Promise<ImportRecord> {
+  async resume(project_id: number, id: string, note = noNote): Promise<ImportRecord> {
     const row = await this.#deps.database.write((tx) => {
       const current = this.find(project_id, id, tx);
       if (current.method !== 'csv' || current.status !== 'failed')
@@ -181,6 +186,7 @@ export class Imports {
       const { commits } = current.position;
       const position = { ...current.position, commits: commits + 1, waiting_since: null, dns_tries: 0 };
       const job_id = this.#enqueue(tx, current, undefined);
+      note(tx, { event: 'import.resumed', target: `import:${current.id}` });
       return store.updateImport(tx, id, {
         status: 'pending',
         error: null,
@@ -220,9 +226,10 @@ export class Imports {
     wanted: Pick<ImportRow, 'method' | 'object_public_id' | 'settings' | 'position' | 'total_rows'> & {
       is_in_request: boolean;
       waiting: readonly Omit<store.Waiting, 'import_id'>[];
+      note: Note;
     },
   ): Promise<ImportRow> {
-    const { is_in_request, waiting, ...fields } = wanted;
+    const { is_in_request, waiting, note, ...fields } = wanted;
     return this.#deps.database.write((tx) => {
       this.#deps.lists.requireOpen(tx, list);
       const now = this.#deps.clock.now();
@@ -248,6 +255,8 @@ export class Imports {
       // Should the server die within the request, the job goes on with it.
       row.job_id = this.#enqueue(tx, row, is_in_request ? now + IMPORT_REQUEST_GRACE_MS : undefined);
       store.insertImport(tx, row);
+      const metadata = { list: list.public_id, method: row.method };
+      note(tx, { event: 'import.started', target: `import:${row.id}`, metadata });
       store.insertWaiting(
         tx,
         waiting.map((each) => ({ ...each, import_id: row.id })),

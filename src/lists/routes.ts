@@ -103,7 +103,7 @@ export function listRoutes({ lists }: { lists: Lists }): Route[] {
       example: { name: 'Newsletter', default_consent_basis: 'consent' },
       response: listRecord,
       check: ({ caller, body }) => lists.check(caller.project.id, body),
-      handle: ({ caller, body }) => lists.create(caller.project.id, body),
+      handle: ({ caller, body }) => lists.create(caller.project.id, body, caller.note),
     }),
     ...marketingRoute({
       method: 'GET',
@@ -126,7 +126,7 @@ export function listRoutes({ lists }: { lists: Lists }): Route[] {
       response: listRecord,
       load,
       check: ({ caller, body }) => lists.check(caller.project.id, body),
-      handle: ({ caller, body, resource }) => lists.update(caller.project.id, resource.id, body),
+      handle: ({ caller, body, resource }) => lists.update(caller.project.id, resource.id, body, caller.note),
     }),
   ];
 }

@@ -1,6 +1,7 @@
 /** Contact lists: making, changing and archiving them, and what may be done with one. */
 import { conflict, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { MAX_TOKEN_HOSTS } from '../limits.ts';
+import { noNote } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
@@ -121,13 +122,19 @@ export class Lists {
   }
 
   /** Throws AppError `invalid` by field. */
-  async create(project_id: number, input: ListChanges & { name: string }): Promise<ListRecord> {
+  async create(
+    project_id: number,
+    input: ListChanges & { name: string },
+    note = noNote,
+  ): Promise<ListRecord> {
     const fields = this.#merge(project_id, null, input);
     const row = await this.#deps.database.write((tx) => {
       const now = this.#deps.clock.now();
+      const public_id = newId(now);
+      note(tx, { event: 'list.created', target: `list:${public_id}`, metadata: { name: fields.name } });
       return store.insertList(tx, {
         ...fields,
-        public_id: newId(now),
+        public_id,
         project_id,
         archived_at: input.archived ? now : null,
         created_at: now,
@@ -138,7 +145,12 @@ export class Lists {
   }
 
   /** Changes what is given. Throws AppError `not_found`, and `invalid` by field. */
-  async update(project_id: number, public_id: string, changes: ListChanges): Promise<ListRecord> {
+  async update(
+    project_id: number,
+    public_id: string,
+    changes: ListChanges,
+    note = noNote,
+  ): Promise<ListRecord> {
     const row = await this.#deps.database.write((tx) => {
       const current = this.find(project_id, public_id, tx);
       const fields = this.#merge(project_id, current, changes);
@@ -149,6 +161,8 @@ export class Lists {
           : changes.archived === false
             ? null
             : current.archived_at;
+      const metadata = { fields: Object.keys(changes) };
+      note(tx, { event: 'list.changed', target: `list:${current.public_id}`, metadata });
       return store.updateList(tx, current.id, { ...fields, archived_at, updated_at: now });
     });
     return this.#present(row);

@@ -96,8 +96,10 @@ const changes = named(
 
 export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[] {
   /** What a caller may change: others' changes of mailboxes are ignored. */
-  const own = (caller: ProjectCaller, { accounts: chosen, ...rest }: Partial<Static<typeof changes>>) =>
-    caller.manager ? { ...rest, accounts: chosen } : rest;
+  const own = (caller: ProjectCaller, sent: Partial<Static<typeof changes>>) => {
+    const { accounts: _, ...rest } = sent;
+    return caller.manager ? sent : rest;
+  };
   /** Which mailboxes there are is the deployment's business: only the management plane shows and sets them. */
   const shown = (caller: ProjectCaller) => {
     const { accounts: named, ...rest } = marketing.settings(caller.project.id);
@@ -133,7 +135,7 @@ export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[
       response: shown_settings,
       check: ({ caller, body }) => marketing.check(caller.project.id, own(caller, body)),
       handle: async ({ caller, body }) => {
-        await marketing.change(caller.project.id, own(caller, body));
+        await marketing.change(caller.project.id, own(caller, body), caller.note);
         return shown(caller);
       },
     }),

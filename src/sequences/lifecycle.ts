@@ -6,7 +6,7 @@ import { BOUNCE_WINDOW_SENDS, ENROLL_PIECE } from '../limits.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner, Marketing } from '../marketing/service.ts';
 import type { Reading } from '../marketing-mail/service.ts';
-import { recordAudit } from '../platform/database/audit-trail.ts';
+import { noNote, recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, HOUR_MS } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
@@ -177,7 +177,7 @@ export class Lifecycle {
    * call does. Throws AppError `conflict` for a draft or a finished sequence, and `invalid` for ids of no contact of the
    * list, or where more than max_recipients would be enrolled: then nobody is.
    */
-  async enroll(owner: KeyOwner, public_id: string, selection: Selection): Promise<Enrolled> {
+  async enroll(owner: KeyOwner, public_id: string, selection: Selection, note = noNote): Promise<Enrolled> {
     const { sequences, lists, database } = this.#deps;
     const row = sequences.find(owner.id, public_id);
     const list = lists.findById(row.list_id);
@@ -186,8 +186,20 @@ export class Lifecycle {
     refuseFrom(row, ['active', 'paused'], 'enrolled in');
     await this.#refuseTooMany(owner, row, list, selection);
     const total: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
+    const whom = 'all' in selection ? 'all' : 'tags' in selection ? { tags: selection.tags } : 'contacts';
+    const entry = {
+      event: 'sequence.enrolled',
+      target: `sequence:${row.public_id}`,
+      metadata: { name: row.name, whom },
+    };
+    let is_noted = false;
     for (const piece of this.#piecesOf(list, selection)) {
-      const done = await database.write((tx) => this.#enrollPiece(tx, owner, row.id, piece));
+      const done = await database.write((tx) => {
+        const enrolled = this.#enrollPiece(tx, owner, row.id, piece);
+        if (enrolled.enrolled > 0 && !is_noted) note(tx, entry);
+        return enrolled;
+      });
+      is_noted ||= done.enrolled > 0;
       for (const what of ['enrolled', 'already', 'refused_suppressed', 'refused_status'] as const)
         total[what] += done[what];
     }

@@ -227,7 +227,7 @@ function draftRoutes({ sequences }: SequenceRouteDeps): Route[] {
         steps: [{ key: 'hello', template: 'welcome', delay_hours: 0, is_final: true }],
       },
       response: record,
-      handle: ({ caller, body }) => sequences.create(caller.project.id, body),
+      handle: ({ caller, body }) => sequences.create(caller.project.id, body, caller.note),
     }),
     ...marketingRoute({
       method: 'GET',
@@ -251,7 +251,8 @@ function draftRoutes({ sequences }: SequenceRouteDeps): Route[] {
       example: { max_recipients: 5_000 },
       response: record,
       load,
-      handle: ({ caller, resource, body }) => sequences.update(caller.project.id, resource.id, body),
+      handle: ({ caller, resource, body }) =>
+        sequences.update(caller.project.id, resource.id, body, caller.note),
     }),
   ];
 }
@@ -364,7 +365,7 @@ function enrollmentRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] 
       }),
       load,
       handle: ({ caller, resource, body }) =>
-        lifecycle.enroll(caller.project, resource.id, selectionOf(body)),
+        lifecycle.enroll(caller.project, resource.id, selectionOf(body), caller.note),
     }),
     ...marketingRoute({
       method: 'GET',

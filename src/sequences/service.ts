@@ -6,6 +6,7 @@ import { MAX_PREVIEW_ENTRIES } from '../limits.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { Marketing, Settings } from '../marketing/service.ts';
 import type { MailOwner, MarketingMail } from '../marketing-mail/service.ts';
+import { noNote } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso, utcDay } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
@@ -105,6 +106,7 @@ export class Sequences {
   async create(
     project_id: number,
     input: SequenceChanges & { name: string; list: string; max_recipients: number },
+    note = noNote,
   ): Promise<SequenceRecord> {
     const { lists, database, clock } = this.#deps;
     const errors: FieldErrors = {};
@@ -115,8 +117,14 @@ export class Sequences {
     const row = await database.write((tx) => {
       lists.requireOpen(tx, list);
       const now = clock.now();
+      const public_id = newId(now);
+      note(tx, {
+        event: 'sequence.created',
+        target: `sequence:${public_id}`,
+        metadata: { name: input.name },
+      });
       return store.insertSequence(tx, {
-        public_id: newId(now),
+        public_id,
         project_id,
         list_id: list.id,
         name: input.name,
@@ -141,7 +149,12 @@ export class Sequences {
    * Changes what is given; steps are replaced whole. Once a sequence runs, its list stays, and of a step only template,
    * delay_hours and variables may differ. Throws AppError `not_found`, `invalid` by field, and `conflict` for one that is finished.
    */
-  async update(project_id: number, public_id: string, changes: SequenceChanges): Promise<SequenceRecord> {
+  async update(
+    project_id: number,
+    public_id: string,
+    changes: SequenceChanges,
+    note = noNote,
+  ): Promise<SequenceRecord> {
     const row = await this.#deps.database.write((tx) => {
       const current = this.find(project_id, public_id, tx);
       if (current.status === 'finished') throw conflict('A finished sequence does not change any more.');
@@ -159,6 +172,8 @@ export class Sequences {
       refuseBadEvents(changes.exit_events ?? [], errors);
       if (Object.keys(errors).length > 0) throw invalid(errors);
       if (list && list.id !== current.list_id) this.#deps.lists.requireOpen(tx, list);
+      const metadata = { name: current.name, fields: Object.keys(changes) };
+      note(tx, { event: 'sequence.changed', target: `sequence:${current.public_id}`, metadata });
       return store.updateSequence(tx, current.id, {
         list_id: list?.id ?? current.list_id,
         name: changes.name ?? current.name,

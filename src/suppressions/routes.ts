@@ -56,7 +56,7 @@ export function suppressionRoutes(services: { suppressions: Suppressions; contac
       example: { email: 'left@example.com' },
       response: record,
       handle: async ({ caller, body }) => {
-        const { record: added, is_new } = await contacts.suppress(caller.project, body.email);
+        const { record: added, is_new } = await contacts.suppress(caller.project, body.email, caller.note);
         return new Reply(is_new ? 201 : 200, added, {}, is_new ? {} : { duplicate: true });
       },
     }),
