@@ -127,6 +127,7 @@ test('a file of 200 MB takes no more memory than a small one', async () => {
   const note = notes(100_000);
   await run(fileOf(2_000, note, 'large'), 2_000);
   expect(2_000 * note.length).toBeGreaterThan(190 * 1024 * 1024);
-  expect(peakMib() - before).toBeLessThan(64);
+  // Some 40 alone, 66 beside other tests, by when garbage is collected; a file that is read whole takes 200 and more.
+  expect(peakMib() - before).toBeLessThan(120);
   await server.end('SIGTERM');
 });
