@@ -70,29 +70,27 @@ export function nextDue(read: Tx, sequence_id: number): number | null {
 /* --- Enrollments ---------------------------------------------------------------------------------------------------- */
 
 // Written out here and below, where every contact and every mail of a sequence passes.
-const insertRow = rawSql<never, [string, number, number, string, string, number, number, number]>(`
-  INSERT INTO enrollments (public_id, sequence_id, contact_id, state, track, step, counts_from, next_at, enrolled_at)
-  VALUES (?, ?, ?, 'active', ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
+const insertRows = rawSql<never, [number, string, string, number, number, number, string]>(`
+  INSERT INTO enrollments (public_id, contact_id, sequence_id, state, track, step, counts_from, next_at, enrolled_at)
+  SELECT value ->> 0, value ->> 1, ?, 'active', ?, ?, ?, ?, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`);
 
-/** Enrolls a contact; false where it ever was. */
-export function insertEnrollment(
+/** Enrolls contacts in one statement, but for those who ever were. */
+export function insertEnrollments(
   tx: Tx,
-  row: Pick<EnrollmentRow, 'public_id' | 'sequence_id' | 'contact_id' | 'track' | 'step' | 'enrolled_at'> & {
-    next_at: number;
-  },
-): boolean {
-  const { public_id, sequence_id, contact_id, track, step, enrolled_at, next_at } = row;
-  const args = [public_id, sequence_id, contact_id, track, step, enrolled_at, next_at, enrolled_at] as const;
-  return insertRow.run(tx, ...args) > 0;
+  of: Pick<EnrollmentRow, 'sequence_id' | 'track' | 'step' | 'enrolled_at'> & { next_at: number },
+  contacts: readonly [public_id: string, contact_id: number][],
+): void {
+  const { sequence_id, track, step, enrolled_at, next_at } = of;
+  insertRows.run(tx, sequence_id, track, step, enrolled_at, next_at, enrolled_at, JSON.stringify(contacts));
 }
+
+const enrolled = rawSql<{ id: number }, [number, number]>(
+  'SELECT id FROM enrollments WHERE sequence_id = ? AND contact_id = ?',
+);
 
 /** Whether a contact is, or ever was, in a sequence. */
 export function isEnrolled(read: Tx, sequence_id: number, contact_id: number): boolean {
-  const found = read
-    .select({ id: enrollments.id })
-    .from(enrollments)
-    .where(and(eq(enrollments.sequence_id, sequence_id), eq(enrollments.contact_id, contact_id)));
-  return found.get() !== undefined;
+  return enrolled.get(read, sequence_id, contact_id) !== null;
 }
 
 export function updateEnrollment(tx: Tx, id: number, changes: Partial<Omit<EnrollmentRow, 'id'>>): void {

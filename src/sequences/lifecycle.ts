@@ -259,14 +259,17 @@ export class Lifecycle {
     const suppressed = suppressions.checker(tx, owner);
     const done: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
     const before = rows.countEnrollments(tx, { sequence_id });
+    const asked: ContactStanding[] = [];
     for (const contact of piece) {
       const is_suppressed = suppressed(contact.email) !== null;
-      const may = !is_suppressed && contact.status === 'active';
-      if (may && this.#enrollOne(tx, row, first, contact)) done.enrolled += 1;
-      else if (may || rows.isEnrolled(tx, sequence_id, contact.id)) done.already += 1;
+      if (!is_suppressed && contact.status === 'active') asked.push(contact);
+      else if (rows.isEnrolled(tx, sequence_id, contact.id)) done.already += 1;
       else if (is_suppressed) done.refused_suppressed += 1;
       else done.refused_status += 1;
     }
+    this.#insert(tx, row, first, asked);
+    done.enrolled = rows.countEnrollments(tx, { sequence_id }) - before;
+    done.already += asked.length - done.enrolled;
     // Others may have enrolled since the look at all of them.
     if (before + done.enrolled > row.max_recipients)
       throw tooMany(row, { enrolled: before, fresh: done.enrolled });
@@ -274,14 +277,15 @@ export class Lifecycle {
     return done;
   }
 
-  #enrollOne(tx: Tx, row: SequenceRow, first: Step, contact: Pick<ContactRow, 'id'>): boolean {
-    const now = this.#deps.clock.now();
-    const next_at = now + first.delay_hours * HOUR_MS;
-    const enrollment = {
-      ...{ public_id: newId(now), sequence_id: row.id, contact_id: contact.id },
-      ...{ track: first.track, step: first.key, enrolled_at: now, next_at },
-    };
-    return rows.insertEnrollment(tx, enrollment);
+  #insert(tx: Tx, row: SequenceRow, first: Step, contacts: readonly Pick<ContactRow, 'id'>[]): void {
+    const enrolled_at = this.#deps.clock.now();
+    const next_at = enrolled_at + first.delay_hours * HOUR_MS;
+    const at = { sequence_id: row.id, track: first.track, step: first.key, enrolled_at, next_at };
+    rows.insertEnrollments(
+      tx,
+      at,
+      contacts.map(({ id }) => [newId(enrolled_at), id]),
+    );
   }
 
   /** Has the engine come when those who were enrolled just now are due. */
@@ -316,7 +320,9 @@ export class Lifecycle {
         continue;
       if (rows.countEnrollments(tx, { sequence_id: row.id }) >= row.max_recipients) continue;
       const first = firstStep(tracksOf(stepsOf(row)));
-      if (first && this.#enrollOne(tx, row, first, contact)) this.#hasten(tx, row, first);
+      if (!first || rows.isEnrolled(tx, row.id, contact.id)) continue;
+      this.#insert(tx, row, first, [contact]);
+      this.#hasten(tx, row, first);
     }
   }
 
