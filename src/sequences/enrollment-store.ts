@@ -160,20 +160,19 @@ export function listUnfinishedOf(
     .all();
 }
 
-/** The active enrollment that waits for what comes behind a mail; none where it got another one since. */
-export function findEnrollmentBehind(read: Tx, email_id: string): EnrollmentRow | undefined {
-  return read
-    .select({ enrollment: enrollments })
-    .from(sequenceMails)
-    .innerJoin(enrollments, eq(enrollments.id, sequenceMails.enrollment_id))
-    .where(
-      and(
-        eq(sequenceMails.email_id, email_id),
-        eq(enrollments.last_email_id, email_id),
-        eq(enrollments.state, 'active'),
-      ),
-    )
-    .get()?.enrollment;
+const delayBehind = rawSql<never, [number, number, number, string]>(
+  `UPDATE enrollments SET counts_from = ?, next_at = ?
+   WHERE id IN (SELECT enrollment_id FROM sequence_mails WHERE sequence_id = +? AND is_waiting = 1)
+     AND state = 'active' AND step = ?
+     AND EXISTS (SELECT 1 FROM sequence_mails WHERE email_id = last_email_id AND is_waiting = 1)`,
+);
+
+/** Has those who wait for a step behind a mail that waits for its relay count from another moment. */
+export function delayBehindWaiting(
+  tx: Tx,
+  of: Pick<EnrollmentRow, 'sequence_id' | 'step' | 'counts_from'> & { next_at: number },
+): void {
+  delayBehind.run(tx, of.counts_from, of.next_at, of.sequence_id, of.step);
 }
 
 /** Every enrollment of a contact, with its sequence, newest first. */

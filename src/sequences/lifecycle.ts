@@ -106,13 +106,11 @@ export class Lifecycle {
    */
   #release(tx: Tx, row: SequenceRow, now: number): void {
     const at = nextOpening(this.#deps.marketing.settings(row.project_id, tx), now);
-    const delays = new Map(stepsOf(row).map(({ key, delay_hours }) => [key, delay_hours]));
-    for (const email_id of rows.listWaitingMails(tx, row.id)) {
+    for (const email_id of rows.listWaitingMails(tx, row.id))
       this.#deps.releaseMail(tx, email_id, at > now ? at : AT_ONCE);
-      const waits = rows.findEnrollmentBehind(tx, email_id);
-      const next_at = at + (delays.get(waits?.step ?? '') ?? 0) * HOUR_MS;
-      if (waits) rows.updateEnrollment(tx, waits.id, { counts_from: at, next_at });
-    }
+    const of = { sequence_id: row.id, counts_from: at };
+    for (const { key: step, delay_hours } of stepsOf(row))
+      rows.delayBehindWaiting(tx, { ...of, step, next_at: at + delay_hours * HOUR_MS });
   }
 
   /** Sends nothing until it is resumed; delays run on. Throws AppError `conflict` unless it is active. */
