@@ -232,12 +232,18 @@ async function startDeferring(fields: Record<string, unknown> = {}) {
   return { ...waiting, left, stays, retry, statusOf };
 }
 
-test('a pause also holds what was in the hands of the relay, which did not take it', async () => {
-  const { sink, left, stays, answer, retry, statusOf, post } = await startDeferring();
+test('a pause also holds what was in the hands of the relay, which did not take it; also over a clock that is set back', async () => {
+  const { on, $client, sink, left, stays, answer, retry, statusOf, post } = await startDeferring();
   await post('pause');
   expect((await answer()).size).toBe(COUNT - 22);
   expect((await retry()).size).toBe(COUNT - 22);
   expect([statusOf(left), statusOf(stays)]).toEqual(['queued', 'queued']);
+  on.app.clock.advance(-600_000);
+  await answer();
+  const held = $client.query<{ id: string }, [string]>('SELECT id FROM emails WHERE to_email = ?').get(left);
+  expect(on.app.services.deliveries.explain(held?.id ?? '').story.at(-1)).toContain(
+    'waits until its sequence is resumed',
+  );
   await post('resume');
   expect((await answer()).size).toBe(COUNT);
   expect(sink.mails.filter(({ envelope }) => envelope.to[0] === left)).toHaveLength(1);

@@ -193,7 +193,14 @@ export function requeueInterruptedJob(tx: Tx, id: string): void {
 export function shiftRetries(tx: Tx, by_ms: number): void {
   tx.update(jobs)
     .set({ run_at: sql`max(1, ${jobs.run_at} - ${by_ms})` })
-    .where(and(sql`${jobs.status} = 'pending'`, sql`${jobs.attempts} > 0`, sql`${jobs.run_at} > 0`))
+    .where(
+      and(
+        sql`${jobs.status} = 'pending'`,
+        sql`${jobs.attempts} > 0`,
+        sql`${jobs.run_at} > 0`,
+        sql`${jobs.run_at} < ${NEVER}`,
+      ),
+    )
     .run();
 }
 
