@@ -68,8 +68,8 @@ test('a sequence of 50,000 due mails lets urgent mail and other sequences throug
   const few_mails = Array.from({ length: FEW }, (_, n) => `few${n}`);
   await waitForSubjects(sink, ['urgent', ...few_mails]);
   const order = sink.mails.map(subjectOf);
-  // Before them are those that were being sent, and before the few those that were planned.
-  expect(order.indexOf('urgent')).toBeLessThanOrEqual(LANE_CONCURRENCY);
+  // Before it are those that were being sent, and at most those taken up with it that were quicker; before the few, the planned.
+  expect(order.indexOf('urgent')).toBeLessThan(2 * LANE_CONCURRENCY);
   expect(Math.max(...few_mails.map((subject) => order.indexOf(subject)))).toBeLessThanOrEqual(
     SEQUENCE_AHEAD + LANE_CONCURRENCY + FEW,
   );

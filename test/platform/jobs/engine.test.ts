@@ -419,6 +419,8 @@ describe('a long task', () => {
     await first.engine.start();
     const id = await add(database, first.engine);
     await hung.promise;
+    // Whoever is dead takes nothing up again; its attempt stays where it was.
+    await first.engine.stop(0);
     const found: number[] = [];
     const second = await makeEngine(
       [
