@@ -30,8 +30,8 @@ export interface DkimIdentity {
  */
 const OVER_SIGNED_HEADERS =
   'from to cc subject reply-to date message-id content-type mime-version list-unsubscribe list-unsubscribe-post';
-/** Signed as often as it occurs: whoever adds one of these deceives nobody. */
-const SIGNED_HEADERS = 'content-transfer-encoding list-id';
+/** Signed as often as it occurs: whoever adds one of these deceives nobody, and some relays add a Feedback-ID of their own. */
+const SIGNED_HEADERS = 'content-transfer-encoding list-id feedback-id';
 
 /** A new RSA key of DKIM_KEY_BITS bits. Takes some 100 ms, on another thread. */
 export async function generateDkimKey(): Promise<DkimKeyPair> {

@@ -258,12 +258,14 @@ test('what a reader relies on is signed', async () => {
     headers: {
       'List-Unsubscribe': '<https://shop.example/u>',
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      'List-Id': '<list.shop.example>',
+      'Feedback-ID': 'welcome:list:sequence:sender',
     },
   });
   const { result, signed: names } = await verify(await composeBytes(content));
   expect(result).toBe('pass');
   const expected =
-    'from to cc subject date message-id reply-to mime-version content-type list-unsubscribe list-unsubscribe-post';
+    'from to cc subject date message-id reply-to mime-version content-type list-unsubscribe list-unsubscribe-post list-id feedback-id';
   for (const name of expected.split(' ')) expect(names).toContain(name);
 });
 
@@ -305,7 +307,13 @@ test.each(ADDED)(
 
 test('headers that relays add on the way leave the signature whole', async () => {
   const message = Buffer.from(await composeBytes(signed())).toString('latin1');
-  const relayed = `Return-Path: <orders@shop.example>\r\nReceived: from a by b\r\nX-Spam: no\r\n${message}`;
+  const added = [
+    'Return-Path: <orders@shop.example>',
+    'Received: from a by b',
+    'X-Spam: no',
+    'Feedback-ID: 1:relay',
+  ];
+  const relayed = `${added.join('\r\n')}\r\n${message}`;
   expect((await verify(Buffer.from(relayed, 'latin1'))).result).toBe('pass');
 });
 
