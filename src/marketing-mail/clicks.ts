@@ -41,7 +41,8 @@ export class Clicks {
   #clicks = new Map<string, store.NewClick>();
   /** When each mail was opened. */
   #opens = new Map<string, number>();
-  #timer: ReturnType<typeof setTimeout> | null = null;
+  /** When it is run next, by `performance.now()`. */
+  #timer: { due: number; handle: ReturnType<typeof setTimeout> } | null = null;
   #is_running = false;
 
   constructor(deps: ClicksDeps) {
@@ -62,7 +63,7 @@ export class Clicks {
   /** Writes what has gathered. */
   async stop(): Promise<void> {
     this.#is_running = false;
-    if (this.#timer) clearTimeout(this.#timer);
+    if (this.#timer) clearTimeout(this.#timer.handle);
     this.#timer = null;
     await this.#run();
   }
@@ -149,12 +150,16 @@ export class Clicks {
     for (const listener of this.#listeners) listener(tx, reading);
   }
 
+  /** Whatever is planned for later comes along: what has gathered must not wait for what is to be settled. */
   #plan(delay_ms: number): void {
-    if (this.#timer || !this.#is_running) return;
-    this.#timer = setTimeout(() => {
+    const due = performance.now() + delay_ms;
+    if (!this.#is_running || (this.#timer && this.#timer.due <= due)) return;
+    if (this.#timer) clearTimeout(this.#timer.handle);
+    const handle = setTimeout(() => {
       this.#timer = null;
       void this.#run();
     }, delay_ms);
+    this.#timer = { due, handle };
   }
 
   async #run(): Promise<void> {
