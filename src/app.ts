@@ -287,6 +287,7 @@ function createMarketing(on: Work) {
   const subscriptions = new Subscriptions({
     ...{ ...on, lists, contacts, marketing, suppressions, captcha },
     public_url: config.public_url,
+    confirmations_per_day: config.confirmations_per_day,
     projectOf: (id) => projects.find(String(id)),
     acceptConfirmation: (tx, mail) => emails.acceptConfirmation(tx, mail),
     countConfirmations: (read, project_id, email, since_ms) =>

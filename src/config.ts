@@ -25,6 +25,7 @@ export interface Config {
   readonly captcha_timeout_ms: number;
   readonly dns_servers: readonly string[];
   readonly import_rows_per_minute: number;
+  readonly confirmations_per_day: number;
   readonly trusted_proxies: readonly string[];
   readonly log_level: LogLevel;
   readonly log_format: 'text' | 'json';
@@ -58,6 +59,7 @@ const KNOWN = [
   'SATCHEL_CAPTCHA_TIMEOUT_MS',
   'SATCHEL_DNS_SERVERS',
   'SATCHEL_IMPORT_ROWS_PER_MINUTE',
+  'SATCHEL_CONFIRMATIONS_PER_DAY',
   'SATCHEL_TRUSTED_PROXIES',
   'SATCHEL_LOG_LEVEL',
   'SATCHEL_LOG_FORMAT',
@@ -135,6 +137,12 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
     import_rows_per_minute: readInteger(get('SATCHEL_IMPORT_ROWS_PER_MINUTE'), {
       name: 'SATCHEL_IMPORT_ROWS_PER_MINUTE',
       fallback: limits.DEFAULT_IMPORT_ROWS_PER_MINUTE,
+      min: 1,
+      max: 10_000_000,
+    }),
+    confirmations_per_day: readInteger(get('SATCHEL_CONFIRMATIONS_PER_DAY'), {
+      name: 'SATCHEL_CONFIRMATIONS_PER_DAY',
+      fallback: limits.DEFAULT_CONFIRMATIONS_PER_DAY,
       min: 1,
       max: 10_000_000,
     }),

@@ -463,6 +463,12 @@ export const IMPORT_REJECTIONS_RETENTION_MS = 90 * 86_400_000;
 /** Contract, Limits: subscribe requests of one IP address an hour, confirmation mails of one address a day. */
 export const SUBSCRIBES_PER_HOUR = 5;
 export const MAX_CONFIRMATIONS_PER_DAY = 3;
+/** Decision: confirmation mails of a project and UTC day, so that nobody has a form mail the world. */
+export const DEFAULT_CONFIRMATIONS_PER_DAY = 1_000;
+/** Decision: a sign-up is an address, two names and a captcha token. */
+export const MAX_SUBSCRIBE_BODY_BYTES = 16 * 1024;
+/** Decision: names that strangers write go out in mails to people whom they chose: long enough for names, too short for a text. */
+export const MAX_FORM_NAME_CHARS = 64;
 /** Decision: confirm links expire after 7 days. */
 export const CONFIRMATION_EXPIRY_MS = 7 * 86_400_000;
 /** A sign-up whose confirmation mail finds no mailbox, or whose domain no DNS answers for, is tried again, for some hours. */

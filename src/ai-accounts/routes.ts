@@ -56,7 +56,7 @@ function accountRoutes(accounts: AiAccounts): Route[] {
       body: createAiAccountBody,
       example: { name: 'OpenAI', provider: 'openai', api_key: 'sk-example' },
       response: aiAccount,
-      authorize: ({ caller, sent }) => refuseStandingRule(caller, sent.all_projects === true),
+      authorizeBody: ({ caller, sent }) => refuseStandingRule(caller, sent.all_projects === true),
       load: ({ caller }) => projectsOfNewRecord(caller),
       check: ({ body, broken }) => accounts.errorsIn(null, body, broken),
       handle: ({ ctx, caller, body, resource }) =>
@@ -82,7 +82,7 @@ function accountRoutes(accounts: AiAccounts): Route[] {
       body: updateAiAccountBody,
       example: { is_active: false },
       response: aiAccount,
-      authorize: ({ caller, sent }) => refuseStandingRule(caller, sent.all_projects === true),
+      authorizeBody: ({ caller, sent }) => refuseStandingRule(caller, sent.all_projects === true),
       load: ({ ctx, caller }) => accounts.requireForChange(caller, ctx.params.account ?? ''),
       check: ({ body, broken, resource }) => accounts.errorsIn(resource, body, broken),
       handle: ({ ctx, caller, body, resource }) =>

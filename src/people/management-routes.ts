@@ -29,7 +29,7 @@ export function peopleManagementRoutes(people: People): Route[] {
       body: schemas.newPerson,
       example: { email: 'ann@example.com', name: 'Ann', can_read_vault: true, all_projects: true },
       response: schemas.personWithLink,
-      authorize: ({ caller, sent }) => requireGivable(caller, sent),
+      authorizeBody: ({ caller, sent }) => requireGivable(caller, sent),
       check: ({ caller, body, broken }) =>
         isAnyPowerBroken(broken) ? {} : collectErrors(() => people.powersOfNew(caller, body)),
       handle: ({ ctx, caller, body }) => people.add(actorOf(caller, ctx.ip), caller, body),

@@ -1,5 +1,4 @@
 /** Signing in: slowed before the password is looked at, as long for unknown names as for known ones, and never in a stranger's hands. */
-import ipaddr from 'ipaddr.js';
 import { AppError } from '../errors.ts';
 import {
   MAX_KNOWN_NETWORKS,
@@ -9,6 +8,7 @@ import {
 } from '../limits.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { newId } from '../platform/host/ids.ts';
+import { networkOf } from '../platform/http/client-ip.ts';
 import type { DurableRates, Rate } from '../platform/http/rate-limit.ts';
 import { parseAddress } from '../platform/mail/address.ts';
 import { createSecret, hashToken } from '../platform/secrets/token-format.ts';
@@ -123,14 +123,6 @@ export class SignIn {
     audit(tx, actor, 'person.signed_in', person, {}, now);
     return { secret };
   }
-}
-
-/** One customer of a provider: an IPv4 address, or the 64 bits of IPv6 that one gets, within which it picks as it likes. */
-export function networkOf(ip: string | null): string {
-  if (ip === null) return 'unknown';
-  const address = ipaddr.parse(ip);
-  if (address.kind() === 'ipv4') return ip;
-  return `${address.toByteArray().slice(0, 8).join('.')}/64`;
 }
 
 function refused(): AppError {

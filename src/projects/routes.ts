@@ -75,7 +75,7 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       body: updateProjectBody,
       example: { description: 'What the shop sells, and to whom.' },
       response: projectWithKeys,
-      authorize: ({ caller, sent }) => {
+      authorizeBody: ({ caller, sent }) => {
         if (Object.hasOwn(sent, 'database_project_id')) requireCapabilities(caller, ['can_manage_database']);
       },
       load,

@@ -1,6 +1,11 @@
 /** Signing up by form, and the public pages that links in mails lead to: confirming and leaving. */
 import { forbidden } from '../errors.ts';
-import { MAX_CAPTCHA_TOKEN_CHARS, MAX_CONTACT_QUERY_CHARS, MAX_NAME_CHARS } from '../limits.ts';
+import {
+  MAX_CAPTCHA_TOKEN_CHARS,
+  MAX_CONTACT_QUERY_CHARS,
+  MAX_FORM_NAME_CHARS,
+  MAX_SUBSCRIBE_BODY_BYTES,
+} from '../limits.ts';
 import type { Lists } from '../lists/service.ts';
 import { type Html, html, pageResponse } from '../platform/http/pages.ts';
 import { bothPlanes, openRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
@@ -8,6 +13,7 @@ import { nullable, t, text } from '../platform/http/schema.ts';
 import { lookOf } from './brand.ts';
 import { TEST_TOKEN } from './links.ts';
 import type { Subscriptions, Visitor } from './service.ts';
+import { errorsInSignUp } from './sign-ups.ts';
 
 const TAG = 'Sign-up forms';
 
@@ -35,13 +41,19 @@ function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route
     description:
       'For the form of a web page, with a key restricted to its origin. The answer is the same whoever is on the list. A ' +
       'double opt-in list sends a mail with a link that confirms. `captcha_token` is required where the vault of the ' +
-      'project holds a captcha secret. At most 5 requests of one IP address an hour.',
+      'project holds a captcha secret. At most 5 requests of one IP address (in IPv6: of one /64) an hour, and of a double ' +
+      'opt-in list `SATCHEL_CONFIRMATIONS_PER_DAY` a project and UTC day. Names have no links in them.',
     status: 202,
-    also: { 409: 'The list takes no sign-ups at the moment', 502: 'The captcha provider gave no answer' },
+    also: {
+      409: 'The list takes no sign-ups at the moment',
+      413: `The body has more than ${MAX_SUBSCRIBE_BODY_BYTES} bytes`,
+      502: 'The captcha provider gave no answer',
+    },
+    max_body_bytes: MAX_SUBSCRIBE_BODY_BYTES,
     body: t.Object({
       email: text({ min: 1, max: MAX_CONTACT_QUERY_CHARS }),
-      first_name: t.Optional(nullable(text({ max: MAX_NAME_CHARS }))),
-      last_name: t.Optional(nullable(text({ max: MAX_NAME_CHARS }))),
+      first_name: t.Optional(nullable(text({ max: MAX_FORM_NAME_CHARS }))),
+      last_name: t.Optional(nullable(text({ max: MAX_FORM_NAME_CHARS }))),
       captcha_token: t.Optional(nullable(text({ min: 1, max: MAX_CAPTCHA_TOKEN_CHARS }))),
     }),
     example: { email: 'ann@example.com', first_name: 'Ann' },
@@ -53,6 +65,10 @@ function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route
         );
     },
     load: ({ ctx, caller }) => lists.find(caller.project.id, ctx.params.list ?? ''),
+    count: async ({ ctx, caller }) => {
+      if (caller.key && ctx.ip !== null) await subscriptions.countVisitor(ctx.ip);
+    },
+    check: ({ body }) => errorsInSignUp(body),
     handle: async ({ ctx, caller, resource: list, body }) => {
       const { first_name = null, last_name = null, captcha_token = null } = body;
       const from = {

@@ -9,7 +9,7 @@ import {
   createContactToken,
   hashContactToken,
 } from '../contacts/service.ts';
-import { type FieldErrors, invalid } from '../errors.ts';
+import { invalid } from '../errors.ts';
 import {
   CONFIRMATION_EXPIRY_MS,
   MAX_CONFIRMATIONS_PER_DAY,
@@ -20,13 +20,14 @@ import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner, Marketing } from '../marketing/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS } from '../platform/host/clock.ts';
+import { networkOf } from '../platform/http/client-ip.ts';
 import type { DurableRates, Rate } from '../platform/http/rate-limit.ts';
 import { type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import { oneLine } from '../platform/mail/header-text.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { type Brand, brandOf } from './brand.ts';
 import { confirmUrl, contactOfToken, isTrueToken, unsubscribeUrl } from './links.ts';
-import { candidateOf, type SignUp } from './sign-ups.ts';
+import { candidateOf, errorsInSignUp, type SignUp } from './sign-ups.ts';
 import * as store from './store.ts';
 
 export { testUnsubscribeUrl } from './links.ts';
@@ -39,6 +40,10 @@ export const CONFIRMATION_VALUES = {
 } as const;
 
 const SIGN_UPS: Rate = { limit: SUBSCRIBES_PER_HOUR, per: 'hour', what: 'Sign-ups from this IP address' };
+const CONFIRMATIONS = {
+  per: 'utc_day',
+  what: 'Sign-ups for lists of this project that ask for a confirmation',
+} as const;
 
 /** What a sign-up came to. `waiting`: the DNS gave no answer. */
 export type SignUpEnd = 'active' | 'confirmation_sent' | 'unchanged' | 'rejected' | 'waiting';
@@ -60,6 +65,8 @@ export interface SubscriptionsDeps {
   lists: Lists;
   marketing: Marketing;
   public_url: string;
+  /** Confirmation mails of a project and UTC day at most. */
+  confirmations_per_day: number;
   suppressions: Suppressions;
   rates: Pick<DurableRates, 'take'>;
   projectOf(id: number): { id: number; public_id: string; name: string } | null;
@@ -91,10 +98,16 @@ export class Subscriptions {
 
   /* --- Signing up ------------------------------------------------------------------------------------------------- */
 
+  /** Counts a visitor of a form, before anything of what they sent is read. Throws AppError `rate_limited`. */
+  async countVisitor(ip: string): Promise<void> {
+    const caller = `subscribe ${networkOf(ip)}`;
+    await this.#deps.database.write((tx) => this.#deps.rates.take(tx, caller, SIGN_UPS));
+  }
+
   /**
-   * Takes a sign-up; nothing in its answer or its time tells who is on the list. Throws AppError `invalid` for the address
-   * and the captcha, `conflict` where the list takes no sign-ups, `upstream_failed` when the captcha provider is down, and
-   * `rate_limited` when an IP address has signed up too often within the hour.
+   * Takes a sign-up; nothing in its answer or its time tells who is on the list. Throws AppError `invalid` for the address,
+   * the names and the captcha, `conflict` where the list takes no sign-ups, `upstream_failed` when the captcha provider is
+   * down, and `rate_limited` where a project's confirmation mails of the day are used up.
    */
   async request(
     owner: KeyOwner,
@@ -112,8 +125,7 @@ export class Subscriptions {
     if (list.double_opt_in) lists.requireConfirmationTemplate(list);
     const email = contactAddress(input.email)?.email;
     const needs_captcha = from.needs_captcha && this.#deps.captcha.isConfigured(owner);
-    const errors: FieldErrors = {};
-    if (email === undefined) errors.email = ['must be an email address, such as ann@example.com'];
+    const errors = errorsInSignUp(input);
     if (needs_captcha && input.captcha_token === null)
       errors.captcha_token = ["is required: this project verifies its forms' visitors by captcha"];
     if (email === undefined || Object.keys(errors).length > 0) throw invalid(errors);
@@ -126,7 +138,8 @@ export class Subscriptions {
       at: clock.now(),
     };
     await database.write((tx) => {
-      if (ip !== null) this.#deps.rates.take(tx, `subscribe ${ip}`, SIGN_UPS);
+      // Each counts, whether or not a mail comes of it: else the count would tell who is on the list.
+      if (list.double_opt_in) this.#takeConfirmation(tx, owner, 'sign-up');
       this.#deps.enqueue(tx, {
         project_id: owner.id,
         type: store.EMAIL_SUBSCRIBE,
@@ -135,6 +148,11 @@ export class Subscriptions {
         max_attempts: SUBSCRIBE_MAX_ATTEMPTS,
       });
     });
+  }
+
+  #takeConfirmation(tx: Tx, owner: KeyOwner, what: 'sign-up' | 'mail'): void {
+    const rate: Rate = { ...CONFIRMATIONS, limit: this.#deps.confirmations_per_day };
+    this.#deps.rates.take(tx, `confirmation ${what} of project ${owner.id}`, rate);
   }
 
   async #checkCaptcha(owner: KeyOwner, token: string, ip: string | null): Promise<void> {
@@ -188,6 +206,8 @@ export class Subscriptions {
     const day_began = now - (now % DAY_MS);
     const sent = this.#deps.countConfirmations(tx, owner.id, contact.email, day_began);
     if (sent >= MAX_CONFIRMATIONS_PER_DAY) return 'unchanged';
+    // Sign-ups of yesterday may come to their mail today.
+    this.#takeConfirmation(tx, owner, 'mail');
     const template = this.#deps.lists.requireConfirmationTemplate(list);
     const settings = marketing.settings(owner.id, tx);
     const token = createContactToken();

@@ -1,6 +1,6 @@
 /** A sign-up as it is written down, what a contact comes to have of it, and what of its refusals passes. */
-import type { Candidate } from '../contacts/service.ts';
-import { AppError } from '../errors.ts';
+import { type Candidate, contactAddress } from '../contacts/service.ts';
+import { AppError, type FieldErrors } from '../errors.ts';
 
 /** A sign-up as it was sent. */
 export interface SignUp {
@@ -36,4 +36,22 @@ export function candidateOf(sign_up: SignUp): Candidate {
 /** Whether a sign-up's refusal passes by itself, so that its job is tried again. */
 export function mayPassLater(error: unknown): error is AppError {
   return error instanceof AppError && (error.kind === 'rate_limited' || error.kind === 'unavailable');
+}
+
+/** What would make a mail that anybody can have sent to anybody an advertisement: links, and lines of its own. */
+const NO_NAME = /:\/\/|www\.|\p{Cc}/iu;
+
+/** What is wrong with a sign-up, by rules past its shape. */
+export function errorsInSignUp(sent: {
+  email?: string | undefined;
+  first_name?: string | null | undefined;
+  last_name?: string | null | undefined;
+}): FieldErrors {
+  const errors: FieldErrors = {};
+  if (sent.email !== undefined && !contactAddress(sent.email))
+    errors.email = ['must be an email address, such as ann@example.com'];
+  for (const field of ['first_name', 'last_name'] as const)
+    if (NO_NAME.test(sent[field] ?? ''))
+      errors[field] = ['must be a name: without ://, www. and control characters'];
+  return errors;
 }

@@ -5,7 +5,7 @@ import {
   MAX_SUBJECT_CHARS,
   MAX_TEMPLATE_VARIABLES,
 } from '../limits.ts';
-import { requirePermissions } from '../platform/http/callers.ts';
+import { refuseRestricted, requirePermissions } from '../platform/http/callers.ts';
 import {
   bothPlanes,
   type ProjectCaller,
@@ -135,7 +135,9 @@ interface Target {
 
 /** Of a key; whoever manages the project may do so with its marketing too. */
 function requireMarketing(caller: ProjectCaller): void {
-  if (caller.key) requirePermissions(caller.key, ['email_marketing']);
+  if (!caller.key) return;
+  requirePermissions(caller.key, ['email_marketing']);
+  refuseRestricted(caller.key);
 }
 
 /** The template that the path names, or 404. */
@@ -206,7 +208,7 @@ function changingRoutes(templates: Templates): Route[] {
     if (template.is_marketing) requireMarketing(target.caller);
     return template;
   };
-  const authorize = ({
+  const authorizeBody = ({
     caller,
     sent,
   }: {
@@ -234,7 +236,7 @@ function changingRoutes(templates: Templates): Route[] {
         variables: [{ name: 'order_id', required: true }, { name: 'name' }],
       },
       response: record,
-      authorize,
+      authorizeBody,
       check: ({ caller, body, broken }) => templates.errorsIn(caller.project.id, null, body, broken),
       handle: ({ caller, body }) => templates.create(caller.project.id, body, caller.note),
     }),
@@ -251,7 +253,7 @@ function changingRoutes(templates: Templates): Route[] {
       body: changes,
       example: { subject: 'Your order {{ order_id }} is on its way' },
       response: record,
-      authorize,
+      authorizeBody,
       load: loadForChange,
       check: ({ caller, body, broken, resource }) =>
         templates.errorsIn(caller.project.id, resource, body, broken),

@@ -44,7 +44,7 @@ export function tokenRoutes({ tokens, people }: { tokens: Tokens; people: People
       body: newTokenBody,
       example: { name: 'deploy', all_projects: true, can_read_vault: true, expires_in_days: 30 },
       response: tokenWithSecret,
-      authorize: ({ caller, sent }) => requireGivable(caller, sent),
+      authorizeBody: ({ caller, sent }) => requireGivable(caller, sent),
       check: ({ caller, body, broken }) =>
         collectErrors(
           () => tokens.requireExpiry(body),

@@ -156,7 +156,7 @@ test('a body that is no JSON, or another shape, is 422 and counts as no failure'
   const large = await on.ask('POST', '/console/session', {
     body: { email: EMAIL, password: 'x'.repeat(20_000) },
   });
-  expect(large.status).toBe(422);
+  expect(large.status).toBe(413);
   expect(on.app.services.database.read.all(sql`SELECT * FROM rate_windows`)).toEqual(before);
 });
 

@@ -27,6 +27,7 @@ const MANAGEMENT_CODES = {
   forbidden: 'FORBIDDEN',
   not_found: 'NOT_FOUND',
   conflict: 'CONFLICT',
+  too_large: 'TOO_LARGE',
   invalid: 'VALIDATION_FAILED',
   rate_limited: 'RATE_LIMITED',
   internal: 'INTERNAL',

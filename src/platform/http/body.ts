@@ -9,9 +9,14 @@ const EMPTY = new Uint8Array(0);
  * The bytes of a body. Throws AppError `invalid` when it is larger than `max_bytes`, cut off, or not there within the
  * deadline.
  */
-export async function readBody(request: Request, max_bytes: number): Promise<Uint8Array> {
+export async function readBody(
+  request: Request,
+  max_bytes: number,
+  refuse: (message: string) => AppError = (message) => invalid({ _: [message] }),
+): Promise<Uint8Array> {
+  const tooLarge = () => refuse(`The body is larger than the ${max_bytes} bytes that are allowed here.`);
   const announced = Number(request.headers.get('content-length') ?? 0);
-  if (announced > max_bytes) throw tooLarge(max_bytes);
+  if (announced > max_bytes) throw tooLarge();
   if (announced > 0) return readAnnounced(request);
   if (!request.body) return EMPTY;
   const reader = request.body.getReader();
@@ -29,7 +34,7 @@ export async function readBody(request: Request, max_bytes: number): Promise<Uin
       if (is_late) throw tooSlow();
       if (done) break;
       size += value.byteLength;
-      if (size > max_bytes) throw tooLarge(max_bytes);
+      if (size > max_bytes) throw tooLarge();
       chunks.push(value);
     }
     const [only] = chunks;
@@ -40,6 +45,11 @@ export async function readBody(request: Request, max_bytes: number): Promise<Uin
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** As `readBody`, where little is enough. Throws AppError `too_large` instead. */
+export async function readSmallBody(request: Request, max_bytes: number): Promise<Uint8Array> {
+  return readBody(request, max_bytes, (message) => new AppError('too_large', message));
 }
 
 /**
@@ -63,10 +73,6 @@ function tooSlow(): AppError {
 
 function cutOff(cause: unknown): AppError {
   return invalid({ _: ['The body was cut off before its end.'] }, { cause });
-}
-
-function tooLarge(max_bytes: number): AppError {
-  return invalid({ _: [`The body is larger than the ${max_bytes} bytes that are allowed here.`] });
 }
 
 /** A JSON object; an empty body counts as `{}`. Throws AppError `invalid` for anything else. */

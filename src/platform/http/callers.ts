@@ -103,6 +103,14 @@ export function requirePermissions(caller: KeyCaller, needed: readonly Permissio
   }
 }
 
+/** Whichever rule accepted a restricted key, it may do nothing in marketing but subscribe. Throws AppError `forbidden`. */
+export function refuseRestricted(caller: KeyCaller): void {
+  if (!caller.is_restricted) return;
+  throw forbidden(
+    'A restricted key stands in pages and apps, where anybody can read it: in email marketing it may only subscribe. Use a key that is not restricted.',
+  );
+}
+
 /** What refusals call a caller. */
 const CALLED = { token: 'This access token', person: 'Your account' } as const;
 

@@ -64,3 +64,11 @@ function parseNetwork(text: string): Network {
   }
   return [address, bits];
 }
+
+/** One customer of a provider: an IPv4 address, or the 64 bits of IPv6 that one gets, within which it picks as it likes. */
+export function networkOf(ip: string | null): string {
+  if (ip === null) return 'unknown';
+  const address = ipaddr.parse(ip);
+  if (address.kind() === 'ipv4') return ip;
+  return `${address.toByteArray().slice(0, 8).join('.')}/64`;
+}

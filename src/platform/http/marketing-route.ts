@@ -1,5 +1,6 @@
 /** What all endpoints of email marketing have in common. */
 import { forbidden } from '../../errors.ts';
+import { refuseRestricted } from './callers.ts';
 import {
   type BothPlanesSpec,
   bothPlanes,
@@ -10,8 +11,8 @@ import {
 import type { TSchema } from './schema.ts';
 
 /**
- * An endpoint of email marketing on both planes: for servers with a key that may manage it, never for a browser, whose key
- * anybody could read in its page.
+ * An endpoint of email marketing on both planes: for servers with a key that may manage it, never with a key that anybody
+ * could read in a page or an app.
  */
 export function marketingRoute<Q extends TSchema, B extends TSchema, R>(
   spec: Omit<BothPlanesSpec<Q, B, R>, 'needs' | 'family' | 'authorize'>,
@@ -20,12 +21,14 @@ export function marketingRoute<Q extends TSchema, B extends TSchema, R>(
     ...spec,
     needs: ['email_marketing'],
     family: 'wrapped',
-    authorize: ({ ctx, caller }) => refuseBrowsers(ctx, caller),
+    authorize: ({ ctx, caller }) => refuseForms(ctx, caller),
   });
 }
 
-function refuseBrowsers(ctx: RequestContext, caller: ProjectCaller): void {
-  if (caller.key && ctx.request.headers.has('origin'))
+function refuseForms(ctx: RequestContext, caller: ProjectCaller): void {
+  if (!caller.key) return;
+  refuseRestricted(caller.key);
+  if (ctx.request.headers.has('origin'))
     throw forbidden(
       'Email marketing is for servers: this request carries an Origin, so it comes from a browser. Only subscribe is for browsers.',
     );

@@ -68,6 +68,7 @@ const TITLES: Readonly<Record<ErrorKind, string>> = {
   forbidden: 'Not allowed',
   not_found: 'Not found',
   conflict: 'Not possible',
+  too_large: 'Not understood',
   invalid: 'Not understood',
   rate_limited: 'Too many requests',
   internal: 'Something went wrong',

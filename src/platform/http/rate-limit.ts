@@ -10,8 +10,14 @@ import { rawSql } from '../database/raw-sql.ts';
 import { rateWindows } from '../database/tables.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../host/clock.ts';
 
-const LENGTH_MS = { minute: MINUTE_MS, quarter: 15 * MINUTE_MS, hour: HOUR_MS, day: DAY_MS } as const;
-const SPAN = { minute: 'a minute', quarter: 'in 15 minutes', hour: 'an hour', day: 'a day' } as const;
+const LENGTH_MS = {
+  ...{ minute: MINUTE_MS, quarter: 15 * MINUTE_MS, hour: HOUR_MS, day: DAY_MS },
+  /** It ends at midnight UTC; the others when they are over. */
+  utc_day: DAY_MS,
+} as const;
+const SPAN = {
+  ...{ minute: 'a minute', quarter: 'in 15 minutes', hour: 'an hour', day: 'a day', utc_day: 'a UTC day' },
+} as const;
 
 export interface Rate {
   limit: number;
@@ -49,7 +55,8 @@ interface Window {
 function currentOf(window: Window | undefined, rate: Rate, now: number): Window {
   const length_ms = LENGTH_MS[rate.per];
   if (window && now < window.ends_at && window.ends_at - now <= length_ms) return window;
-  return { ends_at: now + length_ms, used: 0 };
+  const began_at = rate.per === 'utc_day' ? now - (now % DAY_MS) : now;
+  return { ends_at: began_at + length_ms, used: 0 };
 }
 
 function stateOf(window: Window, rate: Rate, now: number): RateState {

@@ -9,7 +9,7 @@ import { isOfMissingRow } from '../database/foreign-keys.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Logger } from '../host/logger.ts';
 import type { Family } from './answers.ts';
-import { parseJsonObject, readBody } from './body.ts';
+import { parseJsonObject, readBody, readSmallBody } from './body.ts';
 import {
   type KeyCaller,
   type KeyCredentials,
@@ -103,15 +103,19 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
   /** A body that works as it stands, for the documentation. */
   example?: Static<B>;
   response?: TSchema;
-  /** What a JSON body may have at most, where that is less than elsewhere. */
+  /** What a JSON body may have at most, where that is less than elsewhere: more is 413. */
   max_body_bytes?: number;
   /** Shape of a multipart form that the handler reads by itself; for the documentation. */
   form?: TSchema;
+  /** Throws the 403 that only some callers meet; nothing of the body is read before it. */
+  authorize?(input: { ctx: RequestContext; caller: C }): void;
   /**
-   * Throws the 403 that only some requests meet; it comes before 404 and 422. `sent` is the body as it came, empty where it
-   * is no JSON object.
+   * Throws the 403 that depends on the body; it comes before 404 and 422. `sent` is the body as it came, empty where it is
+   * no JSON object.
    */
-  authorize?(input: { ctx: RequestContext; caller: C; sent: Readonly<Record<string, unknown>> }): void;
+  authorizeBody?(input: { caller: C; sent: Readonly<Record<string, unknown>> }): void;
+  /** Counts a request of a stranger, once there is what it asks for and before its body is read. Throws the 429. */
+  count?(input: { ctx: RequestContext; caller: C }): Promise<void>;
   /** Finds the resource the path names, or throws 404: that comes before validation. */
   load?(input: { ctx: RequestContext; caller: C }): R;
   /**
@@ -186,16 +190,24 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   accepted: Accepted<C>,
 ): Promise<unknown> {
   const { ctx, deps, trace, takeRate } = accepted;
-  if (!spec.authorize) takeRate();
+  const authorize = (known: C): C => {
+    spec.authorize?.({ ctx, caller: known });
+    return known;
+  };
+  const acceptAgain = (): C => authorize(accepted.acceptAgain());
+  authorize(accepted.caller);
+  if (!spec.authorizeBody) takeRate();
+  if (spec.count) {
+    spec.load?.(accepted);
+    await spec.count(accepted);
+  }
   // The body is read before the resource is looked up, so that no row is held across an await; it is judged after.
-  const { max_email_body_bytes } = deps.config;
-  const max_bytes = spec.max_body_bytes ?? Math.max(MIN_JSON_BODY_BYTES, 4 * max_email_body_bytes);
-  const sent = spec.body ? await readSent(ctx.request, max_bytes) : NOTHING_SENT;
+  const sent = spec.body ? await readSent(ctx.request, spec, deps.config) : NOTHING_SENT;
   // Who keeps a request open while they are let go must not get themselves another way in by it.
-  const caller = spec.body ? accepted.acceptAgain() : accepted.caller;
+  const caller = spec.body ? acceptAgain() : accepted.caller;
   trace.ignored = ignoredNames(spec, ctx.url, 'error' in sent ? {} : sent.value);
-  if (spec.authorize) {
-    spec.authorize({ ctx, caller, sent: 'error' in sent ? {} : sent.value });
+  if (spec.authorizeBody) {
+    spec.authorizeBody({ caller, sent: 'error' in sent ? {} : sent.value });
     // Only now, as a refused request uses none of the rate up.
     takeRate();
   }
@@ -206,7 +218,6 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   const found = spec.body ? validate(spec.body, sent.value) : { value: {}, errors: {} };
   try {
     const body = requireValid(found);
-    const { acceptAgain } = accepted;
     const inputs = { ctx, caller, query, body, raw: sent.raw, resource, acceptAgain } as Inputs<C, Q, B, R>;
     if (!trace.guard) return await spec.handle(inputs);
     // Asked before as well, as not every request changes a row.
@@ -215,7 +226,7 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   } catch (error) {
     // Where what the request is about was deleted while it ran, that is the answer.
     if (isOfMissingRow(error)) {
-      const present = accepted.acceptAgain();
+      const present = acceptAgain();
       spec.load?.({ ctx, caller: present });
     }
     throw toldWhole(error, spec, { found, caller, resource });
@@ -260,9 +271,15 @@ type Sent = { raw: Uint8Array; value: Record<string, unknown> } | { error: unkno
 const NOTHING_SENT: Sent = { raw: new Uint8Array(0), value: {} };
 
 /** The body before it is judged: what is wrong with it is said later, by the validation. */
-async function readSent(request: Request, max_bytes: number): Promise<Sent> {
+async function readSent(
+  request: Request,
+  { max_body_bytes }: { max_body_bytes?: number },
+  { max_email_body_bytes }: Config,
+): Promise<Sent> {
   try {
-    const raw = await readBody(request, max_bytes);
+    const raw = await (max_body_bytes === undefined
+      ? readBody(request, Math.max(MIN_JSON_BODY_BYTES, 4 * max_email_body_bytes))
+      : readSmallBody(request, max_body_bytes));
     return { raw, value: parseJsonObject(raw) };
   } catch (error) {
     return { error };

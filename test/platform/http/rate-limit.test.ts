@@ -35,6 +35,16 @@ describe('a durable rate', () => {
     await database.close();
   });
 
+  test('of a UTC day ends at midnight', async () => {
+    const { database, clock, take } = makeRates();
+    const daily: Rate = { ...hourly, per: 'utc_day' };
+    clock.advance(DAY_MS - (clock.now() % DAY_MS) - 1_000);
+    expect(await take('a', daily)).toEqual({ limit: 2, remaining: 1, reset_s: 1 });
+    clock.advance(1_000);
+    expect(await take('a', daily)).toEqual({ limit: 2, remaining: 1, reset_s: 86_400 });
+    await database.close();
+  });
+
   test('survives a restart', async () => {
     const { database, path, clock, take } = makeRates();
     await take();
