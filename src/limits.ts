@@ -345,6 +345,9 @@ export const MAX_ASSIGNMENTS = 1_000;
 /** Decision: a password's length, in code points. */
 export const MIN_PASSWORD_CHARS = 12;
 export const MAX_PASSWORD_CHARS = 256;
+/** Decision: of its first 64 code points, a score of 3 of 4 by zxcvbn, a hundred million guesses; judging 64 takes up to 0.1 s, 256 up to 0.8. */
+export const JUDGED_PASSWORD_CHARS = 64;
+export const MIN_PASSWORD_SCORE = 3;
 /** Decision (OWASP's first choice): argon2id with 19 MiB, 2 passes, 1 lane takes some 25 ms. */
 export const PASSWORD_MEMORY_KIB = 19 * 1024;
 export const PASSWORD_PASSES = 2;

@@ -3,7 +3,6 @@ import { conflict, invalid } from '../errors.ts';
 import { SIGN_IN_FAILURES_OF_ACCOUNT } from '../limits.ts';
 import { actorOf, type SessionCaller } from '../platform/http/callers.ts';
 import type { Rate } from '../platform/http/rate-limit.ts';
-import { weaknessOf } from './passwords.ts';
 import { createRecoveryCodes, createTotp, openTotp, sealTotp, stepOfCode, takeCode } from './second-step.ts';
 import { audit, type People } from './service.ts';
 import * as sessions from './session-store.ts';
@@ -40,8 +39,7 @@ export class OwnAccount {
   ): Promise<void> {
     const { database, clock, passwords } = this.#deps;
     const person = await this.#prove(caller, input.current_password, 'current_password');
-    const weakness = await weaknessOf(input.password, person.email);
-    if (weakness !== null) throw invalid({ password: [weakness] });
+    await passwords.requireStrong(input.password, person);
     const password_hash = await passwords.hash(input.password);
     const now = clock.now();
     await database.write((tx) => {

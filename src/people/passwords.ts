@@ -1,12 +1,16 @@
 /** Passwords: which are good enough, and hashing and checking them without holding anything else up. */
-import { AppError } from '../errors.ts';
+import { AppError, invalid } from '../errors.ts';
 import {
+  JUDGED_PASSWORD_CHARS,
   MAX_WAITING_PASSWORD_HASHES,
+  MIN_PASSWORD_SCORE,
   PASSWORD_HASHES_AT_ONCE,
   PASSWORD_LANES,
   PASSWORD_MEMORY_KIB,
   PASSWORD_PASSES,
 } from '../limits.ts';
+import { scoreOf } from './password-strength.ts';
+import type { PersonRow } from './tables.ts';
 
 /** Algorithm.Argon2id: a `const enum` has no value at run time where modules are compiled one by one. */
 const ARGON2ID = 2;
@@ -20,16 +24,14 @@ const SETTING = {
 /** One text, however a keyboard or system composes its letters. */
 const canonical = (password: string): string => password.normalize('NFKC');
 
-/**
- * What is wrong with a new password besides its length, to go on after the name of its field; null where nothing is. The list
- * of common ones is read when it is asked for: that happens a few times in a person's life.
- */
-export async function weaknessOf(password: string, email: string): Promise<string | null> {
-  const folded = canonical(password).toLowerCase();
-  if (folded === email.toLowerCase()) return 'must not be the email address';
-  const { dictionary } = await import('@zxcvbn-ts/language-common');
-  const is_common = dictionary['passwords-common'].some((common) => common.toLowerCase() === folded);
-  return is_common ? 'is among the most common passwords, which are tried first: choose another' : null;
+const TOO_EASY =
+  'is too easily guessed: take four words or more that have nothing to do with each other, or as many random characters as it ' +
+  'must have, and build on neither your name nor your address nor "satchel"';
+
+/** What somebody who knows the person tries first. Each word by itself: a name in one piece is not found in `wilhelmina12`. */
+function ownWordsOf({ email, name }: Pick<PersonRow, 'email' | 'name'>): string[] {
+  const of_name = canonical(name ?? '').match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  return [...of_name, email.slice(0, email.lastIndexOf('@')), 'satchel'];
 }
 
 export type Argon2 = Pick<typeof import('@node-rs/argon2'), 'hash' | 'verify'>;
@@ -59,6 +61,20 @@ export class Passwords {
       const stand_in = await this.#stand_in;
       return (await argon2.verify(hash ?? stand_in, canonical(password))) && hash !== null;
     });
+  }
+
+  /**
+   * Judges a new password, besides its length, by the guesses it takes somebody who knows whose it is. Throws AppError `invalid`
+   * for one that is the address or too easily guessed, and `unavailable` when too many wait.
+   */
+  async requireStrong(password: string, person: Pick<PersonRow, 'email' | 'name'>): Promise<void> {
+    const text = canonical(password);
+    if (text.toLowerCase() === person.email.toLowerCase()) {
+      throw invalid({ password: ['must not be the email address'] });
+    }
+    const judged = [...text].slice(0, JUDGED_PASSWORD_CHARS).join('');
+    const score = await this.#inTurn(() => scoreOf(judged, ownWordsOf(person)));
+    if (score < MIN_PASSWORD_SCORE) throw invalid({ password: [TOO_EASY] });
   }
 
   async #inTurn<T>(work: (argon2: Argon2) => Promise<T>): Promise<T> {

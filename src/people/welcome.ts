@@ -3,7 +3,7 @@ import { AppError, invalid } from '../errors.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { GRANTABLE } from '../platform/http/callers.ts';
 import { hashToken } from '../platform/secrets/token-format.ts';
-import { type Passwords, weaknessOf } from './passwords.ts';
+import type { Passwords } from './passwords.ts';
 import type { WelcomeInput } from './schemas.ts';
 import { audit, nameOf, type People, type PeopleDeps } from './service.ts';
 import * as store from './store.ts';
@@ -37,10 +37,9 @@ export class Welcome {
   async use(secret: string, input: WelcomeInput, ip: string | null): Promise<void> {
     const { database, clock, passwords, people } = this.#deps;
     const { person } = this.find(secret);
-    const email = person ? person.email : input.email;
+    const { email, name = null } = person ?? input;
     if (email === undefined) throw invalid({ email: ['is required'] });
-    const weakness = await weaknessOf(input.password, email);
-    if (weakness !== null) throw invalid({ password: [weakness] });
+    await passwords.requireStrong(input.password, { email, name });
     const password_hash = await passwords.hash(input.password);
     const now = clock.now();
     await database.write((tx) => {
@@ -52,7 +51,7 @@ export class Welcome {
         person ??
         people.insert(
           tx,
-          { email, name: input.name ?? null, password_hash },
+          { email, name, password_hash },
           { capabilities: new Set(GRANTABLE), all_projects: true, project_ids: [] },
           now,
         );

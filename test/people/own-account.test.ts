@@ -61,6 +61,7 @@ describe('the password', () => {
     [{ current_password: PASSWORD, password: 'short' }, 'password'],
     [{ current_password: PASSWORD, password: EMAIL }, 'password'],
     [{ current_password: PASSWORD, password: 'qwerty123456' }, 'password'],
+    [{ current_password: PASSWORD, password: 'satchel12345' }, 'password'],
     [{ password: OTHER }, 'current_password'],
   ])('stays as it is for %j', async (body, field) => {
     const before = snapshot();

@@ -101,14 +101,16 @@ describe('a password is refused, and the link stays good, when it', () => {
     ['has 257 characters', { password: 'x'.repeat(257) }],
     ['is nothing but spaces', { password: ' '.repeat(20) }],
     ['is the address, in whatever case', { password: 'THE-PERSON@example.com' }],
+    ['has six emoji, which are twelve units of UTF-16', { password: '🔑🧭🍐🦔🎻🪁' }],
     ['is common', { password: '1qaz2wsx3edc' }],
     ['is common but for its case', { password: 'QWERTY123456' }],
+    ['is built on the name of whose it is', { password: 'theodora12345' }],
     ['is no text', { password: 123456789012 }],
   ])('%s', async (_, body) => {
     const { people } = on.app.services;
     const email = 'the-person@example.com';
     if (!people.listAll().some((one) => one.email === email))
-      await people.add(actor, null, { email, all_projects: true });
+      await people.add(actor, null, { email, name: 'Theodora', all_projects: true });
     const { link } = await people.reset(actor, null, people.require(email));
     const path = new URL(link).pathname;
     const before = snapshot();
@@ -118,8 +120,8 @@ describe('a password is refused, and the link stays good, when it', () => {
       { errors: { password: [expect.any(String)] } },
     ]);
     expect(snapshot()).toBe(before);
-    expect((await use(path, { password: '🔑'.repeat(12) })).status).toBe(204);
-    expect((await on.signIn(email, { password: '🔑'.repeat(12) })).status).toBe(204);
+    expect((await use(path, { password: '🔑🧭🍐🦔🎻🪁🧵🛶🥁🪐🧊🦉' })).status).toBe(204);
+    expect((await on.signIn(email, { password: '🔑🧭🍐🦔🎻🪁🧵🛶🥁🪐🧊🦉' })).status).toBe(204);
   });
 
   test('and the same letters, composed in another way, are the same password', async () => {

@@ -117,7 +117,8 @@ function checkString(schema: TSchema, input: unknown, path: string, walk: Walk):
   }
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
   if (minLength > 0 && input.trim() === '') return fail(walk, path, 'must not be empty');
-  if (input.length > maxLength || input.length < minLength) {
+  // A code point has one unit or two: only so long a text need be counted.
+  if (input.length > maxLength || input.length < 2 * minLength) {
     const length = countCodePoints(input);
     if (length > maxLength)
       return fail(walk, path, `must have at most ${maxLength} characters (got ${length})`);

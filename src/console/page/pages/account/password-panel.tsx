@@ -30,7 +30,7 @@ export function PasswordPanel() {
           label="New password"
           type="password"
           autocomplete="new-password"
-          hint="At least 12 characters. A few words are easier to remember than symbols."
+          hint="At least 12 characters that are hard to guess: four words that have nothing to do with each other, say, and not your name."
         />
       </Form>
     </Panel>

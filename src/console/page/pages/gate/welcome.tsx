@@ -60,7 +60,7 @@ export default function WelcomePage({ params }: PageProps<'token'>) {
               label="Password"
               type="password"
               autocomplete="new-password"
-              hint="At least 12 characters. A few words are easier to remember than symbols."
+              hint="At least 12 characters that are hard to guess: four words that have nothing to do with each other, say, and not your name."
               is_focused={!is_first}
             />
           </Form>
