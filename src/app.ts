@@ -300,6 +300,7 @@ function createMarketing(on: Work) {
     if (owner) contacts.leaveByReport(tx, owner, address, left);
   });
   const clicks = new Clicks(on);
+  subscriptions.listen((contact, request) => clicks.leavingPage(contact, request));
   const sequencing = createSequences({
     ...{ ...on, marketing, suppressions, lists, contacts, subscriptions, clicks },
   });

@@ -521,8 +521,12 @@ export const TEMPLATE_WAIT_MS = 10 * 60_000;
 export const ENROLL_PIECE = 200;
 /** A preview ends here: tracks may route in a circle. */
 export const MAX_PREVIEW_ENTRIES = 200;
-/** Decision: several distinct links of one mail within seconds are a scanner's. */
+/** Decision: several distinct links of one mail within seconds are a scanner's, and what comes so near to its invisible link. */
 export const SCANNER_WINDOW_MS = 10_000;
+/** Decision: so are two of a mail's link, picture and unsubscribe page within two seconds. */
+export const SCANNER_MOMENT_MS = 2_000;
+/** Mails whose unsubscribe page one visit is of: the newest, as scanners look at mail when it arrives. */
+export const MAX_MAILS_OF_A_PAGE = 5;
 /** Decision: the bounce threshold looks at the last 100 sends. */
 export const BOUNCE_WINDOW_SENDS = 100;
 /** Routes that one enrollment takes at once: more go in a circle. */

@@ -22,6 +22,12 @@ export function marketingMailRoutes({ marketing_mail, clicks, database }: Market
       'This link does not work',
       html`<p>Please follow the whole link of the mail. It may also lead to something that is gone.</p>`,
     );
+  const hidden = () =>
+    pageResponse(
+      200,
+      'This link is not for people',
+      html`<p>Nobody sees it in the mail: it tells programs that open every link from people who follow one.</p>`,
+    );
   return [
     openRoute({
       plane: 'page',
@@ -30,13 +36,17 @@ export function marketingMailRoutes({ marketing_mail, clicks, database }: Market
       tag: TAG,
       summary: 'A link of a marketing mail',
       description:
-        'Redirects to where the mail says, and nowhere else: 302, or 404 for a token that was not made here. Scanners and ' +
-        'HEAD requests are told apart from people and count as nobody.',
+        'Redirects to where the mail says, and nowhere else: 302, or 404 for a token that was not made here; 200 with a page ' +
+        'for the link that no reader sees. Scanners and HEAD requests are told apart from people and count as nobody.',
       also: { 302: 'The target' },
       handle: ({ ctx }) => {
-        const link = marketing_mail.follow(database.read, ctx.params.token ?? '');
+        const token = ctx.params.token ?? '';
+        const mail = marketing_mail.mailOf(database.read, token);
+        if (mail?.is_counted) clicks.trap(mail.email_id, ctx.request);
+        if (mail) return hidden();
+        const link = marketing_mail.follow(database.read, token);
         if (!link) return unknown();
-        if (link.is_counted) clicks.click(link, { method: ctx.request.method, user_agent: ctx.user_agent });
+        if (link.is_counted) clicks.click(link, ctx.request);
         return new Response(null, {
           status: 302,
           headers: { Location: link.url, 'X-Robots-Tag': 'noindex, nofollow' },
@@ -52,9 +62,9 @@ export function marketingMailRoutes({ marketing_mail, clicks, database }: Market
       description: 'In mail of sequences with `track_opens` alone. It drives no condition.',
       handle: ({ ctx }) => {
         const [, token = ''] = /^(.+)\.gif$/.exec(ctx.params.token ?? '') ?? [];
-        const mail = marketing_mail.open(database.read, token);
+        const mail = marketing_mail.mailOf(database.read, token);
         if (!mail) return unknown();
-        if (mail.is_counted && ctx.request.method !== 'HEAD') clicks.open(mail.email_id);
+        if (mail.is_counted) clicks.open(mail.email_id, ctx.request);
         return new Response(PIXEL, { headers: { 'Content-Type': 'image/gif' } });
       },
     }),

@@ -310,8 +310,8 @@ export class MarketingMail {
     return { ...name, url: url.href, is_counted: is_kept && row.email_source === 'sequence' };
   }
 
-  /** The mail that a picture tells the opening of; null for a token that was not made here. */
-  open(read: Tx, token: string): { email_id: string; is_counted: boolean } | null {
+  /** The mail whose picture or hidden link a token is of; null for one that was not made here. */
+  mailOf(read: Tx, token: string): { email_id: string; is_counted: boolean } | null {
     const name = readLinkToken(token);
     const row = name?.position === 0 ? store.findShown(read, name) : null;
     const hash = row && this.#linkHash(read, row.project_id);

@@ -7,7 +7,7 @@ import { compileTemplate, type TemplateRow } from '../templates/service.ts';
 import { type LayoutValues, layOutHtml, layOutText } from './layout.ts';
 import { type Replace, replaceHtmlLinks, replaceTextLinks } from './links.ts';
 
-/** Text as it stands, the name of a merge field, or the position of a link; position 0 is the picture of openings. */
+/** Text as it stands, the name of a merge field, or the position of a link; position 0 is the mail's own: its picture and hidden link. */
 export type Part = string | readonly [name: string] | number;
 
 export interface Link {
@@ -68,17 +68,22 @@ export function composeSource(input: SourceInput): { source: Source; links: Link
   const replace: Replace = (address) => found.replace(address);
   const htmlOf = (text: string): string => {
     const filled = fill(text, Bun.escapeHTML);
-    const laid_out = replaceHtmlLinks(layOut ? layOutHtml(filled, layout) : filled, replace);
-    return input.track_opens ? withPicture(laid_out, `${public_url}/o/${marks.ofLink(0)}.gif`) : laid_out;
+    return replaceHtmlLinks(layOut ? layOutHtml(filled, layout) : filled, replace);
   };
   const textOf = (text: string): string => {
     const filled = fill(text, plain);
     return replaceTextLinks(layOut ? layOutText(filled, layout) : filled, replace);
   };
+  const html = body_html === null ? null : htmlOf(body_html);
+  const text = body_text === null ? null : textOf(body_text);
+  const unseen = [
+    input.track_opens ? pictureAt(`${public_url}/o/${marks.ofLink(0)}.gif`) : '',
+    found.links.length > 0 ? hiddenLinkTo(`${public_url}/c/${marks.ofLink(0)}`) : '',
+  ].join('');
   const parts = {
     subject: marks.split(fill(subject, plain)),
-    html: body_html === null ? null : marks.split(htmlOf(body_html)),
-    text: body_text === null ? null : marks.split(textOf(body_text)),
+    html: html === null ? null : marks.split(endingWith(unseen, html)),
+    text: text === null ? null : marks.split(text),
   };
   const required = template.variables.flatMap(({ name, required }) =>
     required && !Object.hasOwn(values, name) ? [name] : [],
@@ -114,10 +119,18 @@ function isOptional(name: string, declared: SourceInput['template']['variables']
   return speaking.length > 0 && speaking.every(({ required }) => !required);
 }
 
-function withPicture(html: string, address: string): string {
-  const picture = `<img src="${Bun.escapeHTML(address)}" width="1" height="1" alt="" style="display:block;border:0">`;
+function pictureAt(address: string): string {
+  return `<img src="${Bun.escapeHTML(address)}" width="1" height="1" alt="" style="display:block;border:0">`;
+}
+
+/** No person sees or reaches it, by keyboard or screen reader either: who follows it follows every link there is. */
+function hiddenLinkTo(address: string): string {
+  return `<a href="${Bun.escapeHTML(address)}" aria-hidden="true" tabindex="-1"></a>`;
+}
+
+function endingWith(added: string, html: string): string {
   const end = html.toLowerCase().lastIndexOf('</body');
-  return end < 0 ? html + picture : html.slice(0, end) + picture + html.slice(end);
+  return end < 0 ? html + added : html.slice(0, end) + added + html.slice(end);
 }
 
 /** The links of a mail: those that lead to the same place are one, in HTML and text alike. */

@@ -69,7 +69,7 @@ export function findFollowed(
   return followed.get(read, link.email_id, link.source_id, link.position);
 }
 
-/** What stands behind a picture: whose it is, and the source of its mail, null once the mail's row is gone. */
+/** What stands behind a mail's own token: whose it is, and the source of the mail, null once its row is gone. */
 const shown = rawSql<{ project_id: number; email_source: string | null }, [string, number]>(`
     SELECT s.project_id, e.source AS email_source
     FROM merge_sources s LEFT JOIN emails e ON e.id = +? WHERE s.id = +?`);

@@ -1,7 +1,7 @@
 /** The tokens of a mail's own addresses, its links and its picture: which mail, which source, which link, and a keyed hash. Pure functions. */
 import { type KeyedHash, sameHash } from '../marketing/service.ts';
 
-/** What a token says. Position 0 is the picture that tells of an opening. */
+/** What a token says. Position 0 is the mail's own: its picture, below /o/, and its hidden link, below /c/. */
 export interface LinkName {
   email_id: string;
   source_id: number;

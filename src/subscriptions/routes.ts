@@ -163,6 +163,7 @@ function unsubscribeRoutes(subscriptions: Subscriptions): Route[] {
       handle: ({ ctx }) => {
         const visitor = find(ctx);
         if (!visitor) return unknown(ctx);
+        subscriptions.noteLeavingPage(visitor, ctx.request);
         const question = html`<p>Do you want no more mail from ${visitor.brand.name} to ${visitor.contact.email}?</p>`;
         return branded(visitor, 200, 'Unsubscribe', html`${question}${BUTTON('Unsubscribe')}`);
       },

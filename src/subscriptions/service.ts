@@ -89,8 +89,15 @@ export interface Visitor {
   brand: Brand;
 }
 
+/** Told that a page was asked for by which somebody may leave, and by what request. */
+export type LeavingPageListener = (
+  contact: Pick<ContactRow, 'project_id' | 'email'>,
+  request: Pick<Request, 'method' | 'headers'>,
+) => void;
+
 export class Subscriptions {
   readonly #deps: SubscriptionsDeps;
+  readonly #listeners: LeavingPageListener[] = [];
 
   constructor(deps: SubscriptionsDeps) {
     this.#deps = deps;
@@ -269,6 +276,15 @@ export class Subscriptions {
     if (!visitor) return null;
     const hash = this.#deps.marketing.keys.find(this.#deps.database.read, visitor.owner, 'unsubscribe');
     return hash && isTrueToken(token, visitor.contact.public_id, hash) ? visitor : null;
+  }
+
+  /** Has something told of each visit to a page by which somebody may leave. */
+  listen(listener: LeavingPageListener): void {
+    this.#listeners.push(listener);
+  }
+
+  noteLeavingPage(visitor: Visitor, request: Pick<Request, 'method' | 'headers'>): void {
+    for (const listener of this.#listeners) listener(visitor.contact, request);
   }
 
   /** Takes an address out of everything in its project. May be repeated. */

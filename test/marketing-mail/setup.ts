@@ -26,7 +26,10 @@ export interface MailApp extends MarketingApp {
   send(email: string, step?: MailOfStep): Promise<{ id: string; mail: Email; raw: string }>;
   sendTest(to: string, step?: MailOfStep): Promise<{ id: string; mail: Email; raw: string }>;
   /** Follows an address of a mail. */
-  follow(url: string, options?: { user_agent?: string; method?: string }): Promise<Answer>;
+  follow(
+    url: string,
+    options?: { user_agent?: string | null; method?: string; headers?: Record<string, string> },
+  ): Promise<Answer>;
   rows(query: string): Record<string, unknown>[];
 }
 
@@ -96,9 +99,10 @@ export async function startMailApp(options: TestAppOptions = {}): Promise<MailAp
     send: (email, step = made.step()) =>
       sendPlanned((tx) => marketing_mail.plan(tx, step, made.contactOf(email))),
     sendTest: (to, step = made.step()) => sendPlanned((tx) => marketing_mail.planTest(tx, step, to)),
-    follow(url, { user_agent = BROWSER, method = 'GET' } = {}) {
+    follow(url, { user_agent = BROWSER, method = 'GET', headers = {} } = {}) {
       const { pathname, search } = new URL(url);
-      return app.call(method, pathname + search, { headers: { 'User-Agent': user_agent } });
+      const of_agent: Record<string, string> = user_agent === null ? {} : { 'User-Agent': user_agent };
+      return app.call(method, pathname + search, { headers: { ...of_agent, ...headers } });
     },
     rows: (query) => database.read.$client.query<Record<string, unknown>, []>(query).all(),
   };

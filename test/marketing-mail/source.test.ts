@@ -78,6 +78,9 @@ describe('links', () => {
   });
 });
 
+/** What the HTML of a mail with links ends with. */
+const HIDDEN_LINK = ['<a href="https://mail.example/c/', 0, '" aria-hidden="true" tabindex="-1"></a>'];
+
 const INPUT: SourceInput = {
   template: { subject: 's', body_html: null, body_text: null, variables: [], layout: null },
   values: {},
@@ -103,7 +106,9 @@ describe('a source', () => {
       { values: { offer: '<1&2>', button: 'https://b.example/x' } },
     );
     expect(source.subject).toEqual(['<1&2> for ', ['first_name']]);
-    expect(source.html).toEqual(['<a href="https://mail.example/c/', 1, '">&lt;1&amp;2&gt;</a>']);
+    const [before, ...hidden] = HIDDEN_LINK;
+    const seen = `">&lt;1&amp;2&gt;</a>${before}`;
+    expect(source.html).toEqual(['<a href="https://mail.example/c/', 1, seen, ...hidden]);
     expect(source.text).toEqual(['https://mail.example/c/', 2, ' ', ['note']]);
     expect(links.map(({ target }) => target)).toEqual([
       ['https://b.example/x?a=<1&2>'],
@@ -132,7 +137,26 @@ describe('a source', () => {
     );
     expect(source.subject).toEqual([['first_name'], fake]);
     expect(source.text).toEqual([fake]);
-    expect(source.html).toEqual(['<a href="https://mail.example/c/', 1, `">${fake}</a>`]);
+    const [before, ...hidden] = HIDDEN_LINK;
+    const seen = `">${fake}</a>${before}`;
+    expect(source.html).toEqual(['<a href="https://mail.example/c/', 1, seen, ...hidden]);
+  });
+
+  test('ends its HTML with a link that no person sees, where there are links to follow, and its text without', () => {
+    const link = '<a href="https://a.example">a</a>';
+    const document = `<html><BODY>${link}</BODY></html>`;
+    const html = compose({ body_html: document, body_text: 'https://a.example' }).source;
+    expect([html.html?.slice(-2), html.text]).toEqual([
+      [0, '" aria-hidden="true" tabindex="-1"></a></BODY></html>'],
+      ['https://mail.example/c/', 1],
+    ]);
+    const opened = compose({ body_html: link }, { track_opens: true }).source;
+    expect(opened.html?.slice(-2)).toEqual(HIDDEN_LINK.slice(1));
+    const without = compose({ body_html: '<p>hi</p><a href="mailto:a@b.example">a</a>', body_text: 'hi' });
+    expect([without.source.html, without.links]).toEqual([
+      ['<p>hi</p><a href="mailto:a@b.example">a</a>'],
+      [],
+    ]);
   });
 
   test('gives the contact_token to token hosts alone', () => {
