@@ -57,11 +57,11 @@ export class AiAssignments {
     account: AiAccountRow,
     input: AccountProjectsInput,
   ): Promise<void> {
-    const wanted = this.#resolveProjects(caller, input);
     const scope = scopeOf(caller);
     const now = this.#clock.now();
     await this.#database
       .write((tx) => {
+        const wanted = this.#resolveProjects(caller, input);
         const present = store.listProjectIds(tx, account.id);
         const removed = present.filter((id) => (scope === null || scope.includes(id)) && !wanted.has(id));
         const added = [...wanted].filter((id) => !present.includes(id));
@@ -103,10 +103,10 @@ export class AiAssignments {
     account_ids: readonly Reference[],
   ): Promise<void> {
     const find = (ref: Reference): number | null => this.#accounts.findFor(caller, ref)?.id ?? null;
-    const wanted = resolveAll('account_ids', account_ids, find);
     const now = this.#clock.now();
     await this.#database
       .write((tx) => {
+        const wanted = resolveAll('account_ids', account_ids, find);
         const present = store.listAccountIds(tx, project.id);
         const removed = present.filter((id) => !wanted.has(id));
         const added = [...wanted].filter((id) => !present.includes(id));

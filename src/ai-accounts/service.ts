@@ -1,7 +1,7 @@
 /** Accounts at AI providers, with the key of each. Whom they serve is in assignments.ts. */
 
 import { collectErrors, type FieldErrors, forbidden, invalid, notFound } from '../errors.ts';
-import type { Database } from '../platform/database/database.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
 import { explainMissing } from '../platform/database/foreign-keys.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { newId, readRef } from '../platform/host/ids.ts';
@@ -185,10 +185,11 @@ export class AiAccounts {
     });
   }
 
-  /** Deletes the account with its assignments. */
+  /** Deletes the account with its assignments. Throws AppError `not_found` when it is gone already. */
   remove(actor: Actor, account: AiAccountRow): Promise<DeletedRecord> {
     const now = this.#clock.now();
     return this.#database.write((tx) => {
+      this.#reload(tx, account);
       const links = store.listProjectIds(tx, account.id).length;
       auditRecord(tx, actor, 'ai_account.deleted', account, { links }, now);
       store.deleteAccount(tx, account.id);
@@ -198,17 +199,25 @@ export class AiAccounts {
 
   /**
    * The account's key, null where it has none; on record before it leaves. Throws AppError `conflict`
-   * PLAINTEXT_UNAVAILABLE when it does not decrypt.
+   * PLAINTEXT_UNAVAILABLE when it does not decrypt, `not_found` when the account is gone.
    */
   async reveal(actor: Actor, account: AiAccountRow): Promise<RevealedAiAccount> {
     const now = this.#clock.now();
-    await this.#database.write((tx) => auditRecord(tx, actor, 'ai_account.revealed', account, {}, now));
-    const { sealed_api_key } = account;
+    const { sealed_api_key } = await this.#database.write((tx) => {
+      auditRecord(tx, actor, 'ai_account.revealed', account, {}, now);
+      return this.#reload(tx, account);
+    });
     if (sealed_api_key === null) return { api_key: null };
     const { read } = this.#database;
     const api_key = openSecret(this.#key_ring, read, placeOf(account.public_id), sealed_api_key);
     if (api_key === null) throw undecryptable();
     return { api_key };
+  }
+
+  #reload(tx: Tx, { id }: AiAccountRow): AiAccountRow {
+    const account = store.findAccount(tx, { id }, null);
+    if (!account) throw notFound('AI account');
+    return account;
   }
 
   /** The stored keys that do not decrypt. */

@@ -65,6 +65,8 @@ export class Backups {
   readonly #folder: string;
   #making: Promise<void> = Promise.resolve();
   #is_verifying = false;
+  /** Names of those that are being removed: they are gone for everybody else. */
+  readonly #removing = new Set<string>();
   #is_stopping = false;
 
   constructor(deps: BackupsDeps) {
@@ -77,12 +79,12 @@ export class Backups {
   /** Begins a backup and returns its record. Throws AppError `conflict` while another one, or a verification, is under way. */
   async make(actor: Actor): Promise<BackupRecord & { job_id: string }> {
     const { database, clock } = this.#deps;
-    if (this.#is_verifying) throw conflict('A backup is being verified. Try again when that is done.');
     const now = clock.now();
     const name = `satchel-${toIso(now).replaceAll(/[-:]|\.\d+/g, '')}.tar`;
     const id = newId(now);
     const is_taken = this.#statOf(name) !== null;
     await database.write((tx) => {
+      if (this.#is_verifying) throw conflict('A backup is being verified. Try again when that is done.');
       const other = store.findRunUnderWay(tx);
       if (other) throw conflict('A backup is being made already.', { details: { job_id: other.id } });
       if (is_taken || store.findRun(tx, { name }))
@@ -178,17 +180,17 @@ export class Backups {
     });
     const without_file = runs
       .filter(({ name, status }) => status !== 'completed' && !files.some((file) => file.name === name))
-      .map(({ id, name, status, created_at }) => ({
-        ...{ name, size_bytes: null, created_at: toIso(created_at), status, job_id: id },
-      }));
+      .map(recordWithoutFile);
     return [...files, ...without_file].sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
   }
 
   /** Throws AppError `not_found`, for what is no name of a backup too. */
   require(name: string): BackupRecord {
-    const record = NAME.test(name) && this.list().find((each) => each.name === name);
-    if (!record) throw notFound('Backup');
-    return record;
+    const stat = this.#statOf(name);
+    const run = store.findRun(this.#deps.database.read, { name });
+    if (stat) return this.#recordOf(name, stat, run);
+    if (run && run.status !== 'completed') return recordWithoutFile(run);
+    throw notFound('Backup');
   }
 
   /**
@@ -216,15 +218,25 @@ export class Backups {
     }
   }
 
-  /** Removes a backup, or the record of one that failed. Throws AppError `conflict` for one that is being made. */
+  /**
+   * Removes a backup, or the record of one that failed. Throws AppError `conflict` for one that is being made, `not_found`
+   * where it is gone already.
+   */
   async remove(actor: Actor, { name, status }: BackupRecord): Promise<void> {
     if (status === 'processing') throw conflict('The backup is being made. Try again when that is done.');
     if (this.#is_verifying) throw conflict('A backup is being verified. Try again when that is done.');
-    await this.#deps.database.write((tx) => {
-      store.deleteRun(tx, name);
-      this.#audit(tx, actor, 'backup.deleted', name);
-    });
-    rmSync(join(this.#folder, name), { force: true });
+    // Its file can't go in the transaction that decides so.
+    if (this.#removing.has(name)) throw notFound('Backup');
+    this.#removing.add(name);
+    try {
+      await this.#deps.database.write((tx) => {
+        store.deleteRun(tx, name);
+        this.#audit(tx, actor, 'backup.deleted', name);
+      });
+      rmSync(join(this.#folder, name), { force: true });
+    } finally {
+      this.#removing.delete(name);
+    }
   }
 
   /** The job of a backup; null for any other id. */
@@ -280,6 +292,10 @@ export class Backups {
   #audit(tx: Tx, actor: Actor, event: string, name: string): void {
     recordAudit(tx, actor, { event, target: `backup:${name}`, project: null }, this.#deps.clock.now());
   }
+}
+
+function recordWithoutFile({ id, name, status, created_at }: RunRow): BackupRecord {
+  return { name, size_bytes: null, created_at: toIso(created_at), status, job_id: id };
 }
 
 function requireWhole(status: RunRow['status']): void {

@@ -91,10 +91,10 @@ export class DatabaseProjects {
     input: NewDatabaseProjectInput,
   ): Promise<DatabaseProjectRecord> {
     const { account_id, ref, name, secret_key, db_password, connection_string, ...rest } = input;
-    const account = this.#resolveAccount(caller, account_id);
     const now = this.#clock.now();
     return await this.#database
       .write((tx) => {
+        const account = this.#resolveAccount(caller, account_id);
         const public_id = newId(now);
         const project = store.insertProject(tx, {
           ...rest,
@@ -128,10 +128,10 @@ export class DatabaseProjects {
     const { account_id, ref, name, secret_key, db_password, connection_string, ...rest } = changes;
     const fields = Object.keys(changes);
     if (fields.length === 0) return present(project);
-    const account = this.#resolveAccount(caller, account_id);
     const now = this.#clock.now();
     return await this.#database
       .write((tx) => {
+        const account = this.#resolveAccount(caller, account_id);
         const changed = store.updateProject(tx, project.id, {
           ...rest,
           ...account,
@@ -147,10 +147,11 @@ export class DatabaseProjects {
       .catch(explainMissing('Project or account'));
   }
 
-  /** Deletes it with its links. */
+  /** Deletes it with its links. Throws AppError `not_found` when it is gone already. */
   remove(actor: Actor, project: DatabaseProjectRow): Promise<DeletedRecord> {
     const now = this.#clock.now();
     return this.#database.write((tx) => {
+      this.#reload(tx, project);
       const links = store.listLinkedIds(tx, project.id).length;
       auditRecord(tx, actor, 'database_project.deleted', project, { links }, now);
       store.deleteProject(tx, project.id);
@@ -160,11 +161,15 @@ export class DatabaseProjects {
 
   /**
    * Its secrets; on record before they leave. One that does not decrypt is listed. Throws AppError `conflict`
-   * PLAINTEXT_UNAVAILABLE when none of those stored decrypts.
+   * PLAINTEXT_UNAVAILABLE when none of those stored decrypts, `not_found` when it is gone.
    */
-  async reveal(actor: Actor, project: DatabaseProjectRow): Promise<RevealedDatabaseProject> {
+  async reveal(actor: Actor, { id }: DatabaseProjectRow): Promise<RevealedDatabaseProject> {
     const now = this.#clock.now();
-    await this.#database.write((tx) => auditRecord(tx, actor, 'database_project.revealed', project, {}, now));
+    const project = await this.#database.write((tx) => {
+      const current = this.#reload(tx, { id });
+      auditRecord(tx, actor, 'database_project.revealed', current, {}, now);
+      return current;
+    });
     const { read } = this.#database;
     const open = (field: SecretField): string | null => {
       const sealed = project[`sealed_${field}`];
@@ -181,6 +186,12 @@ export class DatabaseProjects {
     const lost = stored.filter((field) => secrets[field] === null);
     if (lost.length > 0 && lost.length === stored.length) throw undecryptable();
     return { ...secrets, undecryptable: lost };
+  }
+
+  #reload(tx: Tx, { id }: Pick<DatabaseProjectRow, 'id'>): DatabaseProjectRow {
+    const project = store.findProject(tx, { id }, null);
+    if (!project) throw notFound('Database project');
+    return project;
   }
 
   /** The stored secrets that do not decrypt. */

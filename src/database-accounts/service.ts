@@ -1,7 +1,7 @@
 /** Accounts at database providers, with the access token of each. They belong to no project: all-projects tokens only. */
 
 import { conflict, forbidden, notFound } from '../errors.ts';
-import type { Database } from '../platform/database/database.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { newId, readRef } from '../platform/host/ids.ts';
 import type { Actor, ManagementCaller } from '../platform/http/callers.ts';
@@ -130,10 +130,11 @@ export class DatabaseAccounts {
     });
   }
 
-  /** Throws AppError `conflict` while database projects are of this account. */
+  /** Throws AppError `conflict` while database projects are of this account, `not_found` when it is gone already. */
   remove(actor: Actor, account: DatabaseAccountRow): Promise<DeletedRecord> {
     const now = this.#clock.now();
     return this.#database.write((tx) => {
+      this.#reload(tx, account);
       const in_use = store.countProjectsOfAccount(tx, account.id);
       if (in_use > 0) {
         throw conflict(
@@ -148,19 +149,26 @@ export class DatabaseAccounts {
     });
   }
 
-  /** The access token; on record before it leaves. Throws AppError `conflict` PLAINTEXT_UNAVAILABLE. */
+  /**
+   * The access token; on record before it leaves. Throws AppError `conflict` PLAINTEXT_UNAVAILABLE, `not_found` when the
+   * account is gone.
+   */
   async reveal(actor: Actor, account: DatabaseAccountRow): Promise<RevealedDatabaseAccount> {
     const now = this.#clock.now();
-    await this.#database.write((tx) => auditRecord(tx, actor, 'database_account.revealed', account, {}, now));
+    const { sealed_access_token } = await this.#database.write((tx) => {
+      auditRecord(tx, actor, 'database_account.revealed', account, {}, now);
+      return this.#reload(tx, account);
+    });
     const { read } = this.#database;
-    const access_token = openSecret(
-      this.#key_ring,
-      read,
-      placeOf(account.public_id),
-      account.sealed_access_token,
-    );
+    const access_token = openSecret(this.#key_ring, read, placeOf(account.public_id), sealed_access_token);
     if (access_token === null) throw undecryptable();
     return { access_token };
+  }
+
+  #reload(tx: Tx, { id }: DatabaseAccountRow): DatabaseAccountRow {
+    const account = store.findAccount(tx, { id });
+    if (!account) throw notFound('Database account');
+    return account;
   }
 
   /** The stored tokens that do not decrypt. */

@@ -110,11 +110,18 @@ export class Imports {
     const errors: FieldErrors = {};
     const defaults = readDefaults(input.defaults ?? {}, 'csv', errors);
     const object = input.object.toUpperCase();
-    const file = this.#deps.fileOf(this.#deps.database.read, owner.id, object);
-    if (!file) throw notFound('Object');
-    if (file.is_public) errors.object = ['must be private: anybody may read this one'];
-    refuse(errors);
-    const head = await readHead(file.path);
+    const requireFile = (): { path: string } => {
+      const file = this.#deps.fileOf(this.#deps.database.read, owner.id, object);
+      if (!file) throw notFound('Object');
+      if (file.is_public) errors.object = ['must be private: anybody may read this one'];
+      refuse(errors);
+      return file;
+    };
+    const file = requireFile();
+    const head = await readHead(file.path).catch((error: unknown) => {
+      requireFile();
+      throw error;
+    });
     const column_map = input.column_map ?? null;
     const columns = findColumns(head.headers, { column_map, keep_columns: input.keep_columns ?? [] });
     const started = await this.#start(owner, list, {
@@ -126,6 +133,8 @@ export class Imports {
       is_in_request: head.is_short,
       waiting: [],
       note,
+      // While its head was read it may have been deleted, or shown to everybody.
+      check: requireFile,
     });
     if (!head.is_short) return { record: this.#present(started, list.public_id), is_done: false };
     return { record: await this.#finishInRequest(owner, started), is_done: true };
@@ -227,10 +236,12 @@ export class Imports {
       is_in_request: boolean;
       waiting: readonly Omit<store.Waiting, 'import_id'>[];
       note: Note;
+      check?: () => void;
     },
   ): Promise<ImportRow> {
-    const { is_in_request, waiting, note, ...fields } = wanted;
+    const { is_in_request, waiting, note, check = () => {}, ...fields } = wanted;
     return this.#deps.database.write((tx) => {
+      check();
       this.#deps.lists.requireOpen(tx, list);
       const now = this.#deps.clock.now();
       const row: ImportRow = {

@@ -127,8 +127,8 @@ export class Lists {
     input: ListChanges & { name: string },
     note = noNote,
   ): Promise<ListRecord> {
-    const fields = this.#merge(project_id, null, input);
     const row = await this.#deps.database.write((tx) => {
+      const fields = this.#merge(project_id, null, input);
       const now = this.#deps.clock.now();
       const public_id = newId(now);
       note(tx, { event: 'list.created', target: `list:${public_id}`, metadata: { name: fields.name } });

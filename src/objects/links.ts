@@ -3,6 +3,7 @@
  * of its project, and without that key none of the links made so far opens anything.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { notFound } from '../errors.ts';
 import type { Note } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
@@ -42,13 +43,14 @@ export class ObjectLinks {
     this.#deps = deps;
   }
 
-  /** Makes a link to an object of the project; `note` tells of it, without the link. */
+  /** Makes a link to an object of the project; `note` tells of it, without the link. Throws AppError `not_found` when it is gone. */
   async create(owner: Owner, object: ObjectRow, wishes: LinkWishes, note: Note): Promise<ObjectLink> {
     const { clock, database, public_url } = this.#deps;
     const expires_at = clock.now() + wishes.expires_in_seconds * 1000;
     const claim: Claim = { public_id: object.public_id, expires_at, download: wishes.download ?? false };
     const metadata = { expires_at: toIso(expires_at) };
     const key = await database.write((tx) => {
+      if (!findObject(tx, object.public_id)) throw notFound('Object');
       note(tx, { event: 'object_link.created', target: `object:${object.public_id}`, metadata });
       return this.#find(tx, owner) ?? this.#make(tx, owner);
     });

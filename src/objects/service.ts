@@ -228,10 +228,12 @@ export class Objects {
   }
 
   /** Deletes an object of the project, row first. Throws 404; missing bytes are no failure. */
-  async remove(project_id: number, public_id: string, note = noNote): Promise<void> {
-    const row = await this.find(public_id);
-    if (!row || row.project_id !== project_id) throw notFound('Object');
-    await this.#remove(public_id, (tx) => note(tx, noteOf('object.deleted', row)));
+  remove(project_id: number, public_id: string, note = noNote): Promise<void> {
+    return this.#remove(public_id, (tx) => {
+      const row = findObject(tx, public_id);
+      if (row?.project_id !== project_id || !this.#isCurrent(row)) throw notFound('Object');
+      note(tx, noteOf('object.deleted', row));
+    });
   }
 
   /** The project's objects among these ids, in the order asked for; what is missing, foreign or expired is left out. */
@@ -304,10 +306,11 @@ export class Objects {
     };
   }
 
-  async #remove(public_id: string, also: (tx: Tx) => void = () => {}): Promise<void> {
+  async #remove(public_id: string, decide: (tx: Tx) => void = () => {}): Promise<void> {
     const { blobs, database, pins } = this.#deps;
     const is_pinned = await database.write((tx) => {
-      if (deleteObject(tx, public_id)) also(tx);
+      decide(tx);
+      deleteObject(tx, public_id);
       return pins.isPinned(tx, public_id);
     });
     if (!is_pinned) await blobs.remove(public_id);

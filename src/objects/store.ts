@@ -168,11 +168,8 @@ export function updateObject(
   return tx.update(objects).set(changes).where(eq(objects.public_id, public_id)).returning().get();
 }
 
-/** Deletes the row; true if it was there. */
-export function deleteObject(tx: Tx, public_id: string): boolean {
-  return (
-    tx.delete(objects).where(eq(objects.public_id, public_id)).returning({ id: objects.id }).all().length > 0
-  );
+export function deleteObject(tx: Tx, public_id: string): void {
+  tx.delete(objects).where(eq(objects.public_id, public_id)).run();
 }
 
 /** Deletes up to `limit` expired rows and returns their ids. */

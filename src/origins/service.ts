@@ -103,17 +103,20 @@ export class Origins {
   async update(actor: Actor, key: OfKey, origin: OriginRow, changes: OriginChanges): Promise<OriginRecord> {
     const refusal = refusalOfType(changes, origin);
     if (refusal.type) throw invalid(refusal);
-    const { sha256_fingerprints, sha1_fingerprints } = changes;
-    const values = canonicalValues({
-      type: origin.type,
-      value: changes.value ?? origin.value,
-      sha256_fingerprints:
-        sha256_fingerprints === undefined ? origin.sha256_fingerprints : sha256_fingerprints,
-      sha1_fingerprints: sha1_fingerprints === undefined ? origin.sha1_fingerprints : sha1_fingerprints,
-    });
     if (Object.keys(changes).length === 0) return presentOrigin(origin);
     const now = this.#clock.now();
     return await this.#database.write((tx) => {
+      // What is left out stays as it is now, not as it was read.
+      const current = store.findOrigin(tx, { api_key_id: key.id, id: origin.id });
+      if (!current) throw notFound('Origin');
+      const { sha256_fingerprints, sha1_fingerprints } = changes;
+      const values = canonicalValues({
+        type: current.type,
+        value: changes.value ?? current.value,
+        sha256_fingerprints:
+          sha256_fingerprints === undefined ? current.sha256_fingerprints : sha256_fingerprints,
+        sha1_fingerprints: sha1_fingerprints === undefined ? current.sha1_fingerprints : sha1_fingerprints,
+      });
       const holder = store.findOriginByValue(tx, { api_key_id: key.id, ...values });
       if (holder && holder.id !== origin.id) throw alreadyExists('This key');
       const { type, ...columns } = values;

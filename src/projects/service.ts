@@ -201,13 +201,13 @@ export class Projects {
     caller: ManagementCaller | null = null,
   ): Promise<ProjectRow> {
     const { database_project_id, ...rest } = changes;
-    const link =
-      database_project_id === undefined ? undefined : this.#resolveLink(caller, database_project_id);
     const values = columnsOf(rest);
     const fields = Object.keys(changes);
     if (fields.length === 0) return project;
     const now = this.#clock.now();
     return await this.#database.write((tx) => {
+      const link =
+        database_project_id === undefined ? undefined : this.#resolveLink(caller, database_project_id);
       if (values.slug !== undefined) refuseTakenSlug(tx, values.slug, project.id);
       const changed = store.updateProject(tx, project.id, { ...values, updated_at: now });
       if (!changed) throw notFound('Project');

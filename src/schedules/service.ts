@@ -162,9 +162,9 @@ export class Schedules {
       cron_expression: string;
     },
   ): Promise<ScheduleRecord> {
-    const { fields, cron } = checkSchedule(null, input, this.#deps);
-    this.#checkContent(caller.project.id, fields, input);
     const row = await this.#deps.database.write((tx) => {
+      const { fields, cron } = checkSchedule(null, input, this.#deps);
+      this.#checkContent(caller.project.id, fields, input);
       const now = this.#deps.clock.now();
       const schedule: ScheduleRow = {
         ...fields,

@@ -253,10 +253,12 @@ export class SendingDomains {
     const fits = needed.every((record) => record.status === 'found' || record.status === 'unneeded');
     const misfits = needed.some((record) => record.status === 'missing' || record.status === 'wrong');
     return database.write((tx) => {
-      if (fits && domain.verified_at === null) {
+      // Another look-up may have come first.
+      const { verified_at } = this.#reload(tx, domain.id);
+      if (fits && verified_at === null) {
         store.updateDomain(tx, domain.id, { verified_at: clock.now() });
         this.#audit(tx, actor, 'sending_domain.verified', domain.name);
-      } else if (misfits && domain.verified_at !== null) {
+      } else if (misfits && verified_at !== null) {
         store.updateDomain(tx, domain.id, { verified_at: null });
         this.#audit(tx, actor, 'sending_domain.unverified', domain.name);
       }

@@ -69,16 +69,18 @@ export class Lifecycle {
    * every problem.
    */
   async activate(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
-    const { sequences } = this.#deps;
+    const { sequences, marketing } = this.#deps;
     refuseFrom(sequences.find(owner.id, public_id), ['draft'], 'activated');
-    const { problems } = await sequences.check(owner.id, public_id);
-    if (problems.length > 0)
-      throw new AppError(
-        'invalid',
-        `The sequence cannot be activated: ${problems.map(tellProblem).join(' ')}`,
-        { code: 'activation_refused', details: { problems } },
-      );
-    await this.#run(actor, owner, public_id, ['draft']);
+    const mailboxes = await marketing.checkMailboxes(owner.id);
+    await this.#run(actor, owner, public_id, ['draft'], () => {
+      const problems = sequences.problemsOf(owner.id, public_id, mailboxes);
+      if (problems.length > 0)
+        throw new AppError(
+          'invalid',
+          `The sequence cannot be activated: ${problems.map(tellProblem).join(' ')}`,
+          { code: 'activation_refused', details: { problems } },
+        );
+    });
   }
 
   /** Goes on after a pause; what fell due meanwhile is sent now, and the bounce threshold starts afresh. */
@@ -86,10 +88,17 @@ export class Lifecycle {
     return this.#run(actor, owner, public_id, ['paused']);
   }
 
-  #run(actor: Actor, owner: KeyOwner, public_id: string, from: readonly SequenceStatus[]): Promise<void> {
+  #run(
+    actor: Actor,
+    owner: KeyOwner,
+    public_id: string,
+    from: readonly SequenceStatus[],
+    check: () => void = () => {},
+  ): Promise<void> {
     return this.#deps.database.write((tx) => {
       const row = this.#deps.sequences.find(owner.id, public_id, tx);
       refuseFrom(row, from, from[0] === 'draft' ? 'activated' : 'resumed');
+      check();
       const now = this.#deps.clock.now();
       const job_id = this.#deps.enqueue(tx, jobOf(row, AT_ONCE));
       store.updateSequence(tx, row.id, {
@@ -191,17 +200,21 @@ export class Lifecycle {
       metadata: { name: row.name, whom },
     };
     let is_noted = false;
-    for (const piece of this.#piecesOf(list, selection)) {
+    const pieces = this.#piecesOf(list, selection);
+    for (;;) {
       const done = await database.write((tx) => {
-        const enrolled = this.#enrollPiece(tx, owner, row.id, piece);
+        // Within the transaction: whoever left or was deleted since is not enrolled.
+        const piece = pieces.next();
+        if (piece.done) return null;
+        const enrolled = this.#enrollPiece(tx, owner, row.id, piece.value);
         if (enrolled.enrolled > 0 && !is_noted) note(tx, entry);
         return enrolled;
       });
+      if (!done) return total;
       is_noted ||= done.enrolled > 0;
       for (const what of ['enrolled', 'already', 'refused_suppressed', 'refused_status'] as const)
         total[what] += done[what];
     }
-    return total;
   }
 
   /** Before anybody is enrolled: whoever was counts, whatever became of it. */

@@ -4,7 +4,7 @@ import type { NewEmail } from '../emails/service.ts';
 import { AppError, conflict, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { MAX_PREVIEW_ENTRIES } from '../limits.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
-import type { Marketing, Settings } from '../marketing/service.ts';
+import type { MailboxDnsCheck, Marketing, Settings } from '../marketing/service.ts';
 import type { MailOwner, MarketingMail } from '../marketing-mail/service.ts';
 import { noNote } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
@@ -109,12 +109,12 @@ export class Sequences {
     note = noNote,
   ): Promise<SequenceRecord> {
     const { lists, database, clock } = this.#deps;
-    const errors: FieldErrors = {};
-    const list = findList(lists, project_id, input.list, errors);
-    const steps = readSteps(input.steps ?? [], errors);
-    refuseBadEvents(input.exit_events ?? [], errors);
-    if (!list || Object.keys(errors).length > 0) throw invalid(errors);
     const row = await database.write((tx) => {
+      const errors: FieldErrors = {};
+      const list = findList(lists, project_id, input.list, errors);
+      const steps = readSteps(input.steps ?? [], errors);
+      refuseBadEvents(input.exit_events ?? [], errors);
+      if (!list || Object.keys(errors).length > 0) throw invalid(errors);
       lists.requireOpen(tx, list);
       const now = clock.now();
       const public_id = newId(now);
@@ -206,13 +206,21 @@ export class Sequences {
 
   /** What keeps a sequence from being activated. DNS records are looked up, also those of a trusted domain. */
   async check(project_id: number, public_id: string): Promise<{ ready: boolean; problems: Problem[] }> {
+    this.find(project_id, public_id);
+    const mailboxes = await this.#deps.marketing.checkMailboxes(project_id);
+    const problems = this.problemsOf(project_id, public_id, mailboxes);
+    return { ready: problems.length === 0, problems };
+  }
+
+  /** As `check`, with what was looked up already. */
+  problemsOf(project_id: number, public_id: string, mailboxes: MailboxDnsCheck[]): Problem[] {
     const row = this.find(project_id, public_id);
     const { lists, marketing, templateOf } = this.#deps;
     const steps = stepsOf(row);
     const list = lists.findById(row.list_id);
-    const problems = findProblems({
+    return findProblems({
       settings: marketing.settings(project_id),
-      mailboxes: await marketing.checkMailboxes(project_id),
+      mailboxes,
       is_list_archived: list === null || list.archived_at !== null,
       steps,
       tracks: tracksOf(steps),
@@ -220,7 +228,6 @@ export class Sequences {
       matching_contacts: list ? this.#countMatching(list, row) : 0,
       max_recipients: row.max_recipients,
     });
-    return { ready: problems.length === 0, problems };
   }
 
   /** What a contact would see, or a sample; stores and sends nothing. Throws AppError `not_found`, and `invalid` by field. */

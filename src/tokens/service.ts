@@ -112,11 +112,11 @@ export class Tokens {
     giver: ManagementCaller | null = null,
   ): Promise<{ token: string; record: TokenRecord }> {
     this.requireExpiry(input);
-    const powers = this.powersOfNew(input, giver);
-    requireHolding(giver, powers);
     const now = this.#clock.now();
     const secret = createToken('management');
     const row = await this.#database.write((tx) => {
+      const powers = this.powersOfNew(input, giver);
+      requireHolding(giver, powers);
       const row = store.insertToken(tx, {
         name: input.name,
         token_prefix: secret.prefix_shown,

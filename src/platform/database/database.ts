@@ -20,7 +20,8 @@ export interface Database {
   /**
    * Committed state, the latest of which may still be on its way to disk (`settled`); refuses changes. All that is read in
    * one turn of the event loop is read from one snapshot, which this connection's own commits end: taking and releasing
-   * SQLite's locks costs more than most reads.
+   * SQLite's locks costs more than most reads. Within a change it is what that change's transaction sees, so that nothing is
+   * decided there by what was true before.
    */
   readonly read: Tx;
   /**
@@ -35,7 +36,7 @@ export interface Database {
   ): Promise<T>;
   /**
    * Runs `work`, whose first change is made only where `check` does not throw: it is called in that change's transaction,
-   * and `read` shows it what that transaction sees, other changes of the same commit included.
+   * and sees the other changes of the same commit.
    */
   guarded<T>(check: () => void, work: () => Promise<T>): Promise<T>;
   /** Null when all that `read` shows is on disk, else what resolves once it is. */
@@ -145,7 +146,7 @@ class GroupCommitDatabase implements Database {
   readonly #steps: Record<'begin' | 'commit' | 'save' | 'release' | 'undo', Statement>;
   readonly #snapshot: Record<'begin' | 'end', Statement>;
   readonly #guards = new AsyncLocalStorage<Guard>();
-  #is_checking = false;
+  #is_changing = false;
   #has_snapshot = false;
   #is_end_planned = false;
   #queue: QueuedChange[] = [];
@@ -173,7 +174,7 @@ class GroupCommitDatabase implements Database {
   }
 
   get read(): Tx {
-    if (this.#is_checking) return this.#tx;
+    if (this.#is_changing) return this.#tx;
     if (!this.#has_snapshot && !this.#is_closed) {
       this.#snapshot.begin.run();
       this.#has_snapshot = true;
@@ -208,9 +209,17 @@ class GroupCommitDatabase implements Database {
     const guard = this.#guards.getStore();
     this.#queue.push({
       run: (tx) => {
-        if (guard) this.#pass(guard);
-        value = { is: change(tx) };
-        return value.is;
+        this.#is_changing = true;
+        try {
+          if (guard && !guard.is_over) {
+            guard.check();
+            guard.is_over = true;
+          }
+          value = { is: change(tx) };
+          return value.is;
+        } finally {
+          this.#is_changing = false;
+        }
       },
       resolve: () => (value ? resolve(value.is) : reject(new Error('a change resolved before it ran'))),
       reject,
@@ -226,17 +235,6 @@ class GroupCommitDatabase implements Database {
     } finally {
       // What goes on in the background is not what was guarded.
       guard.is_over = true;
-    }
-  }
-
-  #pass(guard: Guard): void {
-    if (guard.is_over) return;
-    this.#is_checking = true;
-    try {
-      guard.check();
-      guard.is_over = true;
-    } finally {
-      this.#is_checking = false;
     }
   }
 

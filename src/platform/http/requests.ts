@@ -116,7 +116,10 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
   authorizeBody?(input: { caller: C; sent: Readonly<Record<string, unknown>> }): void;
   /** Counts a request of a stranger, once there is what it asks for and before its body is read. Throws the 429. */
   count?(input: { ctx: RequestContext; caller: C }): Promise<void>;
-  /** Finds the resource the path names, or throws 404: that comes before validation. */
+  /**
+   * Finds the resource the path names, or throws 404: that comes before validation. Asked once more in the transaction of
+   * the first change, as of many requests at once another may have come first: so it changes nothing.
+   */
   load?(input: { ctx: RequestContext; caller: C }): R;
   /**
    * What is wrong with a body by rules past the schema. Asked only once something is wrong, so that all of it is told at
@@ -219,10 +222,14 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   try {
     const body = requireValid(found);
     const inputs = { ctx, caller, query, body, raw: sent.raw, resource, acceptAgain } as Inputs<C, Q, B, R>;
-    if (!trace.guard) return await spec.handle(inputs);
+    if (spec.method === 'GET' || (!spec.load && !trace.guard)) return await spec.handle(inputs);
     // Asked before as well, as not every request changes a row.
-    trace.guard();
-    return await deps.guarded(trace.guard, async () => spec.handle(inputs));
+    trace.guard?.();
+    const stillIs = (): void => {
+      spec.load?.({ ctx, caller });
+      trace.guard?.();
+    };
+    return await deps.guarded(stillIs, async () => spec.handle(inputs));
   } catch (error) {
     // Where what the request is about was deleted while it ran, that is the answer.
     if (isOfMissingRow(error)) {

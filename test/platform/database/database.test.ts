@@ -123,12 +123,10 @@ describe('write', () => {
     expect(names()).toEqual([]);
     await nextTurn();
     expect(names()).toEqual([{ name: 'theirs' }]);
-    // The change itself reads outside its transaction, from before its commit.
-    const seen = await database.write((tx) => {
-      put(tx, 'ours');
-      return names().length;
-    });
-    expect(seen).toBe(1);
+    // What was read in the turn before the change was made is from before its commit.
+    const change = database.write((tx) => put(tx, 'ours'));
+    expect(names()).toHaveLength(1);
+    await change;
     expect(names()).toHaveLength(2);
     other.close();
     await database.close();
@@ -162,16 +160,18 @@ describe('write', () => {
     }
     writeFileSync(path, bytes);
 
-    const long = () => database.read.select().from(meta).where(eq(meta.name, 'long')).all();
+    const longOf = (read: Tx) => read.select().from(meta).where(eq(meta.name, 'long')).all();
+    const long = () => longOf(database.read);
     const add = (tx: Tx, scope: string) =>
       tx.run(sql`INSERT INTO data_keys (scope, wrapped, created_at) VALUES (${scope}, 'w', 1)`);
     // Queued first, so that it runs before the snapshot of the read ends by itself.
     const change = database.write((tx) => add(tx, 'a'));
     expect(long).toThrow('malformed');
     await change;
+    const { read } = database;
     await database.write((tx) => {
       add(tx, 'b');
-      expect(long).toThrow('malformed');
+      expect(() => longOf(read)).toThrow('malformed');
     });
     expect(long).toThrow('malformed');
     await nextTurn();
@@ -212,7 +212,7 @@ describe('write', () => {
           .run();
         return [numberOf(tx, 'left'), numberOf(database.read, 'own')];
       });
-      expect(read).toBe(own - 1);
+      expect(read).toBe(own);
       expect(numberOf(database.read, 'own')).toBe(own);
       expect(numberOf(database.read, 'left')).toBeGreaterThanOrEqual(Number(seen));
       await nextTurn();
@@ -224,12 +224,39 @@ describe('write', () => {
     await database.close();
   }, 60_000);
 
+  test('a change reads what its own transaction sees, wherever it asks', async () => {
+    const { database } = makeDatabase();
+    const names = () =>
+      database.read
+        .select({ name: meta.name })
+        .from(meta)
+        .all()
+        .map(({ name }) => name);
+    const seen = await Promise.all([
+      database.write((tx) => {
+        put(tx, 'a');
+        return names();
+      }),
+      database
+        .write((tx) => {
+          put(tx, 'undone');
+          throw new Error(names().join());
+        })
+        .catch(String),
+      database.write(names),
+    ]);
+    expect(seen).toEqual([['a'], 'Error: a,undone', ['a']]);
+    expect(names()).toEqual(['a']);
+    await database.close();
+  });
+
   test('a prepared statement belongs to its connection', async () => {
     const { database } = makeDatabase();
     const names = statement((tx) => tx.select({ name: meta.name }).from(meta).prepare());
+    const { read } = database;
     const inside = await database.write((tx) => {
       put(tx, 'a');
-      return [names(tx).all().length, names(database.read).all().length];
+      return [names(tx).all().length, names(read).all().length];
     });
     expect(inside).toEqual([1, 0]);
     await database.close();
