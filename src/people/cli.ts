@@ -137,7 +137,7 @@ function registerEnding(cli: Cli<Services>, person: Noun): void {
       const row = services.people.require(ref);
       const sessions = counted(services.people.countSessions(row), 'session');
       requireYes(options, `removes ${row.email} for good and ends ${sessions}; tokens they made stay good`);
-      const removed = await services.people.remove(actor, row);
+      const removed = await services.people.remove(actor, null, row);
       return { json: removed, text: `${row.email} is removed.` };
     });
 }

@@ -45,8 +45,8 @@ export function peopleManagementRoutes(people: People): Route[] {
       ...{ method: 'PATCH', path: PERSON, needs, tag, summary: 'Change a person' },
       description:
         `${NAMED_BY} It holds from their next request; \`is_active: false\` signs them out. Nobody gives what they lack, which in projects new ` +
-        'to somebody is all that they can there, nor ' +
-        'changes the address of or lets in again somebody who has more than they have. `projects` alone takes `all_projects` away.',
+        'to somebody is all that they can there, nor takes anything from, deactivates, lets in again or changes the address of ' +
+        'somebody who has more than they have. `projects` alone takes `all_projects` away.',
       body: schemas.personChanges,
       example: { can_read_vault: true },
       response: schemas.personRecord,
@@ -58,10 +58,10 @@ export function peopleManagementRoutes(people: People): Route[] {
     }),
     managementRoute({
       ...{ method: 'DELETE', path: PERSON, needs, tag, summary: 'Remove a person' },
-      description: `${NAMED_BY} Their sessions end at once; what they did stays on record, and tokens they made stay good.`,
+      description: `${NAMED_BY} Their sessions end at once; what they did stays on record, and tokens they made stay good. 403 for somebody who has more than the caller.`,
       response: schemas.removedPerson,
       load,
-      handle: ({ ctx, caller, resource }) => people.remove(actorOf(caller, ctx.ip), resource),
+      handle: ({ ctx, caller, resource }) => people.remove(actorOf(caller, ctx.ip), caller, resource),
     }),
     managementRoute({
       ...{ method: 'POST', path: `${PERSON}/reset`, needs, tag, summary: "Reset a person's password" },

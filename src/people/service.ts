@@ -169,7 +169,8 @@ export class People {
   /**
    * Changes the fields that are given; it holds from the person's next request. Who is made inactive is signed out, and their
    * link is void. Throws AppError `invalid`, `conflict`, `not_found`, and `forbidden` where the giver (null: the shell) lacks
-   * what is given, or what somebody has whose address is changed or who is let in again.
+   * what is given, or anything of what somebody has who loses some of it, is kept out or let in, or whose address is changed:
+   * a lesser one could make a greater one small first, and take them over then.
    */
   async change(
     actor: Actor,
@@ -187,8 +188,9 @@ export class People {
       const before = this.#powersOf(current, tx);
       const after = this.powersAfter(giver, current, changes, tx);
       requireHolding(giver, added(before, after));
-      const opens_up = (email !== undefined && email !== current.email) || (is_active && !current.is_active);
-      if (opens_up) requireHolding(giver, before);
+      const moves = email !== undefined && email !== current.email;
+      const turns = is_active !== undefined && is_active !== current.is_active;
+      if (moves || turns || takesAway(before, after)) requireHolding(giver, before);
       if (email !== undefined) refuseTakenEmail(tx, email, current.id);
       const changed = store.updatePerson(tx, current.id, {
         ...(email === undefined ? {} : { email }),
@@ -234,11 +236,20 @@ export class People {
     return { ...this.present(row), link };
   }
 
-  /** Removes a person with all that lets them in; what they did stays on record. Throws AppError `not_found`. */
-  async remove(actor: Actor, person: PersonRow): Promise<{ deleted: true; cascade: { sessions: number } }> {
+  /**
+   * Removes a person with all that lets them in; what they did stays on record. Throws AppError `forbidden` where the person
+   * has more than who removes them (null: the shell), `not_found`.
+   */
+  async remove(
+    actor: Actor,
+    giver: ManagementCaller | null,
+    person: PersonRow,
+  ): Promise<{ deleted: true; cascade: { sessions: number } }> {
     const now = this.#deps.clock.now();
     return await this.#database.write((tx) => {
-      if (!store.findPerson(tx, person.id)) throw notFound('Person');
+      const current = store.findPerson(tx, person.id);
+      if (!current) throw notFound('Person');
+      requireHolding(giver, this.#powersOf(current, tx));
       const ended = sessions.deleteSessionsOf(tx, person.id);
       store.deletePerson(tx, person.id);
       audit(tx, actor, 'person.removed', person, { email: person.email, sessions: ended }, now);
@@ -327,6 +338,12 @@ function added(before: Powers, after: Powers): Powers {
   const is_wider = all_projects || project_ids.length > 0;
   const capabilities = is_wider ? after.capabilities : after.capabilities.difference(before.capabilities);
   return { capabilities, all_projects, project_ids };
+}
+
+/** Whether a change takes any capability or project away. */
+function takesAway(before: Powers, after: Powers): boolean {
+  const is_narrower = before.all_projects || before.project_ids.some((id) => !after.project_ids.includes(id));
+  return (!after.all_projects && is_narrower) || !before.capabilities.isSubsetOf(after.capabilities);
 }
 
 function refuseTakenEmail(tx: Tx, email: string, own_id: number | null): void {

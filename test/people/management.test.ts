@@ -203,12 +203,12 @@ describe('nobody', () => {
       'can_reveal_vault',
     );
     const fewer = { projects: ['two'], can_reveal_vault: false };
-    expect((await call('PATCH', `/people/${email}`, helper, fewer)).status).toBe(200);
+    expect((await call('PATCH', `/people/${email}`, chief, fewer)).status).toBe(200);
     const wider = { all_projects: true, can_reveal_vault: true };
     expect((await call('PATCH', `/people/${email}`, chief, wider)).status).toBe(200);
   });
 
-  test('resets, moves or lets in again somebody who has more', async () => {
+  test('resets, moves, lets in again, deactivates, removes or takes anything from somebody who has more', async () => {
     const { people } = on.app.services;
     const inactive = newEmail();
     await on.addPerson({ email: inactive, can_reveal_vault: true });
@@ -219,14 +219,36 @@ describe('nobody', () => {
         ['PATCH', `/people/${target}`, { email: newEmail() }],
         ['PATCH', `/people/${inactive}`, { is_active: true }],
         ['PATCH', `/people/${inactive}`, { is_active: true, can_read_vault: false }],
+        ['PATCH', `/people/${target}`, { can_reveal_vault: false }],
+        ['PATCH', `/people/${target}`, { can_read_vault: false }],
+        ['PATCH', `/people/${target}`, { projects: ['one'] }],
+        ['PATCH', `/people/${target}`, { is_active: false }],
+        ['DELETE', `/people/${target}`, {}],
       ],
       'can_reveal_vault',
     );
-    // To take away, or to repeat what is there, is not to give.
+    // To repeat what is there, or to call them something else, is none of these.
     const same = { can_read_vault: true, can_reveal_vault: true, email: target, name: 'Target' };
     expect((await call('PATCH', `/people/${target}`, helper, same)).status).toBe(200);
-    expect((await call('PATCH', `/people/${target}`, helper, { can_reveal_vault: false })).status).toBe(200);
+    expect((await call('PATCH', `/people/${target}`, chief, { can_reveal_vault: false })).status).toBe(200);
+    for (const body of [{ is_active: false }, { is_active: true, can_read_vault: false }])
+      expect((await call('PATCH', `/people/${target}`, helper, body)).status).toBe(200);
     expect((await call('POST', `/people/${target}/reset`, helper, {})).status).toBe(200);
+    expect((await call('DELETE', `/people/${target}`, helper)).status).toBe(200);
+  });
+
+  test('makes somebody greater small and takes them over, in whatever order and all at once', async () => {
+    const before = snapshot();
+    const steps = [
+      ['PATCH', `/people/${target}`, { can_reveal_vault: false }],
+      ['PATCH', `/people/${target}`, { is_active: false }],
+      ['POST', `/people/${target}/reset`, {}],
+      ['DELETE', `/people/${target}`, undefined],
+    ] as const;
+    const rounds = [...steps, ...steps.toReversed(), ...steps];
+    const answers = await Promise.all(rounds.map(([method, path, body]) => call(method, path, helper, body)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([403]));
+    expect(snapshot()).toBe(before);
   });
 });
 
@@ -305,6 +327,31 @@ describe('whoever is let go while their body is on its way', () => {
     expect(statuses).toEqual([401, 403, 404, 401]);
     expect(rows()).toEqual(before);
     expect(projects.require('two').name).toBe('Two');
+  });
+
+  test('takes nobody over with what they lose in the very commit before', async () => {
+    const { people } = on.app.services;
+    const [email, target] = [newEmail(), newEmail()];
+    const powers = { can_administer: true, can_reveal_vault: true };
+    await on.addPerson({ email, ...powers });
+    await on.addPerson({ email: target, can_reveal_vault: true });
+    const who = { ...page, Cookie: await on.enter(email) };
+    const losing: Promise<unknown>[] = [];
+    const loseOne = (lost: object) => {
+      losing.push(people.change(actor, null, people.require(email), lost));
+    };
+    const statuses: number[] = [];
+    for (const lost of [{ can_reveal_vault: false }, { can_administer: false }]) {
+      const held = { ...powers, is_active: true };
+      await people.change(actor, null, people.require(email), held);
+      const reset = `${MANAGEMENT}/people/${target}/reset`;
+      statuses.push(await ask('POST', reset, who, () => loseOne(lost)));
+      await people.change(actor, null, people.require(email), held);
+      statuses.push(await ask('POST', `${MANAGEMENT}/tokens`, who, () => loseOne({ can_administer: false })));
+    }
+    await Promise.all(losing);
+    expect(statuses).toEqual([403, 403, 403, 403]);
+    expect((await on.signIn(target)).status).toBe(204);
   });
 
   test('changes nothing of their account', async () => {

@@ -202,7 +202,7 @@ test('who is made inactive or removed is signed out at once', async () => {
     const cookie = await on.enter(email);
     if (email.startsWith('one'))
       await people.change(actor, null, people.require(email), { is_active: false });
-    else await people.remove(actor, people.require(email));
+    else await people.remove(actor, null, people.require(email));
     expect([await statusOf(cookie), await statusOf(cookie, `${MANAGEMENT}/projects`)]).toEqual([401, 401]);
     const left = sql`SELECT count(*) AS n FROM person_sessions WHERE person_id NOT IN (SELECT id FROM people WHERE is_active)`;
     expect(on.app.services.database.read.all(left)).toEqual([{ n: 0 }]);

@@ -63,7 +63,7 @@ test('a newer link voids it, and so do being made inactive and being removed', a
   await people.change(actor, null, people.require(email), { is_active: false });
   expect((await use(new URL(link).pathname)).status).toBe(404);
   const other = await newLink();
-  await people.remove(actor, people.require(other.email));
+  await people.remove(actor, null, people.require(other.email));
   expect((await use(other.path)).status).toBe(404);
 });
 

@@ -71,7 +71,7 @@ export interface Trace {
   ignored: readonly string[];
   /** Who was accepted on the management plane. */
   manager?: ManagementCaller;
-  /** Throws where the record is not the one that the client read; see etags.ts. */
+  /** Throws where the record is not the one that the client read (etags.ts), or the caller has lost what they had (routes.ts). */
   guard?: () => void;
 }
 

@@ -10,6 +10,7 @@ import { readForm } from './body.ts';
 import { isConsoleRequest, readSessionCookie, requireConsoleRequest, requirePrivateLine } from './browser.ts';
 import {
   type Actor,
+  ADMINISTER,
   actorOf,
   type Capability,
   type KeyCaller,
@@ -19,6 +20,7 @@ import {
   requireCapabilities,
   type SessionCaller,
 } from './callers.ts';
+import { requireHolding } from './capabilities.ts';
 import {
   type Accepted,
   acceptKey,
@@ -154,7 +156,9 @@ export function managementRoute<Q extends TSchema, B extends TSchema, R>(
     needs,
     docs: docsOf(spec),
     async run(ctx, deps, trace) {
-      return runHandler(spec, acceptManager({ ctx, deps, trace }, needs));
+      const accepted = acceptManager({ ctx, deps, trace }, needs);
+      if (spec.method !== 'GET' && needs.includes(ADMINISTER)) holdToPowers(accepted);
+      return runHandler(spec, accepted);
     },
     read: (ctx, _deps, caller) => readRecord(spec, { ctx, caller }),
   };
@@ -175,6 +179,17 @@ function acceptManager(
   return {
     ...request,
     ...{ caller: accept(caller), takeRate, acceptAgain: () => accept(findManager(request)) },
+  };
+}
+
+/** What decides over everybody is decided by what its caller has when it is written, not by what they had when they asked. */
+function holdToPowers({ trace, acceptAgain }: Accepted<ManagementCaller>): void {
+  const { guard } = trace;
+  trace.guard = () => {
+    const held = trace.manager;
+    const now = acceptAgain();
+    if (held) requireHolding(now, held);
+    guard?.();
   };
 }
 

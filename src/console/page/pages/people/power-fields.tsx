@@ -15,7 +15,7 @@ export function PowerFields({ of }: { of?: Holder }) {
   // What nobody touched here is what there is now, also where it is loaded again.
   const [chosen, setEverywhere] = useState<boolean | null>(null);
   const is_everywhere = chosen ?? of?.all_projects ?? false;
-  // What they have and whoever looks does not, can be taken away.
+  // What they have and whoever looks does not, is shown, though only who has as much takes it away.
   const offered = CAPABILITY_NAMES.filter((each) => may(each) || of?.[each]);
   return (
     <>
