@@ -40,6 +40,8 @@ export const STOP_REQUESTS_DEADLINE_MS = 8_000;
 export const STOP_MAILER_DEADLINE_MS = 5_000;
 /** What closing the connections that are left may take. */
 export const STOP_CONNECTIONS_DEADLINE_MS = 500;
+/** Decision: how long browsers come by https alone. */
+export const HSTS_MAX_AGE_S = 31_536_000;
 /** Browsers may keep a preflight's answer for this long (Chromium's own cap is 2 h). */
 export const CORS_MAX_AGE_S = 7_200;
 

@@ -3,6 +3,7 @@ import type { Server } from 'bun';
 import { Elysia } from 'elysia';
 import { AppError, errorCodeOf, messageOf, notFound } from '../../errors.ts';
 import {
+  HSTS_MAX_AGE_S,
   HTTP_IDLE_TIMEOUT_S,
   MAX_REQUEST_BODY_BYTES,
   STOP_CONNECTIONS_DEADLINE_MS,
@@ -47,7 +48,16 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
 
   const app = mountRoutes(routes, deps, contextOf);
 
-  const handle = async (received: Request): Promise<Response> => {
+  const is_https = deps.config.public_url.startsWith('https:');
+  /** Browsers that came by https once come by nothing else for a year; over plain http they ignore it (RFC 6797, 8.1). */
+  const secured = (response: Response): Response => {
+    if (is_https) response.headers.set('Strict-Transport-Security', `max-age=${HSTS_MAX_AGE_S}`);
+    return response;
+  };
+
+  const handle = async (received: Request): Promise<Response> => secured(await respond(received));
+
+  const respond = async (received: Request): Promise<Response> => {
     const request = withUsableUrl(received);
     if (!isHost(request.headers.get('host') ?? '')) return badHost(request, deps.clock.now());
     if (request !== received) originals.set(request, received);
@@ -77,14 +87,12 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
           fetch: handle,
           error: (error) => {
             // A body that could not be opened, such as a file's; which request asked for it is not told here.
-            if (errorCodeOf(error) === 'ENOENT') return deletedMeanwhile(deps.clock.now());
+            if (errorCodeOf(error) === 'ENOENT') return secured(deletedMeanwhile(deps.clock.now()));
             const request_id = newId(deps.clock.now());
             const { message, stack } = error;
             deps.logger.error('response failed', { request_id, error: message, stack });
-            return Response.json(failureBody('core', new AppError('internal', message)), {
-              status: 500,
-              headers: { 'X-Request-Id': request_id },
-            });
+            const body = failureBody('core', new AppError('internal', message));
+            return secured(Response.json(body, { status: 500, headers: { 'X-Request-Id': request_id } }));
           },
         });
       } catch (error) {
