@@ -112,7 +112,7 @@ function serviceRoutes(
       tag: 'Vault',
       summary: 'Store fields of a service',
       description:
-        'Changes only the fields sent; null removes one. Answers the metadata. The service `env` takes any name; a ' +
+        'Changes only the fields sent; null removes one. Answers the metadata, and `present` alone without can_read_vault. The service `env` takes any name; a ' +
         'name that another service uses as well wins in the env blocks.',
       body: setServiceBody,
       example: { values: { secret_key: 'sk_test_51Example' } },
@@ -120,8 +120,11 @@ function serviceRoutes(
       load: projectAndService,
       check: ({ body, resource }) =>
         'values' in body ? vault.errorsIn(resource.project, resource.service, body) : {},
-      handle: ({ ctx, caller, body, resource }) =>
-        vault.set(actorOf(caller, ctx.ip), resource.project, resource.service, body.values, body.plain),
+      async handle({ ctx, caller, body, resource: { project, service } }) {
+        const stored = await vault.set(actorOf(caller, ctx.ip), project, service, body.values, body.plain);
+        // Writing is no way to read.
+        return caller.capabilities.has('can_read_vault') ? stored : { present: stored.present };
+      },
     }),
     managementRoute({
       method: 'DELETE',

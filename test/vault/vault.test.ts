@@ -75,6 +75,19 @@ test('any valid token reads the registry, as a plain array', async () => {
 });
 
 describe('storing fields', () => {
+  test('is no way to read what is there: who may only write is told what is stored, and no value or version', async () => {
+    await put('captcha', { site_key: 'site-of-others', secret_key: 'c4n4ry' });
+    const blind = await stage.makeToken({ projects: ['mine'], capabilities: ['can_write_vault'] });
+    const answer = await put('captcha', { widget_mode: 'managed' }, blind);
+    expect([answer.status, dataOf(answer), answer.headers.get('etag')]).toEqual([
+      200,
+      { present: expect.objectContaining({ site_key: true, secret_key: true, widget_mode: true }) },
+      null,
+    ]);
+    expect(answer.text).not.toContain('site-of-others');
+    for (const field of ['site_key', 'secret_key', 'widget_mode']) await put('captcha', { [field]: null });
+  });
+
   test('changes only those sent, removes those that are null, and answers metadata without a secret', async () => {
     const first = await put('captcha', { site_key: 'site-1', secret_key: 'c4n4ry', widget_mode: 'managed' });
     expect([first.status, dataOf(first)]).toEqual([

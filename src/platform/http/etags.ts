@@ -35,14 +35,16 @@ function isReader(route: Route): route is Reader {
 
 const ETAG = { ETag: 'The version of the record, for `If-Match`.' };
 
-/** The route, which answers the ETag of its record too. */
-function tagged(route: Route, { docs: { unversioned } }: Reader): Route {
+/** The route, which answers the ETag of its record too, to whoever may read it. */
+function tagged(route: Route, { needs, docs: { unversioned } }: Reader): Route {
   return {
     ...route,
     docs: { ...route.docs, headers: { ...route.docs.headers, ...ETAG } },
     async run(ctx, deps, trace) {
       const result = await route.run(ctx, deps, trace);
       if (result instanceof Response || result instanceof Page) return result;
+      const held = new Set<string>(trace.manager?.capabilities);
+      if (needs?.some((each) => !held.has(each))) return result;
       const { status, value, headers, beside } =
         result instanceof Reply ? result : new Reply(route.status, result);
       return new Reply(status, value, { ...headers, ETag: etagOf(value, unversioned) }, beside);
