@@ -1,7 +1,14 @@
 /** An inbox as it is written on the command line: `imaps://user:password@host[:port][/folder]`. */
 import { invalid } from '../errors.ts';
 import { isLoopback } from '../platform/host/loopback.ts';
-import { decodePart, MASKED, readHost, showHost } from '../platform/mail/server-address.ts';
+import {
+  decodePart,
+  isLinkLocal,
+  LINK_LOCAL,
+  MASKED,
+  readHost,
+  showHost,
+} from '../platform/mail/server-address.ts';
 import type { InboxRow } from './tables.ts';
 
 export interface InboxAddress {
@@ -27,6 +34,7 @@ export function parseInbox(text: string): InboxAddress {
     throw refuse('is not the address of an inbox');
   const host = readHost(url.hostname);
   if (host === null) throw refuse('has no valid host');
+  if (isLinkLocal(host)) throw refuse(LINK_LOCAL);
   if (url.search !== '' || url.hash !== '') throw refuse('has something after the folder');
   if (url.port === '0') throw refuse('has no valid port');
   const decode = (part: string): string =>

@@ -1,6 +1,13 @@
 /** The relay of a mailbox as it is written on the command line: `smtp[s]://user:pass@host:port[?tls=required&dkim=off]`. */
 import { invalid } from '../errors.ts';
-import { decodePart, MASKED, readHost, showHost } from '../platform/mail/server-address.ts';
+import {
+  decodePart,
+  isLinkLocal,
+  LINK_LOCAL,
+  MASKED,
+  readHost,
+  showHost,
+} from '../platform/mail/server-address.ts';
 import type { MailboxRow } from './tables.ts';
 
 export interface Relay {
@@ -30,6 +37,7 @@ export function parseRelay(text: string, field = 'smtp'): Relay {
     throw refuse('is not the address of a relay');
   const host = readHost(url.hostname);
   if (host === null) throw refuse('has no valid host');
+  if (isLinkLocal(host)) throw refuse(LINK_LOCAL);
   if (url.pathname.length > 1 || url.hash !== '') throw refuse('has something after the port');
   const options = [...url.searchParams].map(([name, value]) => `${name}=${value}`);
   if (options.some((option) => !['tls=required', 'dkim=off'].includes(option)))

@@ -30,6 +30,9 @@ test('what is none is refused, and nothing of it is repeated', () => {
     'imaps://u:sesame@mail.example.com?x=sesame',
     'imaps://u:%zz-sesame@mail.example.com',
     'imaps://u:sesame%0D%0A@mail.example.com',
+    ...['169.254.1.1', '[fe80::1]', '[::ffff:169.254.1.1]', '2852039166'].map(
+      (host) => `imaps://u:sesame@${host}`,
+    ),
     'sesame',
   ];
   for (const text of wrong) {

@@ -17,6 +17,8 @@ describe('a relay', () => {
     ['smtps://relay.example.com', { host: 'relay.example.com', port: 465, security: 'tls' }],
     ['smtp://localhost:25', { host: 'localhost', port: 25, username: null, password: null }],
     ['smtp://[::1]:2525', { host: '::1', port: 2525 }],
+    ['smtp://10.0.0.5', { host: '10.0.0.5' }],
+    ['smtp://[fec0::1]', { host: 'fec0::1' }],
     ['smtp://127.0.0.1:2525/', { host: '127.0.0.1', security: 'opportunistic', signs: false }],
     ['smtp://relay.example.com?tls=required', { port: 587, security: 'starttls', signs: false }],
     ['smtps://relay.example.com/?tls=required', { port: 465, security: 'tls' }],
@@ -44,6 +46,14 @@ describe('a relay', () => {
     'smtp://:secret@relay.example.com',
     'smtp://user:%zz@relay.example.com',
     'smtp://relay_host..example.com',
+    'smtp://169.254.169.254:25',
+    'smtps://[fe80::1]',
+    'smtp://[febf::1]',
+    'smtp://[::ffff:169.254.169.254]',
+    'smtp://[::ffff:a9fe:a9fe]',
+    // What the system reads as the same address.
+    'smtp://2852039166',
+    'smtp://0xa9fea9fe',
   ];
   for (const text of BAD) {
     test(`${text} is refused without being repeated`, () => {

@@ -104,6 +104,8 @@ describe('adding', () => {
     [{ address, capture: false }, 'relay'],
     [{ address, capture: true, relay: RELAY }, 'capture'],
     [{ address, relay: 'smtps://me:***@relay.example.com' }, 'relay'],
+    [{ address, relay: 'smtp://169.254.169.254:25' }, 'relay'],
+    [{ address, capture: true, inbox: 'imaps://me:sesame@[fe80::1]' }, 'inbox'],
     [{ address, capture: true, inbox: 'imaps://me:***@imap.example.com' }, 'inbox'],
     [{ address: 'nobody', capture: true }, 'address'],
     [{ address: 'x@unknown.example', capture: true }, 'address'],

@@ -1,5 +1,6 @@
 /** Addresses of mail servers as people write them: what relays and inboxes have in common. */
 import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { canonicalDomain } from './address.ts';
 
 /** What stands where a password was: whoever sends back what was shown must not make it the password. */
@@ -11,6 +12,18 @@ export function readHost(text: string): string | null {
   if (isIP(bare) !== 0 || /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(bare)) return bare;
   return canonicalDomain(bare);
 }
+
+/**
+ * Whether a host is a link-local address, in whatever way it is written: no mail server stands there, but what hands out the
+ * credentials of a cloud's machines does.
+ */
+export function isLinkLocal(host: string): boolean {
+  return ipaddr.isValid(host) && ipaddr.process(host).range() === 'linkLocal';
+}
+
+/** What is wrong with such a host, to go on after the name of its field. */
+export const LINK_LOCAL =
+  'is at a link-local address (169.254.0.0/16, fe80::/10), where no mail server is: name another host';
 
 export function showHost(host: string, port: number | null): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
