@@ -2,13 +2,14 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BrowserContext } from 'playwright-core';
 import {
   beforeAllInConsole,
   type ConsoleTest,
   executable,
   expectSound,
+  goTo,
   NARROW,
+  type OpenPage,
   openPage,
   signIn,
   TIMEOUT_MS,
@@ -24,13 +25,13 @@ const LOOKS = [
 
 let on: ConsoleTest;
 let sample: Sample;
-/** Each a browser of its own; signing in for each page would take as long as looking at it. */
-let looks: BrowserContext[];
+/** A page for each, which goes on from one address to the next: loading it anew would take as long as looking at it. */
+let looks: OpenPage[];
 
 beforeAllInConsole(async (started) => {
   on = started;
   sample = await addSampleData(on.app);
-  looks = await Promise.all(LOOKS.map((look) => signIn(on, look)));
+  looks = await Promise.all(LOOKS.map(async (look) => openPage(on, await signIn(on, look), '/')));
 });
 
 test('every page has an address to be tested at', () => {
@@ -47,10 +48,9 @@ describe.skipIf(executable === null)('a page is sound', () => {
       name,
       async () => {
         await Promise.all(
-          looks.map(async (context) => {
-            const opened = await openPage(on, context, path(sample));
+          looks.map(async (opened) => {
+            await goTo(opened, path(sample));
             await expectSound(opened);
-            await opened.page.close();
           }),
         );
       },
