@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { AppError } from './errors.ts';
 import * as limits from './limits.ts';
+import { HOUR_MS } from './platform/host/clock.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -21,6 +22,7 @@ export interface Config {
   readonly uploads_per_minute: number;
   readonly max_email_body_bytes: number;
   readonly email_retry_delays_s: readonly [number, number];
+  readonly marketing_patience_ms: number;
   readonly captcha_verify_url: string;
   readonly captcha_timeout_ms: number;
   readonly dns_servers: readonly string[];
@@ -55,6 +57,7 @@ const KNOWN = [
   'SATCHEL_UPLOADS_PER_MINUTE',
   'SATCHEL_MAX_EMAIL_BODY_BYTES',
   'SATCHEL_EMAIL_RETRY_DELAYS',
+  'SATCHEL_MARKETING_PATIENCE_HOURS',
   'SATCHEL_CAPTCHA_VERIFY_URL',
   'SATCHEL_CAPTCHA_TIMEOUT_MS',
   'SATCHEL_DNS_SERVERS',
@@ -123,6 +126,7 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
       max: limits.MAX_EMAIL_BODY_SETTING_BYTES,
     }),
     email_retry_delays_s: readRetryDelays(get('SATCHEL_EMAIL_RETRY_DELAYS')),
+    marketing_patience_ms: readPatience(get('SATCHEL_MARKETING_PATIENCE_HOURS')),
     captcha_verify_url: readUrl(
       get('SATCHEL_CAPTCHA_VERIFY_URL') ?? 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
       'SATCHEL_CAPTCHA_VERIFY_URL',
@@ -245,6 +249,12 @@ function readRetryDelays(text: string | null): readonly [number, number] {
     );
   }
   return [first, second];
+}
+
+function readPatience(text: string | null): number {
+  const fallback = limits.DEFAULT_MARKETING_PATIENCE_HOURS;
+  const max = limits.MAX_MARKETING_PATIENCE_HOURS;
+  return HOUR_MS * readInteger(text, { name: 'SATCHEL_MARKETING_PATIENCE_HOURS', fallback, min: 1, max });
 }
 
 /** `ip`, `ip:port` or `[ipv6]:port`. */

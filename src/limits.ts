@@ -148,6 +148,11 @@ export const DEFAULT_MAX_EMAIL_BODY_BYTES = 512_000;
 export const MAX_EMAIL_BODY_SETTING_BYTES = 25 * 1024 * 1024;
 /** Decision: seconds before attempts 2 and 3; the last outlasts a greylisting of five minutes. */
 export const DEFAULT_EMAIL_RETRY_DELAYS_S: readonly [number, number] = [15, 300];
+/** Decision: how long a mail of a sequence is tried, in hours, and what SATCHEL_MARKETING_PATIENCE_HOURS may allow: a week. */
+export const DEFAULT_MARKETING_PATIENCE_HOURS = 24;
+export const MAX_MARKETING_PATIENCE_HOURS = 168;
+/** Decision: seconds between its attempts; the last for all that follow. */
+export const MARKETING_RETRY_DELAYS_S: readonly number[] = [15, 300, 900, 1_800];
 /** Contract, Limits. */
 export const MAX_SUBJECT_CHARS = 500;
 export const MAX_DISPLAY_NAME_CHARS = 255;
@@ -252,6 +257,21 @@ export const STOP_INBOXES_DEADLINE_MS = 2_000;
 export const MAILBOX_REST_AFTER_FAILURES = 3;
 export const MAILBOX_REST_MIN_MS = 30_000;
 export const MAILBOX_REST_MAX_MS = 15 * 60_000;
+/** Decision: mails a second, a minute or an hour that a mailbox's rate may name at most. */
+export const MAX_MAILBOX_RATE = 10_000;
+/** Decision: how long a mailbox waits when its relay asks it to slow down, doubling each time, and what relays may ask for. */
+export const PACE_WAIT_MIN_MS = 5_000;
+export const PACE_WAIT_MAX_MS = 5 * 60_000;
+export const PACE_ASKED_WAIT_MAX_MS = 15 * 60_000;
+/** Decision: a mailbox without a rate is slowed to half of what it sent in this time, and none below one mail a minute. */
+export const PACE_LOOKBACK_MS = 10_000;
+export const PACE_MIN_PER_MINUTE = 1;
+/** Attempts that are looked through for what a mailbox sent last: more than go out in that time. */
+export const PACE_LOOKBACK_ATTEMPTS = 5_000;
+/** Decision: for so long a relay that asks a mailbox to slow down costs a mail none of its attempts. */
+export const PACE_FORGIVEN_MS = 3_600_000;
+/** How long a client that waits for its mail is kept waiting for its mailbox's turn; longer is 503. */
+export const PACE_CLIENT_WAIT_MS = 5_000;
 /** Decision: doctor names what a relay holds against a mailbox until the next success, and no longer than this. */
 export const MAILBOX_REFUSAL_SHOWN_MS = 86_400_000;
 /** Retry-After where a domain has no mailbox to send with: as long as an admin needs to resume one. */

@@ -12,7 +12,8 @@ export interface SinkReply {
 export interface SinkBehavior {
   /** Refuse at the greeting. */
   greeting?: SinkReply;
-  mail?: SinkReply;
+  /** Refuse the sender; a function is asked at each mail. */
+  mail?: SinkReply | (() => SinkReply | undefined);
   /** Refuse these senders, some relays only at RCPT. */
   sender?: { like: RegExp; reply: SinkReply; at: 'mail' | 'rcpt' };
   /** Refuse these recipients, by address. */
@@ -205,7 +206,8 @@ function handlersOf(
       const taken = sink.mails.filter((mail) => mail.connection === session.id).length;
       const is_used_up = taken >= (sink.behavior.max_mails_per_connection ?? Number.POSITIVE_INFINITY);
       const { mail, sender } = sink.behavior;
-      const of_sender = sender?.at === 'mail' && sender.like.test(address.address) ? sender.reply : mail;
+      const of_all = typeof mail === 'function' ? mail() : mail;
+      const of_sender = sender?.at === 'mail' && sender.like.test(address.address) ? sender.reply : of_all;
       const refusal = is_used_up ? { code: 421, message: '4.7.0 too many mails' } : of_sender;
       answer('mail', refusal, callback);
     },

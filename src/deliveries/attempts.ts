@@ -9,22 +9,26 @@ import {
   findEmail,
   isEmptied,
   laneResourceOf,
+  mailboxOfLane,
   updateEmail,
   wishesOf,
 } from '../emails/service.ts';
 import { AppError, messageOf } from '../errors.ts';
-import type { Choice, ChosenMailbox, Mailboxes, Outlet } from '../mailboxes/service.ts';
+import { PACE_CLIENT_WAIT_MS, PACE_LOOKBACK_ATTEMPTS, PACE_LOOKBACK_MS } from '../limits.ts';
+import type { Choice, ChoiceRequest, ChosenMailbox, Mailboxes, Outlet } from '../mailboxes/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import type { JobRow } from '../platform/database/tables.ts';
-import { type Clock, SECOND_MS, utcDay } from '../platform/host/clock.ts';
+import { type Clock, MINUTE_MS, utcDay } from '../platform/host/clock.ts';
 import { isPlainObject } from '../platform/http/schema.ts';
-import type { Beginning, TaskOutcome } from '../platform/jobs/engine.ts';
+import type { Beginning, Opening, TaskOutcome } from '../platform/jobs/engine.ts';
 import { laneOf, NEVER } from '../platform/jobs/store.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
 import { unmadeOutcome, unsentOutcome } from '../platform/mail/smtp-replies.ts';
+import { slowdownOf } from '../platform/mail/throttling.ts';
 import type { DeliveryOutcome, MailContent, UnsentOutcome } from '../platform/mail/types.ts';
 import { isComplaintAddress, simulateDelivery } from './capture.ts';
 import type { Listeners } from './listeners.ts';
+import { isPatient, type NextTry, nextTry, type Patience, type Tries } from './patience.ts';
 import type { ReturnPaths } from './return-paths.ts';
 import * as store from './store.ts';
 import { NO_MAILBOX } from './tables.ts';
@@ -46,7 +50,7 @@ export interface AttemptsDeps {
   mailboxes: Mailboxes;
   objects: AttachmentFiles;
   return_paths: Pick<ReturnPaths, 'addressFor'>;
-  retry_delays_s: readonly [number, number];
+  patience: Patience;
 }
 
 /** An attempt that is on record. */
@@ -55,6 +59,8 @@ export interface Attempt {
   email: EmailRow;
   recipients: string[];
   started_at: number;
+  /** When its mailbox's pace lets it go: later than now only where it did not wait for that in a queue. */
+  not_before: number;
   /** Or why there is none to try with. */
   mailbox: ChosenMailbox | AppError;
 }
@@ -108,7 +114,8 @@ export class Attempts {
       updateEmail(tx, email.id, { status: 'suppressed' });
       return over('failed', 'Its recipient is to get nothing more.', email.id);
     }
-    const request = this.#requestOf(email, tried, now_ms);
+    const asked = this.#requestOf(email, tried, now_ms);
+    const request = options.any_lane ? this.#withoutLate(tx, asked) : asked;
     const choice = this.#deps.mailboxes.take(tx, request);
     const { mailbox_id, address, domain } = choice.ok
       ? choice
@@ -120,6 +127,8 @@ export class Attempts {
         return { go: false, wait: { lane } };
       }
     }
+    const is_paced = choice.ok && !email.is_test;
+    const not_before = is_paced ? this.#deps.mailboxes.pace.take(tx, choice.mailbox_id, now_ms) : now_ms;
     beginAttempt(tx, email.id, { attempt, mailbox_id, quota_day, from_email: address, domain, now_ms });
     const id = store.insertAttempt(tx, {
       email_id: email.id,
@@ -130,10 +139,29 @@ export class Attempts {
     });
     const started = { ...email, attempts: attempt, mailbox_id, quota_day };
     const mailbox = choice.ok ? choice : choice.error;
-    return { go: true, started: { id, email: started, recipients, started_at: now_ms, mailbox } };
+    return { go: true, started: { id, email: started, recipients, started_at: now_ms, not_before, mailbox } };
   }
 
-  #requestOf(email: EmailRow, tried: readonly string[], now_ms: number) {
+  /** How many mails of a lane may begin now, by the pace of its mailbox, and when the next one may. */
+  gate(tx: Tx, lane: string, asked: { now_ms: number; most: number }): Opening | null {
+    return this.#deps.mailboxes.pace.roomNow(tx, mailboxOfLane(lane), asked);
+  }
+
+  /** For a client that waits: mailboxes that have no turn soon are left out, as long as there are others. */
+  #withoutLate(tx: Tx, asked: ChoiceRequest): ChoiceRequest {
+    const { mailboxes } = this.#deps;
+    const { now_ms } = asked;
+    for (let late: string[] = []; ; ) {
+      const choice = mailboxes.choose(tx, { ...asked, late });
+      if (!choice.ok) return asked;
+      const opening = mailboxes.pace.roomNow(tx, choice.mailbox_id, { now_ms, most: 1 });
+      const is_soon = !opening || opening.opens_at - now_ms <= PACE_CLIENT_WAIT_MS;
+      if (is_soon) return { ...asked, late };
+      late = [...late, choice.address];
+    }
+  }
+
+  #requestOf(email: EmailRow, tried: readonly string[], now_ms: number): ChoiceRequest {
     return {
       ...wishesOf(email),
       day: email.quota_day ?? utcDay(now_ms),
@@ -225,7 +253,7 @@ export class Attempts {
   /** The attempt goes on in the lane of another mailbox, where it counts as the same one. */
   #passOn(job: JobRow, attempt: Attempt, to: { handed: Handed; next: ChosenMailbox }): Conclusion {
     const { email } = attempt;
-    const verdict = this.#judge(job, attempt, to.handed);
+    const { next: _none, ...verdict } = this.#judge(job, attempt, to.handed);
     const apply = (tx: Tx): void => {
       const now_ms = this.#deps.clock.now();
       store.endAttempt(tx, attempt.id, { outcome: 'unreachable', ...verdict.said }, now_ms);
@@ -235,33 +263,44 @@ export class Attempts {
     return { verdict, outcome: { status: 'continue', lane: laneOfEmail(email, to.next.mailbox_id), apply } };
   }
 
-  #judge(job: JobRow, { email, recipients }: Attempt, { outcome }: Handed): Verdict {
-    // Attempts that a crash cut off do not count towards those after which it fails.
-    const tries = job.attempts - job.interruptions;
+  #judge(job: JobRow, attempt: Attempt, handed: Handed): Verdict & { next: NextTry | null } {
+    const { email, recipients } = attempt;
     const { to_email, taken, refused } = email;
-    return judge(outcome, {
-      to_email,
-      recipients,
-      taken,
-      refused,
-      may_retry: tries < job.max_attempts,
-      tries,
+    const tries = this.#triesOf(job, attempt, handed.outcome);
+    const at = { now_ms: this.#deps.clock.now(), random: Math.random() };
+    const next = nextTry(tries, this.#deps.patience, at);
+    const verdict = judge(handed.outcome, {
+      ...{ to_email, recipients, taken, refused },
+      may_retry: next !== null,
+      tries: isPatient(email.source) ? tries.made : tries.counted,
     });
+    return { ...verdict, next };
+  }
+
+  #triesOf(job: JobRow, { email, started_at }: Attempt, outcome: DeliveryOutcome): Tries {
+    const since_ms = email.queued_at ?? started_at;
+    // Of a mail that everybody has nothing more is asked.
+    const is_done = outcome.outcome === 'sent' && outcome.rejected.length === 0;
+    const known = is_done ? null : store.countTries(this.#deps.database.read, email.id, since_ms);
+    return {
+      source: email.source,
+      // Attempts that a crash cut off do not count towards those after which it fails.
+      counted: job.attempts - job.interruptions,
+      max_attempts: job.max_attempts,
+      made: known?.made ?? 1,
+      first_at: known?.first_at ?? started_at,
+      is_slowed: slowdownOf(outcome) !== null,
+    };
   }
 
   #conclude(job: JobRow, attempt: Attempt, handed: Handed): Conclusion {
     const { email } = attempt;
-    const verdict = this.#judge(job, attempt, handed);
+    const { next, ...verdict } = this.#judge(job, attempt, handed);
     const apply = (tx: Tx): void => this.#record(tx, attempt, { ...handed, verdict });
-    if (!verdict.is_over) {
-      const [first, later] = this.#deps.retry_delays_s;
-      const delay_s = job.attempts - job.interruptions <= 1 ? first : later;
-      const run_at = this.#deps.clock.now() + delay_s * SECOND_MS;
+    if (!verdict.is_over && next) {
       const is_cut_off = handed.outcome.outcome === 'interrupted';
-      return {
-        verdict,
-        outcome: { status: 'retry', error: verdict.error ?? 'deferred', run_at, apply, is_cut_off },
-      };
+      const error = verdict.error ?? 'deferred';
+      return { verdict, outcome: { status: 'retry', error, ...next, apply, is_cut_off } };
     }
     const is_sent = verdict.status === 'sent';
     const released = email.attachments.map((attachment) => attachment.public_id);
@@ -320,6 +359,23 @@ export class Attempts {
       if (refusal !== null) health.recordRefusal(tx, mailbox_id, { words: refusal, now_ms });
     } else if (outcome.outcome === 'sent') health.recordSuccess(tx, mailbox_id, now_ms);
     else if (hasBeenJudged(outcome)) health.recordAnswer(tx, mailbox_id, { refusal, now_ms });
+    this.#recordPace(tx, { mailbox, started_at, now_ms }, outcome);
+  }
+
+  #recordPace(
+    tx: Tx,
+    { mailbox, ...at }: { mailbox: ChosenMailbox; started_at: number; now_ms: number },
+    outcome: DeliveryOutcome,
+  ): void {
+    const { pace } = this.#deps.mailboxes;
+    const { mailbox_id, address } = mailbox;
+    const slowdown = slowdownOf(outcome);
+    const since_ms = at.now_ms - PACE_LOOKBACK_MS;
+    const sentOf = (): number =>
+      (store.countBegun(tx, { mailbox: address, since_ms, limit: PACE_LOOKBACK_ATTEMPTS }) * MINUTE_MS) /
+      PACE_LOOKBACK_MS;
+    if (slowdown) pace.recordSlowdown(tx, mailbox_id, { ...at, ...slowdown, sentOf });
+    else if (outcome.outcome === 'sent') pace.recordTaken(tx, mailbox_id, at);
   }
 
   #announce(

@@ -6,7 +6,7 @@ const SIMULATOR = 'simulator.satchel.test';
 
 const SIMULATED: Readonly<Record<string, { smtp_code: number; response: string }>> = {
   bounce: { smtp_code: 550, response: '550 5.1.1 Simulated bounce: no such mailbox' },
-  defer: { smtp_code: 451, response: '451 4.7.1 Simulated deferral: try again later' },
+  defer: { smtp_code: 451, response: '451 4.2.0 Simulated deferral: try again later' },
 };
 
 /** Whether a captured mail to this address is complained about. */

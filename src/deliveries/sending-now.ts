@@ -1,10 +1,15 @@
 /** Sending an email while its client waits: one attempt, with a job that never passes through the queue. */
 import { type Accepted, type Emails, findEmail, type NewEmail } from '../emails/service.ts';
 import { AppError, type FieldErrors, messageOf } from '../errors.ts';
-import { DISK_RETRY_AFTER_S, EMAIL_RECORD_RETRY_MS, EMAIL_RECORD_WAIT_MS } from '../limits.ts';
+import {
+  DISK_RETRY_AFTER_S,
+  EMAIL_RECORD_RETRY_MS,
+  EMAIL_RECORD_WAIT_MS,
+  PACE_CLIENT_WAIT_MS,
+} from '../limits.ts';
 import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
 import type { JobRow } from '../platform/database/tables.ts';
-import type { Clock } from '../platform/host/clock.ts';
+import { type Clock, SECOND_MS } from '../platform/host/clock.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { ClaimedKey, KeptAnswer } from '../platform/http/idempotency.ts';
 import { finishJob, type JobEnd, startJob } from '../platform/jobs/store.ts';
@@ -70,9 +75,18 @@ export class SendingNow {
     return { accepted, job, attempt };
   }
 
+  /** Throws AppError `unavailable` where its mailbox's pace has no turn for it soon; nothing has changed then. */
   #attemptAt(tx: Tx, job: JobRow): Attempt | null {
-    const beginning = this.#attempts.begin(tx, job, this.#deps.clock.now(), { any_lane: true });
-    return beginning.go ? beginning.started : null;
+    const now_ms = this.#deps.clock.now();
+    const beginning = this.#attempts.begin(tx, job, now_ms, { any_lane: true });
+    if (!beginning.go) return null;
+    const wait_ms = beginning.started.not_before - now_ms;
+    if (wait_ms > PACE_CLIENT_WAIT_MS) {
+      const retry_after_s = Math.ceil(wait_ms / SECOND_MS);
+      const message = `The mailbox is as fast as its relay lets it be, and has its next turn in ${retry_after_s} s: try again then, or let the mail be queued.`;
+      throw new AppError('unavailable', message, { retry_after_s });
+    }
+    return beginning.started;
   }
 
   async #run(job: JobRow, first: Attempt): Promise<End> {
@@ -80,6 +94,7 @@ export class SendingNow {
     try {
       let attempt = first;
       for (;;) {
+        await Bun.sleep(Math.max(0, attempt.not_before - clock.now()));
         const conclusion = await this.#attempts.run(job, attempt);
         const { outcome, otherwise } = conclusion;
         if (outcome.status !== 'continue') return endOf(conclusion);
@@ -91,7 +106,7 @@ export class SendingNow {
           if (!next) throw new AppError('internal', 'An attempt could not go on with another mailbox.');
           attempt = next;
         } catch (error) {
-          // The disk is full or the database busy: the attempt ends with this mailbox.
+          // The disk is full, the database busy or the next mailbox without a turn: the attempt ends with this one.
           if (otherwise && mayPass(error)) return endOf(otherwise());
           throw error;
         }

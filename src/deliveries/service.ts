@@ -21,6 +21,7 @@ import type { SendingDomains } from '../sending-domains/service.ts';
 import { Attempts, type AttemptsDeps } from './attempts.ts';
 import { findReportedEmail, wordsAbout } from './believing.ts';
 import { type EmailListener, type Guard, Listeners } from './listeners.ts';
+import { isPatient } from './patience.ts';
 import { type Evidence, refuseReport, report } from './reports.ts';
 import {
   auditTargetOf,
@@ -60,10 +61,10 @@ export interface TakenReport {
 }
 
 export interface DeliveriesDeps
-  extends Omit<AttemptsDeps, 'retry_delays_s' | 'return_paths'>,
+  extends Omit<AttemptsDeps, 'patience' | 'return_paths'>,
     Omit<RequeueDeps, 'fateOf'>,
     SendingNowDeps {
-  config: Pick<Config, 'email_retry_delays_s'>;
+  config: Pick<Config, 'email_retry_delays_s' | 'marketing_patience_ms'>;
   emails: Emails;
   key_ring: Pick<KeyRing, 'seal' | 'open'>;
   sending_domains: Pick<SendingDomains, 'findDkimKey'>;
@@ -95,10 +96,9 @@ export class Deliveries {
   constructor(deps: DeliveriesDeps) {
     this.#deps = deps;
     this.return_paths = new ReturnPaths(deps.key_ring);
-    this.attempts = new Attempts(
-      { ...deps, return_paths: this.return_paths, retry_delays_s: deps.config.email_retry_delays_s },
-      this.#listeners,
-    );
+    const { email_retry_delays_s: retry_delays_s, marketing_patience_ms: marketing_ms } = deps.config;
+    const patience = { retry_delays_s, marketing_ms };
+    this.attempts = new Attempts({ ...deps, return_paths: this.return_paths, patience }, this.#listeners);
     this.#sending_now = new SendingNow(deps, this.attempts);
   }
 
@@ -209,6 +209,7 @@ export class Deliveries {
       key: email.api_key_id === null ? null : names.keyOf(email.api_key_id),
       project: project?.slug ?? null,
       has_content: emails.hasContent(read, email),
+      patience_ms: isPatient(email.source) ? this.#deps.config.marketing_patience_ms : null,
     };
     return {
       email: presentEmail(email, project?.public_id ?? ''),

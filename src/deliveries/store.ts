@@ -56,6 +56,28 @@ export function listTriedMailboxes(tx: Tx, email_id: string, attempt: number): s
   return mailboxesOf.all(tx, email_id, attempt).map(({ mailbox }) => mailbox);
 }
 
+const triesSince = rawSql<{ made: number; first_at: number | null }, [string, number]>(`
+    SELECT count(DISTINCT attempt) AS made, min(started_at) AS first_at FROM email_attempts
+    WHERE email_id = ? AND started_at >= ? AND outcome IS NOT 'interrupted'`);
+
+/** Attempts at an email since a moment, but for those that were cut off, and when the first of them began. */
+export function countTries(
+  tx: Tx,
+  email_id: string,
+  since_ms: number,
+): { made: number; first_at: number | null } {
+  return triesSince.get(tx, email_id, since_ms) ?? { made: 0, first_at: null };
+}
+
+const lastAttempts = rawSql<{ n: number }, [number, string, number]>(`
+    SELECT count(*) AS n FROM (SELECT mailbox, started_at FROM email_attempts ORDER BY id DESC LIMIT ?)
+    WHERE mailbox = ? AND started_at >= ?`);
+
+/** How many attempts were begun with a mailbox since a moment, as far as the last `limit` of all attempts tell. */
+export function countBegun(tx: Tx, of: { mailbox: string; since_ms: number; limit: number }): number {
+  return lastAttempts.get(tx, of.limit, of.mailbox, of.since_ms)?.n ?? 0;
+}
+
 export function listAttempts(tx: Tx, email_id: string): AttemptRow[] {
   return tx
     .select()

@@ -20,6 +20,8 @@ export interface StoryFacts {
   project: string | null;
   /** Its content is still kept, or can be rendered again. */
   has_content: boolean;
+  /** How long it is tried from its first attempt, where it has that instead of a number of attempts. */
+  patience_ms: number | null;
 }
 
 /** One sentence a line, in the order of time. */
@@ -133,14 +135,16 @@ function tellState({ email }: StoryFacts): string {
   return `Its status is ${email.status}${since === null ? '' : ` since ${toIso(since)}`}.${reason}`;
 }
 
-function tellNext({ email, job, has_content }: StoryFacts): string[] {
+function tellNext({ email, attempts, job, has_content, patience_ms }: StoryFacts): string[] {
   if (job?.status === 'pending') {
     const tries = job.attempts - job.interruptions;
     if (job.run_at === NEVER) return ['Next: it waits until its sequence is resumed.'];
     const when = job.run_at === 0 ? 'as soon as the server gets to it' : `at ${toIso(job.run_at)}`;
-    const what =
-      tries === 0 ? 'The first attempt comes' : `Attempt ${tries + 1} of ${job.max_attempts} comes`;
-    return [`Next: ${what} ${when}.`];
+    if (tries === 0) return [`Next: The first attempt comes ${when}.`];
+    if (patience_ms === null) return [`Next: Attempt ${tries + 1} of ${job.max_attempts} comes ${when}.`];
+    const first = attempts.find(({ started_at }) => started_at >= (email.queued_at ?? 0));
+    const until = toIso((first?.started_at ?? job.started_at ?? job.queued_at) + patience_ms);
+    return [`Next: another attempt comes ${when}; it is tried until ${until}.`];
   }
   if (job?.status === 'processing') return ['Next: an attempt is under way.'];
   if (email.status === 'failed' || email.status === 'bounced') {

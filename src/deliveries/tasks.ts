@@ -6,10 +6,11 @@ import type { CronEntry } from '../platform/jobs/scheduler.ts';
 import type { Attempt, Deliveries } from './service.ts';
 
 /** Sends one email. */
-export function createEmailTask({ attempts }: Deliveries): Task<Attempt> {
+export function createEmailTask({ attempts }: Pick<Deliveries, 'attempts'>): Task<Attempt> {
   return {
     type: EMAIL_SEND,
     lane_concurrency: LANE_CONCURRENCY,
+    gate: (tx, lane, asked) => attempts.gate(tx, lane, asked),
     begin: (tx, job, now_ms) => attempts.begin(tx, job, now_ms),
     run: async (job, attempt) => (await attempts.run(job, attempt)).outcome,
     recover: (tx, job, now_ms) => attempts.recover(tx, job, now_ms),

@@ -108,6 +108,11 @@ export function laneResourceOf(email: Pick<EmailRow, 'source' | 'scheduled_at'>,
   return `${priorityNameOf(email)}:${mailbox_id}`;
 }
 
+/** The mailbox that a lane of emails belongs to, by what `laneResourceOf` named it. */
+export function mailboxOfLane(lane: string): number {
+  return Number(lane.slice(lane.lastIndexOf(':') + 1));
+}
+
 /** The job that sends an email. */
 export function sendingJob(
   email: Pick<EmailRow, 'id' | 'project_id' | 'source' | 'scheduled_at'>,

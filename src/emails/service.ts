@@ -34,6 +34,7 @@ export {
   type Accepted,
   EMAIL_SEND,
   laneResourceOf,
+  mailboxOfLane,
   type NewEmail,
   sendingJob,
   wishesOf,

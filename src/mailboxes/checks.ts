@@ -44,6 +44,15 @@ function checkMailbox(mailbox: MailboxRecord): Finding {
     const message = `${address} was refused by its relay at ${mailbox.refused_at}, whoever the mail is to: ${mailbox.refusal}`;
     return problem(check, message, `satchel mailbox test ${shellWord(address)} --to YOUR-ADDRESS`);
   }
+  if (mailbox.pace !== null) {
+    const { allowed, since, words } = mailbox.pace;
+    const message = `${address} is slowed to ${allowed} since ${since}, as its relay asks for less mail: ${words}`;
+    return warning(
+      check,
+      message,
+      `satchel mailbox change ${shellWord(address)} --rate WHAT-THE-RELAY-ALLOWS`,
+    );
+  }
   if (mailbox.verp_problem !== null) {
     const message = `${address} gives its mails no return path of their own: ${mailbox.verp_problem}`;
     return warning(check, message, `satchel mailbox change ${shellWord(address)} --no-verp`);

@@ -19,6 +19,8 @@ export interface ChoiceRequest {
   held_mailbox_id?: number | null;
   /** Mailboxes, by address, that have just failed to connect: they are left out, and so is every one that rests. */
   tried?: readonly string[];
+  /** Mailboxes, by address, whose next turn comes too late for whoever waits: they are left out. */
+  late?: readonly string[];
   /** Only these mailboxes, by address; absent or empty means any. */
   only?: readonly string[];
 }
@@ -141,6 +143,8 @@ function findObstacle(
   if (mailbox.status !== 'active') return { hindrance: 'paused', words: 'paused' };
   if (request.tried?.includes(mailbox.address))
     return { hindrance: 'other', words: 'it has just failed to connect' };
+  if (request.late?.includes(mailbox.address))
+    return { hindrance: 'other', words: 'it is slowed, and its next turn comes too late' };
   if (request.tried && isResting(mailbox, request.now_ms))
     return { hindrance: 'other', words: restOf(mailbox) };
   if (!isUsedUp(mailbox, request)) return null;

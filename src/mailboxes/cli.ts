@@ -18,6 +18,8 @@ type Noun = ReturnType<Cli<unknown>['noun']>;
 
 const INBOX = 'where its bounces arrive: imap[s]://user:password@host[:port][/folder], or -, @file, env:NAME';
 
+const RATE = 'at most so many mails in any second, minute or hour: N/s, N/m, N/h, or none';
+
 const VERP = 'a return path of its own for each mail, also without an inbox';
 const NO_VERP = 'the same return path for all mails';
 
@@ -70,6 +72,7 @@ function registerAdd<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
     )
     .option('--capture', 'keep what is sent instead of delivering it (satchel email captured)')
     .option('--daily-limit <n>', 'messages a UTC day (no limit unless given)', wholeNumber(1))
+    .option('--rate <rate>', RATE)
     .option('--for <purposes>', 'transactional, marketing or both (transactional)')
     .option('--return-path <address>', 'envelope sender, where bounces go (the address itself)')
     .option('--inbox <inbox>', INBOX)
@@ -93,6 +96,7 @@ Examples:
         address,
         relay,
         daily_limit: numberOption(options, 'dailyLimit') ?? null,
+        rate: readRate(textOption(options, 'rate')),
         return_path: readReturnPath(textOption(options, 'returnPath')),
         inbox: await readInbox(cli, options.inbox),
         verp: verpOption(options),
@@ -116,6 +120,7 @@ function registerChange<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
     .option('--capture', 'keep what is sent instead of delivering it (satchel email captured)')
     .option('--daily-limit <n>', 'messages a UTC day', wholeNumber(1))
     .option('--no-daily-limit', 'no limit any more')
+    .option('--rate <rate>', RATE)
     .option('--for <purposes>', 'transactional, marketing or both')
     .option('--return-path <address>', 'envelope sender, where bounces go')
     .option('--no-return-path', 'bounces go to the address itself again')
@@ -131,10 +136,13 @@ arrive, flags what took effect with $Satchel, and leaves every message in place.
 very machine. A mailbox with an inbox gives each mail a return path of its own (bounces+ID.CODE@example.com), by which
 the least report tells its mail; --no-verp where the server of the inbox drops what stands behind the plus sign. A
 relay that refuses such a sender gets the plain one from then on, as \`satchel doctor\` tells; any change tries it again.
+A relay that asks for less mail is sent half as much and by and by more again, whatever the rate; another relay, and
+\`satchel mailbox resume\`, begin anew.
 
 Examples:
   satchel mailbox change shop@mail.example.com --smtp @relay-url.txt
   satchel mailbox change shop@mail.example.com --inbox @inbox-url.txt
+  satchel mailbox change shop@mail.example.com --rate 14/s
   satchel mailbox change shop@mail.example.com --no-daily-limit --for transactional,marketing`,
     )
     .does(async ({ services, actor }, options, address = '') => {
@@ -144,6 +152,7 @@ Examples:
       const changes: MailboxChanges = {
         ...(smtp === undefined && !is_capturing ? {} : { relay: await readRelay(cli, smtp, is_capturing) }),
         ...whereGiven(options, 'dailyLimit', { daily_limit: numberOption(options, 'dailyLimit') ?? null }),
+        ...whereGiven(options, 'rate', { rate: readRate(textOption(options, 'rate')) }),
         ...whereGiven(options, 'returnPath', {
           return_path: readReturnPath(textOption(options, 'returnPath')),
         }),
@@ -209,6 +218,11 @@ function verpOption({ verp }: Record<string, unknown>): boolean | null {
   return typeof verp === 'boolean' ? verp : null;
 }
 
+/** Null where there is to be none. What is no rate is refused by whoever takes it. */
+function readRate(text: string | undefined): string | null {
+  return text === undefined || text === 'none' ? null : text;
+}
+
 function readReturnPath(text: string | undefined): string | null {
   if (text === undefined) return null;
   const parsed = parseAddress(text);
@@ -223,9 +237,19 @@ function shown(mailbox: MailboxRecord): CliResult {
       ...mailbox,
       for: mailbox.for.join(', '),
       relay: mailbox.relay ?? 'captures mail',
+      pace: mailbox.pace && tellPace(mailbox.pace),
       inbox: mailbox.inbox && `${mailbox.inbox.address}, ${tellInbox(mailbox.inbox)}`,
     }),
   };
+}
+
+function tellState({ state, resting_until, pace }: MailboxRecord): string {
+  if (resting_until !== null) return `resting until ${resting_until}`;
+  return pace === null ? state : `${state}, slowed to ${pace.allowed}`;
+}
+
+function tellPace({ allowed, since, words }: NonNullable<MailboxRecord['pace']>): string {
+  return `slowed to ${allowed} since ${since}: ${words}`;
 }
 
 function tellInbox({ last_error, last_look_at }: InboxRecord): string {
@@ -235,16 +259,17 @@ function tellInbox({ last_error, last_look_at }: InboxRecord): string {
 
 function formatMailboxes(mailboxes: readonly MailboxRecord[]): Table {
   return formatTable(
-    ['mailbox', 'state', 'relay', 'today', 'limit', 'for', 'no', 'last error', 'inbox'],
+    ['mailbox', 'state', 'relay', 'today', 'limit', 'rate', 'for', 'no', 'last error', 'inbox'],
     mailboxes.map((mailbox) => [
       mailbox.address,
-      mailbox.resting_until ? `resting until ${mailbox.resting_until}` : mailbox.state,
+      tellState(mailbox),
       mailbox.relay ?? 'captures mail',
       mailbox.used_today,
       mailbox.daily_limit,
+      mailbox.rate,
       mailbox.for.join(', '),
       mailbox.id,
-      mailbox.refusal ?? mailbox.last_error,
+      mailbox.refusal ?? mailbox.pace?.words ?? mailbox.last_error,
       mailbox.inbox && tellInbox(mailbox.inbox),
     ]),
     'No mailbox yet. Add one: satchel mailbox add hello@example.com --smtp -',

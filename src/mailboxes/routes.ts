@@ -29,7 +29,16 @@ const NAMED_BY = '`address` may be its id, too.';
 /** What deliveries and the inbox's reader tell of a mailbox. */
 const CHANGING_BY_ITSELF = [
   ...['used_today', 'state', 'resting_until', 'failures', 'last_error', 'last_failure_at', 'last_success_at'],
-  ...['refusal', 'refused_at', 'verp_problem', 'reports', 'last_look_at', 'last_error_at', 'waiting_emails'],
+  ...[
+    'pace',
+    'refusal',
+    'refused_at',
+    'verp_problem',
+    'reports',
+    'last_look_at',
+    'last_error_at',
+    'waiting_emails',
+  ],
 ];
 
 export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {

@@ -15,6 +15,7 @@ import {
   t,
   text,
 } from '../platform/http/schema.ts';
+import { parseRate, RATE_FORM } from './pace.ts';
 import { parseRelay } from './relay.ts';
 import type { MailboxChanges } from './service.ts';
 
@@ -30,6 +31,11 @@ const settings = {
 };
 const optional = {
   daily_limit: t.Integer({ minimum: 1, description: 'Messages a UTC day; no limit unless given.' }),
+  rate: text({
+    min: 3,
+    max: 7,
+    description: `${RATE_FORM}: at most so many mails in any such time. No rate unless given.`,
+  }),
   return_path: { ...emailAddress(), description: 'Where bounces go; to the address itself unless given.' },
   verp: t.Boolean({
     description: 'A return path of its own for each mail; where there is an inbox unless given.',
@@ -67,6 +73,19 @@ const fields = {
   verp_problem: nullable(t.String()),
   for: t.Array(oneOf(['transactional', 'marketing'])),
   daily_limit: nullable(t.Integer()),
+  rate: nullable(t.String()),
+  pace: nullable(
+    named(
+      'Pace',
+      t.Object({
+        allowed: t.String({
+          description: 'As a rate is written: what it is slowed to by what its relay said.',
+        }),
+        since: dateTime(),
+        words: t.String(),
+      }),
+    ),
+  ),
   used_today: t.Integer(),
   state: oneOf(['active', 'paused', 'resting']),
   resting_until: at,
@@ -119,6 +138,7 @@ export function errorsInMailbox(sent: Partial<MailboxInput>, is_new: boolean): F
       () => relay !== undefined && parseRelay(relay, 'relay'),
       () => sent.inbox && parseInbox(sent.inbox),
     ),
+    ...(sent.rate && !parseRate(sent.rate) ? { rate: [`must be ${RATE_FORM}`] } : {}),
     ...(is_ambiguous
       ? { [relay === undefined ? 'relay' : 'capture']: ['give either relay or capture: true'] }
       : {}),

@@ -1,11 +1,10 @@
 /** Mailboxes: the addresses that mail goes out from, each with its relay, its daily limit and its health. */
 import { AppError, conflict, invalid, notFound } from '../errors.ts';
-import type { InboxAddress, Inboxes, InboxRecord } from '../inboxes/service.ts';
-import { MAILBOX_REFUSAL_SHOWN_MS } from '../limits.ts';
+import type { InboxAddress, Inboxes } from '../inboxes/service.ts';
 import { shellWord } from '../platform/cli/shell-words.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { type Clock, DAY_MS, toIso, utcDay } from '../platform/host/clock.ts';
+import { type Clock, DAY_MS, utcDay } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { parseAddress } from '../platform/mail/address.ts';
 import type { DkimIdentity } from '../platform/mail/dkim.ts';
@@ -22,13 +21,17 @@ import {
   refuseDomain,
 } from './choosing.ts';
 import * as health from './health.ts';
-import { describeRelay, type Relay } from './relay.ts';
+import { parseRate, RATE_FORM } from './pace.ts';
+import * as pacing from './pacing.ts';
+import { type MailboxRecord, presentMailbox } from './records.ts';
+import type { Relay } from './relay.ts';
 import * as store from './store.ts';
 import type { MailboxKind, MailboxRow } from './tables.ts';
 import { testMessage } from './test-message.ts';
-import { requireRoom, verpBaseOf, verpOf } from './verp.ts';
+import { requireRoom, verpBaseOf } from './verp.ts';
 
 export type { Choice, ChoiceRequest, ChosenMailbox, Purpose } from './choosing.ts';
+export type { MailboxRecord } from './records.ts';
 
 export interface NewMailbox {
   address: string;
@@ -36,6 +39,8 @@ export interface NewMailbox {
   relay: Relay | null;
   /** Messages a UTC day; no limit unless given. */
   daily_limit?: number | null;
+  /** Mails a second, a minute or an hour, such as 14/s; no rate unless given. */
+  rate?: string | null;
   /** True unless given. */
   for_transactional?: boolean;
   for_marketing?: boolean;
@@ -49,35 +54,6 @@ export interface NewMailbox {
 
 /** What is absent stays as it is. */
 export type MailboxChanges = Partial<Omit<NewMailbox, 'address'>> & { status?: MailboxRow['status'] };
-
-export interface MailboxRecord {
-  id: number;
-  address: string;
-  domain: string;
-  kind: MailboxKind;
-  /** With its password masked. */
-  relay: string | null;
-  return_path: string | null;
-  /** Whether each mail gets a return path of its own. */
-  verp: boolean;
-  /** Why none does although it should. */
-  verp_problem: string | null;
-  for: string[];
-  daily_limit: number | null;
-  used_today: number;
-  /** `resting`: left alone after failures, and tried again by itself. */
-  state: 'active' | 'paused' | 'resting';
-  resting_until: string | null;
-  failures: number;
-  last_error: string | null;
-  last_failure_at: string | null;
-  last_success_at: string | null;
-  /** What its relay holds against it, in the relay's words: until it takes a mail again, and for a day at most. */
-  refusal: string | null;
-  refused_at: string | null;
-  inbox: InboxRecord | null;
-  created_at: string;
-}
 
 /** How mail leaves a mailbox. */
 export interface Outlet {
@@ -112,6 +88,7 @@ export interface MailboxesDeps {
 
 export class Mailboxes {
   readonly health = health;
+  readonly pace = pacing;
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #key_ring: KeyRing;
@@ -140,6 +117,7 @@ export class Mailboxes {
     const { for_transactional = true, for_marketing = false } = input;
     if (!for_transactional && !for_marketing)
       throw invalid({ for: ['must name transactional, marketing or both'] });
+    requireRate(input.rate);
     if (input.verp) requireRoom({ address: parsed.address, return_path: input.return_path ?? null });
     const now = this.#clock.now();
     return this.#database.write((tx) => {
@@ -160,6 +138,7 @@ export class Mailboxes {
         verp: input.verp ?? null,
         verp_refusal: null,
         daily_limit: input.daily_limit ?? null,
+        rate: input.rate ?? null,
         for_transactional,
         for_marketing,
         status: 'active',
@@ -181,10 +160,11 @@ export class Mailboxes {
 
   /**
    * Changes a mailbox in place: what it sent today and the mails that wait for it stay. Another relay ends its rest, and so
-   * does resuming. Throws AppError `not_found`, `invalid` when it would be for nothing.
+   * does resuming; both end what slows it. Throws AppError `not_found`, `invalid` when it would be for nothing.
    */
   async change(actor: Actor, address: string, changes: MailboxChanges): Promise<MailboxRecord> {
     const { id } = this.require(address);
+    requireRate(changes.rate);
     const now = this.#clock.now();
     return this.#database.write((tx) => {
       const before = store.findMailboxById(tx, id);
@@ -205,6 +185,7 @@ export class Mailboxes {
       };
       if (Object.keys(settings).length > 0) store.updateMailbox(tx, id, settings);
       if (inbox !== undefined) this.#inboxes.set(tx, id, inbox);
+      if (relay !== undefined || status === 'active') pacing.forget(tx, id);
       const note = (event: string): void => this.#audit(tx, actor, event, before.address, now);
       if (is_changed || inbox !== undefined) note('mailbox.changed');
       if (status !== undefined) note(status === 'active' ? 'mailbox.resumed' : 'mailbox.paused');
@@ -376,6 +357,7 @@ export class Mailboxes {
         response,
       };
     }
+    await this.#database.write((tx) => pacing.take(tx, mailbox.id, this.#clock.now()));
     const { outcome, smtp_code, response } = await this.#mailer.deliver(content, outlet.route, [
       recipient.address,
     ]);
@@ -451,34 +433,13 @@ export class Mailboxes {
   }
 
   #recordOf(read: Tx, mailbox: MailboxRow, domain: string, now_ms: number): MailboxRecord {
-    const is_resting = mailbox.status === 'active' && (mailbox.resting_until ?? 0) > now_ms;
-    const inbox = this.#inboxes.find(read, mailbox.id);
-    const is_refused = mailbox.refused_at !== null && now_ms - mailbox.refused_at < MAILBOX_REFUSAL_SHOWN_MS;
-    return {
-      id: mailbox.id,
-      address: mailbox.address,
+    return presentMailbox(mailbox, {
       domain,
-      kind: mailbox.kind,
-      relay: describeRelay(mailbox),
-      return_path: mailbox.return_path,
-      ...verpOf(mailbox, inbox !== null),
-      for: [
-        ...(mailbox.for_transactional ? ['transactional'] : []),
-        ...(mailbox.for_marketing ? ['marketing'] : []),
-      ],
-      daily_limit: mailbox.daily_limit,
+      now_ms,
+      inbox: this.#inboxes.find(read, mailbox.id),
       used_today: store.readUsage(read, mailbox.id, utcDay(now_ms)),
-      state: is_resting ? 'resting' : mailbox.status,
-      resting_until: is_resting ? toIso(mailbox.resting_until) : null,
-      failures: mailbox.failures,
-      last_error: mailbox.last_error,
-      last_failure_at: toIso(mailbox.last_failure_at),
-      last_success_at: toIso(mailbox.last_success_at),
-      refusal: is_refused ? mailbox.refusal : null,
-      refused_at: is_refused ? toIso(mailbox.refused_at) : null,
-      inbox,
-      created_at: toIso(mailbox.created_at),
-    };
+      pace: store.findPace(read, mailbox.id),
+    });
   }
 
   #audit(tx: Tx, actor: Actor, event: string, address: string, now_ms: number): void {
@@ -487,6 +448,11 @@ export class Mailboxes {
 }
 
 const RESTED = { failures: 0, resting_until: null, last_error: null, refusal: null, refused_at: null };
+
+/** Throws AppError `invalid`. */
+function requireRate(rate: string | null | undefined): void {
+  if (typeof rate === 'string' && parseRate(rate) === null) throw invalid({ rate: [`must be ${RATE_FORM}`] });
+}
 
 /** What binds a sealed password to its mailbox. */
 function passwordContext(address: string): string[] {

@@ -2,7 +2,15 @@
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
-import { type MailboxKind, type MailboxRow, mailboxes, mailboxUsage } from './tables.ts';
+import type { Pace } from './pace.ts';
+import {
+  type MailboxKind,
+  type MailboxRow,
+  mailboxes,
+  mailboxPaces,
+  mailboxUsage,
+  type PaceRow,
+} from './tables.ts';
 
 export function insertMailbox(tx: Tx, mailbox: Omit<MailboxRow, 'id'>): MailboxRow {
   return tx.insert(mailboxes).values(mailbox).returning().get();
@@ -123,4 +131,30 @@ export function releaseUsage(tx: Tx, mailbox_id: number, day: string): void {
 /** Forgets counts of days before `day`; nothing asks for them again. */
 export function deleteUsageBefore(tx: Tx, day: string): void {
   tx.delete(mailboxUsage).where(sql`${mailboxUsage.day} < ${day}`).run();
+}
+
+/* --- Paces: asked for at every claim of mail ------------------------------------------------------------------------ */
+
+const rateOf = rawSql<{ rate: string | null }, [number]>('SELECT rate FROM mailboxes WHERE id = ?');
+
+/** Null where the mailbox is gone. */
+export function findRate(tx: Tx, mailbox_id: number): { rate: string | null } | null {
+  return rateOf.get(tx, mailbox_id);
+}
+
+const paceOf = rawSql<PaceRow, [number]>('SELECT * FROM mailbox_paces WHERE mailbox_id = ?', mailboxPaces);
+
+/** Null where nothing was noted yet. */
+export function findPace(tx: Tx, mailbox_id: number): Pace | null {
+  return paceOf.get(tx, mailbox_id);
+}
+
+const replacePace = rawSql<never, (string | number | null)[]>(`
+  INSERT OR REPLACE INTO mailbox_paces (mailbox_id, next_at, sent, allowed, lifts_at, since, words, slowed_at, waits,
+    waits_until, grown_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+
+export function savePace(tx: Tx, mailbox_id: number, pace: Pace): void {
+  const { next_at, sent, allowed, lifts_at, since, words, slowed_at, waits, waits_until, grown_at } = pace;
+  const learned = [allowed, lifts_at, since, words, slowed_at, waits, waits_until, grown_at];
+  replacePace.run(tx, mailbox_id, next_at, JSON.stringify(sent), ...learned);
 }

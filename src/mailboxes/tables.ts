@@ -1,5 +1,5 @@
 /** Drizzle definitions of mailboxes, and how many messages each took a day. */
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export type MailboxKind = 'smtp' | 'capture';
 
@@ -19,6 +19,8 @@ export const mailboxes = sqliteTable('mailboxes', {
   verp: integer({ mode: 'boolean' }),
   verp_refusal: text(),
   daily_limit: integer(),
+  /** As it is written: 14/s, 200/m, 1000/h. */
+  rate: text(),
   for_transactional: integer({ mode: 'boolean' }).notNull(),
   for_marketing: integer({ mode: 'boolean' }).notNull(),
   status: text().$type<'active' | 'paused'>().notNull(),
@@ -43,3 +45,19 @@ export const mailboxUsage = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.day, table.mailbox_id] })],
 );
+
+/** What goes by a mailbox's rate, and what its relay has taught; see `pace.ts`. */
+export const mailboxPaces = sqliteTable('mailbox_paces', {
+  mailbox_id: integer().primaryKey(),
+  next_at: real().notNull(),
+  sent: text({ mode: 'json' }).$type<[slice: number, count: number][]>().notNull(),
+  allowed: real(),
+  lifts_at: real(),
+  since: integer(),
+  words: text(),
+  slowed_at: integer(),
+  waits: integer().notNull(),
+  waits_until: integer().notNull(),
+  grown_at: integer(),
+});
+export type PaceRow = typeof mailboxPaces.$inferSelect;

@@ -54,7 +54,7 @@ test('a test of a mailbox ends well only where its relay took the message', asyn
   expect((await run(dir, ...mail)).exit).toBe(0);
   const answers = [
     ['mail', { code: 554, message: '5.7.1 Not from you' }, 'refused'],
-    ['mail', { code: 451, message: '4.3.0 Later' }, 'deferred'],
+    ['mail', { code: 451, message: '4.2.0 Later' }, 'deferred'],
     ['greeting', { code: 421, message: '4.3.2 Closing' }, 'unreachable'],
   ] as const;
   for (const [stage, answer, outcome] of answers) {
@@ -143,7 +143,7 @@ describe('email', () => {
     sink.behavior.data = { code: 554, message: '5.7.1 Policy' };
     const refused = (await sender.send()).body.id;
     await sender.settle();
-    sink.behavior.data = { code: 451, message: '4.3.0 Later' };
+    sink.behavior.data = { code: 451, message: '4.2.0 Later' };
     const waiting = (await sender.send()).body.id;
     const answered = (await sender.send({ queue: false })).body.email_id;
     const test_key = await sender.project.key({ can_read: true, can_send_emails: true, is_test: true });
@@ -187,7 +187,7 @@ describe('email', () => {
   test('retry --failed takes a synchronous one that an operator has queued before', async () => {
     await sender.pass(3_600_000);
     const since = new Date(sender.app.clock.now()).toISOString();
-    sink.behavior.data = { code: 451, message: '4.3.0 Later' };
+    sink.behavior.data = { code: 451, message: '4.2.0 Later' };
     const id = (await sender.send({ queue: false })).body.email_id;
     await run(dir, 'email', 'retry', String(id));
     await failAgain(id);

@@ -602,10 +602,11 @@ describe('a mailbox that does not connect', () => {
     await Promise.all(Array.from({ length: 5 }, send));
     expect(state()).toMatchObject({ state: 'active', failures: 1 });
     for (const failures of [2, 3]) {
-      sender.app.clock.advance(1);
+      sender.app.clock.advance(20_000);
       await send();
       expect(state()).toMatchObject({ failures });
     }
+    sender.app.clock.advance(26_000);
     // It rests now, and is tried as no other one is awake; success so soon after the last one counts at once.
     delete sink.behavior.greeting;
     expect((await send()).status).toBe(201);

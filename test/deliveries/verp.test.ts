@@ -66,7 +66,7 @@ describe('the envelope sender', () => {
   });
 
   test('stays the same over the attempts at one mail', async () => {
-    on.sink.behavior = { data: { code: 451, message: '4.3.0 later' } };
+    on.sink.behavior = { data: { code: 451, message: '4.2.0 later' } };
     const { id } = await send();
     const seen = on.sink.mails.length;
     on.sink.behavior = {};

@@ -37,6 +37,8 @@ export type TaskOutcome =
       error: string;
       run_at: number;
       apply?: (tx: Tx) => void;
+      /** False: the attempt is none of those after which it fails. */
+      counts?: boolean;
       /** The attempt was cut off by the stop of this process, so that it came to nothing. */
       is_cut_off?: boolean;
     }
@@ -57,11 +59,19 @@ export type Beginning<Started> =
   | { go: false; end: JobEnd }
   | { go: false; wait: { lane?: string; run_at?: number } };
 
+/** How many jobs of a lane may begin now, however many may run at once, and when the next one may. */
+export interface Opening {
+  room: number;
+  opens_at: number;
+}
+
 /** The function that runs jobs of one type. */
 export interface Task<Started = unknown> {
   type: string;
   /** How many jobs of one lane may run at once. */
   lane_concurrency: number;
+  /** For lanes that go at a pace; null for one that goes as fast as it can. Asked in the claim's transaction. */
+  gate?(tx: Tx, lane: string, asked: { now_ms: number; most: number }): Opening | null;
   /** Runs inside the claim's transaction, with the attempt just counted in `job.attempts`. A throw ends the job. */
   begin(tx: Tx, job: JobRow, now_ms: number): Beginning<Started>;
   /**
@@ -238,7 +248,9 @@ class Engine implements JobEngine {
     let has_more = false;
     let left = JOB_CLAIM_BATCH;
     for (const rivals of this.#byPriorityAndLane(due)) {
-      const jobs = this.#takeTurns(tx, rivals, { busy, left, now });
+      const lane = rivals[0]?.lane ?? '';
+      const opening = this.#openingOf(tx, lane, { now_ms: now, most: left });
+      const jobs = this.#takeTurns(tx, rivals, { busy, left: opening?.room ?? left, now });
       left -= jobs.length;
       for (const job of jobs) {
         const entry = this.#begin(tx, job, now);
@@ -249,9 +261,16 @@ class Engine implements JobEngine {
           has_more = true;
         }
       }
+      const after = opening && this.#openingOf(tx, lane, { now_ms: now, most: 1 });
+      if (after?.room === 0) waiting.push(after.opens_at);
     }
     if (left === 0) has_more = true;
     return { claimed, next_run_at: waiting.length > 0 ? Math.min(...waiting) : null, has_more };
+  }
+
+  /** What a lane's pace lets begin now; null where it has none. */
+  #openingOf(tx: Tx, lane: string, asked: { now_ms: number; most: number }): Opening | null {
+    return this.#taskOf(lane)?.gate?.(tx, lane, asked) ?? null;
   }
 
   /** Due jobs of one priority and lane, as many as the lane and the claim have room for, dealt out to its projects in turn. */
@@ -303,10 +322,14 @@ class Engine implements JobEngine {
     return [...ranks.values()].sort((a, b) => priorityOf(a) - priorityOf(b) || turnOf(a) - turnOf(b));
   }
 
-  /** A lane is named by its job type, so the type's task tells how many run at once. */
   #roomOf(lane: string, busy: ReadonlyMap<string, number>): number {
+    return (this.#taskOf(lane)?.lane_concurrency ?? 1) - (busy.get(lane) ?? 0);
+  }
+
+  /** A lane is named by its job type. */
+  #taskOf(lane: string): Task | undefined {
     const [type = ''] = lane.split(':');
-    return (this.#tasks.get(type)?.lane_concurrency ?? 1) - (busy.get(lane) ?? 0);
+    return this.#tasks.get(type);
   }
 
   /** Starts one attempt in the claim's transaction; null when the job does not run now. */
@@ -376,7 +399,7 @@ class Engine implements JobEngine {
         await this.#database.write((tx) => {
           outcome.apply?.(tx);
           if (outcome.status === 'retry')
-            postponeJob(tx, job.id, { run_at: outcome.run_at, error: outcome.error });
+            postponeJob(tx, job.id, { ...outcome, counts: outcome.counts ?? true });
           else if (outcome.status === 'continue') {
             const { run_at = AT_ONCE, lane } = outcome;
             const at = typeof run_at === 'function' ? run_at(tx) : run_at;

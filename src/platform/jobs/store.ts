@@ -140,10 +140,15 @@ export function finishJob(tx: Tx, id: string, end: JobEnd, now_ms: number): void
   finish.run(tx, end.status, result, end.error, now_ms, id);
 }
 
-/** Puts a job back to wait until `run_at`, remembering why. */
-export function postponeJob(tx: Tx, id: string, options: { run_at: number; error: string | null }): void {
+/** Puts a job back to wait until `run_at`, remembering why, without the attempt that was begun unless it counts. */
+export function postponeJob(
+  tx: Tx,
+  id: string,
+  options: { run_at: number; error: string | null; counts: boolean },
+): void {
+  const { run_at, error, counts } = options;
   tx.update(jobs)
-    .set({ status: 'pending', run_at: options.run_at, error: options.error })
+    .set({ status: 'pending', run_at, error, ...(counts ? {} : { attempts: sql`${jobs.attempts} - 1` }) })
     .where(eq(jobs.id, id))
     .run();
 }

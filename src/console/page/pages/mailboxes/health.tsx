@@ -38,6 +38,18 @@ export function Health({ of, etag, onChange }: MailboxPartProps) {
           <p>Correct the relay’s address or password, or ask whoever runs it; then send a test.</p>
         </div>
       )}
+      {of.pace !== null && (
+        <div class="notice warn">
+          <p>
+            <strong>It is slowed to {of.pace.allowed}</strong> since <Time at={of.pace.since} />, as its relay
+            asked for less mail: <q class="said">{of.pace.words}</q>
+          </p>
+          <p>
+            Mail waits and goes out at that pace, what somebody waits for first. It grows again while the
+            relay takes mail; with the rate that the relay allows, it need not ask.
+          </p>
+        </div>
+      )}
       {is_spent && (
         <div class="notice warn">
           <p>
@@ -121,6 +133,7 @@ function factsOf(of: MailboxDetails): Parameters<typeof Facts>[0]['of'] {
     ['Relay', of.relay === null ? 'None: its mail is captured, and sent to nobody' : <code>{of.relay}</code>],
     ['For', of.for.join(' and ')],
     ['Used today', <UsedToday key="used" of={of} />],
+    ['Rate', of.rate ?? 'As fast as its relay takes mail'],
     ['Mails that wait for it', <Count key="waiting" of={of.waiting_emails} />],
     ['Return path', of.return_path === null ? 'The address itself' : <code>{of.return_path}</code>],
     ['One for each mail', of.verp ? 'Yes (VERP)' : 'No'],

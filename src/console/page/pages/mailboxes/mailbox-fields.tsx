@@ -78,6 +78,14 @@ export function MailboxFields({ of }: { of?: MailboxDetails }) {
         hint="What your relay allows. Days are UTC; past it, another mailbox sends. Empty: no limit."
       />
       <TextField
+        name="rate"
+        label="Rate"
+        value={of?.rate}
+        placeholder="14/s"
+        hint="At most so many mails in any second, minute or hour, as your relay allows: 14/s, 200/m or 1000/h. Empty: as fast as it takes them."
+        is_mono
+      />
+      <TextField
         name="return_path"
         label="Return path"
         type="email"
@@ -108,12 +116,14 @@ export function MailboxFields({ of }: { of?: MailboxDetails }) {
 export function readNew(entered: Entered): NewMailbox {
   const daily_limit = entered.numberOrNull('daily_limit');
   const [return_path, inbox] = [entered.text('return_path'), entered.text('inbox')];
+  const rate = entered.text('rate');
   const verp = entered.text('verp');
   return {
     address: entered.text('address'),
     ...(entered.text('outlet') === 'capture' ? { capture: true } : { relay: entered.text('relay') }),
     for: purposesIn(entered),
     ...(daily_limit !== null && { daily_limit }),
+    ...(rate !== '' && { rate }),
     ...(return_path !== '' && { return_path }),
     ...(inbox !== '' && { inbox }),
     ...(verp !== '' && { verp: verp === 'on' }),
@@ -132,6 +142,7 @@ export function readChanges(entered: Entered, of: MailboxDetails): MailboxChange
     ...(inbox !== (of.inbox?.address ?? '') && { inbox: inbox || null }),
     for: purposesIn(entered),
     daily_limit: entered.numberOrNull('daily_limit'),
+    rate: entered.textOrNull('rate'),
     return_path: entered.textOrNull('return_path'),
     ...(verp !== AS_IT_IS && { verp: verp === '' ? null : verp === 'on' }),
   };

@@ -1,0 +1,59 @@
+/** Which of a relay's 4xx replies ask for less mail: of the mailbox, whoever a mail is to, rather than of its recipient. */
+import { MINUTE_MS, SECOND_MS } from '../host/clock.ts';
+import { enhancedCodeOf } from './refusals.ts';
+import type { DeliveryOutcome, DeliveryStage } from './types.ts';
+
+/** A reply that asks for less mail. */
+export interface Slowdown {
+  words: string;
+  /** What it asks to wait for, in milliseconds; null where it does not say. */
+  asked_ms: number | null;
+}
+
+/** Up to MAIL nothing has been said of the recipients. */
+const STAGES_OF_MAILBOX: readonly DeliveryStage[] = ['connect', 'greeting', 'tls', 'auth', 'mail'];
+/** RFC 3463: the mail system, the network, and security or policy. */
+const CODES_OF_MAILBOX = /^4\.[347]\./;
+/** Disabled, full, a message too long for it, a list that can't be expanded: of the recipient, also where its own rate is meant. */
+const CODES_OF_RECIPIENT = /^4\.2\.[1-4]$/;
+const GREYLISTING = /gr[ae]y[\s_-]?list/i;
+/**
+ * As relays put it that say so without an enhanced code, or with another: Postfix ("too much mail from", "too many
+ * connections", "sending rate"), Exim ("ratelimit", "too many messages"), SES ("Maximum sending rate exceeded", "Throttling
+ * failure"), Exchange ("Message submission rate", "concurrent connections"), Gmail ("unusual rate", "slow down").
+ */
+const RATE =
+  /throttl|rate[\s_-]?limit|\brates?\b|too much mail|too many (?:messages|mails|e-?mails|connections|concurrent|sessions|requests)|concurrent connections|too (?:fast|quickly|frequently|often)|slow(?:ing)? down/i;
+const ASKED =
+  /\b(?:in|after|for|wait|least|about|another)\s+(\d{1,5})\s*(s|secs?|seconds?|m|mins?|minutes?)\b/i;
+
+/** What of an attempt's end asks for less mail; null for all else. */
+export function slowdownOf(outcome: DeliveryOutcome): Slowdown | null {
+  const replies = outcome.rejected.map(({ smtp_code, response }) => ({
+    smtp_code,
+    response,
+    stage: 'rcpt' as const,
+  }));
+  const all = outcome.outcome === 'sent' ? replies : [outcome, ...replies];
+  const found = all.find(asksForLess);
+  return found ? { words: found.response, asked_ms: askedWait(found.response) } : null;
+}
+
+function asksForLess(reply: { smtp_code: number | null; response: string; stage: DeliveryStage }): boolean {
+  const { smtp_code, response, stage } = reply;
+  if (smtp_code === null || smtp_code < 400 || smtp_code > 499) return false;
+  const code = enhancedCodeOf(response) ?? '';
+  if (GREYLISTING.test(response) || CODES_OF_RECIPIENT.test(code)) return false;
+  return (
+    smtp_code === 421 ||
+    STAGES_OF_MAILBOX.includes(stage) ||
+    CODES_OF_MAILBOX.test(code) ||
+    RATE.test(response)
+  );
+}
+
+function askedWait(words: string): number | null {
+  const [, digits, unit = ''] = ASKED.exec(words) ?? [];
+  if (digits === undefined) return null;
+  return Number(digits) * (/^m/i.test(unit) ? MINUTE_MS : SECOND_MS);
+}
