@@ -3,7 +3,6 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { AppError } from './errors.ts';
 import * as limits from './limits.ts';
-import { HOUR_MS } from './platform/host/clock.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -22,7 +21,7 @@ export interface Config {
   readonly uploads_per_minute: number;
   readonly max_email_body_bytes: number;
   readonly email_retry_delays_s: readonly [number, number];
-  readonly marketing_patience_ms: number;
+  readonly marketing_patience_hours: number;
   readonly captcha_verify_url: string;
   readonly captcha_timeout_ms: number;
   readonly dns_servers: readonly string[];
@@ -119,14 +118,7 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
       min: 1,
       max: 1_000_000,
     }),
-    max_email_body_bytes: readInteger(get('SATCHEL_MAX_EMAIL_BODY_BYTES'), {
-      name: 'SATCHEL_MAX_EMAIL_BODY_BYTES',
-      fallback: limits.DEFAULT_MAX_EMAIL_BODY_BYTES,
-      min: 1,
-      max: limits.MAX_EMAIL_BODY_SETTING_BYTES,
-    }),
-    email_retry_delays_s: readRetryDelays(get('SATCHEL_EMAIL_RETRY_DELAYS')),
-    marketing_patience_ms: readPatience(get('SATCHEL_MARKETING_PATIENCE_HOURS')),
+    ...readMailSettings(get),
     captcha_verify_url: readUrl(
       get('SATCHEL_CAPTCHA_VERIFY_URL') ?? 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
       'SATCHEL_CAPTCHA_VERIFY_URL',
@@ -251,10 +243,22 @@ function readRetryDelays(text: string | null): readonly [number, number] {
   return [first, second];
 }
 
-function readPatience(text: string | null): number {
-  const fallback = limits.DEFAULT_MARKETING_PATIENCE_HOURS;
-  const max = limits.MAX_MARKETING_PATIENCE_HOURS;
-  return HOUR_MS * readInteger(text, { name: 'SATCHEL_MARKETING_PATIENCE_HOURS', fallback, min: 1, max });
+function readMailSettings(get: (name: Setting) => string | null) {
+  return {
+    max_email_body_bytes: readInteger(get('SATCHEL_MAX_EMAIL_BODY_BYTES'), {
+      name: 'SATCHEL_MAX_EMAIL_BODY_BYTES',
+      fallback: limits.DEFAULT_MAX_EMAIL_BODY_BYTES,
+      min: 1,
+      max: limits.MAX_EMAIL_BODY_SETTING_BYTES,
+    }),
+    email_retry_delays_s: readRetryDelays(get('SATCHEL_EMAIL_RETRY_DELAYS')),
+    marketing_patience_hours: readInteger(get('SATCHEL_MARKETING_PATIENCE_HOURS'), {
+      name: 'SATCHEL_MARKETING_PATIENCE_HOURS',
+      fallback: limits.DEFAULT_MARKETING_PATIENCE_HOURS,
+      min: 1,
+      max: limits.MAX_MARKETING_PATIENCE_HOURS,
+    }),
+  };
 }
 
 /** `ip`, `ip:port` or `[ipv6]:port`. */

@@ -12,7 +12,7 @@ import { AppError, conflict, invalid, notFound } from '../errors.ts';
 import { EMAIL_BODY_RETENTION_MS, STORY_RETRIES, SWEEP_BATCH } from '../limits.ts';
 import { listAudit, recordAudit } from '../platform/database/audit-trail.ts';
 import type { Tx } from '../platform/database/database.ts';
-import { toIso } from '../platform/host/clock.ts';
+import { HOUR_MS, toIso } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import type { ClaimedKey, KeptAnswer } from '../platform/http/idempotency.ts';
 import { type MailReport, readMailReport } from '../platform/mail/mail-reports.ts';
@@ -64,7 +64,7 @@ export interface DeliveriesDeps
   extends Omit<AttemptsDeps, 'patience' | 'return_paths'>,
     Omit<RequeueDeps, 'fateOf'>,
     SendingNowDeps {
-  config: Pick<Config, 'email_retry_delays_s' | 'marketing_patience_ms'>;
+  config: Pick<Config, 'email_retry_delays_s' | 'marketing_patience_hours'>;
   emails: Emails;
   key_ring: Pick<KeyRing, 'seal' | 'open'>;
   sending_domains: Pick<SendingDomains, 'findDkimKey'>;
@@ -96,8 +96,8 @@ export class Deliveries {
   constructor(deps: DeliveriesDeps) {
     this.#deps = deps;
     this.return_paths = new ReturnPaths(deps.key_ring);
-    const { email_retry_delays_s: retry_delays_s, marketing_patience_ms: marketing_ms } = deps.config;
-    const patience = { retry_delays_s, marketing_ms };
+    const { email_retry_delays_s: retry_delays_s, marketing_patience_hours } = deps.config;
+    const patience = { retry_delays_s, marketing_ms: marketing_patience_hours * HOUR_MS };
     this.attempts = new Attempts({ ...deps, return_paths: this.return_paths, patience }, this.#listeners);
     this.#sending_now = new SendingNow(deps, this.attempts);
   }
@@ -209,7 +209,7 @@ export class Deliveries {
       key: email.api_key_id === null ? null : names.keyOf(email.api_key_id),
       project: project?.slug ?? null,
       has_content: emails.hasContent(read, email),
-      patience_ms: isPatient(email.source) ? this.#deps.config.marketing_patience_ms : null,
+      patience_ms: isPatient(email.source) ? this.#deps.config.marketing_patience_hours * HOUR_MS : null,
     };
     return {
       email: presentEmail(email, project?.public_id ?? ''),

@@ -12,9 +12,7 @@ import {
   PACE_WAIT_MIN_MS,
 } from '../limits.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/host/clock.ts';
-import type { PaceRow } from './tables.ts';
-
-export type Pace = Omit<PaceRow, 'mailbox_id'>;
+import type { Pace } from './tables.ts';
 
 /** At most `count` mails in any `unit_ms`. */
 export interface Rate {

@@ -1,18 +1,8 @@
 /** The pace of each mailbox as it is kept: what is asked of it, what goes by it, and what its relay says. */
 import type { Tx } from '../platform/database/database.ts';
-import {
-  afterMail,
-  grow,
-  opensAt,
-  type Pace,
-  parseRate,
-  type Rate,
-  roomOf,
-  slow,
-  UNPACED,
-  unslowed,
-} from './pace.ts';
+import { afterMail, grow, opensAt, parseRate, type Rate, roomOf, slow, UNPACED, unslowed } from './pace.ts';
 import * as store from './store.ts';
+import type { Pace } from './tables.ts';
 
 interface Paced {
   pace: Pace;

@@ -2,9 +2,9 @@
 import type { InboxRecord } from '../inboxes/service.ts';
 import { MAILBOX_REFUSAL_SHOWN_MS } from '../limits.ts';
 import { toIso } from '../platform/host/clock.ts';
-import { type Pace, type PaceRecord, parseRate, tellPace } from './pace.ts';
+import { type PaceRecord, parseRate, tellPace } from './pace.ts';
 import { describeRelay } from './relay.ts';
-import type { MailboxKind, MailboxRow } from './tables.ts';
+import type { MailboxKind, MailboxRow, Pace } from './tables.ts';
 import { verpOf } from './verp.ts';
 
 export interface MailboxRecord {

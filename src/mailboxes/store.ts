@@ -2,13 +2,13 @@
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
-import type { Pace } from './pace.ts';
 import {
   type MailboxKind,
   type MailboxRow,
   mailboxes,
   mailboxPaces,
   mailboxUsage,
+  type Pace,
   type PaceRow,
 } from './tables.ts';
 

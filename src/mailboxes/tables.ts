@@ -61,3 +61,4 @@ export const mailboxPaces = sqliteTable('mailbox_paces', {
   grown_at: integer(),
 });
 export type PaceRow = typeof mailboxPaces.$inferSelect;
+export type Pace = Omit<PaceRow, 'mailbox_id'>;

@@ -4,7 +4,6 @@ import {
   afterMail,
   grow,
   opensAt,
-  type Pace,
   parseRate,
   type Rate,
   roomOf,
@@ -13,6 +12,7 @@ import {
   UNPACED,
   unslowed,
 } from '../../src/mailboxes/pace.ts';
+import type { Pace } from '../../src/mailboxes/tables.ts';
 
 const NOW = Date.parse('2030-01-15T12:00:00Z');
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
