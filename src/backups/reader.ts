@@ -2,6 +2,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { AppError, messageOf } from '../errors.ts';
 import { BACKUP_BUFFER_BYTES, BACKUP_PACE_BYTES, MAX_BACKUP_ABOUT_BYTES } from '../limits.ts';
+import { explainDescriptors } from '../platform/host/descriptors.ts';
 import { isPlainObject } from '../platform/http/schema.ts';
 import {
   ABOUT,
@@ -31,12 +32,17 @@ export class BackupReader {
   readonly #sums: string[] = [];
   #entry: TarEntry | null = null;
 
-  /** Opens a backup. Throws AppError `invalid` for a file that is missing, is none, or is of a newer Satchel. */
+  /**
+   * Opens a backup. Throws AppError `invalid` for a file that is missing, is none, or is of a newer Satchel, `unavailable`
+   * where there is no file descriptor left.
+   */
   constructor(path: string) {
     this.path = path;
     try {
       this.#fd = openSync(path, 'r');
     } catch (error) {
+      const explained = explainDescriptors(error);
+      if (explained instanceof AppError) throw explained;
       throw new AppError('invalid', `The backup ${path} can't be read: ${messageOf(error)}`);
     }
     try {
@@ -193,7 +199,7 @@ export function looksWhole(path: string): boolean {
       reader.close();
     }
   } catch (error) {
-    if (error instanceof AppError) return false;
+    if (error instanceof AppError && error.kind === 'invalid') return false;
     throw error;
   }
 }

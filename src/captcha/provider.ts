@@ -1,5 +1,6 @@
 /** The captcha provider: one POST of a form, one JSON answer, both bounded in time and size. */
 import { MAX_CAPTCHA_ANSWER_BYTES } from '../limits.ts';
+import { requireThreadDescriptors } from '../platform/host/descriptors.ts';
 import { isPlainObject } from '../platform/http/schema.ts';
 
 export interface ProviderQuestion {
@@ -22,7 +23,10 @@ export interface ProviderVerdict {
 /** The provider could not be asked, or gave no answer that can be read. The message never holds what was sent. */
 export class ProviderFailure extends Error {}
 
-/** Asks the provider. Throws ProviderFailure. `timeout_ms` covers everything to the last byte of the answer. */
+/**
+ * Asks the provider. Throws ProviderFailure, and AppError `unavailable` where there are too few file descriptors. `timeout_ms`
+ * covers everything to the last byte of the answer.
+ */
 export async function askProvider(
   at: { url: string; timeout_ms: number },
   question: ProviderQuestion,
@@ -30,6 +34,7 @@ export async function askProvider(
   const form = new URLSearchParams({ secret: question.secret, response: question.token });
   if (question.remoteip !== undefined) form.set('remoteip', question.remoteip);
   if (question.idempotency_key !== undefined) form.set('idempotency_key', question.idempotency_key);
+  requireThreadDescriptors();
   const signal = AbortSignal.timeout(at.timeout_ms);
   try {
     const response = await fetch(at.url, {

@@ -3,6 +3,7 @@ import { IMPORT_CONCURRENCY, IMPORT_REQUEST_GRACE_MS, IMPORT_TURN_MS } from '../
 import { mayPass } from '../platform/database/database.ts';
 import type { JobRow } from '../platform/database/tables.ts';
 import { type Clock, MINUTE_MS } from '../platform/host/clock.ts';
+import { explainDescriptors } from '../platform/host/descriptors.ts';
 import { parse, t } from '../platform/http/schema.ts';
 import type { Task, TaskOutcome } from '../platform/jobs/engine.ts';
 import type { CronEntry } from '../platform/jobs/scheduler.ts';
@@ -40,10 +41,10 @@ async function takeTurn(deps: ImportTaskDeps, job: JobRow, stopping: AbortSignal
     shouldStop: () => stopping.aborted,
   };
   const pause = await imports.advance(owner, import_id, limits).catch((error: unknown) => {
-    if (mayPass(error)) return null;
+    if (mayPass(explainDescriptors(error))) return null;
     throw error;
   });
-  // A full disk, say: what is done is committed, and the rest waits until there is room.
+  // A full disk, or no descriptor to read the file with: what is done is committed, and the rest waits until there is room.
   if (pause === null) return { status: 'continue', run_at: clock.now() + IMPORT_TURN_MS };
   if (pause.status === 'more')
     return { status: 'continue', run_at: began_ms + Math.ceil((pause.rows * MINUTE_MS) / rows_per_minute) };

@@ -9,6 +9,7 @@ import {
   PASSWORD_MEMORY_KIB,
   PASSWORD_PASSES,
 } from '../limits.ts';
+import { requireThreadDescriptors } from '../platform/host/descriptors.ts';
 import { scoreOf } from './password-strength.ts';
 import type { PersonRow } from './tables.ts';
 
@@ -36,6 +37,11 @@ function ownWordsOf({ email, name }: Pick<PersonRow, 'email' | 'name'>): string[
 
 export type Argon2 = Pick<typeof import('@node-rs/argon2'), 'hash' | 'verify'>;
 
+function loadArgon2(): Promise<Argon2> {
+  requireThreadDescriptors();
+  return import('@node-rs/argon2');
+}
+
 /** Hashing, a bounded number at once: a flood of sign-ins takes neither the memory nor the threads of everybody else. */
 export class Passwords {
   readonly #load: () => Promise<Argon2>;
@@ -45,7 +51,7 @@ export class Passwords {
   #stand_in: Promise<string> | null = null;
 
   /** Loaded where it is needed, as it unpacks a native module; tests put another one in its place. */
-  constructor(load: () => Promise<Argon2> = () => import('@node-rs/argon2')) {
+  constructor(load: () => Promise<Argon2> = loadArgon2) {
     this.#load = load;
   }
 

@@ -11,9 +11,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { startSmtpSink } from '../smtp-sink.ts';
 import { makeTempDir } from '../temp.ts';
 import { BINARY, freePort, makeKey, satchel, startServer, upload } from './binary.ts';
 
@@ -144,93 +143,6 @@ describe('much to write', () => {
       expect(rows.toSorted()).toEqual(ids.toSorted());
     },
   );
-});
-
-/** A server with few file descriptors, of which other clients' connections take all but one. */
-async function startCrowded(dir: string, env: Record<string, string> = {}) {
-  const server = await startServer(dir, env, ['sh', '-c', 'ulimit -n 200; exec "$0" "$@"']);
-  const port = Number(new URL(server.url).port);
-  let answers = '';
-  const kept = connect(port, '127.0.0.1');
-  kept
-    .on('error', () => {})
-    .on('data', (bytes) => {
-      answers += bytes;
-    });
-  let others: Socket[] = [];
-  let asked = 0;
-  return {
-    server,
-    /** Posts on the connection that stays, as fetch() would open new ones; the status, or null once the server is gone. */
-    async post(path: string, key: string, body: Record<string, unknown>): Promise<string | null> {
-      const json = JSON.stringify(body);
-      kept.write(
-        `POST /api/v1${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\n` +
-          `Content-Length: ${json.length}\r\n\r\n${json}`,
-      );
-      asked += 1;
-      while (answers.split('HTTP/1.1 ').length <= asked && !kept.destroyed) await Bun.sleep(1);
-      return answers.split('HTTP/1.1 ')[asked]?.slice(0, 3) ?? null;
-    },
-    async crowd(): Promise<void> {
-      others = Array.from({ length: 250 }, () => {
-        const other = connect(port, '127.0.0.1', () => other.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
-        return other.on('error', () => {});
-      });
-      while (readdirSync(`/proc/${server.pid}/fd`).length < 200) await Bun.sleep(5);
-    },
-    leave: () => {
-      for (const connection of others) connection.destroy();
-    },
-    end(): Promise<number> {
-      kept.destroy();
-      return server.end('SIGTERM');
-    },
-  };
-}
-
-describe.if(process.platform === 'linux')('more connections than file descriptors', () => {
-  test('leave those there are served, also where much is written', async () => {
-    const dir = makeTempDir();
-    const { post, crowd, leave, end } = await startCrowded(dir);
-    const key = await makeKey(dir, 'write,email_template');
-    const texts = { category: 'other', subject: 'Hello', body_text: 'Hello' };
-    const createTemplate = (n: number) =>
-      post('/emails/templates', key, { ...texts, slug: `t${n}`, name: `t${n}` });
-    expect(await createTemplate(0)).toBe('201');
-    await crowd();
-    for (let n = 1; n <= 100; n += 1) expect(await createTemplate(n)).toBe('201');
-    leave();
-    expect(await end()).toBe(0);
-  });
-
-  test('hold mail up, and nothing else', async () => {
-    const dir = makeTempDir();
-    const sink = await startSmtpSink();
-    const { post, crowd, leave, end, server } = await startCrowded(dir, {
-      SATCHEL_EMAIL_RETRY_DELAYS: '1,20',
-    });
-    const key = await makeKey(dir, 'email');
-    const at = (...args: string[]) => satchel([...args, '--data-dir', dir]);
-    expect((await at('domain', 'add', 'mail.example.com', '--trust')).exit).toBe(0);
-    const relay = `smtp://127.0.0.1:${sink.port}`;
-    expect((await at('mailbox', 'add', 'shop@mail.example.com', '--smtp', relay)).exit).toBe(0);
-    // A connection is the server's once something has come on it.
-    expect(await post('/emails/send', key, {})).toBe('422');
-    await crowd();
-    const mail = { to: 'ann@example.org', subject: 'Hello', body_text: 'Hello' };
-    expect(await post('/emails/send', key, mail)).toBe('202');
-    const db = new Database(join(dir, 'satchel.db'), { readonly: true });
-    const tried = () => db.query("SELECT 1 FROM email_attempts WHERE outcome <> 'sent'").values().length > 0;
-    while (!tried() && (await Promise.race([server.exited, Bun.sleep(20)])) === undefined);
-    db.close();
-    expect(sink.mails).toHaveLength(0);
-    leave();
-    while (sink.mails.length === 0 && (await Promise.race([server.exited, Bun.sleep(20)])) === undefined);
-    expect(sink.mails).toHaveLength(1);
-    expect(await end()).toBe(0);
-    await sink.stop();
-  });
 });
 
 describe('stopping', () => {

@@ -1,23 +1,38 @@
-/** File descriptors: a thread takes some, and where there are none left Bun ends the whole process instead of throwing. */
+/** File descriptors: what it means to have none left, and not to begin what can't do without. */
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { AppError } from '../../errors.ts';
+import { AppError, errorCodeOf } from '../../errors.ts';
 
 /** More than a thread takes, as connections may come while it starts. */
 const THREAD_DESCRIPTORS = 32;
 
-/** Throws AppError `unavailable` unless there are file descriptors for one more thread. Call it before one is started. */
+/**
+ * Throws AppError `unavailable` unless there are file descriptors for one more thread. Call it before one is started, by
+ * `fetch` too or by loading a native module: where there are none left, Bun ends the whole process instead of throwing.
+ */
 export function requireThreadDescriptors(): void {
   const taken: number[] = [];
   try {
     while (taken.length < THREAD_DESCRIPTORS) taken.push(openSync(devNull, 'r'));
   } catch (cause) {
-    throw new AppError(
-      'unavailable',
-      'The server has too few file descriptors left (LimitNOFILE, ulimit -n). Try again in a moment.',
-      { retry_after_s: 1, cause },
-    );
+    throw explainDescriptors(cause);
   } finally {
     for (const fd of taken) closeSync(fd);
   }
+}
+
+/** What it means to a caller that the process or the machine has no file descriptor left; anything else stays what it is. */
+export function explainDescriptors(error: unknown): unknown {
+  if (!isOfDescriptors(error)) return error;
+  return new AppError(
+    'unavailable',
+    'The server has too few file descriptors left (LimitNOFILE, ulimit -n). Try again in a moment.',
+    { retry_after_s: 1, cause: error },
+  );
+}
+
+function isOfDescriptors(error: unknown): boolean {
+  const code = errorCodeOf(error);
+  if (code === 'EMFILE' || code === 'ENFILE') return true;
+  return error instanceof Error && error.cause !== undefined && isOfDescriptors(error.cause);
 }

@@ -2,6 +2,7 @@
 import { AppError, type ErrorKind, messageOf } from '../../errors.ts';
 import { explainFailure } from '../database/database.ts';
 import { monotonicMs } from '../host/clock.ts';
+import { explainDescriptors } from '../host/descriptors.ts';
 import { newId } from '../host/ids.ts';
 import type { Logger } from '../host/logger.ts';
 import { type Family, failureBody, failureMessage, successBody } from './answers.ts';
@@ -78,7 +79,7 @@ const TITLES: Readonly<Record<ErrorKind, string>> = {
 
 /** The response to a failure in the envelope of its plane; what is no AppError is logged with the request's id. */
 function failureResponse(family: Family, thrown: unknown, ctx: RequestContext, logger: Logger): Response {
-  const explained = explainFailure(thrown);
+  const explained = explainDescriptors(explainFailure(thrown));
   const error =
     explained instanceof AppError
       ? explained

@@ -10,6 +10,7 @@ import {
   STOP_REQUESTS_DEADLINE_MS,
 } from '../../limits.ts';
 import { monotonicMs } from '../host/clock.ts';
+import { explainDescriptors } from '../host/descriptors.ts';
 import { newId } from '../host/ids.ts';
 import { type Family, failureBody } from './answers.ts';
 import { isPreflight, preflightResponse } from './cors.ts';
@@ -85,15 +86,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
           maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
           development: false,
           fetch: handle,
-          error: (error) => {
-            // A body that could not be opened, such as a file's; which request asked for it is not told here.
-            if (errorCodeOf(error) === 'ENOENT') return secured(deletedMeanwhile(deps.clock.now()));
-            const request_id = newId(deps.clock.now());
-            const { message, stack } = error;
-            deps.logger.error('response failed', { request_id, error: message, stack });
-            const body = failureBody('core', new AppError('internal', message));
-            return secured(Response.json(body, { status: 500, headers: { 'X-Request-Id': request_id } }));
-          },
+          error: (error) => secured(unsentResponse(error, deps)),
         });
       } catch (error) {
         const { host, port } = deps.config;
@@ -116,10 +109,25 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
   };
 }
 
-/** The answer where a file was deleted between the look at it and its first byte. */
-function deletedMeanwhile(now_ms: number): Response {
-  const headers = { 'X-Request-Id': newId(now_ms), 'Cache-Control': 'no-store' };
-  return Response.json(failureBody('core', notFound('File')), { status: 404, headers });
+/** The answer where a body could not be opened, such as a file's; which request asked for it is not told here. */
+function unsentResponse(thrown: Error, { clock, logger }: Pick<HttpDeps, 'clock' | 'logger'>): Response {
+  const request_id = newId(clock.now());
+  const explained = explainDescriptors(thrown);
+  // A file may be deleted between the look at it and its first byte.
+  const is_gone = errorCodeOf(thrown) === 'ENOENT';
+  const known = is_gone ? notFound('File') : explained instanceof AppError ? explained : null;
+  const { message, stack } = thrown;
+  if (!known) logger.error('response failed', { request_id, error: message, stack });
+  else if (!is_gone) logger.warn('request not served', { request_id, reason: message });
+  const error = known ?? new AppError('internal', message);
+  const { status, retry_after_s } = error;
+  return Response.json(failureBody('core', error), {
+    status,
+    headers: {
+      ...{ 'X-Request-Id': request_id, 'Cache-Control': 'no-store' },
+      ...(retry_after_s === undefined ? {} : { 'Retry-After': String(retry_after_s) }),
+    },
+  });
 }
 
 function mountRoutes(
