@@ -56,6 +56,7 @@ import { watchWakeFile } from './platform/jobs/wake-file.ts';
 import { generateDkimKey } from './platform/mail/dkim.ts';
 import { createResolver, type Resolver } from './platform/mail/dns.ts';
 import { createMailer } from './platform/mail/mailer.ts';
+import { createReportReader } from './platform/mail/report-reader.ts';
 import type { KeyRing } from './platform/secrets/key-ring.ts';
 import { forgetDataKey, Projects } from './projects/service.ts';
 import { createRoutes } from './routes.ts';
@@ -123,6 +124,7 @@ function createPlatform(config: Config, deps: AppDeps) {
     mailer: createMailer({
       onCrash: (message) => logger.error('the mailer thread ended', { error: message }),
     }),
+    report_reader: createReportReader(),
     blobs: new BlobStore(config.data_dir),
     maintenance: deps.maintenance ?? NO_MAINTENANCE,
     /** What takes part in the deletion of a project. */
@@ -420,6 +422,7 @@ export function createApp(config: Config, deps: AppDeps): App {
   const { engine, mailer, objects, deliveries, clicks } = services;
   const inbox_readers = new InboxReaders({
     ...services,
+    readReport: (message) => deliveries.readReport(message),
     takeReport(tx, report) {
       const taken = deliveries.takeReport(tx, report);
       return taken && { is_new: taken.told.some(({ is_new }) => is_new) };
@@ -471,7 +474,9 @@ export function createApp(config: Config, deps: AppDeps): App {
       services.maintenance.stop();
       // No new attempts from here on; those under way go on while the last requests are answered.
       const is_drained = engine.stop(STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS);
-      await Promise.all([http.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), inbox_readers.stop()]);
+      const is_left = inbox_readers.stop();
+      services.report_reader.stop();
+      await Promise.all([http.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
       await clicks.stop();
       await mailer.stop(STOP_MAILER_DEADLINE_MS);
       await Promise.all([is_drained, is_backed_up]);

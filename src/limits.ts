@@ -219,6 +219,22 @@ export const MAX_DKIM_SIGNATURES_READ = 8;
  * what follows is that mail's content.
  */
 export const MAX_REPORT_BYTES = 256 * 1024;
+/** Decision: what a report has at most. Real ones have three to five parts, one or two deep, and some 20 KB of headers. */
+export const MAX_REPORT_HEADER_BYTES = 64 * 1024;
+export const MAX_REPORT_PARTS = 100;
+export const MAX_REPORT_DEPTH = 10;
+/** Of what a report says to people: real ones have 1 to 3 KB. */
+export const MAX_REPORT_TEXT_BYTES = 32 * 1024;
+/** A field of a report is cut here: RFC 5322 2.1.1 has lines of 998 characters, and addresses are far shorter. */
+export const MAX_REPORT_FIELD_CHARS = 2_000;
+/** Addresses and signatures of a message that are looked at for one of ours; reports have a handful of each. */
+export const MAX_REPORT_CANDIDATES = 100;
+/** Decision: processor time for reading one report; real ones take some ten milliseconds. */
+export const REPORT_CPU_MS = 2_000;
+/** A thread that reads nothing and ends nothing is given up after this, however busy the machine is. */
+export const REPORT_DEADLINE_MS = 60_000;
+/** The thread that reads reports, and its 20 to 30 MB, is given back after this long without one. */
+export const REPORT_READER_IDLE_STOP_MS = 10_000;
 /** Recipients that one report is believed about; a mail of ours has at most 151. */
 export const MAX_REPORTED_RECIPIENTS = 200;
 /** RFC 5321 4.5.3.1.1: a local part. */
@@ -250,6 +266,9 @@ export const INBOX_CHUNK_MESSAGES = 50;
 export const MAX_INBOX_ERROR_CHARS = 300;
 /** `doctor` wonders about an inbox that nobody read for this long while a server runs. */
 export const INBOX_UNREAD_SHOWN_MS = 10 * 60_000;
+/** Messages that were passed over: so many are remembered by their UIDs, and `doctor` names them for this long. */
+export const INBOX_SKIPPED_NAMED = 10;
+export const INBOX_SKIPPED_SHOWN_MS = 7 * 86_400_000;
 /** At a stop the transaction of a message is waited for, and no network. */
 export const STOP_INBOXES_DEADLINE_MS = 2_000;
 

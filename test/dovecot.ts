@@ -26,8 +26,8 @@ export interface Dovecot {
   tls_port: number;
   /** `user:password` as an inbox's address has it. */
   log_in(user: string): string;
-  /** Puts a message into a user's inbox; line ends are LF. */
-  deliver(user: string, message: string): void;
+  /** Puts a message into a user's inbox, as a file that the server may read unless told otherwise; line ends are LF. */
+  deliver(user: string, message: string, mode?: number): void;
   /** The flags of every message, by UID. */
   flagsOf(user: string): Promise<Map<number, string[]>>;
   /** Gives the inbox other UIDs, as a restored one has. Nobody may be reading it. */
@@ -77,7 +77,7 @@ export async function startDovecot(): Promise<Dovecot> {
     port,
     tls_port,
     log_in: (user) => `${user}:${encodeURIComponent(PASSWORD)}`,
-    deliver(user, message) {
+    deliver(user, message, mode = 0o600) {
       const maildir = path(`mail/${user}`);
       for (const folder of ['', 'tmp', 'new', 'cur']) {
         mkdirSync(join(maildir, folder), { recursive: true });
@@ -86,6 +86,7 @@ export async function startDovecot(): Promise<Dovecot> {
       delivered += 1;
       const name = `${delivered}.M${delivered}.test`;
       writeFileSync(join(maildir, 'tmp', name), message, 'latin1');
+      chmodSync(join(maildir, 'tmp', name), mode);
       chownSync(join(maildir, 'tmp', name), OWNER.uid, OWNER.gid);
       renameSync(join(maildir, 'tmp', name), join(maildir, 'new', name));
     },

@@ -3,8 +3,9 @@ import { type EmailRow, findEmail } from '../emails/service.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { type FindDkimKey, findSignedHeader } from '../platform/mail/dkim.ts';
 import type { MailReport } from '../platform/mail/mail-reports.ts';
+import { rawTextOf, recipientFieldsOf, signersIn } from '../platform/mail/raw-report.ts';
 import { recipientsOf } from './attempts.ts';
-import type { ReturnPaths } from './return-paths.ts';
+import { type ReturnPaths, returnPathsIn } from './return-paths.ts';
 import type { ReportKind } from './tables.ts';
 
 /** What a report that is believed says of one recipient of its mail; an end, as all else changes nothing. */
@@ -19,6 +20,23 @@ export interface BelievingDeps {
   return_paths: Pick<ReturnPaths, 'emailOf'>;
   /** Our own public DKIM keys, those lately in use included. */
   findDkimKey: FindDkimKey;
+}
+
+/**
+ * Whether a message may hold a report that is believed, from its raw bytes alone: reading its MIME may cost a lot, and
+ * anybody can send one. One that came to a return path of one mail has to have come to one of ours; any other names such a
+ * one somewhere, or has a signature that calls itself ours.
+ */
+export function mayBeBelieved(read: Tx, message: Uint8Array, deps: BelievingDeps): boolean {
+  const { return_paths, findDkimKey } = deps;
+  const isOurs = (address: string): boolean => return_paths.emailOf(read, address) !== null;
+  const raw = rawTextOf(message);
+  const own = returnPathsIn(recipientFieldsOf(raw));
+  if (own.length > 0) return own.some(isOurs);
+  return (
+    returnPathsIn(raw).some(isOurs) ||
+    signersIn(raw).some(({ domain, selector }) => findDkimKey(domain, selector) !== null)
+  );
 }
 
 /**

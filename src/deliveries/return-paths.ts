@@ -3,6 +3,7 @@
  * report that has one is about that mail.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { MAX_REPORT_CANDIDATES } from '../limits.ts';
 import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { meta } from '../platform/database/tables.ts';
@@ -13,6 +14,12 @@ const KEY_NAME = 'return_path_key';
 const KEY_BYTES = 32;
 /** 80 bits in hex: tried only by sending us mail, and short enough for a local part. */
 const CODE_CHARS = 20;
+
+/** The first addresses in a text that are made as return paths of one mail are, whoever made them. */
+export function returnPathsIn(text: string): string[] {
+  const found = text.matchAll(/\+[0-9a-z]{26}\.[0-9a-f]{20}@[^\s<>,;:"()@]{1,255}/gi);
+  return [...found.take(MAX_REPORT_CANDIDATES)].map(([address]) => address);
+}
 
 export class ReturnPaths {
   readonly #key_ring: Pick<KeyRing, 'seal' | 'open'>;

@@ -15,11 +15,12 @@ import type { Tx } from '../platform/database/database.ts';
 import { HOUR_MS, toIso } from '../platform/host/clock.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import type { ClaimedKey, KeptAnswer } from '../platform/http/idempotency.ts';
-import { type MailReport, readMailReport } from '../platform/mail/mail-reports.ts';
+import type { MailReport } from '../platform/mail/mail-reports.ts';
+import { type ReportReader, UnreadableReport } from '../platform/mail/report-reader.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import { Attempts, type AttemptsDeps } from './attempts.ts';
-import { findReportedEmail, wordsAbout } from './believing.ts';
+import { type BelievingDeps, findReportedEmail, mayBeBelieved, wordsAbout } from './believing.ts';
 import { type EmailListener, type Guard, Listeners } from './listeners.ts';
 import { isPatient } from './patience.ts';
 import { type Evidence, refuseReport, report } from './reports.ts';
@@ -68,6 +69,7 @@ export interface DeliveriesDeps
   emails: Emails;
   key_ring: Pick<KeyRing, 'seal' | 'open'>;
   sending_domains: Pick<SendingDomains, 'findDkimKey'>;
+  report_reader: Pick<ReportReader, 'read'>;
   objects: AttemptsDeps['objects'] & RequeueDeps['objects'];
   /** Names for people: of a key and of a project, by numeric id; null where it is gone. */
   names: {
@@ -126,15 +128,28 @@ export class Deliveries {
   }
 
   /**
+   * The report in a message; null where there is none, or none that `takeReport` would believe. Rejects with
+   * UnreadableReport, and with AppError `unavailable`.
+   */
+  async readReport(message: Uint8Array): Promise<MailReport | null> {
+    const { database, report_reader } = this.#deps;
+    const { read } = database;
+    return mayBeBelieved(read, message, this.#believing(read)) ? report_reader.read(message) : null;
+  }
+
+  #believing(tx: Tx): BelievingDeps {
+    return {
+      return_paths: this.return_paths,
+      findDkimKey: (domain, selector) => this.#deps.sending_domains.findDkimKey(tx, domain, selector),
+    };
+  }
+
+  /**
    * Has a report of another mail server take effect, where it carries what only our mail had; else it is not believed, and
    * nothing changes. What it says of nobody whom its mail went to, and what is no end, is left out.
    */
   takeReport(tx: Tx, mail_report: MailReport): TakenReport | null {
-    const { sending_domains } = this.#deps;
-    const email = findReportedEmail(tx, mail_report, {
-      return_paths: this.return_paths,
-      findDkimKey: (domain, selector) => sending_domains.findDkimKey(tx, domain, selector),
-    });
+    const email = findReportedEmail(tx, mail_report, this.#believing(tx));
     if (!email) return null;
     const told = wordsAbout(email, mail_report).map(({ address, kind, smtp_code, words }) => {
       const is_new = this.report(tx, email.id, kind, { address, smtp_code, words });
@@ -171,20 +186,19 @@ export class Deliveries {
 
   /**
    * Reads a message that another mail server sent, and has the report in it take effect. Throws AppError `invalid` for one
-   * that is no report or is not believed.
+   * that is no report, is not believed or can't be read.
    */
   async takeReportByHand(actor: Actor, message: Uint8Array): Promise<TakenReport> {
-    const mail_report = await readMailReport(message);
+    const { database, clock, report_reader } = this.#deps;
+    const { read } = database;
+    if (!mayBeBelieved(read, message, this.#believing(read))) throw unbelieved();
+    const mail_report = await report_reader.read(message).catch((error: unknown) => {
+      throw error instanceof UnreadableReport ? invalid({ report: [error.message] }) : error;
+    });
     if (!mail_report) throw invalid({ report: ['is no report of a mail server: nothing was changed'] });
-    const { database, clock } = this.#deps;
     return database.write((tx) => {
       const taken = this.takeReport(tx, mail_report);
-      if (!taken)
-        throw invalid({
-          report: [
-            'carries nothing that only a mail of this server had, such as its signed headers: anybody can write such a report, and nothing was changed',
-          ],
-        });
+      if (!taken) throw unbelieved();
       const entry = { event: 'email.reported', target: auditTargetOf(taken.email_id), project: null };
       const kinds = taken.told.flatMap(({ kind, is_new }) => (is_new ? [kind] : []));
       if (kinds.length > 0)
@@ -275,4 +289,12 @@ export class Deliveries {
     const limit = SWEEP_BATCH;
     while ((await database.write((tx) => store.deleteCapturedBefore(tx, before, limit))) === limit) {}
   }
+}
+
+function unbelieved(): AppError {
+  return invalid({
+    report: [
+      'carries nothing that only a mail of this server had, such as its signed headers: anybody can write such a message, and nothing was changed',
+    ],
+  });
 }

@@ -20,10 +20,10 @@ import {
   MAX_INBOX_ERROR_CHARS,
   MAX_REPORT_BYTES,
 } from '../limits.ts';
-import type { Database, Tx } from '../platform/database/database.ts';
+import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
-import { type MailReport, readMailReport } from '../platform/mail/mail-reports.ts';
+import type { MailReport } from '../platform/mail/mail-reports.ts';
 import { whyUnanswered } from '../platform/mail/relay-name.ts';
 import type { Inboxes, InboxRow } from './service.ts';
 
@@ -35,6 +35,8 @@ export interface ReaderDeps {
   database: Database;
   logger: Logger;
   resolver: Resolver;
+  /** The report in a message; null where there is none that may be believed. Rejects where it can't be read. */
+  readReport(message: Uint8Array): Promise<MailReport | null>;
   /** Has a report take effect, and says whether it told anything new; null where it is not believed. */
   takeReport(tx: Tx, report: MailReport): { is_new: boolean } | null;
   /** Other waits, for tests. */
@@ -59,6 +61,12 @@ export class InboxReader {
   readonly #waits: Waits;
   readonly #stopping = new AbortController();
   #client: ImapFlow | null = null;
+  /** Sessions in a row that ended without any progress. */
+  #failures = 0;
+  /** Messages up to this one are fetched one by one, as a fetch of many failed. */
+  #one_by_one_to = 0;
+  /** The message that could not be fetched or read when that was tried last. */
+  #trouble: number | null = null;
   #wake: () => void = () => {};
 
   constructor(inbox: InboxRow, deps: ReaderDeps) {
@@ -74,23 +82,20 @@ export class InboxReader {
 
   /** Reads until it is stopped. Never rejects. */
   async run(): Promise<void> {
-    let failures = 0;
     while (!this.#stopping.signal.aborted) {
       try {
-        await this.#session(() => {
-          failures = 0;
-        });
+        await this.#session();
       } catch (error) {
         if (error instanceof Replaced) return;
         if (this.#stopping.signal.aborted) return;
-        failures += 1;
+        this.#failures += 1;
         await this.#noteFailure(error);
       } finally {
         this.#client?.close();
         this.#client = null;
       }
       const retry_ms = Math.min(
-        this.#waits.retry_min_ms * 2 ** Math.min(failures - 1, 30),
+        this.#waits.retry_min_ms * 2 ** Math.min(this.#failures - 1, 30),
         INBOX_RETRY_MAX_MS,
       );
       await this.#pause(retry_ms, { until_news: false });
@@ -112,7 +117,7 @@ export class InboxReader {
   }
 
   /** From the log-in to the end of the connection. */
-  async #session(onLook: () => void): Promise<never> {
+  async #session(): Promise<never> {
     const unanswered = await whyUnanswered(this.#inbox.host, this.#deps);
     if (unanswered !== null) throw new Error(unanswered);
     const client = await this.#connect();
@@ -141,7 +146,7 @@ export class InboxReader {
       unflagged = [];
       last_uid = await this.#look(client, { last_uid, takes_flags });
       await inboxes.noteLook(this.#inbox);
-      onLook();
+      this.#failures = 0;
       // A server that tells of news all the time is not looked at all the time.
       await this.#pause(INBOX_LOOK_PAUSE_MS, { until_news: false });
       if (!has_news) await this.#pause(this.#waits.look_every_ms, { until_news: true });
@@ -191,18 +196,14 @@ export class InboxReader {
     // A range that begins after the last message means the last message (RFC 3501 6.4.8).
     const uids = (found || []).filter((uid) => uid > from.last_uid).sort((a, b) => a - b);
     let last_uid = from.last_uid;
-    for (let at = 0; at < uids.length; at += INBOX_CHUNK_MESSAGES) {
-      const chunk = uids.slice(at, at + INBOX_CHUNK_MESSAGES);
-      const query = { uid: true, headers: ['content-type'] };
-      const heads = await this.#step(client, client.fetchAll(chunk.join(','), query, { uid: true }));
-      const candidates = new Set(heads.filter(mayBeReport).map(({ uid }) => uid));
+    while (uids.length > 0) {
+      const is_alone = (uids[0] ?? 0) <= this.#one_by_one_to;
+      const chunk = uids.splice(0, is_alone ? 1 : INBOX_CHUNK_MESSAGES);
+      const candidates = is_alone ? new Set(chunk) : await this.#candidatesOf(client, chunk);
       for (const uid of chunk) {
         if (this.#stopping.signal.aborted) throw new Error('The reader was stopped.');
         if (!candidates.has(uid) && uid !== chunk.at(-1)) continue;
-        const is_report = await this.#handle(
-          uid,
-          candidates.has(uid) ? await this.#fetch(client, uid) : null,
-        );
+        const is_report = await (candidates.has(uid) ? this.#take(client, uid) : this.#note(uid, null));
         if (is_report) await this.#flag(client, from.takes_flags ? [uid] : []);
       }
       last_uid = chunk.at(-1) ?? last_uid;
@@ -210,22 +211,64 @@ export class InboxReader {
     return last_uid;
   }
 
+  /** Those whose type is that of a report. Where one of them breaks the answer, they are looked at one by one from then on. */
+  async #candidatesOf(client: ImapFlow, uids: readonly number[]): Promise<Set<number>> {
+    const query = { uid: true, headers: ['content-type'] };
+    try {
+      const heads = await this.#step(client, client.fetchAll(uids.join(','), query, { uid: true }));
+      return new Set(heads.filter(mayBeReport).map(({ uid }) => uid));
+    } catch (error) {
+      this.#one_by_one_to = uids.at(-1) ?? 0;
+      throw error;
+    }
+  }
+
+  /**
+   * Has the report in a message take effect, where there is one. Whether it did. A message for which this fails twice is
+   * passed over, as no other would be read else; but not where the server is in trouble itself, or we are.
+   */
+  async #take(client: ImapFlow, uid: number): Promise<boolean> {
+    const is_again = this.#trouble === uid;
+    // A server that does not even tell its number is in trouble over more than this message.
+    if (is_again) await this.#step(client, client.fetchOne(String(uid), { uid: true }, { uid: true }));
+    try {
+      const source = await this.#fetch(client, uid);
+      return await this.#note(uid, source && (await this.#deps.readReport(source)));
+    } catch (error) {
+      if (error instanceof Replaced || mayPass(error) || this.#stopping.signal.aborted) throw error;
+      if (is_again) await this.#skip(uid, error);
+      else this.#trouble = uid;
+      if (!is_again || !client.usable) throw error;
+      return false;
+    }
+  }
+
+  async #skip(uid: number, error: unknown): Promise<void> {
+    const { host, mailbox_id } = this.#inbox;
+    const { inboxes, logger } = this.#deps;
+    if (!(await inboxes.noteSkipped(this.#inbox, uid))) throw new Replaced();
+    logger.warn('a message of an inbox was passed over', { mailbox_id, host, uid, error: wordsOf(error) });
+    this.#failures = 0;
+  }
+
   /** The beginning of a message; null where it is gone meanwhile. */
   async #fetch(client: ImapFlow, uid: number): Promise<Uint8Array | null> {
     const query = { uid: true, source: { start: 0, maxLength: MAX_REPORT_BYTES } };
     const message = await this.#step(client, client.fetchOne(String(uid), query, { uid: true }));
+    if (message && !message.source) throw new Error('The server gave nothing of a message.');
     return message ? (message.source ?? null) : null;
   }
 
-  /** Has a message take effect and notes that it was looked at, both or neither. Whether it did. */
-  async #handle(uid: number, source: Uint8Array | null): Promise<boolean> {
-    const report = source ? await readMailReport(source) : null;
+  /** Has a report take effect and notes that its message was looked at, both or neither. Whether it did. */
+  async #note(uid: number, report: MailReport | null): Promise<boolean> {
     const { database, inboxes, takeReport } = this.#deps;
-    return database.write((tx) => {
+    const is_taken = await database.write((tx) => {
       const taken = report && takeReport(tx, report);
       if (!inboxes.noteMessage(tx, this.#inbox, { uid, taken })) throw new Replaced();
       return taken !== null;
     });
+    this.#failures = 0;
+    return is_taken;
   }
 
   /** Marks messages as handled; where the folder takes no such flag, that they need none is noted. */

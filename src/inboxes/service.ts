@@ -1,4 +1,5 @@
 /** Inboxes: the IMAP folders in which reports about a mailbox's mail arrive, how far each was read, and how that goes. */
+import { INBOX_SKIPPED_NAMED } from '../limits.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
@@ -15,6 +16,8 @@ export interface InboxRecord {
   address: string;
   /** Reports since it was set that told something new. */
   reports: number;
+  /** Messages that could not be fetched or read, and were passed over. */
+  skipped: number;
   /** When it was last read to its end; null before. */
   last_look_at: string | null;
   /** Why it can't be read; null where it can. */
@@ -35,23 +38,23 @@ export class Inboxes {
     this.#deps = deps;
   }
 
-  /** Gives a mailbox an inbox, which is read from its beginning, or takes it away. */
+  /**
+   * Gives a mailbox an inbox, or takes it away. One of the same account and folder is read on from where it was left, such as
+   * with a new password; any other from its beginning.
+   */
   set(tx: Tx, mailbox_id: number, inbox: InboxAddress | null): void {
     if (!inbox) {
       store.deleteInbox(tx, mailbox_id);
       return;
     }
     const { password, ...address } = inbox;
+    const before = store.findInbox(tx, mailbox_id);
     store.replaceInbox(tx, {
+      ...(before && isSame(before, inbox) ? before : UNREAD),
       ...address,
       mailbox_id,
       version: newId(this.#deps.clock.now()),
       sealed_password: this.#deps.key_ring.seal(tx, PLATFORM_SCOPE, contextOf(mailbox_id), password),
-      uid_validity: null,
-      last_uid: 0,
-      unflagged: [],
-      reports: 0,
-      last_look_at: null,
       last_error: null,
       last_error_at: null,
     });
@@ -64,6 +67,7 @@ export class Inboxes {
     return {
       address: describeInbox(row),
       reports: row.reports,
+      skipped: row.skipped,
       last_look_at: toIso(row.last_look_at),
       last_error: row.last_error,
       last_error_at: toIso(row.last_error_at),
@@ -99,7 +103,7 @@ export class Inboxes {
       const row = store.findInbox(tx, inbox.mailbox_id);
       if (row?.version !== inbox.version) return null;
       if (row.uid_validity === uid_validity) return row;
-      const anew = { uid_validity, last_uid: 0, unflagged: [] };
+      const anew = { uid_validity, last_uid: 0, unflagged: [], skipped: 0, last_skipped: [] };
       store.updateInbox(tx, inbox, anew);
       return anew;
     });
@@ -118,6 +122,17 @@ export class Inboxes {
     return store.updateInbox(tx, inbox, { last_uid: uid, unflagged, reports });
   }
 
+  /** Notes that a message was passed over. False where the inbox was set anew, or is gone. */
+  async noteSkipped(inbox: InboxRow, uid: number): Promise<boolean> {
+    const skipped_now = { uid, at: this.#deps.clock.now() };
+    return this.#deps.database.write((tx) => {
+      const row = store.findInbox(tx, inbox.mailbox_id);
+      if (row?.version !== inbox.version) return false;
+      const last_skipped = [...row.last_skipped, skipped_now].slice(-INBOX_SKIPPED_NAMED);
+      return store.updateInbox(tx, inbox, { last_uid: uid, skipped: row.skipped + 1, last_skipped });
+    });
+  }
+
   /** Notes that messages have their flag, or can't have one. */
   async noteFlagged(inbox: InboxRow): Promise<void> {
     await this.#deps.database.write((tx) => store.updateInbox(tx, inbox, { unflagged: [] }));
@@ -133,6 +148,22 @@ export class Inboxes {
     const changes = { last_error, last_error_at: this.#deps.clock.now() };
     await this.#deps.database.write((tx) => store.updateInbox(tx, inbox, changes));
   }
+}
+
+const UNREAD = {
+  uid_validity: null,
+  last_uid: 0,
+  unflagged: [],
+  reports: 0,
+  skipped: 0,
+  last_skipped: [],
+  last_look_at: null,
+};
+
+/** Where another folder goes by the same name now, its UIDs tell. */
+function isSame(before: InboxRow, inbox: InboxAddress): boolean {
+  const { host, username, folder } = before;
+  return host === inbox.host && username === inbox.username && folder === inbox.folder;
 }
 
 /** What binds a sealed password to its inbox. */

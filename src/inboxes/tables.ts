@@ -15,6 +15,9 @@ export const inboxes = sqliteTable('inboxes', {
   last_uid: integer().notNull(),
   unflagged: text({ mode: 'json' }).$type<number[]>().notNull(),
   reports: integer().notNull(),
+  skipped: integer().notNull(),
+  /** The last of them, oldest first. */
+  last_skipped: text({ mode: 'json' }).$type<{ uid: number; at: number }[]>().notNull(),
   last_look_at: integer(),
   last_error: text(),
   last_error_at: integer(),

@@ -133,7 +133,8 @@ function registerChange<S extends Needs>(cli: Cli<S>, mailbox: Noun): void {
       `
 The running server takes it up with the next mail. In an inbox it reads bounces and complaints (DSN, ARF) as they
 arrive, flags what took effect with $Satchel, and leaves every message in place. imap:// is STARTTLS, except to this
-very machine. A mailbox with an inbox gives each mail a return path of its own (bounces+ID.CODE@example.com), by which
+very machine. The same account and folder, such as with a new password, is read on from where it was left.
+A mailbox with an inbox gives each mail a return path of its own (bounces+ID.CODE@example.com), by which
 the least report tells its mail; --no-verp where the server of the inbox drops what stands behind the plus sign. A
 relay that refuses such a sender gets the plain one from then on, as \`satchel doctor\` tells; any change tries it again.
 A relay that asks for less mail is sent half as much and by and by more again, whatever the rate; another relay, and
@@ -252,9 +253,10 @@ function tellPace({ allowed, since, words }: NonNullable<MailboxRecord['pace']>)
   return `slowed to ${allowed} since ${since}: ${words}`;
 }
 
-function tellInbox({ last_error, last_look_at }: InboxRecord): string {
-  if (last_error !== null) return `not readable: ${last_error}`;
-  return last_look_at === null ? 'not read yet' : `read ${last_look_at}`;
+function tellInbox({ last_error, last_look_at, skipped }: InboxRecord): string {
+  const is_read = last_look_at === null ? 'not read yet' : `read ${last_look_at}`;
+  const state = last_error === null ? is_read : `not readable: ${last_error}`;
+  return skipped === 0 ? state : `${state}, ${skipped} skipped`;
 }
 
 function formatMailboxes(mailboxes: readonly MailboxRecord[]): Table {

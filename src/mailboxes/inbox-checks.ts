@@ -1,8 +1,9 @@
 /** What `satchel doctor` asks of inboxes: those that can't be read, and passwords that do not decrypt. */
 import type { Inboxes } from '../inboxes/service.ts';
-import { INBOX_UNREAD_SHOWN_MS } from '../limits.ts';
+import { INBOX_SKIPPED_SHOWN_MS, INBOX_UNREAD_SHOWN_MS } from '../limits.ts';
 import { shellWord } from '../platform/cli/shell-words.ts';
-import type { Clock } from '../platform/host/clock.ts';
+import { counted } from '../platform/cli/tables.ts';
+import { type Clock, toIso } from '../platform/host/clock.ts';
 import {
   type Finding,
   type HealthCheck,
@@ -25,7 +26,12 @@ export function inboxChecks({ inboxes, mailboxes, clock }: Needs): HealthCheck[]
     {
       check: 'inboxes',
       run: () =>
-        mailboxes.list().flatMap((mailbox) => checkInbox(mailbox, clock.now(), remedyOf(mailbox.address))),
+        mailboxes
+          .list()
+          .flatMap((mailbox) => [
+            ...checkInbox(mailbox, clock.now(), remedyOf(mailbox.address)),
+            ...checkSkipped(mailbox, inboxes, clock.now()),
+          ]),
     },
     sealedCheck("Inboxes' passwords", () => {
       const lost = inboxes.listUndecryptable();
@@ -38,6 +44,17 @@ export function inboxChecks({ inboxes, mailboxes, clock }: Needs): HealthCheck[]
         }));
     }),
   ];
+}
+
+/** Messages that were passed over lately: a bounce may be among them. */
+function checkSkipped({ id, address }: MailboxRecord, inboxes: Inboxes, now_ms: number): Finding[] {
+  const row = inboxes.listRows().find(({ mailbox_id }) => mailbox_id === id);
+  const last = row?.last_skipped.at(-1);
+  if (!row || !last || now_ms - last.at > INBOX_SKIPPED_SHOWN_MS) return [];
+  const uids = row.last_skipped.map(({ uid }) => uid).join(', ');
+  const many = counted(row.skipped, 'message', 'messages');
+  const message = `${many} in ${row.folder} of the inbox of ${address} could not be fetched or read, the last at ${toIso(last.at)}, and what came after was read on. By UID: ${uids}. A bounce that was saved from there as a file is told by hand.`;
+  return [warning('inboxes', message, 'satchel email bounce --report FILE')];
 }
 
 function checkInbox({ address, inbox }: MailboxRecord, now_ms: number, remedy: string): Finding[] {

@@ -35,6 +35,7 @@ const CHANGING_BY_ITSELF = [
     'refused_at',
     'verp_problem',
     'reports',
+    'skipped',
     'last_look_at',
     'last_error_at',
     'waiting_emails',

@@ -101,6 +101,7 @@ const fields = {
       t.Object({
         address: t.String({ description: 'With its password masked.' }),
         reports: t.Integer(),
+        skipped: t.Integer({ description: 'Messages that could not be fetched or read.' }),
         last_look_at: at,
         last_error: nullable(t.String()),
         last_error_at: at,

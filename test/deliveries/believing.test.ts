@@ -6,6 +6,7 @@ import { MAX_VERP_LOCAL_PART_CHARS } from '../../src/limits.ts';
 import { readMailReport } from '../../src/platform/mail/mail-reports.ts';
 import { run, runRecord } from '../command.ts';
 import { addDomain, rows, type Sender, startSender } from '../emails/setup.ts';
+import { longestTurnMs } from '../event-loop.ts';
 import { readSample, reportOn } from '../mail-reports.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
 
@@ -188,6 +189,98 @@ describe('a return path of one mail', () => {
   });
 });
 
+describe('before its MIME is read, a message', () => {
+  let asked = 0;
+  beforeAll(() => {
+    const { report_reader } = sender.app.services;
+    const reads = report_reader.read.bind(report_reader);
+    report_reader.read = (message) => {
+      asked += 1;
+      return reads(message);
+    };
+  });
+  beforeEach(() => {
+    asked = 0;
+  });
+  const read = (message: string) => sender.app.services.deliveries.readReport(Buffer.from(message, 'latin1'));
+  const make = async (email_id: string): Promise<string> => {
+    const { database, deliveries } = sender.app.services;
+    return (await deliveries.return_paths.addressFor(database, 'bounces@shop.example.com', email_id)) ?? '';
+  };
+  const about = (sample: string): string => reportOn(sample, { raw, recipients: [ANN] });
+  const withTo = (message: string, to: string): string => message.replace(/^To: .*$/m, `To: ${to}`);
+
+  test('that has a signature of ours is read on, be it quoted-printable', async () => {
+    for (const sample of ['postfix-unknown-user', 'exim-unknown-user', 'arf-abuse'])
+      expect(await read(about(sample))).toMatchObject({ recipients: [{ addresses: [ANN] }] });
+    const encoded = about('postfix-headers-only').replace(
+      /^DKIM-Signature: .*\n(?:[ \t].*\n)*/m,
+      (signature) => signature.replaceAll('=', '=3D').replace('d=3Dshop.exa', 'd=3Dshop.=\nexa'),
+    );
+    expect(encoded).toContain('d=3Dshop.=\n');
+    await read(encoded);
+    expect(asked).toBe(4);
+  });
+
+  test('that has none, or names the domain or the selector of another, is not', async () => {
+    const report = about('postfix-unknown-user');
+    const others = [
+      report.replace(/^DKIM-Signature:/m, 'X-DKIM-Signature:'),
+      report.replace(/d=shop\.example\.com/, 'd=shop.example.org'),
+      report.replace(/ s=\w+/, ' s=another'),
+      readSample('not-a-bounce-auto-reply'),
+      ...['', '\n', 'DKIM-Signature:', `DKIM-Signature: ${'d=;s=;'.repeat(40_000)}`],
+    ];
+    for (const other of others) expect(await read(other)).toBeNull();
+    expect(asked).toBe(0);
+  });
+
+  test('that came to a return path of one mail has to have come to ours, whatever is signed in it', async () => {
+    const ours = await make(id);
+    const forged = ours.replace(/.@/, (end) => (end === '0@' ? '1@' : '0@'));
+    const report = about('postfix-unknown-user');
+    expect(await read(withTo(report, `"Bounces"\n <${forged}>`))).toBeNull();
+    expect(await read(`Delivered-To: ${forged}\n${report}`)).toBeNull();
+    expect(asked).toBe(0);
+    const bare = readSample('exim-unknown-user');
+    expect(await read(withTo(bare, `"Bounces"\n <${ours.toUpperCase()}>`))).not.toBeNull();
+    expect(await read(withTo(`Delivered-To: ${forged}\n${bare}`, ours))).not.toBeNull();
+    // It came to where complaints go, and returns the return path.
+    expect(
+      await read(bare.replace(/^Content-type: message\/rfc822\n\n/im, `$&Return-Path: <${ours}>\n`)),
+    ).toMatchObject({ addresses: expect.arrayContaining([ours]) });
+    expect(asked).toBe(3);
+  });
+
+  test('costs little, however many addresses and signatures it names', async () => {
+    const ours = await make(id);
+    const [signature = ''] = /^DKIM-Signature: (?:.*\n[ \t])*.*\n/m.exec(raw.replace(/\r\n/g, '\n')) ?? [];
+    const hostile = [
+      `To: ${ours.replace(/.@/, '!@')}, `.repeat(5_000),
+      `To: ${'+'.repeat(60_000)}\n\n${ours.replace(/.@/, 'g@')} `.repeat(4),
+      ours
+        .replace(/[0-9a-f]@/, (end) => (end === '0@' ? '1@' : '0@'))
+        .concat(' ')
+        .repeat(4_000),
+      'dkim-signature: d=shop.example.com; s=none\n'.repeat(6_000),
+      `dkim-signature${' '.repeat(200_000)}`,
+    ];
+    for (const message of hostile) {
+      const turn_ms = await longestTurnMs(() => read(message));
+      expect(turn_ms).toBeLessThan(100);
+    }
+    expect(asked).toBe(0);
+    // Signed over as many fields as fit, by whom it does not hold for.
+    const many = signature.replace(/h=[^;]*/, `h=${'to:'.repeat(9_000)}to`) + 'To: x\n'.repeat(5_000);
+    const report = reportOn('postfix-unknown-user', { raw: `${many}\n`, recipients: [ANN] });
+    const parsed = await readMailReport(Buffer.from(report, 'latin1'));
+    if (!parsed) throw new Error('the test made no report');
+    const { database, deliveries } = sender.app.services;
+    const turn_ms = await longestTurnMs(() => database.write((tx) => deliveries.takeReport(tx, parsed)));
+    expect(turn_ms).toBeLessThan(100);
+  });
+});
+
 describe('satchel email bounce --report', () => {
   const file = (text: string): string => {
     const path = join(sender.app.data_dir, 'report.eml');
@@ -216,8 +309,13 @@ describe('satchel email bounce --report', () => {
     const bounce = (...args: string[]) => run(sender.app.data_dir, 'email', 'bounce', ...args);
     const forged = await bounce('--report', file(readSample('postfix-remote-550')));
     expect([forged.exit, forged.stderr]).toEqual([1, expect.stringContaining('anybody can write')]);
-    const none = await bounce('--report', file(readSample('not-a-bounce-auto-reply')));
+    const { database, deliveries } = sender.app.services;
+    const to = await deliveries.return_paths.addressFor(database, 'bounces@shop.example.com', id);
+    const reply = readSample('not-a-bounce-auto-reply');
+    const none = await bounce('--report', file(reply.replace(/^To: .*$/m, `To: ${to}`)));
     expect([none.exit, none.stderr]).toEqual([1, expect.stringContaining('no report')]);
+    const theirs = await bounce('--report', file(reply));
+    expect([theirs.exit, theirs.stderr]).toEqual([1, expect.stringContaining('anybody can write')]);
     expect((await bounce('--report', file('x'), '--soft')).exit).toBe(2);
     expect((await bounce('--report', file('x'), id)).exit).toBe(2);
     expect((await bounce()).exit).toBe(2);

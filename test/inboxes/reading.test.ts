@@ -2,13 +2,17 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AppError } from '../../src/errors.ts';
 import { InboxReader, type ReaderDeps } from '../../src/inboxes/reader.ts';
 import { parseInbox } from '../../src/inboxes/service.ts';
-import { MAX_IMAP_STEP_BYTES, MAX_REPORT_BYTES } from '../../src/limits.ts';
+import { INBOX_SKIPPED_SHOWN_MS, MAX_IMAP_STEP_BYTES, MAX_REPORT_BYTES } from '../../src/limits.ts';
+import { UnreadableReport } from '../../src/platform/mail/report-reader.ts';
 import { run, runJson } from '../command.ts';
 import { DOVECOT, type Dovecot, startDovecot } from '../dovecot.ts';
 import { addDomain, addMailbox, rows, type Sender, startSender } from '../emails/setup.ts';
+import { longestTurnMs } from '../event-loop.ts';
 import { actor } from '../helpers.ts';
+import { HOSTILE } from '../hostile-messages.ts';
 import { readSample, reportOn } from '../mail-reports.ts';
 import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
 import { startTcpProxy, type TcpProxy } from '../tcp-proxy.ts';
@@ -17,6 +21,8 @@ import { until } from '../until.ts';
 const HELLO = 'hello@shop.example.com';
 const ANN = 'ann@example.org';
 const HANDLED = ['$Satchel'];
+/** What gets a message read: anybody may copy it from a mail of ours. */
+const SIGNED = 'v=1; a=rsa-sha256; c=relaxed/relaxed; d=shop.example.com; s=satchel; h=to; b=AAAA';
 
 /** Reports are written by real servers into a real one, or not at all. */
 const imapTest = test.skipIf(DOVECOT === null);
@@ -78,6 +84,7 @@ function read(waits: ReaderDeps['waits'] = {}): void {
   for (const row of services.inboxes.listRows()) {
     const reader = new InboxReader(row, {
       ...services,
+      readReport: (message) => services.deliveries.readReport(message),
       takeReport(tx, report) {
         const taken = services.deliveries.takeReport(tx, report);
         return taken && { is_new: taken.told.some(({ is_new }) => is_new) };
@@ -171,12 +178,14 @@ imapTest(
     dovecot.deliver(`${user}b`, second.report);
     await setInbox();
     await setInbox(dovecot.port, other, `${user}b`);
-    proxy.hold = /BODY\.PEEK\[\]/;
+    // All that is fetched: a server that hangs says nothing against a message.
+    proxy.hold = / FETCH /;
     read({ step_ms: 400 });
     await until(() => isHandled(1, `${user}b`));
-    await until(() => proxy.held > 1);
+    await until(() => proxy.held > 4);
     expect((await sender.send()).status).toBe(202);
     await until(() => stateOf()?.last_error === 'The server gave no full answer within 0.4 s.');
+    expect(stateOf()).toMatchObject({ skipped: 0 });
     // A step of this one may have taken too long, too, on a busy machine.
     await until(() => stateOf(other)?.last_error === null);
     expect(stateOf(other)).toMatchObject({ reports: 1 });
@@ -188,9 +197,8 @@ imapTest(
   },
 );
 
-imapTest('a server that announces more than was asked for is left, and tried again', async () => {
+imapTest('a server that announces more than was asked for is left, and tried again once', async () => {
   const { id, report } = await bounced();
-  dovecot.deliver(user, report);
   await setInbox();
   proxy.hold = /BODY\.PEEK\[\]/;
   for (const answer of [
@@ -198,14 +206,21 @@ imapTest('a server that announces more than was asked for is left, and tried aga
     `* ${'x'.repeat(5 * 1024 * 1024)}`,
     '\r\n)))(((\0{99999999999999999999}\r\n',
   ]) {
-    const held = proxy.held;
+    const [held, skipped] = [proxy.held, stateOf()?.skipped ?? 0];
     proxy.answer = Buffer.from(answer);
+    dovecot.deliver(user, report);
     read({ step_ms: 2_000 });
-    await until(() => proxy.held > held + 1);
+    await until(() => stateOf()?.skipped === skipped + 1);
     await stopReaders();
+    expect(proxy.held).toBe(held + 2);
     expect(stateOf()?.last_error).not.toBeNull();
     expect(reportsOn(id)).toEqual([]);
   }
+  proxy.hold = null;
+  dovecot.deliver(user, report);
+  read();
+  await until(() => isHandled(4));
+  expect(reportsOn(id)).toEqual(BOUNCED);
 });
 
 imapTest('a server that goes on and on is left, and requests are answered meanwhile', async () => {
@@ -290,4 +305,135 @@ imapTest('a password does not travel without TLS to another machine', async () =
   expect(stateOf()).toMatchObject({ reports: 0, last_look_at: null });
   // Its certificate is of an authority that this process does not know.
   expect(stateOf()?.last_error).toMatch(/certificate/i);
+});
+
+imapTest('a header longer than anything that is fetched holds up nothing behind it', async () => {
+  const [before, after] = [await bounced(), await bounced()];
+  const type = `Content-Type: multipart/report; x="${'y'.repeat(2 * MAX_REPORT_BYTES)}"; boundary=b\n`;
+  dovecot.deliver(user, before.report);
+  dovecot.deliver(user, `${type}DKIM-Signature: ${SIGNED}\n\n--b\n\n`);
+  dovecot.deliver(user, after.report);
+  await setInbox();
+  read();
+  await until(() => isHandled(3));
+  expect(await isHandled(1)).toBe(true);
+  await until(() => stateOf()?.last_error === null);
+  for (const { id } of [before, after]) expect(reportsOn(id)).toEqual(BOUNCED);
+  expect(stateOf()).toMatchObject({ reports: 2, skipped: 0 });
+});
+
+imapTest(
+  'a message that the server can’t give is passed over and named, and what comes after is read',
+  async () => {
+    const [before, after] = [await bounced(), await bounced()];
+    dovecot.deliver(user, before.report);
+    dovecot.deliver(user, before.report, 0);
+    dovecot.deliver(user, after.report);
+    await setInbox();
+    read();
+    await until(() => isHandled(3));
+    expect(reportsOn(after.id)).toEqual(BOUNCED);
+    await until(() => stateOf()?.last_error === null);
+    expect(stateOf()).toMatchObject({ reports: 2, skipped: 1 });
+    expect(rows(sender.app, 'SELECT last_uid FROM inboxes')).toEqual([{ last_uid: 3 }]);
+    const dir = sender.app.data_dir;
+    const listed = await run(dir, 'mailbox', 'list', '--json');
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ inbox: { reports: 2, skipped: 1 } }]);
+    const changed = await run(dir, 'mailbox', 'change', HELLO, '--no-daily-limit');
+    expect(changed.stdout).toMatch(/read \S+, 1 skipped/);
+    const doctor = await run(dir, 'doctor');
+    expect(doctor.stdout).toMatch(
+      /WARNING {2}inboxes: 1 message in INBOX of the inbox of hello@shop\.example\.com could not be fetched or read, .* By UID: 2\./,
+    );
+    expect(doctor.stdout).toContain('satchel email bounce --report FILE');
+    const long_ago = Date.now() - INBOX_SKIPPED_SHOWN_MS - 1;
+    await sender.app.services.database.write((tx) =>
+      tx.$client.run("UPDATE inboxes SET last_skipped = json_set(last_skipped, '$[0].at', ?)", [long_ago]),
+    );
+    expect((await run(dir, 'doctor')).stdout).not.toContain('By UID');
+  },
+);
+
+imapTest(
+  'one that can’t be read is tried twice, and what is our own trouble as often as it takes',
+  async () => {
+    const [hostile, waiting, after] = [await bounced(), await bounced(), await bounced()];
+    const { deliveries } = sender.app.services;
+    const original = deliveries.readReport;
+    let tried = 0;
+    let refusals = 5;
+    deliveries.readReport = async (message) => {
+      const text = Buffer.from(message).toString('latin1');
+      if (text.includes(`<${hostile.id.toLowerCase()}@`)) {
+        tried += 1;
+        throw new UnreadableReport('The message could not be read: it took too long.');
+      }
+      if (text.includes(`<${waiting.id.toLowerCase()}@`) && refusals-- > 0)
+        throw new AppError('unavailable', 'The server has too few file descriptors left.');
+      return original.call(deliveries, message);
+    };
+    try {
+      for (const { report } of [hostile, waiting, after]) dovecot.deliver(user, report);
+      await setInbox();
+      read();
+      await until(() => isHandled(3));
+    } finally {
+      deliveries.readReport = original;
+    }
+    expect(tried).toBe(2);
+    expect([hostile, waiting, after].map(({ id }) => reportsOn(id))).toEqual([[], BOUNCED, BOUNCED]);
+    expect(stateOf()).toMatchObject({ reports: 2, skipped: 1 });
+  },
+);
+
+imapTest(
+  'whatever strangers send, nobody else waits for 100 ms, and a report behind it takes effect',
+  async () => {
+    const { id, report } = await bounced();
+    const messages = Object.values(HOSTILE).map((text) => `DKIM-Signature: ${SIGNED}\n${text}`);
+    for (const message of messages) dovecot.deliver(user, message);
+    dovecot.deliver(user, report);
+    await setInbox();
+    const turn_ms = await longestTurnMs(async () => {
+      read();
+      await until(() => isHandled(messages.length + 1));
+    });
+    expect(turn_ms).toBeLessThan(100);
+    expect(reportsOn(id)).toEqual(BOUNCED);
+    expect(stateOf()).toMatchObject({ reports: 1, skipped: 0 });
+  },
+);
+
+imapTest('set again, with a new password too, an inbox is read on from where it was left', async () => {
+  const { mailboxes } = sender.app.services;
+  const [before, after] = [await bounced(), await bounced()];
+  dovecot.deliver(user, before.report);
+  await setInbox();
+  read();
+  await until(() => isHandled(1));
+  await until(() => stateOf()?.last_look_at !== null);
+  await stopReaders();
+  const place = { last_uid: 1, reports: 1, uid_validity: expect.any(String), skipped: 0 };
+  const placeNow = () => rows(sender.app, 'SELECT last_uid, reports, uid_validity, skipped FROM inboxes');
+  const set = async (inbox: string) => mailboxes.change(actor, HELLO, { inbox: parseInbox(inbox) });
+  await set(`imap://${user}:wrong@127.0.0.1:${dovecot.port}`);
+  expect(placeNow()).toEqual([place]);
+  const record = await set(`imaps://${dovecot.log_in(user)}@127.0.0.1:${dovecot.tls_port}/INBOX`);
+  expect(record.inbox).toMatchObject({ reports: 1, last_look_at: expect.any(String), last_error: null });
+  await setInbox();
+  expect(placeNow()).toEqual([place]);
+  dovecot.deliver(user, after.report);
+  read();
+  await until(() => isHandled(2));
+  expect(placeNow()).toEqual([{ ...place, last_uid: 2, reports: 2 }]);
+  await stopReaders();
+  const unread = { last_uid: 0, reports: 0, uid_validity: null, skipped: 0 };
+  for (const other of [`${user}:p@127.0.0.1/Bounces`, `${user}x:p@127.0.0.1`, `${user}:p@127.0.0.2`]) {
+    await setInbox();
+    read();
+    await until(() => stateOf()?.last_look_at !== null);
+    await stopReaders();
+    await set(`imap://${other}`);
+    expect(placeNow()).toEqual([unread]);
+  }
 });

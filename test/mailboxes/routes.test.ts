@@ -141,12 +141,19 @@ describe('changing', () => {
     expect(stage.lastEvent()).toMatchObject({ event: 'mailbox.changed', target: `mailbox:${address}` });
   });
 
-  test('sets an inbox and takes it away', async () => {
+  test('sets an inbox, keeps its place with a new password, and takes it away', async () => {
     const address = await add();
     const inbox = 'imap://me:sesame@127.0.0.1:1';
     expect(dataOf(await call('PATCH', `/${address}`, { inbox })).inbox).toMatchObject({
       ...{ address: 'imap://me:***@127.0.0.1:1', last_look_at: null },
     });
+    await stage.app.services.database.write((tx) =>
+      tx.$client.run("UPDATE inboxes SET uid_validity = '7', last_uid = 12, reports = 3"),
+    );
+    for (const password of ['another', 'sesame'])
+      expect(
+        dataOf(await call('PATCH', `/${address}`, { inbox: `imap://me:${password}@127.0.0.1:1` })).inbox,
+      ).toMatchObject({ reports: 3, skipped: 0 });
     expect(dataOf(await call('PATCH', `/${address}`, { inbox: null })).inbox).toBeNull();
   });
 

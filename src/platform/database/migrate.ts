@@ -33,6 +33,7 @@ import backup_runs from './migrations/0028_backup_runs.sql' with { type: 'text' 
 import sequence_waiting from './migrations/0029_sequence_waiting.sql' with { type: 'text' };
 import open_sequences from './migrations/0030_open_sequences.sql' with { type: 'text' };
 import requeued_mail from './migrations/0031_requeued_mail.sql' with { type: 'text' };
+import skipped_messages from './migrations/0032_skipped_messages.sql' with { type: 'text' };
 import paces from './migrations/0034_paces.sql' with { type: 'text' };
 import { connect } from './plain-connection.ts';
 
@@ -75,6 +76,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 29, name: 'sequence_waiting', sql: sequence_waiting },
   { version: 30, name: 'open_sequences', sql: open_sequences },
   { version: 31, name: 'requeued_mail', sql: requeued_mail },
+  { version: 32, name: 'skipped_messages', sql: skipped_messages },
   { version: 34, name: 'paces', sql: paces },
 ];
 

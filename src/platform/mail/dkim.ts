@@ -96,17 +96,18 @@ export type FindDkimKey = (domain: string, selector: string) => string | null;
  */
 export function findSignedHeader(name: string, headers: string, findKey: FindDkimKey): string | null {
   const fields = parseFields(headers);
-  const signatures = fields.filter((field) => field.name === 'dkim-signature');
+  const fields_of = Map.groupBy(fields, (field) => field.name);
+  const signatures = fields_of.get('dkim-signature') ?? [];
   for (const { value } of signatures.slice(0, MAX_DKIM_SIGNATURES_READ)) {
     const tags = parseTags(value);
     const names = (tags.get('h') ?? '').split(':').map((one) => one.trim().toLowerCase());
     const key = findKey((tags.get('d') ?? '').toLowerCase(), tags.get('s') ?? '');
     if (key === null || !isOfOurKind(tags)) continue;
-    const left = new Map(Map.groupBy(fields, (field) => field.name));
+    const used = new Map<string, number>();
     const signed = names.flatMap((one) => {
-      const [field, ...others] = left.get(one) ?? [];
-      left.set(one, others);
-      return field ?? [];
+      const nth = used.get(one) ?? 0;
+      used.set(one, nth + 1);
+      return fields_of.get(one)?.[nth] ?? [];
     });
     const bare = value.replace(/((?:^|;)\s*b\s*=)[^;]*/, '$1');
     const data = [

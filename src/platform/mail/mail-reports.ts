@@ -1,6 +1,21 @@
 /** Reading the reports of other mail servers: delivery status notifications (RFC 3464) and feedback reports (RFC 5965). */
 import type { Attachment } from 'postal-mime';
-import { MAX_REPORT_BYTES, MAX_REPORTED_RECIPIENTS, MAX_SMTP_RESPONSE_CHARS } from '../../limits.ts';
+import {
+  MAX_REPORT_CANDIDATES,
+  MAX_REPORT_DEPTH,
+  MAX_REPORT_FIELD_CHARS,
+  MAX_REPORT_HEADER_BYTES,
+  MAX_REPORTED_RECIPIENTS,
+  MAX_SMTP_RESPONSE_CHARS,
+} from '../../limits.ts';
+import {
+  addressesIn,
+  FEEDBACK_TYPE,
+  HEADERS_OF_ADDRESSES,
+  partsOfReport,
+  RETURNED_TYPES,
+  STATUS_TYPES,
+} from './raw-report.ts';
 import { isHardBounce } from './refusals.ts';
 
 /** What a report says, whoever wrote it. Whether to believe it, its reader decides. */
@@ -22,27 +37,22 @@ export interface ReportedRecipient {
   words: string;
 }
 
-const STATUS_TYPES = ['message/delivery-status', 'message/global-delivery-status'];
-const FEEDBACK_TYPE = 'message/feedback-report';
-const RETURNED_TYPES = [
-  'message/rfc822',
-  'message/global',
-  'text/rfc822-headers',
-  'message/rfc822-headers',
-  'message/global-headers',
-];
-/** Where servers put the address that a report came to. */
-const HEADERS_OF_ADDRESSES = ['to', 'delivered-to', 'x-original-to', 'envelope-to', 'x-envelope-to'];
 /** Feedback types (RFC 5965 7.3, and `opt-out` of RFC 6449) that say that the recipient wants no more of it. */
 const COMPLAINTS = ['abuse', 'fraud', 'opt-out'];
 
-/** The report in a message, or null where there is none. Only the first MAX_REPORT_BYTES are read; garbage is no report. */
+/**
+ * The report in a message, or null where there is none: garbage is no report, nor is what has more parts, depth or headers
+ * than any. Only the first MAX_REPORT_BYTES are read. For a thread of its own (report-reader.ts), as strangers choose what
+ * it costs.
+ */
 export async function readMailReport(message: Uint8Array): Promise<MailReport | null> {
+  const bounded = partsOfReport(message);
+  if (!bounded) return null;
   const { default: PostalMime } = await import('postal-mime');
-  const email = await PostalMime.parse(message.slice(0, MAX_REPORT_BYTES), {
+  const email = await PostalMime.parse(bounded, {
     forceRfc822Attachments: true,
-    maxHeadersSize: MAX_REPORT_BYTES,
-    maxNestingDepth: 10,
+    maxHeadersSize: MAX_REPORT_HEADER_BYTES,
+    maxNestingDepth: MAX_REPORT_DEPTH,
   }).catch(() => null);
   if (!email) return null;
   const textOf = (types: readonly string[]): string | null => {
@@ -63,7 +73,7 @@ export async function readMailReport(message: Uint8Array): Promise<MailReport | 
     about?.first('original-mail-from') ?? '',
     /^return-path:(.*)/im.exec(returned_headers)?.[1] ?? '',
   ];
-  const addresses = places.flatMap((place) => place.match(/[^\s<>,;:"()]+@[^\s<>,;:"()]+/g) ?? []);
+  const addresses = places.flatMap(addressesIn).slice(0, MAX_REPORT_CANDIDATES);
   return { recipients: recipients.slice(0, MAX_REPORTED_RECIPIENTS), addresses, returned_headers };
 }
 
@@ -78,7 +88,10 @@ function headerBlockOf(message: string): string {
   const lines = message.split(/\r?\n/);
   const end = lines.indexOf('');
   const headers = end === -1 ? lines : lines.slice(0, end);
-  return headers.map((line) => `${line}\r\n`).join('');
+  return headers
+    .map((line) => `${line}\r\n`)
+    .join('')
+    .slice(0, MAX_REPORT_HEADER_BYTES);
 }
 
 /* --- The fields of a report ------------------------------------------------------------------------------------- */
@@ -90,8 +103,11 @@ class Fields {
     for (const line of lines) {
       const colon = line.indexOf(':');
       const name = line.slice(0, colon).trim().toLowerCase();
-      if (colon > 0)
-        this.#values.set(name, [...(this.#values.get(name) ?? []), line.slice(colon + 1).trim()]);
+      if (colon <= 0) continue;
+      const value = line.slice(colon + 1, colon + 1 + MAX_REPORT_FIELD_CHARS).trim();
+      const known = this.#values.get(name);
+      if (known) known.push(value);
+      else this.#values.set(name, [value]);
     }
   }
 
@@ -158,8 +174,8 @@ function readFeedback(blocks: readonly Fields[]): ReportedRecipient[] {
 
 /** The address in `rfc822; ann@example.org`; null for one of another kind. */
 function addressOf(value: string | null): string | null {
-  const typed = /^\s*(?:rfc822|utf-8)\s*;\s*<?([^<>\s]+@[^<>\s]+?)>?\s*$/i.exec(value ?? '');
-  return typed?.[1] ?? null;
+  const [, address = ''] = /^\s*(?:rfc822|utf-8)\s*;\s*<?([^<>\s]+)>?\s*$/i.exec(value ?? '') ?? [];
+  return /.@./.test(address) ? address : null;
 }
 
 /** RFC 3461 4: `+2B` for a plus. Some servers decode it as they should, others do not. */

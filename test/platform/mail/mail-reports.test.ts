@@ -125,6 +125,47 @@ describe('what is no report', () => {
     });
 });
 
+describe('a report stays one', () => {
+  const sample = readSample('postfix-unknown-user');
+  const bounced = { recipients: [{ kind: 'bounced' }] };
+  const returning = (more: string): string => sample.replace(/(?=\n--[^\n]+--\n*$)/, more);
+
+  test('whatever the mail that it returns holds: parts, lines of hyphens, headers', async () => {
+    for (const more of [
+      `\n${'--x\nContent-Type: text/html\n\n<p>\n'.repeat(300)}`,
+      `\n${'------\n\n-- \n'.repeat(1_000)}`,
+      `\n${'Content-Type: message/rfc822\n\n'.repeat(1_000)}`,
+    ]) {
+      const report = await read(returning(more));
+      expect(report).toMatchObject(bounced);
+      expect(report?.returned_headers).toMatch(/\r\nDKIM-Signature: v=1;/);
+    }
+  });
+
+  test('with what it returns before what it says, and with attachments', async () => {
+    const boundary = /boundary="([^"]+)"/.exec(sample)?.[1] ?? '';
+    const [head, ...parts] = sample.split(`\n--${boundary}\n`);
+    expect(parts).toHaveLength(3);
+    const [text, fields, returned = ''] = parts;
+    const bare = returned.replace(`\n--${boundary}--`, '');
+    const picture = `Content-Type: image/png\nContent-Transfer-Encoding: base64\n\n${'QUJD\n'.repeat(1_000)}`;
+    const turned = [head, bare, picture, text, fields].join(`\n--${boundary}\n`);
+    const report = await read(`${turned}\n--${boundary}--\n`);
+    expect(report).toMatchObject(bounced);
+    expect(report?.returned_headers).toMatch(/\r\nMessage-ID: </);
+  });
+
+  test('with 64 KiB of headers and a hundred parts, and with more of either it is none', async () => {
+    const header = (bytes: number): string => `${'X-Y: z\n'.repeat(bytes / 7)}${sample}`;
+    expect(await read(header(60 * 1024))).toMatchObject(bounced);
+    expect(await read(header(64 * 1024))).toBeNull();
+    const part = `\n--${/boundary="([^"]+)"/.exec(sample)?.[1]}\nContent-Type: text/plain\n\nhello`;
+    const more = (parts: number): string => sample.replace(/(?=\n--)/, part.repeat(parts));
+    expect(await read(more(95))).toMatchObject(bounced);
+    expect(await read(more(100))).toBeNull();
+  });
+});
+
 test('only the beginning of a message is read, however much follows', async () => {
   const [head = ''] = readSample('postfix-unknown-user').split(/\n--[^\n]+--\n*$/);
   const huge = Buffer.concat([Buffer.from(head), Buffer.alloc(50 * 1024 * 1024, 'x\n')]);

@@ -1,0 +1,173 @@
+/**
+ * What is told of a message from its raw bytes, before its MIME is read: whom it came to, whose signatures stand in it, and
+ * what of it a report can be in. Anybody may have written it, so each of these takes one pass over it, whatever it holds.
+ */
+import {
+  MAX_REPORT_BYTES,
+  MAX_REPORT_CANDIDATES,
+  MAX_REPORT_HEADER_BYTES,
+  MAX_REPORT_PARTS,
+  MAX_REPORT_TEXT_BYTES,
+} from '../../limits.ts';
+
+/** Where servers put the address that a report came to. */
+export const HEADERS_OF_ADDRESSES = ['to', 'delivered-to', 'x-original-to', 'envelope-to', 'x-envelope-to'];
+export const RETURNED_TYPES = [
+  'message/rfc822',
+  'message/global',
+  'text/rfc822-headers',
+  'message/rfc822-headers',
+  'message/global-headers',
+];
+
+const IS_OF_ADDRESS = new RegExp(`^(?:${HEADERS_OF_ADDRESSES.join('|')})[ \\t]*:`, 'i');
+
+export const STATUS_TYPES = ['message/delivery-status', 'message/global-delivery-status'];
+export const FEEDBACK_TYPE = 'message/feedback-report';
+const FIELDS_TYPES = [...STATUS_TYPES, FEEDBACK_TYPE];
+
+/** The bounds are those of an address, so that no place where one might begin is read any further. */
+const ADDRESS = /[^\s<>,;:"()@]{1,64}@[^\s<>,;:"()@]{1,255}/g;
+/** Behind its name, a signature says within this whose it is; its list of headers and the rest come later. */
+const SIGNER_CHARS = 2_000;
+
+/** A message as text, one character a byte: as much of it as is read. */
+export function rawTextOf(message: Uint8Array): string {
+  return Buffer.from(message.subarray(0, MAX_REPORT_BYTES)).toString('latin1');
+}
+
+/** The fields of a message that say to which address it came. */
+export function recipientFieldsOf(raw: string): string {
+  const head = raw.slice(0, MAX_REPORT_HEADER_BYTES);
+  const end = /\n\r?\n/.exec(head)?.index ?? head.length;
+  const fields = head.slice(0, end).split(/\r?\n(?![ \t])/);
+  return fields.filter((field) => IS_OF_ADDRESS.test(field)).join('\n');
+}
+
+/** The first addresses of a text. */
+export function addressesIn(text: string): string[] {
+  return [...text.matchAll(ADDRESS).take(MAX_REPORT_CANDIDATES)].map(([address]) => address);
+}
+
+/** Whose DKIM signatures (d= and s=) stand at the beginning of any line of a message, be it quoted-printable. */
+export function signersIn(raw: string): { domain: string; selector: string }[] {
+  return [...raw.matchAll(/^dkim-signature[ \t]*:/gim).take(MAX_REPORT_CANDIDATES)].map(
+    ({ index, 0: name }) => {
+      const start = index + name.length;
+      const [value = ''] = raw
+        .slice(start, start + SIGNER_CHARS)
+        .replace(/=\r?\n(?![ \t])/g, '')
+        .replace(/=3D/g, '=')
+        .split(/\r?\n(?![ \t])/);
+      const tag = (letter: string): string =>
+        new RegExp(`(?:^|;)\\s*${letter}\\s*=\\s*([^\\s;]+)`).exec(value)?.[1] ?? '';
+      return { domain: tag('d').toLowerCase(), selector: tag('s') };
+    },
+  );
+}
+
+/**
+ * The beginning of a message without what no report is read from: the content of mails that it returns, attachments, what
+ * is long in the text for people. MIME parsers have forms of each that take them minutes, and a thread that is inside a
+ * regular expression can't be ended. Each line that is left and may begin a part begins one of the message's own. Null where
+ * there are more parts or headers than MAX_REPORT_PARTS and MAX_REPORT_HEADER_BYTES, as no report has.
+ */
+export function partsOfReport(message: Uint8Array): Uint8Array | null {
+  const bytes = Buffer.from(message.subarray(0, MAX_REPORT_BYTES));
+  const scan = new Scan(bytes);
+  const kept: Buffer[] = [];
+  let kept_from = 0;
+  for (let start = 0, next = 0; start < bytes.length; start = next) {
+    const newline = bytes.indexOf(LF, start);
+    next = newline === -1 ? bytes.length : newline + 1;
+    const is_kept = scan.keeps(start, next);
+    if (scan.isTooMuch()) return null;
+    if (is_kept) continue;
+    if (kept_from < start) kept.push(bytes.subarray(kept_from, start));
+    kept_from = next;
+  }
+  return Buffer.concat([...kept, bytes.subarray(kept_from)]);
+}
+
+const [LF, CR, HYPHEN] = [0x0a, 0x0d, 0x2d];
+
+/** Where in a message one is, line by line. Takes each line for the begin of a part that may be one. */
+class Scan {
+  readonly #bytes: Buffer;
+  readonly #delimiters = new Set<string>();
+  #state: 'header' | 'returned header' | Content = 'header';
+  #parts = 0;
+  #header_start = 0;
+  /** Of the message and its parts; afresh for a mail that is returned. */
+  #header_bytes = 0;
+  #text_bytes = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  isTooMuch(): boolean {
+    return this.#parts > MAX_REPORT_PARTS || this.#header_bytes > MAX_REPORT_HEADER_BYTES;
+  }
+
+  /** Whether the next line, from one place to before another, may belong to a report. */
+  keeps(start: number, next: number): boolean {
+    if (this.#isDelimiter(start, next)) {
+      this.#parts += 1;
+      [this.#state, this.#header_start] = ['header', next];
+      return true;
+    }
+    switch (this.#state) {
+      case 'header':
+      case 'returned header':
+        if (this.#isBlank(start, next)) this.#endHeader(start);
+        else this.#header_bytes += next - start;
+        return true;
+      case 'text':
+        this.#text_bytes += next - start;
+        return this.#text_bytes <= MAX_REPORT_TEXT_BYTES;
+      default:
+        return this.#state === 'fields';
+    }
+  }
+
+  /** What is left out ends where a part of the message itself begins or ends. */
+  #isDelimiter(start: number, next: number): boolean {
+    if (this.#bytes[start] !== HYPHEN || this.#bytes[start + 1] !== HYPHEN) return false;
+    const line = this.#bytes.toString('latin1', start, next).trimEnd();
+    if (this.#state === 'other' && !this.#delimiters.has(line.replace(/--$/, ''))) return false;
+    this.#delimiters.add(line);
+    return true;
+  }
+
+  #isBlank(start: number, next: number): boolean {
+    let end = next;
+    while (end > start && (this.#bytes[end - 1] === LF || this.#bytes[end - 1] === CR)) end -= 1;
+    return end === start;
+  }
+
+  #endHeader(end: number): void {
+    const is_returned = this.#state === 'returned header';
+    this.#state = is_returned
+      ? 'other'
+      : contentBelow(this.#bytes.toString('latin1', this.#header_start, end));
+    if (this.#state === 'returned header') this.#header_bytes = 0;
+  }
+}
+
+type Content = 'fields' | 'text' | 'other';
+
+const TYPE_LINE = /^(?:[^a-z \t\r\n][^a-z\r\n]*)?content-type/gim;
+
+/** What a header says of its part. Where readers might differ over its type, it is none that is read. */
+function contentBelow(header: string): 'returned header' | Content {
+  const lines = [...header.trimStart().matchAll(TYPE_LINE).take(2)];
+  if (lines.length === 0) return 'text';
+  const type = /^content-type:[ \t]*(?:\r?\n[ \t]+)?([\w/.+-]+)[ \t]*(?:;|$)/im
+    .exec(header)?.[1]
+    ?.toLowerCase();
+  if (lines.length > 1 || type === undefined) return 'other';
+  if (RETURNED_TYPES.includes(type)) return 'returned header';
+  if (type === 'text/plain') return 'text';
+  return type.startsWith('multipart/') || FIELDS_TYPES.includes(type) ? 'fields' : 'other';
+}
