@@ -15,10 +15,14 @@ export const MAX_PER_PAGE = 50;
 export const MIN_JSON_BODY_BYTES = 5 * 1024 * 1024;
 /** Decision: JSON nested deeper is 422. */
 export const MAX_JSON_DEPTH = 64;
+/** Decision: members of objects and items of arrays in one JSON body; the largest that is meant, a CSV's rows apart, has some hundreds. */
+export const MAX_JSON_MEMBERS = 10_000;
 /** A JSON body is small: a client that needs longer is stalled. */
 export const JSON_BODY_DEADLINE_MS = 30_000;
 /** A page's form: an address, a token and a few choices. */
 export const MAX_FORM_BODY_BYTES = 16 * 1024;
+/** Fields of such a form: pages of ours have three at most, and mail programs add their own. */
+export const MAX_FORM_FIELDS = 1_000;
 /** A mail that the console shows: several bodies of the default size, each byte of which a form may write as three. */
 export const MAX_PREVIEW_BODY_BYTES = 6 * 1024 * 1024;
 /** Decision: the Warning header names at most ten unknown fields, each cut at 64 characters. */
@@ -487,6 +491,8 @@ export const MX_RETRY_AFTER_S = 10;
 export const IMPORT_ROWS_IN_REQUEST = 500;
 /** Addresses of one paste: it ends within the request, so more belong into a file. */
 export const MAX_PASTED_ROWS = 5_000;
+/** A hundred for each of them: reading so much is some tens of milliseconds, whatever it is. */
+export const MAX_PASTE_CHARS = 100 * MAX_PASTED_ROWS;
 /** Rows that are judged together before their commit, and whose domains are looked up together: some milliseconds as well. */
 export const IMPORT_SCREEN_ROWS = 100;
 /** Rows that one transaction of an import takes: a few milliseconds, so that nobody waits long behind it. */

@@ -1,5 +1,6 @@
 /** Addresses as people paste them: a line each, or several on a line, with a name before or behind. Pure functions. */
 import addressparser from 'nodemailer/lib/addressparser';
+import { MAX_PASTED_ROWS } from '../limits.ts';
 
 export interface PastedRow {
   email: string;
@@ -7,13 +8,16 @@ export interface PastedRow {
   last_name: string | null;
 }
 
-/** One row for each address, and for each text that stands where one should. */
+/** One row for each address, and for each text that stands where one should; no lines are read behind those that are too many. */
 export function readPaste(text: string): PastedRow[] {
-  return text
-    .split(/\r\n|\n|\r/)
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .flatMap((line) => (line.includes('<') ? readNamed(line) : readPlain(line)));
+  const rows: PastedRow[] = [];
+  for (const given of text.split(/\r\n|\n|\r/)) {
+    const line = given.trim();
+    if (line === '') continue;
+    for (const row of line.includes('<') ? readNamed(line) : readPlain(line)) rows.push(row);
+    if (rows.length > MAX_PASTED_ROWS) break;
+  }
+  return rows;
 }
 
 /** `Ann Smith <ann@example.com>, "Smith, Bob" <bob@example.com>` */

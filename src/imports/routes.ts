@@ -2,7 +2,12 @@
 import { stringify } from 'csv-stringify/sync';
 import { refuse } from '../contacts/service.ts';
 import type { FieldErrors } from '../errors.ts';
-import { MAX_CONTACT_TAGS, MAX_CUSTOM_FIELD_NAME_CHARS, MAX_CUSTOM_FIELDS } from '../limits.ts';
+import {
+  MAX_CONTACT_TAGS,
+  MAX_CUSTOM_FIELD_NAME_CHARS,
+  MAX_CUSTOM_FIELDS,
+  MAX_PASTE_CHARS,
+} from '../limits.ts';
 import { CONSENT_BASES, type Lists } from '../lists/service.ts';
 import { marketingRoute } from '../platform/http/marketing-route.ts';
 import { pageQuery } from '../platform/http/pagination.ts';
@@ -27,7 +32,12 @@ const body = named(
   'NewImport',
   t.Object({
     method: oneOf(['paste', 'csv']),
-    text: t.Optional(t.String({ description: 'Of a paste: an address a line, with a name or without.' })),
+    text: t.Optional(
+      text({
+        max: MAX_PASTE_CHARS,
+        description: 'Of a paste: an address a line, with a name or without.',
+      }),
+    ),
     object: t.Optional({
       ...ulid(),
       description: 'Of a CSV file: the public_id of a private object of this project.',

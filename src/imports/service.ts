@@ -82,7 +82,7 @@ export class Imports {
     const defaults = readDefaults(input.defaults ?? {}, 'paste', errors);
     if (rows.length === 0) errors.text = ['must hold at least one address'];
     if (rows.length > MAX_PASTED_ROWS)
-      errors.text = [`at most ${MAX_PASTED_ROWS} rows (got ${rows.length}): import a CSV file instead`];
+      errors.text = [`at most ${MAX_PASTED_ROWS} rows: import a CSV file instead`];
     refuse(errors);
     const started = await this.#start(owner, list, {
       method: 'paste',

@@ -1,6 +1,6 @@
 /** Reading JSON bodies and small forms: bounded in bytes, time and depth, with errors that a client can act on. */
 import { AppError, invalid } from '../../errors.ts';
-import { JSON_BODY_DEADLINE_MS, MAX_JSON_DEPTH } from '../../limits.ts';
+import { JSON_BODY_DEADLINE_MS, MAX_FORM_FIELDS, MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from '../../limits.ts';
 import { isPlainObject } from './schema.ts';
 
 const EMPTY = new Uint8Array(0);
@@ -75,8 +75,21 @@ function cutOff(cause: unknown): AppError {
   return invalid({ _: ['The body was cut off before its end.'] }, { cause });
 }
 
+/** As with JSON, before it is parsed. */
+function refuseManyFields(raw: Uint8Array, type: string): void {
+  const separator = /^multipart\//i.test(type) ? '\n--' : '&';
+  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
+  let fields = 1;
+  for (let at = bytes.indexOf(separator); at >= 0; at = bytes.indexOf(separator, at + 1)) {
+    fields += 1;
+    if (fields > MAX_FORM_FIELDS) throw invalid({ _: [`The form has more than ${MAX_FORM_FIELDS} fields.`] });
+  }
+}
+
 /** A JSON object; an empty body counts as `{}`. Throws AppError `invalid` for anything else. */
 export function parseJsonObject(raw: Uint8Array): Record<string, unknown> {
+  // Before it is parsed: what parsing a hostile body takes grows faster than the body.
+  refuseSprawling(raw);
   let value: unknown;
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(raw);
@@ -85,9 +98,45 @@ export function parseJsonObject(raw: Uint8Array): Record<string, unknown> {
     throw invalid({ _: ['The body is not valid JSON (UTF-8).'] });
   }
   if (!isPlainObject(value)) throw invalid({ _: ['The body must be a JSON object.'] });
-  if (isDeeperThan(value, MAX_JSON_DEPTH))
-    throw invalid({ _: [`The body is nested deeper than ${MAX_JSON_DEPTH} levels.`] });
   return value;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const BRACKET = { open: 0x5b, close: 0x5d };
+const BRACE = { open: 0x7b, close: 0x7d };
+
+/**
+ * Throws AppError `invalid` for a body with more members and items than are allowed, or nested deeper, by one look at its
+ * bytes. Of what is no JSON it may say either.
+ */
+function refuseSprawling(raw: Uint8Array): void {
+  let count = 0;
+  let depth = 0;
+  let is_in_string = false;
+  // What has just been opened has nothing in it yet: each comma means one more, and its first thing is one as well.
+  let is_empty = false;
+  for (let at = 0; at < raw.length; at += 1) {
+    const byte = raw[at] ?? 0;
+    if (is_in_string) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) is_in_string = false;
+      continue;
+    }
+    // White space and other control characters.
+    if (byte <= 0x20) continue;
+    const closes = byte === BRACKET.close || byte === BRACE.close;
+    if (byte === COMMA || (is_empty && !closes)) count += 1;
+    is_empty = byte === BRACKET.open || byte === BRACE.open;
+    if (is_empty) depth += 1;
+    else if (closes) depth -= 1;
+    else if (byte === QUOTE) is_in_string = true;
+    if (count > MAX_JSON_MEMBERS)
+      throw invalid({ _: [`The body has more than ${MAX_JSON_MEMBERS} members and items in all.`] });
+    if (depth > MAX_JSON_DEPTH)
+      throw invalid({ _: [`The body is nested deeper than ${MAX_JSON_DEPTH} levels.`] });
+  }
 }
 
 /**
@@ -97,27 +146,13 @@ export function parseJsonObject(raw: Uint8Array): Record<string, unknown> {
 export async function readForm(request: Request, max_bytes: number): Promise<Record<string, string>> {
   const raw = await readBody(request, max_bytes);
   if (raw.length === 0) return {};
-  const headers = { 'Content-Type': request.headers.get('content-type') ?? '' };
+  const type = request.headers.get('content-type') ?? '';
+  const headers = { 'Content-Type': type };
+  refuseManyFields(raw, type);
   const form = await new Response(raw, { headers }).formData().catch(() => {
     throw invalid({ _: ['The body is no form (application/x-www-form-urlencoded).'] });
   });
   return Object.fromEntries(
     [...form].filter((field): field is [string, string] => typeof field[1] === 'string'),
   );
-}
-
-/** Level by level rather than by recursion, so that hostile nesting cannot exhaust the stack. */
-function isDeeperThan(root: object, max_depth: number): boolean {
-  let level: object[] = [root];
-  for (let depth = 1; level.length > 0; depth += 1) {
-    if (depth > max_depth) return true;
-    const next: object[] = [];
-    for (const node of level) {
-      for (const child of Object.values(node)) {
-        if (typeof child === 'object' && child !== null) next.push(child);
-      }
-    }
-    level = next;
-  }
-  return false;
 }

@@ -26,7 +26,8 @@ export function showNames(names: readonly string[]): string {
   return names
     .slice(0, MAX_WARNED_FIELDS)
     .map((name) =>
-      [...name]
+      // Cut first: a name may be as long as a body.
+      [...name.slice(0, 2 * MAX_WARNED_FIELD_CHARS)]
         .slice(0, MAX_WARNED_FIELD_CHARS)
         .join('')
         .replace(/[^!#$%&'*+.^`|~\w-]/gu, '_'),

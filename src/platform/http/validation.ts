@@ -102,8 +102,11 @@ function isWellFormed(input: unknown): boolean {
 
 /** How many code points a string has; its length counts a pair of surrogates twice. */
 export function countCodePoints(value: string): number {
-  let count = 0;
-  for (const _ of value) count += 1;
+  let count = value.length;
+  // An iterator makes a string of each: a hundred milliseconds for the largest body.
+  for (let at = 1; at < value.length; at += 1)
+    if ((value.charCodeAt(at) & 0xfc00) === 0xdc00 && (value.charCodeAt(at - 1) & 0xfc00) === 0xd800)
+      count -= 1;
   return count;
 }
 

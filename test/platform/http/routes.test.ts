@@ -421,6 +421,8 @@ describe('the order of refusals', () => {
 describe('JSON bodies', () => {
   const post = (body: string | Uint8Array, n: number) =>
     fetch(url('/api/v1/things/1'), { method: 'POST', headers: good(n), body });
+  const filled = (n: number, one: (at: number) => string) =>
+    Array.from({ length: n }, (_, at) => one(at)).join(' ,\n');
   const nested = (depth: number) => `{"name":"x","a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
 
   test.each([
@@ -430,7 +432,7 @@ describe('JSON bodies', () => {
     ['"x"', 'must be a JSON object'],
     [new Uint8Array([0x7b, 0xff, 0x7d]), 'not valid JSON'],
     [nested(65), 'nested deeper than 64'],
-    ['['.repeat(100_000), 'not valid JSON'],
+    ['['.repeat(100_000), 'nested deeper than 64'],
     ['', 'name: is required'],
   ])('%p is 422', async (body, message) => {
     const response = await post(body, 10 + (body.length % 97));
@@ -441,6 +443,20 @@ describe('JSON bodies', () => {
   test('64 levels are fine, and a charset or content type does not matter', async () => {
     expect((await post(nested(64), 200)).status).toBe(201);
     expect((await post('\uFEFF{"name":"bom"}', 200)).status).toBe(201);
+  });
+
+  test.each([
+    ['10,000 members', (n: number) => `{"name":"n",${filled(n - 1, (at) => `"${at}":0`)}}`],
+    ['10,000 with those within', (n: number) => `{"name":"n","a":[{"b":[ ${filled(n - 4, () => '[ ]')} ]}]}`],
+  ])('%s are the most', async (_what, bodyOf) => {
+    expect((await post(bodyOf(10_000), 210)).status).toBe(201);
+    const refused = await post(bodyOf(10_001), 211);
+    expect([refused.status, (await json(refused)).message]).toEqual([
+      422,
+      'The body has more than 10000 members and items in all.',
+    ]);
+    const texts = JSON.stringify({ name: 'n', a: '[,{\\",'.repeat(20_000) });
+    expect((await post(texts, 212)).status).toBe(201);
   });
 
   test('a body past the limit is 422, announced or not', async () => {
