@@ -3,6 +3,7 @@ import { aiAccountChecks } from './ai-accounts/checks.ts';
 import { createServices, type Services } from './app.ts';
 import { backupChecks } from './backups/checks.ts';
 import { databaseAccountChecks } from './database-accounts/checks.ts';
+import { deliveryChecks } from './deliveries/checks.ts';
 import type { DoctorDeps } from './doctor/service.ts';
 import { emailChecks } from './emails/checks.ts';
 import { keyChecks } from './keys/checks.ts';
@@ -29,6 +30,7 @@ function createServiceChecks(services: Services): HealthCheck[] {
     ...sendingDomainChecks(services),
     ...mailboxChecks(services),
     ...inboxChecks(services),
+    ...deliveryChecks(services),
     ...keyChecks(services),
     ...vaultChecks(services),
     ...marketingChecks(services),

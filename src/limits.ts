@@ -305,8 +305,8 @@ export const MAX_EXPLAINED_MAILBOXES = 20;
 export const EMAIL_BODY_RETENTION_MS = 30 * 86_400_000;
 /** `email why` tells of at most so many retries: nobody tries one mail again more often and still wonders why. */
 export const STORY_RETRIES = 100;
-/** Decision: soft bounces of different mails in a row, without a delivery between, that make a hard one. */
-export const SOFT_BOUNCES_TO_HARD = 5;
+/** Decision: UTC days with a soft bounce, without a delivery, an open or a click between, that make a hard one. */
+export const SOFT_BOUNCE_DAYS_TO_HARD = 5;
 /** The log itself: a year answers "did we ever write to them" without growing for ever. */
 export const EMAIL_LOG_RETENTION_MS = 365 * 86_400_000;
 /** How long one transaction of a sweep deletes contents, of which SWEEP_BATCH of the largest would take two seconds. */
@@ -576,6 +576,9 @@ export const SCANNER_MOMENT_MS = 2_000;
 export const MAX_MAILS_OF_A_PAGE = 5;
 /** Decision: the bounce threshold looks at the last 100 sends. */
 export const BOUNCE_WINDOW_SENDS = 100;
+/** Decision: so many of the last REFUSAL_WINDOW_MAILS that ended, or of fewer, that relays refused for what they hold against us pause it. */
+export const REFUSALS_TO_PAUSE = 20;
+export const REFUSAL_WINDOW_MAILS = 100;
 /** Routes that one enrollment takes at once: more go in a circle. */
 export const MAX_ROUTES_AT_ONCE = 20;
 /** A sequence has one job; lanes are by sequence, so this is one at a time each. */

@@ -132,7 +132,10 @@ export function admit(
     created_at: now_ms,
     updated_at: now_ms,
   };
-  return { outcome: 'accepted', contact: { ...row, id: store.insertContact(tx, row, candidate.tags) } };
+  return {
+    outcome: 'accepted',
+    contact: { ...row, status_before_bounce: null, id: store.insertContact(tx, row, candidate.tags) },
+  };
 }
 
 /** What is given takes the place of what there was; tags and custom fields are added. Status and evidence stay. */

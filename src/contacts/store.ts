@@ -6,7 +6,7 @@ import { statement, type Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { type ContactRow, type ContactStatus, contacts, contactTags } from './tables.ts';
 
-export type NewContact = Omit<ContactRow, 'id'>;
+export type NewContact = Omit<ContactRow, 'id' | 'status_before_bounce'>;
 
 const byPublicId = statement((tx) =>
   tx
@@ -120,7 +120,7 @@ export function insertContact(tx: Tx, row: NewContact, tags: readonly string[]):
 export function updateContact(
   tx: Tx,
   id: number,
-  changes: Partial<Omit<NewContact, 'public_id'>>,
+  changes: Partial<Omit<ContactRow, 'id' | 'public_id'>>,
 ): ContactRow {
   return tx.update(contacts).set(changes).where(eq(contacts.id, id)).returning().get();
 }

@@ -29,6 +29,8 @@ export const contacts = sqliteTable('contacts', {
   status_changed_at: integer().notNull(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
+  /** Of a bounced one: what lifting the suppression gives back. Null where it bounced before that was kept: active. */
+  status_before_bounce: text().$type<'pending' | 'active'>(),
 });
 export type ContactRow = typeof contacts.$inferSelect;
 

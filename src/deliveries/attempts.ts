@@ -29,10 +29,12 @@ import type { DeliveryOutcome, MailContent, UnsentOutcome } from '../platform/ma
 import { isComplaintAddress, simulateDelivery } from './capture.ts';
 import type { Listeners } from './listeners.ts';
 import { isPatient, type NextTry, nextTry, type Patience, type Tries } from './patience.ts';
+import { recipientsOf } from './recipients.ts';
+import { report } from './reports.ts';
 import type { ReturnPaths } from './return-paths.ts';
 import * as store from './store.ts';
 import { NO_MAILBOX } from './tables.ts';
-import { judge, type Verdict } from './verdict.ts';
+import { isOfOurs, judge, type Verdict } from './verdict.ts';
 
 /** What attempts ask of the objects capability. */
 export interface AttachmentFiles {
@@ -387,12 +389,19 @@ export class Attempts {
     const { to_email } = email;
     if (verdict.status === 'sent' && !email.taken.includes(to_email))
       this.#listeners.tell(tx, email, { kind: 'sent', address: to_email, at });
-    if (verdict.status === 'failed')
-      this.#listeners.tell(tx, email, { kind: 'failed', address: to_email, at });
+    const refused = verdict.refused.slice(email.refused.length);
+    if (verdict.status === 'failed') {
+      const is_refused = refused.some((one) => one.address === to_email && isOfOurs(one));
+      this.#listeners.tell(tx, email, { kind: 'failed', address: to_email, at, is_refused });
+    }
     if (end.complainer !== undefined)
       this.#listeners.tell(tx, email, { kind: 'complained', address: end.complainer, at });
-    for (const { address, about } of verdict.refused.slice(email.refused.length))
+    for (const { address, about, smtp_code, response } of refused) {
       if (about === 'recipient') this.#listeners.tell(tx, email, { kind: 'bounced', address, at });
+      // As where a report says so: it counts among the soft bounces of its address.
+      const told = { kind: 'soft_bounced', evidence: { address, smtp_code, words: response } } as const;
+      if (about === 'full') report(tx, { email_id: email.id, ...told, at }, this.#listeners);
+    }
   }
 
   /** Mends what a crash cut off: the attempt stays on record, and the email waits again. */
@@ -423,17 +432,6 @@ function emailIdOf(job: JobRow): string {
 
 function laneOfEmail(email: EmailRow, mailbox_id: number): string {
   return laneOf({ type: EMAIL_SEND, resource: laneResourceOf(email, mailbox_id) });
-}
-
-/** Everybody who gets a copy, once: no mailbox in use tells addresses apart by their case. */
-export function recipientsOf(email: Pick<EmailRow, 'to_email' | 'cc' | 'bcc'>): string[] {
-  if (email.cc.length === 0 && email.bcc.length === 0) return [email.to_email];
-  const by_address = new Map<string, string>();
-  for (const address of [email.to_email, ...email.cc, ...email.bcc]) {
-    const key = address.toLowerCase();
-    if (!by_address.has(key)) by_address.set(key, address);
-  }
-  return [...by_address.values()];
 }
 
 function over(

@@ -4,7 +4,7 @@ import type { Tx } from '../platform/database/database.ts';
 import { type FindDkimKey, findSignedHeader } from '../platform/mail/dkim.ts';
 import type { MailReport } from '../platform/mail/mail-reports.ts';
 import { rawTextOf, recipientFieldsOf, signersIn } from '../platform/mail/raw-report.ts';
-import { recipientsOf } from './attempts.ts';
+import { recipientsOf } from './recipients.ts';
 import { type ReturnPaths, returnPathsIn } from './return-paths.ts';
 import type { ReportKind } from './tables.ts';
 

@@ -1,5 +1,5 @@
 /** `satchel email`: why an email was or was not sent, what was captured, saying that one came back, and queueing failed ones again. */
-import { CAPTURED_LIST_ROWS, SOFT_BOUNCES_TO_HARD } from '../limits.ts';
+import { CAPTURED_LIST_ROWS, SOFT_BOUNCE_DAYS_TO_HARD } from '../limits.ts';
 import { type Cli, type CliResult, EXIT, UsageError } from '../platform/cli/cli.ts';
 import { textOption } from '../platform/cli/options.ts';
 import { readSecretBytes } from '../platform/cli/secret-input.ts';
@@ -66,8 +66,9 @@ function registerBounce<S extends Needs>(cli: Cli<S>, email: Noun): void {
     .addHelpText(
       'after',
       `
-A bounce for good and a complaint keep marketing from the address; ${SOFT_BOUNCES_TO_HARD} soft ones of different emails in a row
-count as one for good. What is said of somebody who got a copy changes the email's story only.
+A bounce for good and a complaint keep marketing from the address; soft ones on ${SOFT_BOUNCE_DAYS_TO_HARD} different days (UTC), without a
+delivery, an open or a click between, count as one for good. What is said of somebody who got a copy changes the email's
+story only, and so does a report of a server that would not take it because of the mailbox it came from.
 
 A report (delivery status or feedback report, as it came) is believed where it returns headers that this server
 signed, or came to the return path of one mail.

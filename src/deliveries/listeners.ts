@@ -13,6 +13,8 @@ export interface EmailEvent {
   address: string;
   /** A report from outside about somebody who got a copy: it changes nothing of their contacts. */
   is_report_of_copy: boolean;
+  /** Of `failed`: a relay refused it for good, for what goes out from here and not for whom it is to. */
+  is_refused: boolean;
   at: number;
 }
 
@@ -44,10 +46,10 @@ export class Listeners {
   tell(
     tx: Tx,
     email: EmailRow,
-    what: Pick<EmailEvent, 'kind' | 'address' | 'at'> & { is_report_of_copy?: boolean },
+    what: Pick<EmailEvent, 'kind' | 'address' | 'at'> & Partial<EmailEvent>,
   ): void {
     const { id: email_id, project_id, source } = email;
-    const event = { is_report_of_copy: false, ...what, email_id, project_id, source };
+    const event = { is_report_of_copy: false, is_refused: false, ...what, email_id, project_id, source };
     for (const listener of this.#listeners) listener(tx, event);
   }
 }

@@ -1,11 +1,11 @@
 /** What is told of an email from outside, by another mail server or by an operator in its place, and what that changes. */
 import { type EmailRow, findEmail, updateEmail } from '../emails/service.ts';
 import { conflict, invalid, notFound } from '../errors.ts';
-import { SOFT_BOUNCES_TO_HARD } from '../limits.ts';
+import { SOFT_BOUNCE_DAYS_TO_HARD } from '../limits.ts';
 import type { Tx } from '../platform/database/database.ts';
-import { recipientsOf } from './attempts.ts';
 import type { Listeners } from './listeners.ts';
-import { insertReport, listOutcomesOf } from './store.ts';
+import { recipientsOf } from './recipients.ts';
+import { countSoftDays, insertReport } from './store.ts';
 import type { ReportKind } from './tables.ts';
 
 export interface Evidence {
@@ -27,8 +27,9 @@ const WEIGHT: Partial<Record<EmailRow['status'], number>> = {
 
 /**
  * Keeps a report and has it take effect: on the log where it concerns the mail's own recipient, and on all who listen.
- * The last of SOFT_BOUNCES_TO_HARD soft ones in a row is a hard one as well. False where it changes nothing: it was told
- * before, concerns nobody whom the mail was sent to, or the mail never left. Throws AppError `not_found`.
+ * A soft bounce on the last of SOFT_BOUNCE_DAYS_TO_HARD days, with no sign of life between them, is a hard one as well;
+ * `refused` changes no log. False where it changes nothing: it was told before, concerns nobody whom the mail was sent to,
+ * or the mail never left. Throws AppError `not_found`.
  */
 export function report(
   tx: Tx,
@@ -45,19 +46,16 @@ export function report(
   const row = { email_id: email.id, kind, address, smtp_code, words, reported_at: at };
   if (!insertReport(tx, row)) return false;
   const is_own = address === email.to_email;
-  if (is_own) updateEmail(tx, email.id, changesOf(email, { kind, smtp_code, words, at }));
+  // What somebody holds against us says nothing of the recipient, and the relay has taken the mail.
+  if (is_own && kind !== 'refused')
+    updateEmail(tx, email.id, changesOf(email, { kind, smtp_code, words, at }));
   listeners.tell(tx, email, { kind, address, at, is_report_of_copy: !is_own });
-  if (kind === 'soft_bounced' && isLastStraw(tx, email.project_id, address)) {
-    const hard = { address, smtp_code, words: `${SOFT_BOUNCES_TO_HARD} mails in a row came back: ${words}` };
+  if (kind === 'soft_bounced' && countSoftDays(tx, email.project_id, address) >= SOFT_BOUNCE_DAYS_TO_HARD) {
+    const days = `on ${SOFT_BOUNCE_DAYS_TO_HARD} days without a delivery, an open or a click between`;
+    const hard = { address, smtp_code, words: `mails came back ${days}: ${words}` };
     report(tx, { email_id: email.id, kind: 'bounced', evidence: hard, at }, listeners);
   }
   return true;
-}
-
-/** Whether the last reports about an address, each of a mail of its own, are all of soft bounces. */
-function isLastStraw(tx: Tx, project_id: number, address: string): boolean {
-  const kinds = listOutcomesOf(tx, { project_id, address, limit: SOFT_BOUNCES_TO_HARD });
-  return kinds.length === SOFT_BOUNCES_TO_HARD && kinds.every((kind) => kind === 'soft_bounced');
 }
 
 /** Throws AppError `invalid` or `conflict` where `report` would take nothing of what an operator says. */
@@ -69,7 +67,7 @@ export function refuseReport(email: EmailRow, address: string): void {
     throw conflict(`Nothing was sent of this email yet: it is ${email.status}.`);
 }
 
-type Told = { kind: ReportKind; smtp_code: number | null; words: string; at: number };
+type Told = { kind: Exclude<ReportKind, 'refused'>; smtp_code: number | null; words: string; at: number };
 
 function changesOf(email: EmailRow, { kind, smtp_code, words, at }: Told): Partial<EmailRow> {
   const known = email.status === 'bounced' && email.bounce_type === 'permanent' ? 4 : WEIGHT[email.status];

@@ -207,6 +207,11 @@ export class Deliveries {
     });
   }
 
+  /** Refusals that speak of us and that only reports told of since a moment, by mailbox. */
+  listRefusedSince(since_ms: number): store.RefusedMailbox[] {
+    return store.listRefusedSince(this.#deps.database.read, since_ms);
+  }
+
   /** The log of an email of any project, its story in plain words, and as events. Throws AppError `not_found`. */
   explain(id: string): { email: EmailRecord; story: string[]; events: ReturnType<typeof timelineOf> } {
     const { names, database, emails } = this.#deps;

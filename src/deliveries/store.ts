@@ -3,6 +3,7 @@ import { and, asc, desc, eq, isNull, sql } from 'drizzle-orm';
 import type { Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { type JobRow, jobs } from '../platform/database/tables.ts';
+import { DAY_MS } from '../platform/host/clock.ts';
 import {
   type AttemptOutcome,
   type AttemptRow,
@@ -131,16 +132,42 @@ export function insertReport(tx: Tx, report: Omit<ReportRow, 'id'>): boolean {
   return inserted.get() !== undefined;
 }
 
-const outcomesOf = rawSql<{ kind: ReportRow['kind'] }, [string, number, number]>(`
-    SELECT r.kind FROM email_reports r JOIN emails e ON e.id = r.email_id
-    WHERE r.address = ? AND e.project_id = ? AND r.kind <> 'complained' ORDER BY r.id DESC LIMIT ?`);
+const softDays = rawSql<{ n: number }, [number, string]>(`
+    WITH mails AS (SELECT id, opened_at, clicked_at FROM emails WHERE project_id = ?1 AND to_email = ?2 COLLATE NOCASE),
+      told AS (SELECT r.kind, r.reported_at FROM email_reports r JOIN emails e ON e.id = r.email_id
+        WHERE r.address = ?2 AND e.project_id = ?1)
+    SELECT count(DISTINCT reported_at / ${DAY_MS}) AS n FROM told
+    WHERE kind = 'soft_bounced' AND reported_at > max(
+      coalesce((SELECT max(reported_at) FROM told WHERE kind IN ('delivered', 'bounced')), 0),
+      coalesce((SELECT max(max(coalesce(opened_at, 0), coalesce(clicked_at, 0))) FROM mails), 0))`);
 
-/** What was told last of a project's mails to an address, newest first: whether they arrived. */
-export function listOutcomesOf(
-  tx: Tx,
-  asked: { project_id: number; address: string; limit: number },
-): ReportRow['kind'][] {
-  return outcomesOf.all(tx, asked.address, asked.project_id, asked.limit).map(({ kind }) => kind);
+/**
+ * On how many UTC days a project's mails to an address came back soft, since one was delivered, opened or clicked, or a hard
+ * bounce was made of them.
+ */
+export function countSoftDays(read: Tx, project_id: number, address: string): number {
+  return softDays.get(read, project_id, address)?.n ?? 0;
+}
+
+/** What others would not take of a mailbox, whoever it was to. */
+export interface RefusedMailbox {
+  mailbox: string;
+  n: number;
+  /** Of the last of them. */
+  words: string;
+  email_id: string;
+  last_at: number;
+}
+
+// SQLite: beside max(), a bare column is of the row that has the maximum.
+const refusedSince = rawSql<RefusedMailbox, [number]>(`
+    SELECT e.from_email AS mailbox, count(*) AS n, r.words, r.email_id, max(r.reported_at) AS last_at
+    FROM email_reports r JOIN emails e ON e.id = r.email_id
+    WHERE r.kind = 'refused' AND r.reported_at >= ? GROUP BY e.from_email ORDER BY e.from_email`);
+
+/** What was reported since a moment of refusals that speak of us: by mailbox, with the last words. */
+export function listRefusedSince(read: Tx, since_ms: number): RefusedMailbox[] {
+  return refusedSince.all(read, since_ms);
 }
 
 /** In the order in which they came. */

@@ -117,6 +117,7 @@ function tellReport({ kind, address, words, reported_at }: ReportRow): string {
     delivered: 'was delivered',
     bounced: 'was returned for good',
     soft_bounced: 'was returned, for a reason that may pass',
+    refused: 'was not taken because of the mailbox that it came from, which says nothing of the recipient',
     complained: 'was complained about',
   };
   return `Reported ${toIso(reported_at)}: for ${address} it ${told[kind]}: ${words}`;

@@ -23,8 +23,8 @@ export const emailAttempts = sqliteTable('email_attempts', {
 });
 export type AttemptRow = typeof emailAttempts.$inferSelect;
 
-/** `bounced` is for good; `soft_bounced` gave up on what might have passed. */
-export type ReportKind = 'delivered' | 'bounced' | 'soft_bounced' | 'complained';
+/** `bounced` is for good; `soft_bounced` gave up on what might have passed; `refused` speaks of us and not of the recipient. */
+export type ReportKind = 'delivered' | 'bounced' | 'soft_bounced' | 'refused' | 'complained';
 
 export const emailReports = sqliteTable('email_reports', {
   id: integer().primaryKey({ autoIncrement: true }),

@@ -13,7 +13,7 @@ export const emailEvent = named(
     kind: oneOf(['accepted', 'attempt', 'queued_again', 'report', 'opened', 'clicked']),
     outcome: words(
       'Of an attempt: `sent`, `captured`, `refused`, `deferred`, `unreachable`, `interrupted`, null while it is under way; of a ' +
-        'report: `delivered`, `bounced`, `soft_bounced`, `complained`.',
+        'report: `delivered`, `bounced`, `soft_bounced`, `refused` (because of the mailbox it came from), `complained`.',
     ),
     who: words(
       'The key it was accepted with, the mailbox of an attempt, who queued it again, whom a report speaks of.',

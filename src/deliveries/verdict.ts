@@ -35,7 +35,7 @@ export interface Verdict extends EmailState {
 
 /**
  * Retries follow 4xx and connection trouble; a 5xx ends it at once. The status speaks of the `to`: sent once that is taken,
- * bounced where a refusal for good is about it, failed at any other end.
+ * bounced where a refusal for good is about it (transient where its mailbox is full), failed at any other end.
  */
 export function judge(outcome: DeliveryOutcome, tried: Tried): Verdict {
   const accepted = outcome.outcome === 'sent' ? outcome.accepted : [];
@@ -70,11 +70,14 @@ export function judge(outcome: DeliveryOutcome, tried: Tried): Verdict {
     gave_up: open.length > 0,
   });
   if (is_taken) return { ...facts, is_over: true, status: 'sent', refused, error };
-  const bounce = refused.find(({ address, about }) => address === tried.to_email && about === 'recipient');
+  const bounce = refused.find(
+    ({ address, about }) => address === tried.to_email && (about === 'recipient' || about === 'full'),
+  );
   if (bounce) {
     const { smtp_code, response: smtp_response } = bounce;
     const own = { smtp_code, smtp_response, error: `The relay refused the recipient: ${smtp_response}` };
-    return { ...facts, ...own, is_over: true, status: 'bounced', refused, bounce_type: 'permanent' };
+    const bounce_type = bounce.about === 'full' ? 'transient' : 'permanent';
+    return { ...facts, ...own, is_over: true, status: 'bounced', refused, bounce_type };
   }
   const is_deferred = outcome.rejected.some(
     ({ address, about }) => address === tried.to_email && about === null,
@@ -87,6 +90,11 @@ export function judge(outcome: DeliveryOutcome, tried: Tried): Verdict {
     bounce_type: is_deferred ? 'transient' : null,
     error,
   };
+}
+
+/** Whether a relay refused for good, and speaks of what goes out from here rather than of whom it is to. */
+export function isOfOurs({ about, smtp_code }: RefusedRecord): boolean {
+  return smtp_code !== null && (about === 'mailbox' || about === 'message');
 }
 
 /** Recipients refused with 5xx at RCPT: those only are not addressed again. */
@@ -132,7 +140,8 @@ function subjectOf(outcome: UnsentOutcome): string {
   if (outcome.stage === 'auth' && outcome.smtp_code !== null) return 'The relay refused the log-in';
   if (outcome.outcome === 'unreachable') return 'The relay could not be used';
   if (outcome.about === 'mailbox') return 'The relay refused what comes from this mailbox';
-  const is_recipient = outcome.stage === 'rcpt' && outcome.about !== 'message';
+  const is_recipient =
+    outcome.about === null ? outcome.stage === 'rcpt' : ['recipient', 'full'].includes(outcome.about);
   return `The relay ${outcome.outcome} the ${is_recipient ? 'recipient' : 'message'}`;
 }
 

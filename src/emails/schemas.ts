@@ -128,11 +128,11 @@ export const emailRecord = named(
         address: t.String(),
         smtp_code: nullable(t.Integer()),
         response: t.String(),
-        about: nullable(oneOf(['recipient', 'mailbox', 'message'])),
+        about: nullable(oneOf(['recipient', 'full', 'mailbox', 'message'])),
       }),
       {
         description:
-          'Recipients that no relay would take, with its words. `about` is what a refusal for good speaks of; null where it might have passed.',
+          'Recipients that no relay would take, with its words. `about` is what a refusal for good speaks of: the `recipient`, whose mailbox may be `full`, the `mailbox` that it came from, or the `message`; null where it might have passed.',
       },
     ),
     error: nullable(t.String()),

@@ -32,7 +32,7 @@ export interface RefusedRecord {
   smtp_code: number | null;
   response: string;
   /** What a refusal for good speaks of; null for one that might have passed. */
-  about: 'recipient' | 'mailbox' | 'message' | null;
+  about: 'recipient' | 'full' | 'mailbox' | 'message' | null;
 }
 
 export const emails = sqliteTable('emails', {

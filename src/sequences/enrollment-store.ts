@@ -1,6 +1,6 @@
 /** SQL of enrollments, of what steps sent, and of the numbers of a sequence. */
 import { and, asc, desc, eq, gt, inArray, isNotNull, or, type SQL, sql } from 'drizzle-orm';
-import { BOUNCE_WINDOW_SENDS } from '../limits.ts';
+import { BOUNCE_WINDOW_SENDS, REFUSAL_WINDOW_MAILS } from '../limits.ts';
 import { statement, type Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import {
@@ -289,7 +289,7 @@ export function findMail(read: Tx, email_id: string): SequenceMailRow | undefine
 }
 
 const markSentRow = rawSql<never, [number, string]>(
-  'UPDATE sequence_mails SET sent_at = ? WHERE email_id = ? AND sent_at IS NULL',
+  `UPDATE sequence_mails SET sent_at = ?1, ended_at = ?1, refused_at = NULL WHERE email_id = ?2 AND sent_at IS NULL`,
 );
 
 /** Notes that a mail has left; nothing changes for one of no sequence. */
@@ -361,6 +361,20 @@ export function countReturned(
     .limit(BOUNCE_WINDOW_SENDS)
     .all();
   return { sent: last.length, returned: last.filter(({ at }) => at !== null).length };
+}
+
+const refusedOfLast = rawSql<{ ended: number; refused: number }, [number, number]>(
+  `SELECT count(*) AS ended, count(refused_at) AS refused FROM
+     (SELECT refused_at FROM sequence_mails WHERE sequence_id = +? AND ended_at >= +?
+      ORDER BY ended_at DESC LIMIT ${REFUSAL_WINDOW_MAILS})`,
+);
+
+/** Of a sequence's last mails that ended since it began to run: how many a relay refused for what it holds against us. */
+export function countRefused(
+  read: Tx,
+  { id, bounces_since }: Pick<SequenceRow, 'id' | 'bounces_since'>,
+): { ended: number; refused: number } {
+  return refusedOfLast.get(read, id, bounces_since ?? 0) ?? { ended: 0, refused: 0 };
 }
 
 /* --- The daily cap -------------------------------------------------------------------------------------------------- */

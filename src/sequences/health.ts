@@ -1,4 +1,4 @@
-/** What `satchel doctor` asks of sequences: those that paused by themselves, as too much of their mail came back. */
+/** What `satchel doctor` asks of sequences: those that paused by themselves, as too much of their mail came back or was refused. */
 import { type HealthCheck, ok, warning } from '../platform/host/health-check.ts';
 import type { Projects } from '../projects/service.ts';
 import type { Sequences } from './service.ts';
@@ -16,12 +16,12 @@ export function sequenceChecks({
     {
       check: CHECK,
       run() {
-        const paused = sequences.listPausedByBounces().map(({ id, name, project_id, why }) => {
+        const paused = sequences.listPausedByThemselves().map(({ id, name, project_id, why }) => {
           const slug = projects.find(String(project_id))?.slug ?? '';
           const message = `The sequence ${name} of the project ${slug} has paused: ${why}`;
           return warning(CHECK, message, `satchel sequence why ${id}`);
         });
-        return paused.length > 0 ? paused : [ok(CHECK, 'None has paused because of bounces.')];
+        return paused.length > 0 ? paused : [ok(CHECK, 'None has paused by itself.')];
       },
     },
   ];

@@ -1,8 +1,8 @@
 /** A sequence's life: activating, pausing, resuming, finishing; enrolling; and what ends an enrollment from outside. */
 import type { ContactEvent, ContactRow, ContactStanding, Contacts } from '../contacts/service.ts';
-import type { Fate } from '../deliveries/service.ts';
+import type { EmailEvent, Fate } from '../deliveries/service.ts';
 import { AppError, conflict, invalid, notFound } from '../errors.ts';
-import { BOUNCE_WINDOW_SENDS, ENROLL_PIECE } from '../limits.ts';
+import { BOUNCE_WINDOW_SENDS, ENROLL_PIECE, REFUSALS_TO_PAUSE } from '../limits.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner, Marketing } from '../marketing/service.ts';
 import type { Reading } from '../marketing-mail/service.ts';
@@ -19,7 +19,7 @@ import * as rows from './enrollment-store.ts';
 import { firstStep, type Step, stepsOf, tracksOf } from './model.ts';
 import type { Sequences } from './service.ts';
 import * as store from './store.ts';
-import type { SequenceRow, SequenceStatus } from './tables.ts';
+import type { PauseReason, SequenceRow, SequenceStatus } from './tables.ts';
 import { nextOpening } from './window.ts';
 
 /** The type of the jobs that move a sequence's enrollments. */
@@ -83,7 +83,7 @@ export class Lifecycle {
     });
   }
 
-  /** Goes on after a pause; what fell due meanwhile is sent now, and the bounce threshold starts afresh. */
+  /** Goes on after a pause; what fell due meanwhile is sent now, and bounces and refusals are counted afresh. */
   resume(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
     return this.#run(actor, owner, public_id, ['paused']);
   }
@@ -162,7 +162,7 @@ export class Lifecycle {
     }
   }
 
-  #pause(tx: Tx, row: SequenceRow, pause_reason: 'manual' | 'bounce_threshold'): void {
+  #pause(tx: Tx, row: SequenceRow, pause_reason: PauseReason): void {
     store.updateSequence(tx, row.id, { status: 'paused', pause_reason, updated_at: this.#deps.clock.now() });
     for (const id of rows.listWaitingMails(tx, row.id)) this.#deps.holdMail(tx, id);
   }
@@ -346,14 +346,31 @@ export class Lifecycle {
       }
   }
 
-  /** Told of what became of a mail; pauses a sequence whose bounces pass the threshold. */
-  heedMail(tx: Tx, told: { email_id: string; kind: string; project_id: number; at: number }): void {
+  /** Told of what became of a mail; pauses a sequence whose bounces pass the threshold, or whose mail is refused as ours. */
+  heedMail(tx: Tx, told: Pick<EmailEvent, 'email_id' | 'kind' | 'project_id' | 'at' | 'is_refused'>): void {
     if (told.kind === 'sent') rows.markSent(tx, told.email_id, told.at);
-    if (told.kind !== 'bounced' && told.kind !== 'complained') return;
+    else if (told.kind === 'failed' || told.kind === 'refused') this.#heedEnd(tx, told);
+    else if (told.kind === 'bounced' || told.kind === 'complained') this.#heedReturn(tx, told);
+  }
+
+  #heedEnd(tx: Tx, told: Pick<EmailEvent, 'email_id' | 'kind' | 'at' | 'is_refused'>): void {
+    const mail = rows.findMail(tx, told.email_id);
+    if (!mail) return;
+    const is_refused = told.is_refused || told.kind === 'refused';
+    // What came back as refused had ended when the relay took it.
+    const ended_at = told.kind === 'failed' ? told.at : (mail.ended_at ?? told.at);
+    rows.updateMail(tx, mail.email_id, { ended_at, refused_at: is_refused ? told.at : null });
+    const sequence = is_refused ? store.findSequenceById(tx, mail.sequence_id) : null;
+    if (sequence?.status === 'active' && rows.countRefused(tx, sequence).refused >= REFUSALS_TO_PAUSE)
+      this.#pause(tx, sequence, 'relay_refuses');
+  }
+
+  #heedReturn(tx: Tx, told: Pick<EmailEvent, 'email_id' | 'kind' | 'project_id' | 'at'>): void {
     const mail = rows.findMail(tx, told.email_id);
     if (!mail) return;
     const what = told.kind === 'bounced' ? { bounced_at: told.at } : { complained_at: told.at };
-    rows.updateMail(tx, mail.email_id, { ...what, sent_at: mail.sent_at ?? told.at });
+    const had_left = { sent_at: mail.sent_at ?? told.at, ended_at: mail.ended_at ?? told.at };
+    rows.updateMail(tx, mail.email_id, { ...what, ...had_left });
     const sequence = store.findSequenceById(tx, mail.sequence_id);
     if (sequence?.status !== 'active') return;
     const { sent, returned } = rows.countReturned(tx, sequence);

@@ -8,6 +8,7 @@ import {
   ENROLLMENT_STATES,
   type EnrollmentRow,
   type EnrollmentState,
+  type PauseReason,
   type SequenceRow,
   type SequenceStatus,
 } from './tables.ts';
@@ -46,7 +47,7 @@ export interface SequenceRecord {
   /** The list's id. */
   list: string;
   status: SequenceStatus;
-  pause_reason: 'manual' | 'bounce_threshold' | null;
+  pause_reason: PauseReason | null;
   max_recipients: number;
   exit_events: string[];
   enroll_tags: string[];

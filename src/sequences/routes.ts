@@ -30,7 +30,7 @@ import {
   ulid,
 } from '../platform/http/schema.ts';
 import type { Lifecycle, Selection } from './lifecycle.ts';
-import { ENROLLMENT_STATES, SEQUENCE_STATUSES, type Sequences } from './service.ts';
+import { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES, type Sequences } from './service.ts';
 
 const TAG = 'Sequences';
 
@@ -91,7 +91,7 @@ const record = named(
     name: t.String(),
     list: ulid(),
     status: oneOf(SEQUENCE_STATUSES),
-    pause_reason: nullable(oneOf(['manual', 'bounce_threshold'])),
+    pause_reason: nullable(oneOf(PAUSE_REASONS)),
     max_recipients: t.Integer(),
     exit_events: t.Array(t.String()),
     enroll_tags: t.Array(t.String()),

@@ -24,13 +24,14 @@ import * as store from './store.ts';
 import {
   ENROLLMENT_STATES,
   type EnrollmentState,
+  PAUSE_REASONS,
   SEQUENCE_STATUSES,
   type SequenceRow,
   type SequenceStatus,
 } from './tables.ts';
-import { tellEnrollment, tellReturned, tellSequence, type Waits } from './telling.ts';
+import { type Ended, tellEnrollment, tellPause, tellSequence, type Waits } from './telling.ts';
 
-export { ENROLLMENT_STATES, SEQUENCE_STATUSES, type SequenceRecord, type SequenceRow };
+export { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES, type SequenceRecord, type SequenceRow };
 
 export interface SequenceChanges {
   name?: string | null | undefined;
@@ -326,19 +327,24 @@ export class Sequences {
     const problems = row.status === 'finished' ? [] : (await this.check(project_id, public_id)).problems;
     const told = tellSequence(row, {
       waits: this.#waitsOf(project_id),
-      returned: rows.countReturned(read, row),
+      ended: this.#endedOf(row),
       next_at: rows.nextDue(read, row.id),
     });
     return [...told, ...problems.map(tellProblem)];
   }
 
   /** Sequences of all projects that paused by themselves, and why. */
-  listPausedByBounces(): { id: string; name: string; project_id: number; why: string }[] {
+  listPausedByThemselves(): { id: string; name: string; project_id: number; why: string }[] {
     const { marketing, database } = this.#deps;
-    return store.listPausedByBounces(database.read).map((row) => {
-      const why = tellReturned(rows.countReturned(database.read, row), marketing.settings(row.project_id));
+    return store.listPausedByThemselves(database.read).map((row) => {
+      const why = tellPause(row, this.#endedOf(row), marketing.settings(row.project_id));
       return { id: row.public_id, name: row.name, project_id: row.project_id, why };
     });
+  }
+
+  #endedOf(row: SequenceRow): Ended {
+    const { read } = this.#deps.database;
+    return { returned: rows.countReturned(read, row), refused: rows.countRefused(read, row) };
   }
 
   /** What a contact of the sequence's list gets, got, and why. Throws AppError `not_found`. */

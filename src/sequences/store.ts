@@ -1,5 +1,5 @@
 /** SQL of sequences. */
-import { and, count, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, ne, type SQL, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
@@ -90,8 +90,8 @@ export function listEnrollingSequences(read: Tx, list_id: number): SequenceRow[]
 }
 
 /** Of all projects. */
-export function listPausedByBounces(read: Tx): SequenceRow[] {
-  const is_one = and(eq(sequences.status, 'paused'), eq(sequences.pause_reason, 'bounce_threshold'));
+export function listPausedByThemselves(read: Tx): SequenceRow[] {
+  const is_one = and(eq(sequences.status, 'paused'), ne(sequences.pause_reason, 'manual'));
   return read.select().from(sequences).where(is_one).all();
 }
 

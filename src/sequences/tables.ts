@@ -4,6 +4,9 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 export const SEQUENCE_STATUSES = ['draft', 'active', 'paused', 'finished'] as const;
 export type SequenceStatus = (typeof SEQUENCE_STATUSES)[number];
 
+export const PAUSE_REASONS = ['manual', 'bounce_threshold', 'relay_refuses'] as const;
+export type PauseReason = (typeof PAUSE_REASONS)[number];
+
 export const sequences = sqliteTable('sequences', {
   id: integer().primaryKey({ autoIncrement: true }),
   public_id: text().notNull(),
@@ -11,7 +14,6 @@ export const sequences = sqliteTable('sequences', {
   list_id: integer().notNull(),
   name: text().notNull(),
   status: text().$type<SequenceStatus>().notNull(),
-  pause_reason: text().$type<'manual' | 'bounce_threshold'>(),
   max_recipients: integer().notNull(),
   exit_events: text({ mode: 'json' }).$type<string[]>().notNull(),
   enroll_tags: text({ mode: 'json' }).$type<string[]>().notNull(),
@@ -22,6 +24,7 @@ export const sequences = sqliteTable('sequences', {
   bounces_since: integer(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
+  pause_reason: text().$type<PauseReason>(),
 });
 export type SequenceRow = typeof sequences.$inferSelect;
 
@@ -80,6 +83,9 @@ export const sequenceMails = sqliteTable('sequence_mails', {
   bounced_at: integer(),
   complained_at: integer(),
   unsubscribed_at: integer(),
+  ended_at: integer(),
+  /** By a relay, for what it holds against us; at SMTP time or in a report. */
+  refused_at: integer(),
 });
 export type SequenceMailRow = typeof sequenceMails.$inferSelect;
 

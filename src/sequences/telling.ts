@@ -14,21 +14,21 @@ export interface Waits {
   now_ms: number;
 }
 
-/** Of the sends that the bounce threshold looks at. */
-export interface Returned {
-  sent: number;
-  returned: number;
+/** How the last mails of a sequence ended: those that the bounce threshold looks at, and those that relays may have refused. */
+export interface Ended {
+  returned: { sent: number; returned: number };
+  refused: { ended: number; refused: number };
 }
 
 /** How a sequence stands and what it waits for: a sentence a line. */
 export function tellSequence(
   row: SequenceRow,
-  of: { waits: Waits; returned: Returned; next_at: number | null },
+  of: { waits: Waits; ended: Ended; next_at: number | null },
 ): string[] {
   const { settings, used_today, now_ms } = of.waits;
   const opens_at = nextOpening(settings, now_ms);
   return [
-    tellStatus(row, of.returned, settings),
+    tellStatus(row, of.ended, settings),
     ...(row.status === 'active' && opens_at > now_ms ? [`Its window opens ${toIso(opens_at)}.`] : []),
     ...(settings.daily_cap === null
       ? []
@@ -37,21 +37,24 @@ export function tellSequence(
   ];
 }
 
-function tellStatus(row: SequenceRow, returned: Returned, settings: Settings): string {
+function tellStatus(row: SequenceRow, ended: Ended, settings: Settings): string {
   const resume = `satchel sequence resume ${row.public_id}`;
   if (row.status === 'draft') return 'It is a draft: nothing is sent before it is activated.';
   if (row.status === 'active') return 'It is active.';
   if (row.status === 'finished') return 'It is finished for good.';
-  return row.pause_reason === 'bounce_threshold'
-    ? `It is paused: ${tellReturned(returned, settings)} Look at the list before: ${resume}`
-    : `It is paused by hand. To go on: ${resume}`;
+  if (row.pause_reason === 'manual') return `It is paused by hand. To go on: ${resume}`;
+  const first = row.pause_reason === 'relay_refuses' ? 'To go on' : 'Look at the list before';
+  return `It is paused: ${tellPause(row, ended, settings)} ${first}: ${resume}`;
 }
 
 /** Why a sequence paused by itself. */
-export function tellReturned(
-  { sent, returned }: Returned,
+export function tellPause(
+  { pause_reason }: Pick<SequenceRow, 'pause_reason'>,
+  { returned: { sent, returned }, refused }: Ended,
   { bounce_pause_threshold_percent: percent }: Pick<Settings, 'bounce_pause_threshold_percent'>,
 ): string {
+  if (pause_reason === 'relay_refuses')
+    return `of its last ${refused.ended} mails ${refused.refused} were refused because of the mailbox that they came from, not because of whom they were to. Their words: satchel doctor.`;
   return `of its last ${sent} mails ${returned} bounced or were complained about, and bounce_pause_threshold_percent is ${percent}.`;
 }
 

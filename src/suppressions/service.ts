@@ -96,6 +96,7 @@ export class Suppressions {
       hash: hash(address),
       kind,
       created_at: now,
+      mailbox: null,
     };
     store.insertSuppression(tx, row);
     return { record: toRecord(row), is_new: true };

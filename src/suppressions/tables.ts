@@ -11,5 +11,7 @@ export const suppressions = sqliteTable('suppressions', {
   hash: text().notNull(),
   kind: text().$type<SuppressionKind>().notNull(),
   created_at: integer().notNull(),
+  /** Whose mail came back, of a hard bounce; null where that is not known. */
+  mailbox: text(),
 });
 export type SuppressionRow = typeof suppressions.$inferSelect;

@@ -101,32 +101,82 @@ test('of a stranger, of no mail and of one that waits it is refused, and changes
   expect(await statusOf(ann)).toBe('active');
 });
 
-test('five soft bounces in a row make a hard one, a delivery or the same mail twice none', async () => {
-  const soften = async (): Promise<string> => {
-    const id = await send();
-    await bounce(id, '--soft');
-    return id;
-  };
-  for (let k = 0; k < 4; k++) await soften();
+/** The next UTC day. */
+const sleepOver = (): void => void on.app.clock.advance(24 * 3_600_000);
+
+/** As `email bounce ID --soft`, at the time of the test's clock. */
+async function soften(id?: string, address?: string): Promise<string> {
+  const email_id = id ?? (await send());
   const { database, deliveries } = on.app.services;
-  const arrived = await send();
-  await database.write((tx) => deliveries.report(tx, arrived, 'delivered', { words: 'it arrived' }));
-  for (let k = 0; k < 4; k++) await soften();
-  const again = await soften().then(async (id) => {
-    expect(await statusOf(ann)).toBe('bounced');
-    return id;
-  });
-  expect(await log(again)).toMatchObject({ status: 'bounced', bounce_type: 'permanent' });
-  expect((await run(on.app.data_dir, 'email', 'why', again)).stdout).toContain('5 mails in a row came back');
+  await database.write((tx) =>
+    deliveries.report(tx, email_id, 'soft_bounced', { words: 'later', ...(address ? { address } : {}) }),
+  );
+  return email_id;
+}
+
+async function softenOnDays(count: number): Promise<string> {
+  let id = '';
+  for (let k = 0; k < count; k++) {
+    if (k > 0) sleepOver();
+    id = await soften();
+  }
+  return id;
+}
+
+test('soft bounces on five days make a hard one', async () => {
+  const last = await softenOnDays(5);
+  expect(await statusOf(ann)).toBe('bounced');
+  expect(await log(last)).toMatchObject({ status: 'bounced', bounce_type: 'permanent' });
+  expect((await run(on.app.data_dir, 'email', 'why', last)).stdout).toContain(
+    'mails came back on 5 days without a delivery, an open or a click between',
+  );
 });
 
-test('four soft bounces of one mail each and a fifth of a mail told before are four', async () => {
-  const ids: string[] = [];
+test('however many come on one day, and on a fourth, they make none', async () => {
+  for (let k = 0; k < 6; k++) await soften();
+  sleepOver();
+  await softenOnDays(3);
+  expect(await statusOf(ann)).toBe('active');
+});
+
+const SIGNS: [name: string, give: (id: string) => Promise<unknown>][] = [
+  [
+    'a delivery',
+    (id) =>
+      on.app.services.database.write((tx) =>
+        on.app.services.deliveries.report(tx, id, 'delivered', { words: 'it arrived' }),
+      ),
+  ],
+  ['an open', (id) => markRead(id, 'opened_at')],
+  ['a click', (id) => markRead(id, 'clicked_at')],
+];
+
+function markRead(id: string, what: 'opened_at' | 'clicked_at'): Promise<unknown> {
+  const { clock, services } = on.app;
+  return services.database.write((tx) =>
+    tx.$client.run(`UPDATE emails SET ${what} = ? WHERE id = ?`, [clock.now(), id]),
+  );
+}
+
+for (const [name, give] of SIGNS)
+  test(`${name} between has them counted afresh`, async () => {
+    await softenOnDays(4);
+    sleepOver();
+    await give(await send());
+    on.app.clock.advance(1_000);
+    await softenOnDays(4);
+    expect(await statusOf(ann)).toBe('active');
+    sleepOver();
+    await soften();
+    expect(await statusOf(ann)).toBe('bounced');
+  });
+
+test('a mail told of twice is one, and mails to others count for themselves', async () => {
+  const first = await soften();
   for (let k = 0; k < 4; k++) {
-    const id = await send();
-    ids.push(id);
-    await bounce(id, '--soft');
+    sleepOver();
+    await soften(first);
+    await soften(await send(), bob);
   }
-  expect(await bounce(ids[0] ?? '', '--soft')).toMatchObject({ is_new: false });
   expect(await statusOf(ann)).toBe('active');
 });

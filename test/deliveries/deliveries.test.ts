@@ -1,6 +1,6 @@
 /** Delivery against relays that take, refuse, defer, hang up or are not there; and what the log says of it. */
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
-import { recipientsOf } from '../../src/deliveries/attempts.ts';
+import { recipientsOf } from '../../src/deliveries/recipients.ts';
 import { AppError } from '../../src/errors.ts';
 import { EMAIL_RECORD_RETRY_MS, EMAIL_RECORD_WAIT_MS } from '../../src/limits.ts';
 import { mailboxChecks } from '../../src/mailboxes/checks.ts';

@@ -34,6 +34,7 @@ import sequence_waiting from './migrations/0029_sequence_waiting.sql' with { typ
 import open_sequences from './migrations/0030_open_sequences.sql' with { type: 'text' };
 import requeued_mail from './migrations/0031_requeued_mail.sql' with { type: 'text' };
 import skipped_messages from './migrations/0032_skipped_messages.sql' with { type: 'text' };
+import refusals_of_us from './migrations/0033_refusals_of_us.sql' with { type: 'text' };
 import paces from './migrations/0034_paces.sql' with { type: 'text' };
 import { connect } from './plain-connection.ts';
 
@@ -77,6 +78,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 30, name: 'open_sequences', sql: open_sequences },
   { version: 31, name: 'requeued_mail', sql: requeued_mail },
   { version: 32, name: 'skipped_messages', sql: skipped_messages },
+  { version: 33, name: 'refusals_of_us', sql: refusals_of_us },
   { version: 34, name: 'paces', sql: paces },
 ];
 

@@ -5,10 +5,12 @@ import {
   MAX_REPORT_DEPTH,
   MAX_REPORT_FIELD_CHARS,
   MAX_REPORT_HEADER_BYTES,
+  MAX_REPORT_TEXT_BYTES,
   MAX_REPORTED_RECIPIENTS,
   MAX_SMTP_RESPONSE_CHARS,
 } from '../../limits.ts';
 import {
+  ADDRESS,
   addressesIn,
   FEEDBACK_TYPE,
   HEADERS_OF_ADDRESSES,
@@ -16,7 +18,7 @@ import {
   RETURNED_TYPES,
   STATUS_TYPES,
 } from './raw-report.ts';
-import { isHardBounce } from './refusals.ts';
+import { endOf, lastReplyIn, type ReportedEnd } from './refusals.ts';
 
 /** What a report says, whoever wrote it. Whether to believe it, its reader decides. */
 export interface MailReport {
@@ -31,7 +33,7 @@ export interface ReportedRecipient {
   /** How the report may name a recipient of ours: the likeliest first. Empty where a complaint names nobody. */
   addresses: string[];
   /** Null for what is no end: a delay, a relay that tells no more. */
-  kind: 'delivered' | 'bounced' | 'soft_bounced' | 'complained' | null;
+  kind: 'delivered' | ReportedEnd | 'complained' | null;
   smtp_code: number | null;
   /** What was said, in the server's words. */
   words: string;
@@ -62,7 +64,7 @@ export async function readMailReport(message: Uint8Array): Promise<MailReport | 
   const status = textOf(STATUS_TYPES);
   const feedback = status === null ? textOf([FEEDBACK_TYPE]) : null;
   const blocks = parseBlocks(status ?? feedback ?? '');
-  const recipients = status === null ? readFeedback(blocks) : readStatus(blocks);
+  const recipients = status === null ? readFeedback(blocks) : readStatus(blocks, email.text ?? '');
   if (recipients.length === 0) return null;
   const returned_headers = headerBlockOf(textOf(RETURNED_TYPES) ?? '');
   const outer = email.headers.filter(({ key }) => HEADERS_OF_ADDRESSES.includes(key));
@@ -129,35 +131,85 @@ function parseBlocks(text: string): Fields[] {
     .map((lines) => new Fields(lines));
 }
 
-function readStatus(blocks: readonly Fields[]): ReportedRecipient[] {
+function readStatus(blocks: readonly Fields[], text: string): ReportedRecipient[] {
   const reporter = blocks.flatMap((block) => block.first('reporting-mta') ?? [])[0] ?? null;
-  return blocks.flatMap((block) => {
+  const from = reporter === null ? '' : ` (reported by ${reporter.replace(/^[^;]*;\s*/, '')})`;
+  const told = blocks.flatMap((block) => {
     const action = block.first('action')?.toLowerCase().split(/\s/)[0];
-    if (action === undefined) return [];
     const original = addressOf(block.first('original-recipient'));
     const final = addressOf(block.first('final-recipient'));
     const addresses = [original, original === null ? null : decodeXtext(original), final].filter(
       (address) => address !== null,
     );
-    if (addresses.length === 0) return [];
-    const diagnostic = /^[^;]*;\s*(.*)$/s.exec(block.first('diagnostic-code') ?? '')?.[1] ?? '';
+    return action === undefined || addresses.length === 0 ? [] : [{ block, action, addresses }];
+  });
+  const places = told.slice(0, MAX_REPORTED_RECIPIENTS);
+  const sections = sectionsOf(
+    text.slice(0, MAX_REPORT_TEXT_BYTES).replace(/\r\n?/g, '\n'),
+    places.map(({ addresses }) => addresses),
+  );
+  return places.map(({ block, action, addresses }, index) => {
     const status = /\d\.\d{1,3}\.\d{1,3}/.exec(block.first('status') ?? '')?.[0] ?? null;
-    const smtp_code = Number(/^[245]\d\d(?!\d)/.exec(diagnostic)?.[0] ?? 0) || null;
-    const said = diagnostic === '' ? `${action}, status ${status ?? 'unknown'}` : diagnostic;
-    const from = reporter === null ? '' : ` (reported by ${reporter.replace(/^[^;]*;\s*/, '')})`;
+    const is_silent = status === null || status.endsWith('.0.0');
+    const diagnostic = /^[^;]*;\s*(.*)$/s.exec(block.first('diagnostic-code') ?? '')?.[1] ?? '';
+    const quoted = /^[245]\d\d(?!\d)/.test(diagnostic) ? null : lastReplyIn(diagnostic);
+    const in_text =
+      diagnostic === '' && is_silent && action === 'failed' ? wordsIn(sections[index] ?? '') : '';
+    const words = plainWords(quoted ?? (diagnostic || in_text));
     return {
       addresses,
-      kind: kindOf(action, status, diagnostic),
-      smtp_code,
-      words: plainWords(`${said}${from}`),
+      kind: action === 'delivered' ? 'delivered' : action === 'failed' ? endOf(status, words) : null,
+      smtp_code: Number(/^[245]\d\d(?!\d)/.exec(words)?.[0] ?? 0) || null,
+      words: plainWords(`${words || `${action}, status ${status ?? 'unknown'}`}${from}`),
     };
   });
 }
 
-function kindOf(action: string, status: string | null, diagnostic: string): ReportedRecipient['kind'] {
-  if (action === 'delivered') return 'delivered';
-  if (action !== 'failed') return null;
-  return isHardBounce(status, diagnostic) ? 'bounced' : 'soft_bounced';
+/** What a report's text says behind each recipient's address, up to the next one or to a rule of dashes. */
+function sectionsOf(text: string, recipients: readonly (readonly string[])[]): string[] {
+  const places = placesOfAddresses(text);
+  const [first] = [...places.values()].filter(({ begins_line }) => begins_line);
+  const starts = recipients.map((addresses) => {
+    const named = addresses.flatMap((address) => places.get(address.toLowerCase()) ?? [])[0];
+    // Of one recipient it is all about that, which may have been passed on under another name.
+    return named ?? (recipients.length === 1 ? first : undefined);
+  });
+  const begins = starts.flatMap((start) => start?.at ?? []).sort((a, b) => a - b);
+  return starts.map((own) => {
+    if (!own) return '';
+    const next = begins.find((at) => at > own.at);
+    const [section = ''] = text.slice(own.end, next).split(/^[ \t]*-{3}/m);
+    return section;
+  });
+}
+
+interface Place {
+  at: number;
+  end: number;
+  begins_line: boolean;
+}
+
+/** Where each address stands in a text: where a line begins with it, else where it comes first. One pass, whatever the text. */
+function placesOfAddresses(text: string): Map<string, Place> {
+  const places = new Map<string, Place>();
+  for (const { 0: found, index } of text.matchAll(ADDRESS)) {
+    const name = found.toLowerCase().replace(/\.$/, '');
+    const known = places.get(name);
+    if (known?.begins_line) continue;
+    let before = index;
+    while (' \t<'.includes(text[before - 1] ?? '\n')) before -= 1;
+    const begins_line = before === 0 || text[before - 1] === '\n';
+    if (known && !begins_line) continue;
+    const end = index + found.length;
+    places.set(name, { at: index, end: text[end] === '>' ? end + 1 : end, begins_line });
+  }
+  return places;
+}
+
+/** The last reply that a section tells; else the words that stand right behind the address, which some servers make up themselves. */
+function wordsIn(section: string): string {
+  const [paragraph = ''] = section.replace(/^[ \t]*:?\s+/, '').split(/\n[ \t]*\n/);
+  return lastReplyIn(section) ?? paragraph;
 }
 
 function readFeedback(blocks: readonly Fields[]): ReportedRecipient[] {

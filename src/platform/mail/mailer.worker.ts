@@ -97,7 +97,8 @@ async function composeAndSend({ content, route, recipients, options }: Deliver):
  */
 function mayBeOfSender(outcome: DeliveryOutcome): outcome is UnsentOutcome {
   if (outcome.outcome === 'deferred') return outcome.stage === 'mail';
-  if (outcome.outcome !== 'refused' || outcome.about === 'recipient') return false;
+  if (outcome.outcome !== 'refused' || outcome.about === 'recipient' || outcome.about === 'full')
+    return false;
   return outcome.stage === 'mail' || outcome.stage === 'rcpt';
 }
 

@@ -27,7 +27,7 @@ export const FEEDBACK_TYPE = 'message/feedback-report';
 const FIELDS_TYPES = [...STATUS_TYPES, FEEDBACK_TYPE];
 
 /** The bounds are those of an address, so that no place where one might begin is read any further. */
-const ADDRESS = /[^\s<>,;:"()@]{1,64}@[^\s<>,;:"()@]{1,255}/g;
+export const ADDRESS = /[^\s<>,;:"()@]{1,64}@[^\s<>,;:"()@]{1,255}/g;
 /** Behind its name, a signature says within this whose it is; its list of headers and the rest come later. */
 const SIGNER_CHARS = 2_000;
 

@@ -1,59 +1,121 @@
-/** What a mail server's refusal speaks of: of the recipient, of the mailbox that mail goes out from, or of the message. */
+/**
+ * Whose refusal it is: of the recipient, of the mailbox that mail goes out from, or of the message. The one judge of what mail
+ * servers say, to us at SMTP time and to others in their reports: the same reply never means two things.
+ */
+import { speaksOfExpiry, spokenOf } from './refusal-words.ts';
 
 /**
- * `recipient`: no mail reaches this address. `mailbox`: how the mail was handed over (the log-in, the sender, the
- * reputation of the host), whoever it was to. `message`: anything else that was refused for good.
+ * `recipient`: no mail reaches this address. `full`: none does at present, its mailbox is full. `mailbox`: who hands it over
+ * (the log-in, the sender, the reputation of the host) or how much of it, whoever it is to. `message`: its size or its form.
  */
-export type RefusalSubject = 'recipient' | 'mailbox' | 'message';
+export type RefusalSubject = 'recipient' | 'full' | 'mailbox' | 'message';
 
 export interface Refusal {
   smtp_code: number | null;
-  /** RFC 3463, such as `5.1.1`; null where there is none. */
-  enhanced_code: string | null;
-  /** Whether it answers RCPT, or a report tells it of one recipient. */
+  /** The reply with its codes, of one line or several. */
+  reply: string;
+  /** Whether it speaks of one recipient: at RCPT, after the content of a mail to one alone, in a report. */
   is_of_recipient: boolean;
 }
 
-/** Of 5.1.x (addresses) and 5.2.x (their mailboxes) these speak of the sender's address and of the message's size. */
-const NOT_OF_RECIPIENT = ['5.1.7', '5.1.8', '5.2.3'];
+/**
+ * Of 5.1.x (addresses) and 5.2.x (their mailboxes) these speak of the sender's address. The last two are Exchange Online's:
+ * more than one From address, and its own daily limit of recipients.
+ */
+const OF_SENDER = ['5.1.7', '5.1.8', '5.1.20', '5.1.90'];
+const FULL = '5.2.2';
+/** RFC 3463: larger than one mailbox, or a server, takes; and 5.6.x, which speaks of the content's form. */
+const OF_MESSAGE = /^5\.(?:2\.3|3\.4|6\.\d+)$/;
 /** RFC 5321 4.2.3: no such mailbox, not local, a name that is not allowed. */
 const CODES_OF_RECIPIENT = [550, 551, 553];
-/** RFC 4954: a log-in is required, or was refused; and RFC 5321's "transaction failed", with which relays refuse clients. */
-const CODES_OF_MAILBOX = [530, 535, 554];
+/** RFC 5321 4.2.3: more than may be stored, which without any more words is the message's size. */
+const TOO_MUCH = 552;
 
 /** Null where the refusal is none for good: anything but a 5xx. */
-export function subjectOf(refusal: Refusal): RefusalSubject | null {
-  const { smtp_code, enhanced_code, is_of_recipient } = refusal;
+export function subjectOf({ smtp_code, reply, is_of_recipient }: Refusal): RefusalSubject | null {
   if (smtp_code === null || smtp_code < 500) return null;
-  if (is_of_recipient) {
-    const is_recipients =
-      enhanced_code === null
-        ? CODES_OF_RECIPIENT.includes(smtp_code)
-        : /^5\.[12]\./.test(enhanced_code) && !NOT_OF_RECIPIENT.includes(enhanced_code);
-    if (is_recipients) return 'recipient';
-  }
-  const is_mailboxs = enhanced_code?.startsWith('5.7.') || CODES_OF_MAILBOX.includes(smtp_code);
-  return is_mailboxs ? 'mailbox' : 'message';
+  return subjectOfCodes(smtp_code, enhancedCodeOf(reply), { words: reply, is_of_recipient });
 }
 
-/** The enhanced code at the start of a reply (RFC 2034); some servers write a number sign before it or a colon behind. */
-export function enhancedCodeOf(reply: string): string | null {
-  return /^\d{3}[ -]#?(\d\.\d{1,3}\.\d{1,3})(?!\.?\d)/.exec(reply)?.[1] ?? null;
+function subjectOfCodes(
+  smtp_code: number,
+  enhanced_code: string | null,
+  { words, is_of_recipient }: { words: string; is_of_recipient: boolean },
+): RefusalSubject {
+  if (enhanced_code !== null && OF_MESSAGE.test(enhanced_code)) return 'message';
+  const own = is_of_recipient ? subjectAtRecipient(smtp_code, enhanced_code, words) : null;
+  return own ?? (enhanced_code === null && smtp_code === TOO_MUCH ? 'message' : 'mailbox');
+}
+
+/** What a refusal of one recipient says of that, null where it speaks of something else. */
+function subjectAtRecipient(
+  smtp_code: number,
+  enhanced_code: string | null,
+  words: string,
+): 'recipient' | 'full' | null {
+  if (enhanced_code === FULL) return 'full';
+  if (enhanced_code === '5.1.0') return spokenOf(words) === 'sender' ? null : 'recipient';
+  if (enhanced_code !== null)
+    return /^5\.[12]\./.test(enhanced_code) && !OF_SENDER.includes(enhanced_code) ? 'recipient' : null;
+  const spoken = spokenOf(words);
+  if (spoken === 'full') return 'full';
+  const is_recipients = spoken === 'recipient' || spoken === null;
+  return is_recipients && CODES_OF_RECIPIENT.includes(smtp_code) ? 'recipient' : null;
 }
 
 /**
- * Whether a report that says `failed` of a recipient says that no mail will reach it, by its Status (RFC 3464 2.3.4) and the
- * text of its Diagnostic-Code. 5.0.0 says nothing; a full mailbox (5.2.2) may pass, whoever names it.
+ * The enhanced code at the start of a reply (RFC 2034); some servers write a number sign before it or a colon behind, and qmail
+ * puts it into brackets at the end.
  */
-export function isHardBounce(status: string | null, diagnostic: string): boolean {
-  const smtp_code = Number(/^\d{3}(?!\d)/.exec(diagnostic)?.[0] ?? Number.NaN);
-  const bare_code = /^#?(\d\.\d{1,3}\.\d{1,3})(?!\S)/.exec(diagnostic)?.[1];
-  const said = [status, enhancedCodeOf(diagnostic) ?? bare_code ?? null].filter(
-    (code) => code !== null && code !== '5.0.0',
-  );
-  if (said.includes('5.2.2')) return false;
-  const [enhanced_code = null] = said;
-  if (enhanced_code === null && Number.isNaN(smtp_code)) return true;
-  const code_class = enhanced_code === null ? smtp_code : Number(enhanced_code[0]) * 100;
-  return subjectOf({ smtp_code: code_class, enhanced_code, is_of_recipient: true }) === 'recipient';
+export function enhancedCodeOf(reply: string): string | null {
+  const at_start = /^\d{3}[ -]#?(\d\.\d{1,3}\.\d{1,3})(?!\.?\d)/.exec(reply);
+  return (at_start ?? /\(#(\d\.\d{1,3}\.\d{1,3})\b/.exec(reply))?.[1] ?? null;
+}
+
+/** What a report that says `failed` of a recipient makes of its mail. `refused`: somebody would not take it from us. */
+export type ReportedEnd = 'bounced' | 'soft_bounced' | 'refused';
+
+/** A Status that tells more than a server can make out of a reply's first digit: of the sender, of the size, of us. */
+const TELLING_STATUS = /^5\.(?:7\.\d+|1\.[78]|2\.[23])$/;
+
+/**
+ * What `failed` means, by the Status of the report (RFC 3464 2.3.4) and by `words`: its Diagnostic-Code, or what its text tells;
+ * empty where there is none. A reply in the words says more than the Status, which some servers make up.
+ */
+export function endOf(status: string | null, words: string): ReportedEnd {
+  // 5.0.0 and 4.0.0 say nothing.
+  const told = status === null || status.endsWith('.0.0') ? null : status;
+  const code = /^[245]\d\d(?!\d)/.exec(words)?.[0] ?? null;
+  const own = enhancedCodeOf(words) ?? /^#?(\d\.\d{1,3}\.\d{1,3})(?!\S)/.exec(words)?.[1] ?? null;
+  const enhanced_code = own ?? (code === null || TELLING_STATUS.test(told ?? '') ? told : null);
+  const spoken = spokenOf(words);
+  const is_ours = /^[45]\.7\./.test(own ?? told ?? '') || spoken === 'sender' || spoken === 'us';
+  const first = code ?? enhanced_code;
+  if (first === null && spoken === 'recipient' && !status?.startsWith('4')) return 'bounced';
+  if (!first?.startsWith('5')) return is_ours ? 'refused' : 'soft_bounced';
+  const smtp_code = code === null ? 500 : Number(code);
+  const subject = subjectOfCodes(smtp_code, enhanced_code, { words, is_of_recipient: true });
+  if (subject === 'recipient') return 'bounced';
+  if (subject === 'full' || speaksOfExpiry(words)) return 'soft_bounced';
+  const is_refusal = code !== null || subject === 'message' || OF_SENDER.includes(enhanced_code ?? '');
+  return is_refusal || is_ours ? 'refused' : 'soft_bounced';
+}
+
+/**
+ * The last SMTP reply in a text, its lines joined, or null. One begins a line, or follows a colon as in `said: 550 ...`, and ends with
+ * its paragraph.
+ */
+export function lastReplyIn(text: string): string | null {
+  const found = [...text.matchAll(/(?:^[ \t]*|:[ \t]+|\n[ \t]*)([45]\d\d)([ -])(?=\S)/g)];
+  const places = found.map((match) => ({
+    code: match[1] ?? '',
+    has_more: match[2] === '-',
+    at: match.index + match[0].length - 4,
+  }));
+  let first = places.length - 1;
+  const last = places[first];
+  if (!last) return null;
+  while (places[first - 1]?.has_more && places[first - 1]?.code === last.code) first -= 1;
+  const [paragraph = ''] = text.slice(places[first]?.at ?? last.at).split(/\n[ \t]*\n/);
+  return paragraph.replace(/\s+/g, ' ').trim();
 }

@@ -1,7 +1,7 @@
 /** Reads what became of a delivery out of replies and errors of the SMTP connection. */
 import type { NodemailerError } from 'nodemailer/lib/errors.js';
 import { MAX_SMTP_RESPONSE_CHARS } from '../../limits.ts';
-import { enhancedCodeOf, subjectOf } from './refusals.ts';
+import { subjectOf } from './refusals.ts';
 import type { DeliveryStage, RefusedRecipient, SentOutcome, UnsentOutcome } from './types.ts';
 
 /** Stages at which the relay has not yet judged the mail itself. */
@@ -10,13 +10,14 @@ const TROUBLE_STAGES: readonly DeliveryStage[] = ['connect', 'greeting', 'tls', 
 /** A mail that was not taken; what is not given follows from the stage and the code. */
 export function unsentOutcome(
   facts: Pick<UnsentOutcome, 'stage' | 'response'> & Partial<UnsentOutcome>,
+  options = { is_of_one: false },
 ): UnsentOutcome {
   const { stage, response } = facts;
   const smtp_code = facts.smtp_code ?? null;
-  const enhanced_code = enhancedCodeOf(response);
+  // After the content one reply is for all: only where there is one recipient, it may be about that.
+  const is_of_recipient = stage === 'rcpt' || (stage === 'data' && options.is_of_one);
   // A relay that answers STARTTLS with 5xx has not refused the mail, and may offer TLS again tomorrow.
-  const about =
-    stage === 'tls' ? null : subjectOf({ smtp_code, enhanced_code, is_of_recipient: stage === 'rcpt' });
+  const about = stage === 'tls' ? null : subjectOf({ smtp_code, reply: response, is_of_recipient });
   const is_trouble = smtp_code === null || smtp_code === 421 || TROUBLE_STAGES.includes(stage);
   return {
     outcome: is_trouble ? 'unreachable' : about === null ? 'deferred' : 'refused',
@@ -49,7 +50,9 @@ export function rejectedOutcome(
 ): UnsentOutcome {
   const subjects = rejected.map((recipient) => recipient.about);
   const is_final = rejected.length > 0 && !subjects.includes(null);
-  const widest = (['mailbox', 'message', 'recipient'] as const).find((subject) => subjects.includes(subject));
+  const widest = (['mailbox', 'message', 'full', 'recipient'] as const).find((subject) =>
+    subjects.includes(subject),
+  );
   const about = is_final ? (widest ?? null) : null;
   return unsentOutcome({
     outcome: about === null ? 'deferred' : 'refused',
@@ -108,13 +111,9 @@ export function outcomeOfSending(
   }
   if (error.code === 'ESTREAM') return unmadeOutcome(response, { is_permanent: false });
   const may_be_sent = smtp_code === null && seen.is_all_written;
-  return unsentOutcome({
-    stage: stageOfCommand(error.command) ?? seen.stage,
-    response,
-    smtp_code,
-    rejected,
-    may_be_sent,
-  });
+  const stage = stageOfCommand(error.command) ?? seen.stage;
+  const is_of_one = seen.original.size === 1;
+  return unsentOutcome({ stage, response, smtp_code, rejected, may_be_sent }, { is_of_one });
 }
 
 function stageOfCommand(command: string | undefined): DeliveryStage | null {
@@ -128,8 +127,8 @@ export function refusalAtRcpt(reply: {
   smtp_code: number | null;
   response: string;
 }): Omit<RefusedRecipient, 'address'> {
-  const enhanced_code = enhancedCodeOf(reply.response);
-  return { ...reply, about: subjectOf({ smtp_code: reply.smtp_code, enhanced_code, is_of_recipient: true }) };
+  const { smtp_code, response } = reply;
+  return { ...reply, about: subjectOf({ smtp_code, reply: response, is_of_recipient: true }) };
 }
 
 function toRefusedRecipients(

@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'bun:test';
 import { MAX_REPORT_BYTES } from '../../../src/limits.ts';
 import { readMailReport } from '../../../src/platform/mail/mail-reports.ts';
-import { isHardBounce } from '../../../src/platform/mail/refusals.ts';
 import { readSample } from '../../mail-reports.ts';
 
 const read = (text: string) => readMailReport(Buffer.from(text, 'latin1'));
@@ -48,7 +47,11 @@ test('the words are those of the server that refused, on one line', async () => 
 });
 
 /** A report whose status part is this, in the frame that OpenSMTPD gives it: no report-type, no Diagnostic-Code. */
-const framed = (status: string, type = 'message/delivery-status'): string =>
+const framed = (
+  status: string,
+  type = 'message/delivery-status',
+  text = 'Hi! An error has occurred.',
+): string =>
   [
     'From: Mailer Daemon <MAILER-DAEMON@mx.example.org>',
     'To: bounces+tag@shop.example.com',
@@ -58,7 +61,7 @@ const framed = (status: string, type = 'message/delivery-status'): string =>
     '--12/x',
     'Content-Type: text/plain; charset=utf-8',
     '',
-    'Hi! An error has occurred.',
+    text,
     '--12/x',
     `Content-Type: ${type}`,
     '',
@@ -73,15 +76,119 @@ const framed = (status: string, type = 'message/delivery-status'): string =>
     '',
   ].join('\n');
 
-test('OpenSMTPD: multipart/mixed, no Diagnostic-Code', async () => {
-  const status =
-    'Reporting-MTA: dns; mx.example.org\n\nFinal-Recipient: rfc822; <ann@example.org>\nAction: failed\nStatus: 5.0.0\n';
-  const report = await read(framed(status));
+const failed = (...addresses: string[]): string =>
+  ['Reporting-MTA: dns; mx.example.org\n']
+    .concat(
+      addresses.map((address) => `Final-Recipient: rfc822; <${address}>\nAction: failed\nStatus: 5.0.0\n`),
+    )
+    .join('\n');
+
+test('OpenSMTPD: multipart/mixed, no Diagnostic-Code; without a reply in the text it may pass', async () => {
+  const report = await read(framed(failed('ann@example.org')));
   expect(report).toMatchObject({
-    recipients: [{ addresses: ['ann@example.org'], kind: 'bounced', smtp_code: null }],
+    recipients: [{ addresses: ['ann@example.org'], kind: 'soft_bounced', smtp_code: null }],
     returned_headers: 'Return-Path: <bounces+other@shop.example.com>\r\nMessage-ID: <x@y>\r\n',
   });
   expect(report?.addresses).toEqual(['bounces+tag@shop.example.com', 'bounces+other@shop.example.com']);
+});
+
+describe('what the text alone tells', () => {
+  const opensmtpd = `    Hi!
+
+    This is the MAILER-DAEMON, please DO NOT REPLY to this email.
+
+    An error has occurred while attempting to deliver a message for
+    the following list of recipients:
+
+ann@example.org: 550 5.1.1 <ann@example.org>: Recipient address rejected: User unknown
+bob@example.org: 550 5.7.1 Service unavailable; Client host [203.0.113.9] blocked using zen.spamhaus.org
+cy@example.org: 550 JunkMail rejected - is in an RBL
+dee@example.org: No MX found for domain
+
+    Below is a copy of the original message:`;
+  const exim = (words: string): string => `This message was created automatically by mail delivery software.
+
+A message that you sent could not be delivered to one or more of its
+recipients. This is a permanent error. The following address(es) failed:
+
+  ann@example.org
+    ${words}
+
+  bob@example.org
+    host mx.example.org [203.0.113.1]
+    SMTP error from remote mail server after RCPT TO:<bob@example.org>:
+    550-5.1.1 No such
+    550 5.1.1 user
+
+------ This is a copy of the message, including all the headers. ------
+
+: 550 5.7.1 words of the mail itself`;
+
+  test('by OpenSMTPD, for each recipient its own', async () => {
+    const [ann, bob, cy, dee] = ['ann', 'bob', 'cy', 'dee'].map((name) => `${name}@example.org`);
+    const report = await read(
+      framed(failed(ann ?? '', bob ?? '', cy ?? '', dee ?? ''), undefined, opensmtpd),
+    );
+    expect(report?.recipients).toMatchObject([
+      { kind: 'bounced', smtp_code: 550, words: expect.stringContaining('550 5.1.1 <ann@example.org>') },
+      { kind: 'refused', smtp_code: 550, words: expect.stringContaining('zen.spamhaus.org (reported by mx') },
+      { kind: 'refused', words: '550 JunkMail rejected - is in an RBL (reported by mx.example.org)' },
+      { kind: 'soft_bounced', smtp_code: null, words: expect.stringContaining('No MX found for domain') },
+    ]);
+  });
+
+  const TEXTS: [words: string, kind: string][] = [
+    [
+      'SMTP error from remote mail server after RCPT TO:<ann@example.org>: 550 relay not permitted',
+      'refused',
+    ],
+    [
+      'SMTP error from remote mail server after end of data:\n    550-JunkMail rejected\n    550 is in an RBL',
+      'refused',
+    ],
+    ['SMTP error from remote mail server after RCPT TO:<ann@example.org>:\n    550 User unknown', 'bounced'],
+    [
+      'SMTP error from remote mail server after RCPT TO:<ann@example.org>:\n    552 5.2.2 mailbox full',
+      'soft_bounced',
+    ],
+    [
+      "all hosts for 'example.org' have been failing for a long time (and retry time not reached)",
+      'soft_bounced',
+    ],
+    ['host mx.example.org [203.0.113.1]: retry timeout exceeded', 'soft_bounced'],
+    ['Unrouteable address', 'soft_bounced'],
+    ['Unknown user', 'bounced'],
+  ];
+  test.each(TEXTS)('by Exim: %p is %p', async (words, kind) => {
+    const report = await read(framed(failed('ann@example.org', 'bob@example.org'), undefined, exim(words)));
+    expect(report?.recipients.map((one) => String(one.kind))).toEqual([kind, 'bounced']);
+    expect(report?.recipients[1]?.words).toStartWith('550-5.1.1 No such 550 5.1.1 user (');
+  });
+
+  test('is that of the only recipient where it was passed on under another name', async () => {
+    const text = exim('SMTP error after RCPT TO:<ann@example.org>: 550 relay not permitted').split(
+      '  bob@',
+    )[0];
+    const report = await read(framed(failed('ann.old@example.org'), undefined, text));
+    expect(report?.recipients).toMatchObject([{ kind: 'refused', smtp_code: 550 }]);
+  });
+
+  test('is not asked where the report has a Diagnostic-Code or a Status of its own', async () => {
+    const told = failed('ann@example.org').replace('Status: 5.0.0', 'Status: 5.1.1');
+    expect((await read(framed(told, undefined, exim('550 relay not permitted'))))?.recipients[0]?.kind).toBe(
+      'bounced',
+    );
+    const diagnosed = failed('ann@example.org').replace(
+      'Status: 5.0.0',
+      'Status: 5.0.0\nDiagnostic-Code: X-Postfix; host mx[203.0.113.1] said: 550 5.7.1 Blocked (in reply to MAIL FROM)',
+    );
+    expect((await read(framed(diagnosed, undefined, exim('550 User unknown'))))?.recipients[0]).toMatchObject(
+      {
+        kind: 'refused',
+        smtp_code: 550,
+      },
+    );
+  });
 });
 
 test('whom we wrote to comes before whom it was passed on to, with xtext decoded or not', async () => {
@@ -176,33 +283,3 @@ test('only the beginning of a message is read, however much follows', async () =
   );
   expect(await read(late)).toBeNull();
 });
-
-const STATUSES: [status: string | null, diagnostic: string, is_hard: boolean][] = [
-  ['5.1.1', '', true],
-  ['5.1.1', '550 5.1.1 unknown', true],
-  ['5.1.1', 'unknown user', true],
-  ['5.1.8', '550 bad sender', false],
-  ['5.2.1', '', true],
-  ['5.2.2', '', false],
-  ['5.2.3', '552 5.2.3 too big', false],
-  ['5.0.0', '', true],
-  [null, '', true],
-  ['5.0.0', 'unknown user', true],
-  ['5.0.0', '550 no such user', true],
-  ['5.0.0', '550-5.1.1 The email account does not exist', true],
-  ['5.0.0', '5.1.0 - Unknown address error', true],
-  ['5.0.0', '552 mailbox full', false],
-  ['5.0.0', '552 5.2.2 mailbox full', false],
-  ['5.1.1', '552 5.2.2 mailbox full', false],
-  ['5.0.0', '550 5.7.1 blocked', false],
-  ['5.0.0', '451 4.3.0 later', false],
-  ['5.7.1', '550 5.7.1 blocked', false],
-  ['5.3.0', '550 no such user', false],
-  ['4.4.7', '', false],
-  ['4.2.2', '452 4.2.2 full', false],
-];
-
-for (const [status, diagnostic, is_hard] of STATUSES)
-  test(`failed with ${status} and "${diagnostic}" is ${is_hard ? 'hard' : 'soft'}`, () => {
-    expect(isHardBounce(status, diagnostic)).toBe(is_hard);
-  });

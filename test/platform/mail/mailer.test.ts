@@ -146,9 +146,11 @@ for (const hides_pipelining of [false, true]) {
 }
 
 const REFUSALS = [
-  ['mail', 550, 'message'],
+  ['mail', 550, 'mailbox'],
+  ['mail', 552, 'message'],
   ['mail', 451, null],
   ['data', 554, 'mailbox'],
+  ['data', 550, 'recipient'],
   ['data', 452, null],
 ] as const;
 

@@ -16,6 +16,7 @@ const REPORTS: Readonly<Record<string, readonly [title: string, tone: Tone]>> = 
   delivered: ['Delivered', 'good'],
   bounced: ['Returned for good', 'bad'],
   soft_bounced: ['Returned, for a reason that may pass', 'warn'],
+  refused: ['Not taken, because of the mailbox it came from', 'bad'],
   complained: ['Complained about', 'warn'],
 };
 const SOURCES: Readonly<Record<EmailStory['source'], string>> = {

@@ -46,6 +46,9 @@ export default function SequencePage({ params }: PageProps<'project' | 'sequence
             <span class="badges">
               <Status of={sequence.status} />
               {sequence.pause_reason === 'bounce_threshold' && <Badge tone="bad">by itself: bounces</Badge>}
+              {sequence.pause_reason === 'relay_refuses' && (
+                <Badge tone="bad">by itself: relay refuses</Badge>
+              )}
             </span>
           )
         }

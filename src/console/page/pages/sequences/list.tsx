@@ -68,9 +68,7 @@ export default function SequencesPage({ params }: PageProps<'project'>) {
 
 /** One that paused by itself needs somebody to look at it. */
 function SequenceStatus({ of }: { of: Sequence }) {
-  return of.pause_reason === 'bounce_threshold' ? (
-    <Status of="paused: bounces" tone="bad" />
-  ) : (
-    <Status of={of.status} />
-  );
+  if (of.pause_reason === 'bounce_threshold') return <Status of="paused: bounces" tone="bad" />;
+  if (of.pause_reason === 'relay_refuses') return <Status of="paused: relay refuses" tone="bad" />;
+  return <Status of={of.status} />;
 }

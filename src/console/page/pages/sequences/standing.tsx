@@ -67,6 +67,20 @@ function BeforeItStarts({ path, of, onChange }: SequencePartProps) {
 }
 
 function Paused({ path, of }: SequencePartProps) {
+  if (of.pause_reason === 'relay_refuses')
+    return (
+      <div class="notice bad">
+        <p>
+          <strong>It paused by itself: mail servers refuse what comes from your mailbox.</strong> Its people
+          are not at fault, and nobody of them was suppressed for it. Going on as things are loses their
+          mails.
+        </p>
+        <p>
+          Read what the servers say in the mails that failed, have it mended (a blocklist, a log-in, a record
+          in the DNS), then resume: it begins to count anew. Mails that failed are queued again by hand.
+        </p>
+      </div>
+    );
   if (of.pause_reason !== 'bounce_threshold')
     return (
       <div class="notice warn">

@@ -1,0 +1,111 @@
+/**
+ * Words of mail servers, for refusals whose code does not say whom they speak of. The one list: whoever meets a wording that
+ * is judged wrongly adds it here, and to the table of wordings in test/platform/mail/refusal-wordings.ts.
+ *
+ * Sources: Postfix (smtpd_check.c, postconf(5)), Exim (its default ACLs and deliver.c; cPanel's), OpenSMTPD (smtp_session.c),
+ * Sendmail (proto.m4, the dnsbl feature), qmail and netqmail (qmail-smtpd.c), Exchange Online's list of non-delivery reports,
+ * Google's "SMTP errors and codes", Yahoo's "SMTP error codes", Mimecast's "SMTP error codes", Proofpoint, Barracuda, and the
+ * collection of real replies that the bounce parser Sisimai keeps by reason (sisimai/set-of-emails).
+ */
+
+/**
+ * The sender, its host or its log-in was looked at. These come first: what was unknown or not found there is no recipient, as in
+ * Exim's "Verification failed for <our address>, No Such User Here, Sender verify failed".
+ */
+const OF_SENDER = [
+  /\bsender\b/i,
+  /\bmail ?from\b/i,
+  /\bclient host\b/i,
+  /\b(?:reverse|rev) ?dns\b|\brdns\b|\bptr\b/i,
+  /\b(?:host ?name|helo|ehlo)\b/i,
+  /\byour (?:ip|host|server|mail server|network|isp|domain|remotehost|reverse|e?mail address)\b/i,
+  /\b(?:record|signature)\b.{0,40}\bnot found\b/i,
+  /\b(?:spf|dkim|dmarc)\b.{0,60}\b(?:not found|no such|does(?: not|n'?t) exist|unknown|disabled)\b/i,
+  /\bcall(?:out|back)\b.{0,30}\bfail/i,
+];
+
+/** How servers call who gets mail. */
+const WHO =
+  '(?:user|recipient|mail ?box|account|address(?:ee)?|alias|person|inbox|mail ?drop|subscriber|member|local[- ]?part|e-?mail)';
+const ENDED =
+  "(?:unknown|not known|not found|not exist(?:ing)?|does(?: not|n['’]?t) exist|disabled|deactivated|inactive|not active|closed|suspended|discontinued|terminated|invalid|not (?:a )?valid|no longer \\w+)";
+
+/** The recipient is unknown or closed: these win over whatever else is said. */
+const OF_RECIPIENT = [
+  // "may not exist, may be blacklisted" (cPanel) says nothing of either.
+  new RegExp(`\\b${WHO}s?\\b[^.;]{0,60}?\\b(?<!may |might )${ENDED}(?![a-z])`, 'i'),
+  new RegExp(
+    `\\b(?:unknown|invalid|inactive|non-?existent|bad|disabled|no such)\\W+(?:\\w+\\W+){0,2}?${WHO}\\b`,
+    'i',
+  ),
+  new RegExp(`\\bno (?:valid )?${WHO}\\b(?:[^.;]{0,40}\\b(?:here|by that name|of that name)\\b| found)`, 'i'),
+  new RegExp(`\\b(?:not|isn['’]?t) a (?:known|valid|local|registered) ${WHO}\\b`, 'i'),
+  /\bno such\b(?! (?:domain|host|record|command|policy|key|signature))/i,
+  /\bnot listed in\b.{0,40}\b(?:directory|address book|domino|nab)\b/i,
+  /\bdoes(?: not|n['’]?t) have an? \S+ account\b/i,
+  /\bmailbox name not allowed\b/i,
+];
+
+/** It may take mail again once something was deleted there: what 5.2.2 says in a code. */
+const OF_FULL_MAILBOX = [
+  /\b(?:mailbox|mail ?folder|inbox|maildir|account|user|recipient)\b[^.;]{0,60}\b(?:full|over ?quota|over (?:the |its |disk )?quota|out of (?:space|storage))\b/i,
+  /\b(?:mail ?box|disk|storage|mail)?\s*quota\b[^.;]{0,30}\b(?:exceeded|exhausted|violation)\b/i,
+  /\bexceed(?:s|ed|ing)?\b[^.;]{0,30}\b(?:mailbox|storage|disk) ?(?:allocation|quota|space|limit)?\b/i,
+  /\b(?:insufficient|not enough) (?:disk |mailbox |storage )?(?:space|storage)\b/i,
+];
+
+/** They speak of us: of our host, our right to send, what we send or how much of it. */
+const OF_US = [
+  /\brelay(?:s|ed|ing)?\b/i,
+  /spam|\bjunk|\bunsolicited\b|\bbulk\b|\bube\b|\buce\b/i,
+  /\bblock(?:s|ed|ing|list\w*)?\b|\bblack-?(?:list\w*|hole\w*)|\bban(?:ned)?\b/i,
+  /\blisted\b|\b(?:dns|ur|u|sur)?[rd]?bls?\b|\bdnsbl\b|\bon (?:our|a|the) list\b/i,
+  /\bpolic(?:y|ies)\b|\bprohibit|\badministrative(?:ly)?\b/i,
+  /\breputation\b|\bsuspicious|\babus(?:e|ive)\b|\bcomplain/i,
+  /\b(?:spf|dkim|dmarc)\b/i,
+  /authenticat|\bauth(?:oris|oriz)ed\b|\bunauth(?:oris|oriz)ed\b|\bcredentials?\b|\blog ?-?in (?:first|required)\b/i,
+  /\bnot (?:permitted|allowed to|welcome)\b|\bpermission\b|\baccess denied\b|\bdenied\b/i,
+  /\brcpthosts\b/i,
+  /\b(?:not|n['’]?t) (?:be )?accept(?:ed|ing)?\b[^.;]{0,40}\bfrom\b/i,
+  /\brate ?limit|\bthrottl|\btoo (?:many|much|fast|quickly)\b|\bper (?:second|minute|hour|day)\b|\b(?:daily|hourly|sending) (?:\w+ )?(?:limit|quota)\b/i,
+  /\bvirus|\bmalware\b|\bphish|\bcontent\b|\battachment|\bheaders?\b/i,
+  /\bmessage\b[^.;]{0,30}\b(?:rejected|refused|discarded|denied|dropped|not accepted)\b/i,
+  /\b(?:start)?tls\b|\bencrypt/i,
+];
+
+/** A server gave up at last on what might have passed. */
+const OF_EXPIRY = [
+  /\bretry (?:timeout exceeded|time not reached)\b/i,
+  /\b(?:message|delivery(?: time)?|queue\w*)[. ]?expired\b/i,
+  /\b(?:in (?:the |my )?queue|undeliverable) (?:for )?too long\b/i,
+  /\bfailing for a long time\b|\bgiving up on\b/i,
+  /\bunable to deliver (?:this |the )?message (?:for|within|after)\b/i,
+];
+
+/**
+ * What the words of a refusal speak of, null where they say nothing of it. `sender` and `us` are both what goes out from here:
+ * apart, as the first is sure of it.
+ */
+export type SpokenOf = 'sender' | 'full' | 'recipient' | 'us' | null;
+
+export function spokenOf(words: string): SpokenOf {
+  const plain = withoutNames(words);
+  const says = (patterns: readonly RegExp[]): boolean => patterns.some((pattern) => pattern.test(plain));
+  if (says(OF_SENDER)) return 'sender';
+  if (says(OF_RECIPIENT)) return 'recipient';
+  // A limit of what we may send is called a quota too.
+  if (says(OF_US)) return 'us';
+  return says(OF_FULL_MAILBOX) ? 'full' : null;
+}
+
+export function speaksOfExpiry(words: string): boolean {
+  return OF_EXPIRY.some((pattern) => pattern.test(words));
+}
+
+/** Addresses, and hosts with their IP, may be called anything: `policy@example.org` speaks of no policy. */
+function withoutNames(words: string): string {
+  return words
+    .replace(/\s+/g, ' ')
+    .replace(/[^\s<>"'(),;:@]{1,64}@[^\s<>"'(),;:@]{1,255}/g, 'address')
+    .replace(/[^\s[\]]{1,255}\[[\da-f.:]{1,45}\](?::\d+)?/gi, 'host');
+}
