@@ -2,13 +2,14 @@
  * The backups that a server keeps in its data directory: making, listing, verifying and removing them over the API. The
  * work itself is done in a thread (src/maintenance.ts); what becomes of it is a row, so that it is known after a restart.
  */
-import { lstatSync, mkdirSync, readdirSync, rmSync, type Stats } from 'node:fs';
+import { lstatSync, readdirSync, rmSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, conflict, errorCodeOf, messageOf, notFound } from '../errors.ts';
 import { BACKUP_RECORD_RETRY_MS, JOB_RETENTION_MS } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
+import { makeFolder } from '../platform/host/folders.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { Actor } from '../platform/http/callers.ts';
@@ -99,7 +100,7 @@ export class Backups {
   async #carryOut({ id, name }: Pick<RunRow, 'id' | 'name'>, now: number): Promise<void> {
     const { logger, work } = this.#deps;
     try {
-      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      makeFolder(this.#folder);
       const { file: _, ...result } = await work.backUp(join(this.#folder, name), now);
       await this.#end(id, { status: 'completed', error: null, result: { name, ...result } });
     } catch (error) {

@@ -6,10 +6,13 @@
  * start sweeps up. What was there before is kept: linked, not copied, into a folder that is a data directory of its own.
  */
 import {
+  closeSync,
   copyFileSync,
   existsSync,
+  fsyncSync,
   linkSync,
   mkdirSync,
+  openSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -169,7 +172,7 @@ async function restoreLocked(
       );
     }
     const key = await judgeKey(config, demand);
-    const replaced = existsSync(databasePathOf(data_dir)) ? keepOldData(data_dir, scratch, now) : null;
+    const replaced = existsSync(databasePathOf(data_dir)) ? await keepOldData(data_dir, scratch, now) : null;
     await placeBlobs(fresh, data_dir);
     await placeDatabase(fresh, data_dir);
     return { counts, replaced, key };
@@ -178,8 +181,11 @@ async function restoreLocked(
 
 const DATABASE_TAILS = ['', '-wal', '-shm', '-journal'];
 
-/** Links everything there is into a folder that is then a data directory of its own, and returns its path. */
-function keepOldData(data_dir: string, scratch: string, now: string): string {
+/**
+ * Links everything there is into a folder that is then a data directory of its own, and returns its path. It is durable but
+ * for its own name.
+ */
+async function keepOldData(data_dir: string, scratch: string, now: string): Promise<string> {
   settleDatabase(databasePathOf(data_dir));
   const old = join(scratch, 'old');
   mkdirSync(old, { mode: 0o700 });
@@ -187,10 +193,14 @@ function keepOldData(data_dir: string, scratch: string, now: string): string {
     const path = `${databasePathOf(data_dir)}${tail}`;
     if (existsSync(path)) linkOrCopy(path, `${databasePathOf(old)}${tail}`);
   }
+  const folders = new Set([old]);
   for (const { folder, id } of listBlobFiles(data_dir)) {
-    mkdirSync(join(old, 'objects', folder), { recursive: true, mode: 0o700 });
-    linkOrCopy(join(data_dir, 'objects', folder, id), join(old, 'objects', folder, id));
+    const home = join(old, 'objects', folder);
+    if (!folders.has(home)) mkdirSync(home, { recursive: true, mode: 0o700 });
+    folders.add(home).add(dirname(home));
+    linkOrCopy(join(data_dir, 'objects', folder, id), join(home, id));
   }
+  for (const folder of folders) await flushFolder(folder);
   const stamp = now.replaceAll(/[-:]|\.\d+/g, '');
   let replaced = join(data_dir, `${REPLACED}${stamp}`);
   for (let n = 2; existsSync(replaced); n += 1) replaced = join(data_dir, `${REPLACED}${stamp}-${n}`);
@@ -228,6 +238,12 @@ function linkOrCopy(from: string, to: string): void {
   } catch {
     // File systems without links, such as FAT.
     copyFileSync(from, to);
+    const fd = openSync(to, 'r');
+    try {
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
   }
 }
 

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { errorCodeOf } from '../../errors.ts';
 import { BLOB_SETTLE_MS, BLOB_SWEEP_RESTS } from '../../limits.ts';
 import { type Clock, monotonicMs, systemClock } from '../host/clock.ts';
+import { makeFolder } from '../host/folders.ts';
 import { isUlid } from '../host/ids.ts';
 import { BlobUpload, flushFolder } from './upload.ts';
 
@@ -59,7 +60,7 @@ export class BlobStore {
     this.#clock = clock;
     this.#opened_ms = clock.now();
     this.#root = rootOf(dir);
-    mkdirSync(this.#root, { recursive: true, mode: 0o700 });
+    makeFolder(this.#root);
   }
 
   /**

@@ -2,7 +2,7 @@
  * Opening a data directory: its modes, its master key, its migrations, its database, in an order in which a refusal
  * leaves everything as it was.
  */
-import { accessSync, chmodSync, constants, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
@@ -12,6 +12,7 @@ import { listPendingMigrations, migrate } from '../database/migrate.ts';
 import { createKeyRing, type KeyRing } from '../secrets/key-ring.ts';
 import { masterKeySourceOf } from '../secrets/master-key-source.ts';
 import type { Clock } from './clock.ts';
+import { makeFolder } from './folders.ts';
 import { isInstalled, SERVICE_PATHS } from './installed-service.ts';
 import { accountName } from './user-accounts.ts';
 
@@ -153,7 +154,7 @@ async function checkMasterKey(
  */
 export function makeDataDirectory(data_dir: string): void {
   try {
-    mkdirSync(data_dir, { recursive: true, mode: DIRECTORY_MODE });
+    makeFolder(data_dir);
     const stat = statSync(data_dir);
     if (!stat.isDirectory()) throw new Error('it is not a directory');
     if ((stat.mode & 0o077) === 0) return;

@@ -22,6 +22,7 @@ import type { Config } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { ARGON2_LANES, ARGON2_MEMORY_KIB, ARGON2_PASSES, PASSPHRASE_SALT_BYTES } from '../../limits.ts';
 import { shellWord } from '../cli/shell-words.ts';
+import { syncFolder } from '../host/folders.ts';
 import { createMasterKey, KEY_BYTES, type MasterKey, masterKeyOf } from './sealing.ts';
 
 export type MasterKeySource =
@@ -137,7 +138,7 @@ export function createKeyFile(path: string): MasterKey {
   rmSync(temporary, { force: true });
   writeDurably(temporary, key, null);
   renameSync(temporary, path);
-  syncFolder(path);
+  syncFolder(dirname(path));
   return key;
 }
 
@@ -167,7 +168,7 @@ export function writeNextKeyFile(path: string, key: MasterKey): void {
   const { current, next } = placesOf(path);
   rmSync(next, { force: true });
   writeDurably(next, key, statSync(current));
-  syncFolder(next);
+  syncFolder(dirname(next));
 }
 
 /**
@@ -196,7 +197,7 @@ export function settleKeyFiles(path: string, master_key_id: string): MasterKey |
   const is_in_place = decodeKey(readText(current)?.trim() ?? '')?.id === master_key_id;
   if (is_in_place) rmSync(next);
   else renameSync(next, current);
-  syncFolder(current);
+  syncFolder(dirname(current));
   return key;
 }
 
@@ -209,14 +210,5 @@ function writeDurably(path: string, key: MasterKey, owner: { uid: number; gid: n
     fsyncSync(file);
   } finally {
     closeSync(file);
-  }
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(dirname(path), 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
   }
 }
