@@ -176,9 +176,10 @@ install_service() {
     return 0
   fi
   start_service "$settings"
-  local as_user="sudo -u $SERVICE_USER"
-  [[ -n $(type -P sudo) ]] || as_user="runuser -u $SERVICE_USER --"
-  how_to_begin "$as_user $program" "$data"
+  # As root: its user may not read the settings, by which links are made.
+  local as_root=
+  [[ -z $(type -P sudo) ]] || as_root='sudo '
+  how_to_begin "$as_root$program" "$data"
 }
 
 make_user() {
@@ -297,7 +298,9 @@ uninstall_service() {
 uninstall_prefix() {
   local prefix
   prefix=$(cd "$CALLED_FROM" && cd "$1" && pwd) || die "There is no directory $1."
-  [[ -e $prefix/bin/satchel || -e $prefix/data/satchel.db ]] || die "No Satchel is installed in $prefix."
+  # The settings outlast all else but --purge, where the server was never started too.
+  [[ -e $prefix/bin/satchel || -e $prefix/data/satchel.db || -e $prefix/etc/satchel.env ]] ||
+    die "No Satchel is installed in $prefix."
   local kept=("$prefix/data" "$prefix/backups" "$prefix/etc/satchel.env")
   confirm_purge "${kept[@]}"
   refuse_if_served "$prefix/bin/satchel" "$prefix/data"

@@ -18,13 +18,18 @@ case "${1:-}" in
     ;;
 esac
 
-# Whatever ends the script early, the last line still says how it went.
+# Whatever ends the script early, the last line still says how it went, or that it was stopped.
 passed=0
 failed=0
+stopped=
 log=$(mktemp)
 finish() {
   local status=$?
   rm -f "$log"
+  if [[ -n $stopped ]]; then
+    echo "Stopped by $stopped before the tests had ended: this says nothing of them."
+    exit "$status"
+  fi
   if ((status != 0 && failed == 0)); then failed=1; fi
   tell_missing_parts
   echo "$passed passed, $failed failed"
@@ -32,8 +37,8 @@ finish() {
 }
 trap finish EXIT
 # A signal alone would end the script with the status of the last command, which may well be 0.
-trap 'exit 130' INT
-trap 'exit 143' TERM
+trap 'stopped=SIGINT; exit 130' INT
+trap 'stopped=SIGTERM; exit 143' TERM
 
 # The number before the word $1 in the summary that ends Bun's output: ` 12 pass`.
 count_of() {

@@ -3,7 +3,7 @@
  * project, a key and a capturing mailbox, and prints commands that use them, and a link to the console for the first person.
  * Nothing outside the checkout changes.
  */
-import { openSync, readFileSync } from 'node:fs';
+import { existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dir, '..');
@@ -141,16 +141,21 @@ function showConsole(): void {
   say(`Its console:      ${link}\n                  (for the first person, once and within 24 hours)`);
 }
 
+/** The server there is another folder's, or another installation's. */
+function refuseOther(): never {
+  throw new Refusal(
+    `The Satchel at ${ADDRESS} does not serve ${DATA}.\nStop it, or choose another port: SATCHEL_PORT=8421 ./install.sh --try`,
+  );
+}
+
 async function main(): Promise<void> {
   const was_running = await isAnswering();
   if (!was_running) await startServer();
+  // Without a database here, whoever answers there does so from another one.
+  if (!existsSync(join(DATA, 'satchel.db'))) refuseOther();
   const key = prepare();
   const probe = await fetch(`${ADDRESS}/api/v1/objects`, { headers: { 'X-API-Key': key } });
-  if (!probe.ok) {
-    throw new Refusal(
-      `The Satchel at ${ADDRESS} does not serve ${DATA}.\nStop it, or choose another port: SATCHEL_PORT=8421 ./install.sh --try`,
-    );
-  }
+  if (!probe.ok) refuseOther();
   say(
     `Satchel ${was_running ? 'was running already' : 'is running'} at ${ADDRESS} and keeps its data in ${DATA}`,
   );

@@ -17,8 +17,8 @@ export interface RunOptions {
   env?: Record<string, string | undefined>;
   /** What standard input holds. */
   input?: string;
-  /** Settings of a service that is installed. */
-  installed?: Record<string, string>;
+  /** Settings of a service that is installed, data directory included. */
+  installed?: Record<string, string> & { SATCHEL_DATA_DIR: string };
 }
 
 /** A process for verbs, with what they wrote to it so far. */
@@ -39,7 +39,8 @@ export function standInProcess({ env = {}, input = '', installed }: RunOptions =
     input: async () => new TextEncoder().encode(input),
     out_columns: null,
     err_columns: null,
-    installedService: () => installed ?? null,
+    installedService: () =>
+      installed ? { data_dir: installed.SATCHEL_DATA_DIR, readSettings: () => installed } : null,
     runCommand: () => {
       throw new Error('A verb that runs a command needs a process of its own.');
     },

@@ -173,6 +173,15 @@ describe('install.sh --prefix', () => {
     expect(await server.stop()).toBe(0);
   });
 
+  test("has verbs that know the server's settings, as install.sh prints them and without a data directory", async () => {
+    const settings = join(prefix, 'etc/satchel.env');
+    appendFileSync(settings, 'SATCHEL_PUBLIC_URL=https://files.example.com\n');
+    for (const named of [['--data-dir', data], []]) {
+      const first = await checkout.run([satchel, 'person', 'add', '--first', ...named], {}, checkout.home);
+      expect([first.exit, first.stdout]).toEqual([0, expect.stringContaining('https://files.example.com/')]);
+    }
+  });
+
   test('leaves a program of the same build as it is, and makes no backup', async () => {
     expect(await checkout.run([satchel, 'project', 'list', '--data-dir', data])).toMatchObject({ exit: 0 });
     const before = statSync(satchel).ino;
@@ -250,6 +259,14 @@ describe('install.sh --prefix', () => {
     expect(readdirSync(prefix)).toEqual([]);
     const nothing = await checkout.run(uninstall);
     expect([nothing.exit, nothing.stderr]).toEqual([1, expect.stringContaining('No Satchel is installed')]);
+  });
+
+  test('is purged after it was uninstalled, though its server was never started', async () => {
+    const uninstall = ['./install.sh', '--uninstall', '--prefix', prefix];
+    expect(await checkout.run(['./install.sh', '--prefix', prefix])).toMatchObject({ exit: 0 });
+    expect(await checkout.run(uninstall)).toMatchObject({ exit: 0 });
+    expect(await checkout.run([...uninstall, '--purge', '--yes'])).toMatchObject({ exit: 0 });
+    expect(readdirSync(prefix)).toEqual([]);
   });
 
   /** A relative DIR counts from where install.sh is called. */
@@ -341,6 +358,15 @@ describe('install.sh --try', () => {
     expect(third.stdout).toMatch(/\/console$/m);
     expect(third.stdout).not.toContain('/console/welcome/');
     expect(readdirSync(checkout.home)).toEqual([]);
+
+    const beside = scratchCheckout('try-beside');
+    const refused = await beside.run(['./install.sh', '--try'], env);
+    expect([refused.exit, refused.stdout]).toEqual([1, '']);
+    expect(refused.stderr).toBe(
+      `The Satchel at http://127.0.0.1:${env.SATCHEL_PORT} does not serve ${beside.folder}/data.\n` +
+        'Stop it, or choose another port: SATCHEL_PORT=8421 ./install.sh --try\n',
+    );
+    expect(readdirSync(join(beside.folder, 'data'))).toEqual([]);
 
     process.kill(Number(/kill (\d+)/.exec(second.stdout)?.[1]), 'SIGTERM');
   });

@@ -5,6 +5,7 @@ import { AppError, messageOf } from '../../errors.ts';
 import { sqliteErrorOf } from '../database/database.ts';
 import { hasDatabase } from '../host/data-directory.ts';
 import { describeDiskFailure } from '../host/disk-failures.ts';
+import { type InstalledService, isSameFolder } from '../host/installed-service.ts';
 import type { Actor } from '../http/callers.ts';
 import { type Options, textOption } from './options.ts';
 import { createProgress, type OnProgress } from './progress.ts';
@@ -54,8 +55,8 @@ export interface CliProcess {
   readonly out_columns: number | null;
   /** As `out_columns`, of standard error. */
   readonly err_columns: number | null;
-  /** The settings of the service that is installed here; null where there is none, or it is not for this user. */
-  installedService(): Environment | null;
+  /** The service that is installed here; null where there is none, or it is not for this user. */
+  installedService(): InstalledService | null;
   /** Runs a command in our place, with these variables over the environment; resolves with its exit status. */
   runCommand(command: readonly string[], variables: Readonly<Record<string, string>>): Promise<number>;
   /** Gives the processor to whoever else wants it, for the rest of the process. */
@@ -145,7 +146,7 @@ export class Cli<S> {
       const args = command.processedArgs.flat().filter((arg): arg is string => typeof arg === 'string');
       this.#is_json = options.json === true;
       const flags = { data_dir: textOption(options, 'dataDir') };
-      const config = finds_service ? this.#loadVerbConfig(flags) : this.loadConfig(flags);
+      const config = this.#loadVerbConfig(flags, finds_service);
       const { process } = this.host;
       const progress = createProgress(process);
       const context: CliContext = {
@@ -170,15 +171,22 @@ export class Cli<S> {
     return loadConfig(environment, flags, err_columns !== null);
   }
 
-  /** Where nothing names a data directory and there is none in its usual place, the installed service's settings count. */
-  #loadVerbConfig(flags: ConfigFlags): Config {
+  /**
+   * The settings of the installed service count for its own data directory, as far as this user may read them, and where
+   * nothing names a data directory and there is none in its usual place.
+   */
+  #loadVerbConfig(flags: ConfigFlags, finds_service: boolean): Config {
     const config = this.loadConfig(flags);
     const { environment, err_columns, installedService } = this.host.process;
     const is_named = flags.data_dir !== undefined || Boolean(environment.SATCHEL_DATA_DIR?.trim());
-    const service = is_named || hasDatabase(config.data_dir) ? null : installedService();
+    const service = installedService();
     if (service === null) return config;
-    const { SATCHEL_DATA_DIR } = service;
-    return loadConfig({ ...service, ...environment, SATCHEL_DATA_DIR }, flags, err_columns !== null);
+    const is_its_own = isSameFolder(config.data_dir, service.data_dir);
+    if (!is_its_own && (!finds_service || is_named || hasDatabase(config.data_dir))) return config;
+    const settings = is_its_own && is_named ? readableSettings(service) : service.readSettings();
+    if (settings === null) return config;
+    const { SATCHEL_DATA_DIR } = settings;
+    return loadConfig({ ...settings, ...environment, SATCHEL_DATA_DIR }, flags, err_columns !== null);
   }
 
   /** Prints a document on stdout. */
@@ -219,6 +227,16 @@ export class Cli<S> {
       this.note(`satchel: ${message}`);
       return EXIT.refused;
     }
+  }
+}
+
+/** Null where this user may not read them: who names the directory needs them less than to get on. */
+function readableSettings(service: InstalledService): Environment | null {
+  try {
+    return service.readSettings();
+  } catch (error) {
+    if (error instanceof AppError) return null;
+    throw error;
   }
 }
 

@@ -2,7 +2,7 @@
 import { setPriority } from 'node:os';
 import { processEnvironment } from '../../config.ts';
 import { BACKUP_NICENESS } from '../../limits.ts';
-import { findInstalledService, processUser, SERVICE_PATHS } from '../host/installed-service.ts';
+import { findInstalledService, processUser, servicePathsOf } from '../host/installed-service.ts';
 import type { CliProcess } from './cli.ts';
 import { writeStatus, writeTo } from './output.ts';
 import { runCommand } from './run-command.ts';
@@ -19,7 +19,7 @@ export function ownProcess(umask: number): CliProcess {
     input: async () => new Uint8Array(await Bun.stdin.arrayBuffer()),
     out_columns: columnsOf(process.stdout),
     err_columns: columnsOf(process.stderr),
-    installedService: () => findInstalledService(SERVICE_PATHS, processUser()),
+    installedService: () => findInstalledService(servicePathsOf(process.execPath), processUser()),
     runCommand: (command, variables) => runCommand(command, variables, umask),
     yieldToOthers() {
       try {

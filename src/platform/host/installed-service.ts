@@ -1,7 +1,9 @@
 /**
- * The systemd service that install.sh makes: where its data and settings are, so that a verb finds them without being told.
+ * What install.sh installs, a systemd service or a folder of its own: where its data and settings are, so that a verb finds
+ * them without being told.
  */
 import { readFileSync, type Stats, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Environment } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
@@ -36,15 +38,33 @@ export function isInstalled(paths: ServicePaths): boolean {
   return statOf(paths.data_dir)?.isDirectory() ?? false;
 }
 
-/**
- * Settings of the installed service with its data directory, for root, its user and its group; null for others and where
- * none is installed. Throws AppError `invalid` for a member of its group who may not read the settings.
- */
-export function findInstalledService(paths: ServicePaths, user: ProcessUser): Environment | null {
-  const owner = statOf(paths.data_dir);
+/** An installation, for a user who may use it. */
+export interface InstalledService {
+  data_dir: string;
+  /**
+   * What its server has in its environment, data directory included. Throws AppError `invalid` where this user may not
+   * read its settings.
+   */
+  readSettings(): Environment;
+}
+
+/** The installation that an executable is of: a folder of `install.sh --prefix`, else the machine's service. */
+export function servicePathsOf(executable: string): ServicePaths {
+  const prefix = dirname(dirname(executable));
+  const settings = join(prefix, 'etc/satchel.env');
+  return statOf(settings)?.isFile() ? { data_dir: join(prefix, 'data'), settings } : SERVICE_PATHS;
+}
+
+/** The installed service, for root, its user and its group; null for others and where none is installed. */
+export function findInstalledService(paths: ServicePaths, user: ProcessUser): InstalledService | null {
+  const { data_dir } = paths;
+  const owner = statOf(data_dir);
   if (!owner?.isDirectory()) return null;
   if (user.uid !== 0 && user.uid !== owner.uid && !user.gids.includes(owner.gid)) return null;
-  return { ...readSettings(paths.settings), SATCHEL_DATA_DIR: paths.data_dir };
+  return {
+    data_dir,
+    readSettings: () => ({ ...readSettings(paths.settings), SATCHEL_DATA_DIR: data_dir }),
+  };
 }
 
 function readSettings(path: string): Environment {
@@ -58,6 +78,12 @@ function readSettings(path: string): Environment {
       { cause: error },
     );
   }
+}
+
+/** Whether two paths lead to one folder. */
+export function isSameFolder(one: string, other: string): boolean {
+  const [a, b] = [statOf(one), statOf(other)];
+  return a !== null && b !== null && a.dev === b.dev && a.ino === b.ino;
 }
 
 function statOf(path: string): Stats | null {

@@ -1,6 +1,6 @@
 /** The frame of the command line: what every verb has, and which data directory it works on. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { shellActor } from '../../../src/platform/cli/shell-actor.ts';
@@ -17,7 +17,7 @@ import {
   runSpawned,
   satchel,
 } from '../../command.ts';
-import { makeDataDir, makeTempDir } from '../../temp.ts';
+import { makeDataDir, makeTempDir, placeDatabase } from '../../temp.ts';
 import { allVerbs, examplesOf, pathOf } from '../../verbs.ts';
 
 // Every step starts a process, and a busy machine takes its time for that.
@@ -49,14 +49,41 @@ test('a verb finds the installed service where nothing names a data directory an
     return exit === 0 ? JSON.parse(stdout).map(({ slug }: { slug: string }) => slug) : exit;
   };
   const installed = { SATCHEL_DATA_DIR, SATCHEL_LOG_LEVEL: 'info' };
-  expect(await slugs({}, { installed })).toEqual(['installed']);
-  expect(await slugs({ SATCHEL_DATA_DIR: '' }, { installed })).toEqual(['installed']);
-  expect(await slugs({ SATCHEL_DATA_DIR: makeDataDir() }, { installed })).toEqual([]);
-  expect(await slugs({ SATCHEL_DATA_DIR: makeTempDir() }, { installed })).toBe(1);
-  expect(await slugs({}, { installed }, '--data-dir', makeDataDir())).toEqual([]);
-  // Its settings count too.
-  expect(await slugs({}, { installed: { ...installed, SATCHEL_LOG_LEVEL: 'loud' } })).toBe(1);
-  expect(await slugs({})).toBe(1);
+  // The checkout that the tests run in may have a ./data of its own.
+  const home = process.cwd();
+  process.chdir(makeTempDir());
+  try {
+    expect(await slugs({}, { installed })).toEqual(['installed']);
+    expect(await slugs({ SATCHEL_DATA_DIR: '' }, { installed })).toEqual(['installed']);
+    expect(await slugs({ SATCHEL_DATA_DIR: makeDataDir() }, { installed })).toEqual([]);
+    expect(await slugs({ SATCHEL_DATA_DIR: makeTempDir() }, { installed })).toBe(1);
+    expect(await slugs({}, { installed }, '--data-dir', makeDataDir())).toEqual([]);
+    // Its settings count too.
+    expect(await slugs({}, { installed: { ...installed, SATCHEL_LOG_LEVEL: 'loud' } })).toBe(1);
+    expect(await slugs({})).toBe(1);
+    mkdirSync('data');
+    placeDatabase('data');
+    expect(await slugs({}, { installed })).toEqual([]);
+  } finally {
+    process.chdir(home);
+  }
+});
+
+test("the installed service's settings count wherever its data directory is named, and nowhere else", async () => {
+  const SATCHEL_DATA_DIR = makeDataDir();
+  const installed = { SATCHEL_DATA_DIR, SATCHEL_PUBLIC_URL: 'https://files.example.com' };
+  const linkOf = async (data_dir: string, more: RunOptions = {}) => {
+    const args = ['person', 'add', '--first', '--json', '--data-dir', data_dir];
+    return new URL(JSON.parse((await satchel(args, { installed, ...more })).stdout).link).origin;
+  };
+  expect(await linkOf(SATCHEL_DATA_DIR)).toBe('https://files.example.com');
+  const env = { SATCHEL_PUBLIC_URL: 'https://other.example.com' };
+  expect(await linkOf(SATCHEL_DATA_DIR, { env })).toBe('https://other.example.com');
+  expect(await linkOf(makeDataDir())).toBe('http://localhost:8420');
+  // By another way to the same folder.
+  const link = join(makeTempDir(), 'link');
+  symlinkSync(SATCHEL_DATA_DIR, link);
+  expect(await linkOf(link)).toBe('https://files.example.com');
 });
 
 test('--version is the verb version, and help comes before a noun or a verb as well as --help after it', async () => {

@@ -3,7 +3,11 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { requireDatabase } from '../../../src/platform/host/data-directory.ts';
 import { lockDirectory } from '../../../src/platform/host/directory-lock.ts';
-import { findInstalledService } from '../../../src/platform/host/installed-service.ts';
+import {
+  findInstalledService,
+  SERVICE_PATHS,
+  servicePathsOf,
+} from '../../../src/platform/host/installed-service.ts';
 import { touchWakeFile } from '../../../src/platform/jobs/wake-file.ts';
 import { makeTempDir } from '../../temp.ts';
 
@@ -21,10 +25,10 @@ const STRANGER = { uid: 65_534, gids: [65_534] };
 describe('the installed service', () => {
   test('is found by root, its user and its group, and by nobody else', () => {
     const { paths, uid, gid } = install(null);
-    const found = { SATCHEL_DATA_DIR: paths.data_dir };
-    expect(findInstalledService(paths, { uid: 0, gids: [] })).toEqual(found);
-    expect(findInstalledService(paths, { uid, gids: [] })).toEqual(found);
-    expect(findInstalledService(paths, { uid: 4_711, gids: [4_711, gid] })).toEqual(found);
+    const found = { data_dir: paths.data_dir };
+    expect(findInstalledService(paths, { uid: 0, gids: [] })).toMatchObject(found);
+    expect(findInstalledService(paths, { uid, gids: [] })).toMatchObject(found);
+    expect(findInstalledService(paths, { uid: 4_711, gids: [4_711, gid] })).toMatchObject(found);
     expect(findInstalledService(paths, STRANGER)).toBeNull();
     expect(
       findInstalledService({ ...paths, data_dir: `${paths.data_dir}-not` }, { uid: 0, gids: [] }),
@@ -35,7 +39,7 @@ describe('the installed service', () => {
     const { paths } = install(
       '# A comment\n#SATCHEL_PORT=1\nSATCHEL_PASSPHRASE="two words"\nSATCHEL_ENV=staging\n',
     );
-    expect(findInstalledService(paths, { uid: 0, gids: [] })).toEqual({
+    expect(findInstalledService(paths, { uid: 0, gids: [] })?.readSettings()).toEqual({
       SATCHEL_PASSPHRASE: 'two words',
       SATCHEL_ENV: 'staging',
       SATCHEL_DATA_DIR: paths.data_dir,
@@ -45,7 +49,19 @@ describe('the installed service', () => {
   test('whose settings may not be read is told so, instead of used without them', () => {
     const { paths } = install(null);
     mkdirSync(paths.settings);
-    expect(() => findInstalledService(paths, { uid: 0, gids: [] })).toThrow(/EISDIR.*sudo/);
+    expect(() => findInstalledService(paths, { uid: 0, gids: [] })?.readSettings()).toThrow(/EISDIR.*sudo/);
+  });
+
+  test("of a program in a folder of its own is that folder's", () => {
+    const prefix = makeTempDir();
+    const program = join(prefix, 'bin/satchel');
+    expect(servicePathsOf(program)).toEqual(SERVICE_PATHS);
+    mkdirSync(join(prefix, 'etc'));
+    writeFileSync(join(prefix, 'etc/satchel.env'), '');
+    expect(servicePathsOf(program)).toEqual({
+      data_dir: join(prefix, 'data'),
+      settings: join(prefix, 'etc/satchel.env'),
+    });
   });
 
   test('is named to whoever is elsewhere', () => {
