@@ -391,6 +391,9 @@ imapTest(
   async () => {
     const { id, report } = await bounced();
     const messages = Object.values(HOSTILE).map((text) => `DKIM-Signature: ${SIGNED}\n${text}`);
+    // As many headers at once as are asked for at once, each as long as is taken.
+    const type = `Content-Type: multipart/report; x="${'y'.repeat(MAX_REPORT_BYTES - 1_024)}"\n`;
+    for (let n = 0; n < 50; n += 1) messages.push(`${type}DKIM-Signature: ${SIGNED}\n\n`);
     for (const message of messages) dovecot.deliver(user, message);
     dovecot.deliver(user, report);
     await setInbox();

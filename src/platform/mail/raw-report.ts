@@ -135,7 +135,8 @@ class Scan {
   #isDelimiter(start: number, next: number): boolean {
     if (this.#bytes[start] !== HYPHEN || this.#bytes[start + 1] !== HYPHEN) return false;
     const line = this.#bytes.toString('latin1', start, next).trimEnd();
-    if (this.#state === 'other' && !this.#delimiters.has(line.replace(/--$/, ''))) return false;
+    const is_known = this.#delimiters.has(line) || this.#delimiters.has(line.replace(/--$/, ''));
+    if (this.#state === 'other' && !is_known) return false;
     this.#delimiters.add(line);
     return true;
   }

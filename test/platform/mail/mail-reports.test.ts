@@ -262,6 +262,24 @@ describe('a report stays one', () => {
     expect(report?.returned_headers).toMatch(/\r\nMessage-ID: </);
   });
 
+  test('ten parts deep, and deeper it is none', async () => {
+    const within = (depth: number): string =>
+      Array.from({ length: depth }, (_, n) => n).reduce(
+        (message, n) =>
+          `Content-Type: multipart/mixed; boundary=in${n}\n\n--in${n}\n${message}\n--in${n}--\n`,
+        sample.slice(sample.indexOf('Content-Type: multipart/report')),
+      );
+    expect(await read(within(8))).toMatchObject(bounced);
+    expect(await read(within(10))).toBeNull();
+  });
+
+  test('with a boundary that ends like the last line of its parts', async () => {
+    const [, boundary = ''] = /boundary="([^"]+)"/.exec(sample) ?? [];
+    const [head, text, fields, returned = ''] = sample.replaceAll(boundary, 'b--').split('\n--b--\n');
+    const bare = returned.replace('\n--b----', '');
+    expect(await read([head, bare, text, `${fields}\n--b----\n`].join('\n--b--\n'))).toMatchObject(bounced);
+  });
+
   test('with 64 KiB of headers and a hundred parts, and with more of either it is none', async () => {
     const header = (bytes: number): string => `${'X-Y: z\n'.repeat(bytes / 7)}${sample}`;
     expect(await read(header(60 * 1024))).toMatchObject(bounced);
