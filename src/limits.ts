@@ -404,6 +404,19 @@ export const MAX_WAITING_PASSWORD_HASHES = 80;
 /** Decision: failed sign-ins in 15 minutes, by account, and by address for all accounts together. */
 export const SIGN_IN_FAILURES_OF_ACCOUNT = 10;
 export const SIGN_IN_FAILURES_OF_ADDRESS = 30;
+/**
+ * Decision: from so many wrong codes since the last right one, the second step waits an hour after each, doubling to a day. A
+ * code is one of a million, of which three are good: guessing one takes hundreds of years then.
+ */
+export const WRONG_CODES_BEFORE_WAIT = 30;
+export const WRONG_CODES_WAIT_MS = 3_600_000;
+export const MAX_WRONG_CODES_WAIT_MS = 86_400_000;
+/** Wrong codes after a right password that doctor tells of: who mistypes one twice gets the third right. */
+export const WRONG_CODES_TOLD = 3;
+/** Lock-outs of the last day are told by doctor. */
+export const LOCK_OUTS_TOLD_MS = 86_400_000;
+/** Networks that the audit row of failed sign-ins names, the first ones. */
+export const MAX_NAMED_NETWORKS = 20;
 /** Networks that a person has signed in from, the newest ones: home, work, phone, travels. */
 export const MAX_KNOWN_NETWORKS = 50;
 /** Decision: one-time links are good for 24 h, sessions end 12 h after their last request and 14 days after sign-in. */

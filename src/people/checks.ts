@@ -1,7 +1,7 @@
-/** What `satchel doctor` asks of people: second steps that do not decrypt, and whether strangers are told from them. */
+/** What `satchel doctor` asks of people: second steps that do not decrypt, whether strangers are told from them, and what they try. */
 import type { Config } from '../config.ts';
 import { shellWord } from '../platform/cli/shell-words.ts';
-import { type HealthCheck, ok, sealedCheck, warning } from '../platform/host/health-check.ts';
+import { type Finding, type HealthCheck, ok, sealedCheck, warning } from '../platform/host/health-check.ts';
 import type { People } from './service.ts';
 
 export function peopleChecks({ people, config }: { people: People; config: Config }): HealthCheck[] {
@@ -25,5 +25,30 @@ export function peopleChecks({ people, config }: { people: People; config: Confi
         return [warning('sign-in', message, 'set SATCHEL_TRUSTED_PROXIES to the address of the proxy')];
       },
     },
+    { check: 'failed sign-ins', run: () => describeTroubles(people) },
   ];
+}
+
+function describeTroubles(people: People): Finding[] {
+  const check = 'failed sign-ins';
+  const { locked_out, guessed } = people.listSignInTroubles();
+  const findings = [
+    ...locked_out.map(({ email, count, networks }) =>
+      warning(
+        check,
+        `${email} was locked out by ${count} failed sign-ins in the last 24 hours, from ${networks.slice(0, 5).join(', ')}` +
+          `${networks.length > 5 ? ` and ${networks.length - 5} more` : ''}.`,
+        `satchel audit list --event person.sign_in_failed; satchel person reset ${shellWord(email)} lifts it`,
+      ),
+    ),
+    ...guessed.map(({ email, wrong_codes }) =>
+      warning(
+        check,
+        `Somebody who knows the password of ${email} gave ${wrong_codes} wrong codes since the last right one. Were it not they, ` +
+          'the password is no secret any more.',
+        `ask them; if it was not they: satchel person reset ${shellWord(email)}`,
+      ),
+    ),
+  ];
+  return findings.length > 0 ? findings : [ok(check, 'Nobody was locked out in the last 24 hours.')];
 }

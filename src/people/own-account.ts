@@ -1,17 +1,21 @@
 /** What people change of their own account: the password and the second step. Each asks for the password once more. */
 import { conflict, invalid } from '../errors.ts';
-import { SIGN_IN_FAILURES_OF_ACCOUNT } from '../limits.ts';
 import { actorOf, type SessionCaller } from '../platform/http/callers.ts';
-import type { Rate } from '../platform/http/rate-limit.ts';
-import { createRecoveryCodes, createTotp, openTotp, sealTotp, stepOfCode, takeCode } from './second-step.ts';
+import {
+  createRecoveryCodes,
+  createTotp,
+  NO_WRONG_CODES,
+  openTotp,
+  sealTotp,
+  stepOfCode,
+  takeCode,
+} from './second-step.ts';
 import { audit, type People } from './service.ts';
 import * as sessions from './session-store.ts';
 import type { SignInDeps } from './sign-in.ts';
 import * as store from './store.ts';
 import type { PersonRow } from './tables.ts';
-
-/** Counted apart from signing in: whoever sits at an open session can't keep its person out. */
-const PROOFS: Rate = { limit: SIGN_IN_FAILURES_OF_ACCOUNT, per: 'quarter', what: 'Wrong passwords or codes' };
+import { limitsOfProof } from './tries.ts';
 
 const IS_ON = 'The second step is on already. Turn it off first.';
 const IS_OFF = 'The second step is not on.';
@@ -77,7 +81,13 @@ export class OwnAccount {
       const totp_step = secret === null ? null : stepOfCode(person, secret, code.replace(/[\s-]/g, ''), now);
       if (totp_step === null) throw invalid({ code: ['is not the one that your app shows now'] });
       store.updatePerson(tx, person.id, {
-        ...{ sealed_totp: sealed_next_totp, sealed_next_totp: null, totp_step, updated_at: now },
+        ...{
+          sealed_totp: sealed_next_totp,
+          sealed_next_totp: null,
+          totp_step,
+          ...NO_WRONG_CODES,
+          updated_at: now,
+        },
       });
       sessions.replaceRecoveryCodes(tx, person.id, hashes);
       audit(tx, actorOf(caller.person, ip), 'person.totp_started', person, {}, now);
@@ -91,42 +101,42 @@ export class OwnAccount {
     input: { password: string; code: string },
     ip: string | null,
   ): Promise<void> {
-    const { database, clock, key_ring, rates } = this.#deps;
+    const { database, clock, key_ring, tries } = this.#deps;
     if (this.#find(caller).sealed_totp === null) throw conflict(IS_OFF);
     await this.#prove(caller, input.password, 'password');
     const now = clock.now();
-    const is_right = await database.write((tx) => {
-      rates.take(tx, proofsOf(caller), PROOFS);
-      const person = this.#find(caller, tx);
-      if (person.sealed_totp === null) throw conflict(IS_OFF);
-      if (!takeCode({ tx, key_ring, now_ms: now }, person, input.code)) return false;
-      rates.giveBack(tx, proofsOf(caller), PROOFS);
-      store.updatePerson(tx, person.id, { sealed_totp: null, updated_at: now });
-      sessions.replaceRecoveryCodes(tx, person.id, []);
-      audit(tx, actorOf(caller.person, ip), 'person.totp_ended', person, {}, now);
-      return true;
-    });
-    if (!is_right) throw invalid({ code: ['is not right, or was used before'] });
+    const attempt = tries.begin(limitsOfProof(caller.person.id));
+    try {
+      const is_right = await database.write((tx) => {
+        const person = this.#find(caller, tx);
+        if (person.sealed_totp === null) throw conflict(IS_OFF);
+        if (!takeCode({ tx, key_ring, now_ms: now }, person, input.code)) {
+          attempt.fail(tx);
+          return false;
+        }
+        store.updatePerson(tx, person.id, { sealed_totp: null, ...NO_WRONG_CODES, updated_at: now });
+        sessions.replaceRecoveryCodes(tx, person.id, []);
+        audit(tx, actorOf(caller.person, ip), 'person.totp_ended', person, {}, now);
+        return true;
+      });
+      if (!is_right) throw invalid({ code: ['is not right, or was used before'] });
+    } finally {
+      attempt.end();
+    }
   }
 
-  /** The caller's row, once their password was checked; counted ahead as a sign-in is. Throws AppError `invalid`. */
+  /** The caller's row, once their password was checked. Throws AppError `invalid`, `rate_limited`, `unavailable`. */
   async #prove(caller: SessionCaller, password: string, field: string): Promise<PersonRow> {
-    const { database, rates, passwords } = this.#deps;
-    const person = await database.write((tx) => {
-      rates.take(tx, proofsOf(caller), PROOFS);
-      return this.#find(caller, tx);
-    });
-    const giveBack = () => database.write((tx) => rates.giveBack(tx, proofsOf(caller), PROOFS));
-    let is_right: boolean;
+    const { database, passwords, tries } = this.#deps;
+    const person = this.#find(caller);
+    const attempt = tries.begin(limitsOfProof(person.id));
     try {
-      is_right = await passwords.verify(person.password_hash, password);
-    } catch (error) {
-      await giveBack();
-      throw error;
+      if (await passwords.verify(person.password_hash, password)) return person;
+      await database.write((tx) => attempt.fail(tx));
+      throw invalid({ [field]: ['is not your password'] });
+    } finally {
+      attempt.end();
     }
-    if (!is_right) throw invalid({ [field]: ['is not your password'] });
-    await giveBack();
-    return person;
   }
 
   /** Throws AppError `conflict` where the session was ended while the password was looked at. */
@@ -136,8 +146,6 @@ export class OwnAccount {
     return person;
   }
 }
-
-const proofsOf = (caller: SessionCaller): string => `proofs of person ${caller.person.id}`;
 
 function changedMeanwhile() {
   return conflict('Your account was changed meanwhile. Sign in again.');

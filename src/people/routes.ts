@@ -44,7 +44,8 @@ function signInRoutes({ welcome, sign_in }: Entry, config: Config): Route[] {
       summary: 'Sign in',
       description:
         'Sets the cookie. 401 is the same whatever is wrong; it has `second_step: true` where the password is right and a code ' +
-        'is due, or wrong. 429 after ten failures of an account, or thirty from an address, in 15 minutes.',
+        'is due, or wrong. 429 after ten failures of an account, or thirty from an address, in 15 minutes; where the person signed in ' +
+        'before, after ten of theirs from there alone. From thirty wrong codes since the last right one, codes wait an hour, doubling to a day.',
       body: schemas.signInBody,
       example: { email: 'ann@example.com', password: 'correct horse battery staple' },
       async handle({ ctx, body }) {

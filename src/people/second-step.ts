@@ -2,11 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import {
+  MAX_WRONG_CODES_WAIT_MS,
   RECOVERY_CODE_BYTES,
   RECOVERY_CODES,
   TOTP_PERIOD_S,
   TOTP_SECRET_BYTES,
   TOTP_WINDOW_STEPS,
+  WRONG_CODES_BEFORE_WAIT,
+  WRONG_CODES_WAIT_MS,
 } from '../limits.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { SECOND_MS } from '../platform/host/clock.ts';
@@ -71,6 +74,25 @@ export function createRecoveryCodes(): { codes: string[]; hashes: string[] } {
 
 function hashOfRecoveryCode(code: string): string {
   return hashToken(code.toLowerCase().replaceAll('-', ''));
+}
+
+/** What is stored of wrong codes where there is none since the last right one. */
+export const NO_WRONG_CODES = { wrong_codes: 0, wrong_code_at: null };
+
+/**
+ * How long it takes until another code of a person is looked at, in milliseconds: nobody may guess for ever. After a clock was
+ * set back it is looked at.
+ */
+export function waitOfCodes(
+  person: Pick<PersonRow, 'wrong_codes' | 'wrong_code_at'>,
+  now_ms: number,
+): number {
+  const { wrong_codes, wrong_code_at } = person;
+  if (wrong_codes < WRONG_CODES_BEFORE_WAIT || wrong_code_at === null) return 0;
+  const doubled_ms = WRONG_CODES_WAIT_MS * 2 ** (wrong_codes - WRONG_CODES_BEFORE_WAIT);
+  const wait_ms = Math.min(MAX_WRONG_CODES_WAIT_MS, doubled_ms);
+  const left_ms = wrong_code_at + wait_ms - now_ms;
+  return left_ms > wait_ms ? 0 : Math.max(0, left_ms);
 }
 
 /** Takes a code of either kind, within the transaction of what it allows: once. False where it is not good. */

@@ -1,6 +1,6 @@
 /** People: who may sign in, what they may do, and the one-time links by which they set a password. */
 import { conflict, notFound } from '../errors.ts';
-import { LINK_EXPIRY_MS } from '../limits.ts';
+import { LINK_EXPIRY_MS, WRONG_CODES_TOLD } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
@@ -14,14 +14,17 @@ import {
   requireSensible,
 } from '../platform/http/capabilities.ts';
 import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../platform/http/pagination.ts';
+import type { DurableRates } from '../platform/http/rate-limit.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { createSecret, hashToken } from '../platform/secrets/token-format.ts';
 import type { Projects } from '../projects/service.ts';
+import { listLockOuts } from './failures.ts';
 import type { NewPersonInput, PersonChanges, PersonRecord, PersonWithLink } from './schemas.ts';
-import { openTotp } from './second-step.ts';
+import { NO_WRONG_CODES, openTotp } from './second-step.ts';
 import * as sessions from './session-store.ts';
 import * as store from './store.ts';
 import type { PersonRow } from './tables.ts';
+import { forgiveFailures } from './tries.ts';
 
 export type { PersonRecord } from './schemas.ts';
 export type { PersonRow } from './tables.ts';
@@ -32,6 +35,7 @@ export interface PeopleDeps {
   clock: Clock;
   key_ring: KeyRing;
   projects: Projects;
+  rates: DurableRates;
   public_url: string;
 }
 
@@ -160,7 +164,7 @@ export class People {
   ): PersonRow {
     const row = store.insertPerson(tx, {
       ...{ ...person, all_projects: powers.all_projects, ...flagsOf([...powers.capabilities]) },
-      ...{ is_active: true, totp_step: 0, created_at: now_ms, updated_at: now_ms },
+      ...{ is_active: true, totp_step: 0, wrong_codes: 0, created_at: now_ms, updated_at: now_ms },
     });
     this.#deps.projects.replaceScope(tx, { kind: 'person', id: row.id }, powers.project_ids);
     return row;
@@ -211,7 +215,7 @@ export class People {
   }
 
   /**
-   * Makes a new link; the password stops and every session ends at once. With `totp` the second step is off as well. Throws
+   * Makes a new link; the password stops, every session ends at once, and what has failed counts no more. With `totp` the second step is off as well. Throws
    * AppError `forbidden` where the person has more than who resets them (null: the shell), `not_found`.
    */
   async reset(
@@ -226,8 +230,12 @@ export class People {
       if (!current) throw notFound('Person');
       requireHolding(giver, this.#powersOf(current, tx));
       const off = totp ? { sealed_totp: null, sealed_next_totp: null } : {};
-      const changed = store.updatePerson(tx, current.id, { password_hash: null, ...off, updated_at: now });
+      const changed = store.updatePerson(tx, current.id, {
+        ...{ password_hash: null, ...off, ...NO_WRONG_CODES, updated_at: now },
+      });
       if (!changed) throw notFound('Person');
+      const networks = sessions.listNetworks(tx, current.id);
+      forgiveFailures(tx, this.#deps.rates, { id: current.id, networks });
       if (totp) sessions.replaceRecoveryCodes(tx, current.id, []);
       const ended = sessions.deleteSessionsOf(tx, current.id);
       audit(tx, actor, 'person.reset', changed, { email: changed.email, totp, sessions: ended }, now);
@@ -286,6 +294,15 @@ export class People {
         ({ id, sealed_totp }) =>
           sealed_totp !== null && openTotp(this.#deps.key_ring, read, id, sealed_totp) === null,
       );
+  }
+
+  /** Who was locked out of signing in, and whose password is known to who knows no code of theirs. */
+  listSignInTroubles() {
+    const { database, clock } = this.#deps;
+    const guessed = store
+      .listPeople(database.read, WHOLE_LIST)
+      .filter(({ wrong_codes }) => wrong_codes >= WRONG_CODES_TOLD);
+    return { locked_out: listLockOuts(database.read, clock.now()), guessed };
   }
 
   /** Forgets links that nobody used in time. */

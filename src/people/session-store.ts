@@ -108,6 +108,16 @@ export function isKnownNetwork(read: Tx, person_id: number, network: string): bo
   return read.select().from(personNetworks).where(one).get() !== undefined;
 }
 
+export function listNetworks(read: Tx, person_id: number): string[] {
+  const theirs = eq(personNetworks.person_id, person_id);
+  return read
+    .select()
+    .from(personNetworks)
+    .where(theirs)
+    .all()
+    .map(({ network }) => network);
+}
+
 const forgetOldNetworks = rawSql<never, [number, number, number]>(
   `DELETE FROM person_networks WHERE person_id = ? AND network NOT IN
      (SELECT network FROM person_networks WHERE person_id = ? ORDER BY last_sign_in_at DESC, network LIMIT ?)`,

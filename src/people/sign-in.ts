@@ -1,23 +1,27 @@
 /** Signing in: slowed before the password is looked at, as long for unknown names as for known ones, and never in a stranger's hands. */
 import { AppError } from '../errors.ts';
-import {
-  MAX_KNOWN_NETWORKS,
-  MAX_USER_AGENT_CHARS,
-  SIGN_IN_FAILURES_OF_ACCOUNT,
-  SIGN_IN_FAILURES_OF_ADDRESS,
-} from '../limits.ts';
+import { MAX_KNOWN_NETWORKS, MAX_USER_AGENT_CHARS } from '../limits.ts';
 import type { Tx } from '../platform/database/database.ts';
+import { MINUTE_MS, SECOND_MS } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
 import { networkOf } from '../platform/http/client-ip.ts';
-import type { DurableRates, Rate } from '../platform/http/rate-limit.ts';
 import { parseAddress } from '../platform/mail/address.ts';
 import { createSecret, hashToken } from '../platform/secrets/token-format.ts';
+import { recordFailure } from './failures.ts';
 import type { Passwords } from './passwords.ts';
-import { takeCode } from './second-step.ts';
+import { NO_WRONG_CODES, takeCode, waitOfCodes } from './second-step.ts';
 import { audit, nameOf, type PeopleDeps } from './service.ts';
 import * as sessions from './session-store.ts';
 import * as store from './store.ts';
 import type { PersonRow } from './tables.ts';
+import {
+  type Limit,
+  limitsOfNobody,
+  limitsOfStranger,
+  limitsWhereKnown,
+  type Tries,
+  type Try,
+} from './tries.ts';
 
 export interface SignInInput {
   email: string;
@@ -27,17 +31,15 @@ export interface SignInInput {
   user_agent: string | null;
 }
 
-export type SignInDeps = PeopleDeps & { passwords: Passwords; rates: DurableRates };
+export type SignInDeps = PeopleDeps & { passwords: Passwords; tries: Tries };
 
-const OF_ACCOUNT: Rate = {
-  ...{ limit: SIGN_IN_FAILURES_OF_ACCOUNT, per: 'quarter', what: 'Failed sign-ins of this account' },
-};
-const OF_ADDRESS: Rate = {
-  ...{ limit: SIGN_IN_FAILURES_OF_ADDRESS, per: 'quarter', what: 'Failed sign-ins from your address' },
-};
-
-/** Failures that were counted ahead of the attempt: which caller, and by which rate. */
-type Counted = readonly (readonly [caller: string, rate: Rate])[];
+/** Who is meant by what was typed, and where from. */
+interface Meant {
+  /** Null where nobody has the address. */
+  person: PersonRow | null;
+  network: string;
+  limits: Limit[];
+}
 
 export class SignIn {
   readonly #deps: SignInDeps;
@@ -51,68 +53,71 @@ export class SignIn {
    * the password is right and a code is missing (which is no failure) or wrong; `rate_limited`; `unavailable`.
    */
   async signIn(input: SignInInput): Promise<string> {
-    const { database, passwords } = this.#deps;
-    const { person, counted } = await database.write((tx) => this.#countAhead(tx, input));
-    let is_right: boolean;
+    const { database, passwords, tries } = this.#deps;
+    const meant = this.#readMeant(input);
+    const { person } = meant;
+    const attempt = tries.begin(meant.limits);
     try {
-      is_right = await passwords.verify(person?.password_hash ?? null, input.password);
-    } catch (error) {
-      await database.write((tx) => this.#giveBack(tx, counted));
-      throw error;
+      const is_right = await passwords.verify(person?.password_hash ?? null, input.password);
+      if (!is_right || !person?.is_active) {
+        await database.write((tx) => this.#fail(tx, meant, attempt, false));
+        throw refused();
+      }
+      const outcome = await database.write((tx) => this.#admit(tx, person, meant, input, attempt));
+      if ('secret' in outcome) return outcome.secret;
+      throw outcome.refusal;
+    } finally {
+      attempt.end();
     }
-    if (!is_right || !person?.is_active) throw refused();
-    const outcome = await database.write((tx) => this.#admit(tx, person, input, counted));
-    if ('secret' in outcome) return outcome.secret;
-    throw outcome.refusal;
   }
 
-  /** A failure is counted before anything is looked at, and given back where it was none: so many at once are no more. */
-  #countAhead(tx: Tx, { email: typed, ip }: SignInInput): { person: PersonRow | null; counted: Counted } {
-    const email = parseAddress(typed.trim())?.address ?? typed;
-    const person = store.findPersonByEmail(tx, email);
+  #readMeant({ email: typed, ip }: SignInInput): Meant {
+    const { read } = this.#deps.database;
     const network = networkOf(ip);
-    const is_known = person !== null && sessions.isKnownNetwork(tx, person.id, network);
-    // What was typed stands last: no text that a stranger makes up can be another's name.
-    const account = person ? `sign-in of person ${person.id}` : `sign-in of nobody ${email.toLowerCase()}`;
-    const counted: Counted = [
-      [`sign-in from ${network}`, OF_ADDRESS],
-      // Strangers use up what strangers have: where a person signed in before, they still can.
-      [is_known ? `${account} from ${network}` : account, OF_ACCOUNT],
-    ];
-    for (const [caller, rate] of counted) this.#deps.rates.take(tx, caller, rate);
-    return { person, counted };
+    const address = parseAddress(typed.trim())?.address ?? null;
+    const person = address === null ? null : store.findPersonByEmail(read, address);
+    if (!person)
+      return { person, network, limits: limitsOfNobody(foldAscii(address ?? typed.trim()), network) };
+    const is_known = sessions.isKnownNetwork(read, person.id, network);
+    return { person, network, limits: (is_known ? limitsWhereKnown : limitsOfStranger)(person.id, network) };
   }
 
-  #giveBack(tx: Tx, counted: Counted): void {
-    for (const [caller, rate] of counted) this.#deps.rates.giveBack(tx, caller, rate);
+  #fail(tx: Tx, { person, network }: Meant, attempt: Try, is_wrong_code: boolean): void {
+    const locks_out = attempt.fail(tx);
+    recordFailure(tx, { person, network, is_wrong_code, locks_out }, this.#deps.clock.now());
   }
 
-  /** Returns a refusal rather than throws it: what was counted or given back must be kept. */
+  /** Returns a refusal rather than throws it: what was counted must be kept. */
   #admit(
     tx: Tx,
     checked: PersonRow,
+    meant: Meant,
     { code, ip, user_agent }: SignInInput,
-    counted: Counted,
+    attempt: Try,
   ): { secret: string } | { refusal: AppError } {
     const { clock, key_ring } = this.#deps;
+    const { network } = meant;
     const now = clock.now();
     const person = store.findPerson(tx, checked.id);
     // Reset, changed or made inactive while the password was being checked.
-    if (!person?.is_active || person.password_hash !== checked.password_hash) return { refusal: refused() };
+    if (!person?.is_active || person.password_hash !== checked.password_hash) {
+      this.#fail(tx, meant, attempt, false);
+      return { refusal: refused() };
+    }
     if (person.sealed_totp !== null) {
-      if (code === undefined || code.trim() === '') {
-        this.#giveBack(tx, counted);
+      if (code === undefined || code.trim() === '')
         return { refusal: secondStep('Give the code of your authenticator app too, or a recovery code.') };
-      }
+      // No code is looked at, so nothing has failed.
+      const wait_ms = sessions.isKnownNetwork(tx, person.id, network) ? 0 : waitOfCodes(person, now);
+      if (wait_ms > 0) return { refusal: tooManyCodes(wait_ms) };
       if (!takeCode({ tx, key_ring, now_ms: now }, person, code)) {
+        this.#fail(tx, meant, attempt, true);
+        store.updatePerson(tx, person.id, { wrong_codes: person.wrong_codes + 1, wrong_code_at: now });
         return { refusal: secondStep('The code is not right, or was used before.') };
       }
     }
-    this.#giveBack(tx, counted);
-    sessions.rememberNetwork(tx, {
-      ...{ person_id: person.id, network: networkOf(ip), now_ms: now, max: MAX_KNOWN_NETWORKS },
-    });
-    store.updatePerson(tx, person.id, { last_sign_in_at: now });
+    sessions.rememberNetwork(tx, { person_id: person.id, network, now_ms: now, max: MAX_KNOWN_NETWORKS });
+    store.updatePerson(tx, person.id, { last_sign_in_at: now, ...NO_WRONG_CODES });
     const secret = createSecret();
     sessions.insertSession(tx, {
       ...{ id: newId(now), token_hash: hashToken(secret), person_id: person.id, ip },
@@ -125,10 +130,26 @@ export class SignIn {
   }
 }
 
+/** As rows are compared: another letter that Unicode folds into one of ASCII, such as the Kelvin sign, is another letter. */
+function foldAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
 function refused(): AppError {
   return new AppError('unauthenticated', 'The address or the password is not right.');
 }
 
 function secondStep(message: string): AppError {
   return new AppError('unauthenticated', message, { details: { second_step: true } });
+}
+
+function tooManyCodes(wait_ms: number): AppError {
+  const retry_after_s = Math.ceil(wait_ms / SECOND_MS);
+  const minutes = Math.ceil(wait_ms / MINUTE_MS);
+  return new AppError(
+    'rate_limited',
+    `Too many wrong codes were given: the second step waits for ${minutes} minutes more. You can sign in now from where you did ` +
+      'before, or have yourself reset: satchel person reset EMAIL',
+    { retry_after_s },
+  );
 }

@@ -20,6 +20,8 @@ export const people = sqliteTable('people', {
   sealed_totp: text(),
   sealed_next_totp: text(),
   totp_step: integer().notNull(),
+  wrong_codes: integer().notNull(),
+  wrong_code_at: integer(),
   last_sign_in_at: integer(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),

@@ -21,5 +21,11 @@ export const accessTokens = sqliteTable('access_tokens', {
   last_used_at: integer(),
   last_used_ip: text(),
   created_at: integer().notNull(),
+  /** All three are null where it is not known any more. */
+  created_by_kind: text().$type<'token' | 'person' | 'shell' | 'system'>(),
+  created_by_id: text(),
+  created_by_name: text(),
+  /** Whose it is: who made it, or made the token that made it. The person may be gone. */
+  person_id: integer(),
 });
 export type TokenRow = typeof accessTokens.$inferSelect;

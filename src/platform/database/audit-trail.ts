@@ -1,5 +1,8 @@
-/** The audit trail: one append-only table, written in the same transaction as the change it tells of. */
-import { and, count, desc, eq, gte, lt, type SQL } from 'drizzle-orm';
+/**
+ * The audit trail: one append-only table, written in the same transaction as the change it tells of. Failed sign-ins alone are
+ * told by one row for many, whose count grows.
+ */
+import { and, count, desc, eq, gte, isNull, lt, type SQL } from 'drizzle-orm';
 import { firstIdOf, newId } from '../host/ids.ts';
 import type { Actor } from '../http/callers.ts';
 import type { Tx } from './database.ts';
@@ -40,13 +43,18 @@ export function recordAudit(tx: Tx, actor: Actor, entry: AuditEntry, now_ms: num
     .run();
 }
 
+/** What an event that is told by one row for many tells now: its metadata with a greater `count`. */
+export function countInAudit(tx: Tx, id: string, metadata: { count: number }): void {
+  tx.update(auditEvents).set({ metadata }).where(eq(auditEvents.id, id)).run();
+}
+
 export type AuditRow = typeof auditEvents.$inferSelect;
 
 export interface AuditFilter {
   project_id?: number;
   event?: string;
-  /** No index holds it: to be asked together with an event. */
-  target?: string;
+  /** No index holds it: to be asked together with an event. Null where it names nothing. */
+  target?: string | null;
   actor_name?: string;
   since_ms?: number;
   until_ms?: number;
@@ -56,7 +64,11 @@ function conditionOf(filter: AuditFilter): SQL | undefined {
   return and(
     filter.project_id === undefined ? undefined : eq(auditEvents.project_id, filter.project_id),
     filter.event === undefined ? undefined : eq(auditEvents.event, filter.event),
-    filter.target === undefined ? undefined : eq(auditEvents.target, filter.target),
+    filter.target === undefined
+      ? undefined
+      : filter.target === null
+        ? isNull(auditEvents.target)
+        : eq(auditEvents.target, filter.target),
     filter.actor_name === undefined ? undefined : eq(auditEvents.actor_name, filter.actor_name),
     // Ids never go back, so the index ends the walk here; a clock may have been set back.
     filter.since_ms === undefined ? undefined : gte(auditEvents.id, firstIdOf(filter.since_ms)),

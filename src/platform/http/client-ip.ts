@@ -70,5 +70,5 @@ export function networkOf(ip: string | null): string {
   if (ip === null) return 'unknown';
   const address = ipaddr.parse(ip);
   if (address.kind() === 'ipv4') return ip;
-  return `${address.toByteArray().slice(0, 8).join('.')}/64`;
+  return `${new ipaddr.IPv6([...address.toByteArray().slice(0, 8), ...Array<number>(8).fill(0)])}/64`;
 }

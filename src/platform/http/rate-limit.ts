@@ -112,9 +112,7 @@ const keepWindow = rawSql<never, [string, number, number]>(
      ON CONFLICT (caller) DO UPDATE SET ends_at = excluded.ends_at, used = excluded.used`,
 );
 
-const giveOneBack = rawSql<never, [string]>(
-  'UPDATE rate_windows SET used = max(0, used - 1) WHERE caller = ?',
-);
+const forgetWindow = rawSql<never, [string]>('DELETE FROM rate_windows WHERE caller = ?');
 
 /** Nobody is named by what is stored. */
 function hashOf(caller: string, { per }: Rate): string {
@@ -143,9 +141,16 @@ export class DurableRates {
     return stateOf({ ends_at, used }, rate, now);
   }
 
-  /** Gives one back that was taken before it was known whether it counts. */
-  giveBack(tx: Tx, caller: string, rate: Rate): void {
-    giveOneBack.run(tx, hashOf(caller, rate));
+  /** What `take` would find, using nothing up. */
+  peek(read: Tx, caller: string, rate: Rate): RateState {
+    const now = this.#clock.now();
+    const found = windowOf.get(read, hashOf(caller, rate)) ?? undefined;
+    return stateOf(currentOf(found, rate, now), rate, now);
+  }
+
+  /** Begins a caller's window afresh. */
+  forget(tx: Tx, caller: string, rate: Rate): void {
+    forgetWindow.run(tx, hashOf(caller, rate));
   }
 
   /** Forgets windows that are over, and those of a clock that was far ahead. */
