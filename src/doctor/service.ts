@@ -4,7 +4,6 @@
  * collected; what a capability has to check is in its own checks.ts.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { messageOf } from '../errors.ts';
 import type { Database } from '../platform/database/database.ts';
@@ -45,7 +44,7 @@ export async function examine(config: Config, deps: DoctorDeps): Promise<Finding
     hasDatabase(data_dir) ? [] : [nothingThere(data_dir)],
   );
   if (nothing.length > 0) return nothing;
-  const is_served = existsSync(join(data_dir, 'server.lock')) && isServed(data_dir);
+  const is_served = isServed(data_dir);
   const findings = [
     describeServer(data_dir, is_served),
     ...(await guard('file modes', () => checkModes(data_dir))),

@@ -6,12 +6,13 @@ import { AppError, messageOf } from '../errors.ts';
 import { IMPORT_WATCH_MS, IMPORTED_FILE_DAYS } from '../limits.ts';
 import { CONSENT_BASES, type Lists } from '../lists/service.ts';
 import type { Objects } from '../objects/service.ts';
-import { type Cli, type CliSession, UsageError } from '../platform/cli/cli.ts';
+import { type Cli, type CliContext, type CliSession, UsageError } from '../platform/cli/cli.ts';
 import { listOption, textOption } from '../platform/cli/options.ts';
 import { formatFields } from '../platform/cli/tables.ts';
 import { noNote } from '../platform/database/audit-trail.ts';
 import type { BlobStore } from '../platform/files/store.ts';
 import type { Clock } from '../platform/host/clock.ts';
+import { isServed } from '../platform/host/directory-lock.ts';
 import { newId } from '../platform/host/ids.ts';
 import { oneOf, parse, t } from '../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';
@@ -30,7 +31,7 @@ interface Needs {
 export function registerImportCommands<S extends Needs>(cli: Cli<S>): void {
   const noun = cli.noun('import', 'contacts from a CSV file');
   cli
-    .verb(noun, 'start <list> <file>', 'import a CSV file; a long one goes on in the running server')
+    .verb(noun, 'start <list> <file>', 'import a CSV file; a long one goes on in the server')
     .option('--map <pairs>', 'column to field, such as "E-Mail=email,Vorname=first_name"')
     .option('--keep <columns>', 'columns that become custom fields')
     .option('--basis <basis>', `consent of rows that name none: ${CONSENT_BASES.join(', ')}`)
@@ -53,21 +54,22 @@ export function registerImportCommands<S extends Needs>(cli: Cli<S>): void {
         defaults: { consent_basis: basis, tags: listOption(options, 'tags') },
         update_existing: options.update === true,
       });
-      return present(record);
+      return present(session, record);
     });
   cli
     .verb(noun, 'show <id>', 'how an import stands')
     .option('--watch', 'wait for its end, and show how far it is')
     .example('satchel import show 01J00000000000000000000000 --watch')
     .does(async (session, options, id = '') =>
-      present(options.watch === true ? await watch(session, id) : session.services.imports.show(id)),
+      present(session, options.watch === true ? await watch(session, id) : session.services.imports.show(id)),
     );
   cli
     .verb(noun, 'resume <id>', 'go on with a failed import')
     .example('satchel import resume 01J00000000000000000000000')
-    .does(async ({ services }, _options, id = '') =>
-      present(await services.imports.resume(services.imports.require(id).project_id, id)),
-    );
+    .does(async (session, _options, id = '') => {
+      const { imports } = session.services;
+      return present(session, await imports.resume(imports.require(id).project_id, id));
+    });
 }
 
 /** `Header=field` pairs; null where none is given. */
@@ -112,10 +114,11 @@ async function watch<S extends Needs>(
   }
 }
 
-function present(record: ImportRecord) {
-  const next =
-    record.status === 'pending' || record.status === 'processing'
-      ? `\nThe running server goes on with it. To watch: satchel import show ${record.id} --watch`
-      : '';
+function present({ config }: CliContext, record: ImportRecord) {
+  const is_over = record.status !== 'pending' && record.status !== 'processing';
+  const by = isServed(config.data_dir)
+    ? 'The running server goes on with it.'
+    : `No server serves ${config.data_dir}: it goes on once satchel serve does.`;
+  const next = is_over ? '' : `\n${by} To watch: satchel import show ${record.id} --watch`;
   return { json: record, text: `${formatFields({ ...record })}${next}` };
 }

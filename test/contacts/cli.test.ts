@@ -3,6 +3,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { lockDirectory } from '../../src/platform/host/directory-lock.ts';
 import { run, runJson, runRecord, runWith } from '../command.ts';
 import { addCapturingMailbox } from '../helpers.ts';
 import { dataOf, type MarketingApp, startMarketingApp } from '../marketing/setup.ts';
@@ -223,8 +224,22 @@ describe('imports', () => {
       { original_filename: 'people.csv', visibility: 'private', kept_ms: 30 * 86_400_000 },
     ]);
     expect((await run(dir, 'import', 'start', target, join(makeTempDir(), 'none.csv'))).exit).toBe(1);
+    expect((await run(dir, 'import', 'show', String(record.id))).stdout).not.toContain('goes on');
     expect((await run(dir, 'import', 'start', target, file, '--map', 'Mail')).exit).toBe(2);
     expect((await run(dir, 'import', 'resume', String(record.id))).exit).toBe(1);
     expect(dataOf(await on.call('GET', `/email-lists/${target}`)).contacts_count).toBe(1);
+  });
+
+  test('a long one says who goes on with it: the server that runs, or the next one', async () => {
+    const target = await on.list();
+    const file = join(makeTempDir(), 'many.csv');
+    const addresses = Array.from({ length: 600 }, (_, n) => `many${n}@example.com\n`);
+    writeFileSync(file, `email\n${addresses.join('')}`);
+    const start = async () => (await run(dir, 'import', 'start', target, file)).stdout;
+    expect(await start()).toContain(`No server serves ${dir}: it goes on once satchel serve does.`);
+    const server = lockDirectory(dir, process.pid);
+    expect(await start()).toContain('The running server goes on with it.');
+    server.release();
+    expect(await start()).toContain('No server serves');
   });
 });

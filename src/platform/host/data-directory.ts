@@ -3,7 +3,7 @@
  * leaves everything as it was.
  */
 import { accessSync, chmodSync, constants, readdirSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { FINDING_EXAMPLES } from '../../limits.ts';
@@ -86,8 +86,9 @@ export async function openDataDirectory(
 ): Promise<DataDirectory> {
   makeDataDirectory(config.data_dir);
   const is_new = !hasDatabase(config.data_dir);
-  const lock = options.beforeOpening?.();
+  let lock: { release(): void } | undefined;
   try {
+    lock = options.beforeOpening?.();
     const path = databasePathOf(config.data_dir);
     const { clock } = options;
     const source = masterKeySourceOf(config);
@@ -112,18 +113,29 @@ export async function openDataDirectory(
     }
   } catch (error) {
     lock?.release();
-    throw explainOpening(error, databasePathOf(config.data_dir));
+    throw explainOpening(error, config.data_dir);
   }
 }
 
 /** What SQLite says names no file, nor why it can't be written; a full disk is explained by whoever reports it. */
-function explainOpening(error: unknown, path: string): unknown {
-  const code = sqliteErrorOf(error)?.code ?? '';
-  if (!/^SQLITE_(NOTADB|CORRUPT|CANTOPEN|PERM|READONLY|AUTH)/.test(code)) return error;
-  const reasons = [error, whyUnwritable(dirname(path))].filter((reason) => reason !== null).map(messageOf);
+function explainOpening(error: unknown, data_dir: string): unknown {
+  const code = sqliteErrorOf(error)?.code ?? errorCodeOf(error) ?? '';
+  if (!/^EROFS|^SQLITE_(NOTADB|CORRUPT|CANTOPEN|PERM|READONLY|AUTH)/.test(code)) return error;
+  const unwritable = whyUnwritable(data_dir);
+  if (errorCodeOf(unwritable) === 'EROFS') return onReadOnlyDisk(data_dir);
+  const reasons = [error, unwritable].filter((reason) => reason !== null).map(messageOf);
+  const path = databasePathOf(data_dir);
   return new AppError('invalid', `The database ${path} can't be used: ${reasons.join('; ')}.`, {
     cause: error,
   });
+}
+
+function onReadOnlyDisk(data_dir: string): AppError {
+  return new AppError(
+    'invalid',
+    `The data directory ${data_dir} is on a disk that is mounted read-only: mount it writable (mount -o remount,rw; dmesg says ` +
+      'whether the disk fails), or choose another directory with --data-dir or SATCHEL_DATA_DIR.',
+  );
 }
 
 function whyUnwritable(folder: string): unknown {
@@ -162,6 +174,7 @@ export function makeDataDirectory(data_dir: string): void {
     chmodSync(data_dir, DIRECTORY_MODE);
   } catch (error) {
     if (error instanceof AppError) throw error;
+    if (errorCodeOf(error) === 'EROFS') throw onReadOnlyDisk(data_dir);
     throw new AppError(
       'invalid',
       `The data directory ${data_dir} cannot be used: ${messageOf(error)}. Choose another with --data-dir or SATCHEL_DATA_DIR.`,

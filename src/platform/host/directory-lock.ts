@@ -3,7 +3,7 @@
  * process ends, kill -9 included, and it needs no native code of ours.
  */
 import { Database as Sqlite } from 'bun:sqlite';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { conflict } from '../../errors.ts';
 import { sqliteErrorOf } from '../database/database.ts';
@@ -34,7 +34,9 @@ export function lockDirectory(data_dir: string, pid: number): DirectoryLock {
 
 /** Whether a server serves the directory now. */
 export function isServed(data_dir: string): boolean {
-  const lock = tryLock(join(data_dir, LOCK_FILE));
+  const path = join(data_dir, LOCK_FILE);
+  if (!existsSync(path)) return false;
+  const lock = tryLock(path);
   lock?.close();
   return lock === null;
 }
