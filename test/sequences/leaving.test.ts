@@ -146,7 +146,7 @@ test('an event also takes back a last mail that waits, behind which the enrollme
   expect(await on.enrollment(id, email)).toMatchObject({ state: 'completed' });
   const sending = "SELECT to_email FROM emails WHERE status = 'sending' LIMIT 1";
   const [{ to_email: in_hand = '' } = {}] = $client.query<{ to_email: string }, []>(sending).all();
-  sink.behavior.rcpt = { [in_hand]: { code: 451, message: '4.7.1 Later' } };
+  sink.behavior.rcpt = { [in_hand]: { code: 451, message: '4.2.0 Later' } };
   for (const who of [email, in_hand])
     await on.call('POST', '/email-contacts/events', { email: who, list, event: 'paid' });
   await answer();
@@ -218,7 +218,7 @@ async function startDeferring(fields: Record<string, unknown> = {}) {
     .query<{ to_email: string }, []>("SELECT to_email FROM emails WHERE status = 'sending' LIMIT 2")
     .all()
     .map(({ to_email }) => to_email);
-  const later = { code: 451, message: '4.7.1 Later' };
+  const later = { code: 451, message: '4.2.0 Later' };
   sink.behavior.rcpt = { [left]: later, [stays]: later };
   /** Whom the relay has taken a mail for once it takes those two, and their time has come. */
   const retry = async () => {
