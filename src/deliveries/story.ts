@@ -141,11 +141,17 @@ function tellNext({ email, attempts, job, has_content, patience_ms }: StoryFacts
     const tries = job.attempts - job.interruptions;
     if (job.run_at === NEVER) return ['Next: it waits until its sequence is resumed.'];
     const when = job.run_at === 0 ? 'as soon as the server gets to it' : `at ${toIso(job.run_at)}`;
-    if (tries === 0) return [`Next: The first attempt comes ${when}.`];
-    if (patience_ms === null) return [`Next: Attempt ${tries + 1} of ${job.max_attempts} comes ${when}.`];
     const first = attempts.find(({ started_at }) => started_at >= (email.queued_at ?? 0));
-    const until = toIso((first?.started_at ?? job.started_at ?? job.queued_at) + patience_ms);
-    return [`Next: another attempt comes ${when}; it is tried until ${until}.`];
+    if (!first) return [`Next: The first attempt comes ${when}.`];
+    if (patience_ms !== null) {
+      const until = toIso(first.started_at + patience_ms);
+      return [`Next: another attempt comes ${when}; it is tried until ${until}.`];
+    }
+    return tries > 0
+      ? [`Next: Attempt ${tries + 1} of ${job.max_attempts} comes ${when}.`]
+      : [
+          `Next: another attempt comes ${when}; none counts so far, as the relay asked its mailbox for less mail.`,
+        ];
   }
   if (job?.status === 'processing') return ['Next: an attempt is under way.'];
   if (email.status === 'failed' || email.status === 'bounced') {
