@@ -46,6 +46,8 @@ export const UNPACED: Pace = {
 
 /** What the even spacing may be behind and catch up with: timers and commits are some milliseconds late. */
 const CATCH_UP_MS = 20;
+/** A second's mails are spread over so much more: what is caught up with, and what one mail takes longer to its relay than another. */
+const SPARE_MS = 50;
 /** A minute or an hour is counted in so many slices. */
 const SLICES = 60;
 
@@ -156,9 +158,12 @@ function perMinuteOf(rate: Rate | null): number {
 /** Milliseconds from one mail to the next; 0 where none keeps any distance. */
 function spacingOf({ allowed }: Pace, rate: Rate | null): number {
   const learned = allowed === null ? 0 : MINUTE_MS / allowed;
-  // With that much to catch up, still no more than its count go in any second.
-  const set = rate?.unit_ms === SECOND_MS ? (SECOND_MS + CATCH_UP_MS) / rate.count : 0;
-  return Math.max(learned, set);
+  return Math.max(learned, gapOf(rate));
+}
+
+/** Milliseconds from one mail to the next by a rate: 0 unless it is one by the second. */
+export function gapOf(rate: Rate | null): number {
+  return rate?.unit_ms === SECOND_MS ? (SECOND_MS + SPARE_MS) / rate.count : 0;
 }
 
 /** Mails of a minute or an hour may go all at once; those of a second keep their distance instead of being counted. */

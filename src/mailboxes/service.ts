@@ -21,7 +21,7 @@ import {
   refuseDomain,
 } from './choosing.ts';
 import * as health from './health.ts';
-import { parseRate, RATE_FORM } from './pace.ts';
+import { gapOf, parseRate, RATE_FORM } from './pace.ts';
 import * as pacing from './pacing.ts';
 import { type MailboxRecord, presentMailbox } from './records.ts';
 import type { Relay } from './relay.ts';
@@ -407,6 +407,7 @@ export class Mailboxes {
           ? null
           : this.#openPassword(read, mailbox.address, sealed_smtp_password),
       return_path: mailbox.return_path,
+      gap_ms: gapOf(mailbox.rate === null ? null : parseRate(mailbox.rate)),
     };
   }
 

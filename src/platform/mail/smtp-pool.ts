@@ -18,7 +18,12 @@ interface WaitingMail {
 interface IdleSession {
   session: SmtpSession;
   since_ms: number;
+  /** It has taken a mail before: the relay may have closed it since. */
+  is_reused: boolean;
 }
+
+/** What mails may be behind their distance and catch up with, as timers are late. */
+const GAP_CATCH_UP_MS = 20;
 
 const STOPPING = 'The mailer stopped before this mail was handed over.';
 
@@ -34,6 +39,9 @@ export class SmtpPool {
   #max_live = SMTP_CONNECTIONS_PER_MAILBOX;
   /** When the last of its connections ended. */
   #last_end_ms = Number.NEGATIVE_INFINITY;
+  /** When the next mail may begin, where mails keep a distance. */
+  #next_at_ms = 0;
+  #turn: Timer | null = null;
   /** Nothing is opened meanwhile. */
   #pause: Timer | null = null;
   #sweeper: Timer | null = null;
@@ -71,12 +79,12 @@ export class SmtpPool {
   }
 
   #dispatch(): void {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 && !this.#awaitsTurn()) {
       const idle = this.#idle.pop();
       if (idle?.session.isClosed) continue;
       if (idle) {
         const mail = this.#waiting.shift();
-        if (mail) void this.#send(idle.session, mail, true);
+        if (mail) void this.#send(idle.session, mail, idle.is_reused);
         continue;
       }
       const may_open =
@@ -86,6 +94,17 @@ export class SmtpPool {
       if (!may_open) return;
       void this.#open();
     }
+  }
+
+  /** Whether the mails before keep the next one waiting, which then has its turn by itself. */
+  #awaitsTurn(): boolean {
+    const wait_ms = this.#next_at_ms - GAP_CATCH_UP_MS - monotonicMs();
+    if (wait_ms <= 0) return false;
+    this.#turn ??= setTimeout(() => {
+      this.#turn = null;
+      this.#dispatch();
+    }, wait_ms);
+    return true;
   }
 
   async #open(): Promise<void> {
@@ -100,10 +119,7 @@ export class SmtpPool {
     if (this.#live.size === 0) this.#max_live = SMTP_CONNECTIONS_PER_MAILBOX;
     this.#live.add(session);
     session.onClosed(() => this.#forget(session));
-    const mail = this.#waiting.shift();
-    if (mail) void this.#send(session, mail, false);
-    else this.#release(session);
-    this.#dispatch();
+    this.#release(session, false);
   }
 
   /** While other connections work, or are still counted, mails wait; else all that wait share the fate of this attempt. */
@@ -129,6 +145,7 @@ export class SmtpPool {
   }
 
   async #send(session: SmtpSession, mail: WaitingMail, is_reused: boolean): Promise<void> {
+    this.#next_at_ms = Math.max(this.#next_at_ms, monotonicMs()) + (this.#route.gap_ms ?? 0);
     const outcome = await session.send(mail.envelope, mail.message);
     const may_go_on = isUsedUp(outcome) || (!mail.is_second_try && isStaleConnection(outcome));
     if (is_reused && !this.#is_stopping && may_go_on) {
@@ -138,16 +155,16 @@ export class SmtpPool {
     } else {
       mail.resolve(outcome);
     }
-    this.#release(session);
+    this.#release(session, true);
   }
 
-  #release(session: SmtpSession): void {
+  #release(session: SmtpSession, is_reused: boolean): void {
     if (session.isClosed) {
       this.#dispatch();
     } else if (this.#is_stopping) {
       session.quit();
     } else {
-      this.#idle.push({ session, since_ms: monotonicMs() });
+      this.#idle.push({ session, since_ms: monotonicMs(), is_reused });
       this.#sweeper ??= setInterval(() => this.#closeIdle(), this.#deadlines.idle_ms / 2);
       this.#dispatch();
     }

@@ -55,6 +55,8 @@ export interface SmtpRoute {
   password: string | null;
   /** Envelope sender; without it that is the From address. */
   return_path: string | null;
+  /** What mails keep between them as they reach the relay, however long each waited for its connection; none unless given. */
+  gap_ms?: number;
   /** What EHLO says (RFC 5321 4.1.1.1): a machine's own name is often none that the world knows, and some relays refuse those. */
   client_name: string;
   /** Trusted instead of the system's certificate authorities. */

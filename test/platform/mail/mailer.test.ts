@@ -331,6 +331,21 @@ test('a mail that meets connections closed while idle goes over a new one', asyn
   expect(sink.mails).toHaveLength(21);
 });
 
+test('mails that keep a distance keep it at the relay, also those that waited for their connections together', async () => {
+  const sink = await startSink({ hang: 'greeting' });
+  const mailer = startMailer({});
+  const route = routeTo(sink, { gap_ms: 60_000 });
+  const first = [ANN, BOB, EVE].map((to) => mailer.deliver(mailOf(), route, [to]));
+  await sink.until(() => sink.unanswered.length === 3);
+  delete sink.behavior.hang;
+  for (const greet of sink.unanswered.splice(0)) greet();
+  await Promise.race(first);
+  // However long one waits, within the minute no second one comes.
+  await Bun.sleep(SHORT_MS);
+  expect(sink.mails.length).toBe(1);
+  await mailer.stop(0);
+});
+
 test('a relay that takes few mails over each connection costs no mail its attempt', async () => {
   const sink = await startSink({ max_mails_per_connection: 3 });
   const mailer = startMailer();
