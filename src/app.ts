@@ -342,12 +342,13 @@ function createSequences(on: Audience) {
     ...{ ...on, marketing_mail, templateOf },
     acceptMail,
     projectOf: (id) => projects.find(String(id)),
+    errorOf: (read, email_id) => emails.errorOf(read, email_id),
     retime: (sequence_id) => lifecycle.retime(sequence_id),
   });
   const lifecycle = new Lifecycle({
     ...{ ...on, sequences },
     projectOf: (id) => projects.find(String(id)),
-    withholdMail: (tx, id) => emails.withhold(tx, id),
+    withholdMail: (tx, id) => deliveries.withhold(tx, id),
     holdMail: (tx, id) => emails.hold(tx, id),
     releaseMail: (tx, id, at) => emails.release(tx, id, at),
   });

@@ -84,7 +84,7 @@ async function acceptMails(data_dir: string): Promise<string[]> {
       list: { public_id: '0'.repeat(26), token_hosts: [] },
       settings: marketing.settings(owner.id),
     },
-    ...{ step: { template: 'news', variables: {} }, track_opens: false, email_tag: 'bench' },
+    ...{ step: { template: 'news', variables: {} }, track_opens: false, is_test: false, email_tag: 'bench' },
   };
   const tokens: string[] = [];
   for (let n = 0; n < MAILS; n += 1) {

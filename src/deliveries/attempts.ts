@@ -35,6 +35,7 @@ import type { ReturnPaths } from './return-paths.ts';
 import * as store from './store.ts';
 import { NO_MAILBOX } from './tables.ts';
 import { isOfOurs, judge, type Verdict } from './verdict.ts';
+import { endWithheld } from './withholding.ts';
 
 /** What attempts ask of the objects capability. */
 export interface AttachmentFiles {
@@ -113,8 +114,8 @@ export class Attempts {
       return { go: false, wait: { run_at: NEVER } };
     }
     if (fate === 'withheld') {
-      updateEmail(tx, email.id, { status: 'suppressed' });
-      return over('failed', 'Its recipient is to get nothing more.', email.id);
+      const { error } = endWithheld(tx, email, this.#listeners, now_ms);
+      return over(error === null ? 'completed' : 'failed', error, email.id);
     }
     const asked = this.#requestOf(email, tried, now_ms);
     const request = options.any_lane ? this.#withoutLate(tx, asked) : asked;
@@ -258,7 +259,8 @@ export class Attempts {
     const { next: _none, ...verdict } = this.#judge(job, attempt, to.handed);
     const apply = (tx: Tx): void => {
       const now_ms = this.#deps.clock.now();
-      store.endAttempt(tx, attempt.id, { outcome: 'unreachable', ...verdict.said }, now_ms);
+      const { may_be_sent } = verdict;
+      store.endAttempt(tx, attempt.id, { outcome: 'unreachable', ...verdict.said, may_be_sent }, now_ms);
       this.#recordHealth(tx, attempt, to.handed.outcome, now_ms);
       updateEmail(tx, email.id, { attempts: email.attempts - 1 });
     };
@@ -327,7 +329,11 @@ export class Attempts {
     store.endAttempt(
       tx,
       attempt.id,
-      { outcome: captured ? 'captured' : outcome.outcome, ...verdict.said },
+      {
+        outcome: captured ? 'captured' : outcome.outcome,
+        ...verdict.said,
+        may_be_sent: verdict.may_be_sent,
+      },
       now_ms,
     );
     this.#recordHealth(tx, attempt, outcome, now_ms);
@@ -408,7 +414,7 @@ export class Attempts {
   recover(tx: Tx, job: JobRow, now_ms: number): void {
     const email = findEmail(tx, emailIdOf(job));
     if (!email) return;
-    store.interruptAttempts(tx, email.id, now_ms);
+    store.interruptAttempts(tx, email, now_ms);
     if (email.status === 'sending') updateEmail(tx, email.id, { status: 'queued' });
   }
 
@@ -416,11 +422,12 @@ export class Attempts {
   abandon(tx: Tx, job: JobRow, now_ms: number): void {
     const email = findEmail(tx, emailIdOf(job));
     if (!email) return;
-    store.interruptAttempts(tx, email.id, now_ms);
+    store.interruptAttempts(tx, email, now_ms);
     deletePins(tx, email.id);
     if (!email.taken.includes(email.to_email)) {
       const error = 'Something went wrong on the server.';
       updateEmail(tx, email.id, { status: 'failed', failed_at: now_ms, error });
+      this.#listeners.tell(tx, email, { kind: 'failed', address: email.to_email, at: now_ms });
     }
   }
 }

@@ -5,7 +5,7 @@ import type { ReportKind } from './tables.ts';
 
 /** What happened to an email; of several recipients each bounce is an event of its own. */
 export interface EmailEvent {
-  kind: 'sent' | 'failed' | ReportKind;
+  kind: 'sent' | 'failed' | 'withheld' | ReportKind;
   email_id: string;
   project_id: number;
   source: EmailSource;

@@ -39,6 +39,7 @@ import * as store from './store.ts';
 import { type StoryFacts, tellStory } from './story.ts';
 import type { ReportKind } from './tables.ts';
 import { timelineOf } from './timeline.ts';
+import { endOfWithheld, tellWithheld } from './withholding.ts';
 
 export type { Attempt } from './attempts.ts';
 export type { EmailEvent, EmailListener, Fate } from './listeners.ts';
@@ -112,6 +113,18 @@ export class Deliveries {
   /** Sets who is asked before a mail of a sequence is tried again. */
   setGuard(guard: Guard): void {
     this.#listeners.setGuard(guard);
+  }
+
+  /**
+   * Has a mail whose recipient is to get nothing more not leave, if it waits; one that is being sent is not stopped. Where an
+   * attempt may have delivered it, it counts as sent.
+   */
+  withhold(tx: Tx, id: string): void {
+    const email = findEmail(tx, id);
+    if (email?.status !== 'queued') return;
+    const end = endOfWithheld(tx, email);
+    this.#deps.emails.withhold(tx, email, end);
+    tellWithheld(tx, email, { end, listeners: this.#listeners, now_ms: this.#deps.clock.now() });
   }
 
   /** Accepts an email and makes its one attempt while the client waits; throws AppError for what became of it. */

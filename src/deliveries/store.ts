@@ -10,6 +10,7 @@ import {
   capturedMessages,
   emailAttempts,
   emailReports,
+  NO_MAILBOX,
   type ReportRow,
 } from './tables.ts';
 
@@ -34,7 +35,8 @@ export function insertAttempt(
 }
 
 const endRow = rawSql<never, Value[]>(
-  'UPDATE email_attempts SET finished_at = ?, outcome = ?, smtp_code = ?, smtp_response = ?, tls = ? WHERE id = ?',
+  `UPDATE email_attempts SET finished_at = ?, outcome = ?, smtp_code = ?, smtp_response = ?, tls = ?, may_be_sent = ?
+   WHERE id = ?`,
 );
 
 export interface AttemptEnd {
@@ -42,10 +44,21 @@ export interface AttemptEnd {
   smtp_code: number | null;
   smtp_response: string;
   tls: string | null;
+  may_be_sent: boolean;
 }
 
 export function endAttempt(tx: Tx, attempt_id: number, end: AttemptEnd, now_ms: number): void {
-  endRow.run(tx, now_ms, end.outcome, end.smtp_code, end.smtp_response, end.tls, attempt_id);
+  const { outcome, smtp_code, smtp_response, tls, may_be_sent } = end;
+  endRow.run(tx, now_ms, outcome, smtp_code, smtp_response, tls, Number(may_be_sent), attempt_id);
+}
+
+const maybeSent = rawSql<{ at: number | null }, [string]>(
+  'SELECT max(started_at) AS at FROM email_attempts WHERE email_id = ? AND may_be_sent = 1',
+);
+
+/** When an attempt began last whose relay may have taken the mail without our knowing; null where there was none. */
+export function findMaybeSent(tx: Tx, email_id: string): number | null {
+  return maybeSent.get(tx, email_id)?.at ?? null;
 }
 
 const mailboxesOf = rawSql<{ mailbox: string }, [string, number]>(
@@ -88,11 +101,15 @@ export function listAttempts(tx: Tx, email_id: string): AttemptRow[] {
     .all();
 }
 
-/** Marks attempts that never ended. */
-export function interruptAttempts(tx: Tx, email_id: string, now_ms: number): void {
+/** Marks attempts that never ended: nobody knows how far they came, unless the mail was to be captured. */
+export function interruptAttempts(tx: Tx, email: { id: string; is_test: boolean }, now_ms: number): void {
   tx.update(emailAttempts)
-    .set({ outcome: 'interrupted', finished_at: now_ms })
-    .where(and(eq(emailAttempts.email_id, email_id), isNull(emailAttempts.finished_at)))
+    .set({
+      outcome: 'interrupted',
+      finished_at: now_ms,
+      may_be_sent: sql`${!email.is_test} AND ${emailAttempts.mailbox} <> ${NO_MAILBOX}`,
+    })
+    .where(and(eq(emailAttempts.email_id, email.id), isNull(emailAttempts.finished_at)))
     .run();
 }
 

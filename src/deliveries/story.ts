@@ -98,8 +98,13 @@ function tellAttempt(attempt: AttemptRow): string[] {
   const end =
     attempt.outcome === null
       ? 'is under way.'
-      : `${words[attempt.outcome]}${how}${attempt.smtp_response ? `: ${attempt.smtp_response}` : '.'}`;
+      : `${words[attempt.outcome]}${how}${attempt.smtp_response ? `: ${attempt.smtp_response}` : tellDoubt(attempt)}`;
   return [`${which} from ${attempt.mailbox} ${end}`, `  Chosen: ${attempt.choice}`];
+}
+
+/** Of one that was cut off nobody knows how far it came. */
+function tellDoubt({ outcome, may_be_sent }: AttemptRow): string {
+  return outcome === 'interrupted' && may_be_sent ? ': its relay may have taken the message.' : '.';
 }
 
 function tellRecipients(email: EmailRow): string[] {

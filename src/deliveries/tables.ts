@@ -20,6 +20,8 @@ export const emailAttempts = sqliteTable('email_attempts', {
   smtp_response: text(),
   /** The version, or `none`; null where no connection came about. */
   tls: text(),
+  /** The relay may have taken the message, and never said so. */
+  may_be_sent: integer({ mode: 'boolean' }).notNull().default(false),
 });
 export type AttemptRow = typeof emailAttempts.$inferSelect;
 

@@ -109,6 +109,12 @@ export interface ScheduledEmail
   content: store.Bodies & { subject: string };
 }
 
+/** What becomes of a mail that is taken back; no error where it counts as sent. */
+export interface TakenBack {
+  changes: Partial<EmailRow>;
+  error: string | null;
+}
+
 export class Emails {
   readonly #deps: EmailsDeps;
   readonly #acceptance: AcceptanceDeps;
@@ -338,6 +344,11 @@ export class Emails {
     );
   }
 
+  /** Why a mail stands as it does, in the log's words; null where there is nothing to say. */
+  errorOf(read: Tx, id: string): string | null {
+    return store.findEmail(read, id)?.error ?? null;
+  }
+
   /** How many mails of all projects wait for one of these mailboxes. */
   countWaitingFor(mailbox_ids: readonly number[]): number {
     return store.countWaitingFor(this.#deps.database.read, mailbox_ids);
@@ -362,11 +373,9 @@ export class Emails {
     return presentEmail(row, project.public_id);
   }
 
-  /** Has a mail whose recipient is to get nothing more not leave, if it waits; one that is being sent is not stopped. */
-  withhold(tx: Tx, id: string): void {
-    const email = store.findEmail(tx, id);
-    if (email?.status === 'queued')
-      this.#takeBack(tx, email, { status: 'suppressed', error: 'Its recipient is to get nothing more.' });
+  /** Has a mail that waits not leave any more, and says what that makes of it. */
+  withhold(tx: Tx, email: EmailRow, end: TakenBack): void {
+    this.#takeBack(tx, email, end);
   }
 
   /** Has a mail that waits go on waiting until it is released; one that is being sent is not stopped. */
@@ -385,19 +394,14 @@ export class Emails {
   #takeBack(
     tx: Tx,
     email: EmailRow,
-    as: { status: 'canceled' | 'suppressed'; error: string } = {
-      status: 'canceled',
-      error: 'Canceled before it was due.',
-    },
+    end: TakenBack = { changes: { status: 'canceled' }, error: 'Canceled before it was due.' },
   ): void {
     const { clock, mailboxes } = this.#deps;
-    store.updateEmail(tx, email.id, { status: as.status });
+    store.updateEmail(tx, email.id, end.changes);
     if (email.job_id !== null) {
-      const end = {
-        ...{ status: 'failed' as const, result: { email_id: email.id } },
-        error: as.error,
-      };
-      finishJob(tx, email.job_id, end, clock.now());
+      const status = end.error === null ? ('completed' as const) : ('failed' as const);
+      const of_job = { status, result: { email_id: email.id }, error: end.error };
+      finishJob(tx, email.job_id, of_job, clock.now());
     }
     if (email.quota_day !== null && email.attempts === 0) {
       if (email.mailbox_id !== null && !email.is_test)

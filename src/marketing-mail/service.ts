@@ -47,6 +47,8 @@ export interface MailOfStep {
   step: { template: string; variables: Readonly<Record<string, string>> };
   settings: Settings;
   track_opens: boolean;
+  /** For a test key: captured, never delivered. */
+  is_test: boolean;
   /** What the reports of large receivers call these mails by: the id of the sequence, say. */
   email_tag: string;
 }
@@ -157,7 +159,7 @@ export class MarketingMail {
     return {
       ok: true,
       email: {
-        ...{ project_id: owner.id, api_key_id: null, is_test: false, source: mail.source },
+        ...{ project_id: owner.id, api_key_id: null, is_test: of.is_test, source: mail.source },
         ...{ to: mail.to, to_name: null, cc: [], bcc: [] },
         ...{ from_name: settings.from_name, reply_to: settings.reply_to },
         subject: [...(mail.prefix + subject)].slice(0, MAX_SUBJECT_CHARS).join(''),

@@ -42,9 +42,10 @@ function registerLooking<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
         one.status,
         one.stats.active,
         one.stats.sent,
+        one.stats.lost,
         one.pause_reason,
       ]);
-      const titles = ['id', 'name', 'status', 'active', 'sent', 'paused by'];
+      const titles = ['id', 'name', 'status', 'active', 'sent', 'lost', 'paused by'];
       return { json: data, text: pagedTable(formatTable(titles, rows, 'There are no sequences.'), meta) };
     });
   cli
@@ -77,11 +78,16 @@ function shown(record: SequenceRecord): CliResult {
     step.track,
     step.template,
     step.delay_hours,
-    step.stats.sent,
-    step.stats.clicked,
     step.stats.active,
+    step.stats.waiting,
+    step.stats.sent,
+    step.stats.lost,
+    step.stats.clicked,
   ]);
-  const titles = ['step', 'track', 'template', 'after h', 'sent', 'clicked', 'waiting'];
+  const titles = [
+    ...['step', 'track', 'template', 'after h', 'under way'],
+    ...['waiting', 'sent', 'lost', 'clicked'],
+  ];
   const head = {
     ...fields,
     exit_events: fields.exit_events.join(', '),
@@ -133,8 +139,9 @@ function registerForesight<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
       const rows = seen.timeline.map((one) => [one.at, one.key, one.track, one.result, one.subject]);
       const table = formatTable(['at', 'step', 'track', 'result', 'subject'], rows, 'It has no steps.');
       const conditions = tellConditions(seen.timeline.map(({ key, condition }) => [key, condition]));
+      const rule = 'A delay counts from when a relay took the mail before: here each takes it at once.';
       const end = `Ends ${seen.end.at}: ${seen.end.reason}. ${seen.end.error ?? ''}`.trimEnd();
-      return { json: seen, text: (columns) => `${table(columns)}${conditions}\n\n${end}` };
+      return { json: seen, text: (columns) => `${table(columns)}${conditions}\n\n${rule}\n${end}` };
     });
 }
 

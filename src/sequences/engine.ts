@@ -213,10 +213,10 @@ export class SequenceEngine {
     if (!isOpen(settings, now_ms)) return nextOpening(settings, now_ms);
     const day = utcDay(now_ms);
     const tomorrow = now_ms - (now_ms % DAY_MS) + DAY_MS;
-    if (settings.daily_cap !== null && store.readUsage(tx, owner.id, day) >= settings.daily_cap)
-      return tomorrow;
+    const is_capped = settings.daily_cap !== null && !at.is_test;
+    if (is_capped && store.readUsage(tx, owner.id, day) >= (settings.daily_cap ?? 0)) return tomorrow;
     const planned = move.isFit(step)
-      ? this.#deps.marketing_mail.plan(tx, mailOfStep(move), move.contact)
+      ? this.#deps.marketing_mail.plan(tx, mailOfStep({ ...move, is_test: at.is_test }), move.contact)
       : null;
     if (planned === null || (!planned.ok && planned.is_template)) {
       // Nobody is lost over a template that somebody switched off or left without its footer: it is looked at again.
@@ -235,10 +235,14 @@ export class SequenceEngine {
       if (retry_after_s === null) throw error;
       return now_ms + retry_after_s * 1_000;
     }
-    store.takeUsage(tx, owner.id, day);
-    store.insertMail(tx, { email_id, sequence_id: at.sequence_id, enrollment_id: at.id, step: step.key });
-    const sent = { ...at, last_email_id: email_id, counts_from: now_ms };
-    advance(tx, sent, { step, decision: { result: 'send' }, tracks, now_ms });
+    const { id: enrollment_id, sequence_id, is_test } = at;
+    if (!is_test) store.takeUsage(tx, owner.id, day);
+    store.insertMail(tx, { email_id, sequence_id, enrollment_id, step: step.key, is_test });
+    // What follows begins when the mail has ended; behind the last step that is its end.
+    const next = stepAfter(tracks, step, { result: 'send' });
+    const { key, track } = 'step' in next ? next.step : step;
+    const to = { step: key, track, counts_from: now_ms, next_at: null };
+    store.moveEnrollment(tx, at.id, { ...to, waits_for: email_id, last_email_id: email_id });
     return null;
   }
 }
@@ -262,10 +266,11 @@ export function mailOfStep(of: {
   list: ListRow;
   settings: Settings;
   step: Step;
+  is_test: boolean;
 }): MailOfStep {
-  const { owner, sequence, list, settings, step } = of;
+  const { owner, sequence, list, settings, step, is_test } = of;
   return {
-    ...{ owner, list, step, settings },
+    ...{ owner, list, step, settings, is_test },
     ...{ track_opens: sequence.track_opens, email_tag: sequence.public_id },
   };
 }
@@ -308,21 +313,22 @@ function asksForClicks({ condition }: Pick<Step, 'condition'>): boolean {
   return condition.type === 'clicked' || condition.type === 'not_clicked';
 }
 
-/** Writes where an enrollment goes after a decision; null when it has ended. */
+/** Writes where an enrollment goes after a step that sends nothing; null when it has ended. */
 function advance(
   tx: Tx,
   at: EnrollmentRow,
-  by: { step: Step; decision: Decision; tracks: Tracks; now_ms: number },
+  by: { step: Step; decision: Exclude<Decision, { result: 'send' }>; tracks: Tracks; now_ms: number },
 ): EnrollmentRow | null {
   const next = stepAfter(by.tracks, by.step, by.decision);
   if ('end' in next) {
     if (next.end === 'condition') exit(tx, at.id, 'condition', by.now_ms);
-    else store.completeEnrollment(tx, at.id, { ...at, ended_at: by.now_ms });
+    else store.completeEnrollment(tx, at.id, by.now_ms);
     return null;
   }
   const counts_from = next.counts_from === 'now' ? by.now_ms : at.counts_from;
   const { key: step, track, delay_hours } = next.step;
-  const changes = { step, track, counts_from, next_at: counts_from + delay_hours * HOUR_MS };
+  const next_at = counts_from + delay_hours * HOUR_MS;
+  const changes = { step, track, counts_from, next_at, waits_for: null };
   const moved = { ...at, ...changes };
   store.moveEnrollment(tx, at.id, moved);
   return moved;
@@ -330,11 +336,14 @@ function advance(
 
 /** Ends an enrollment that a reason took out, within the transaction that learns of it. */
 export function exit(tx: Tx, id: number, exit_reason: ExitReason, now_ms: number): void {
-  store.updateEnrollment(tx, id, { state: 'exited', exit_reason, next_at: null, ended_at: now_ms });
+  const over = { next_at: null, waits_for: null, ended_at: now_ms };
+  store.updateEnrollment(tx, id, { state: 'exited', exit_reason, ...over });
 }
 
-function fail(tx: Tx, id: number, error: string, now_ms: number): void {
-  store.updateEnrollment(tx, id, { state: 'failed', error, next_at: null, ended_at: now_ms });
+/** Ends an enrollment that can't go on. */
+export function fail(tx: Tx, id: number, error: string, now_ms: number): void {
+  const over = { next_at: null, waits_for: null, ended_at: now_ms };
+  store.updateEnrollment(tx, id, { state: 'failed', error, ...over });
 }
 
 /** Seconds that a lack of capacity lasts; null for any other error. */

@@ -1,9 +1,10 @@
 /** SQL of enrollments, of what steps sent, and of the numbers of a sequence. */
-import { and, asc, desc, eq, gt, inArray, isNotNull, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, type SQL, sql } from 'drizzle-orm';
 import { BOUNCE_WINDOW_SENDS, REFUSAL_WINDOW_MAILS } from '../limits.ts';
 import { statement, type Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import {
+  ENROLLMENT_STATES,
   type EnrollmentRow,
   type EnrollmentState,
   enrollments,
@@ -37,7 +38,12 @@ const nextOf = statement((tx) =>
     .select({ next_at: enrollments.next_at })
     .from(enrollments)
     .where(
-      and(eq(enrollments.sequence_id, sql.placeholder('sequence_id')), sql`${enrollments.state} = 'active'`),
+      and(
+        eq(enrollments.sequence_id, sql.placeholder('sequence_id')),
+        sql`${enrollments.state} = 'active'`,
+        // The index has those first that wait for a mail, and have none.
+        sql`${enrollments.next_at} >= 0`,
+      ),
     )
     .orderBy(asc(enrollments.next_at))
     .limit(1)
@@ -70,57 +76,93 @@ export function nextDue(read: Tx, sequence_id: number): number | null {
 /* --- Enrollments ---------------------------------------------------------------------------------------------------- */
 
 // Written out here and below, where every contact and every mail of a sequence passes.
-const insertRows = rawSql<never, [number, string, string, number, number, number, string]>(`
-  INSERT INTO enrollments (public_id, contact_id, sequence_id, state, track, step, counts_from, next_at, enrolled_at)
-  SELECT value ->> 0, value ->> 1, ?, 'active', ?, ?, ?, ?, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`);
+const insertRows = rawSql<never, [number, number, string, string, number, number, number, string]>(`
+  INSERT INTO enrollments (public_id, contact_id, sequence_id, is_test, state, track, step, counts_from, next_at,
+    enrolled_at)
+  SELECT value ->> 0, value ->> 1, ?, ?, 'active', ?, ?, ?, ?, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`);
 
 /** Enrolls contacts in one statement, but for those who ever were. */
 export function insertEnrollments(
   tx: Tx,
-  of: Pick<EnrollmentRow, 'sequence_id' | 'track' | 'step' | 'enrolled_at'> & { next_at: number },
+  of: Pick<EnrollmentRow, 'sequence_id' | 'is_test' | 'track' | 'step' | 'enrolled_at'> & { next_at: number },
   contacts: readonly [public_id: string, contact_id: number][],
 ): void {
-  const { sequence_id, track, step, enrolled_at, next_at } = of;
-  insertRows.run(tx, sequence_id, track, step, enrolled_at, next_at, enrolled_at, JSON.stringify(contacts));
+  const { sequence_id, is_test, track, step, enrolled_at, next_at } = of;
+  const rows = JSON.stringify(contacts);
+  insertRows.run(tx, sequence_id, Number(is_test), track, step, enrolled_at, next_at, enrolled_at, rows);
 }
 
-const enrolled = rawSql<{ id: number }, [number, number]>(
-  'SELECT id FROM enrollments WHERE sequence_id = ? AND contact_id = ?',
+const enrolled = rawSql<{ id: number }, [number, number, number]>(
+  'SELECT id FROM enrollments WHERE sequence_id = ? AND contact_id = ? AND is_test = ?',
 );
 
-/** Whether a contact is, or ever was, in a sequence. */
-export function isEnrolled(read: Tx, sequence_id: number, contact_id: number): boolean {
-  return enrolled.get(read, sequence_id, contact_id) !== null;
+/** Whether a contact is, or ever was, in a sequence; as a test, or in earnest. */
+export function isEnrolled(
+  read: Tx,
+  of: Pick<EnrollmentRow, 'sequence_id' | 'is_test'>,
+  contact_id: number,
+): boolean {
+  return enrolled.get(read, of.sequence_id, contact_id, Number(of.is_test)) !== null;
 }
 
 export function updateEnrollment(tx: Tx, id: number, changes: Partial<Omit<EnrollmentRow, 'id'>>): void {
   tx.update(enrollments).set(changes).where(eq(enrollments.id, id)).run();
 }
 
-const moveRow = rawSql<never, [string, string, number, number, string | null, number]>(
-  'UPDATE enrollments SET track = ?, step = ?, counts_from = ?, next_at = ?, last_email_id = ? WHERE id = ?',
+const moveRow = rawSql<never, [string, string, number, number | null, string | null, string | null, number]>(
+  `UPDATE enrollments SET track = ?, step = ?, counts_from = ?, next_at = ?, waits_for = ?, last_email_id = ?
+   WHERE id = ?`,
 );
 
-/** Has an enrollment wait for a step. */
+/** Has an enrollment wait for a step: until its time, or for the end of a mail. */
 export function moveEnrollment(
   tx: Tx,
   id: number,
-  to: Pick<EnrollmentRow, 'track' | 'step' | 'counts_from' | 'last_email_id'> & { next_at: number },
+  to: Pick<EnrollmentRow, 'track' | 'step' | 'counts_from' | 'next_at' | 'waits_for' | 'last_email_id'>,
 ): void {
-  moveRow.run(tx, to.track, to.step, to.counts_from, to.next_at, to.last_email_id, id);
+  moveRow.run(tx, to.track, to.step, to.counts_from, to.next_at, to.waits_for, to.last_email_id, id);
 }
 
-const completeRow = rawSql<never, [number, string | null, number, number]>(`
-  UPDATE enrollments SET state = 'completed', next_at = NULL, counts_from = ?, last_email_id = ?, ended_at = ?
-  WHERE id = ?`);
+const goOnRow = rawSql<never, [number, number, number]>(
+  'UPDATE enrollments SET waits_for = NULL, counts_from = ?, next_at = ? WHERE id = ?',
+);
+
+/** Has an enrollment whose mail has ended wait for its step. */
+export function goOn(tx: Tx, id: number, to: { counts_from: number; next_at: number }): void {
+  goOnRow.run(tx, to.counts_from, to.next_at, id);
+}
+
+const completeRow = rawSql<never, [number, number]>(`
+  UPDATE enrollments SET state = 'completed', next_at = NULL, waits_for = NULL, ended_at = ? WHERE id = ?`);
 
 /** Ends an enrollment behind its last step. */
-export function completeEnrollment(
-  tx: Tx,
-  id: number,
-  end: Pick<EnrollmentRow, 'counts_from' | 'last_email_id'> & { ended_at: number },
-): void {
-  completeRow.run(tx, end.counts_from, end.last_email_id, end.ended_at, id);
+export function completeEnrollment(tx: Tx, id: number, ended_at: number): void {
+  completeRow.run(tx, ended_at, id);
+}
+
+const waitingFor = rawSql<Pick<EnrollmentRow, 'id' | 'sequence_id' | 'step'>, [number, string]>(
+  `SELECT id, sequence_id, step FROM enrollments WHERE id = ? AND waits_for = ? AND state = 'active'`,
+);
+
+/** The enrollment that waits for the end of a mail, if it does. */
+export function findWaitingFor(
+  read: Tx,
+  mail: Pick<SequenceMailRow, 'enrollment_id' | 'email_id'>,
+): Pick<EnrollmentRow, 'id' | 'sequence_id' | 'step'> | null {
+  return waitingFor.get(read, mail.enrollment_id, mail.email_id);
+}
+
+const stranded = rawSql<{ id: number; mail_step: string | null; ended_at: number | null }, [number]>(
+  `SELECT e.id, m.step AS mail_step, m.ended_at FROM enrollments e LEFT JOIN sequence_mails m ON m.email_id = e.waits_for
+   WHERE e.sequence_id = +? AND e.state = 'active' AND e.next_at IS NULL AND m.is_waiting IS NOT 1`,
+);
+
+/** Enrollments of a sequence that wait for a mail which waits no more: there are none, unless something went wrong. */
+export function listStranded(
+  read: Tx,
+  sequence_id: number,
+): { id: number; mail_step: string | null; ended_at: number | null }[] {
+  return stranded.all(read, sequence_id);
 }
 
 export function findEnrollment(read: Tx, id: number): EnrollmentRow | undefined {
@@ -138,41 +180,6 @@ export function listActiveOf(
     .innerJoin(sequences, eq(sequences.id, enrollments.sequence_id))
     .where(and(eq(enrollments.contact_id, contact_id), eq(enrollments.state, 'active')))
     .all();
-}
-
-/** As `listActiveOf`, and those behind a last step whose mail still waits for its relay. */
-export function listUnfinishedOf(
-  read: Tx,
-  contact_id: number,
-): { enrollment: EnrollmentRow; sequence: SequenceRow }[] {
-  const last_waits = sql`EXISTS (SELECT 1 FROM sequence_mails
-    WHERE email_id = ${enrollments.last_email_id} AND is_waiting = 1)`;
-  return read
-    .select({ enrollment: enrollments, sequence: sequences })
-    .from(enrollments)
-    .innerJoin(sequences, eq(sequences.id, enrollments.sequence_id))
-    .where(
-      and(
-        eq(enrollments.contact_id, contact_id),
-        or(eq(enrollments.state, 'active'), and(eq(enrollments.state, 'completed'), last_waits)),
-      ),
-    )
-    .all();
-}
-
-const delayBehind = rawSql<never, [number, number, number, string]>(
-  `UPDATE enrollments SET counts_from = ?, next_at = ?
-   WHERE id IN (SELECT enrollment_id FROM sequence_mails WHERE sequence_id = +? AND is_waiting = 1)
-     AND state = 'active' AND step = ?
-     AND EXISTS (SELECT 1 FROM sequence_mails WHERE email_id = last_email_id AND is_waiting = 1)`,
-);
-
-/** Has those who wait for a step behind a mail that waits for its relay count from another moment. */
-export function delayBehindWaiting(
-  tx: Tx,
-  of: Pick<EnrollmentRow, 'sequence_id' | 'step' | 'counts_from'> & { next_at: number },
-): void {
-  delayBehind.run(tx, of.counts_from, of.next_at, of.sequence_id, of.step);
 }
 
 /** Every enrollment of a contact, with its sequence, newest first. */
@@ -253,12 +260,23 @@ export function listCounts(
     .all();
 }
 
-/** How many enrollments a list of them has. */
+/** How many enrollments a list of them has, those of test keys among them. */
 export function countEnrollments(read: Tx, filter: EnrollmentFilter): number {
+  const { state } = filter;
+  return sumEnrollments(read, filter, state === undefined ? undefined : [state, `test_${state}`]);
+}
+
+/** How many contacts were ever enrolled in a sequence, as tests or in earnest. */
+export function countEnrolled(read: Tx, of: Pick<EnrollmentRow, 'sequence_id' | 'is_test'>): number {
+  const what = ENROLLMENT_STATES.map((state) => (of.is_test ? `test_${state}` : state));
+  return sumEnrollments(read, { sequence_id: of.sequence_id }, what);
+}
+
+function sumEnrollments(read: Tx, filter: EnrollmentFilter, what: string[] | undefined): number {
   const of: (SQL | undefined)[] = [
     eq(sequenceCounts.sequence_id, filter.sequence_id),
     eq(sequenceCounts.step, ''),
-    filter.state === undefined ? undefined : eq(sequenceCounts.what, filter.state),
+    what === undefined ? undefined : inArray(sequenceCounts.what, what),
     filter.track === undefined ? undefined : eq(sequenceCounts.track, filter.track),
   ];
   const counted = read
@@ -271,30 +289,25 @@ export function countEnrollments(read: Tx, filter: EnrollmentFilter): number {
 
 /* --- Mails ---------------------------------------------------------------------------------------------------------- */
 
-const insertMailRow = rawSql<never, [string, number, number, string]>(
-  'INSERT INTO sequence_mails (email_id, sequence_id, enrollment_id, step) VALUES (?, ?, ?, ?)',
+const insertMailRow = rawSql<never, [string, number, number, string, number]>(
+  'INSERT INTO sequence_mails (email_id, sequence_id, enrollment_id, step, is_test) VALUES (?, ?, ?, ?, ?)',
 );
 
 export function insertMail(
   tx: Tx,
-  mail: Pick<SequenceMailRow, 'email_id' | 'sequence_id' | 'enrollment_id' | 'step'>,
+  mail: Pick<SequenceMailRow, 'email_id' | 'sequence_id' | 'enrollment_id' | 'step' | 'is_test'>,
 ): void {
-  insertMailRow.run(tx, mail.email_id, mail.sequence_id, mail.enrollment_id, mail.step);
+  const { email_id, sequence_id, enrollment_id, step, is_test } = mail;
+  insertMailRow.run(tx, email_id, sequence_id, enrollment_id, step, Number(is_test));
 }
 
-const mailRow = rawSql<SequenceMailRow, [string]>('SELECT * FROM sequence_mails WHERE email_id = ?');
+const mailRow = rawSql<SequenceMailRow, [string]>(
+  'SELECT * FROM sequence_mails WHERE email_id = ?',
+  sequenceMails,
+);
 
 export function findMail(read: Tx, email_id: string): SequenceMailRow | undefined {
   return mailRow.get(read, email_id) ?? undefined;
-}
-
-const markSentRow = rawSql<never, [number, string]>(
-  `UPDATE sequence_mails SET sent_at = ?1, ended_at = ?1, refused_at = NULL WHERE email_id = ?2 AND sent_at IS NULL`,
-);
-
-/** Notes that a mail has left; nothing changes for one of no sequence. */
-export function markSent(tx: Tx, email_id: string, at: number): void {
-  markSentRow.run(tx, at, email_id);
 }
 
 export function updateMail(tx: Tx, email_id: string, changes: Partial<SequenceMailRow>): void {
@@ -347,17 +360,25 @@ export function findLastMailOf(read: Tx, contact_id: number): string | null {
   return lastSentTo.get(read, contact_id)?.email_id ?? null;
 }
 
-/** Of a sequence's last sends since it began to run: how many bounced or were complained about. */
+/** Of a sequence's last mails that ended since it began to run: how many bounced or were complained about. */
 export function countReturned(
   read: Tx,
   { id, bounces_since }: Pick<SequenceRow, 'id' | 'bounces_since'>,
 ): { sent: number; returned: number } {
-  const { bounced_at, complained_at, sent_at, sequence_id } = sequenceMails;
+  const { bounced_at, complained_at, ended_at, sent_at, sequence_id, is_test } = sequenceMails;
   const last = read
     .select({ at: sql<number | null>`coalesce(${bounced_at}, ${complained_at})` })
     .from(sequenceMails)
-    .where(and(eq(sequence_id, id), isNotNull(sent_at), sql`${sent_at} >= ${bounces_since ?? 0}`))
-    .orderBy(desc(sent_at))
+    .where(
+      and(
+        eq(sequence_id, id),
+        sql`${ended_at} >= ${bounces_since ?? 0}`,
+        // What its relay refused for another reason tells nothing of its recipient.
+        sql`(${sent_at} IS NOT NULL OR ${bounced_at} IS NOT NULL)`,
+        eq(is_test, false),
+      ),
+    )
+    .orderBy(desc(ended_at))
     .limit(BOUNCE_WINDOW_SENDS)
     .all();
   return { sent: last.length, returned: last.filter(({ at }) => at !== null).length };
@@ -365,7 +386,7 @@ export function countReturned(
 
 const refusedOfLast = rawSql<{ ended: number; refused: number }, [number, number]>(
   `SELECT count(*) AS ended, count(refused_at) AS refused FROM
-     (SELECT refused_at FROM sequence_mails WHERE sequence_id = +? AND ended_at >= +?
+     (SELECT refused_at FROM sequence_mails WHERE sequence_id = +? AND ended_at >= +? AND is_test = 0
       ORDER BY ended_at DESC LIMIT ${REFUSAL_WINDOW_MAILS})`,
 );
 

@@ -16,7 +16,13 @@ const event = named(
     email: t.Optional(nullable(text({ min: 1, max: MAX_CONTACT_QUERY_CHARS }))),
     list: t.Optional(nullable(ulid())),
     event: text({ min: 1, max: 100, description: 'A lowercase slug of your choice.' }),
-    occurred_at: t.Optional(nullable({ ...dateTime(), description: 'Default now.' })),
+    occurred_at: t.Optional(
+      nullable({
+        ...dateTime(),
+        description:
+          'Default now; one ahead of now counts as now. Without a fraction it may have been at any moment of its second.',
+      }),
+    ),
     meta: t.Optional(nullable(t.Record(t.String(), t.Unknown()))),
   }),
 );
@@ -37,7 +43,8 @@ export function eventRoutes({ contact_events }: { contact_events: ContactEvents 
       description:
         'Conditions of sequences ask for events since the enrollment, and exit events end one at once. `clicked`, ' +
         '`unsubscribed`, `bounced`, `complained` and `confirmed` are made by the service alone. One event of one ' +
-        'name a contact: 200 with `duplicate` for a second one. 404 for an unknown token or address.',
+        'name a contact: 200 with `duplicate` for a second one, whose time and `meta` are kept where it is later, and ' +
+        'ends and satisfies as a first one does. 404 for an unknown token or address.',
       status: 201,
       also: { 200: 'It is known already: `duplicate` is true' },
       body: event,

@@ -14,22 +14,19 @@ export function findEvent(read: Tx, contact_id: number, event: string): EventRow
     .get();
 }
 
-export function insertEvent(tx: Tx, row: EventRow): void {
-  tx.insert(contactEvents).values(row).run();
-}
-
-/** Of an event that happens again the last time counts. */
+/** Of an event that happens again the last time counts; when it was heard of first stays. */
 export function saveEvent(tx: Tx, row: EventRow): void {
-  const { occurred_at } = row;
+  const { occurred_at, is_whole_second, meta } = row;
   const target = [contactEvents.contact_id, contactEvents.event];
-  tx.insert(contactEvents).values(row).onConflictDoUpdate({ target, set: { occurred_at } }).run();
+  const set = { occurred_at, is_whole_second, meta };
+  tx.insert(contactEvents).values(row).onConflictDoUpdate({ target, set }).run();
 }
 
 const namesSince = rawSql<{ event: string }, [number, number]>(
-  'SELECT event FROM contact_events WHERE contact_id = ? AND occurred_at >= ?',
+  'SELECT event FROM contact_events WHERE contact_id = ? AND occurred_at + 999 * is_whole_second >= ?',
 );
 
-/** Names of those that happened at or after a moment: each mail of a sequence asks for them. */
+/** Names of those that happened at or after a moment, as far as is known: each mail of a sequence asks for them. */
 export function listEventNamesSince(read: Tx, contact_id: number, since_ms: number): string[] {
   return namesSince.all(read, contact_id, since_ms).map(({ event }) => event);
 }

@@ -1,11 +1,11 @@
-/** Product events: what apps say that a contact did. One event of one name a contact; a second one is a duplicate. */
+/** Product events: what apps say that a contact did. One event of one name a contact, of which the last time counts. */
 import type { ContactRow, Contacts } from '../contacts/service.ts';
 import { AppError, type FieldErrors, invalid, notFound } from '../errors.ts';
 import { MAX_EVENT_META_BYTES } from '../limits.ts';
 import type { Lists } from '../lists/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { type Clock, toIso } from '../platform/host/clock.ts';
-import { findEvent, insertEvent, listEventNamesSince, listEventsOf, saveEvent } from './event-store.ts';
+import { type Clock, SECOND_MS, toIso } from '../platform/host/clock.ts';
+import { type EventRow, findEvent, listEventNamesSince, listEventsOf, saveEvent } from './event-store.ts';
 import { EVENT_SLUG } from './reading.ts';
 
 /** Contract: made by the service itself. */
@@ -33,7 +33,7 @@ export interface EventsDeps {
   clock: Clock;
   contacts: Contacts;
   lists: Lists;
-  /** Told of each new event in the transaction that records it. */
+  /** Told of each new event, and of each later time of one, in the transaction that records it. */
   onEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void;
 }
 
@@ -45,7 +45,8 @@ export class ContactEvents {
   }
 
   /**
-   * Records an event; what it ends, ends with it. Throws AppError `invalid` by field, and `not_found` for a token or an
+   * Records an event; what it ends, ends with it. A repeat is a duplicate; one of a later time takes the place of what was
+   * known. A time ahead of now counts as now. Throws AppError `invalid` by field, and `not_found` for a token or an
    * address that is of no contact of the project.
    */
   async record(
@@ -57,19 +58,24 @@ export class ContactEvents {
     return database.write((tx) => {
       const contact = this.#contactOf(tx, project_id, input);
       const known = findEvent(tx, contact.id, input.event);
-      if (known) return { record: present(contact, known), is_duplicate: true };
       const now = clock.now();
-      const occurred_at = input.occurred_at ? Date.parse(input.occurred_at) : now;
-      const row = { event: input.event, occurred_at, meta: input.meta ?? null };
-      insertEvent(tx, { ...row, contact_id: contact.id, created_at: now });
-      this.#deps.onEvent(tx, { contact_id: contact.id, event: input.event, occurred_at, at: now });
-      return { record: present(contact, row), is_duplicate: false };
+      const time = timeOf(input.occurred_at ?? null, now);
+      // What a clock that was wrong, or an app, put ahead of now is known no better.
+      if (known && known.occurred_at <= now && latestOf(time) <= latestOf(known))
+        return { record: present(contact, known), is_duplicate: true };
+      const meta = input.meta ?? known?.meta ?? null;
+      const row = { contact_id: contact.id, event: input.event, ...time, meta, created_at: now };
+      saveEvent(tx, row);
+      const told = { contact_id: contact.id, event: input.event, occurred_at: latestOf(time), at: now };
+      this.#deps.onEvent(tx, told);
+      return { record: present(contact, row), is_duplicate: known !== undefined };
     });
   }
 
   /** Notes what the service itself saw a contact do, within that transaction; conditions and exit events know it as any other. */
   note(tx: Tx, { contact_id, event, at }: { contact_id: number; event: ReservedEvent; at: number }): void {
-    saveEvent(tx, { contact_id, event, occurred_at: at, meta: null, created_at: at });
+    const time = { occurred_at: at, is_whole_second: false };
+    saveEvent(tx, { contact_id, event, ...time, meta: null, created_at: at });
     this.#deps.onEvent(tx, { contact_id, event, occurred_at: at, at });
   }
 
@@ -122,6 +128,20 @@ export class ContactEvents {
     if (!found) throw notFound('Contact');
     return found;
   }
+}
+
+type EventTime = Pick<EventRow, 'occurred_at' | 'is_whole_second'>;
+
+/** No time is now, and so is one ahead of it. */
+function timeOf(occurred_at: string | null, now_ms: number): EventTime {
+  const at = occurred_at === null ? now_ms : Date.parse(occurred_at);
+  if (at >= now_ms || occurred_at === null) return { occurred_at: now_ms, is_whole_second: false };
+  return { occurred_at: at, is_whole_second: !occurred_at.includes('.') };
+}
+
+/** The latest moment at which it may have been: one that is known to the second may be any of that. */
+function latestOf({ occurred_at, is_whole_second }: EventTime): number {
+  return is_whole_second ? occurred_at + SECOND_MS - 1 : occurred_at;
 }
 
 /** Throws AppError `invalid` with every field that does not fit. */

@@ -6,7 +6,7 @@ import { BOUNCE_WINDOW_SENDS, ENROLL_PIECE, REFUSALS_TO_PAUSE } from '../limits.
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner, Marketing } from '../marketing/service.ts';
 import type { Reading } from '../marketing-mail/service.ts';
-import { noNote, recordAudit } from '../platform/database/audit-trail.ts';
+import { type Note, noNote, recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, HOUR_MS } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
@@ -14,12 +14,12 @@ import type { Actor } from '../platform/http/callers.ts';
 import { AT_ONCE, type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { tellProblem } from './checks.ts';
-import { exit, whyGone } from './engine.ts';
+import { exit, fail, whyGone } from './engine.ts';
 import * as rows from './enrollment-store.ts';
 import { firstStep, type Step, stepsOf, tracksOf } from './model.ts';
 import type { Sequences } from './service.ts';
 import * as store from './store.ts';
-import type { PauseReason, SequenceRow, SequenceStatus } from './tables.ts';
+import type { EnrollmentRow, PauseReason, SequenceMailRow, SequenceRow, SequenceStatus } from './tables.ts';
 import { nextOpening } from './window.ts';
 
 /** The type of the jobs that move a sequence's enrollments. */
@@ -109,17 +109,11 @@ export class Lifecycle {
     });
   }
 
-  /**
-   * Has what a pause held leave, in the window as any other; what follows it counts from then, so that nobody gets two at
-   * once.
-   */
+  /** Has what a pause held leave, in the window as any other. */
   #release(tx: Tx, row: SequenceRow, now: number): void {
     const at = nextOpening(this.#deps.marketing.settings(row.project_id, tx), now);
     for (const email_id of rows.listWaitingMails(tx, row.id))
       this.#deps.releaseMail(tx, email_id, at > now ? at : AT_ONCE);
-    const of = { sequence_id: row.id, counts_from: at };
-    for (const { key: step, delay_hours } of stepsOf(row))
-      rows.delayBehindWaiting(tx, { ...of, step, next_at: at + delay_hours * HOUR_MS });
   }
 
   /** Sends nothing until it is resumed; delays run on. Throws AppError `conflict` unless it is active. */
@@ -138,16 +132,30 @@ export class Lifecycle {
     const row = await database.write((tx) => {
       const current = sequences.find(owner.id, public_id, tx);
       refuseFrom(current, ['active', 'paused'], 'finished');
-      for (const id of rows.listWaitingMails(tx, current.id)) this.#deps.withholdMail(tx, id);
       this.#audit(tx, actor, owner, current, 'sequence.finished');
-      return store.updateSequence(tx, current.id, { status: 'finished', updated_at: clock.now() });
+      const finished = store.updateSequence(tx, current.id, { status: 'finished', updated_at: clock.now() });
+      for (const id of rows.listWaitingMails(tx, current.id)) this.#deps.withholdMail(tx, id);
+      return finished;
     });
     await this.endLeftOver(row.id);
   }
 
-  /** Ends what a crash in the middle of a finish has left. */
+  /** Ends what a crash in the middle of a finish has left, and has whoever waits for a mail that is gone go on. */
   async sweep(): Promise<void> {
-    for (const { id } of store.listFinishedWithActive(this.#deps.database.read)) await this.endLeftOver(id);
+    const { database } = this.#deps;
+    for (const { id } of store.listFinishedWithActive(database.read)) await this.endLeftOver(id);
+    for (const { id } of store.listOpen(database.read))
+      if (rows.listStranded(database.read, id).length > 0) await database.write((tx) => this.#free(tx, id));
+  }
+
+  #free(tx: Tx, sequence_id: number): void {
+    const now = this.#deps.clock.now();
+    for (const { id, mail_step, ended_at } of rows.listStranded(tx, sequence_id)) {
+      const enrollment = rows.findEnrollment(tx, id);
+      if (enrollment && mail_step !== null)
+        this.#goOn(tx, enrollment, { step: mail_step, at: ended_at ?? now });
+      else fail(tx, id, 'The mail that it waited for is gone.', now);
+    }
   }
 
   /** Ends the enrollments of a finished sequence, in pieces. */
@@ -181,23 +189,29 @@ export class Lifecycle {
 
   /**
    * Enrolls contacts of the sequence's list, in pieces of which each is a transaction; what a crash leaves undone the same
-   * call does. Throws AppError `conflict` for a draft or a finished sequence, and `invalid` for ids of no contact of the
-   * list, or where more than max_recipients would be enrolled: then nobody is.
+   * call does. For a test key they are tests, apart from all others. Throws AppError `conflict` for a draft or a finished
+   * sequence, and `invalid` for ids of no contact of the list, or where more than max_recipients would be enrolled: then
+   * nobody is.
    */
-  async enroll(owner: KeyOwner, public_id: string, selection: Selection, note = noNote): Promise<Enrolled> {
+  async enroll(
+    owner: KeyOwner,
+    public_id: string,
+    selection: Selection,
+    { is_test = false, note = noNote }: { is_test?: boolean; note?: Note } = {},
+  ): Promise<Enrolled> {
     const { sequences, lists, database } = this.#deps;
     const row = sequences.find(owner.id, public_id);
     const list = lists.findById(row.list_id);
     if (!list) throw notFound('Sequence');
     lists.requireOpen(database.read, list);
     refuseFrom(row, ['active', 'paused'], 'enrolled in');
-    await this.#refuseTooMany(owner, row, list, selection);
+    if (!is_test) await this.#refuseTooMany(owner, row, list, selection);
     const total: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
     const whom = 'all' in selection ? 'all' : 'tags' in selection ? { tags: selection.tags } : 'contacts';
     const entry = {
       event: 'sequence.enrolled',
       target: `sequence:${row.public_id}`,
-      metadata: { name: row.name, whom },
+      metadata: { name: row.name, whom, ...(is_test ? { is_test } : {}) },
     };
     let is_noted = false;
     const pieces = this.#piecesOf(list, selection);
@@ -206,7 +220,7 @@ export class Lifecycle {
         // Within the transaction: whoever left or was deleted since is not enrolled.
         const piece = pieces.next();
         if (piece.done) return null;
-        const enrolled = this.#enrollPiece(tx, owner, row.id, piece.value);
+        const enrolled = this.#enrollPiece(tx, owner, { sequence_id: row.id, is_test }, piece.value);
         if (enrolled.enrolled > 0 && !is_noted) note(tx, entry);
         return enrolled;
       });
@@ -231,14 +245,15 @@ export class Lifecycle {
         : 'tags' in selection
           ? contacts.countWithAnyTag(list.id, selection.tags)
           : selection.contact_ids.length;
-    const enrolled = rows.countEnrollments(database.read, { sequence_id: row.id });
+    const of = { sequence_id: row.id, is_test: false };
+    const enrolled = rows.countEnrolled(database.read, of);
     // Whoever is enrolled already is not enrolled again, so only a closer look tells where this might be too many.
     if (enrolled + asked <= row.max_recipients) return;
     let fresh = 0;
     for (const piece of this.#piecesOf(list, selection)) {
       const suppressed = suppressions.checker(database.read, owner);
       for (const { id, status, email } of piece)
-        if (status === 'active' && suppressed(email) === null && !rows.isEnrolled(database.read, row.id, id))
+        if (status === 'active' && suppressed(email) === null && !rows.isEnrolled(database.read, of, id))
           fresh += 1;
       await Bun.sleep(0); // Others have their turn.
     }
@@ -261,37 +276,47 @@ export class Lifecycle {
     }
   }
 
-  #enrollPiece(tx: Tx, owner: KeyOwner, sequence_id: number, piece: readonly ContactStanding[]): Enrolled {
-    const { suppressions } = this.#deps;
-    const row = store.findSequenceById(tx, sequence_id);
+  #enrollPiece(
+    tx: Tx,
+    owner: KeyOwner,
+    of: { sequence_id: number; is_test: boolean },
+    piece: readonly ContactStanding[],
+  ): Enrolled {
+    const { suppressions, clock } = this.#deps;
+    const row = store.findSequenceById(tx, of.sequence_id);
     const first = row ? firstStep(tracksOf(stepsOf(row))) : null;
     if (!row || !first) throw conflict('The sequence was changed meanwhile. Look at it and try again.');
     refuseFrom(row, ['active', 'paused'], 'enrolled in');
     const suppressed = suppressions.checker(tx, owner);
     const done: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
-    const before = rows.countEnrollments(tx, { sequence_id });
+    const before = rows.countEnrolled(tx, of);
     const asked: ContactStanding[] = [];
     for (const contact of piece) {
       const is_suppressed = suppressed(contact.email) !== null;
       if (!is_suppressed && contact.status === 'active') asked.push(contact);
-      else if (rows.isEnrolled(tx, sequence_id, contact.id)) done.already += 1;
+      else if (rows.isEnrolled(tx, of, contact.id)) done.already += 1;
       else if (is_suppressed) done.refused_suppressed += 1;
       else done.refused_status += 1;
     }
-    this.#insert(tx, row, first, asked);
-    done.enrolled = rows.countEnrollments(tx, { sequence_id }) - before;
+    this.#insert(tx, row, { ...of, first }, asked);
+    done.enrolled = rows.countEnrolled(tx, of) - before;
     done.already += asked.length - done.enrolled;
     // Others may have enrolled since the look at all of them.
-    if (before + done.enrolled > row.max_recipients)
+    if (!of.is_test && before + done.enrolled > row.max_recipients)
       throw tooMany(row, { enrolled: before, fresh: done.enrolled });
-    if (done.enrolled > 0) this.#hasten(tx, row, first);
+    if (done.enrolled > 0) this.#hasten(tx, row, dueAt(first, clock.now()));
     return done;
   }
 
-  #insert(tx: Tx, row: SequenceRow, first: Step, contacts: readonly Pick<ContactRow, 'id'>[]): void {
+  #insert(
+    tx: Tx,
+    row: SequenceRow,
+    { first, is_test }: { first: Step; is_test: boolean },
+    contacts: readonly Pick<ContactRow, 'id'>[],
+  ): void {
     const enrolled_at = this.#deps.clock.now();
-    const next_at = enrolled_at + first.delay_hours * HOUR_MS;
-    const at = { sequence_id: row.id, track: first.track, step: first.key, enrolled_at, next_at };
+    const next_at = dueAt(first, enrolled_at);
+    const at = { sequence_id: row.id, is_test, track: first.track, step: first.key, enrolled_at, next_at };
     rows.insertEnrollments(
       tx,
       at,
@@ -299,9 +324,8 @@ export class Lifecycle {
     );
   }
 
-  /** Has the engine come when those who were enrolled just now are due. */
-  #hasten(tx: Tx, row: SequenceRow, first: Step): void {
-    const next_at = this.#deps.clock.now() + first.delay_hours * HOUR_MS;
+  /** Has the engine come when somebody is due. */
+  #hasten(tx: Tx, row: SequenceRow, next_at: number): void {
     if (row.status === 'active' && row.job_id !== null) this.#deps.hasten(tx, row.job_id, next_at);
   }
 
@@ -315,7 +339,7 @@ export class Lifecycle {
     }
     if (kind === 'deleted') return; // Its enrollments go with it.
     for (const { enrollment } of rows.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
-    // A relay may be hours behind what was accepted for it.
+    // A relay may be hours behind what was accepted for it; also what was queued again.
     for (const email_id of rows.listWaitingOf(tx, contact.id)) this.#deps.withholdMail(tx, email_id);
     // Also behind a last step, from which most leave.
     const email_id = kind === 'unsubscribed' ? rows.findLastMailOf(tx, contact.id) : null;
@@ -329,54 +353,72 @@ export class Lifecycle {
         this.#deps.contacts.withAnyTag([contact], row.enroll_tags, tx).length === 0
       )
         continue;
-      if (rows.countEnrollments(tx, { sequence_id: row.id }) >= row.max_recipients) continue;
+      const of = { sequence_id: row.id, is_test: false };
+      if (rows.countEnrolled(tx, of) >= row.max_recipients) continue;
       const first = firstStep(tracksOf(stepsOf(row)));
-      if (!first || rows.isEnrolled(tx, row.id, contact.id)) continue;
-      this.#insert(tx, row, first, [contact]);
-      this.#hasten(tx, row, first);
+      if (!first || rows.isEnrolled(tx, of, contact.id)) continue;
+      this.#insert(tx, row, { ...of, first }, [contact]);
+      this.#hasten(tx, row, dueAt(first, this.#deps.clock.now()));
     }
   }
 
   /** Told of a product event: enrollments that it ends, end at once; one from before an enrollment does not end it. */
   heedEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void {
-    for (const { enrollment, sequence } of rows.listUnfinishedOf(tx, told.contact_id))
+    for (const { enrollment, sequence } of rows.listActiveOf(tx, told.contact_id))
       if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at) {
         exit(tx, enrollment.id, 'event', told.at);
         if (enrollment.last_email_id !== null) this.#deps.withholdMail(tx, enrollment.last_email_id);
       }
   }
 
-  /** Told of what became of a mail; pauses a sequence whose bounces pass the threshold, or whose mail is refused as ours. */
+  /**
+   * Told of what became of a mail, in the transaction that records it: who waits for its end goes on. Pauses a sequence whose
+   * bounces pass the threshold, or whose mail is refused as ours.
+   */
   heedMail(tx: Tx, told: Pick<EmailEvent, 'email_id' | 'kind' | 'project_id' | 'at' | 'is_refused'>): void {
-    if (told.kind === 'sent') rows.markSent(tx, told.email_id, told.at);
-    else if (told.kind === 'failed' || told.kind === 'refused') this.#heedEnd(tx, told);
-    else if (told.kind === 'bounced' || told.kind === 'complained') this.#heedReturn(tx, told);
-  }
-
-  #heedEnd(tx: Tx, told: Pick<EmailEvent, 'email_id' | 'kind' | 'at' | 'is_refused'>): void {
     const mail = rows.findMail(tx, told.email_id);
     if (!mail) return;
-    const is_refused = told.is_refused || told.kind === 'refused';
-    // What came back as refused had ended when the relay took it.
-    const ended_at = told.kind === 'failed' ? told.at : (mail.ended_at ?? told.at);
-    rows.updateMail(tx, mail.email_id, { ended_at, refused_at: is_refused ? told.at : null });
-    const sequence = is_refused ? store.findSequenceById(tx, mail.sequence_id) : null;
+    const enrollment = mail.is_waiting ? null : rows.findWaitingFor(tx, mail);
+    if (enrollment) this.#goOn(tx, enrollment, { step: mail.step, at: told.at });
+    if (told.is_refused || told.kind === 'refused') this.#heedRefusal(tx, mail, told.at);
+    else if (told.kind === 'bounced' || told.kind === 'complained') this.#heedReturn(tx, mail, told);
+  }
+
+  #heedRefusal(tx: Tx, mail: SequenceMailRow, at: number): void {
+    rows.updateMail(tx, mail.email_id, { refused_at: at });
+    const sequence = store.findSequenceById(tx, mail.sequence_id);
     if (sequence?.status === 'active' && rows.countRefused(tx, sequence).refused >= REFUSALS_TO_PAUSE)
       this.#pause(tx, sequence, 'relay_refuses');
   }
 
-  #heedReturn(tx: Tx, told: Pick<EmailEvent, 'email_id' | 'kind' | 'project_id' | 'at'>): void {
-    const mail = rows.findMail(tx, told.email_id);
-    if (!mail) return;
+  #heedReturn(tx: Tx, mail: SequenceMailRow, told: Pick<EmailEvent, 'kind' | 'project_id' | 'at'>): void {
     const what = told.kind === 'bounced' ? { bounced_at: told.at } : { complained_at: told.at };
-    const had_left = { sent_at: mail.sent_at ?? told.at, ended_at: mail.ended_at ?? told.at };
-    rows.updateMail(tx, mail.email_id, { ...what, ...had_left });
+    rows.updateMail(tx, mail.email_id, what);
     const sequence = store.findSequenceById(tx, mail.sequence_id);
     if (sequence?.status !== 'active') return;
     const { sent, returned } = rows.countReturned(tx, sequence);
     const { bounce_pause_threshold_percent: percent } = this.#deps.marketing.settings(told.project_id, tx);
     if (sent >= BOUNCE_WINDOW_SENDS && (100 * returned) / sent > percent)
       this.#pause(tx, sequence, 'bounce_threshold');
+  }
+
+  /** Has an enrollment whose mail of a step has ended wait for the next, or be complete where that was the last. */
+  #goOn(
+    tx: Tx,
+    enrollment: Pick<EnrollmentRow, 'id' | 'sequence_id' | 'step'>,
+    ended: { step: string; at: number },
+  ): void {
+    const row = store.findSequenceById(tx, enrollment.sequence_id);
+    if (!row || row.status === 'finished') return; // All that is active in it exits.
+    // Behind the last step, it stays at that one.
+    if (enrollment.step === ended.step) {
+      rows.completeEnrollment(tx, enrollment.id, ended.at);
+      return;
+    }
+    const step = stepsOf(row).find(({ key }) => key === enrollment.step);
+    const next_at = step ? dueAt(step, ended.at) : ended.at;
+    rows.goOn(tx, enrollment.id, { counts_from: ended.at, next_at });
+    this.#hasten(tx, row, next_at);
   }
 
   /**
@@ -415,6 +457,7 @@ export class Lifecycle {
         const delays = new Map(row ? stepsOf(row).map(({ key, delay_hours }) => [key, delay_hours]) : []);
         const piece = rows.listActiveAfter(tx, { sequence_id }, { after_id: from, limit: ENROLL_PIECE });
         for (const { id, step, counts_from, next_at } of piece) {
+          if (next_at === null) continue; // Its delay begins when its mail has ended.
           const due_at = counts_from + (delays.get(step) ?? 0) * HOUR_MS;
           if (due_at === next_at) continue;
           rows.updateEnrollment(tx, id, { next_at: due_at });
@@ -424,6 +467,10 @@ export class Lifecycle {
       });
     }
   }
+}
+
+function dueAt({ delay_hours }: Pick<Step, 'delay_hours'>, from_ms: number): number {
+  return from_ms + delay_hours * HOUR_MS;
 }
 
 function refuseFrom(row: SequenceRow, from: readonly SequenceStatus[], what: string): void {

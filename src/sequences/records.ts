@@ -21,9 +21,12 @@ export interface Numbers {
   exited: number;
   failed: number;
   sent: number;
+  lost: number;
+  waiting: number;
   clicked: number;
   opened: number;
   bounced: number;
+  complained: number;
   unsubscribed: number;
 }
 
@@ -31,10 +34,13 @@ export interface EnrollmentRecord {
   id: string;
   contact_id: string;
   email: string;
+  is_test: boolean;
   state: EnrollmentState;
   track: string;
   step: string;
   next_at: string | null;
+  /** The mail at whose end the next delay begins. */
+  waits_for: string | null;
   exit_reason: string | null;
   error: string | null;
   enrolled_at: string;
@@ -104,9 +110,12 @@ function numbersOf(counts: readonly Count[]): Numbers {
   return {
     ...statesOf(counts),
     sent: sumOf(counts, 'sent'),
+    lost: sumOf(counts, 'lost'),
+    waiting: sumOf(counts, 'waiting'),
     clicked: sumOf(counts, 'clicked'),
     opened: sumOf(counts, 'opened'),
     bounced: sumOf(counts, 'bounced'),
+    complained: sumOf(counts, 'complained'),
     unsubscribed: sumOf(counts, 'unsubscribed'),
   };
 }
@@ -117,10 +126,12 @@ export function presentEnrollment(row: EnrollmentRow, contact: ContactRow | unde
     id: row.public_id,
     contact_id: contact?.public_id ?? '',
     email: contact?.email ?? '',
+    is_test: row.is_test,
     state: row.state,
     track: row.track,
     step: row.step,
     next_at: toIso(row.next_at),
+    waits_for: row.waits_for,
     exit_reason: row.exit_reason,
     error: row.error,
     enrolled_at: toIso(row.enrolled_at),

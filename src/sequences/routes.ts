@@ -48,7 +48,12 @@ const step = named(
       t.Integer({ minimum: 0, description: 'Order within the track; default that of the array.' }),
     ),
     template: text({ min: 1, max: MAX_NAME_CHARS, description: 'Slug of a marketing template.' }),
-    delay_hours: t.Optional(t.Integer({ description: 'Counts from the sending of the step before.' })),
+    delay_hours: t.Optional(
+      t.Integer({
+        description:
+          'Counts from the moment at which a relay took the mail of the step before, or its attempts ended.',
+      }),
+    ),
     variables: t.Optional(t.Record(t.String(), t.Unknown())),
     condition: t.Optional(condition),
     is_final: t.Optional(t.Boolean({ description: 'Each track ends in exactly one.' })),
@@ -80,7 +85,12 @@ const numbers = named(
   'SequenceNumbers',
   t.Object({
     ...{ enrolled: counter, active: counter, completed: counter, exited: counter, failed: counter },
-    ...{ sent: counter, clicked: counter, opened: counter, bounced: counter, unsubscribed: counter },
+    sent: t.Integer({
+      description: 'Mails that a relay took. With `lost` and `waiting` it is all that were made.',
+    }),
+    lost: t.Integer({ description: 'Mails that no relay took, or that were taken back.' }),
+    waiting: t.Integer({ description: 'Mails that wait for their relay.' }),
+    ...{ clicked: counter, opened: counter, bounced: counter, complained: counter, unsubscribed: counter },
   }),
 );
 
@@ -151,10 +161,19 @@ const enrollment = named(
     id: ulid(),
     contact_id: ulid(),
     email: t.String(),
+    is_test: t.Boolean({
+      description: 'Made by a test key: its mail is captured, and it stands in no number of the sequence.',
+    }),
     state: oneOf(ENROLLMENT_STATES),
     track: t.String(),
     step: t.String({ description: 'The step that comes next, or came last.' }),
-    next_at: nullable(dateTime()),
+    next_at: { ...nullable(dateTime()), description: 'Null while it waits for the end of a mail, too.' },
+    waits_for: {
+      ...nullable(ulid()),
+      description:
+        'The email that its relay has yet to take: at its end the delay of `step` begins, or behind the last step the ' +
+        'enrollment is complete.',
+    },
     exit_reason: nullable(t.String()),
     error: nullable(t.String()),
     enrolled_at: dateTime(),
@@ -289,7 +308,7 @@ function foresightRoutes({ sequences }: SequenceRouteDeps): Route[] {
       summary: 'What a contact would see, and when',
       description:
         'The walk through the sequence with the answers given: each step at the earliest time that its delay, the send ' +
-        'window and what is left of the daily cap today allow. It ends as `failed` where a merge field has no value. Nothing is stored or sent.',
+        'window and what is left of the daily cap today allow, as if relays took each mail at once. It ends as `failed` where a merge field has no value. Nothing is stored or sent.',
       body: preview,
       example: { clicks: [] },
       response: timeline,
@@ -307,14 +326,18 @@ function testRoute({ sequences }: SequenceRouteDeps): Route[] {
     summary: 'Send a copy of a step to an address',
     description:
       'Marked as a test in its subject, with sample values. It goes out at once, from a mailbox that marketing may use; no ' +
-      'enrollment moves, and nothing of it counts.',
+      'enrollment moves, and nothing of it counts. For a test key it is captured.',
     status: 202,
     body: t.Object({ to: emailAddress() }),
     example: { to: 'you@example.com' },
     response: t.Object({ email_id: ulid(), job_id: ulid() }),
     load: loader(sequences),
     handle: ({ ctx, caller, resource, body }) =>
-      sequences.sendTest(caller.project.id, { public_id: resource.id, key: ctx.params.key ?? '' }, body.to),
+      sequences.sendTest(
+        caller.project.id,
+        { public_id: resource.id, key: ctx.params.key ?? '', is_test: caller.key?.is_test ?? false },
+        body.to,
+      ),
   });
 }
 
@@ -353,7 +376,8 @@ function enrollmentRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] 
       summary: 'Enroll contacts of the list',
       description:
         'One of `all`, `tags` (contacts with at least one of them) and `contact_ids`. Whoever was ever enrolled counts as ' +
-        '`already`. 409 while the sequence is a draft or finished.',
+        '`already`. 409 while the sequence is a draft or finished. What a test key enrolls is a test: all its mail is ' +
+        'captured, and it counts nowhere.',
       also: { 409: 'The sequence is a draft or finished' },
       body: enroll,
       example: { all: true },
@@ -365,7 +389,10 @@ function enrollmentRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] 
       }),
       load,
       handle: ({ caller, resource, body }) =>
-        lifecycle.enroll(caller.project, resource.id, selectionOf(body), caller.note),
+        lifecycle.enroll(caller.project, resource.id, selectionOf(body), {
+          is_test: caller.key?.is_test ?? false,
+          note: caller.note,
+        }),
     }),
     ...marketingRoute({
       method: 'GET',

@@ -65,6 +65,8 @@ export interface SequencesDeps {
   marketing_mail: MarketingMail;
   projectOf(id: number): MailOwner | null;
   acceptMail(tx: Tx, email: NewEmail): { id: string; job_id: string };
+  /** Why a mail stands as it does, in the log's words. */
+  errorOf(read: Tx, email_id: string): string | null;
 }
 
 export class Sequences {
@@ -266,7 +268,7 @@ export class Sequences {
     const outlookOf = (key: string) => {
       const step = steps.find((one) => one.key === key);
       if (!step || !list) return { subject: null, refusal: null };
-      const of = mailOfStep({ owner, sequence: row, list, settings, step });
+      const of = mailOfStep({ owner, sequence: row, list, settings, step, is_test: false });
       return marketing_mail.outlookOf(database.read, of, contact);
     };
     const timeline: (Omit<TimelineEntry, 'at'> & { at: string; subject: string | null })[] = [];
@@ -283,12 +285,12 @@ export class Sequences {
 
   /**
    * Sends the mail of a step as a test: marked in its subject, with sample values; no enrollment moves, and nothing of it
-   * counts. Returns the ids of the email and of its job. Throws AppError `not_found`, `invalid` where no mail can be made of the step, and
+   * counts; it is captured where `is_test`. Returns the ids of the email and of its job. Throws AppError `not_found`, `invalid` where no mail can be made of the step, and
    * what accepting a mail throws.
    */
   sendTest(
     project_id: number,
-    of: { public_id: string; key: string },
+    of: { public_id: string; key: string; is_test: boolean },
     to: string,
   ): Promise<{ email_id: string; job_id: string }> {
     const owner = this.#ownerOf(project_id);
@@ -299,7 +301,9 @@ export class Sequences {
       const step = stepsOf(sequence).find(({ key }) => key === of.key);
       if (!step || !list) throw notFound('Step');
       const settings = marketing.settings(owner.id, tx);
-      const planned = marketing_mail.planTest(tx, mailOfStep({ owner, sequence, list, settings, step }), to);
+      const { is_test } = of;
+      const mail = mailOfStep({ owner, sequence, list, settings, step, is_test });
+      const planned = marketing_mail.planTest(tx, mail, to);
       if (!planned.ok) throw new AppError('invalid', planned.reason);
       const { id, job_id } = acceptMail(tx, planned.email);
       return { email_id: id, job_id };
@@ -329,6 +333,7 @@ export class Sequences {
       waits: this.#waitsOf(project_id),
       ended: this.#endedOf(row),
       next_at: rows.nextDue(read, row.id),
+      mails: this.#present(row).stats,
     });
     return [...told, ...problems.map(tellProblem)];
   }
@@ -371,7 +376,12 @@ export class Sequences {
     const told = enrolled
       .filter(({ sequence }) => with_others || isOneOf(sequence))
       .map(({ enrollment, sequence }) =>
-        tellEnrollment(enrollment, sequence, { mails: rows.listMailsOf(read, enrollment.id), waits }),
+        tellEnrollment(enrollment, sequence, {
+          mails: rows
+            .listMailsOf(read, enrollment.id)
+            .map((mail) => ({ ...mail, error: this.#deps.errorOf(read, mail.email_id) })),
+          waits,
+        }),
       );
     const never = sequences.filter(({ id }) => !enrolled.some(({ sequence }) => sequence.id === id));
     return [

@@ -89,6 +89,11 @@ export function listEnrollingSequences(read: Tx, list_id: number): SequenceRow[]
   return enrollingByList.all(read, list_id);
 }
 
+/** Every sequence of all projects that is active or paused. */
+export function listOpen(read: Tx): SequenceRow[] {
+  return read.select().from(sequences).where(sql`${sequences.status} IN ('active', 'paused')`).all();
+}
+
 /** Of all projects. */
 export function listPausedByThemselves(read: Tx): SequenceRow[] {
   const is_one = and(eq(sequences.status, 'paused'), ne(sequences.pause_reason, 'manual'));

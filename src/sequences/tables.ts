@@ -36,6 +36,8 @@ export const contactEvents = sqliteTable(
     occurred_at: integer().notNull(),
     meta: text({ mode: 'json' }).$type<Record<string, unknown>>(),
     created_at: integer().notNull(),
+    /** It is known to the second alone, and may have been at any moment of that. */
+    is_whole_second: integer({ mode: 'boolean' }).notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.contact_id, table.event] })],
 );
@@ -57,13 +59,18 @@ export const enrollments = sqliteTable('enrollments', {
   public_id: text().notNull(),
   sequence_id: integer().notNull(),
   contact_id: integer().notNull(),
+  /** Made by a test key: its mail is captured, and it stands in no counter. */
+  is_test: integer({ mode: 'boolean' }).notNull().default(false),
   state: text().$type<EnrollmentState>().notNull(),
   exit_reason: text().$type<ExitReason>(),
   error: text(),
   track: text().notNull(),
   step: text().notNull(),
   counts_from: integer().notNull(),
+  /** Null while it waits for its mail, and once it has ended. */
   next_at: integer(),
+  /** The mail at whose end the next delay begins, or behind the last step it is complete. */
+  waits_for: text(),
   last_email_id: text(),
   enrolled_at: integer().notNull(),
   ended_at: integer(),
@@ -75,15 +82,18 @@ export const sequenceMails = sqliteTable('sequence_mails', {
   sequence_id: integer().notNull(),
   enrollment_id: integer().notNull(),
   step: text().notNull(),
-  /** For its relay; a trigger on the emails writes it. */
+  is_test: integer({ mode: 'boolean' }).notNull().default(false),
+  /** For its relay; a trigger on the emails writes this and the two moments. */
   is_waiting: integer({ mode: 'boolean' }).notNull().default(true),
+  /** When a relay took it. */
   sent_at: integer(),
+  /** When that or the end of its attempts was; null for one that was taken back. */
+  ended_at: integer(),
   clicked_at: integer(),
   opened_at: integer(),
   bounced_at: integer(),
   complained_at: integer(),
   unsubscribed_at: integer(),
-  ended_at: integer(),
   /** By a relay, for what it holds against us; at SMTP time or in a report. */
   refused_at: integer(),
 });

@@ -20,10 +20,21 @@ export interface Ended {
   refused: { ended: number; refused: number };
 }
 
+/** A mail of a step, and what its log says of it. */
+export interface ToldMail extends SequenceMailRow {
+  /** Why it stands as it does, in the log's words; null where there is nothing to say. */
+  error: string | null;
+}
+
 /** How a sequence stands and what it waits for: a sentence a line. */
 export function tellSequence(
   row: SequenceRow,
-  of: { waits: Waits; ended: Ended; next_at: number | null },
+  of: {
+    waits: Waits;
+    ended: Ended;
+    next_at: number | null;
+    mails: { sent: number; lost: number; waiting: number };
+  },
 ): string[] {
   const { settings, used_today, now_ms } = of.waits;
   const opens_at = nextOpening(settings, now_ms);
@@ -33,8 +44,16 @@ export function tellSequence(
     ...(settings.daily_cap === null
       ? []
       : [`${used_today} of ${settings.daily_cap} mails of the project's daily cap are sent today.`]),
-    of.next_at === null ? 'Nobody waits in it.' : `Its next enrollment is due ${toIso(of.next_at)}.`,
+    ...tellMails(of.mails),
+    of.next_at === null
+      ? `Nobody waits in it${of.mails.waiting > 0 ? ' but for the end of a mail' : ''}.`
+      : `Its next enrollment is due ${toIso(of.next_at)}.`,
   ];
+}
+
+function tellMails({ sent, lost, waiting }: { sent: number; lost: number; waiting: number }): string[] {
+  if (sent + lost + waiting === 0) return [];
+  return [`Mails so far: ${sent} taken by a relay, ${lost} lost, ${waiting} waiting for their relay.`];
 }
 
 function tellStatus(row: SequenceRow, ended: Ended, settings: Settings): string {
@@ -62,25 +81,33 @@ export function tellPause(
 export function tellEnrollment(
   enrollment: EnrollmentRow,
   sequence: SequenceRow,
-  of: { mails: readonly SequenceMailRow[]; waits: Waits },
+  of: { mails: readonly ToldMail[]; waits: Waits },
 ): string[] {
+  const test = enrollment.is_test ? ', as a test whose mail is captured' : '';
   return [
-    `In the sequence ${sequence.name} since ${toIso(enrollment.enrolled_at)}, in the track ${enrollment.track}.`,
+    `In the sequence ${sequence.name} since ${toIso(enrollment.enrolled_at)}, in the track ${enrollment.track}${test}.`,
     ...of.mails.map(tellMail),
     ...tellUnsent(enrollment, sequence, of.mails),
-    tellStanding(enrollment, sequence, of.waits),
+    tellStanding(enrollment, sequence, of),
   ];
 }
 
-function tellMail(mail: SequenceMailRow): string {
+function tellMail(mail: ToldMail): string {
   const marks = [
-    mail.sent_at === null ? 'not sent yet' : `sent ${toIso(mail.sent_at)}`,
+    tellEnd(mail),
     ...(mail.clicked_at === null ? [] : [`clicked ${toIso(mail.clicked_at)}`]),
     ...(mail.bounced_at === null ? [] : [`bounced ${toIso(mail.bounced_at)}`]),
     ...(mail.complained_at === null ? [] : [`complained about ${toIso(mail.complained_at)}`]),
     ...(mail.unsubscribed_at === null ? [] : [`unsubscribed ${toIso(mail.unsubscribed_at)}`]),
   ];
-  return `  Step ${mail.step}: ${marks.join(', ')}. More: satchel email why ${mail.email_id}`;
+  const reason = mail.error === null ? '' : `: ${mail.error.replace(/\.$/, '')}`;
+  return `  Step ${mail.step}: ${marks.join(', ')}${reason}. More: satchel email why ${mail.email_id}`;
+}
+
+function tellEnd({ sent_at, is_waiting, ended_at }: ToldMail): string {
+  if (sent_at !== null) return `sent ${toIso(sent_at)}`;
+  if (is_waiting) return 'waits for its relay';
+  return ended_at === null ? 'taken back' : `lost ${toIso(ended_at)}`;
 }
 
 /** Steps of the way so far that were passed over, and those of a track that it left. */
@@ -108,9 +135,15 @@ function tellUnsent(
   });
 }
 
-function tellStanding(enrollment: EnrollmentRow, sequence: SequenceRow, waits: Waits): string {
+function tellStanding(
+  enrollment: EnrollmentRow,
+  sequence: SequenceRow,
+  { mails, waits }: { mails: readonly ToldMail[]; waits: Waits },
+): string {
   const { state, ended_at, error } = enrollment;
   if (state === 'completed') return `It is complete since ${toIso(ended_at)}: nothing more comes.`;
+  const awaited = mails.find(({ email_id }) => email_id === enrollment.waits_for);
+  if (state === 'active' && awaited) return tellAwaited(enrollment, sequence, awaited);
   if (state === 'active') return tellNext(enrollment, sequence, waits);
   const never = tellNever(enrollment, sequence);
   if (state === 'failed') return `It failed ${toIso(ended_at)}: ${error ?? ''} ${never}`;
@@ -118,14 +151,28 @@ function tellStanding(enrollment: EnrollmentRow, sequence: SequenceRow, waits: W
 }
 
 function tellNext(enrollment: EnrollmentRow, sequence: SequenceRow, waits: Waits): string {
-  const step = stepsOf(sequence).find(({ key }) => key === enrollment.step);
-  const condition = step && step.condition.type !== 'always' ? `, if: ${describeStepCondition(step)}` : '';
+  const condition = tellCondition(enrollment, sequence);
   if (sequence.status === 'paused')
     return `The sequence is paused: the step ${enrollment.step}, due ${toIso(enrollment.next_at)}, waits until it is resumed${condition}.`;
   const next_at = enrollment.next_at ?? waits.now_ms;
   if (next_at > waits.now_ms)
     return `The step ${enrollment.step} comes ${toIso(next_at)} at the earliest${condition}.`;
   return `The step ${enrollment.step} is due since ${toIso(next_at)} and waits for ${tellWait(waits)}${condition}.`;
+}
+
+/** What comes when a mail has ended. */
+function tellAwaited({ step: key }: EnrollmentRow, sequence: SequenceRow, mail: ToldMail): string {
+  const paused = sequence.status === 'paused' ? 'The sequence is paused. ' : '';
+  const ends = 'a relay took that mail, or the attempts at it ended';
+  if (mail.step === key) return `${paused}It is complete once ${ends}.`;
+  const step = stepsOf(sequence).find((one) => one.key === key);
+  const condition = tellCondition({ step: key }, sequence);
+  return `${paused}The step ${key} comes ${step?.delay_hours ?? 0} h after ${ends}${condition}.`;
+}
+
+function tellCondition({ step: key }: Pick<EnrollmentRow, 'step'>, sequence: SequenceRow): string {
+  const step = stepsOf(sequence).find((one) => one.key === key);
+  return step && step.condition.type !== 'always' ? `, if: ${describeStepCondition(step)}` : '';
 }
 
 function tellWait({ settings, used_today, now_ms }: Waits): string {

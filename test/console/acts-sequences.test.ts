@@ -215,7 +215,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       const project = on.app.services.projects.require(sample.magazine);
       await on.app.services.lifecycle.activate(actor, project, id);
       const { page, complaints } = await open(`/${id}`);
-      const waiting = page.locator('[data-step=b] .waiting dd');
+      const waiting = page.locator('[data-step=b] .under-way dd');
       expect(await waiting.count()).toBe(0);
       await on.app.services.lifecycle.enroll(project, id, { tags: ['balcony'] });
       await pass();

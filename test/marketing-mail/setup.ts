@@ -83,7 +83,7 @@ export async function startMailApp(options: TestAppOptions = {}): Promise<MailAp
         list,
         step: { template: 'news', variables },
         settings: services.marketing.settings(Number(project.id)),
-        ...{ track_opens: false, email_tag: 'welcome-1' },
+        ...{ track_opens: false, is_test: false, email_tag: 'welcome-1' },
         ...fields,
       };
     },

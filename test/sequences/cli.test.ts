@@ -65,7 +65,7 @@ test('show tells all of one, in whatever case its id is written', async () => {
   expect(await json(0, 'show', id.toLowerCase())).toEqual((await get()) as never);
   const { stdout } = await sequence('show', id);
   expect(stdout).toMatch(/exit_events +paid, left/);
-  expect(stdout).toMatch(/^a +main +hello +0 +0 +0 +0$/m);
+  expect(stdout).toMatch(/^a +main +hello +0 +0 +0 +0 +0 +0$/m);
   expect(stdout).toEndWith(
     '\n\nb: sent if no link of the last message was clicked; otherwise the contact leaves the sequence\n',
   );

@@ -492,6 +492,64 @@ describe('product events', () => {
     expect(await on.enrollment(id, 'late@example.com')).toMatchObject({ exit_reason: 'event' });
   });
 
+  test('of one name count once, at their last time, which ends and satisfies as a first one does', async () => {
+    const list = await on.list();
+    const { contact_token } = await on.contact(list, 'again@example.com');
+    const now = on.app.clock.now();
+    const at = (offset_ms: number) => new Date(now + offset_ms).toISOString();
+    const post = (body: object) =>
+      on.call('POST', '/email-contacts/events', { contact_token, event: 'paid', ...body });
+    expect((await post({ occurred_at: at(-60_000), meta: { order: 1 } })).status).toBe(201);
+    const id = await on.active(list, [{ key: 'a', template: 'hello', delay_hours: 10, is_final: true }], {
+      exit_events: ['paid'],
+    });
+    await on.enroll(id);
+    const repeat = async (body: object) => {
+      const { status, body: told } = await post(body);
+      const { occurred_at, meta } = told.data as Record<string, unknown>;
+      return { status, duplicate: told.duplicate, occurred_at, meta };
+    };
+    const known = { status: 200, duplicate: true, meta: { order: 1 } };
+    expect(await repeat({ occurred_at: at(-90_000), meta: { order: 2 } })).toEqual({
+      ...{ ...known, occurred_at: at(-60_000) },
+    });
+    expect(await repeat({ occurred_at: at(-30_000) })).toEqual({ ...known, occurred_at: at(-30_000) });
+    expect(await on.enrollment(id, 'again@example.com')).toMatchObject({ state: 'active' });
+    on.app.clock.advance(5_000);
+    // Without a time it is now, and one ahead of now is no later than that.
+    expect(await repeat({ meta: { order: 3 } })).toEqual({
+      ...{ ...known, occurred_at: at(5_000), meta: { order: 3 } },
+    });
+    expect(await on.enrollment(id, 'again@example.com')).toMatchObject({ exit_reason: 'event' });
+    expect(await repeat({ occurred_at: '2099-01-01T00:00:00Z' })).toMatchObject({ occurred_at: at(5_000) });
+  });
+
+  test('without a fraction, in the second of the enrollment, count as after it; with one, as they say', async () => {
+    const list = await on.list();
+    for (const name of ['whole', 'exact']) await on.contact(list, `${name}@example.com`);
+    const id = await on.active(
+      list,
+      [
+        { key: 'a', template: 'hello', delay_hours: 1, condition: { type: 'event', event: 'seen' } },
+        { key: 'b', template: 'bye', delay_hours: 1, is_final: true },
+      ],
+      { exit_events: ['paid'] },
+    );
+    on.app.clock.advance(1_000 - (on.app.clock.now() % 1_000) + 700);
+    await on.enroll(id);
+    const second = new Date(on.app.clock.now()).toISOString().slice(0, 19);
+    const post = (email: string, event: string, occurred_at: string) =>
+      on.call('POST', '/email-contacts/events', { email, list, event, occurred_at });
+    await post('whole@example.com', 'seen', `${second}Z`);
+    await post('exact@example.com', 'seen', `${second}.000Z`);
+    await post('exact@example.com', 'paid', `${second}.699Z`);
+    await on.pass(1);
+    expect(await on.got('whole@example.com')).toEqual(['hello for there']);
+    expect(await on.got('exact@example.com')).toEqual(['bye for there']);
+    await post('whole@example.com', 'paid', `${second}Z`);
+    expect(await on.enrollment(id, 'whole@example.com')).toMatchObject({ exit_reason: 'event' });
+  });
+
   test('are refused by field, by name and by tenant, one by one in a batch', async () => {
     const list = await on.list();
     const contact = await on.contact(list, 'events@example.com');

@@ -31,7 +31,7 @@ export interface Contact {
   /** Has what the template `custom` merges. */
   has_plan: boolean;
   is_suppressed: boolean;
-  /** When each event happened; the first report counts. */
+  /** When each event happened; the last time counts. */
   events: Map<string, number>;
 }
 
@@ -126,7 +126,7 @@ export class Oracle {
   }
 
   event(contact: Contact, event: string, at: number): void {
-    if (contact.events.has(event)) return;
+    if (at <= (contact.events.get(event) ?? Number.NEGATIVE_INFINITY)) return;
     contact.events.set(event, at);
     for (const each of this.enrollments)
       if (each.contact === contact && each.sequence.exit_events.includes(event) && at >= each.entered_at)

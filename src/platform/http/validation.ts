@@ -138,9 +138,10 @@ function checkFormat(format: string | undefined, input: string, path: string, wa
   }
   if (format === 'date-time') {
     const at = parseDateTime(input);
-    return at !== null
-      ? new Date(at).toISOString()
-      : fail(walk, path, 'must be an ISO 8601 date-time, such as 2030-01-31T09:00:00Z');
+    if (at === null) return fail(walk, path, 'must be an ISO 8601 date-time, such as 2030-01-31T09:00:00Z');
+    const moment = new Date(at).toISOString();
+    // One that was told to the second says so.
+    return /[.,]\d/.test(input) ? moment : moment.replace('.000Z', 'Z');
   }
   if (format === 'ulid')
     return isUlid(input) ? input.toUpperCase() : fail(walk, path, 'must be a ULID (26 characters)');

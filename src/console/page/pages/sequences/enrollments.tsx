@@ -1,5 +1,6 @@
 /** Who is or was in a sequence, where they stand, and why they left. */
 import type { Enrollment } from '../../api.generated.ts';
+import { Badge } from '../../components/badge.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters } from '../../components/filters.tsx';
@@ -33,10 +34,18 @@ export function Enrollments({ path, of }: SequencePartProps) {
         href={({ contact_id }) => hrefOf(to`/projects/${path.project}/contacts/${contact_id}`)}
         columns={[
           { title: 'Contact', cell: ({ email }) => email || 'gone' },
-          { title: 'State', cell: ({ state }) => <Status of={state} /> },
+          {
+            title: 'State',
+            cell: ({ state, is_test }) => (
+              <span class="badges">
+                <Status of={state} />
+                {is_test && <Badge>test</Badge>}
+              </span>
+            ),
+          },
           { title: 'Track', cell: ({ track }) => track },
           { title: 'Step', cell: ({ step }) => step },
-          { title: 'Next', cell: (enrollment) => <Next of={enrollment} /> },
+          { title: 'Next', cell: (enrollment) => <Next project={path.project} of={enrollment} /> },
           { title: 'Enrolled', cell: ({ enrolled_at }) => <Time at={enrolled_at} /> },
         ]}
         empty={
@@ -62,7 +71,9 @@ const LEFT: Readonly<Record<string, string>> = {
   manual: 'by hand',
 };
 
-function Next({ of }: { of: Enrollment }) {
+function Next({ project, of }: { project: string; of: Enrollment }) {
+  if (of.waits_for !== null)
+    return <a href={hrefOf(to`/projects/${project}/emails/${of.waits_for}`)}>when its mail has ended</a>;
   if (of.state === 'active') return <Time at={of.next_at} />;
   if (of.state === 'completed') return <span class="muted">nothing more comes</span>;
   return <span>{of.error ?? LEFT[of.exit_reason ?? ''] ?? of.exit_reason}</span>;

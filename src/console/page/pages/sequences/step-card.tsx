@@ -41,20 +41,25 @@ export function StepCard(props: { path: { project: string; sequence: string }; o
 }
 
 function Numbers({ of, step: { stats } }: { of: Sequence; step: Step }) {
+  const ended = stats.sent + stats.lost;
   const numbers: [label: string, value: number, share: string][] = [
-    ['waiting', stats.active, ''],
+    ['under way', stats.active, ''],
     ['sent', stats.sent, ''],
+    ...(stats.waiting > 0 ? [['waiting', stats.waiting, ''] as [string, number, string]] : []),
+    ...(stats.lost > 0
+      ? [['lost', stats.lost, tellShare(stats.lost, ended)] as [string, number, string]]
+      : []),
     ['clicked', stats.clicked, tellShare(stats.clicked, stats.sent)],
     ...(of.track_opens || stats.opened > 0
       ? [['opened', stats.opened, tellShare(stats.opened, stats.sent)] as [string, number, string]]
       : []),
-    ['bounced', stats.bounced, tellShare(stats.bounced, stats.sent)],
+    ['bounced', stats.bounced, tellShare(stats.bounced, ended)],
     ['unsubscribed', stats.unsubscribed, tellShare(stats.unsubscribed, stats.sent)],
   ];
   return (
     <dl class="step-numbers">
       {numbers.map(([label, value, share]) => (
-        <div key={label} class={value === 0 ? 'none' : label}>
+        <div key={label} class={value === 0 ? 'none' : label.replace(' ', '-')}>
           <dt>{label}</dt>
           <dd>
             <Count of={value} />

@@ -6,9 +6,10 @@ import type { SequencePartProps } from './part.ts';
 
 export function Totals({ path, of: { stats, track_opens } }: SequencePartProps) {
   const enrollments = `${hrefOf(to`/projects/${path.project}/sequences/${path.sequence}`)}?tab=enrollments`;
-  const mails = (label: string, value: number): TileProps => ({
-    ...{ label, value, note: tellShare(value, stats.sent) },
+  const mails = (label: string, value: number, whole = stats.sent): TileProps => ({
+    ...{ label, value, note: tellShare(value, whole) },
   });
+  const ended = stats.sent + stats.lost;
   return (
     <Panel flush>
       <Tiles
@@ -22,12 +23,18 @@ export function Totals({ path, of: { stats, track_opens } }: SequencePartProps) 
       />
       <Tiles
         of={[
-          { label: 'Mails sent', value: stats.sent },
+          {
+            label: 'Mails sent',
+            value: stats.sent,
+            note: stats.waiting > 0 ? `${stats.waiting} waiting` : '',
+          },
+          mails('Lost', stats.lost, ended),
           mails('Clicked', stats.clicked),
           track_opens || stats.opened > 0
             ? mails('Opened', stats.opened)
             : { label: 'Opened', value: 0, note: 'not counted' },
-          mails('Bounced', stats.bounced),
+          mails('Bounced', stats.bounced, ended),
+          mails('Complaints', stats.complained),
           mails('Unsubscribed', stats.unsubscribed),
         ]}
       />
