@@ -8,18 +8,19 @@ import type { KeyOwner, Marketing } from '../marketing/service.ts';
 import type { Reading } from '../marketing-mail/service.ts';
 import { type Note, noNote, recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { type Clock, HOUR_MS } from '../platform/host/clock.ts';
+import type { Clock } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { AT_ONCE, type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { tellProblem } from './checks.ts';
-import { exit, fail, whyGone } from './engine.ts';
+import { exit, whyGone } from './engine.ts';
 import * as rows from './enrollment-store.ts';
+import { dueAt, GoingOn } from './going-on.ts';
 import { firstStep, type Step, stepsOf, tracksOf } from './model.ts';
 import type { Sequences } from './service.ts';
 import * as store from './store.ts';
-import type { EnrollmentRow, PauseReason, SequenceMailRow, SequenceRow, SequenceStatus } from './tables.ts';
+import type { PauseReason, SequenceMailRow, SequenceRow, SequenceStatus } from './tables.ts';
 import { nextOpening } from './window.ts';
 
 /** The type of the jobs that move a sequence's enrollments. */
@@ -57,9 +58,11 @@ export interface LifecycleDeps {
 
 export class Lifecycle {
   readonly #deps: LifecycleDeps;
+  readonly #going_on: GoingOn;
 
   constructor(deps: LifecycleDeps) {
     this.#deps = deps;
+    this.#going_on = new GoingOn(deps);
   }
 
   /* --- Transitions ------------------------------------------------------------------------------------------------ */
@@ -144,18 +147,7 @@ export class Lifecycle {
   async sweep(): Promise<void> {
     const { database } = this.#deps;
     for (const { id } of store.listFinishedWithActive(database.read)) await this.endLeftOver(id);
-    for (const { id } of store.listOpen(database.read))
-      if (rows.listStranded(database.read, id).length > 0) await database.write((tx) => this.#free(tx, id));
-  }
-
-  #free(tx: Tx, sequence_id: number): void {
-    const now = this.#deps.clock.now();
-    for (const { id, mail_step, ended_at } of rows.listStranded(tx, sequence_id)) {
-      const enrollment = rows.findEnrollment(tx, id);
-      if (enrollment && mail_step !== null)
-        this.#goOn(tx, enrollment, { step: mail_step, at: ended_at ?? now });
-      else fail(tx, id, 'The mail that it waited for is gone.', now);
-    }
+    await this.#going_on.sweep();
   }
 
   /** Ends the enrollments of a finished sequence, in pieces. */
@@ -304,7 +296,7 @@ export class Lifecycle {
     // Others may have enrolled since the look at all of them.
     if (!of.is_test && before + done.enrolled > row.max_recipients)
       throw tooMany(row, { enrolled: before, fresh: done.enrolled });
-    if (done.enrolled > 0) this.#hasten(tx, row, dueAt(first, clock.now()));
+    if (done.enrolled > 0) this.#going_on.hasten(tx, row, dueAt(first, clock.now()));
     return done;
   }
 
@@ -322,11 +314,6 @@ export class Lifecycle {
       at,
       contacts.map(({ id }) => [newId(enrolled_at), id]),
     );
-  }
-
-  /** Has the engine come when somebody is due. */
-  #hasten(tx: Tx, row: SequenceRow, next_at: number): void {
-    if (row.status === 'active' && row.job_id !== null) this.#deps.hasten(tx, row.job_id, next_at);
   }
 
   /* --- What comes from outside ------------------------------------------------------------------------------------ */
@@ -358,7 +345,7 @@ export class Lifecycle {
       const first = firstStep(tracksOf(stepsOf(row)));
       if (!first || rows.isEnrolled(tx, of, contact.id)) continue;
       this.#insert(tx, row, { ...of, first }, [contact]);
-      this.#hasten(tx, row, dueAt(first, this.#deps.clock.now()));
+      this.#going_on.hasten(tx, row, dueAt(first, this.#deps.clock.now()));
     }
   }
 
@@ -379,7 +366,7 @@ export class Lifecycle {
     const mail = rows.findMail(tx, told.email_id);
     if (!mail) return;
     const enrollment = mail.is_waiting ? null : rows.findWaitingFor(tx, mail);
-    if (enrollment) this.#goOn(tx, enrollment, { step: mail.step, at: told.at });
+    if (enrollment) this.#going_on.goOn(tx, enrollment, { step: mail.step, at: told.at });
     if (told.is_refused || told.kind === 'refused') this.#heedRefusal(tx, mail, told.at);
     else if (told.kind === 'bounced' || told.kind === 'complained') this.#heedReturn(tx, mail, told);
   }
@@ -400,25 +387,6 @@ export class Lifecycle {
     const { bounce_pause_threshold_percent: percent } = this.#deps.marketing.settings(told.project_id, tx);
     if (sent >= BOUNCE_WINDOW_SENDS && (100 * returned) / sent > percent)
       this.#pause(tx, sequence, 'bounce_threshold');
-  }
-
-  /** Has an enrollment whose mail of a step has ended wait for the next, or be complete where that was the last. */
-  #goOn(
-    tx: Tx,
-    enrollment: Pick<EnrollmentRow, 'id' | 'sequence_id' | 'step'>,
-    ended: { step: string; at: number },
-  ): void {
-    const row = store.findSequenceById(tx, enrollment.sequence_id);
-    if (!row || row.status === 'finished') return; // All that is active in it exits.
-    // Behind the last step, it stays at that one.
-    if (enrollment.step === ended.step) {
-      rows.completeEnrollment(tx, enrollment.id, ended.at);
-      return;
-    }
-    const step = stepsOf(row).find(({ key }) => key === enrollment.step);
-    const next_at = step ? dueAt(step, ended.at) : ended.at;
-    rows.goOn(tx, enrollment.id, { counts_from: ended.at, next_at });
-    this.#hasten(tx, row, next_at);
   }
 
   /**
@@ -447,30 +415,10 @@ export class Lifecycle {
     return rows.findEnrollment(tx, mail.enrollment_id)?.contact_id ?? null;
   }
 
-  /** Has everybody wait as long as the steps say now, in pieces; who waits that long already stays as it is. */
-  async retime(sequence_id: number): Promise<void> {
-    const { database, hasten } = this.#deps;
-    for (let after_id: number | null = 0; after_id !== null; ) {
-      const from: number = after_id;
-      after_id = await database.write((tx) => {
-        const row = store.findSequenceById(tx, sequence_id);
-        const delays = new Map(row ? stepsOf(row).map(({ key, delay_hours }) => [key, delay_hours]) : []);
-        const piece = rows.listActiveAfter(tx, { sequence_id }, { after_id: from, limit: ENROLL_PIECE });
-        for (const { id, step, counts_from, next_at } of piece) {
-          if (next_at === null) continue; // Its delay begins when its mail has ended.
-          const due_at = counts_from + (delays.get(step) ?? 0) * HOUR_MS;
-          if (due_at === next_at) continue;
-          rows.updateEnrollment(tx, id, { next_at: due_at });
-          if (row?.job_id) hasten(tx, row.job_id, due_at);
-        }
-        return piece.length === ENROLL_PIECE ? (piece.at(-1)?.id ?? null) : null;
-      });
-    }
+  /** Has everybody wait as long as the steps say now. */
+  retime(sequence_id: number): Promise<void> {
+    return this.#going_on.retime(sequence_id);
   }
-}
-
-function dueAt({ delay_hours }: Pick<Step, 'delay_hours'>, from_ms: number): number {
-  return from_ms + delay_hours * HOUR_MS;
 }
 
 function refuseFrom(row: SequenceRow, from: readonly SequenceStatus[], what: string): void {

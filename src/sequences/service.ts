@@ -8,7 +8,7 @@ import type { MailboxDnsCheck, Marketing, Settings } from '../marketing/service.
 import type { MailOwner, MarketingMail } from '../marketing-mail/service.ts';
 import { noNote } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { type Clock, DAY_MS, toIso, utcDay } from '../platform/host/clock.ts';
+import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import type { Suppressions } from '../suppressions/service.ts';
@@ -29,7 +29,8 @@ import {
   type SequenceRow,
   type SequenceStatus,
 } from './tables.ts';
-import { type Ended, tellEnrollment, tellPause, tellSequence, type Waits } from './telling.ts';
+import { tellPause, tellSequence } from './telling.ts';
+import { endedOf, tellContact, waitsOf } from './why.ts';
 
 export { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES, type SequenceRecord, type SequenceRow };
 
@@ -312,7 +313,7 @@ export class Sequences {
 
   /** Today (UTC) where the daily cap is used up, else null. */
   #usedUp(project_id: number, { daily_cap }: Settings): { from: number; until: number } | null {
-    const { now_ms, used_today } = this.#waitsOf(project_id);
+    const { now_ms, used_today } = waitsOf(this.#deps, project_id);
     if (daily_cap === null || used_today < daily_cap) return null;
     const from = now_ms - (now_ms % DAY_MS);
     return { from, until: from + DAY_MS };
@@ -330,8 +331,8 @@ export class Sequences {
     const { read } = this.#deps.database;
     const problems = row.status === 'finished' ? [] : (await this.check(project_id, public_id)).problems;
     const told = tellSequence(row, {
-      waits: this.#waitsOf(project_id),
-      ended: this.#endedOf(row),
+      waits: waitsOf(this.#deps, project_id),
+      ended: endedOf(this.#deps.database.read, row),
       next_at: rows.nextDue(read, row.id),
       mails: this.#present(row).stats,
     });
@@ -342,20 +343,15 @@ export class Sequences {
   listPausedByThemselves(): { id: string; name: string; project_id: number; why: string }[] {
     const { marketing, database } = this.#deps;
     return store.listPausedByThemselves(database.read).map((row) => {
-      const why = tellPause(row, this.#endedOf(row), marketing.settings(row.project_id));
+      const why = tellPause(row, endedOf(database.read, row), marketing.settings(row.project_id));
       return { id: row.public_id, name: row.name, project_id: row.project_id, why };
     });
-  }
-
-  #endedOf(row: SequenceRow): Ended {
-    const { read } = this.#deps.database;
-    return { returned: rows.countReturned(read, row), refused: rows.countRefused(read, row) };
   }
 
   /** What a contact of the sequence's list gets, got, and why. Throws AppError `not_found`. */
   whyContact(project_id: number, public_id: string, address: string): string[] {
     const row = this.find(project_id, public_id);
-    return this.#tellContact(this.contactOf(row, address), [row]);
+    return tellContact(this.#deps, this.contactOf(row, address), { sequences: [row], with_others: false });
   }
 
   /** What waits for an address in any sequence of the project, what it was sent, and what it never gets: a sentence a line. */
@@ -363,41 +359,9 @@ export class Sequences {
     const { contacts, database } = this.#deps;
     return contacts.ofAddress(project_id, email).flatMap(({ id }) => {
       const contact = contacts.require(id);
-      return this.#tellContact(contact, store.listOpenSequences(database.read, contact.list_id), true);
+      const sequences = store.listOpenSequences(database.read, contact.list_id);
+      return tellContact(this.#deps, contact, { sequences, with_others: true });
     });
-  }
-
-  /** Of these sequences, and of all others that a contact is in where that is asked for. */
-  #tellContact(contact: ContactRow, sequences: readonly SequenceRow[], with_others = false): string[] {
-    const { read } = this.#deps.database;
-    const waits = this.#waitsOf(contact.project_id);
-    const enrolled = rows.listOfContact(read, contact.id);
-    const isOneOf = (row: SequenceRow): boolean => sequences.some(({ id }) => id === row.id);
-    const told = enrolled
-      .filter(({ sequence }) => with_others || isOneOf(sequence))
-      .map(({ enrollment, sequence }) =>
-        tellEnrollment(enrollment, sequence, {
-          mails: rows
-            .listMailsOf(read, enrollment.id)
-            .map((mail) => ({ ...mail, error: this.#deps.errorOf(read, mail.email_id) })),
-          waits,
-        }),
-      );
-    const never = sequences.filter(({ id }) => !enrolled.some(({ sequence }) => sequence.id === id));
-    return [
-      ...told.flat(),
-      ...never.map(
-        ({ name }) =>
-          `${contact.email} was never enrolled in the sequence ${name}, and gets nothing of it; it is ${contact.status} on the list.`,
-      ),
-    ];
-  }
-
-  #waitsOf(project_id: number): Waits {
-    const { database, marketing, clock } = this.#deps;
-    const now_ms = clock.now();
-    const used_today = rows.readUsage(database.read, project_id, utcDay(now_ms));
-    return { settings: marketing.settings(project_id), used_today, now_ms };
   }
 
   /** How enrollments take part in what is held about an address; they go with its contacts. */
