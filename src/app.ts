@@ -223,6 +223,7 @@ function createWork(on: Tenancy) {
   });
   // Made here and started by the app: a command enqueues through it, and the running server does the work.
   const { imports, subscriptions } = marketing;
+  cascades.push(marketing.lists.projectCascade(), imports.projectCascade());
   const rows_per_minute = config.import_rows_per_minute;
   const engine = createJobEngine({
     ...on,

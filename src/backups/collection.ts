@@ -14,6 +14,7 @@ import { isUlid, newId } from '../platform/host/ids.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { looksWhole } from './reader.ts';
+import { datedName } from './rotation.ts';
 import type { BackupResult } from './service.ts';
 import * as store from './store.ts';
 import type { RunRow } from './tables.ts';
@@ -81,7 +82,7 @@ export class Backups {
   async make(actor: Actor): Promise<BackupRecord & { job_id: string }> {
     const { database, clock } = this.#deps;
     const now = clock.now();
-    const name = `satchel-${toIso(now).replaceAll(/[-:]|\.\d+/g, '')}.tar`;
+    const name = datedName(now);
     const id = newId(now);
     const is_taken = this.#statOf(name) !== null;
     await database.write((tx) => {
@@ -89,7 +90,7 @@ export class Backups {
       const other = store.findRunUnderWay(tx);
       if (other) throw conflict('A backup is being made already.', { details: { job_id: other.id } });
       if (is_taken || store.findRun(tx, { name }))
-        throw conflict(`There is a backup ${name} already. Try again in a second.`);
+        throw conflict(`There is a backup ${name} already. Try again.`);
       store.insertRun(tx, { id, name, created_at: now });
       this.#audit(tx, actor, 'backup.started', name);
     });

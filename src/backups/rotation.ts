@@ -13,7 +13,13 @@ export interface RotatedBackup extends BackupResult {
   unsound: string[];
 }
 
-const DATED_NAME = /^satchel-\d{8}T\d{6}Z\.tar$/;
+/** Without milliseconds they are of an older Satchel. */
+const DATED_NAME = /^satchel-\d{8}T\d{6}(\.\d{3})?Z\.tar$/;
+
+/** What a backup of a moment is called. */
+export function datedName(at_ms: number): string {
+  return `satchel-${toIso(at_ms).replaceAll(/[-:]/g, '')}.tar`;
+}
 
 /**
  * Backs a data directory up into a folder and, once that is durable, removes what is older than the newest `keep` backups
@@ -24,8 +30,8 @@ export async function backUpInto(
   options: { dir: string; keep: number; clock: Clock; onProgress?: OnProgress },
 ): Promise<RotatedBackup> {
   const dir = resolve(options.dir);
-  const stamp = toIso(options.clock.now()).replaceAll(/[-:]|\.\d+/g, '');
-  const result = await backUp(data_dir, { ...options, file: join(dir, `satchel-${stamp}.tar`) });
+  const file = join(dir, datedName(options.clock.now()));
+  const result = await backUp(data_dir, { ...options, file });
   const dated = readdirSync(dir)
     .filter((name) => DATED_NAME.test(name))
     .sort()

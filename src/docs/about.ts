@@ -70,6 +70,6 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     link: `${ULID}.2209021200000.i.c2lnbmF0dXJl`,
     name: 'mail.example.com',
     address: 'shop@mail.example.com',
-    backup: 'satchel-20300131T090000Z.tar',
+    backup: 'satchel-20300131T090000.000Z.tar',
   },
 };

@@ -144,9 +144,18 @@ export class Imports {
   list(list: ListRow, query: PageQuery): Page<ImportRecord> {
     const { read } = this.#deps.database;
     return paginate(query, {
-      total: store.countImports(read, list.id),
+      total: store.countImports(read, { list_id: list.id }),
       fetch: (limit, offset) => store.listImports(read, list.id, { limit, offset }),
     }).map((row) => this.#present(row, list.public_id));
+  }
+
+  /** What goes of it with a project. */
+  projectCascade() {
+    return {
+      count: (tx: Tx, project: { id: number }) => ({
+        email_imports: store.countImports(tx, { project_id: project.id }),
+      }),
+    };
   }
 
   /** Throws AppError `not_found`, for another project's import too. */

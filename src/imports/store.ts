@@ -27,13 +27,10 @@ export function listImports(read: Tx, list_id: number, page: { limit: number; of
     .all();
 }
 
-export function countImports(read: Tx, list_id: number): number {
-  const counted = read
-    .select({ n: count() })
-    .from(contactImports)
-    .where(eq(contactImports.list_id, list_id))
-    .get();
-  return counted?.n ?? 0;
+export function countImports(read: Tx, of: { list_id: number } | { project_id: number }): number {
+  const { list_id, project_id } = contactImports;
+  const where = 'list_id' in of ? eq(list_id, of.list_id) : eq(project_id, of.project_id);
+  return read.select({ n: count() }).from(contactImports).where(where).get()?.n ?? 0;
 }
 
 export function insertImport(tx: Tx, row: ImportRow): void {

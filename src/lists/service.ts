@@ -64,6 +64,15 @@ export class Lists {
     });
   }
 
+  /** What goes of it with a project, besides the lists themselves. */
+  projectCascade() {
+    return {
+      count: (tx: Tx, project: { id: number }) => ({
+        email_contacts: store.countContactsOfProject(tx, project.id),
+      }),
+    };
+  }
+
   /** Throws AppError `not_found`. */
   get(project_id: number, public_id: string): ListRecord {
     return this.#present(this.find(project_id, public_id));

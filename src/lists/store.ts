@@ -54,6 +54,15 @@ export function countLists(read: Tx, of: { project_id: number; include_archived:
   });
 }
 
+const contactsOf = rawSql<{ n: number }, [number]>(`
+    SELECT coalesce(sum(c.n), 0) AS n FROM contact_lists l JOIN contact_counts c ON c.list_id = l.id AND c.tag = ''
+    WHERE l.project_id = +?`);
+
+/** How many contacts all lists of a project have. */
+export function countContactsOfProject(read: Tx, project_id: number): number {
+  return contactsOf.get(read, project_id)?.n ?? 0;
+}
+
 export function insertList(tx: Tx, row: Omit<ListRow, 'id'>): ListRow {
   return tx.insert(contactLists).values(row).returning().get();
 }

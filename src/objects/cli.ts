@@ -22,7 +22,8 @@ export function registerObjectCommands(cli: Cli<Services>): void {
     .verb(object, 'show <id>', 'one file, by its ULID')
     .example('satchel object show 01J8ZQ4T9V6X2N5K3B7C1D0E4F')
     .does(async ({ services }, _options, id = '') => {
-      const shown = services.objects.describe(services.objects.requireAny(id));
+      const row = services.objects.requireAny(id);
+      const shown = services.objects.describe(row, services.projects.require(String(row.project_id)));
       return { json: shown, text: formatFields(shown) };
     });
   cli

@@ -141,7 +141,7 @@ function singleObjectRoutes(deps: ObjectRoutesDeps, load: (target: Target) => Ob
       description: 'Its bytes are at `url` where it is public, else behind a link of its own.',
       response: objectRecord,
       load,
-      handle: ({ resource }) => objects.describe(resource),
+      handle: ({ resource, caller }) => objects.describe(resource, caller.project),
     }),
     ...bothPlanes({
       method: 'PATCH',

@@ -61,7 +61,12 @@ export type ListedObject = Static<typeof listedObject>;
 /** All there is to know of one: what the management plane answers where the data plane has its bytes. */
 export const objectRecord = named(
   'ObjectRecord',
-  t.Object({ ...listedObject.properties, sha256: t.String(), expires_at: nullable(dateTime()) }),
+  t.Object({
+    ...listedObject.properties,
+    project_id: ulid(),
+    sha256: t.String(),
+    expires_at: nullable(dateTime()),
+  }),
 );
 export type ObjectRecord = Static<typeof objectRecord>;
 

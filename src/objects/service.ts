@@ -179,8 +179,9 @@ export class Objects {
   }
 
   /** All there is to know of an object but its numeric ids. */
-  describe(row: ObjectRow): ObjectRecord {
-    return { ...this.#toListItem(row), sha256: row.sha256, expires_at: toIso(row.expires_at) };
+  describe(row: ObjectRow, project: { public_id: string }): ObjectRecord {
+    const { sha256, expires_at } = row;
+    return { ...this.#toListItem(row), project_id: project.public_id, sha256, expires_at: toIso(expires_at) };
   }
 
   /** An object of the project. Throws 404, for an expired one too. */

@@ -124,6 +124,11 @@ const cascadeCounts = named(
     vault_files: t.Integer(),
     links: t.Integer(),
     vault_reveals: t.Integer(),
+    email_lists: t.Integer(),
+    email_contacts: t.Integer(),
+    email_suppressions: t.Integer(),
+    email_sequences: t.Integer(),
+    email_imports: t.Integer(),
   }),
 );
 export type CascadeCounts = Static<typeof cascadeCounts>;

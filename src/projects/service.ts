@@ -262,13 +262,19 @@ export class Projects {
   }
 
   #countCascade(tx: Tx, project: ProjectRow): CascadeCounts {
+    const countOf = (list: string): number => readRowCount(tx, { list, project_id: project.id });
     const counts: CascadeCounts = {
-      api_keys: readRowCount(tx, { list: 'api_keys', project_id: project.id }),
+      api_keys: countOf('api_keys'),
       stored_objects: 0,
       vault_credentials: 0,
       vault_files: 0,
       links: 0,
       vault_reveals: 0,
+      email_lists: countOf('contact_lists'),
+      email_contacts: 0,
+      email_suppressions: countOf('suppressions'),
+      email_sequences: countOf('sequences'),
+      email_imports: 0,
     };
     for (const cascade of this.#cascades) {
       const own = cascade.count(tx, project);
@@ -278,6 +284,8 @@ export class Projects {
       counts.vault_files += own.vault_files ?? 0;
       counts.links += own.links ?? 0;
       counts.vault_reveals += own.vault_reveals ?? 0;
+      counts.email_contacts += own.email_contacts ?? 0;
+      counts.email_imports += own.email_imports ?? 0;
     }
     return counts;
   }

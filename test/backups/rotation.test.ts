@@ -25,7 +25,7 @@ test('the newest backups stay, and whatever is no whole backup is neither counte
     return result;
   };
   expect(await backUp(2)).toMatchObject({ removed: [], unsound: [] });
-  expect(namesIn(dir)).toEqual(['satchel-20300115T120100Z.tar']);
+  expect(namesIn(dir)).toEqual(['satchel-20300115T120100.000Z.tar']);
   // Someone's own files, a backup under another name, one that a full disk cut off, and a later one of somebody else's.
   const whole = readFileSync(made[0] ?? '');
   const others = {
@@ -50,7 +50,7 @@ test('the newest backups stay, and whatever is no whole backup is neither counte
   clock.advance(-86_400_000);
   const earlier = await backUp(1);
   expect(earlier.removed).toHaveLength(1);
-  expect(namesIn(dir)).toContain('satchel-20300114T120400Z.tar');
+  expect(namesIn(dir)).toContain('satchel-20300114T120400.000Z.tar');
 });
 
 test('a backup that can not be made removes nothing', async () => {

@@ -313,7 +313,7 @@ describe('install.sh with DESTDIR', () => {
     expect(await checkout.run(by_night.split(' '))).toMatchObject({ exit: 0, stderr: '' });
     expect(readdirSync(backups).sort()).toEqual([
       expect.stringMatching(/^before-upgrade-/),
-      expect.stringMatching(/^satchel-\d{8}T\d{6}Z\.tar$/),
+      expect.stringMatching(/^satchel-\d{8}T\d{6}\.\d{3}Z\.tar$/),
     ]);
     expect(await server.stop()).toBe(0);
 

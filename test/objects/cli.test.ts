@@ -63,6 +63,7 @@ describe('show', () => {
     const shown = await runRecord(dir, 'object', 'show', page.toLowerCase());
     expect(shown).toMatchObject({
       public_id: page,
+      project_id: expect.stringMatching(/^[0-9A-Z]{26}$/),
       original_filename: 'page.html',
       visibility: 'public',
       size_bytes: 5,

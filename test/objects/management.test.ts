@@ -50,7 +50,12 @@ test('an upload is stored, listed, read, changed and deleted, and each change na
   const record = await on.call('GET', `${PATH}/${id.toLowerCase()}`, on.scoped);
   expect([record.status, dataOf(record)]).toMatchObject([
     200,
-    { public_id: id, original_filename: 'a.txt', sha256: expect.stringMatching(/^[\da-f]{64}$/) },
+    {
+      public_id: id,
+      project_id: on.mine.public_id,
+      original_filename: 'a.txt',
+      sha256: expect.stringMatching(/^[\da-f]{64}$/),
+    },
   ]);
   expect(Object.keys(dataOf(record))).not.toContain('id');
   const changed = await on.call('PATCH', `${PATH}/${id}`, on.scoped, {

@@ -63,7 +63,11 @@ function ChangeForm({ project, etag }: { project: ProjectWithKeys; etag: string 
 function Danger({ project }: { project: ProjectWithKeys }) {
   const remove = async (): Promise<void> => {
     const { cascade } = await call('DELETE /projects/{project}', { path: { project: project.public_id } });
-    const gone = [counted(cascade.api_keys, 'key'), counted(cascade.stored_objects, 'file')].join(' and ');
+    const { api_keys, stored_objects, email_lists, email_contacts, email_sequences } = cascade;
+    const gone = [
+      ...[counted(api_keys, 'key'), counted(stored_objects, 'file'), counted(email_lists, 'list')],
+      `${counted(email_contacts, 'contact')} and ${counted(email_sequences, 'sequence')}`,
+    ].join(', ');
     toast(`Project ${project.name} is deleted, and with it ${gone}`);
     navigate('/projects', { replace: true });
   };
@@ -75,8 +79,9 @@ function Danger({ project }: { project: ProjectWithKeys }) {
     >
       <ConfirmByName title="Delete the project" name={project.slug} act={remove}>
         <p>
-          With it go {counted(project.api_keys.length, 'key')}, all its files, its mail log, templates,
-          schedules, lists and contacts, and its vault. Apps that use its keys are refused at once.
+          With it go {counted(project.api_keys.length, 'key')}, all its files, its mail log, templates and
+          schedules, its lists with their contacts and imports, its suppressions, its sequences, and its
+          vault. Apps that use its keys are refused at once.
         </p>
       </ConfirmByName>
     </Panel>
