@@ -11,6 +11,12 @@ const status = (fields: string): string =>
 const one = (type: string, body: string, encoding = '8bit'): string =>
   `${REPORT}\r\n--b\r\nContent-Type: ${type}\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n${body}\r\n--b--\r\n`;
 const failed = (field: string): string => `Action: failed\nFinal-Recipient: rfc822;${field}\n\n`;
+/** A text, and fields that say no more of 300 recipients than that it failed. */
+const told = (text: string): string => {
+  const fields = Array.from({ length: 300 }, (_, n) => failed(`a${n}@b.c`)).join('');
+  const part = `Content-Type: message/delivery-status\r\n\r\nX: y\n\n${fields}`;
+  return `${REPORT}\r\n--b\r\n\r\n${text}\r\n--b\r\n${part}\r\n--b--\r\n`;
+};
 
 export const HOSTILE: Readonly<Record<string, string>> = {
   '16,000 empty parts': `${REPORT}\r\n${'--b\r\n\r\n'.repeat(16_000)}--b--\r\n`,
@@ -38,6 +44,10 @@ export const HOSTILE: Readonly<Record<string, string>> = {
   'quoted-printable that is none': one('message/delivery-status', fill('=ZZ=\r\n', BODY), 'quoted-printable'),
   'base64 that is none': one('message/delivery-status', fill('!!=\r\n', BODY), 'base64'),
   'a character set that is none': one('text/plain; charset=x-none', fill('\x1b$B', BODY)),
+  'a text of addresses': told(fill('a1@b.c\n', BODY / 2)),
+  'a text of spaces and rules': told(`${fill(' ', BODY / 4)}a1@b.c ${fill('\n   --', BODY / 4)}`),
+  'a text of replies': told(`a1@b.c ${fill('550 5.1.1 ', BODY / 2)}`),
+  'a text of halves of replies': told(`a1@b.c ${fill('550-5', BODY / 4)}${fill('<a1@b.c>: 5.', BODY / 4)}`),
   'fields of one name': status(fill('a:\n', BODY)),
   'blocks of nothing': status(fill('\n \n', BODY)),
   'recipients of nothing but @': status(fill(failed(`${fill('@', 1_900)}<`), BODY)),
