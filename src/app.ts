@@ -297,10 +297,10 @@ function createMarketing(on: Work) {
       emails.countConfirmations(read, { project_id, email, since_ms }),
   });
   // A hard bounce of any mail is one for marketing, too.
-  deliveries.listen((tx, { kind, project_id, address, is_report_of_copy }) => {
+  deliveries.listen((tx, { kind, project_id, address, mailbox, is_report_of_copy }) => {
     const left = kind === 'bounced' ? 'hard_bounce' : kind === 'complained' ? 'complaint' : null;
     const owner = left && !is_report_of_copy && projects.find(String(project_id));
-    if (owner) contacts.leaveByReport(tx, owner, address, left);
+    if (owner) contacts.leaveByReport(tx, owner, address, { kind: left, mailbox });
   });
   const clicks = new Clicks(on);
   subscriptions.listen((contact, request) => clicks.leavingPage(contact, request));

@@ -492,6 +492,11 @@ export const MAX_CONTACT_QUERY_CHARS = 320;
 export const MAX_CONTACT_IDS = 500;
 /** Contacts that one transaction of a bulk change touches: a few milliseconds, so that nobody waits long behind it. */
 export const BULK_CONTACTS_BATCH = 200;
+/** Suppressions that one transaction of a lifting in bulk takes; a command does it beside the server, which waits meanwhile. */
+export const LIFT_BATCH = 50;
+export const LIFT_PAUSE_MS = 25;
+/** Contacts whose addresses are hashed before others have their turn: some 5 ms. */
+export const HASHED_CONTACTS_PIECE = 1_000;
 /** Of the last 100 or more sends: where senders lose their name at large receivers (5 %; healthy lists stay below 2 %). */
 export const DEFAULT_BOUNCE_PAUSE_THRESHOLD_PERCENT = 5;
 /** A footer's postal address. */

@@ -10,6 +10,7 @@ import { isUlid } from '../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import type { SuppressionKind, Suppressions } from '../suppressions/service.ts';
+import { findBouncedAddresses, restoreBounced } from './bounced.ts';
 import { contactAddress, readCustom, readTags, refuse } from './fields.ts';
 import {
   type Admission,
@@ -71,6 +72,11 @@ export class Contacts {
 
   constructor(deps: ContactsDeps) {
     this.#deps = deps;
+    deps.suppressions.setBounced({
+      findAddresses: (owner, hashes, hash) => findBouncedAddresses(deps, owner.id, hashes, hash),
+      restore: (tx, owner, email) =>
+        restoreBounced(tx, { project_id: owner.id, email, now_ms: deps.clock.now() }),
+    });
   }
 
   /** Has a capability told of what happens to contacts, in the transaction that records it. */
@@ -286,23 +292,39 @@ export class Contacts {
 
   /**
    * Takes an address out of everything in its project, within a transaction: the suppression, and the status of each of
-   * its contacts, which tells the strongest reason there was. May be repeated.
+   * its contacts, which tells the strongest reason there was. May be repeated. `mailbox` is the address of that whose mail
+   * came back, where one did.
    */
-  leave(tx: Tx, owner: KeyOwner, email: string, kind: Exclude<SuppressionKind, 'manual'>): void {
-    this.#deps.suppressions.add(tx, owner, email, kind);
+  leave(
+    tx: Tx,
+    owner: KeyOwner,
+    email: string,
+    kind: Exclude<SuppressionKind, 'manual'>,
+    mailbox: string | null = null,
+  ): void {
+    this.#deps.suppressions.add(tx, owner, email, kind, mailbox);
     const now = this.#deps.clock.now();
     const status = STATUS_OF_LEAVING[kind];
     for (const contact of store.listContactsOfAddress(tx, owner.id, email)) {
       if (LEAVING.indexOf(status) <= LEAVING.indexOf(contact.status)) continue;
-      const row = store.updateContact(tx, contact.id, { status, status_changed_at: now, updated_at: now });
+      const before = contact.status === 'pending' ? 'pending' : 'active';
+      const row = store.updateContact(tx, contact.id, {
+        ...{ status, status_changed_at: now, updated_at: now },
+        status_before_bounce: status === 'bounced' ? before : null,
+      });
       this.#announce(tx, { kind: status, contact: row, at: now });
     }
   }
 
   /** As `leave`, for an address as a mail server wrote it. */
-  leaveByReport(tx: Tx, owner: KeyOwner, address: string, kind: 'hard_bounce' | 'complaint'): void {
+  leaveByReport(
+    tx: Tx,
+    owner: KeyOwner,
+    address: string,
+    of: { kind: 'hard_bounce' | 'complaint'; mailbox: string },
+  ): void {
     const canonical = contactAddress(address);
-    if (canonical) this.leave(tx, owner, canonical.email, kind);
+    if (canonical) this.leave(tx, owner, canonical.email, of.kind, of.mailbox.toLowerCase());
   }
 
   /** Deletes every contact of an address in a project, within a transaction, and returns how many there were. */

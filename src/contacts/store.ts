@@ -287,6 +287,19 @@ export function listStandingsAfter(
   return standingsAfter.all(read, list_id, piece.after_id, piece.limit);
 }
 
+const bouncedAfter = rawSql<Pick<ContactRow, 'id' | 'email'>, [number, number, number]>(
+  `SELECT id, email FROM contacts WHERE list_id = +? AND status = 'bounced' AND id > +? ORDER BY id LIMIT +?`,
+);
+
+/** Up to `limit` contacts of a list that bounced, with a higher id than `after_id`, in the order of ids. */
+export function listBouncedAfter(
+  read: Tx,
+  list_id: number,
+  piece: { after_id: number; limit: number },
+): Pick<ContactRow, 'id' | 'email'>[] {
+  return bouncedAfter.all(read, list_id, piece.after_id, piece.limit);
+}
+
 /** Contacts of a project by their public ids. */
 export function findContacts(read: Tx, project_id: number, public_ids: readonly string[]): ContactRow[] {
   if (public_ids.length === 0) return [];

@@ -1,11 +1,11 @@
 /** `satchel email`: why an email was or was not sent, what was captured, saying that one came back, and queueing failed ones again. */
 import { CAPTURED_LIST_ROWS, SOFT_BOUNCE_DAYS_TO_HARD } from '../limits.ts';
 import { type Cli, type CliResult, EXIT, UsageError } from '../platform/cli/cli.ts';
+import { momentSince } from '../platform/cli/moments.ts';
 import { textOption } from '../platform/cli/options.ts';
 import { readSecretBytes } from '../platform/cli/secret-input.ts';
 import { formatTable } from '../platform/cli/tables.ts';
-import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/host/clock.ts';
-import { parseDateTime } from '../platform/http/schema.ts';
+import type { Clock } from '../platform/host/clock.ts';
 import type { Deliveries, TakenReport } from './service.ts';
 
 interface Needs {
@@ -136,7 +136,7 @@ Examples:
       const { results, left_out } =
         since === undefined
           ? { results: await services.deliveries.requeue(actor, ids), left_out: [] }
-          : await services.deliveries.requeueFailed(actor, sinceOf(since, services.clock.now()));
+          : await services.deliveries.requeueFailed(actor, momentSince(since, services.clock.now()));
       const queued = results.flatMap((result) => ('job_id' in result ? [result] : []));
       const refused = results.flatMap((result) => ('refusal' in result ? [result] : []));
       return {
@@ -153,16 +153,4 @@ Examples:
         exit: refused.length > 0 ? EXIT.refused : EXIT.done,
       };
     });
-}
-
-const UNITS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
-
-/** A moment, or how long ago it was. */
-function sinceOf(text: string, now_ms: number): number {
-  const ago = /^(\d{1,6})([mhd])$/.exec(text);
-  if (ago) return now_ms - Number(ago[1]) * (UNITS[ago[2] ?? ''] ?? 0);
-  const at = parseDateTime(text);
-  if (at === null)
-    throw new UsageError('--since takes a time such as 2030-01-31T09:00:00Z, or how long ago: 90m, 6h, 2d.');
-  return at;
 }

@@ -9,6 +9,8 @@ export interface EmailEvent {
   email_id: string;
   project_id: number;
   source: EmailSource;
+  /** The mailbox that it went out from. */
+  mailbox: string;
   /** Whom it concerns. */
   address: string;
   /** A report from outside about somebody who got a copy: it changes nothing of their contacts. */
@@ -48,8 +50,16 @@ export class Listeners {
     email: EmailRow,
     what: Pick<EmailEvent, 'kind' | 'address' | 'at'> & Partial<EmailEvent>,
   ): void {
-    const { id: email_id, project_id, source } = email;
-    const event = { is_report_of_copy: false, is_refused: false, ...what, email_id, project_id, source };
+    const { id: email_id, project_id, source, from_email: mailbox } = email;
+    const event = {
+      is_report_of_copy: false,
+      is_refused: false,
+      ...what,
+      email_id,
+      project_id,
+      source,
+      mailbox,
+    };
     for (const listener of this.#listeners) listener(tx, event);
   }
 }

@@ -97,6 +97,11 @@ export class Lists {
     return store.findListById(read, id) ?? null;
   }
 
+  /** Numeric ids of all lists of a project, archived ones too. */
+  listIds(project_id: number): number[] {
+    return store.listIds(this.#deps.database.read, project_id);
+  }
+
   /** How many contacts a list has with a tag, a status, both or neither; costs the same for any number of them. */
   countContacts(list_id: number, of: { status?: string | undefined; tag?: string | undefined }): number {
     return store.countContactsWith(this.#deps.database.read, list_id, of);

@@ -45,6 +45,13 @@ export function listLists(
     .all();
 }
 
+const idsOfProject = rawSql<{ id: number }, [number]>('SELECT id FROM contact_lists WHERE project_id = +?');
+
+/** Numeric ids of all lists of a project, archived ones too. */
+export function listIds(read: Tx, project_id: number): number[] {
+  return idsOfProject.all(read, project_id).map(({ id }) => id);
+}
+
 export function countLists(read: Tx, of: { project_id: number; include_archived: boolean }): number {
   const { project_id, include_archived } = of;
   return readRowCount(read, {

@@ -189,6 +189,8 @@ export class Subscriptions {
       if (!admission || !('contact' in admission)) return 'rejected';
       let { contact } = admission;
       if (contact.status === 'active' && admission.outcome === 'duplicate') return 'unchanged';
+      // Anybody can type an address into a form: whoever left by choice comes back by a click in a mail only.
+      if (hasLeftByChoice(contact) && !current.double_opt_in) return 'unchanged';
       // One that left, and whose suppression was lifted since: the person asks to be back.
       if (admission.outcome === 'duplicate' && contact.status !== 'pending')
         contact = contacts.renew(tx, contact, screened.candidate);
@@ -327,4 +329,8 @@ export class Subscriptions {
     const brand = brandOf(this.#deps.marketing.settings(owner.id), owner.name);
     return { contact, list, owner, brand };
   }
+}
+
+function hasLeftByChoice({ status }: ContactRow): boolean {
+  return status === 'unsubscribed' || status === 'complained';
 }

@@ -66,8 +66,9 @@ export function suppressionRoutes(services: { suppressions: Suppressions; contac
       tag: TAG,
       summary: 'Lift a suppression, whatever its reason',
       description:
-        'The address may be added to lists again; its contacts keep their status. No key may do this: it is for whoever ' +
-        'looks after the project, and stands on the audit trail.',
+        'The address may be added to lists again. Of a `hard_bounce`, contacts of it that bounced get the status that they ' +
+        'had; of an `unsubscribed` or `complaint` one they keep theirs until the person signs up again by double opt-in. No ' +
+        'key may do this: it is for whoever looks after the project, and stands on the audit trail.',
       response: record,
       handle: ({ ctx, caller }) =>
         suppressions.lift(caller.actor, caller.project, { id: ctx.params.suppression ?? '' }),

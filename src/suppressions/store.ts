@@ -1,5 +1,5 @@
 /** SQL of suppressions. */
-import { and, desc, eq } from 'drizzle-orm';
+import { and, desc, eq, gte } from 'drizzle-orm';
 import type { Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
@@ -25,8 +25,35 @@ export function insertSuppression(tx: Tx, row: SuppressionRow): void {
   tx.insert(suppressions).values(row).run();
 }
 
-export function setSuppressionKind(tx: Tx, id: string, kind: SuppressionKind): void {
-  tx.update(suppressions).set({ kind }).where(eq(suppressions.id, id)).run();
+export function setSuppressionKind(
+  tx: Tx,
+  id: string,
+  changes: Pick<SuppressionRow, 'kind' | 'mailbox'>,
+): void {
+  tx.update(suppressions).set(changes).where(eq(suppressions.id, id)).run();
+}
+
+/** Of one kind, since a moment, and of one mailbox's mail where one is given; oldest first. */
+export function listSuppressionsSince(
+  read: Tx,
+  project_id: number,
+  of: { kind: SuppressionKind; since_ms: number; mailbox: string | null },
+): SuppressionRow[] {
+  const { kind, since_ms, mailbox } = of;
+  const is_of_mailbox = mailbox === null ? undefined : eq(suppressions.mailbox, mailbox.toLowerCase());
+  return read
+    .select()
+    .from(suppressions)
+    .where(
+      and(
+        eq(suppressions.project_id, project_id),
+        eq(suppressions.kind, kind),
+        gte(suppressions.created_at, since_ms),
+        is_of_mailbox,
+      ),
+    )
+    .orderBy(suppressions.id)
+    .all();
 }
 
 /** Newest first. */

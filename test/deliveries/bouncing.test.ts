@@ -123,13 +123,17 @@ async function softenOnDays(count: number): Promise<string> {
   return id;
 }
 
-test('soft bounces on five days make a hard one', async () => {
+test('soft bounces on five days make a hard one, and once that is lifted the next begins afresh', async () => {
   const last = await softenOnDays(5);
   expect(await statusOf(ann)).toBe('bounced');
   expect(await log(last)).toMatchObject({ status: 'bounced', bounce_type: 'permanent' });
   expect((await run(on.app.data_dir, 'email', 'why', last)).stdout).toContain(
     'mails came back on 5 days without a delivery, an open or a click between',
   );
+  await run(on.app.data_dir, 'suppression', 'remove', ann, '--project', on.project.slug, '--yes');
+  sleepOver();
+  await soften();
+  expect(await statusOf(ann)).toBe('active');
 });
 
 test('however many come on one day, and on a fourth, they make none', async () => {

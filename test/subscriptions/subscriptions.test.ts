@@ -219,15 +219,34 @@ describe('a single opt-in', () => {
     expect(await confirmLinks('direct@example.com')).toEqual([]);
   });
 
-  test('takes somebody back whose suppression was lifted', async () => {
+  test('takes somebody back whose bounce was lifted', async () => {
     const list = await on.list();
-    const contact = await on.contact(list, 'back@example.com');
-    await on.call('POST', `/email-contacts/${contact.id}/unsubscribe`);
-    await on.app.services.suppressions.lift(actor, on.project, { address: 'back@example.com' });
-    await subscribe(list, { email: 'back@example.com' });
+    const contact = await on.contact(list, 'bounced@example.com');
+    const { contacts, database, suppressions } = on.app.services;
+    await database.write((tx) => contacts.leave(tx, on.project, 'bounced@example.com', 'hard_bounce'));
+    await suppressions.lift(actor, on.project, { address: 'bounced@example.com' });
+    await subscribe(list, { email: 'bounced@example.com' });
     await settled();
-    expect(await contactOf(list, 'back@example.com')).toMatchObject({ id: contact.id, status: 'active' });
+    expect(await contactOf(list, 'bounced@example.com')).toMatchObject({ id: contact.id, status: 'active' });
   });
+
+  test.each(['unsubscribed', 'complaint'] as const)(
+    'of whoever left by choice (%s) and is no longer suppressed changes nothing: anybody can type the address',
+    async (kind) => {
+      const list = await on.list();
+      const email = `${kind}@example.com`;
+      await on.contact(list, email);
+      const { contacts, database, suppressions } = on.app.services;
+      await database.write((tx) => contacts.leave(tx, on.project, email, kind));
+      await suppressions.lift(actor, on.project, { address: email });
+      await subscribe(list, { email });
+      await settled();
+      expect((await contactOf(list, email))?.status).toBe(
+        kind === 'complaint' ? 'complained' : 'unsubscribed',
+      );
+      expect(await confirmLinks(email)).toEqual([]);
+    },
+  );
 
   test('leaves no address in its job', async () => {
     const list = await on.list();

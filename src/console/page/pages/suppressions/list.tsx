@@ -103,19 +103,20 @@ function Lift(props: { project: string; of: Suppression; name: string; onChange(
   };
   return (
     <ConfirmByName title="Lift" name={name} act={lift} is_small>
-      <p>
-        The address may be added to lists again, and mailed. {WARNINGS[of.kind]} Contacts that left keep their
-        status. It is put on the audit trail.
-      </p>
+      <p>{WARNINGS[of.kind]} It is put on the audit trail.</p>
     </ConfirmByName>
   );
 }
 
 const WARNINGS: Readonly<Record<Suppression['kind'], string>> = {
-  manual: 'Somebody suppressed it by hand.',
-  unsubscribed: 'The person unsubscribed: lift it only where they asked to come back.',
-  hard_bounce: 'Its mail came back for good: what bounces again harms the sender.',
-  complaint: 'The person called a mail spam: mailing them again harms the sender.',
+  manual:
+    'Somebody suppressed it by hand. The address may be added to lists again, and its active contacts are mailed again.',
+  unsubscribed:
+    'The person unsubscribed: lift it only where they asked to come back. Contacts that left stay so until the person signs up again by double opt-in; to other lists the address may be added.',
+  hard_bounce:
+    'Its mail came back for good: what bounces again harms the sender. Contacts of the address that bounced get the status that they had, and are mailed again.',
+  complaint:
+    'The person called a mail spam: mailing them again harms the sender. Contacts that complained stay so until the person signs up again by double opt-in; to other lists the address may be added.',
 };
 
 function AddSuppression({
