@@ -121,7 +121,7 @@ async function checkRestored(dir: string, onChecked: (bytes: number) => void): P
   const findings: string[] = [];
   const sqlite = connect(path, { query_only: true });
   try {
-    const defects = listDefects(sqlite, { thorough: true });
+    const defects = listDefects(sqlite);
     findings.push(...defects.map((defect) => `The database is damaged: ${defect}.`));
     listPendingMigrations(path);
     const { wrong, bytes } = await checkBlobs(sqlite, dir, onChecked);

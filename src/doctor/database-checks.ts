@@ -26,7 +26,7 @@ export function checkSchema(path: string): Finding {
 
 export function checkSoundness(sqlite: Sqlite): Finding[] {
   const check = 'database';
-  const defects = listDefects(sqlite, { thorough: false });
+  const defects = listDefects(sqlite);
   if (defects.length === 0) return [ok(check, 'SQLite finds it sound.')];
   const remedy = 'stop the server, then satchel restore FILE --yes';
   return defects.map((defect) => problem(check, `It is damaged: ${defect}.`, remedy));
