@@ -140,7 +140,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const origins = new Origins({ ...on, projects });
   const keys = new Keys({ ...on, projects, origins });
   const tokens = new Tokens({ ...on, projects });
-  const people = createPeople({ ...on, projects });
+  const people = createPeople({ ...on, projects, tokens });
   const audit = new Audit(on);
   const search = new Search(on);
   const overviews = new Overviews(on);

@@ -102,7 +102,8 @@ export const MAX_ORIGIN_CHARS = 300;
 export const MAX_APP_ID_CHARS = 255;
 /** Decision: tokens live 90 days by default, and touch last use at most once a minute. */
 export const DEFAULT_TOKEN_DAYS = 90;
-/** Ten years: a token that must live longer is one that nobody looks after. */
+/** Decision: a year and a day, but ten years where the shell makes it: a token that must live longer is one that nobody looks after. */
+export const MAX_GIVEN_TOKEN_DAYS = 366;
 export const MAX_TOKEN_DAYS = 3_650;
 export const TOKEN_LAST_USED_GRANULARITY_MS = 60_000;
 /** What `satchel audit list` shows unless told: two screens. */

@@ -88,6 +88,7 @@ function registerChanging(cli: Cli<Services>, person: Noun): void {
     .option('--project <ref>', 'for this project in place of all others; may be repeated', collect)
     .option('--active', 'may sign in')
     .option('--inactive', 'may not; signed out at once, and their link is void')
+    .option('--revoke-tokens', 'with --inactive: end the tokens that they made, too')
     .addHelpText(
       'after',
       `
@@ -97,7 +98,7 @@ Examples:
   satchel person change bob@example.com --can read_vault,reveal_vault
   satchel person change bob@example.com --inactive`,
     )
-    .does(async ({ services, actor }, options, ref = '') => {
+    .does(async ({ services, actor, note }, options, ref = '') => {
       if (options.active === true && options.inactive === true) {
         throw new UsageError('Say either --active or --inactive.');
       }
@@ -108,10 +109,12 @@ Examples:
         ...(name === undefined ? {} : { name: name === '' ? null : name }),
         ...(options.active === true ? { is_active: true } : {}),
         ...(options.inactive === true ? { is_active: false } : {}),
+        ...(options.revokeTokens === true ? { revoke_tokens: true } : {}),
       };
       if (Object.keys(given).length === 0) throw new UsageError('Name what to change.');
       const row = services.people.require(ref);
       const changed = await services.people.change(actor, null, row, parse(personChanges, given));
+      if (changed.tokens) note(describeTokens(changed.tokens));
       const { projects, ...fields } = changed;
       return { json: changed, text: formatFields({ ...fields, projects: scopeOf(changed) }) };
     });
@@ -131,15 +134,26 @@ function registerEnding(cli: Cli<Services>, person: Noun): void {
     });
   cli
     .verb(person, 'remove <email>', 'remove a person')
+    .option('--revoke-tokens', 'end the tokens that they made, too')
     .option('--yes', 'really do it')
-    .example('satchel person remove bob@example.com --yes')
-    .does(async ({ services, actor }, options, ref = '') => {
+    .example('satchel person remove bob@example.com --revoke-tokens --yes')
+    .does(async ({ services, actor, note }, options, ref = '') => {
       const row = services.people.require(ref);
       const sessions = counted(services.people.countSessions(row), 'session');
-      requireYes(options, `removes ${row.email} for good and ends ${sessions}; tokens they made stay good`);
-      const removed = await services.people.remove(actor, null, row);
+      const tokens = counted(services.people.countTokens(row), 'token');
+      const revoke_tokens = options.revokeTokens === true;
+      const end = revoke_tokens
+        ? `${sessions} and ${tokens}`
+        : `${sessions}; of theirs ${tokens} would stay good`;
+      requireYes(options, `removes ${row.email} for good and ends ${end}`);
+      const removed = await services.people.remove(actor, null, row, { revoke_tokens });
+      if (removed.tokens > 0) note(describeTokens(removed.tokens));
       return { json: removed, text: `${row.email} is removed.` };
     });
+}
+
+function describeTokens(n: number): string {
+  return `Still good: ${counted(n, 'token')} of theirs. To end them: satchel token list, satchel token revoke ID --yes`;
 }
 
 /** The link first, for scripts; with a word of warning where nobody could use it. */

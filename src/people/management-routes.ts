@@ -36,7 +36,7 @@ export function peopleManagementRoutes(people: People): Route[] {
     }),
     managementRoute({
       ...{ method: 'GET', path: PERSON, needs, tag, summary: 'Read a person', description: NAMED_BY },
-      unversioned: ['last_sign_in_at'],
+      unversioned: ['last_sign_in_at', 'tokens'],
       response: schemas.personRecord,
       load,
       handle: ({ resource }) => people.present(resource),
@@ -46,22 +46,31 @@ export function peopleManagementRoutes(people: People): Route[] {
       description:
         `${NAMED_BY} It holds from their next request; \`is_active: false\` signs them out. Nobody gives what they lack, which in projects new ` +
         'to somebody is all that they can there, nor takes anything from, deactivates, lets in again or changes the address of ' +
-        'somebody who has more than they have. `projects` alone takes `all_projects` away.',
+        'somebody who has more than they have. `projects` alone takes `all_projects` away. ' +
+        'With `is_active: false` the answer has `tokens`, how many of theirs are still good, and `revoke_tokens: true` ends these.',
       body: schemas.personChanges,
       example: { can_read_vault: true },
       response: schemas.personRecord,
       load,
       check: ({ caller, body, resource, broken }) =>
-        isAnyPowerBroken(broken) ? {} : collectErrors(() => people.powersAfter(caller, resource, body)),
+        collectErrors(
+          () => people.requireEnd(body),
+          () => isAnyPowerBroken(broken) || people.powersAfter(caller, resource, body),
+        ),
       handle: ({ ctx, caller, body, resource }) =>
         people.change(actorOf(caller, ctx.ip), caller, resource, body),
     }),
     managementRoute({
       ...{ method: 'DELETE', path: PERSON, needs, tag, summary: 'Remove a person' },
-      description: `${NAMED_BY} Their sessions end at once; what they did stays on record, and tokens they made stay good. 403 for somebody who has more than the caller.`,
+      description:
+        `${NAMED_BY} Their sessions end at once; what they did stays on record. ` +
+        '`tokens` is how many of theirs are still good; `revoke_tokens: true` ends them. 403 for somebody who has more than the caller.',
+      body: schemas.removalBody,
+      example: { revoke_tokens: true },
       response: schemas.removedPerson,
       load,
-      handle: ({ ctx, caller, resource }) => people.remove(actorOf(caller, ctx.ip), caller, resource),
+      handle: ({ ctx, caller, body, resource }) =>
+        people.remove(actorOf(caller, ctx.ip), caller, resource, body),
     }),
     managementRoute({
       ...{ method: 'POST', path: `${PERSON}/reset`, needs, tag, summary: "Reset a person's password" },

@@ -32,7 +32,10 @@ const person = {
   created_at: moment(),
 };
 
-export const personRecord = named('Person', t.Object(person));
+/** How many of their tokens are good: told where they are deactivated or removed. */
+const tokens = t.Integer();
+
+export const personRecord = named('Person', t.Object({ ...person, tokens: t.Optional(tokens) }));
 export type PersonRecord = Static<typeof personRecord>;
 
 /** With the link that sets a password: good once, for 24 hours. */
@@ -51,6 +54,9 @@ export const newPerson = named(
 );
 export type NewPersonInput = Static<typeof newPerson>;
 
+/** Ends the tokens that they made, and those that these made. */
+const revoke_tokens = t.Boolean();
+
 export const personChanges = named(
   'PersonChanges',
   changesOf({
@@ -58,6 +64,7 @@ export const personChanges = named(
     name: nullable(name),
     ...powerFields,
     is_active: t.Boolean(),
+    revoke_tokens,
   }),
 );
 export type PersonChanges = Static<typeof personChanges>;
@@ -65,7 +72,11 @@ export type PersonChanges = Static<typeof personChanges>;
 export const removedPerson = t.Object({
   deleted: t.Literal(true),
   cascade: t.Object({ sessions: t.Integer() }),
+  tokens,
 });
+export type RemovedPerson = Static<typeof removedPerson>;
+
+export const removalBody = t.Object({ revoke_tokens: t.Optional(revoke_tokens) });
 
 export const resetBody = t.Object({ totp: t.Optional(t.Boolean()) });
 

@@ -1,5 +1,5 @@
 /** People: who may sign in, what they may do, and the one-time links by which they set a password. */
-import { conflict, notFound } from '../errors.ts';
+import { conflict, invalid, notFound } from '../errors.ts';
 import { LINK_EXPIRY_MS, WRONG_CODES_TOLD } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
@@ -18,8 +18,15 @@ import type { DurableRates } from '../platform/http/rate-limit.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { createSecret, hashToken } from '../platform/secrets/token-format.ts';
 import type { Projects } from '../projects/service.ts';
+import type { Tokens } from '../tokens/service.ts';
 import { listLockOuts } from './failures.ts';
-import type { NewPersonInput, PersonChanges, PersonRecord, PersonWithLink } from './schemas.ts';
+import type {
+  NewPersonInput,
+  PersonChanges,
+  PersonRecord,
+  PersonWithLink,
+  RemovedPerson,
+} from './schemas.ts';
 import { NO_WRONG_CODES, openTotp } from './second-step.ts';
 import * as sessions from './session-store.ts';
 import * as store from './store.ts';
@@ -36,6 +43,7 @@ export interface PeopleDeps {
   key_ring: KeyRing;
   projects: Projects;
   rates: DurableRates;
+  tokens: Pick<Tokens, 'countOf' | 'revokeOf'>;
   public_url: string;
 }
 
@@ -172,7 +180,7 @@ export class People {
 
   /**
    * Changes the fields that are given; it holds from the person's next request. Who is made inactive is signed out, and their
-   * link is void. Throws AppError `invalid`, `conflict`, `not_found`, and `forbidden` where the giver (null: the shell) lacks
+   * link is void; their tokens stay good unless they are to end. Throws AppError `invalid`, `conflict`, `not_found`, and `forbidden` where the giver (null: the shell) lacks
    * what is given, or anything of what somebody has who loses some of it, is kept out or let in, or whose address is changed:
    * a lesser one could make a greater one small first, and take them over then.
    */
@@ -182,11 +190,13 @@ export class People {
     person: PersonRow,
     changes: PersonChanges,
   ): Promise<PersonRecord> {
-    const { email, name, is_active } = changes;
-    const fields = Object.keys(changes);
+    const { revoke_tokens = false, ...fields_given } = changes;
+    const { email, name, is_active } = fields_given;
+    const fields = Object.keys(fields_given);
+    this.requireEnd(changes);
     if (fields.length === 0) return this.present(person);
     const now = this.#deps.clock.now();
-    const row = await this.#database.write((tx) => {
+    const { row, tokens } = await this.#database.write((tx) => {
       const current = store.findPerson(tx, person.id);
       if (!current) throw notFound('Person');
       const before = this.#powersOf(current, tx);
@@ -209,9 +219,11 @@ export class People {
         store.deleteLinksOf(tx, current.id);
       }
       audit(tx, actor, 'person.updated', changed, { email: changed.email, fields, ...told(after) }, now);
-      return changed;
+      const tokens =
+        is_active === false ? { tokens: this.#endTokens(tx, actor, current, revoke_tokens) } : {};
+      return { row: changed, tokens };
     });
-    return this.present(row);
+    return { ...this.present(row), ...tokens };
   }
 
   /**
@@ -245,14 +257,15 @@ export class People {
   }
 
   /**
-   * Removes a person with all that lets them in; what they did stays on record. Throws AppError `forbidden` where the person
+   * Removes a person with all that lets them in; what they did stays on record, and their tokens stay good unless they are to end. Throws AppError `forbidden` where the person
    * has more than who removes them (null: the shell), `not_found`.
    */
   async remove(
     actor: Actor,
     giver: ManagementCaller | null,
     person: PersonRow,
-  ): Promise<{ deleted: true; cascade: { sessions: number } }> {
+    { revoke_tokens = false }: { revoke_tokens?: boolean } = {},
+  ): Promise<RemovedPerson> {
     const now = this.#deps.clock.now();
     return await this.#database.write((tx) => {
       const current = store.findPerson(tx, person.id);
@@ -261,8 +274,26 @@ export class People {
       const ended = sessions.deleteSessionsOf(tx, person.id);
       store.deletePerson(tx, person.id);
       audit(tx, actor, 'person.removed', person, { email: person.email, sessions: ended }, now);
-      return { deleted: true, cascade: { sessions: ended } };
+      const tokens = this.#endTokens(tx, actor, current, revoke_tokens);
+      return { deleted: true, cascade: { sessions: ended }, tokens };
     });
+  }
+
+  /** Throws AppError `invalid` where tokens are to end of somebody who stays. */
+  requireEnd({ is_active, revoke_tokens }: PersonChanges): void {
+    if (revoke_tokens && is_active !== false)
+      throw invalid({ revoke_tokens: ['goes with is_active: false only'] });
+  }
+
+  /** How many tokens of a person are still good, after they were ended where they are to. */
+  #endTokens(tx: Tx, actor: Actor, { id }: PersonRow, revoke_tokens: boolean): number {
+    if (revoke_tokens) this.#deps.tokens.revokeOf(tx, actor, id);
+    return this.#deps.tokens.countOf(tx, id);
+  }
+
+  /** How many tokens of a person are good: they stay so unless they are ended. */
+  countTokens(person: PersonRow): number {
+    return this.#deps.tokens.countOf(this.#database.read, person.id);
   }
 
   /** A link for the first person, who says who they are and has everything; null once there is anybody. */

@@ -94,11 +94,12 @@ async function createToken(
 
 function tokenTable(tokens: readonly TokenRecord[]): Table {
   return formatTable(
-    ['id', 'name', 'token', 'revoked', 'expires', 'projects', 'can', 'last used'],
+    ['id', 'name', 'token', 'made by', 'revoked', 'expires', 'projects', 'can', 'last used'],
     tokens.map((token) => [
       token.id,
       token.name,
       `${token.token_prefix}...`,
+      token.created_by?.name,
       token.revoked_at,
       token.expires_at,
       token.projects ? token.projects.map((project) => project.slug).join(',') : 'all',

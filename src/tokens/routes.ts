@@ -32,7 +32,7 @@ export function tokenRoutes({ tokens, people }: { tokens: Tokens; people: People
     }),
     managementRoute({
       ...{ method: 'GET', path: '/tokens', needs, tag, summary: 'Tokens, newest first' },
-      description: 'Revoked and expired ones too.',
+      description: 'Revoked and expired ones too. `created_by` is who made it.',
       query: t.Object(pageQuery),
       response: t.Array(tokenRecord),
       handle: ({ query }) => tokens.listPage(query),
@@ -40,14 +40,15 @@ export function tokenRoutes({ tokens, people }: { tokens: Tokens; people: People
     managementRoute({
       ...{ method: 'POST', path: '/tokens', needs, tag, summary: 'Make a token', status: 201 },
       description:
-        '`token` is shown this once. Nobody gives what they lack. Without `expires_at` or `expires_in_days` it lives 90 days.',
+        '`token` is shown this once. Nobody gives what they lack. Without `expires_at` or `expires_in_days` it lives 90 days, and 366 at ' +
+        'most (the shell makes longer ones).',
       body: newTokenBody,
       example: { name: 'deploy', all_projects: true, can_read_vault: true, expires_in_days: 30 },
       response: tokenWithSecret,
       authorizeBody: ({ caller, sent }) => requireGivable(caller, sent),
       check: ({ caller, body, broken }) =>
         collectErrors(
-          () => tokens.requireExpiry(body),
+          () => tokens.requireExpiry(body, caller),
           () => isAnyPowerBroken(broken) || tokens.powersOfNew(readBody({ name: '', ...body }), caller),
         ),
       async handle({ ctx, caller, body }) {

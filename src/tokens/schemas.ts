@@ -1,5 +1,5 @@
 /** Shapes of access tokens, for the API and the command line alike. */
-import { MAX_NAME_CHARS, MAX_TOKEN_DAYS } from '../limits.ts';
+import { MAX_GIVEN_TOKEN_DAYS, MAX_NAME_CHARS, MAX_TOKEN_DAYS } from '../limits.ts';
 import { GRANTABLE } from '../platform/http/callers.ts';
 import { capabilityFields, powerFields } from '../platform/http/capabilities.ts';
 import {
@@ -15,10 +15,10 @@ import {
 import { abbreviatedProject } from '../projects/service.ts';
 
 /** One of the two; without either it is the default number of days. */
-const expiry = {
+const expiryWithin = (max_days: number) => ({
   expires_at: t.Optional(dateTime()),
-  expires_in_days: t.Optional(t.Integer({ minimum: 1, maximum: MAX_TOKEN_DAYS })),
-};
+  expires_in_days: t.Optional(t.Integer({ minimum: 1, maximum: max_days })),
+});
 
 /** As the command line makes it. */
 export const newToken = t.Object({
@@ -27,7 +27,7 @@ export const newToken = t.Object({
   /** Numeric ids, ULIDs or slugs. */
   projects: t.Array(t.String()),
   capabilities: t.Array(oneOf(GRANTABLE)),
-  ...expiry,
+  ...expiryWithin(MAX_TOKEN_DAYS),
 });
 export type NewTokenInput = Static<typeof newToken>;
 
@@ -36,7 +36,7 @@ export const newTokenBody = named(
   t.Object({
     name: text({ min: 1, max: MAX_NAME_CHARS }),
     ...optionals(powerFields),
-    ...expiry,
+    ...expiryWithin(MAX_GIVEN_TOKEN_DAYS),
   }),
 );
 
@@ -64,6 +64,14 @@ const record = {
   token_prefix: t.String(),
   last_used_ip: nullable(t.String()),
   revoked_at: moment,
+  /** Who made it, as they were called then; null where that is not known. */
+  created_by: nullable(
+    t.Object({
+      kind: oneOf(['token', 'person', 'shell', 'system']),
+      id: nullable(t.String()),
+      name: t.String(),
+    }),
+  ),
   created_at: t.String({ format: 'date-time' }),
 };
 

@@ -1,8 +1,13 @@
 /** Access tokens of the management plane: who a bearer is, making tokens, listing and revoking them. */
 import { AppError, invalid } from '../errors.ts';
-import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, TOKEN_LAST_USED_GRANULARITY_MS } from '../limits.ts';
+import {
+  DEFAULT_TOKEN_DAYS,
+  MAX_GIVEN_TOKEN_DAYS,
+  MAX_TOKEN_DAYS,
+  TOKEN_LAST_USED_GRANULARITY_MS,
+} from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
-import type { Database } from '../platform/database/database.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
 import type { Actor, ManagementCaller } from '../platform/http/callers.ts';
 import {
@@ -111,7 +116,7 @@ export class Tokens {
     input: NewTokenInput,
     giver: ManagementCaller | null = null,
   ): Promise<{ token: string; record: TokenRecord }> {
-    this.requireExpiry(input);
+    this.requireExpiry(input, giver);
     const now = this.#clock.now();
     const secret = createToken('management');
     const row = await this.#database.write((tx) => {
@@ -125,6 +130,8 @@ export class Tokens {
         ...flagsOf([...powers.capabilities]),
         expires_at: this.#expiryOf(input, now),
         created_at: now,
+        ...{ created_by_kind: actor.kind, created_by_id: actor.id, created_by_name: actor.name },
+        person_id: ownerOf(tx, giver),
       });
       this.#projects.replaceScope(tx, { kind: 'token', id: row.id }, powers.project_ids);
       const metadata = {
@@ -146,13 +153,17 @@ export class Tokens {
     return Date.parse(expires_at);
   }
 
-  /** Throws AppError `invalid` for a moment that is over, or further away than a token may live. */
-  requireExpiry({ expires_at, expires_in_days }: Partial<NewTokenInput>): void {
+  /** Throws AppError `invalid` for a moment that is over, or further away than a token may live: longer where the shell (null) makes it. */
+  requireExpiry(
+    { expires_at, expires_in_days }: Partial<NewTokenInput>,
+    giver: ManagementCaller | null,
+  ): void {
+    const max_days = giver ? MAX_GIVEN_TOKEN_DAYS : MAX_TOKEN_DAYS;
     if (expires_at === undefined) return;
     const left_ms = Date.parse(expires_at) - this.#clock.now();
     if (left_ms <= 0) throw invalid({ expires_at: ['must be in the future'] });
-    if (left_ms > MAX_TOKEN_DAYS * DAY_MS) {
-      throw invalid({ expires_at: [`must be at most ${MAX_TOKEN_DAYS} days away`] });
+    if (left_ms > max_days * DAY_MS) {
+      throw invalid({ expires_at: [`must be at most ${max_days} days away`] });
     }
     if (expires_in_days !== undefined) throw invalid({ expires_at: ['excludes expires_in_days'] });
   }
@@ -191,19 +202,25 @@ export class Tokens {
   async revoke(actor: Actor, id: number): Promise<TokenRecord> {
     const now = this.#clock.now();
     const row = await this.#database.write((tx) => {
-      const revoked = store.revokeToken(tx, id, now);
-      if (revoked) {
-        const metadata = { name: revoked.name, token_prefix: revoked.token_prefix };
-        const entry = { event: 'token.revoked', target: targetOf(revoked), project: null, metadata };
-        recordAudit(tx, actor, entry, now);
-        return revoked;
-      }
+      const revoked = revoke(tx, actor, id, now);
+      if (revoked) return revoked;
       const token = store.findToken(tx, id);
       if (!token)
         throw new AppError('not_found', 'Access token not found. Numeric ids are in: satchel token list');
       return token;
     });
     return this.#record(row);
+  }
+
+  /** How many tokens of a person are good: those that they made, and those that these made. */
+  countOf(read: Tx, person_id: number): number {
+    return store.listGoodTokensOf(read, person_id, this.#clock.now()).length;
+  }
+
+  /** Ends a person's tokens at once, within the transaction of what they go along with. */
+  revokeOf(tx: Tx, actor: Actor, person_id: number): void {
+    const now = this.#clock.now();
+    for (const { id } of store.listGoodTokensOf(tx, person_id, now)) revoke(tx, actor, id, now);
   }
 
   /** What a token may know of itself. Throws AppError `unauthenticated` when it is gone by now. */
@@ -233,9 +250,31 @@ export class Tokens {
       ...this.#introspection(row),
       last_used_ip: row.last_used_ip,
       revoked_at: toIso(row.revoked_at),
+      created_by: makerOf(row),
       created_at: toIso(row.created_at),
     };
   }
+}
+
+/** The row once it is ended and that is on record, or null where there is none that was not. */
+function revoke(tx: Tx, actor: Actor, id: number, now_ms: number): TokenRow | null {
+  const revoked = store.revokeToken(tx, id, now_ms);
+  if (!revoked) return null;
+  const metadata = { name: revoked.name, token_prefix: revoked.token_prefix };
+  const entry = { event: 'token.revoked', target: targetOf(revoked), project: null, metadata };
+  recordAudit(tx, actor, entry, now_ms);
+  return revoked;
+}
+
+/** Whose a new token is: what a token of somebody makes is theirs, too, and no way to outlast them. */
+function ownerOf(tx: Tx, giver: ManagementCaller | null): number | null {
+  if (!giver) return null;
+  return giver.kind === 'person' ? giver.id : (store.findToken(tx, giver.id)?.person_id ?? null);
+}
+
+function makerOf({ created_by_kind, created_by_id, created_by_name }: TokenRow): TokenRecord['created_by'] {
+  if (created_by_kind === null || created_by_name === null) return null;
+  return { kind: created_by_kind, id: created_by_id, name: created_by_name };
 }
 
 function refuse(code: string, message: string): AppError {

@@ -46,6 +46,17 @@ export function revokeToken(tx: Tx, id: number, now_ms: number): TokenRow | null
   );
 }
 
+/** The tokens of a person that are good at `now_ms`, those that a token of theirs made included. */
+export function listGoodTokensOf(read: Tx, person_id: number, now_ms: number): TokenRow[] {
+  const { expires_at, revoked_at } = accessTokens;
+  const is_good = and(isNull(revoked_at), or(isNull(expires_at), gt(expires_at, now_ms)));
+  return read
+    .select()
+    .from(accessTokens)
+    .where(and(eq(accessTokens.person_id, person_id), is_good))
+    .all();
+}
+
 /** Notes a use, unless one was noted since `before_ms`; one from after `now_ms` is a clock's that was set back. */
 export function touchToken(
   tx: Tx,

@@ -89,7 +89,7 @@ test('a person is added with a link, read, listed, changed and removed', async (
   expect(dataOf(changed)).toMatchObject({ name: email, all_projects: true });
   expect(dataOf(changed)).not.toHaveProperty('projects');
   const removed = await call('DELETE', `/people/${record.id}`, chief);
-  expect(dataOf(removed)).toEqual({ deleted: true, cascade: { sessions: 0 } });
+  expect(dataOf(removed)).toEqual({ deleted: true, cascade: { sessions: 0 }, tokens: 0 });
   expect(codeOf(await call('GET', `/people/${record.id}`, chief))).toBe('NOT_FOUND');
   const target = `person:${record.id}`;
   const events = on.app.services.audit.listNewest({}, 50).filter((event) => event.target === target);

@@ -135,10 +135,11 @@ function queryParameters(query: TSchema | undefined, book: SchemaBook): Json[] {
   });
 }
 
-function requestBodyOf(body: TSchema, { docs }: Route, book: SchemaBook): Json {
+function requestBodyOf(body: TSchema, { docs, method }: Route, book: SchemaBook): Json {
   const example = docs.example === undefined ? {} : { example: docs.example };
   return {
-    required: true,
+    // Few clients send one with a DELETE.
+    required: method !== 'DELETE' || body.required !== undefined,
     content: { [docs.consumes ?? 'application/json']: { schema: book.print(body), ...example } },
   };
 }

@@ -82,13 +82,25 @@ function Reset({ of, onChange }: AccessProps) {
   );
 }
 
+const END_TOKENS = 'End the tokens that they made, too';
+const END_TOKENS_HINT = 'And those that these made. Tools that use one are refused at once.';
+
+/** What is told of the tokens of somebody who goes. */
+const tokensOf = (tokens = 0): string => (tokens > 0 ? `; of their tokens ${tokens} stay good` : '');
+
 function Activity({ of, etag, onChange }: AccessProps) {
+  const [ends_tokens, setEndsTokens] = useState(false);
   const turn = async (): Promise<void> => {
-    await call('PATCH /people/{person}', {
+    const { tokens } = await call('PATCH /people/{person}', {
       path: { person: of.id },
       if_match: etag,
-      body: { is_active: !of.is_active },
+      body: of.is_active ? { is_active: false, revoke_tokens: ends_tokens } : { is_active: true },
     });
+    toast(
+      of.is_active
+        ? `${of.name} is signed out and kept out${tokensOf(tokens)}`
+        : `${of.name} may sign in again`,
+    );
     onChange();
   };
   return (
@@ -100,29 +112,48 @@ function Activity({ of, etag, onChange }: AccessProps) {
           : 'They cannot sign in at the moment. Let in again, they do so as before.'
       }
     >
-      <ActionButton
-        act={turn}
-        done={of.is_active ? `${of.name} is signed out and kept out` : `${of.name} may sign in again`}
-      >
-        {of.is_active ? 'Deactivate' : 'Activate'}
-      </ActionButton>
+      <div class="stack">
+        {of.is_active && (
+          <CheckField
+            name="revoke_tokens"
+            label={END_TOKENS}
+            hint={END_TOKENS_HINT}
+            onChange={setEndsTokens}
+          />
+        )}
+        <div>
+          <ActionButton act={turn}>{of.is_active ? 'Deactivate' : 'Activate'}</ActionButton>
+        </div>
+      </div>
     </Panel>
   );
 }
 
 function Removal({ of }: AccessProps) {
+  const [ends_tokens, setEndsTokens] = useState(false);
   const remove = async (): Promise<void> => {
-    const { cascade } = await call('DELETE /people/{person}', { path: { person: of.id } });
-    toast(`${of.name} is removed, and with them ${counted(cascade.sessions, 'session')}`);
+    const { cascade, tokens } = await call('DELETE /people/{person}', {
+      path: { person: of.id },
+      body: { revoke_tokens: ends_tokens },
+    });
+    toast(`${of.name} is removed, and with them ${counted(cascade.sessions, 'session')}${tokensOf(tokens)}`);
     navigate('/people', { replace: true });
   };
   return (
     <Panel title="Remove the person" tone="danger" lead="They cannot be brought back, but be added anew.">
       <ConfirmByName title="Remove the person" name={of.email} act={remove}>
-        <p>
-          Their password, second step and sessions go at once. What they did stays on record, and tokens and
-          keys that they made stay good.
-        </p>
+        <div class="stack">
+          <p>
+            Their password, second step and sessions go at once. What they did stays on record, and keys that
+            they made stay good.
+          </p>
+          <CheckField
+            name="revoke_tokens"
+            label={END_TOKENS}
+            hint={END_TOKENS_HINT}
+            onChange={setEndsTokens}
+          />
+        </div>
       </ConfirmByName>
     </Panel>
   );

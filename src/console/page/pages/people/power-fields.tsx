@@ -42,7 +42,9 @@ export function PowerFields({ of }: { of?: Holder }) {
               name={each}
               label={CAPABILITIES[each][0]}
               hint={
-                may(each) ? CAPABILITIES[each][1] : 'You lack it: once taken away, you cannot give it back.'
+                may(each)
+                  ? CAPABILITIES[each][1]
+                  : 'You lack it, so only somebody who has it takes anything away.'
               }
               is_checked={of?.[each] ?? false}
             />

@@ -48,6 +48,10 @@ export default function TokensPage() {
           { title: 'Begins with', cell: (token) => <code>{token.token_prefix}…</code> },
           { title: 'May', cell: (token) => <Capabilities of={token} /> },
           { title: 'Where', cell: (token) => <Where of={token} /> },
+          {
+            title: 'Made by',
+            cell: (token) => <span class="any-break">{token.created_by?.name ?? '—'}</span>,
+          },
           { title: 'Expires', cell: (token) => <Time at={token.expires_at} /> },
           { title: 'Last used', cell: (token) => <Time at={token.last_used_at} /> },
           { title: 'Status', cell: (token) => <Status of={stateOf(token)} /> },

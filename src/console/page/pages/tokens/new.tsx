@@ -58,7 +58,7 @@ export default function NewTokenPage() {
               label="Days until it expires"
               type="number"
               placeholder="90"
-              hint="Empty: 90."
+              hint="At most 366. Empty: 90."
             />
             <PowerFields />
           </Form>
