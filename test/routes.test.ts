@@ -66,6 +66,7 @@ const MARKETING = [
   'POST /email-lists/:list/subscribe',
   'POST /email-sequences',
   'POST /email-sequences/:sequence/activate',
+  'POST /email-sequences/:sequence/copy',
   'POST /email-sequences/:sequence/enroll',
   'POST /email-sequences/:sequence/finish',
   'POST /email-sequences/:sequence/pause',

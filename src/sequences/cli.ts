@@ -6,6 +6,8 @@ import { type Cli, type CliResult, EXIT, UsageError } from '../platform/cli/cli.
 import { listOption, requireYes, textOption } from '../platform/cli/options.ts';
 import { pagedTable, pageOf, withPaging } from '../platform/cli/paging.ts';
 import { formatFields, formatTable } from '../platform/cli/tables.ts';
+import { type Note, recordAudit } from '../platform/database/audit-trail.ts';
+import type { Clock } from '../platform/host/clock.ts';
 import type { Projects } from '../projects/service.ts';
 import { tellProblem } from './checks.ts';
 import type { Lifecycle, Selection } from './lifecycle.ts';
@@ -16,16 +18,18 @@ interface Needs {
   contacts: Contacts;
   sequences: Sequences;
   lifecycle: Lifecycle;
+  clock: Clock;
 }
 
 type Noun<S> = ReturnType<Cli<S>['noun']>;
 
-/** Registers `satchel sequence list | show | check | preview | activate | pause | resume | finish | enroll | why`. */
+/** Registers `satchel sequence list | show | check | preview | activate | pause | resume | finish | copy | enroll | why`. */
 export function registerSequenceCommands<S extends Needs>(cli: Cli<S>): void {
   const noun = cli.noun('sequence', 'mails that follow one another, for the contacts of a list');
   registerLooking(cli, noun);
   registerForesight(cli, noun);
   registerTransitions(cli, noun);
+  registerCopy(cli, noun);
   registerEnroll(cli, noun);
 }
 
@@ -169,6 +173,19 @@ function registerTransitions<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void 
       return { json: record, text: `The sequence ${record.name} is ${record.status}.` };
     });
   }
+}
+
+function registerCopy<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
+  cli
+    .verb(noun, 'copy <id>', 'make a draft that is as a sequence is, with nobody in it')
+    .example('satchel sequence copy 01J00000000000000000000000')
+    .does(async ({ services, actor }, _options, id = '') => {
+      const row = services.sequences.require(id);
+      const project = services.projects.require(String(row.project_id));
+      const note: Note = (tx, entry) => recordAudit(tx, actor, { ...entry, project }, services.clock.now());
+      const record = await services.sequences.copy(row.project_id, id, note);
+      return { json: record, text: `The draft ${record.name} is made: ${record.id}` };
+    });
 }
 
 function registerEnroll<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {

@@ -101,6 +101,7 @@ export class Lifecycle {
     return this.#deps.database.write((tx) => {
       const row = this.#deps.sequences.find(owner.id, public_id, tx);
       refuseFrom(row, from, from[0] === 'draft' ? 'activated' : 'resumed');
+      this.#deps.lists.requireOpen(tx, { id: row.list_id });
       check();
       const now = this.#deps.clock.now();
       const job_id = this.#deps.enqueue(tx, jobOf(row, AT_ONCE));

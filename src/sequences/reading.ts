@@ -1,9 +1,10 @@
 /** Steps as they are sent: reading them into the model, with every problem named under its field. Pure functions. */
 import { isDeepStrictEqual } from 'node:util';
-import type { FieldErrors } from '../errors.ts';
+import { conflict, type FieldErrors } from '../errors.ts';
 import { MAX_CONDITION_DEPTH, MAX_CONDITION_PARTS, MAX_DELAY_HOURS } from '../limits.ts';
 import { isPlainObject } from '../platform/http/schema.ts';
 import type { Condition, Otherwise, Step } from './model.ts';
+import type { SequenceRow } from './tables.ts';
 
 /** Decision, section 8. */
 export const EVENT_SLUG = /^[a-z0-9][a-z0-9_-]{0,99}$/;
@@ -138,4 +139,36 @@ export function refuseOtherSteps(
         'may differ in template, delay_hours and variables only while the sequence runs',
       ];
   });
+}
+
+/**
+ * Throws AppError `conflict` where a change of a running sequence would have others get its mail, or leave it: those who are in
+ * it came by what it says now. `list_id` is undefined where no list is given.
+ */
+export function refuseOthersMail(
+  current: Pick<
+    SequenceRow,
+    'status' | 'list_id' | 'exit_events' | 'enroll_tags' | 'auto_enroll_new_contacts'
+  >,
+  wanted: {
+    list_id: number | undefined;
+    exit_events?: readonly string[] | null | undefined;
+    enroll_tags?: readonly string[] | null | undefined;
+    auto_enroll_new_contacts?: boolean | null | undefined;
+  },
+): void {
+  const { list_id, exit_events, enroll_tags, auto_enroll_new_contacts } = wanted;
+  const isOther = (now: readonly string[], then: readonly string[] | null | undefined): boolean =>
+    !isDeepStrictEqual([...new Set(now)].sort(), [...new Set(then ?? now)].sort());
+  const fields = Object.entries({
+    list: (list_id ?? current.list_id) !== current.list_id,
+    exit_events: isOther(current.exit_events, exit_events),
+    enroll_tags: isOther(current.enroll_tags, enroll_tags),
+    auto_enroll_new_contacts:
+      (auto_enroll_new_contacts ?? current.auto_enroll_new_contacts) !== current.auto_enroll_new_contacts,
+  }).flatMap(([field, is_other]) => (is_other ? [field] : []));
+  if (fields.length > 0)
+    throw conflict(
+      `The sequence is ${current.status}: ${fields.join(', ')} may not change any more. Change them in a copy (POST .../copy, satchel sequence copy).`,
+    );
 }

@@ -210,6 +210,7 @@ export interface SequenceRouteDeps {
 export function sequenceRoutes(deps: SequenceRouteDeps): Route[] {
   return [
     ...draftRoutes(deps),
+    ...copyRoute(deps),
     ...foresightRoutes(deps),
     ...testRoute(deps),
     ...transitionRoutes(deps),
@@ -264,8 +265,10 @@ function draftRoutes({ sequences }: SequenceRouteDeps): Route[] {
       tag: TAG,
       summary: 'Change a sequence',
       description:
-        'Steps are replaced whole. Once the sequence runs, its `list` stays, `steps` must be complete, and only `template`, `delay_hours` ' +
-        'and `variables` of a step may differ; a changed delay re-times who waits for it.',
+        'Steps are replaced whole. Once the sequence runs, `steps` must be complete, and only `template`, `delay_hours` and ' +
+        '`variables` of a step may differ; a changed delay re-times who waits for it. Another `list`, other `exit_events` or ' +
+        '`enroll_tags`, or another `auto_enroll_new_contacts` is 409 then: change them in a copy.',
+      also: { 409: 'It is finished, or runs and may change this only in a copy' },
       body: changes,
       example: { max_recipients: 5_000 },
       response: record,
@@ -274,6 +277,22 @@ function draftRoutes({ sequences }: SequenceRouteDeps): Route[] {
         sequences.update(caller.project.id, resource.id, body, caller.note),
     }),
   ];
+}
+
+function copyRoute({ sequences }: SequenceRouteDeps): Route[] {
+  return marketingRoute({
+    method: 'POST',
+    path: '/email-sequences/:sequence/copy',
+    tag: TAG,
+    summary: 'Make a draft that is as a sequence is',
+    description:
+      "It is called 'NAME (copy)', and nobody is in it: for what a running or finished sequence may not change.",
+    status: 201,
+    also: { 409: 'Its list is archived' },
+    response: record,
+    load: loader(sequences),
+    handle: ({ caller, resource }) => sequences.copy(caller.project.id, resource.id, caller.note),
+  });
 }
 
 function foresightRoutes({ sequences }: SequenceRouteDeps): Route[] {

@@ -2,7 +2,7 @@
 import type { ContactRow, Contacts } from '../contacts/service.ts';
 import type { NewEmail } from '../emails/service.ts';
 import { AppError, conflict, type FieldErrors, invalid, notFound } from '../errors.ts';
-import { MAX_PREVIEW_ENTRIES } from '../limits.ts';
+import { MAX_NAME_CHARS, MAX_PREVIEW_ENTRIES } from '../limits.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { MailboxDnsCheck, Marketing, Settings } from '../marketing/service.ts';
 import type { MailOwner, MarketingMail } from '../marketing-mail/service.ts';
@@ -18,7 +18,7 @@ import { mailOfStep, tellNoMail, whyGone } from './engine.ts';
 import * as rows from './enrollment-store.ts';
 import { type Step, stepsOf, tracksOf } from './model.ts';
 import { type Answers, type TimelineEntry, walk } from './preview.ts';
-import { EVENT_SLUG, readSteps, refuseOtherSteps, type StepInput } from './reading.ts';
+import { EVENT_SLUG, readSteps, refuseOtherSteps, refuseOthersMail, type StepInput } from './reading.ts';
 import { type EnrollmentRecord, present, presentEnrollment, type SequenceRecord } from './records.ts';
 import * as store from './store.ts';
 import {
@@ -150,8 +150,31 @@ export class Sequences {
   }
 
   /**
-   * Changes what is given; steps are replaced whole. Once a sequence runs, its list stays, and of a step only template,
-   * delay_hours and variables may differ. Throws AppError `not_found`, `invalid` by field, and `conflict` for one that is finished.
+   * Makes a draft that is as a sequence is, named after it, with nobody in it. Throws AppError `not_found`, and `conflict`
+   * (list_archived) where the list is.
+   */
+  async copy(project_id: number, public_id: string, note = noNote): Promise<SequenceRecord> {
+    const { lists, database, clock } = this.#deps;
+    const row = await database.write((tx) => {
+      const { id: _id, ...of } = this.find(project_id, public_id, tx);
+      lists.requireOpen(tx, { id: of.list_id });
+      const now = clock.now();
+      const copy_id = newId(now);
+      const name = [...of.name].slice(0, MAX_NAME_CHARS - COPY.length).join('') + COPY;
+      const metadata = { name, copy_of: of.public_id };
+      note(tx, { event: 'sequence.created', target: `sequence:${copy_id}`, metadata });
+      const fresh = { job_id: null, bounces_since: null, created_at: now, updated_at: now };
+      return store.insertSequence(tx, {
+        ...{ ...of, ...fresh, public_id: copy_id, name, status: 'draft', pause_reason: null },
+      });
+    });
+    return this.#present(row);
+  }
+
+  /**
+   * Changes what is given; steps are replaced whole. Once a sequence runs, of a step only template, delay_hours and variables
+   * may differ. Throws AppError `not_found`, `invalid` by field, and `conflict` for one that is finished, and for another list,
+   * exit events or rule of whom it enrolls once it runs.
    */
   async update(
     project_id: number,
@@ -171,10 +194,9 @@ export class Sequences {
         this.#refuseTemplates(project_id, { before, steps }, errors);
       }
       const list = changes.list ? findList(this.#deps.lists, project_id, changes.list, errors) : null;
-      if (list && list.id !== current.list_id && current.status !== 'draft')
-        errors.list = ['may change only while the sequence is a draft'];
       refuseBadEvents(changes.exit_events ?? [], errors);
       if (Object.keys(errors).length > 0) throw invalid(errors);
+      if (current.status !== 'draft') refuseOthersMail(current, { ...changes, list_id: list?.id });
       if (list && list.id !== current.list_id) this.#deps.lists.requireOpen(tx, list);
       const metadata = { name: current.name, fields: Object.keys(changes) };
       note(tx, { event: 'sequence.changed', target: `sequence:${current.public_id}`, metadata });
@@ -434,6 +456,9 @@ export class Sequences {
     });
   }
 }
+
+/** What the name of a copy ends with. */
+const COPY = ' (copy)';
 
 const FIXED = [
   'name',

@@ -230,3 +230,13 @@ test('an id that is none is refused by every verb, and none at all is wrong usag
   expect((await sequence('list')).exit).toBe(2);
   expect((await sequence('list', '--project', 'nowhere')).exit).toBe(1);
 });
+
+test('copy makes a draft, and is on the audit trail', async () => {
+  expect(await json(0, 'copy', id)).toMatchObject({ name: 'Welcome (copy)', stats: { enrolled: 0 } });
+  const [entry] = on.app.services.database.read.$client
+    .query<{ metadata: string }, []>(
+      "SELECT metadata FROM audit_events WHERE event = 'sequence.created' ORDER BY id DESC",
+    )
+    .all();
+  expect(JSON.parse(entry?.metadata ?? '{}')).toEqual({ name: 'Welcome (copy)', copy_of: id });
+});

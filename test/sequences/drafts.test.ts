@@ -143,7 +143,7 @@ test('the list changes while it is a draft, to an open one of the project, and n
   expect((await patch('01J00000000000000000000000')).status).toBe(422);
   expect((await create({ list: archived })).body).toMatchObject({ code: 'list_archived' });
   dataOf(await on.call('POST', `/email-sequences/${id}/activate`));
-  expect(errorsOf(await patch(list))).toEqual(['list']);
+  expect((await patch(list)).status).toBe(409);
   expect(dataOf(await patch(other))).toMatchObject({ list: other, status: 'active' });
 });
 
@@ -157,4 +157,88 @@ test('a list shows those of one status where that is asked for, and counts them 
   expect(drafts.map(({ id }) => id)).toContain(kept);
   expect(drafts.map(({ id }) => id)).not.toContain(ended);
   expect((await on.call('GET', '/email-sequences?status=gone')).status).toBe(422);
+});
+
+const STOPS: ['active' | 'paused', string | null][] = [
+  ['active', null],
+  ['paused', 'pause'],
+];
+for (const [status, verb] of STOPS)
+  test(`one that is ${status} takes a name, opens and a maximum, and nothing that decides who gets mail`, async () => {
+    const fields = { exit_events: ['paid', 'left'], enroll_tags: ['a'], auto_enroll_new_contacts: true };
+    const id = await on.active(list, [STEP], fields);
+    if (verb) dataOf(await on.call('POST', `/email-sequences/${id}/${verb}`));
+    const patch = (changes: Record<string, unknown>) => on.call('PATCH', `/email-sequences/${id}`, changes);
+    const before = dataOf(await on.call('GET', `/email-sequences/${id}`));
+    for (const change of [
+      { exit_events: ['paid'] },
+      { exit_events: [] },
+      { enroll_tags: ['a', 'b'] },
+      { auto_enroll_new_contacts: false },
+      { name: 'Other', list: await on.list() },
+    ]) {
+      const refused = await patch(change);
+      expect([refused.status, refused.body.message]).toEqual([
+        409,
+        expect.stringContaining('Change them in a copy'),
+      ]);
+    }
+    expect(dataOf(await on.call('GET', `/email-sequences/${id}`))).toEqual(before);
+    // What is as it was is no change, in whatever order.
+    const kept = { ...fields, exit_events: ['left', 'paid'], list };
+    const taken = dataOf(
+      await patch({ ...kept, name: 'New', track_opens: true, max_recipients: 7, steps: [STEP] }),
+    );
+    expect(taken).toMatchObject({ status, name: 'New', track_opens: true, max_recipients: 7 });
+  });
+
+for (const plane of ['call', 'mirror'] as const)
+  test(`a copy is a draft of the same, with nobody in it (${plane})`, async () => {
+    await on.contact(list, `${plane}@example.com`, { tags: [plane] });
+    const fields = { exit_events: ['paid'], enroll_tags: [plane], track_opens: true, max_recipients: 5 };
+    const id = await on.active(list, [STEP], { ...fields, name: 'N'.repeat(255) });
+    await on.enroll(id, { tags: [plane] });
+    dataOf(await on.call('POST', `/email-sequences/${id}/finish`));
+    const made = await on[plane]('POST', `/email-sequences/${id}/copy`);
+    const copy = dataOf(made, 201);
+    expect(copy).toMatchObject({
+      ...{
+        ...fields,
+        status: 'draft',
+        list,
+        name: `${'N'.repeat(248)} (copy)`,
+        stats: { enrolled: 0, sent: 0 },
+      },
+      steps: [{ key: STEP.key, template: STEP.template }],
+    });
+    expect(copy.id).not.toBe(id);
+    expect(
+      dataOf(await on.call('PATCH', `/email-sequences/${copy.id}`, { exit_events: [] })).exit_events,
+    ).toEqual([]);
+    expect((await on[plane]('POST', '/email-sequences/01J00000000000000000000000/copy')).status).toBe(404);
+  });
+
+test('one whose list is archived neither resumes nor is copied', async () => {
+  const shut = await on.list();
+  const id = await on.active(shut, [STEP]);
+  dataOf(await on.call('POST', `/email-sequences/${id}/pause`));
+  await on.call('PATCH', `/email-lists/${shut}`, { archived: true });
+  for (const verb of ['resume', 'copy']) {
+    const refused = await on.call('POST', `/email-sequences/${id}/${verb}`);
+    expect([refused.status, refused.body.code]).toEqual([409, 'list_archived']);
+  }
+  await on.call('PATCH', `/email-lists/${shut}`, { archived: false });
+  expect(dataOf(await on.call('POST', `/email-sequences/${id}/resume`)).status).toBe('active');
+});
+
+test('its job, which waits for whoever is due next, has not started', async () => {
+  const id = await on.active(list, [{ ...STEP, delay_hours: 9 }]);
+  await on.pass();
+  const { body } = await on.app.call('GET', '/api/v1/jobs?type=sequence.step&status=pending', {
+    key: on.key,
+  });
+  const jobs = body.data as { status: string; started_at: string | null }[];
+  expect(jobs.length).toBeGreaterThan(0);
+  expect(jobs.filter(({ started_at }) => started_at !== null)).toEqual([]);
+  dataOf(await on.call('POST', `/email-sequences/${id}/finish`));
 });

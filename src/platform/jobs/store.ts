@@ -153,11 +153,15 @@ export function postponeJob(
     .run();
 }
 
-/** Puts a job back to go on, at once unless told, without the attempt that was begun. */
+/** Puts a job back to go on, at once unless told, without the attempt that was begun: before its first it has not started. */
 export function continueJob(tx: Tx, id: string, options: { run_at?: number; lane?: string }): void {
   const { run_at = AT_ONCE, lane } = options;
   tx.update(jobs)
-    .set({ status: 'pending', run_at, attempts: sql`${jobs.attempts} - 1`, ...(lane ? { lane } : {}) })
+    .set({
+      ...{ status: 'pending' as const, run_at, attempts: sql`${jobs.attempts} - 1` },
+      started_at: sql`iif(${jobs.attempts} > 1, ${jobs.started_at}, NULL)`,
+      ...(lane ? { lane } : {}),
+    })
     .where(eq(jobs.id, id))
     .run();
 }

@@ -6,8 +6,9 @@ import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Status } from '../../components/status.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
+import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
-import { hrefOf, to } from '../../router.ts';
+import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { About } from './about.tsx';
 import { Enroll } from './enroll.tsx';
@@ -85,6 +86,11 @@ function Acts({ path, of, onChange }: SequencePartProps) {
     await call('POST /projects/{project}/email-sequences/{sequence}/resume', { path });
     onChange();
   };
+  const copy = async (): Promise<void> => {
+    const made = await call('POST /projects/{project}/email-sequences/{sequence}/copy', { path });
+    toast(`The draft ${made.name} is made`);
+    navigate(to`/projects/${path.project}/sequences/${made.id}`);
+  };
   const runs = of.status === 'active' || of.status === 'paused';
   return (
     <>
@@ -98,6 +104,7 @@ function Acts({ path, of, onChange }: SequencePartProps) {
           Resume
         </ActionButton>
       )}
+      <ActionButton act={copy}>Copy</ActionButton>
       {of.status !== 'finished' && (
         <a class="button" href={hrefOf(`${here}/edit`)}>
           Edit

@@ -71,11 +71,13 @@ function EditForm({ path, sequence, etag }: EditFormProps) {
       if_match: entered.version,
       body: {
         name: entered.text('name'),
-        ...(is_draft && { list: entered.text('list') }),
         max_recipients: entered.numberOrNull('max_recipients') ?? 0,
-        enroll_tags: entered.words('enroll_tags'),
-        auto_enroll_new_contacts: entered.flag('auto_enroll_new_contacts'),
-        exit_events: entered.words('exit_events'),
+        ...(is_draft && {
+          list: entered.text('list'),
+          enroll_tags: entered.words('enroll_tags'),
+          auto_enroll_new_contacts: entered.flag('auto_enroll_new_contacts'),
+          exit_events: entered.words('exit_events'),
+        }),
         track_opens: entered.flag('track_opens'),
         steps: steps.map((step, index) => {
           const before = is_draft ? undefined : sequence.steps[index];
@@ -92,9 +94,9 @@ function EditForm({ path, sequence, etag }: EditFormProps) {
         {!is_draft && (
           <div class="notice warn">
             <p>
-              <strong>It runs.</strong> Its list and the keys, tracks, order, conditions and ends of its steps
-              stay as they are. What you change of a template or a variable holds for the next mail; a changed
-              delay re-times who waits for it.
+              <strong>It runs.</strong> Its list, tags and events, and the keys, tracks, order, conditions and
+              ends of its steps stay as they are: change them in a copy. What you change of a template or a
+              variable holds for the next mail; a changed delay re-times who waits for it.
             </p>
           </div>
         )}

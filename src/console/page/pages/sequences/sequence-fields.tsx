@@ -47,8 +47,22 @@ export function FirstFields({ project, of }: { project: string; of?: Sequence })
   );
 }
 
-/** Those that a sequence is refined with. */
+/** Those that a sequence is refined with; whom its mail is for stays once it runs. */
 export function FurtherFields({ of }: { of: Sequence }) {
+  return (
+    <>
+      {of.status === 'draft' && <AudienceFields of={of} />}
+      <CheckField
+        name="track_opens"
+        label="Count opens"
+        hint="Puts a picture of one pixel into each mail. Many programs open it by themselves: no condition looks at it."
+        is_checked={of.track_opens}
+      />
+    </>
+  );
+}
+
+function AudienceFields({ of }: { of: Sequence }) {
   return (
     <>
       <TextField
@@ -69,12 +83,6 @@ export function FurtherFields({ of }: { of: Sequence }) {
         placeholder="purchased"
         hint="Separated by commas. An app reports them; a click is the event clicked."
         is_mono
-      />
-      <CheckField
-        name="track_opens"
-        label="Count opens"
-        hint="Puts a picture of one pixel into each mail. Many programs open it by themselves: no condition looks at it."
-        is_checked={of.track_opens}
       />
     </>
   );
