@@ -18,6 +18,7 @@ let sink: SmtpSink;
 
 beforeAll(async () => {
   on = await startSequenceApp();
+  await on.template('hello', { subject: 'hello' });
   sink = await startSmtpSink();
   let [second, taken] = [0, 0];
   sink.behavior.mail = () => {
@@ -43,7 +44,6 @@ async function goOn(until: () => boolean): Promise<void> {
 test(`${CONTACTS} contacts all get their mail from a relay that takes ${A_SECOND} a second, and a password reset goes first`, async () => {
   const { app } = on;
   const { mailboxes } = app.services;
-  await on.template('hello', { subject: 'hello' });
   const list = await on.list();
   await addContacts(on, list, { name: 'c', count: CONTACTS });
   const sequence = await on.active(list, [{ key: 'a', template: 'hello', is_final: true }]);
@@ -77,4 +77,37 @@ test(`${CONTACTS} contacts all get their mail from a relay that takes ${A_SECOND
     'SELECT status, count(*) AS n FROM emails GROUP BY status',
   );
   expect(statuses.all()).toEqual([{ status: 'sent', n: CONTACTS + 1 }]);
+});
+
+test('a mail that its recipient’s server puts off for most of a day arrives, and one that is put off for longer fails', async () => {
+  const { app } = on;
+  await app.services.mailboxes.setStatus(actor, MAILBOX, 'active');
+  sink.mails.length = 0;
+  const later = { code: 450, message: '4.2.1 Busy' };
+  sink.behavior = { rcpt: { 'slow@example.com': later, 'never@example.com': later } };
+  const list = await on.list();
+  for (const name of ['slow', 'never', 'quick']) await on.contact(list, `${name}@example.com`);
+  const sequence = await on.active(list, [{ key: 'a', template: 'hello', is_final: true }]);
+  await on.enroll(sequence);
+  await on.pass();
+  expect(sink.mails.flatMap(({ envelope }) => envelope.to)).toEqual(['quick@example.com']);
+  const mailOf = (to: string) =>
+    app.services.database.read.$client
+      .query<{ id: string; status: string; attempts: number }, [string]>(
+        'SELECT id, status, attempts FROM emails WHERE to_email = ?',
+      )
+      .get(to);
+  // Quarters of an hour: every attempt but the first three meets one of its own.
+  for (let quarters = 0; quarters < 80; quarters += 1) await on.pass(1 / 4);
+  expect(mailOf('slow@example.com')).toMatchObject({ status: 'queued' });
+  const { story } = app.services.deliveries.explain(mailOf('slow@example.com')?.id ?? '');
+  expect(story.at(-1)).toMatch(/another attempt comes at .*; it is tried until 2030-01-/);
+  sink.behavior = { rcpt: { 'never@example.com': later } };
+  for (let quarters = 0; quarters < 12; quarters += 1) await on.pass(1 / 4);
+  expect(mailOf('slow@example.com')).toMatchObject({ status: 'sent' });
+  expect(mailOf('never@example.com')).toMatchObject({ status: 'queued' });
+  for (let quarters = 0; quarters < 5; quarters += 1) await on.pass(1 / 4);
+  const never = mailOf('never@example.com');
+  expect(never).toMatchObject({ status: 'failed' });
+  expect(never?.attempts).toBeWithin(35, 66);
 });
