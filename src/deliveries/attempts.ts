@@ -378,10 +378,12 @@ export class Attempts {
     const { pace } = this.#deps.mailboxes;
     const { mailbox_id, address } = mailbox;
     const slowdown = slowdownOf(outcome);
-    const since_ms = at.now_ms - PACE_LOOKBACK_MS;
-    const sentOf = (): number =>
-      (store.countBegun(tx, { mailbox: address, since_ms, limit: PACE_LOOKBACK_ATTEMPTS }) * MINUTE_MS) /
-      PACE_LOOKBACK_MS;
+    // What was begun is what the relay was sent, taken or not; one at least, which may have begun before.
+    const sentOf = (): number => {
+      const since_ms = at.now_ms - PACE_LOOKBACK_MS;
+      const begun = store.countBegun(tx, { mailbox: address, since_ms, limit: PACE_LOOKBACK_ATTEMPTS });
+      return (Math.max(begun, 1) * MINUTE_MS) / PACE_LOOKBACK_MS;
+    };
     if (slowdown) pace.recordSlowdown(tx, mailbox_id, { ...at, ...slowdown, sentOf });
     else if (outcome.outcome === 'sent') pace.recordTaken(tx, mailbox_id, at);
   }

@@ -150,9 +150,12 @@ describe.skipIf(executable === null)('a mailbox', () => {
     expect(mailboxes.list()).toEqual([]);
     await page.getByLabel('Relay', { exact: true }).fill(`smtp://satchel:se%3Asame@127.0.0.1:${sink.port}`);
     await page.getByLabel('Mails a day').fill('50');
+    await page.getByLabel('Rate').fill('14/s');
     await page.getByRole('button', { name: 'Add the mailbox' }).click();
     await page.getByRole('heading', { name: 'hello@relay.example.com', level: 1 }).waitFor();
-    expect(mailboxes.list()).toMatchObject([{ daily_limit: 50, for: ['transactional'], inbox: null }]);
+    expect(mailboxes.list()).toMatchObject([
+      { daily_limit: 50, rate: '14/s', for: ['transactional'], inbox: null },
+    ]);
     expect(await page.content()).not.toMatch(/se(:|%3A)same/);
 
     await page.getByRole('link', { name: 'Send a test' }).click();
@@ -169,13 +172,14 @@ describe.skipIf(executable === null)('a mailbox', () => {
     await openSettings(page);
     await page.getByLabel('Marketing').check();
     await page.getByLabel('Return path', { exact: true }).fill('bounces@relay.example.com');
+    await page.getByLabel('Rate').fill('');
     await page.getByLabel('Inbox').fill('imap://reader:sesame@127.0.0.1:1');
     await page.getByRole('button', { name: 'Save the changes' }).click();
     await page.getByText('The changes are saved').waitFor();
     expect(mailboxes.list()).toMatchObject([
       {
         ...{ for: ['transactional', 'marketing'], return_path: 'bounces@relay.example.com' },
-        inbox: { address: 'imap://reader:***@127.0.0.1:1' },
+        ...{ rate: null, inbox: { address: 'imap://reader:***@127.0.0.1:1' } },
       },
     ]);
     // The relay's password is still the one that it was added with.
@@ -183,6 +187,13 @@ describe.skipIf(executable === null)('a mailbox', () => {
       outcome: 'sent',
     });
 
+    const { id } = mailboxes.require('hello@relay.example.com');
+    const now_ms = on.app.clock.now();
+    const said = { started_at: now_ms, now_ms, words: HOSTILE, asked_ms: null, sentOf: () => 120 };
+    await on.app.services.database.write((tx) => mailboxes.pace.recordSlowdown(tx, id, said));
+    await page.goto(`${on.app.url}/console/mailboxes/hello@relay.example.com`);
+    await page.getByText('It is slowed to 60/m').waitFor();
+    await page.getByText(HOSTILE).waitFor();
     await page.getByRole('link', { name: 'State', exact: true }).click();
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('It is paused.').waitFor();
