@@ -105,6 +105,19 @@ describe('of a hard bounce', () => {
     expect(await suppressionOf('nobody@example.com')).toBeUndefined();
   });
 
+  test('whoever left by choice before it keeps that', async () => {
+    await on.contact(list, 'ann@example.com');
+    await leave('ann@example.com', 'unsubscribed');
+    await remove('ann@example.com', '--yes');
+    const other = await on.list({ name: 'Other' });
+    await on.contact(other, 'ann@example.com');
+    await leave('ann@example.com', 'hard_bounce');
+    expect(await suppressionOf('ann@example.com')).toMatchObject({ kind: 'hard_bounce' });
+    await remove('ann@example.com', '--yes');
+    expect(await statusOf('ann@example.com')).toBe('unsubscribed');
+    expect(await statusOf('ann@example.com', other)).toBe('active');
+  });
+
   test('twice at once it is lifted once', async () => {
     await on.contact(list, 'ann@example.com');
     await leave('ann@example.com', 'hard_bounce');
@@ -172,6 +185,17 @@ describe('in bulk', () => {
     ]);
     const again = await remove(...BULK, since, '--yes');
     expect(again.stdout).toContain('0 suppressions of shop are lifted; 0 contacts');
+  });
+
+  test('who complains meanwhile stays away', async () => {
+    await on.contact(list, 'ann@example.com');
+    await leave('ann@example.com', 'hard_bounce');
+    const { suppressions } = on.app.services;
+    const lifting = suppressions.liftBounces(actor, on.project, { since_ms: 0, mailbox: null });
+    await leave('ann@example.com', 'complaint');
+    expect(await lifting).toEqual({ lifted: 0, restored: 0 });
+    expect(await suppressionOf('ann@example.com')).toMatchObject({ kind: 'complaint' });
+    expect(await statusOf('ann@example.com')).toBe('complained');
   });
 
   test('of one mailbox only what came back to that', async () => {
