@@ -1,6 +1,7 @@
 /** The management plane's endpoints of backups. */
 import { evaluateRequest } from '../platform/files/ranges.ts';
 import { ADMINISTER, actorOf } from '../platform/http/callers.ts';
+import { pageQuery, paginateAll } from '../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { dateTime, named, nullable, oneOf, t, ulid } from '../platform/http/schema.ts';
 import type { BackupRecord, Backups } from './collection.ts';
@@ -26,10 +27,15 @@ export function backupRoutes(backups: Backups): Route[] {
     managementRoute({
       ...{ method: 'GET', path: '/backups', needs, tag, summary: 'List backups' },
       description:
-        'Those in the folder `backups` of the data directory, newest first; a plain array. Such as `satchel backup` makes elsewhere are ' +
-        'not among them.',
+        'Those in the folder `backups` of the data directory, newest first; `?name=` is one of them. Such as `satchel backup` makes ' +
+        'elsewhere are not among them.',
+      query: t.Object({ ...pageQuery, name: t.Optional(t.String()) }),
       response: t.Array(backup),
-      handle: () => backups.list(),
+      handle: ({ query }) =>
+        paginateAll(
+          query,
+          backups.list().filter(({ name }) => query.name === undefined || name === query.name),
+        ),
     }),
     managementRoute({
       ...{ method: 'POST', path: '/backups', needs, tag, summary: 'Make a backup' },

@@ -1,5 +1,6 @@
 /** The management plane's endpoints of mailboxes. */
 import { ADMINISTER, actorOf } from '../platform/http/callers.ts';
+import { pageQuery, paginateAll } from '../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { t } from '../platform/http/schema.ts';
 import {
@@ -51,10 +52,10 @@ export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
   return [
     managementRoute({
       ...{ method: 'GET', path: '/mailboxes', needs, tag, summary: 'List mailboxes' },
-      description:
-        'Those of the default domain first, with what each sent today and how its relay is; a plain array.',
+      description: 'Those of the default domain first, with what each sent today and how its relay is.',
+      query: t.Object(pageQuery),
       response: t.Array(mailboxRecord),
-      handle: () => mailboxes.list(),
+      handle: ({ query }) => paginateAll(query, mailboxes.list()),
     }),
     managementRoute({
       ...{ method: 'POST', path: '/mailboxes', needs, tag, summary: 'Add a mailbox' },

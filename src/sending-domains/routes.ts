@@ -1,5 +1,6 @@
 /** The management plane's endpoints of sending domains. */
 import { ADMINISTER, actorOf, type ManagementCaller } from '../platform/http/callers.ts';
+import { pageQuery, paginateAll } from '../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { t } from '../platform/http/schema.ts';
 import {
@@ -41,9 +42,10 @@ export function sendingDomainRoutes(services: Needs): Route[] {
   return [
     managementRoute({
       ...{ method: 'GET', path: '/sending-domains', needs, tag, summary: 'List sending domains' },
-      description: 'The default first; a plain array.',
+      description: 'The default first.',
+      query: t.Object(pageQuery),
       response: t.Array(domainRecord),
-      handle: () => sending_domains.list(),
+      handle: ({ query }) => paginateAll(query, sending_domains.list()),
     }),
     managementRoute({
       ...{ method: 'POST', path: '/sending-domains', needs, tag, summary: 'Add a sending domain' },

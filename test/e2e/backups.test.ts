@@ -63,8 +63,8 @@ test('kill -9 in the middle of one leaves a job that failed and nothing else, or
     else expect((await satchel(['verify', join(folder, String(name))])).exit).toBe(0);
   }
   expect(ends).toContain('failed');
-  expect((await caller(server, token)('GET', '/findings')).data).toMatchObject({
-    findings: expect.arrayContaining([expect.objectContaining({ check: 'server', status: 'ok' })]),
-  });
+  expect((await caller(server, token)('GET', '/findings?per_page=50')).data).toEqual(
+    expect.arrayContaining([expect.objectContaining({ check: 'server', status: 'ok' })]),
+  );
   expect(await server.end('SIGTERM')).toBe(0);
 });

@@ -88,6 +88,14 @@ export function paginate<T>(
   });
 }
 
+/** The asked page of a list that is at hand as a whole, and short. */
+export function paginateAll<T>(query: PageQuery, rows: readonly T[]): Page<T> {
+  return paginate(query, {
+    total: rows.length,
+    fetch: (limit, offset) => rows.slice(offset, offset + limit),
+  });
+}
+
 /** Restates the position and the next call; `path` is the request's own path with its query. */
 export function pageMessage(meta: PageMeta, url: URL): string {
   const place =

@@ -20,13 +20,12 @@ import { Verify } from './verify.tsx';
 const REFRESH_MS = 1000;
 
 export default function BackupPage({ params }: PageProps<'backup'>) {
-  const find = (all: readonly Backup[]) => all.find(({ name }) => name === params.backup) ?? null;
   const load = useLoad(
     'GET /backups',
-    {},
-    { every_ms: (all) => (find(all)?.status === 'processing' ? REFRESH_MS : null) },
+    { query: { name: params.backup } },
+    { every_ms: ({ data }) => (data[0]?.status === 'processing' ? REFRESH_MS : null) },
   );
-  const backup = load.data && find(load.data);
+  const backup = load.data?.data[0] ?? null;
   return (
     <>
       <PageHeader

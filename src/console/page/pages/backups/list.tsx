@@ -28,7 +28,7 @@ function MakeBackup() {
 }
 
 export default function BackupsPage() {
-  const list = useList('GET /backups', {}, { is_paged: false, every_ms: REFRESH_MS });
+  const list = useList('GET /backups', {}, { every_ms: REFRESH_MS });
   return (
     <>
       <PageHeader

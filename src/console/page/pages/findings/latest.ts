@@ -1,15 +1,18 @@
 /** What was last found, kept for a while: an examination looks at every file and asks the DNS, too much for each visit of a page. */
 import { signal } from '@preact/signals';
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import type { Findings } from '../../api.generated.ts';
+import type { Finding } from '../../api.generated.ts';
 import { ApiError, call, reloads } from '../../api.ts';
 
 const KEPT_MS = 5 * 60_000;
 
-const latest = signal<{ findings: Findings; at_ms: number } | null>(null);
+/** As many as a page has: the worst come first. */
+const PER_PAGE = 50;
+
+const latest = signal<{ findings: Finding[]; at_ms: number } | null>(null);
 
 export interface LatestFindings {
-  data: Findings | null;
+  data: Finding[] | null;
   error: ApiError | null;
   is_loading: boolean;
   reload(): void;
@@ -23,8 +26,8 @@ export function useFindings(is_wanted = true): LatestFindings {
   const reload = useCallback(() => {
     setLoading(true);
     setError(null);
-    call('GET /findings', {})
-      .then((findings) => {
+    call('GET /findings', { query: { per_page: PER_PAGE } })
+      .then(({ data: findings }) => {
         latest.value = { findings, at_ms: performance.now() };
       })
       .catch((thrown: unknown) => {

@@ -1,5 +1,5 @@
 /** What is wrong and what mends it: as `satchel doctor` finds it. */
-import type { Findings } from '../../api.generated.ts';
+import type { Finding } from '../../api.generated.ts';
 import { Empty } from '../../components/empty.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { Facts } from '../../components/facts.tsx';
@@ -33,9 +33,9 @@ export default function FindingsPage() {
   );
 }
 
-function Found({ of }: { of: Findings }) {
-  const amiss = of.findings.filter(({ status }) => status !== 'ok');
-  const fine = of.findings.filter(({ status }) => status === 'ok');
+function Found({ of }: { of: readonly Finding[] }) {
+  const amiss = of.filter(({ status }) => status !== 'ok');
+  const fine = of.filter(({ status }) => status === 'ok');
   return (
     <div class="stack">
       {amiss.length === 0 ? (
@@ -46,10 +46,7 @@ function Found({ of }: { of: Findings }) {
         </div>
       ) : (
         <Panel title="Needs attention">
-          <FindingList
-            label="Needs attention"
-            of={amiss.toSorted((a, b) => Number(a.status !== 'problem') - Number(b.status !== 'problem'))}
-          />
+          <FindingList label="Needs attention" of={amiss} />
         </Panel>
       )}
       {fine.length > 0 && (

@@ -12,7 +12,7 @@ const MAX_SHOWN = 5;
 
 function useToBeMended() {
   const { data, error } = useFindings(person.value?.can_administer === true);
-  return { data, error, amiss: (data?.findings ?? []).filter(({ status }) => status !== 'ok') };
+  return { data, error, amiss: (data ?? []).filter(({ status }) => status !== 'ok') };
 }
 
 export function FindingsLine() {

@@ -21,7 +21,7 @@ function AddMailbox() {
 }
 
 export default function MailboxesPage() {
-  const list = useList('GET /mailboxes', {}, { is_paged: false, every_ms: REFRESH_MS });
+  const list = useList('GET /mailboxes', {}, { every_ms: REFRESH_MS });
   return (
     <>
       <PageHeader

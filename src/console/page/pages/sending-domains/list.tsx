@@ -19,7 +19,7 @@ function AddDomain() {
 }
 
 export default function SendingDomainsPage() {
-  const list = useList('GET /sending-domains', {}, { is_paged: false });
+  const list = useList('GET /sending-domains', {});
   return (
     <>
       <PageHeader
