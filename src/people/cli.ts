@@ -122,7 +122,11 @@ Examples:
 
 function registerEnding(cli: Cli<Services>, person: Noun): void {
   cli
-    .verb(person, 'reset <email>', 'a new one-time link; the old password stops and every session ends')
+    .verb(
+      person,
+      'reset <email>',
+      'a new one-time link; the old password stops, every session ends, and a lock-out is over',
+    )
     .option('--totp', 'turn the second step off as well')
     .example('satchel person reset bob@example.com --totp')
     .does(async ({ services, actor, config, note }, options, ref = '') => {
