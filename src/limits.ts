@@ -143,7 +143,7 @@ export const BLOB_SETTLE_MS = 4 * UPLOAD_DEADLINE_MS;
 export const OBJECT_MAX_AGE_S = 31_536_000;
 /** Contract: a signed link opens its file for a week at most. */
 export const MAX_OBJECT_LINK_S = 7 * 86_400;
-/** Names that a search looks at, the newest first: 15 to 35 ms where all are looked at, however many files there are. */
+/** Names that a search looks at, the newest first: 15 to 35 ms where all are looked at, 100 where each is as long as may be. */
 export const OBJECT_SEARCH_ROWS = 100_000;
 
 /* --- Email ---------------------------------------------------------------------------------------------------- */

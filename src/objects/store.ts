@@ -129,11 +129,14 @@ export function listObjects(
     .all();
 }
 
-/** What a search of names looks at, newest first, and what of it matches. */
+/**
+ * What a search of names looks at, newest first, and what of it matches. LIKE, which goes on character by character, takes
+ * seconds where many names all but hold a long `q`.
+ */
 const MATCHES = `
   FROM (SELECT id, original_filename, visibility, expires_at FROM objects INDEXED BY objects_searched
         WHERE project_id = ?1 ORDER BY id DESC LIMIT ${OBJECT_SEARCH_ROWS})
-  WHERE original_filename LIKE ?2 ESCAPE '!' AND (?3 IS NULL OR visibility = ?3) AND (expires_at IS NULL OR expires_at > ?4)`;
+  WHERE instr(lower(original_filename), lower(?2)) AND (?3 IS NULL OR visibility = ?3) AND (expires_at IS NULL OR expires_at > ?4)`;
 type MatchParams = [number, string, Visibility | null, number];
 const countOfMatches = rawSql<{ n: number }, MatchParams>(`SELECT count(*) AS n ${MATCHES}`);
 const pageOfMatches = rawSql<ObjectRow, [...MatchParams, number, number]>(
@@ -142,7 +145,7 @@ const pageOfMatches = rawSql<ObjectRow, [...MatchParams, number, number]>(
 
 function matchParams(filter: ObjectFilter & { q: string }, now_ms: number): MatchParams {
   const { project_id, q, visibility = null } = filter;
-  return [project_id, `%${q.replace(/[!%_]/g, '!$&')}%`, visibility, now_ms];
+  return [project_id, q, visibility, now_ms];
 }
 
 /** How many of the newest files have a name that contains `q`, ASCII case ignored. */

@@ -48,6 +48,8 @@ export interface MultipartOptions {
   idle_timeout_ms?: number;
 }
 
+/** What the parser is given at once. Its worst are parts of a few bytes each, which take it milliseconds. */
+const FORM_PIECE_BYTES = 8 * 1024;
 /** The part that holds the file; the contract names it. */
 const FILE_PART = 'file';
 /** They could reach a prototype wherever fields are copied, and mean nothing here. */
@@ -186,10 +188,14 @@ class FormReader {
     });
   }
 
+  /** In small pieces: what is wrong with one is known before the next, which may hold a thousand parts more, is parsed. */
   async take(chunk: Uint8Array): Promise<void> {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    await new Promise<void>((resolve) => this.#parser.write(bytes, () => resolve()));
-    await this.#workOff();
+    for (let at = 0; at < bytes.byteLength; at += FORM_PIECE_BYTES) {
+      const piece = bytes.subarray(at, at + FORM_PIECE_BYTES);
+      await new Promise<void>((resolve) => this.#parser.write(piece, () => resolve()));
+      await this.#workOff();
+    }
   }
 
   async finish(): Promise<Multipart> {

@@ -78,7 +78,8 @@ function parseRange(
   header: string,
   size_bytes: number,
 ): { start: number; end: number } | 'ignored' | 'unsatisfiable' {
-  const match = /^bytes\s*=\s*(\d*)\s*-\s*(\d*)$/i.exec(header.trim());
+  // No blanks around the dash: where they may be on either side of no digits, they are tried in every way.
+  const match = /^bytes\s*=\s*(\d*)-(\d*)$/i.exec(header.trim());
   const first = match?.[1] ?? '';
   const last = match?.[2] ?? '';
   if (first === '' && last === '') return 'ignored';

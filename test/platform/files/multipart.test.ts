@@ -1,9 +1,10 @@
 // Reading multipart uploads: what is taken, what is refused, and that a refusal leaves no file behind.
-import { afterAll, afterEach, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, describe, expect, spyOn, test } from 'bun:test';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Dicer } from '@fastify/busboy';
 import { AppError, type FieldErrors } from '../../../src/errors.ts';
 import { type Multipart, readMultipart } from '../../../src/platform/files/multipart.ts';
 import { cleanFilename } from '../../../src/platform/files/multipart-headers.ts';
@@ -432,4 +433,23 @@ describe('cleaning a file name', () => {
   ])('a long one is cut at a code point and keeps its extension (%#)', (given, expected) => {
     expect(cleanFilename(given)).toBe(expected);
   });
+});
+
+test('a form of too many parts is not parsed past the piece in which that shows, however much of it came at once', async () => {
+  const parsed: number[] = [];
+  const write = spyOn(Dicer.prototype, 'write');
+  try {
+    const parts = Buffer.from('--XX\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(50_000));
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(parts);
+        controller.close();
+      },
+    });
+    expect(await refusalOf(read(body))).toEqual({ _: [expect.stringContaining('more than the 32 parts')] });
+    for (const [bytes] of write.mock.calls) parsed.push(Buffer.byteLength(bytes));
+  } finally {
+    write.mockRestore();
+  }
+  expect(parsed.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(64 * 1024);
 });

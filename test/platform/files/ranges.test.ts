@@ -106,6 +106,8 @@ describe('ranges', () => {
     'items=0-1',
     '',
     'bytes=1--2',
+    // Blanks there would have to be tried on both sides of what is no number.
+    'bytes=0 - 1',
   ])('%p is answered with the whole', (range) => {
     expect(ask({ Range: range })).toEqual({ status: 200, start: 0, end: 1000 });
   });
