@@ -208,7 +208,7 @@ function createWork(on: Tenancy) {
     ...{ ...on, ...mail, objects, templates, enqueue, hasten },
     sendNow: (email, claimed) => deliveries.sendNow(email, claimed),
   });
-  const deliveries: Deliveries = new Deliveries({ ...on, ...mail, emails, objects, names, enqueue });
+  const deliveries: Deliveries = new Deliveries({ ...on, ...mail, emails, objects, names, enqueue, hasten });
   const schedules = new Schedules({ ...on, templates, emails, enqueue, max_body_bytes });
   cascades.push(objects.projectCascade(), emails.projectCascade());
   const marketing = createMarketing({
@@ -388,7 +388,9 @@ function createCronEntries(services: Services): CronEntry[] {
     scheduleCronEntry(schedules),
     ...sendingDomainCronEntries(services.sending_domains),
     ...emailCronEntries(emails),
-    ...deliveryCronEntries(deliveries),
+    ...deliveryCronEntries(deliveries, (project_id, now_ms) =>
+      services.lifecycle.opensAt(project_id, now_ms),
+    ),
     ...jobCronEntries(jobs),
     ...overviewCronEntries(services.overviews),
     ...backupCronEntries(services.backups),

@@ -585,6 +585,8 @@ export const SEQUENCE_WAIT_MS = 60_000;
 export const TEMPLATE_WAIT_MS = 10 * 60_000;
 /** Enrollments that one transaction makes, likewise. */
 export const ENROLL_PIECE = 200;
+/** Enrollments that are looked at in one go for times which a wrong clock has left: some milliseconds. */
+export const TIMES_PIECE = 2_000;
 /** A preview ends here: tracks may route in a circle. */
 export const MAX_PREVIEW_ENTRIES = 200;
 /** Decision: several distinct links of one mail within seconds are a scanner's, and what comes so near to its invisible link. */

@@ -53,6 +53,13 @@ export function nextTry(
   return { run_at: now_ms + (is_first ? first : later) * SECOND_MS, counts };
 }
 
+/** How far from now the next attempt of a mail lies at most. */
+export function longestWait(source: EmailSource, { retry_delays_s }: Patience): number {
+  return isPatient(source)
+    ? Math.max(...MARKETING_RETRY_DELAYS_S) * SECOND_MS * 1.25
+    : Math.max(...retry_delays_s) * SECOND_MS;
+}
+
 /** Nobody waits for it: it is tried for a time instead of some times. */
 export function isPatient(source: EmailSource): boolean {
   return source === 'sequence';

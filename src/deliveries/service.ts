@@ -1,7 +1,10 @@
 /** Deliveries: what becomes of accepted emails, by our own attempts, by reports from outside and by an operator. */
 import type { Config } from '../config.ts';
 import {
+  EMAIL_SEND,
   type EmailRecord,
+  type EmailRow,
+  type EmailSource,
   type EmailStatus,
   type Emails,
   findEmail,
@@ -22,7 +25,7 @@ import type { SendingDomains } from '../sending-domains/service.ts';
 import { Attempts, type AttemptsDeps } from './attempts.ts';
 import { type BelievingDeps, findReportedEmail, mayBeBelieved, wordsAbout } from './believing.ts';
 import { type EmailListener, type Guard, Listeners } from './listeners.ts';
-import { isPatient } from './patience.ts';
+import { isPatient, longestWait, type Patience } from './patience.ts';
 import { type Evidence, refuseReport, report } from './reports.ts';
 import {
   auditTargetOf,
@@ -72,6 +75,8 @@ export interface DeliveriesDeps
   sending_domains: Pick<SendingDomains, 'findDkimKey'>;
   report_reader: Pick<ReportReader, 'read'>;
   objects: AttemptsDeps['objects'] & RequeueDeps['objects'];
+  /** Has a job that waits come earlier. */
+  hasten(tx: Tx, job_id: string, run_at: number): void;
   /** Names for people: of a key and of a project, by numeric id; null where it is gone. */
   names: {
     keyOf(id: number): string | null;
@@ -95,12 +100,14 @@ export class Deliveries {
   readonly #deps: DeliveriesDeps;
   readonly #listeners = new Listeners();
   readonly #sending_now: SendingNow;
+  readonly #patience: Patience;
 
   constructor(deps: DeliveriesDeps) {
     this.#deps = deps;
     this.return_paths = new ReturnPaths(deps.key_ring);
     const { email_retry_delays_s: retry_delays_s, marketing_patience_hours } = deps.config;
     const patience = { retry_delays_s, marketing_ms: marketing_patience_hours * HOUR_MS };
+    this.#patience = patience;
     this.attempts = new Attempts({ ...deps, return_paths: this.return_paths, patience }, this.#listeners);
     this.#sending_now = new SendingNow(deps, this.attempts);
   }
@@ -298,6 +305,28 @@ export class Deliveries {
   ): Promise<{ results: RetryResult[]; left_out: LeftOut[] }> {
     const { ids, left_out } = sortFailed(this.#deps.database.read, since_ms);
     return { results: await this.requeue(actor, ids), left_out };
+  }
+
+  /**
+   * Has mails whose next attempt lies past what is allowed from now, as a clock that ran ahead for a while leaves them, be tried
+   * by then. `opensAt` says when the mail of a project's sequences may go out: now, or next.
+   */
+  async mendTimes(opensAt: (project_id: number, now_ms: number) => number): Promise<void> {
+    const { database, clock, hasten } = this.#deps;
+    const now_ms = clock.now();
+    const waitOf = (source: EmailSource): number => longestWait(source, this.#patience);
+    const latestOf = ({ source, project_id }: Pick<EmailRow, 'source' | 'project_id'>): number =>
+      Math.max(now_ms + waitOf(source), source === 'sequence' ? opensAt(project_id, now_ms) : 0);
+    const after_ms = now_ms + Math.min(waitOf('sequence'), waitOf('api'));
+    const late = store.listLateAttempts(database.read, EMAIL_SEND, after_ms).flatMap((one) => {
+      const email = findEmail(database.read, one.email_id);
+      const latest = email ? latestOf(email) : one.run_at;
+      return one.run_at > latest ? [{ job_id: one.job_id, latest }] : [];
+    });
+    for (let from = 0; from < late.length; from += SWEEP_BATCH)
+      await database.write((tx) => {
+        for (const { job_id, latest } of late.slice(from, from + SWEEP_BATCH)) hasten(tx, job_id, latest);
+      });
   }
 
   /** Forgets captured messages whose time is over. */

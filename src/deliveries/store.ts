@@ -4,6 +4,7 @@ import type { Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import { type JobRow, jobs } from '../platform/database/tables.ts';
 import { DAY_MS } from '../platform/host/clock.ts';
+import { NEVER } from '../platform/jobs/store.ts';
 import {
   type AttemptOutcome,
   type AttemptRow,
@@ -115,6 +116,24 @@ export function interruptAttempts(tx: Tx, email: { id: string; is_test: boolean 
 
 export function findJob(tx: Tx, id: string): JobRow | undefined {
   return tx.select().from(jobs).where(eq(jobs.id, id)).get();
+}
+
+/** A mail whose next attempt lies far ahead. */
+export interface LateAttempt {
+  job_id: string;
+  email_id: string;
+  run_at: number;
+}
+
+const lateAttempts = rawSql<LateAttempt, [string, number, number]>(
+  `SELECT j.id AS job_id, e.id AS email_id, j.run_at FROM jobs j JOIN emails e ON e.id = j.payload ->> 'email_id'
+   WHERE j.status = 'pending' AND j.type = ? AND j.run_at > ? AND j.run_at < ?
+     AND (e.scheduled_at IS NULL OR e.attempts > 0)`,
+);
+
+/** Mails that jobs of a type try later than a moment, but for those that are held, and those that were to go out so late. */
+export function listLateAttempts(read: Tx, job_type: string, after_ms: number): LateAttempt[] {
+  return lateAttempts.all(read, job_type, after_ms, NEVER);
 }
 
 /* --- What failed ------------------------------------------------------------------------------------------------ */

@@ -18,8 +18,18 @@ export function createEmailTask({ attempts }: Pick<Deliveries, 'attempts'>): Tas
   };
 }
 
-export function deliveryCronEntries(deliveries: Deliveries): CronEntry[] {
+/** `opensAt` says when the mail of a project's sequences may go out: now, or next. */
+export function deliveryCronEntries(
+  deliveries: Deliveries,
+  opensAt: (project_id: number, now_ms: number) => number,
+): CronEntry[] {
   return [
+    {
+      name: 'late attempts',
+      expression: '31 * * * *',
+      at_start: true,
+      run: () => deliveries.mendTimes(opensAt),
+    },
     { name: 'captured messages', expression: '43 3 * * *', at_start: true, run: () => deliveries.sweep() },
   ];
 }

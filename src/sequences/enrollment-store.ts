@@ -73,6 +73,35 @@ export function nextDue(read: Tx, sequence_id: number): number | null {
   return nextOf(read).get({ sequence_id })?.next_at ?? null;
 }
 
+const waitingAfter = rawSql<DuePlace & { step: string }, [number, number, number, number]>(
+  `SELECT id, next_at, step FROM enrollments
+   WHERE sequence_id = +? AND state = 'active' AND (next_at, id) > (+?, +?) ORDER BY next_at, id LIMIT +?`,
+);
+
+/** Enrollments that wait behind a place, those that are due first ahead. */
+export function listWaitingAfter(
+  read: Tx,
+  sequence_id: number,
+  { after, limit }: { after: DuePlace; limit: number },
+): (DuePlace & { step: string })[] {
+  return waitingAfter.all(read, sequence_id, after.next_at, after.id, limit);
+}
+
+const mendRow = rawSql<never, [number, number, number, number]>(
+  `UPDATE enrollments SET counts_from = min(counts_from, ?1), enrolled_at = min(enrolled_at, ?1),
+     next_at = min(counts_from, ?1) + ?2
+   WHERE id = ?3 AND state = 'active' AND next_at = ?4`,
+);
+
+/** Has an enrollment, unless it moved since it was looked at, wait as if nothing of it had been later than now. */
+export function mendTime(
+  tx: Tx,
+  enrollment: DuePlace,
+  { now_ms, delay_ms }: { now_ms: number; delay_ms: number },
+): void {
+  mendRow.run(tx, now_ms, delay_ms, enrollment.id, enrollment.next_at);
+}
+
 /* --- Enrollments ---------------------------------------------------------------------------------------------------- */
 
 // Written out here and below, where every contact and every mail of a sequence passes.

@@ -2,9 +2,9 @@
  * What has an enrollment wait for another moment, besides the engine: the end of its mail, a changed delay, and a clock that
  * was wrong.
  */
-import { ENROLL_PIECE } from '../limits.ts';
+import { ENROLL_PIECE, TEMPLATE_WAIT_MS, TIMES_PIECE } from '../limits.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { type Clock, HOUR_MS } from '../platform/host/clock.ts';
+import { type Clock, DAY_MS, HOUR_MS } from '../platform/host/clock.ts';
 import { fail } from './engine.ts';
 import * as rows from './enrollment-store.ts';
 import { type Step, stepsOf } from './model.ts';
@@ -63,6 +63,41 @@ export class GoingOn {
       if (enrollment && mail_step !== null)
         this.goOn(tx, enrollment, { step: mail_step, at: ended_at ?? now });
       else fail(tx, id, 'The mail that it waited for is gone.', now);
+    }
+  }
+
+  /**
+   * Has whoever waits for longer than their step says wait anew from now, as a clock that ran ahead for a while leaves them;
+   * and the engine come for them.
+   */
+  async mendTimes(): Promise<void> {
+    const { database, clock } = this.#deps;
+    for (const row of store.listOpen(database.read)) {
+      await this.#mendEnrollments(row);
+      await database.write((tx) => {
+        const current = store.findSequenceById(tx, row.id);
+        if (current) this.hasten(tx, current, rows.nextDue(tx, row.id) ?? clock.now() + DAY_MS);
+      });
+    }
+  }
+
+  async #mendEnrollments(row: SequenceRow): Promise<void> {
+    const { database, clock } = this.#deps;
+    const now_ms = clock.now();
+    const delays = new Map(stepsOf(row).map(({ key, delay_hours }) => [key, delay_hours * HOUR_MS]));
+    // A template that is not fit puts a step off as well.
+    const latestOf = (step: string): number => now_ms + Math.max(delays.get(step) ?? 0, TEMPLATE_WAIT_MS);
+    const first = Math.min(...[...delays.keys()].map(latestOf));
+    for (let after: rows.DuePlace | undefined = { next_at: first, id: 0 }; after; ) {
+      const piece = rows.listWaitingAfter(database.read, row.id, { after, limit: TIMES_PIECE });
+      const late = piece.filter(({ step, next_at }) => next_at > latestOf(step));
+      if (late.length > 0)
+        await database.write((tx) => {
+          for (const { id, step, next_at } of late)
+            rows.mendTime(tx, { id, next_at }, { now_ms, delay_ms: delays.get(step) ?? 0 });
+        });
+      after = piece.length === TIMES_PIECE ? piece.at(-1) : undefined;
+      await Bun.sleep(0); // Others have their turn.
     }
   }
 

@@ -416,6 +416,16 @@ export class Lifecycle {
     return rows.findEnrollment(tx, mail.enrollment_id)?.contact_id ?? null;
   }
 
+  /** Has whoever waits past what their step allows from now wait anew. */
+  mendTimes(): Promise<void> {
+    return this.#going_on.mendTimes();
+  }
+
+  /** When the window of a project is open: now, or next. */
+  opensAt(project_id: number, now_ms: number): number {
+    return nextOpening(this.#deps.marketing.settings(project_id), now_ms);
+  }
+
   /** Has everybody wait as long as the steps say now. */
   retime(sequence_id: number): Promise<void> {
     return this.#going_on.retime(sequence_id);

@@ -7,10 +7,11 @@ import type { Projects } from '../projects/service.ts';
 import type { SequenceEngine } from './engine.ts';
 import { type Lifecycle, SEQUENCE_STEP } from './lifecycle.ts';
 
-/** Ends what a crash in the middle of a finish has left. */
+/** Mends what a crash in the middle of a finish, or a clock that was wrong, has left. */
 export function sequenceCronEntries(lifecycle: Lifecycle): CronEntry[] {
   return [
     { name: 'finished sequences', expression: '37 * * * *', at_start: true, run: () => lifecycle.sweep() },
+    { name: 'late enrollments', expression: '29 * * * *', at_start: true, run: () => lifecycle.mendTimes() },
   ];
 }
 
