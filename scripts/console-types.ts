@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApp } from '../src/app.ts';
+import { createApp } from '../src/app/app.ts';
 import { loadConfig } from '../src/config.ts';
 import { systemClock } from '../src/platform/host/clock.ts';
 import { openDataDirectory } from '../src/platform/host/data-directory.ts';

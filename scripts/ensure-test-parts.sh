@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Sourced by scripts/test.sh: programs of others that some tests drive, such as a browser. As root on Debian they are
-# installed with apt-get; elsewhere those tests are skipped. test/parts.ts is how a test finds them.
+# installed with apt-get; elsewhere those tests are skipped. test/support/parts.ts is how a test finds them.
 
 TEST_PARTS=(chromium dovecot)
 TEST_PARTS_TIMEOUT_S=300

@@ -1,5 +1,5 @@
 /** The executable: the command line in a process of its own. */
-import { createCli } from './command-line.ts';
+import { createCli } from './app/command-line.ts';
 import { ownProcess } from './platform/cli/own-process.ts';
 
 // What this process makes is its user's alone: the database, its journals, objects, keys and backups.

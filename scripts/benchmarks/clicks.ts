@@ -1,8 +1,8 @@
 /** Links of marketing mail: a redirect costs little more than the read that finds its target. */
 import { join } from 'node:path';
-import { createServices } from '../../src/app.ts';
+import { createServices } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import { findEmail } from '../../src/emails/service.ts';
+import { findEmail } from '../../src/mail/emails/service.ts';
 import { systemClock } from '../../src/platform/host/clock.ts';
 import { openDataDirectory } from '../../src/platform/host/data-directory.ts';
 import { createLogger } from '../../src/platform/host/logger.ts';

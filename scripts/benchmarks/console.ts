@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
-import { part } from '../../test/parts.ts';
+import { part } from '../../test/support/parts.ts';
 import { fillQuickly } from './contacts.ts';
 import { makeKey, median, ms, type Row, reported, request, scratchDir, startSatchel } from './harness.ts';
 import { seedObjects } from './lists.ts';

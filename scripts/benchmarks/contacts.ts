@@ -1,7 +1,7 @@
 /** Email marketing's people: imports, lists of a million, and sign-ups. */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
-import { type DnsServer, startDnsServer } from '../../test/dns-server.ts';
+import { type DnsServer, startDnsServer } from '../../test/support/dns-server.ts';
 import {
   latencies,
   load,

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type DnsServer, startDnsServer } from '../../test/dns-server.ts';
+import { type DnsServer, startDnsServer } from '../../test/support/dns-server.ts';
 import { fillQuickly } from './contacts.ts';
 import { startPool, startSink } from './emails.ts';
 import {

@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts';
 import { AppError, type ErrorKind } from '../errors.ts';
 import type { Logger } from '../platform/host/logger.ts';
-import type { Vault, VaultOwner } from '../vault/service.ts';
+import type { Vault, VaultOwner } from '../secrets/vault/service.ts';
 import { askProvider, ProviderFailure, type ProviderVerdict } from './provider.ts';
 import type { CaptchaResult } from './schemas.ts';
 

@@ -1,8 +1,8 @@
 /** Captcha verification, against a provider that is a real HTTP server: every outcome, and what the provider is sent. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { requireVaultService } from '../../src/vault/registry.ts';
-import { type Answer, actor, makeProject, startTestApp, type TestApp } from '../helpers.ts';
+import { requireVaultService } from '../../src/secrets/vault/registry.ts';
+import { type Answer, actor, makeProject, startTestApp, type TestApp } from '../support/helpers.ts';
 
 const SECRET = 'c4n4ry-captcha-secret';
 

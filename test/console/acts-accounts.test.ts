@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { CAPABILITIES } from '../../src/platform/http/callers.ts';
-import { actor } from '../helpers.ts';
+import { actor } from '../support/helpers.ts';
 import { addPerson, beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
 import { addSampleData, type Sample } from './sample-data.ts';
 

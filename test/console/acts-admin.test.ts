@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { actor, makeProject } from '../helpers.ts';
+import { actor, makeProject } from '../support/helpers.ts';
 import {
   addPerson,
   beforeAllInConsole,

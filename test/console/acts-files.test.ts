@@ -1,6 +1,6 @@
 /** Files in the console, in a real browser: uploaded, linked, changed and deleted, and what is stored after it. */
 import { describe, expect, test } from 'bun:test';
-import { makeProject } from '../helpers.ts';
+import { makeProject } from '../support/helpers.ts';
 import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
 
 let on: ConsoleTest;

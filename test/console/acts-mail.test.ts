@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
-import { addCapturingMailbox, makeProject } from '../helpers.ts';
+import { addCapturingMailbox, makeProject } from '../support/helpers.ts';
 import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 

@@ -1,7 +1,7 @@
 /** What who may administer does with people and tokens in the console, and what those may do after it. */
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { actor } from '../helpers.ts';
+import { actor } from '../support/helpers.ts';
 import { addPerson, beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
 import { addSampleData } from './sample-data.ts';
 

@@ -1,7 +1,7 @@
 /** Schedules, jobs and the audit trail of a project in the console, in a real browser, and what is stored after it. */
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { actor, addCapturingMailbox, makeProject } from '../helpers.ts';
+import { actor, addCapturingMailbox, makeProject } from '../support/helpers.ts';
 import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
 
 let on: ConsoleTest;

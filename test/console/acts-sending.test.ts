@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { AppError } from '../../src/errors.ts';
-import { actor, makeProject } from '../helpers.ts';
-import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
+import { actor, makeProject } from '../support/helpers.ts';
+import { type SmtpSink, startSmtpSink } from '../support/smtp-sink.ts';
 import { beforeAllInConsole, type ConsoleTest, executable, openPage, settle, signIn } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 

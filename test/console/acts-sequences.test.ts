@@ -1,9 +1,9 @@
 /** What people do with sequences in the console, in a real browser, and what the API tells of it afterwards. */
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import type { SequenceRecord } from '../../src/sequences/service.ts';
-import { actor, addCapturingMailbox } from '../helpers.ts';
-import { until } from '../until.ts';
+import type { SequenceRecord } from '../../src/marketing/sequences/service.ts';
+import { actor, addCapturingMailbox } from '../support/helpers.ts';
+import { until } from '../support/until.ts';
 import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn, TIMEOUT_MS } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 import { addSequences, type SequencesSample } from './sample-sequences.ts';

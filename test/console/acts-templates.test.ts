@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
-import { makeProject } from '../helpers.ts';
+import { makeProject } from '../support/helpers.ts';
 import {
   addPerson,
   beforeAllInConsole,

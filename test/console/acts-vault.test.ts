@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
-import type { NewPersonInput } from '../../src/people/schemas.ts';
-import { requireVaultService } from '../../src/vault/registry.ts';
-import { actor } from '../helpers.ts';
+import type { NewPersonInput } from '../../src/access/people/schemas.ts';
+import { requireVaultService } from '../../src/secrets/vault/registry.ts';
+import { actor } from '../support/helpers.ts';
 import {
   addPerson,
   beforeAllInConsole,

@@ -1,7 +1,7 @@
 /** What people do in the console, in a real browser, and what is in the database after it. */
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { until } from '../until.ts';
+import { until } from '../support/until.ts';
 import {
   beforeAllInConsole,
   type ConsoleTest,

@@ -1,8 +1,8 @@
 /** Bad days of a console that is open: sessions that end, servers that go, two people at one thing, rights that are taken away. */
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { actor, makeProject } from '../helpers.ts';
-import { until } from '../until.ts';
+import { actor, makeProject } from '../support/helpers.ts';
+import { until } from '../support/until.ts';
 import {
   addPerson,
   askOnce,

@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout } from 'bun:test';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core';
-import type { NewPersonInput } from '../../src/people/schemas.ts';
+import type { NewPersonInput } from '../../src/access/people/schemas.ts';
 import { CAPABILITIES } from '../../src/platform/http/callers.ts';
-import { atEnd } from '../cleanup.ts';
-import { type DnsServer, startDnsServer } from '../dns-server.ts';
-import { actor, startTestApp, type TestApp } from '../helpers.ts';
-import { part } from '../parts.ts';
-import { TestClock } from '../temp.ts';
-import { until } from '../until.ts';
+import { atEnd } from '../support/cleanup.ts';
+import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
+import { actor, startTestApp, type TestApp } from '../support/helpers.ts';
+import { part } from '../support/parts.ts';
+import { TestClock } from '../support/temp.ts';
+import { until } from '../support/until.ts';
 
 export const executable = part('chromium');
 export const TIMEOUT_MS = 120_000;

@@ -5,7 +5,7 @@ import { Secret, TOTP } from 'otpauth';
 import type { Browser, Page } from 'playwright-core';
 import { BINARY, freePort } from '../e2e/binary.ts';
 import { canMount, fillDisk, freeDisk, startOnSmallDisk } from '../e2e/small-disk.ts';
-import { makeTempDir } from '../temp.ts';
+import { makeTempDir } from '../support/temp.ts';
 import {
   type Credentials,
   executable,

@@ -1,8 +1,8 @@
 /** The console by the keyboard alone: through navigation, search, lists, forms, dialogs and the drawer of a narrow screen. */
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { makeProject } from '../helpers.ts';
-import { until } from '../until.ts';
+import { makeProject } from '../support/helpers.ts';
+import { until } from '../support/until.ts';
 import {
   beforeAllInConsole,
   type ConsoleTest,

@@ -1,7 +1,7 @@
 /** How the console is served: the page under a strict policy, its files for ever, frames for mails to nobody else. */
 import { beforeAll, describe, expect, test } from 'bun:test';
-import type { Answer, TestApp } from '../helpers.ts';
-import { startConsole } from '../people/setup.ts';
+import { startConsole } from '../access/people/setup.ts';
+import type { Answer, TestApp } from '../support/helpers.ts';
 
 /** Decision: the most that the first load may weigh. */
 const MAX_FIRST_LOAD_BYTES = 150_000;

@@ -1,7 +1,7 @@
 /** What who may administer looks after: domains and mailboxes in several states. */
-import { parseInbox } from '../../src/inboxes/service.ts';
-import { parseRelay } from '../../src/mailboxes/relay.ts';
-import { actor, type TestApp } from '../helpers.ts';
+import { parseInbox } from '../../src/mail/inboxes/service.ts';
+import { parseRelay } from '../../src/mail/mailboxes/relay.ts';
+import { actor, type TestApp } from '../support/helpers.ts';
 
 export interface AdministrationSample {
   backup: string;

@@ -1,5 +1,5 @@
 /** A Satchel as one looks after a few weeks, with hostile strings where people could have put them. */
-import { actor, addCapturingMailbox, makeProject, type TestApp } from '../helpers.ts';
+import { actor, addCapturingMailbox, makeProject, type TestApp } from '../support/helpers.ts';
 import { type AdministrationSample, addAdministration } from './sample-admin.ts';
 import { addFilesAndMail, type MailSample } from './sample-mail.ts';
 import { addImports, addMarketing, type ImportsSample, type MarketingSample } from './sample-marketing.ts';

@@ -1,5 +1,5 @@
 /** Files, mails, templates and schedules as a project has them after a few weeks. */
-import type { TestApp } from '../helpers.ts';
+import type { TestApp } from '../support/helpers.ts';
 
 /** What the pages of files and mail are opened with. */
 export interface MailSample {

@@ -1,6 +1,7 @@
 /** Lists with contacts, imports and suppressions, as weeks of email marketing leave them. */
-import { actor, type TestApp } from '../helpers.ts';
-import { dataOf } from '../marketing/setup.ts';
+
+import { dataOf } from '../marketing/settings/setup.ts';
+import { actor, type TestApp } from '../support/helpers.ts';
 
 export interface MarketingSample {
   list: string;

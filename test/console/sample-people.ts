@@ -1,5 +1,5 @@
 /** Who else may sign in to the sample, and what tools show: some scoped, some over. */
-import { actor, type TestApp } from '../helpers.ts';
+import { actor, type TestApp } from '../support/helpers.ts';
 
 export interface PeopleSample {
   person: string;

@@ -1,8 +1,8 @@
 /** What the sample project keeps in its vault, and at providers; of nobody, so that it may stand here. */
 
 import { GRANTABLE, type ManagementCaller } from '../../src/platform/http/callers.ts';
-import { requireVaultService } from '../../src/vault/registry.ts';
-import { actor, type TestApp } from '../helpers.ts';
+import { requireVaultService } from '../../src/secrets/vault/registry.ts';
+import { actor, type TestApp } from '../support/helpers.ts';
 
 /** A vault with something of each kind: plain, secret, a file, and variables of one's own. */
 async function addVault(app: TestApp, hostile: string): Promise<void> {

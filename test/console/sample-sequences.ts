@@ -1,5 +1,5 @@
 /** A project that runs sequences: one on the way with its numbers, one that its bounces have paused, and drafts. */
-import { actor, makeProject, type TestApp } from '../helpers.ts';
+import { actor, makeProject, type TestApp } from '../support/helpers.ts';
 
 export interface SequencesSample {
   /** The project of the sequences. */

@@ -3,8 +3,8 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
-import { makeTempDir } from '../temp.ts';
-import { until } from '../until.ts';
+import { makeTempDir } from '../support/temp.ts';
+import { until } from '../support/until.ts';
 import { makeKey, type Server, satchel, startServer, upload } from './binary.ts';
 
 setDefaultTimeout(120_000);

@@ -1,8 +1,8 @@
 /** The compiled executable, as its users run it: commands, a server, kills. Everything started is ended after the tests. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { atEnd } from '../cleanup.ts';
-import { parseObject } from '../helpers.ts';
+import { atEnd } from '../support/cleanup.ts';
+import { parseObject } from '../support/helpers.ts';
 
 export const BINARY = join(import.meta.dir, '../../dist/satchel');
 

@@ -5,8 +5,8 @@ import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeTempDir } from '../temp.ts';
-import { until } from '../until.ts';
+import { makeTempDir } from '../support/temp.ts';
+import { until } from '../support/until.ts';
 import { makeKey, type Server, startServer } from './binary.ts';
 import {
   BOUNDARY,

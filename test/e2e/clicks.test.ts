@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
-import { BROWSER, linksOf, startMailApp } from '../marketing-mail/setup.ts';
+import { BROWSER, linksOf, startMailApp } from '../marketing/mails/setup.ts';
 import { startServer } from './binary.ts';
 
 setDefaultTimeout(120_000);

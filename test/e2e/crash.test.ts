@@ -2,9 +2,9 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
-import { startSmtpSink, subjectOf, waitForSubjects } from '../smtp-sink.ts';
-import { makeTempDir } from '../temp.ts';
-import { until } from '../until.ts';
+import { startSmtpSink, subjectOf, waitForSubjects } from '../support/smtp-sink.ts';
+import { makeTempDir } from '../support/temp.ts';
+import { until } from '../support/until.ts';
 import { addMailbox, makeKey, startServer, storedFiles, upload } from './binary.ts';
 
 setDefaultTimeout(120_000);

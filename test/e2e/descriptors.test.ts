@@ -4,8 +4,8 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { startSmtpSink } from '../smtp-sink.ts';
-import { makeTempDir } from '../temp.ts';
+import { startSmtpSink } from '../support/smtp-sink.ts';
+import { makeTempDir } from '../support/temp.ts';
 import { makeKey, satchel, startServer, upload } from './binary.ts';
 
 setDefaultTimeout(120_000);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeTempDir } from '../temp.ts';
+import { makeTempDir } from '../support/temp.ts';
 
 const SCRIPT = join(import.meta.dir, '../../scripts/ensure-test-parts.sh');
 const TOOLS = ['bash', 'grep', 'chmod', 'cat'];

@@ -4,9 +4,9 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startSmtpSink, waitForSubjects } from '../smtp-sink.ts';
-import { makeTempDir } from '../temp.ts';
-import { until } from '../until.ts';
+import { startSmtpSink, waitForSubjects } from '../support/smtp-sink.ts';
+import { makeTempDir } from '../support/temp.ts';
+import { until } from '../support/until.ts';
 import { type Server, satchel, startServer, storedFiles } from './binary.ts';
 import { canMount, DISK_MIB, fillDisk, freeDisk, startOnSmallDisk } from './small-disk.ts';
 

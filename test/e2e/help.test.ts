@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { makeTempDir } from '../temp.ts';
-import { allVerbs, examplesIn, examplesOf } from '../verbs.ts';
+import { makeTempDir } from '../support/temp.ts';
+import { allVerbs, examplesIn, examplesOf } from '../support/verbs.ts';
 import { BINARY, satchel } from './binary.ts';
 
 /** What an example names need not be there; it must be a thing that could be. */

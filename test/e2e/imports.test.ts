@@ -1,9 +1,9 @@
 /** Imports of the compiled binary on bad days: kills again and again, and a file that is larger than memory should be. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { startDnsServer } from '../dns-server.ts';
-import { makeTempDir } from '../temp.ts';
-import { until } from '../until.ts';
+import { startDnsServer } from '../support/dns-server.ts';
+import { makeTempDir } from '../support/temp.ts';
+import { until } from '../support/until.ts';
 import { makeKey, type Server, startServer } from './binary.ts';
 
 setDefaultTimeout(180_000);

@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeTempDir } from '../temp.ts';
+import { makeTempDir } from '../support/temp.ts';
 import { freePort } from './binary.ts';
 
 const ROOT = join(import.meta.dir, '../..');

@@ -6,9 +6,9 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { STOP_REQUESTS_DEADLINE_MS } from '../../src/limits.ts';
-import { startSmtpSink } from '../smtp-sink.ts';
-import { makeTempDir } from '../temp.ts';
-import { until } from '../until.ts';
+import { startSmtpSink } from '../support/smtp-sink.ts';
+import { makeTempDir } from '../support/temp.ts';
+import { until } from '../support/until.ts';
 import { addMailbox, makeKey, type Server, startServer, storedFiles } from './binary.ts';
 import { exchange, FORM_HEAD, FORM_TAIL, RawConnection, uploadHead } from './raw-http.ts';
 

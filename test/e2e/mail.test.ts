@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { dkimVerify } from 'mailauth/lib/dkim/verify';
 import PostalMime from 'postal-mime';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
-import { type SmtpSink, startSmtpSink } from '../smtp-sink.ts';
-import { makeDataDir, makeTempDir } from '../temp.ts';
-import { until } from '../until.ts';
+import { type SmtpSink, startSmtpSink } from '../support/smtp-sink.ts';
+import { makeDataDir, makeTempDir } from '../support/temp.ts';
+import { until } from '../support/until.ts';
 import { makeKey, type Outcome, type Server, satchel, startServer, upload } from './binary.ts';
 
 setDefaultTimeout(120_000);

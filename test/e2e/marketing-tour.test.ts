@@ -2,8 +2,8 @@
 import { afterAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startDnsServer } from '../dns-server.ts';
-import { makeTempDir } from '../temp.ts';
+import { startDnsServer } from '../support/dns-server.ts';
+import { makeTempDir } from '../support/temp.ts';
 import { freePort, paste } from './paste.ts';
 
 const README = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8');

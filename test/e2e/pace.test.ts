@@ -2,8 +2,8 @@
 import { Database } from 'bun:sqlite';
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
-import { startSmtpSink } from '../smtp-sink.ts';
-import { makeTempDir } from '../temp.ts';
+import { startSmtpSink } from '../support/smtp-sink.ts';
+import { makeTempDir } from '../support/temp.ts';
 import { makeKey, satchel, startServer } from './binary.ts';
 
 setDefaultTimeout(120_000);

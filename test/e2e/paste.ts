@@ -1,7 +1,7 @@
 /** Pasting lines of the README into a shell, word for word, but for the port. */
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeTempDir } from '../temp.ts';
+import { makeTempDir } from '../support/temp.ts';
 import { BINARY } from './binary.ts';
 
 /** A port that was free a moment ago, in place of the one that the README names. */

@@ -1,7 +1,7 @@
 /** Starts on a disk that is mounted read-only: one sentence that names the directory and what mends it. Mounting needs root. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
-import { makeTempDir } from '../temp.ts';
+import { makeTempDir } from '../support/temp.ts';
 import { satchel } from './binary.ts';
 import { canMount } from './small-disk.ts';
 

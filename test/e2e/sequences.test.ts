@@ -2,13 +2,13 @@
 import { Database } from 'bun:sqlite';
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
-import { parseRelay } from '../../src/mailboxes/relay.ts';
+import { parseRelay } from '../../src/mail/mailboxes/relay.ts';
 import { systemClock, toIso } from '../../src/platform/host/clock.ts';
-import { actor } from '../helpers.ts';
-import { addContacts, startSequenceApp } from '../sequences/setup.ts';
-import { type SmtpSink, startSmtpSink, subjectOf } from '../smtp-sink.ts';
-import { TestClock } from '../temp.ts';
-import { until } from '../until.ts';
+import { addContacts, startSequenceApp } from '../marketing/sequences/setup.ts';
+import { actor } from '../support/helpers.ts';
+import { type SmtpSink, startSmtpSink, subjectOf } from '../support/smtp-sink.ts';
+import { TestClock } from '../support/temp.ts';
+import { until } from '../support/until.ts';
 import { startServer } from './binary.ts';
 
 setDefaultTimeout(120_000);

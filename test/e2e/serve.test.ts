@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { makeTempDir } from '../temp.ts';
+import { makeTempDir } from '../support/temp.ts';
 import { BINARY, freePort, makeKey, satchel, startServer, upload } from './binary.ts';
 
 setDefaultTimeout(120_000);

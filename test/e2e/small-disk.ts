@@ -1,7 +1,7 @@
 /** A server on a small file system of its own, which can be filled. */
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeTempDir } from '../temp.ts';
+import { makeTempDir } from '../support/temp.ts';
 import { addMailbox, makeKey, type Server, satchel, startServer } from './binary.ts';
 
 export const DISK_MIB = 32;

@@ -2,8 +2,8 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeTempDir } from '../temp.ts';
-import { until } from '../until.ts';
+import { makeTempDir } from '../support/temp.ts';
+import { until } from '../support/until.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 setDefaultTimeout(120_000);

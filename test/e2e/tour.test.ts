@@ -2,8 +2,8 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { atEnd } from '../cleanup.ts';
-import { makeTempDir } from '../temp.ts';
+import { atEnd } from '../support/cleanup.ts';
+import { makeTempDir } from '../support/temp.ts';
 import { BINARY } from './binary.ts';
 import { freePort, paste } from './paste.ts';
 

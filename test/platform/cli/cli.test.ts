@@ -7,7 +7,7 @@ import { shellActor } from '../../../src/platform/cli/shell-actor.ts';
 import { formatTable } from '../../../src/platform/cli/tables.ts';
 import { systemClock } from '../../../src/platform/host/clock.ts';
 import { createToken } from '../../../src/platform/secrets/token-format.ts';
-import { captureLog } from '../../captured-log.ts';
+import { captureLog } from '../../support/captured-log.ts';
 import {
   type RunOptions,
   run,
@@ -16,9 +16,9 @@ import {
   runRecord,
   runSpawned,
   satchel,
-} from '../../command.ts';
-import { makeDataDir, makeTempDir, placeDatabase } from '../../temp.ts';
-import { allVerbs, examplesOf, pathOf } from '../../verbs.ts';
+} from '../../support/command.ts';
+import { makeDataDir, makeTempDir, placeDatabase } from '../../support/temp.ts';
+import { allVerbs, examplesOf, pathOf } from '../../support/verbs.ts';
 
 // Every step starts a process, and a busy machine takes its time for that.
 setDefaultTimeout(60_000);

@@ -4,8 +4,8 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { complete, SHELLS } from '../../../src/platform/cli/completion.ts';
-import { run, satchel } from '../../command.ts';
-import { makeTempDir } from '../../temp.ts';
+import { run, satchel } from '../../support/command.ts';
+import { makeTempDir } from '../../support/temp.ts';
 
 const dir = makeTempDir();
 const MAIN = join(import.meta.dir, '../../../src/main.ts');

@@ -6,7 +6,7 @@ import { eq, sql } from 'drizzle-orm';
 import { openDatabase, statement, type Tx } from '../../../src/platform/database/database.ts';
 import { listPendingMigrations, MIGRATIONS, migrate } from '../../../src/platform/database/migrate.ts';
 import { dataKeys, meta } from '../../../src/platform/database/tables.ts';
-import { makeDatabase, makeTempDir } from '../../temp.ts';
+import { makeDatabase, makeTempDir } from '../../support/temp.ts';
 
 const put = (tx: Tx, name: string, value = '1') => tx.insert(meta).values({ name, value }).run();
 

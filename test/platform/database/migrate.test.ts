@@ -5,9 +5,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { MIGRATIONS, migrate } from '../../../src/platform/database/migrate.ts';
 import { lockDirectory } from '../../../src/platform/host/directory-lock.ts';
-import { run, runRecord } from '../../command.ts';
-import { dumpRows } from '../../deployment.ts';
-import { makeTempDir } from '../../temp.ts';
+import { run, runRecord } from '../../support/command.ts';
+import { dumpRows } from '../../support/deployment.ts';
+import { makeTempDir } from '../../support/temp.ts';
 
 const last = MIGRATIONS.at(-1);
 

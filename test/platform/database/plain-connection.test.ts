@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, listDefects } from '../../../src/platform/database/plain-connection.ts';
-import { makeTempDir } from '../../temp.ts';
+import { makeTempDir } from '../../support/temp.ts';
 
 /** A table with an index in random order, of some rows. */
 function makeTable(rows: number): { path: string; sqlite: Sqlite } {

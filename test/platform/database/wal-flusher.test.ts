@@ -10,7 +10,7 @@ import {
   WalFlusher,
   type WalFlusherRequest,
 } from '../../../src/platform/database/wal-flusher.ts';
-import { makeTempDir } from '../../temp.ts';
+import { makeTempDir } from '../../support/temp.ts';
 
 const put = (tx: Tx, name: string, value = '1') => tx.insert(meta).values({ name, value }).run();
 

@@ -170,7 +170,7 @@ describe('a complete form', () => {
     ["filename*=iso-8859-1'en'caf%E9.txt", 'café.txt'],
     ['filename="x.txt"; filename*=klingon\'\'y.txt', 'x.txt'],
     ['filename="a;b=c.txt"', 'a;b=c.txt'],
-    ['filename="../"', 'file'],
+    ['filename=".."', 'file'],
   ])('with %s has that file name', async (parameter, filename) => {
     expect(await take(read(formOf([`name="file"; ${parameter}`, 'x'])))).toMatchObject({ filename });
   });

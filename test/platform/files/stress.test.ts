@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { BLOB_WRITE_BYTES } from '../../../src/limits.ts';
 import { BlobStore } from '../../../src/platform/files/store.ts';
 import { newId } from '../../../src/platform/host/ids.ts';
-import { makeTempDir } from '../../temp.ts';
+import { makeTempDir } from '../../support/temp.ts';
 
 /** The same numbers on each run (mulberry32), so that a failure can be had again. */
 function makeRandom(seed: number): (below: number) => number {

@@ -8,7 +8,7 @@ import {
   openDataDirectory,
   requireDatabase,
 } from '../../../src/platform/host/data-directory.ts';
-import { makeDatabase, makeTempDir, TestClock } from '../../temp.ts';
+import { makeDatabase, makeTempDir, TestClock } from '../../support/temp.ts';
 
 const NOBODY = 65_534;
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeTempDir } from '../../temp.ts';
+import { makeTempDir } from '../../support/temp.ts';
 
 const SOURCE = join(import.meta.dir, '../../../src');
 

@@ -9,7 +9,7 @@ import {
   servicePathsOf,
 } from '../../../src/platform/host/installed-service.ts';
 import { touchWakeFile } from '../../../src/platform/jobs/wake-file.ts';
-import { makeTempDir } from '../../temp.ts';
+import { makeTempDir } from '../../support/temp.ts';
 
 function install(settings: string | null) {
   const dir = makeTempDir();

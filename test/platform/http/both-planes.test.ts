@@ -1,6 +1,12 @@
 /** One declaration, two routes: what a key sees on the data plane and a token on its mirror, and who is kept out of both. */
 import { beforeAll, expect, test } from 'bun:test';
-import { actor, addCapturingMailbox, makeProject, startTestApp, type TestApp } from '../../helpers.ts';
+import {
+  actor,
+  addCapturingMailbox,
+  makeProject,
+  startTestApp,
+  type TestApp,
+} from '../../support/helpers.ts';
 
 let app: TestApp;
 let key = '';

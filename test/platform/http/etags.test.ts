@@ -1,8 +1,8 @@
 /** Versions of records: whoever changes one says which they have read, and of two who read the same one exactly one wins. */
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { rows } from '../../emails/setup.ts';
-import { type Answer, addCapturingMailbox } from '../../helpers.ts';
-import { codeOf, dataOf, type Management, startManagement } from '../../management.ts';
+import { rows } from '../../mail/emails/setup.ts';
+import { type Answer, addCapturingMailbox } from '../../support/helpers.ts';
+import { codeOf, dataOf, type Management, startManagement } from '../../support/management.ts';
 
 let on: Management;
 

@@ -1,6 +1,6 @@
 /** Where the public URL is https, every answer has browsers come by nothing else; where it is not, none does. */
 import { beforeAll, expect, test } from 'bun:test';
-import { startTestApp, type TestApp } from '../../helpers.ts';
+import { startTestApp, type TestApp } from '../../support/helpers.ts';
 
 let secure: TestApp;
 let plain: TestApp;

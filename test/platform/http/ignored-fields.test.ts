@@ -1,6 +1,6 @@
 /** The Warning that names what a client sent and no endpoint knows: on answers, refusals and replays, and never a value. */
 import { beforeAll, expect, test } from 'bun:test';
-import { addCapturingMailbox, makeProject, startTestApp, type TestApp } from '../../helpers.ts';
+import { addCapturingMailbox, makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
 
 let app: TestApp;
 let key = '';

@@ -9,8 +9,8 @@ import { RateLimiter } from '../../../src/platform/http/rate-limit.ts';
 import { openRoute } from '../../../src/platform/http/routes.ts';
 import { oneOf, t, text } from '../../../src/platform/http/schema.ts';
 import { createHttpServer, type HttpServer } from '../../../src/platform/http/server.ts';
-import { captureLog } from '../../captured-log.ts';
-import { TestClock } from '../../temp.ts';
+import { captureLog } from '../../support/captured-log.ts';
+import { TestClock } from '../../support/temp.ts';
 
 const TOKEN = 'tok_0123456789abcdefghijklmnopqrstuvwxyz';
 const base = { tag: 'Test', summary: 'test', plane: 'page' } as const;

@@ -4,7 +4,7 @@ import { openDatabase } from '../../../src/platform/database/database.ts';
 import { rateWindows } from '../../../src/platform/database/tables.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/platform/host/clock.ts';
 import { DurableRates, type Rate } from '../../../src/platform/http/rate-limit.ts';
-import { makeDatabase, TestClock } from '../../temp.ts';
+import { makeDatabase, TestClock } from '../../support/temp.ts';
 
 const hourly: Rate = { limit: 2, per: 'hour', what: 'Sign-ups of this address' };
 

@@ -22,8 +22,8 @@ import {
 } from '../../../src/platform/http/routes.ts';
 import { t, text } from '../../../src/platform/http/schema.ts';
 import { createHttpServer, type HttpServer } from '../../../src/platform/http/server.ts';
-import { captureLog } from '../../captured-log.ts';
-import { TestClock } from '../../temp.ts';
+import { captureLog } from '../../support/captured-log.ts';
+import { TestClock } from '../../support/temp.ts';
 
 const clock = new TestClock();
 const log = captureLog(clock);

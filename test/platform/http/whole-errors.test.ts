@@ -2,7 +2,13 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { isPlainObject } from '../../../src/platform/http/schema.ts';
-import { actor, addCapturingMailbox, makeProject, startTestApp, type TestApp } from '../../helpers.ts';
+import {
+  actor,
+  addCapturingMailbox,
+  makeProject,
+  startTestApp,
+  type TestApp,
+} from '../../support/helpers.ts';
 
 let app: TestApp;
 let key = '';

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { DAY_MS, HOUR_MS } from '../../../src/platform/host/clock.ts';
 import { RateLimiter } from '../../../src/platform/http/rate-limit.ts';
-import { makeProject, startTestApp } from '../../helpers.ts';
-import { TestClock } from '../../temp.ts';
+import { makeProject, startTestApp } from '../../support/helpers.ts';
+import { TestClock } from '../../support/temp.ts';
 
 describe('rates', () => {
   test.each([

@@ -17,8 +17,8 @@ import {
   type NewJob,
   PRIORITY,
 } from '../../../src/platform/jobs/store.ts';
-import { makeDatabase, TestClock } from '../../temp.ts';
-import { until } from '../../until.ts';
+import { makeDatabase, TestClock } from '../../support/temp.ts';
+import { until } from '../../support/until.ts';
 
 const done: TaskOutcome = { status: 'completed', result: { ok: true }, error: null };
 

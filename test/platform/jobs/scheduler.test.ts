@@ -3,8 +3,8 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { MINUTE_MS } from '../../../src/platform/host/clock.ts';
 import { silentLogger } from '../../../src/platform/host/logger.ts';
 import { type CronEntry, createScheduler, type Scheduler } from '../../../src/platform/jobs/scheduler.ts';
-import { captureLog } from '../../captured-log.ts';
-import { TestClock } from '../../temp.ts';
+import { captureLog } from '../../support/captured-log.ts';
+import { TestClock } from '../../support/temp.ts';
 
 const started: Scheduler[] = [];
 afterEach(async () => {

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createResolver, type Resolver } from '../../../src/platform/mail/dns.ts';
-import { type DnsServer, type Fault, startDnsServer } from '../../dns-server.ts';
+import { type DnsServer, type Fault, startDnsServer } from '../../support/dns-server.ts';
 
 /** Where an answer is expected, a slow machine must not fail the test; where silence is, it should pass soon. */
 const PATIENT = { deadline_ms: 60_000, try_timeout_ms: 30_000 };

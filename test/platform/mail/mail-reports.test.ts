@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { MAX_REPORT_BYTES } from '../../../src/limits.ts';
 import { readMailReport } from '../../../src/platform/mail/mail-reports.ts';
-import { readSample } from '../../mail-reports.ts';
+import { readSample } from '../../support/mail-reports.ts';
 
 const read = (text: string) => readMailReport(Buffer.from(text, 'latin1'));
 

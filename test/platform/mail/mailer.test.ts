@@ -1,8 +1,8 @@
 /** Deliveries through the real worker thread to a real SMTP server: what each answer of the relay comes to. */
 import { afterAll, afterEach, expect, test } from 'bun:test';
 import { createMailer, type Mailer, type MailerOptions } from '../../../src/platform/mail/mailer.ts';
-import { mailOf, routeTo } from '../../mail-samples.ts';
-import { type SinkOptions, type SmtpSink, startSmtpSink } from '../../smtp-sink.ts';
+import { mailOf, routeTo } from '../../support/mail-samples.ts';
+import { type SinkOptions, type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 

@@ -10,7 +10,7 @@ import { MAX_BUFFERED_MESSAGE_BYTES } from '../../../src/limits.ts';
 import { type DkimKeyPair, generateDkimKey } from '../../../src/platform/mail/dkim.ts';
 import { composeBytes, composeMessage, deriveText } from '../../../src/platform/mail/message.ts';
 import type { MailAttachment, MailContent } from '../../../src/platform/mail/types.ts';
-import { mailOf, SAMPLE_DATE_MS } from '../../mail-samples.ts';
+import { mailOf, SAMPLE_DATE_MS } from '../../support/mail-samples.ts';
 
 let dir = '';
 let key: DkimKeyPair;

@@ -9,7 +9,7 @@ import {
 import { systemClock } from '../../../src/platform/host/clock.ts';
 import { createResolver } from '../../../src/platform/mail/dns.ts';
 import { MxCache, type MxLookups } from '../../../src/platform/mail/mx-cache.ts';
-import { type DnsServer, startDnsServer } from '../../dns-server.ts';
+import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
 
 let server: DnsServer | null = null;
 afterEach(async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createResolver } from '../../../src/platform/mail/dns.ts';
 import { whyUnanswered } from '../../../src/platform/mail/relay-name.ts';
-import { type DnsServer, startDnsServer } from '../../dns-server.ts';
+import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
 
 let server: DnsServer;
 let dir = '';

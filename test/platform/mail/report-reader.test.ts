@@ -5,9 +5,9 @@ import {
   type ReportReader,
   UnreadableReport,
 } from '../../../src/platform/mail/report-reader.ts';
-import { longestTurnMs } from '../../event-loop.ts';
-import { HOSTILE } from '../../hostile-messages.ts';
-import { readSample } from '../../mail-reports.ts';
+import { longestTurnMs } from '../../support/event-loop.ts';
+import { HOSTILE } from '../../support/hostile-messages.ts';
+import { readSample } from '../../support/mail-reports.ts';
 
 const SAMPLE = Buffer.from(readSample('postfix-unknown-user'), 'latin1');
 const BOUNCED = { recipients: [{ kind: 'bounced' }] };

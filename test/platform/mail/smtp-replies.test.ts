@@ -3,8 +3,8 @@ import { afterEach, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { SMTP_GREETING_TIMEOUT_MS } from '../../../src/limits.ts';
 import { createMailer, type Mailer, type MailerOptions } from '../../../src/platform/mail/mailer.ts';
-import { mailOf, routeTo } from '../../mail-samples.ts';
-import { type OddRelay, startOddRelay } from '../../odd-relay.ts';
+import { mailOf, routeTo } from '../../support/mail-samples.ts';
+import { type OddRelay, startOddRelay } from '../../support/odd-relay.ts';
 
 const cleanups: (() => unknown)[] = [];
 

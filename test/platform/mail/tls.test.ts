@@ -3,8 +3,8 @@ import { afterEach, expect, test } from 'bun:test';
 import { isLoopback } from '../../../src/platform/host/loopback.ts';
 import { createMailer, type Mailer } from '../../../src/platform/mail/mailer.ts';
 import type { SmtpRoute } from '../../../src/platform/mail/types.ts';
-import { mailOf, routeTo } from '../../mail-samples.ts';
-import { type SinkOptions, type SmtpSink, startSmtpSink } from '../../smtp-sink.ts';
+import { mailOf, routeTo } from '../../support/mail-samples.ts';
+import { type SinkOptions, type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 

@@ -24,7 +24,7 @@ import {
 } from '../../../src/platform/secrets/key-ring.ts';
 import { type MasterKeySource, parseMasterKey } from '../../../src/platform/secrets/master-key-source.ts';
 import { createMasterKey, dataKeyIdOf } from '../../../src/platform/secrets/sealing.ts';
-import { makeDatabase, makeTempDir, TestClock } from '../../temp.ts';
+import { makeDatabase, makeTempDir, TestClock } from '../../support/temp.ts';
 
 const clock = new TestClock();
 const CONTEXT = ['test', 'value'];

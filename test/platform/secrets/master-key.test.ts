@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { loadConfig } from '../../../src/config.ts';
 import { openDataDirectory } from '../../../src/platform/host/data-directory.ts';
 import { PLATFORM_SCOPE } from '../../../src/platform/secrets/key-ring.ts';
-import { run, runRecord, runWith } from '../../command.ts';
-import { dumpRows, namesIn } from '../../deployment.ts';
-import { makeProject, startTestApp } from '../../helpers.ts';
-import { makeTempDir, TestClock } from '../../temp.ts';
+import { run, runRecord, runWith } from '../../support/command.ts';
+import { dumpRows, namesIn } from '../../support/deployment.ts';
+import { makeProject, startTestApp } from '../../support/helpers.ts';
+import { makeTempDir, TestClock } from '../../support/temp.ts';
 
 const SRC = join(import.meta.dir, '../../../src');
 const clock = new TestClock();

@@ -1,0 +1,146 @@
+/** The management plane's endpoints of API keys. */
+import { actorOf, type ManagementCaller } from '../../platform/http/callers.ts';
+import { pageQuery } from '../../platform/http/pagination.ts';
+import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
+import { t } from '../../platform/http/schema.ts';
+import type { ProjectRow, Projects } from '../projects/service.ts';
+import {
+  createKeyBody,
+  deletedKey,
+  keyRecord,
+  keyWithPlaintext,
+  lookupAnswer,
+  lookupBody,
+  plaintextKey,
+  updateKeyBody,
+  whyAnswer,
+  whyBody,
+} from './schemas.ts';
+import type { KeyRow, Keys } from './service.ts';
+
+interface Named {
+  ctx: RequestContext;
+  caller: ManagementCaller;
+}
+
+const KEYS = '/projects/:project/api-keys';
+const KEY = `${KEYS}/:apiKey`;
+
+export function keyRoutes(services: { keys: Keys; projects: Projects }): Route[] {
+  const { keys, projects } = services;
+  const project = ({ ctx, caller }: Named): ProjectRow =>
+    projects.requireFor(caller, ctx.params.project ?? '');
+  const key = ({ ctx, caller }: Named): KeyRow =>
+    keys.getFor(caller, ctx.params.project ?? '', ctx.params.apiKey ?? '');
+  return [
+    ...collectionRoutes(keys, project),
+    ...singleKeyRoutes(keys, key),
+    managementRoute({
+      method: 'POST',
+      path: '/api-keys/lookup',
+      tag: 'API keys',
+      summary: 'Which key a plaintext key is',
+      body: lookupBody,
+      example: { api_key: 'sat_live_...' },
+      response: lookupAnswer,
+      handle: ({ caller, body }) => keys.lookup(caller, body.api_key),
+    }),
+  ];
+}
+
+function collectionRoutes(keys: Keys, project: (named: Named) => ProjectRow): Route[] {
+  return [
+    managementRoute({
+      method: 'GET',
+      path: KEYS,
+      tag: 'API keys',
+      summary: 'List the keys of a project',
+      query: t.Object(pageQuery),
+      response: t.Array(keyRecord),
+      load: project,
+      handle: ({ resource, query }) => keys.list(resource, query),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: KEYS,
+      tag: 'API keys',
+      summary: 'Make a key',
+      description: '`plaintext_key` is the key itself. Flags that are left out are false.',
+      status: 201,
+      body: createKeyBody,
+      example: { name: 'web', can_read: true, can_write: true, can_send_emails: true },
+      response: keyWithPlaintext,
+      load: project,
+      handle: ({ caller, ctx, resource, body }) => keys.create(actorOf(caller, ctx.ip), resource, body),
+    }),
+  ];
+}
+
+function singleKeyRoutes(keys: Keys, key: (named: Named) => KeyRow): Route[] {
+  return [
+    managementRoute({
+      method: 'GET',
+      path: KEY,
+      tag: 'API keys',
+      summary: 'Read a key',
+      unversioned: ['origins_count'],
+      response: keyRecord,
+      load: key,
+      handle: ({ resource }) => keys.present(resource),
+    }),
+    managementRoute({
+      method: 'PATCH',
+      path: KEY,
+      tag: 'API keys',
+      summary: 'Change a key',
+      description: 'Only what is sent changes; `permissions` is replaced as a whole. null clears a limit.',
+      body: updateKeyBody,
+      example: { rate_limit_per_minute: 300 },
+      response: keyRecord,
+      load: key,
+      handle: ({ caller, ctx, resource, body }) => keys.update(actorOf(caller, ctx.ip), resource, body),
+    }),
+    managementRoute({
+      method: 'DELETE',
+      path: KEY,
+      tag: 'API keys',
+      summary: 'Delete a key',
+      response: deletedKey,
+      load: key,
+      handle: ({ caller, ctx, resource }) => keys.remove(actorOf(caller, ctx.ip), resource),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: `${KEY}/why`,
+      tag: 'API keys',
+      summary: 'Whether a request from somewhere would be accepted with a key, and why',
+      description:
+        'With neither an Origin nor an app id it is one from a server, which sends neither. Nothing is changed.',
+      body: whyBody,
+      example: { origin: 'https://shop.example.com' },
+      response: whyAnswer,
+      load: key,
+      handle: ({ resource, body }) => keys.verdict(resource, body),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: `${KEY}/rotate`,
+      tag: 'API keys',
+      summary: 'Give a key a new secret',
+      description: 'The old secret stops at once.',
+      response: keyWithPlaintext,
+      load: key,
+      handle: ({ caller, ctx, resource }) => keys.rotate(actorOf(caller, ctx.ip), resource),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: `${KEY}/reveal`,
+      tag: 'API keys',
+      summary: 'Show the secret of a key',
+      description: 'Recorded in the audit trail. 409 PLAINTEXT_UNAVAILABLE where no readable copy is kept.',
+      response: plaintextKey,
+      load: key,
+      handle: ({ caller, ctx, resource }) => keys.reveal(actorOf(caller, ctx.ip), resource),
+    }),
+  ];
+}

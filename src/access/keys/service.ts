@@ -1,0 +1,453 @@
+/** API keys: who a key's bearer is, making, changing, rotating, revealing and deleting keys, and looking one up. */
+import { AppError, conflict, forbidden, notFound } from '../../errors.ts';
+import { DEFAULT_KEY_RATE_PER_MINUTE, MAX_APP_ID_CHARS } from '../../limits.ts';
+import { recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import {
+  type Actor,
+  type KeyCaller,
+  type KeyCredentials,
+  keyRefused,
+  type ManagementCaller,
+  mayAccessProject,
+  type Permission,
+} from '../../platform/http/callers.ts';
+import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
+import { createToken, hashToken, parseToken, sameHash } from '../../platform/secrets/token-format.ts';
+import type { OriginDecision, OriginRecord, Origins, RequestOrigin } from '../origins/service.ts';
+import type {
+  AbbreviatedKey,
+  ProjectRecord,
+  ProjectRow,
+  ProjectState,
+  Projects,
+} from '../projects/service.ts';
+import type {
+  KeyChanges,
+  KeyRecord,
+  KeyVerdict,
+  KeyWithPlaintext,
+  NewKeyInput,
+  WhyInput,
+} from './schemas.ts';
+import * as store from './store.ts';
+import type { KeyRow } from './tables.ts';
+
+export type { KeyRow } from './tables.ts';
+
+/** As an origin's decision, or that the key answers nobody. */
+export type KeyDecision =
+  | OriginDecision
+  | { accepted: false; code: 'KEY_INACTIVE' | 'PROJECT_INACTIVE'; message: string; why: string };
+
+/** A key that exists, whether or not it answers anybody. */
+interface Bearer {
+  key: KeyRow;
+  project: ProjectState;
+  permissions: ReadonlySet<Permission>;
+}
+
+export interface KeysDeps {
+  database: Database;
+  clock: Clock;
+  projects: Projects;
+  origins: Origins;
+  key_ring: Pick<KeyRing, 'seal' | 'openText'>;
+}
+
+export class Keys {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #projects: Projects;
+  readonly #origins: Origins;
+  readonly #key_ring: KeysDeps['key_ring'];
+
+  constructor(deps: KeysDeps) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#projects = deps.projects;
+    this.#key_ring = deps.key_ring;
+    this.#origins = deps.origins;
+  }
+
+  /* --- The data plane -------------------------------------------------------------------------------------------- */
+
+  /**
+   * Who bears a key: two indexed reads, one more for a restricted key, so a change holds from the next request on. Throws
+   * AppError `unauthenticated`, then `forbidden` for where it comes from.
+   */
+  authenticate(credentials: KeyCredentials): KeyCaller {
+    const { api_key, app_id, android_package } = credentials;
+    if (!api_key) throw keyRefused('missing');
+    const hash = hashOfKey(api_key);
+    const found = hash === null ? null : this.#findBearer(hash);
+    if (!found?.key.is_active || found.project.status !== 'active') throw keyRefused('invalid');
+    const { key, project, permissions } = found;
+    if (key.restricted) {
+      const decision = this.#origins.decide(key, {
+        origin: credentials.origin,
+        app_id,
+        android_package,
+        cert: credentials.android_cert,
+      });
+      if (!decision.accepted) throw forbidden(decision.message);
+    }
+    return {
+      key_id: key.id,
+      key_name: key.name,
+      project_id: key.project_id,
+      project_public_id: project.public_id,
+      is_test: key.is_test,
+      is_restricted: key.restricted,
+      permissions,
+      rate_limit_per_minute: key.rate_limit_per_minute ?? DEFAULT_KEY_RATE_PER_MINUTE,
+      // It goes into logs of mail; an unrestricted key may send anything here.
+      app_id: (app_id || android_package || null)?.slice(0, MAX_APP_ID_CHARS) ?? null,
+    };
+  }
+
+  #findByHash(hash: string): KeyRow | null {
+    const key = store.findKeyByHash(this.#database.read, hash);
+    return key && sameHash(key.key_hash, hash) ? key : null;
+  }
+
+  #findBearer(hash: string): Bearer | null {
+    const key = this.#findByHash(hash);
+    const project = key && this.#projects.stateOf(key.project_id);
+    return project && { key, project, permissions: permissionsOf(key) };
+  }
+
+  /** Whether a request from there would be accepted with this key, and which rule says so or why none does. */
+  why(key: KeyRow, request: RequestOrigin): KeyDecision {
+    const message = 'The API key is not valid, or no longer active.';
+    if (!key.is_active) {
+      const why = `The key is deactivated: every request gets 401. Turn it on with: satchel key activate ${key.id}`;
+      return { accepted: false, code: 'KEY_INACTIVE', message, why };
+    }
+    if (this.#projects.stateOf(key.project_id)?.status !== 'active') {
+      return {
+        accepted: false,
+        code: 'PROJECT_INACTIVE',
+        message,
+        why: 'The project is inactive: its keys get 401.',
+      };
+    }
+    return this.#origins.decide(key, request);
+  }
+
+  /** The same as a document: what `satchel key why --json` prints. */
+  verdict(key: KeyRow, { origin = null, app_id = null, cert_fingerprint = null }: WhyInput): KeyVerdict {
+    const decision = this.why(key, { origin, app_id, android_package: null, cert: cert_fingerprint });
+    const { why } = decision;
+    if (!decision.accepted) return { accepted: false, code: decision.code, why, rule: null };
+    const { rule, scope } = decision;
+    const is_named = rule !== null && scope !== 'none-needed';
+    const named = is_named ? { id: rule.id, type: rule.type, value: rule.value, scope } : null;
+    return { accepted: true, code: null, why, rule: named };
+  }
+
+  /* --- Reading --------------------------------------------------------------------------------------------------- */
+
+  /**
+   * A key by its numeric id or the start of its secret, or with its project by its name: for the shell. Throws AppError
+   * `not_found` that says how to find the right one, and `conflict` that lists the ids where several fit.
+   */
+  require(ref: string, project_ref?: string): KeyRow {
+    const { read } = this.#database;
+    const project = project_ref === undefined ? null : this.#projects.require(project_ref);
+    const by_id = this.#find(ref);
+    const by_name = project && !by_id ? store.findKeysByName(read, project.id, ref) : [];
+    const prefix = ref.replace(/\.+$/, '');
+    const by_prefix = /^sat_/.test(prefix) ? store.findKeysByPrefix(read, prefix) : [];
+    const found = [...(by_id ? [by_id] : []), ...by_name, ...by_prefix].filter(
+      (key) => project === null || key.project_id === project.id,
+    );
+    const [key, ...others] = found;
+    if (!key) {
+      const message =
+        'API key not found. It is named by its numeric id, by the start of its secret, or with --project by its name; ' +
+        'those are in: satchel key list --project REF';
+      throw new AppError('not_found', message);
+    }
+    if (others.length > 0)
+      throw conflict(`Several keys fit: ${found.map(({ id }) => id).join(', ')}. Name one by its id.`);
+    return key;
+  }
+
+  /** A key of a project by its numeric id. Throws AppError `not_found`, for another project's key too. */
+  get(project: ProjectRow, ref: string): KeyRow {
+    const key = this.#find(ref);
+    if (key?.project_id !== project.id) throw notFound('API key');
+    return key;
+  }
+
+  /** As `get`, of a project that a token may see. Throws AppError `not_found`. */
+  getFor(caller: ManagementCaller, project: string, ref: string): KeyRow {
+    return this.get(this.#projects.requireFor(caller, project), ref);
+  }
+
+  /** The name of a key, or null when it is gone. */
+  nameOf(id: number): string | null {
+    return store.findKey(this.#database.read, id)?.name ?? null;
+  }
+
+  #find(ref: string): KeyRow | null {
+    return /^\d{1,15}$/.test(ref) ? store.findKey(this.#database.read, Number(ref)) : null;
+  }
+
+  /** One page of a project's keys, newest first. */
+  list(project: ProjectRow, query: PageQuery): Page<KeyRecord> {
+    const { read } = this.#database;
+    return paginate(query, {
+      total: store.countKeys(read, project.id),
+      fetch: (limit, offset) => store.listKeys(read, project.id, { limit, offset }),
+    }).map((key) => this.present(key));
+  }
+
+  /** Active keys that global origins count for. */
+  countRestricted(): number {
+    return store.countRestrictedKeys(this.#database.read);
+  }
+
+  /** Every key of a project, newest first. */
+  listAll(project: ProjectRow): KeyRecord[] {
+    const rows = store.listKeys(this.#database.read, project.id, { limit: -1, offset: 0 });
+    return rows.map((key) => this.present(key));
+  }
+
+  /** Ids of the project's keys whose retained copy does not decrypt; nothing leaves, so nothing is put on record. */
+  listUndecryptable(project: ProjectRow): number[] {
+    const { read } = this.#database;
+    return store
+      .listKeys(read, project.id, { limit: -1, offset: 0 })
+      .filter(
+        ({ sealed_key, key_hash }) =>
+          sealed_key !== null && this.#key_ring.openText(read, sealed_key, sealContext(key_hash)) === null,
+      )
+      .map(({ id }) => id);
+  }
+
+  /** The safe representation: what it shows is named here one by one, so that a new column stays hidden. */
+  present(key: KeyRow): KeyRecord {
+    return {
+      id: key.id,
+      name: key.name,
+      key_prefix: key.key_prefix,
+      can_read: key.can_read,
+      can_write: key.can_write,
+      can_send_emails: key.can_send_emails,
+      can_manage_email_marketing: key.can_manage_email_marketing,
+      restricted: key.restricted,
+      allow_no_origin: key.allow_no_origin,
+      email_daily_limit: key.email_daily_limit,
+      rate_limit_per_minute: key.rate_limit_per_minute,
+      permissions: key.permissions,
+      is_test: key.is_test,
+      is_active: key.is_active,
+      origins_count: this.#origins.count(key),
+    };
+  }
+
+  /** What a plaintext key is. Throws AppError `not_found` for an unknown one and for one out of the token's scope. */
+  lookup(
+    caller: ManagementCaller,
+    secret: string,
+  ): { project: ProjectRecord; api_key: KeyRecord; origins: OriginRecord[] } {
+    const hash = hashOfKey(secret);
+    const key = hash === null ? null : this.#findByHash(hash);
+    const project = key && this.#projects.find(String(key.project_id));
+    if (!key || !project || !mayAccessProject(caller, project.id)) throw notFound('API key');
+    return {
+      project: this.#projects.present(project),
+      api_key: this.present(key),
+      origins: this.#origins.list(key),
+    };
+  }
+
+  /* --- Changing -------------------------------------------------------------------------------------------------- */
+
+  /**
+   * Makes a key and returns it with its secret. With `retain` false no copy is kept, and the key can never be revealed.
+   * Throws AppError `invalid`, `not_found` when the project is gone.
+   */
+  create(
+    actor: Actor,
+    project: ProjectRow,
+    input: NewKeyInput,
+    options: { retain: boolean } = { retain: true },
+  ): Promise<KeyWithPlaintext> {
+    const permissions = input.permissions ?? {};
+    const secret = createToken(input.is_test ? 'test' : 'live');
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const state = this.#stateIn(tx, project.id);
+      const key = store.insertKey(tx, {
+        project_id: project.id,
+        name: input.name,
+        key_prefix: secret.prefix_shown,
+        key_hash: secret.hash,
+        sealed_key: options.retain ? this.#seal(tx, state, secret) : null,
+        can_read: input.can_read ?? false,
+        can_write: input.can_write ?? false,
+        can_send_emails: input.can_send_emails ?? false,
+        can_manage_email_marketing: input.can_manage_email_marketing ?? false,
+        restricted: input.restricted ?? false,
+        allow_no_origin: input.allow_no_origin ?? false,
+        email_daily_limit: input.email_daily_limit ?? null,
+        rate_limit_per_minute: input.rate_limit_per_minute ?? null,
+        permissions,
+        is_test: input.is_test ?? false,
+        is_active: true,
+        created_at: now,
+        updated_at: now,
+      });
+      const metadata = { name: key.name, key_prefix: key.key_prefix };
+      this.#audit(tx, actor, { event: 'api_key.created', key, project: state, metadata });
+      return { ...this.present(key), plaintext_key: secret.plaintext };
+    });
+  }
+
+  /**
+   * Changes the fields that are given; null clears a limit. Throws AppError `invalid`, `not_found` when the key is gone.
+   */
+  async update(actor: Actor, key: KeyRow, changes: KeyChanges): Promise<KeyRecord> {
+    const values = columnsOf(changes);
+    if (Object.keys(changes).length === 0) return this.present(key);
+    const now = this.#clock.now();
+    const changed = await this.#database.write((tx) => {
+      const changed = store.updateKey(tx, key.id, { ...values, updated_at: now });
+      if (!changed) throw notFound('API key');
+      const project = this.#stateIn(tx, changed.project_id);
+      this.#audit(tx, actor, { event: 'api_key.updated', key: changed, project, metadata: { changes } });
+      return changed;
+    });
+    return this.present(changed);
+  }
+
+  /**
+   * Gives a key a new secret and returns it; the old one stops at once. A key whose secret is not retained stays so.
+   * Throws AppError `not_found` when the key is gone.
+   */
+  rotate(actor: Actor, key: KeyRow): Promise<KeyWithPlaintext> {
+    const secret = createToken(key.is_test ? 'test' : 'live');
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const project = this.#stateIn(tx, key.project_id);
+      const old = store.findKey(tx, key.id);
+      if (!old) throw notFound('API key');
+      const changed = store.updateKey(tx, key.id, {
+        key_prefix: secret.prefix_shown,
+        key_hash: secret.hash,
+        sealed_key: old.sealed_key === null ? null : this.#seal(tx, project, secret),
+        updated_at: now,
+      });
+      if (!changed) throw notFound('API key');
+      const metadata = { old_key_prefix: old.key_prefix, key_prefix: changed.key_prefix };
+      this.#audit(tx, actor, { event: 'api_key.rotated', key: changed, project, metadata });
+      return { ...this.present(changed), plaintext_key: secret.plaintext };
+    });
+  }
+
+  /**
+   * The secret of a key. That it was revealed is on record before it leaves. Throws AppError `conflict`
+   * PLAINTEXT_UNAVAILABLE when no copy was kept or the copy does not decrypt, `not_found` when the key is gone.
+   */
+  reveal(actor: Actor, key: KeyRow): Promise<{ plaintext_key: string }> {
+    return this.#database.write((tx) => {
+      const current = store.findKey(tx, key.id);
+      if (!current) throw notFound('API key');
+      if (current.sealed_key === null) throw plaintextUnavailable('not_retained');
+      const plaintext_key = this.#key_ring.openText(tx, current.sealed_key, sealContext(current.key_hash));
+      if (plaintext_key === null) throw plaintextUnavailable('undecryptable');
+      const project = this.#stateIn(tx, current.project_id);
+      const metadata = { name: current.name, key_prefix: current.key_prefix };
+      this.#audit(tx, actor, { event: 'api_key.revealed', key: current, project, metadata });
+      return { plaintext_key };
+    });
+  }
+
+  /** Deletes a key and its origins. Throws AppError `not_found` when it is gone already. */
+  remove(actor: Actor, key: KeyRow): Promise<{ deleted: true; cascade: { origins: number } }> {
+    return this.#database.write((tx) => {
+      const current = store.findKey(tx, key.id);
+      if (!current) throw notFound('API key');
+      const cascade = { origins: this.#origins.count(current, tx) };
+      const project = this.#stateIn(tx, current.project_id);
+      const metadata = { name: current.name, key_prefix: current.key_prefix, cascade };
+      this.#audit(tx, actor, { event: 'api_key.deleted', key: current, project, metadata });
+      store.deleteKey(tx, current);
+      return { deleted: true as const, cascade };
+    });
+  }
+
+  #stateIn(tx: Tx, project_id: number): ProjectState {
+    const state = this.#projects.stateOf(project_id, tx);
+    if (!state) throw notFound('Project');
+    return state;
+  }
+
+  #seal(tx: Tx, project: ProjectState, secret: { plaintext: string; hash: string }): string {
+    return this.#key_ring.seal(
+      tx,
+      projectScope(project.public_id),
+      sealContext(secret.hash),
+      secret.plaintext,
+    );
+  }
+
+  #audit(
+    tx: Tx,
+    actor: Actor,
+    of: { event: string; key: KeyRow; project: ProjectState; metadata: Record<string, unknown> },
+  ): void {
+    const { event, key, project, metadata } = of;
+    recordAudit(tx, actor, { event, target: `api_key:${key.id}`, project, metadata }, this.#clock.now());
+  }
+}
+
+/** How a project's own record learns of its keys, newest first. It stands apart from Keys, which is built on Projects. */
+export function keysShownBy(database: Database): (project_id: number) => AbbreviatedKey[] {
+  return (project_id) => store.listAbbreviated(database.read, project_id);
+}
+
+/** Bound to the hash, the copy opens only beside the very secret it is of. */
+function sealContext(key_hash: string): string[] {
+  return ['api_key', key_hash];
+}
+
+function plaintextUnavailable(reason: 'not_retained' | 'undecryptable'): Error {
+  const why =
+    reason === 'not_retained'
+      ? 'No copy of this key was kept when it was made.'
+      : 'The stored copy of this key does not decrypt.';
+  return conflict(`${why} Rotate the key to get a new one.`, {
+    code: 'PLAINTEXT_UNAVAILABLE',
+    details: { reason },
+  });
+}
+
+/** The hash by which a key is looked up; null for a text that is no key. */
+function hashOfKey(secret: string): string | null {
+  const kind = parseToken(secret)?.kind;
+  return kind === 'live' || kind === 'test' ? hashToken(secret) : null;
+}
+
+function permissionsOf(key: KeyRow): Set<Permission> {
+  const permissions = new Set<Permission>();
+  if (key.can_read) permissions.add('read');
+  if (key.can_write) permissions.add('write');
+  if (key.can_write || key.permissions.upload === true) permissions.add('upload');
+  if (key.can_write && key.permissions.delete !== false) permissions.add('delete');
+  if (key.can_send_emails) permissions.add('email');
+  if (key.can_manage_email_marketing) permissions.add('email_marketing');
+  if (key.permissions.email_template === true) permissions.add('email_template');
+  if (key.permissions.captcha === true) permissions.add('captcha');
+  return permissions;
+}
+
+/** The columns that a change sets. */
+function columnsOf({ permissions, ...columns }: KeyChanges): Partial<store.NewKey> {
+  return permissions === undefined ? columns : { ...columns, permissions: permissions ?? {} };
+}

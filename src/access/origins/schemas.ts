@@ -1,0 +1,101 @@
+/** Shapes of origins, for the API and the command line alike. */
+import { MAX_LIST_ENTRIES, MAX_NAME_CHARS, MAX_ORIGIN_CHECKS, MAX_URL_CHARS } from '../../limits.ts';
+import { changesOf, named, nullable, oneOf, type Static, t, text } from '../../platform/http/schema.ts';
+
+const originType = oneOf(['domain', 'android', 'ios']);
+/** Whatever is longer is no origin either; the matcher says so for less. */
+const originValue = text({ min: 1, max: MAX_URL_CHARS });
+const fingerprints = t.Array(t.String(), {
+  maxItems: MAX_LIST_ENTRIES,
+  description: 'Certificates that an android app must be signed with; hex, colons optional.',
+});
+
+export const createOriginBody = named(
+  'NewOrigin',
+  t.Object({
+    type: originType,
+    value: originValue,
+    sha256_fingerprints: t.Optional(fingerprints),
+    sha1_fingerprints: t.Optional(fingerprints),
+  }),
+);
+export type NewOriginInput = Static<typeof createOriginBody>;
+
+export const newGlobalOrigin = named(
+  'NewGlobalOrigin',
+  t.Object({ ...createOriginBody.properties, note: t.Optional(text({ max: MAX_NAME_CHARS })) }),
+);
+export type NewGlobalOriginInput = Static<typeof newGlobalOrigin>;
+
+export const updateOriginBody = named(
+  'OriginChanges',
+  changesOf({
+    type: originType,
+    value: originValue,
+    sha256_fingerprints: nullable(fingerprints),
+    sha1_fingerprints: nullable(fingerprints),
+  }),
+);
+export type OriginChanges = Static<typeof updateOriginBody>;
+
+export const originRecord = named(
+  'Origin',
+  t.Object({
+    id: t.Integer(),
+    type: originType,
+    value: t.String(),
+    /** For android only. */
+    sha256_fingerprints: t.Optional(t.Array(t.String())),
+    sha1_fingerprints: t.Optional(t.Array(t.String())),
+  }),
+);
+export type OriginRecord = Static<typeof originRecord>;
+
+export const globalOriginRecord = named(
+  'GlobalOrigin',
+  t.Object({
+    id: t.Integer(),
+    type: originType,
+    value: t.String(),
+    sha256_fingerprints: t.Array(t.String()),
+    sha1_fingerprints: t.Array(t.String()),
+    note: nullable(t.String()),
+    created_at: t.String({ format: 'date-time' }),
+  }),
+);
+export type GlobalOriginRecord = Static<typeof globalOriginRecord>;
+
+export const deletedOrigin = t.Object({ deleted: t.Boolean() });
+
+export const deletedGlobalOrigin = t.Object({
+  deleted: t.Literal(true),
+  restricted_keys: t.Integer({ description: 'Active keys that may have relied on it.' }),
+});
+
+export const checkOriginsBody = t.Object({
+  origins: t.Array(
+    t.Object({
+      type: originType,
+      value: t.String({ maxLength: MAX_URL_CHARS }),
+      cert_fingerprint: t.Optional(nullable(t.String())),
+    }),
+    { maxItems: MAX_ORIGIN_CHECKS },
+  ),
+});
+
+export const originVerdict = named(
+  'OriginVerdict',
+  t.Object({
+    type: originType,
+    value: t.String(),
+    canonical_value: nullable(t.String()),
+    covered: t.Boolean(),
+    matched_by: nullable(t.Object({ id: t.Integer(), value: t.String(), note: nullable(t.String()) })),
+    reason: t.Optional(
+      t.Object({
+        code: oneOf(['INVALID_ORIGIN', 'CERT_FINGERPRINT_REQUIRED', 'CERT_FINGERPRINT_NOT_ALLOWED']),
+        message: t.String(),
+      }),
+    ),
+  }),
+);

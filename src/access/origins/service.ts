@@ -1,0 +1,269 @@
+/** The origins of keys and the global ones: adding, changing and removing them, and asking which key accepts what. */
+import { conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { explainMissing } from '../../platform/database/foreign-keys.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import type { Actor } from '../../platform/http/callers.ts';
+import type { Projects } from '../projects/service.ts';
+import {
+  canonicalizeFingerprint,
+  canonicalizeOrigin,
+  checkCandidate,
+  matchRequest,
+  type OriginCandidate,
+  type OriginDecision,
+  type OriginType,
+  type OriginVerdict,
+  type RequestOrigin,
+} from './matcher.ts';
+import type {
+  GlobalOriginRecord,
+  NewGlobalOriginInput,
+  NewOriginInput,
+  OriginChanges,
+  OriginRecord,
+} from './schemas.ts';
+import * as store from './store.ts';
+import type { GlobalOriginRow, OriginRow } from './tables.ts';
+
+export type { OriginDecision, RequestOrigin } from './matcher.ts';
+export { type OriginRecord, originRecord } from './schemas.ts';
+export type { OriginRow } from './tables.ts';
+
+/** The key whose origins are meant. */
+interface OfKey {
+  id: number;
+  project_id: number;
+}
+
+export class Origins {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #projects: Projects;
+
+  constructor(deps: { database: Database; clock: Clock; projects: Projects }) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#projects = deps.projects;
+  }
+
+  /** Whether a key accepts a request from there, and by which rule. */
+  decide(
+    key: { id: number; restricted: boolean; allow_no_origin: boolean },
+    request: RequestOrigin,
+  ): OriginDecision {
+    const { restricted, allow_no_origin } = key;
+    const rules = store.listRulesOfKey(this.#database.read, key.id);
+    return matchRequest(request, { restricted, allow_no_origin, ...rules });
+  }
+
+  present(origin: OriginRow): OriginRecord {
+    return presentOrigin(origin);
+  }
+
+  /** The rules of a key, newest first. */
+  list(key: OfKey): OriginRecord[] {
+    return store.listOrigins(this.#database.read, key.id).map(presentOrigin);
+  }
+
+  count(key: OfKey, read: Tx = this.#database.read): number {
+    return store.countOrigins(read, key.id);
+  }
+
+  /** A key's rule. Throws AppError `not_found`, for another key's rule too. */
+  require(key: OfKey, ref: string): OriginRow {
+    const id = /^\d{1,15}$/.test(ref) ? Number(ref) : 0;
+    const origin = store.findOrigin(this.#database.read, { api_key_id: key.id, id });
+    if (!origin) throw notFound('Origin');
+    return origin;
+  }
+
+  /** Adds a rule to a key. Throws AppError `invalid`, `conflict` ORIGIN_ALREADY_EXISTS, `not_found` when the key is gone. */
+  add(actor: Actor, key: OfKey, input: NewOriginInput): Promise<OriginRecord> {
+    const values = canonicalValues(input);
+    const now = this.#clock.now();
+    return this.#database
+      .write((tx) => {
+        if (store.findOriginByValue(tx, { api_key_id: key.id, ...values })) throw alreadyExists('This key');
+        const origin = store.insertOrigin(tx, { ...values, api_key_id: key.id, created_at: now });
+        this.#audit(tx, actor, { event: 'api_key.origin_added', key, origin }, now);
+        return presentOrigin(origin);
+      })
+      .catch(explainMissing('API key'));
+  }
+
+  /** What is wrong with a new rule of a key, or with changes of one, by rules past their shape. */
+  errorsIn(sent: OriginChanges, current: OriginRow | null = null): FieldErrors {
+    const rule = current ? { ...sent, type: current.type } : sent;
+    return { ...(current ? refusalOfType(sent, current) : {}), ...readRule(rule).errors };
+  }
+
+  /** Changes value and fingerprints of a rule; its type stays. Throws as `add` does. */
+  async update(actor: Actor, key: OfKey, origin: OriginRow, changes: OriginChanges): Promise<OriginRecord> {
+    const refusal = refusalOfType(changes, origin);
+    if (refusal.type) throw invalid(refusal);
+    if (Object.keys(changes).length === 0) return presentOrigin(origin);
+    const now = this.#clock.now();
+    return await this.#database.write((tx) => {
+      // What is left out stays as it is now, not as it was read.
+      const current = store.findOrigin(tx, { api_key_id: key.id, id: origin.id });
+      if (!current) throw notFound('Origin');
+      const { sha256_fingerprints, sha1_fingerprints } = changes;
+      const values = canonicalValues({
+        type: current.type,
+        value: changes.value ?? current.value,
+        sha256_fingerprints:
+          sha256_fingerprints === undefined ? current.sha256_fingerprints : sha256_fingerprints,
+        sha1_fingerprints: sha1_fingerprints === undefined ? current.sha1_fingerprints : sha1_fingerprints,
+      });
+      const holder = store.findOriginByValue(tx, { api_key_id: key.id, ...values });
+      if (holder && holder.id !== origin.id) throw alreadyExists('This key');
+      const { type, ...columns } = values;
+      const changed = store.updateOrigin(tx, origin.id, columns);
+      if (!changed) throw notFound('Origin');
+      this.#audit(tx, actor, { event: 'api_key.origin_updated', key, origin: changed }, now);
+      return presentOrigin(changed);
+    });
+  }
+
+  /** Takes a rule from a key. */
+  remove(actor: Actor, key: OfKey, origin: OriginRow): Promise<{ deleted: true }> {
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const removed = store.deleteOrigin(tx, origin.id);
+      if (!removed) throw notFound('Origin');
+      this.#audit(tx, actor, { event: 'api_key.origin_removed', key, origin: removed }, now);
+      return { deleted: true as const };
+    });
+  }
+
+  #audit(tx: Tx, actor: Actor, of: { event: string; key: OfKey; origin: OriginRow }, now: number): void {
+    const { event, key, origin } = of;
+    const project = this.#projects.stateOf(key.project_id, tx);
+    const metadata = { origin: presentOrigin(origin) };
+    recordAudit(tx, actor, { event, target: `api_key:${key.id}`, project, metadata }, now);
+  }
+
+  /** The active global rules, newest first. */
+  listGlobal(): GlobalOriginRecord[] {
+    return store.listGlobalOrigins(this.#database.read).map(presentGlobalOrigin);
+  }
+
+  /** A global rule. Throws AppError `not_found`. */
+  requireGlobal(ref: string): GlobalOriginRecord {
+    const origin = this.listGlobal().find(({ id }) => String(id) === ref);
+    if (!origin) throw notFound('Global origin', 'satchel origin list');
+    return origin;
+  }
+
+  /** Adds a rule that every restricted key accepts. Throws AppError `invalid`, or `conflict` ORIGIN_ALREADY_EXISTS. */
+  addGlobal(actor: Actor, input: NewGlobalOriginInput): Promise<GlobalOriginRecord> {
+    const values = canonicalValues(input);
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      if (store.findGlobalOriginByValue(tx, values.type, values.value))
+        throw alreadyExists('The global list');
+      const row = store.insertGlobalOrigin(tx, { ...values, note: input.note ?? null, created_at: now });
+      const origin = presentGlobalOrigin(row);
+      const target = `global_origin:${row.id}`;
+      recordAudit(
+        tx,
+        actor,
+        { event: 'global_origin.added', target, project: null, metadata: { origin } },
+        now,
+      );
+      return origin;
+    });
+  }
+
+  /** Removes a global rule. Throws AppError `not_found`. */
+  removeGlobal(actor: Actor, id: number): Promise<GlobalOriginRecord> {
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const row = store.deleteGlobalOrigin(tx, id);
+      if (!row) throw notFound('Global origin', 'satchel origin list');
+      const origin = presentGlobalOrigin(row);
+      const target = `global_origin:${row.id}`;
+      recordAudit(
+        tx,
+        actor,
+        { event: 'global_origin.removed', target, project: null, metadata: { origin } },
+        now,
+      );
+      return origin;
+    });
+  }
+
+  /** Which of these the global rules cover, in the same order. */
+  check(candidates: readonly OriginCandidate[]): OriginVerdict[] {
+    const rules = store.listGlobalOrigins(this.#database.read);
+    return candidates.map((candidate) => checkCandidate(candidate, rules));
+  }
+}
+
+interface OriginInput {
+  type: OriginType;
+  value: string;
+  sha256_fingerprints?: string[] | null;
+  sha1_fingerprints?: string[] | null;
+}
+
+/** Throws AppError `invalid` with what is wrong by field. */
+function canonicalValues(input: OriginInput): store.OriginValues {
+  const { value, errors, ...lists } = readRule(input);
+  if (value === null || Object.keys(errors).length > 0) throw invalid(errors);
+  return { type: input.type, value, ...lists };
+}
+
+/** What is there of a rule in canonical form, and what is wrong with it by field. */
+function readRule({ type, value, ...given }: Partial<OriginInput>) {
+  const errors: FieldErrors = {};
+  const origin = type === undefined || value === undefined ? null : canonicalizeOrigin(type, value);
+  if (origin && !origin.ok) errors.value = [origin.message];
+  const lists = {
+    sha256_fingerprints: canonicalFingerprints('sha256', given.sha256_fingerprints ?? [], errors),
+    sha1_fingerprints: canonicalFingerprints('sha1', given.sha1_fingerprints ?? [], errors),
+  };
+  if (type !== undefined && type !== 'android') {
+    for (const [field, list] of Object.entries(lists)) {
+      if (list.length > 0) errors[field] = ['only an android origin pins certificates'];
+    }
+  }
+  return { value: origin?.ok ? origin.value : null, ...lists, errors };
+}
+
+function refusalOfType(changes: OriginChanges, { type }: OriginRow): FieldErrors {
+  if (changes.type === undefined || changes.type === type) return {};
+  return { type: ['cannot be changed; remove this origin and add another'] };
+}
+
+function canonicalFingerprints(
+  kind: 'sha256' | 'sha1',
+  given: readonly string[],
+  errors: FieldErrors,
+): string[] {
+  const found = new Set<string>();
+  given.forEach((text, index) => {
+    const fingerprint = canonicalizeFingerprint(kind, text);
+    if (fingerprint.ok) found.add(fingerprint.value);
+    else errors[`${kind}_fingerprints.${index}`] = [fingerprint.message];
+  });
+  return [...found];
+}
+
+function alreadyExists(what: string): Error {
+  return conflict(`${what} already has this origin; change that one instead.`, {
+    code: 'ORIGIN_ALREADY_EXISTS',
+  });
+}
+
+function presentOrigin(origin: OriginRow): OriginRecord {
+  const { id, type, value, sha256_fingerprints, sha1_fingerprints } = origin;
+  return { id, type, value, ...(type === 'android' ? { sha256_fingerprints, sha1_fingerprints } : {}) };
+}
+
+function presentGlobalOrigin(origin: GlobalOriginRow): GlobalOriginRecord {
+  const { id, type, value, sha256_fingerprints, sha1_fingerprints, note, created_at } = origin;
+  return { id, type, value, sha256_fingerprints, sha1_fingerprints, note, created_at: toIso(created_at) };
+}

@@ -1,0 +1,60 @@
+/** What `satchel doctor` asks of people: second steps that do not decrypt, whether strangers are told from them, and what they try. */
+import type { Config } from '../../config.ts';
+import { shellWord } from '../../platform/cli/shell-words.ts';
+import {
+  type Finding,
+  type HealthCheck,
+  ok,
+  sealedCheck,
+  warning,
+} from '../../platform/host/health-check.ts';
+import type { People } from './service.ts';
+
+export function peopleChecks({ people, config }: { people: People; config: Config }): HealthCheck[] {
+  return [
+    sealedCheck('Second steps of people', () =>
+      people.listUndecryptable().map(({ email }) => ({
+        message: `The secret of the second step of ${email} does not decrypt: only their recovery codes still work.`,
+        remedy: `satchel person reset ${shellWord(email)} --totp`,
+      })),
+    ),
+    {
+      check: 'sign-in',
+      run() {
+        const is_proxied = config.public_url.startsWith('https:') && config.trusted_proxies.length === 0;
+        if (!is_proxied || people.listAll().length === 0) {
+          return [ok('sign-in', 'Failures are counted by the addresses that they come from.')];
+        }
+        const message =
+          'SATCHEL_PUBLIC_URL is of a proxy, and no proxy is trusted: everybody has its address, so strangers can use up the ' +
+          'tries of those who sign in.';
+        return [warning('sign-in', message, 'set SATCHEL_TRUSTED_PROXIES to the address of the proxy')];
+      },
+    },
+    { check: 'failed sign-ins', run: () => describeTroubles(people) },
+  ];
+}
+
+function describeTroubles(people: People): Finding[] {
+  const check = 'failed sign-ins';
+  const { locked_out, guessed } = people.listSignInTroubles();
+  const findings = [
+    ...locked_out.map(({ email, count, networks }) =>
+      warning(
+        check,
+        `${email} was locked out by ${count} failed sign-ins in the last 24 hours, from ${networks.slice(0, 5).join(', ')}` +
+          `${networks.length > 5 ? ` and ${networks.length - 5} more` : ''}.`,
+        `satchel audit list --event person.sign_in_failed; satchel person reset ${shellWord(email)} lifts it`,
+      ),
+    ),
+    ...guessed.map(({ email, wrong_codes }) =>
+      warning(
+        check,
+        `Somebody who knows the password of ${email} gave ${wrong_codes} wrong codes since the last right one. Were it not they, ` +
+          'the password is no secret any more.',
+        `ask them; if it was not they: satchel person reset ${shellWord(email)}`,
+      ),
+    ),
+  ];
+  return findings.length > 0 ? findings : [ok(check, 'Nobody was locked out in the last 24 hours.')];
+}

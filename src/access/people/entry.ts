@@ -1,0 +1,32 @@
+/** People, and how they get in, stay in and leave: the services of the console's own endpoints, on one pool of hashing. */
+import type { Config } from '../../config.ts';
+import { OwnAccount } from './own-account.ts';
+import { Passwords } from './passwords.ts';
+import { People, type PeopleDeps } from './service.ts';
+import { Sessions } from './sessions.ts';
+import { SignIn } from './sign-in.ts';
+import { Tries } from './tries.ts';
+import { Welcome } from './welcome.ts';
+
+export interface Entry {
+  welcome: Welcome;
+  sign_in: SignIn;
+  sessions: Sessions;
+  own_account: OwnAccount;
+  passwords: Passwords;
+}
+
+export function createPeople(on: Omit<PeopleDeps, 'public_url'> & { config: Config }): {
+  people: People;
+  entry: Entry;
+} {
+  const { public_url } = on.config;
+  const people = new People({ ...on, public_url });
+  const passwords = new Passwords();
+  const deps = { ...on, public_url, people, passwords, tries: new Tries(on) };
+  const entry = {
+    ...{ welcome: new Welcome(deps), sign_in: new SignIn(deps), sessions: new Sessions(deps) },
+    ...{ own_account: new OwnAccount(deps), passwords },
+  };
+  return { people, entry };
+}

@@ -1,0 +1,80 @@
+/** Failed sign-ins on the audit trail: one row for an account and window, whose count grows, and what doctor tells of them. */
+import { LOCK_OUTS_TOLD_MS, MAX_NAMED_NETWORKS } from '../../limits.ts';
+import { countInAudit, listAudit, recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { MINUTE_MS } from '../../platform/host/clock.ts';
+import type { PersonRow } from './tables.ts';
+
+const EVENT = 'person.sign_in_failed';
+/** As long as the windows of the limits are. */
+const WINDOW_MS = 15 * MINUTE_MS;
+/** Strangers do it, and have no name. */
+const SYSTEM = { kind: 'system', id: null, name: 'satchel', ip: null } as const;
+
+interface Told extends Record<string, unknown> {
+  /** Of the account; what was typed where there is none is kept nowhere: it may be a password. */
+  email?: string;
+  count: number;
+  /** How many of them had the right password, and a wrong code. */
+  wrong_codes: number;
+  /** Whether strangers, or who tried from where the person signed in before, had to wait. */
+  locked_out: boolean;
+  /** The first ones. */
+  networks: string[];
+}
+
+export interface Failure {
+  /** Null for a name that nobody has: these share one row. */
+  person: PersonRow | null;
+  network: string;
+  is_wrong_code: boolean;
+  locks_out: boolean;
+}
+
+/** Counts a failure, within the transaction that counts it against the limits. */
+export function recordFailure(tx: Tx, failure: Failure, now_ms: number): void {
+  const { person, network, is_wrong_code, locks_out } = failure;
+  const target = person ? `person:${person.id}` : null;
+  const window = { since_ms: now_ms - WINDOW_MS + 1, until_ms: now_ms + 1 };
+  const [row] = listAudit(tx, { event: EVENT, target, ...window }, 1, 0);
+  const before = row ? readTold(row.metadata) : null;
+  const networks = before?.networks ?? [];
+  const is_named = networks.includes(network) || networks.length >= MAX_NAMED_NETWORKS;
+  const metadata: Told = {
+    ...(person ? { email: person.email } : {}),
+    count: (before?.count ?? 0) + 1,
+    wrong_codes: (before?.wrong_codes ?? 0) + (is_wrong_code ? 1 : 0),
+    locked_out: (before?.locked_out ?? false) || (locks_out && person !== null),
+    networks: is_named ? networks : [...networks, network],
+  };
+  if (row) countInAudit(tx, row.id, metadata);
+  else recordAudit(tx, SYSTEM, { event: EVENT, target, project: null, metadata }, now_ms);
+}
+
+/** The accounts that were locked out in the last day, the newest first, with what was tried. */
+export function listLockOuts(
+  read: Tx,
+  now_ms: number,
+): { email: string; count: number; networks: string[] }[] {
+  const window = { since_ms: now_ms - LOCK_OUTS_TOLD_MS, until_ms: now_ms + 1 };
+  const by_email = new Map<string, { email: string; count: number; networks: string[] }>();
+  for (const { metadata } of listAudit(read, { event: EVENT, ...window }, -1, 0)) {
+    const { email, count, locked_out, networks } = readTold(metadata);
+    if (email === undefined || !locked_out) continue;
+    const told = by_email.get(email) ?? { email, count: 0, networks: [] };
+    const all = new Set([...told.networks, ...networks]);
+    by_email.set(email, { email, count: told.count + count, networks: [...all] });
+  }
+  return [...by_email.values()];
+}
+
+/** The metadata of a row that only `recordFailure` writes. */
+function readTold({ email, count, wrong_codes, locked_out, networks }: Record<string, unknown>): Told {
+  return {
+    ...(typeof email === 'string' ? { email } : {}),
+    count: Number(count),
+    wrong_codes: Number(wrong_codes),
+    locked_out: locked_out === true,
+    networks: Array.isArray(networks) ? networks.map(String) : [],
+  };
+}

@@ -1,0 +1,109 @@
+/** Passwords: which are good enough, and hashing and checking them without holding anything else up. */
+import { AppError, invalid } from '../../errors.ts';
+import {
+  JUDGED_PASSWORD_CHARS,
+  MAX_WAITING_PASSWORD_HASHES,
+  MIN_PASSWORD_SCORE,
+  PASSWORD_HASHES_AT_ONCE,
+  PASSWORD_LANES,
+  PASSWORD_MEMORY_KIB,
+  PASSWORD_PASSES,
+} from '../../limits.ts';
+import { requireThreadDescriptors } from '../../platform/host/descriptors.ts';
+import { scoreOf } from './password-strength.ts';
+import type { PersonRow } from './tables.ts';
+
+/** Algorithm.Argon2id: a `const enum` has no value at run time where modules are compiled one by one. */
+const ARGON2ID = 2;
+const SETTING = {
+  algorithm: ARGON2ID,
+  memoryCost: PASSWORD_MEMORY_KIB,
+  timeCost: PASSWORD_PASSES,
+  parallelism: PASSWORD_LANES,
+};
+
+/** One text, however a keyboard or system composes its letters. */
+const canonical = (password: string): string => password.normalize('NFKC');
+
+const TOO_EASY =
+  'is too easily guessed: take four words or more that have nothing to do with each other, or as many random characters as it ' +
+  'must have, and build on neither your name nor your address nor "satchel"';
+
+/** What somebody who knows the person tries first. Each word by itself: a name in one piece is not found in `wilhelmina12`. */
+function ownWordsOf({ email, name }: Pick<PersonRow, 'email' | 'name'>): string[] {
+  const of_name = canonical(name ?? '').match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  return [...of_name, email.slice(0, email.lastIndexOf('@')), 'satchel'];
+}
+
+export type Argon2 = Pick<typeof import('@node-rs/argon2'), 'hash' | 'verify'>;
+
+function loadArgon2(): Promise<Argon2> {
+  requireThreadDescriptors();
+  return import('@node-rs/argon2');
+}
+
+/** Hashing, a bounded number at once: a flood of sign-ins takes neither the memory nor the threads of everybody else. */
+export class Passwords {
+  readonly #load: () => Promise<Argon2>;
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
+  /** What is checked for somebody who has no password: it takes as long, and nothing fits it. */
+  #stand_in: Promise<string> | null = null;
+
+  /** Loaded where it is needed, as it unpacks a native module; tests put another one in its place. */
+  constructor(load: () => Promise<Argon2> = loadArgon2) {
+    this.#load = load;
+  }
+
+  /** The argon2id hash, with its salt and setting. Throws AppError `unavailable` when too many wait. */
+  hash(password: string): Promise<string> {
+    return this.#inTurn(async (argon2) => argon2.hash(canonical(password), SETTING));
+  }
+
+  /** Whether the password fits; where there is no hash, false after the same work. Throws AppError `unavailable`. */
+  async verify(hash: string | null, password: string): Promise<boolean> {
+    return this.#inTurn(async (argon2) => {
+      this.#stand_in ??= argon2.hash(crypto.randomUUID(), SETTING);
+      const stand_in = await this.#stand_in;
+      return (await argon2.verify(hash ?? stand_in, canonical(password))) && hash !== null;
+    });
+  }
+
+  /**
+   * Judges a new password, besides its length, by the guesses it takes somebody who knows whose it is. Throws AppError `invalid`
+   * for one that is the address or too easily guessed, and `unavailable` when too many wait.
+   */
+  async requireStrong(password: string, person: Pick<PersonRow, 'email' | 'name'>): Promise<void> {
+    const text = canonical(password);
+    if (text.toLowerCase() === person.email.toLowerCase()) {
+      throw invalid({ password: ['must not be the email address'] });
+    }
+    const judged = [...text].slice(0, JUDGED_PASSWORD_CHARS).join('');
+    const score = await this.#inTurn(() => scoreOf(judged, ownWordsOf(person)));
+    if (score < MIN_PASSWORD_SCORE) throw invalid({ password: [TOO_EASY] });
+  }
+
+  async #inTurn<T>(work: (argon2: Argon2) => Promise<T>): Promise<T> {
+    if (this.#running >= PASSWORD_HASHES_AT_ONCE) {
+      if (this.#waiting.length >= MAX_WAITING_PASSWORD_HASHES) {
+        throw new AppError(
+          'unavailable',
+          'Too many are signing in at the moment. Try again in a few seconds.',
+          {
+            retry_after_s: 5,
+          },
+        );
+      }
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else {
+      this.#running += 1;
+    }
+    try {
+      return await work(await this.#load());
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#running -= 1;
+    }
+  }
+}

@@ -1,0 +1,132 @@
+/** Shapes of people and of what they sign in with, for the API and the command line alike. */
+import { MAX_NAME_CHARS, MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from '../../limits.ts';
+import { capabilityFields, powerFields } from '../../platform/http/capabilities.ts';
+import {
+  changesOf,
+  emailAddress,
+  named,
+  nullable,
+  optionals,
+  type Static,
+  t,
+  text,
+} from '../../platform/http/schema.ts';
+import { abbreviatedProject } from '../projects/service.ts';
+
+const moment = () => t.String({ format: 'date-time' });
+
+const person = {
+  id: t.Integer(),
+  email: t.String(),
+  /** The address, where none was given. */
+  name: t.String(),
+  ...capabilityFields,
+  can_administer: t.Boolean(),
+  all_projects: t.Boolean(),
+  /** Where not all. */
+  projects: t.Optional(t.Array(abbreviatedProject)),
+  /** Whether signing in takes a code too. */
+  totp: t.Boolean(),
+  last_sign_in_at: nullable(moment()),
+  is_active: t.Boolean(),
+  created_at: moment(),
+};
+
+/** How many of their tokens are good: told where they are deactivated or removed. */
+const tokens = t.Integer();
+
+export const personRecord = named('Person', t.Object({ ...person, tokens: t.Optional(tokens) }));
+export type PersonRecord = Static<typeof personRecord>;
+
+/** With the link that sets a password: good once, for 24 hours. */
+export const personWithLink = named('PersonWithLink', t.Object({ ...person, link: t.String() }));
+export type PersonWithLink = Static<typeof personWithLink>;
+
+const name = text({ min: 1, max: MAX_NAME_CHARS });
+
+export const newPerson = named(
+  'NewPerson',
+  t.Object({
+    email: emailAddress(),
+    name: t.Optional(name),
+    ...optionals(powerFields),
+  }),
+);
+export type NewPersonInput = Static<typeof newPerson>;
+
+/** Ends the tokens that they made, and those that these made. */
+const revoke_tokens = t.Boolean();
+
+export const personChanges = named(
+  'PersonChanges',
+  changesOf({
+    email: emailAddress(),
+    name: nullable(name),
+    ...powerFields,
+    is_active: t.Boolean(),
+    revoke_tokens,
+  }),
+);
+export type PersonChanges = Static<typeof personChanges>;
+
+export const removedPerson = t.Object({
+  deleted: t.Literal(true),
+  cascade: t.Object({ sessions: t.Integer() }),
+  tokens,
+});
+export type RemovedPerson = Static<typeof removedPerson>;
+
+export const removalBody = t.Object({ revoke_tokens: t.Optional(revoke_tokens) });
+
+export const resetBody = t.Object({ totp: t.Optional(t.Boolean()) });
+
+export const newPassword = () => text({ min: MIN_PASSWORD_CHARS, max: MAX_PASSWORD_CHARS });
+/** What was typed: whether it fits is not told by its length. */
+export const typedPassword = () => text({ max: 4 * MAX_PASSWORD_CHARS });
+export const typedCode = () => text({ max: 64 });
+
+export const invited = t.Object({ email: nullable(t.String()) });
+
+export const welcomeBody = t.Object({
+  password: newPassword(),
+  /** The first person says who they are; others are known. */
+  email: t.Optional(emailAddress()),
+  name: t.Optional(name),
+});
+export type WelcomeInput = Static<typeof welcomeBody>;
+
+export const signInBody = t.Object({
+  email: text({ max: 320 }),
+  password: typedPassword(),
+  code: t.Optional(typedCode()),
+});
+
+export const passwordBody = t.Object({ current_password: typedPassword(), password: newPassword() });
+export const totpBody = t.Object({ password: typedPassword() });
+export const codeBody = t.Object({ code: typedCode() });
+export const endTotpBody = t.Object({ password: typedPassword(), code: typedCode() });
+
+export const sessionRecord = named(
+  'Session',
+  t.Object({
+    id: t.String(),
+    /** Whether it is the one that asks. */
+    is_current: t.Boolean(),
+    ip: nullable(t.String()),
+    user_agent: nullable(t.String()),
+    created_at: moment(),
+    last_seen_at: moment(),
+    /** When it ends unless it is used before. */
+    expires_at: moment(),
+  }),
+);
+export type SessionRecord = Static<typeof sessionRecord>;
+
+/** The person of a session, with what a page needs besides. */
+export const signedIn = named(
+  'SignedIn',
+  t.Object({ ...person, session_id: t.String(), recovery_codes_left: t.Integer() }),
+);
+
+export const newTotp = t.Object({ secret: t.String(), uri: t.String() });
+export const recoveryCodes = t.Object({ recovery_codes: t.Array(t.String()) });

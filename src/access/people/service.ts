@@ -1,0 +1,408 @@
+/** People: who may sign in, what they may do, and the one-time links by which they set a password. */
+import { conflict, invalid, notFound } from '../../errors.ts';
+import { LINK_EXPIRY_MS, WRONG_CODES_TOLD } from '../../limits.ts';
+import { recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import {
+  type Actor,
+  type Capability,
+  GRANTABLE,
+  type ManagementCaller,
+} from '../../platform/http/callers.ts';
+import {
+  capabilitiesIn,
+  capabilitiesOf,
+  flagsOf,
+  type Powers,
+  requireHolding,
+  requireSensible,
+} from '../../platform/http/capabilities.ts';
+import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../../platform/http/pagination.ts';
+import type { DurableRates } from '../../platform/http/rate-limit.ts';
+import type { KeyRing } from '../../platform/secrets/key-ring.ts';
+import { createSecret, hashToken } from '../../platform/secrets/token-format.ts';
+import type { Projects } from '../projects/service.ts';
+import type { Tokens } from '../tokens/service.ts';
+import { listLockOuts } from './failures.ts';
+import type {
+  NewPersonInput,
+  PersonChanges,
+  PersonRecord,
+  PersonWithLink,
+  RemovedPerson,
+} from './schemas.ts';
+import { NO_WRONG_CODES, openTotp } from './second-step.ts';
+import * as sessions from './session-store.ts';
+import * as store from './store.ts';
+import type { PersonRow } from './tables.ts';
+import { forgiveFailures } from './tries.ts';
+
+export type { PersonRecord } from './schemas.ts';
+export type { PersonRow } from './tables.ts';
+
+/** What everything about people stands on. */
+export interface PeopleDeps {
+  database: Database;
+  clock: Clock;
+  key_ring: KeyRing;
+  projects: Projects;
+  rates: DurableRates;
+  tokens: Pick<Tokens, 'countOf' | 'revokeOf'>;
+  public_url: string;
+}
+
+export class People {
+  readonly #deps: PeopleDeps;
+  readonly #database: Database;
+
+  constructor(deps: PeopleDeps) {
+    this.#deps = deps;
+    this.#database = deps.database;
+  }
+
+  /** One page, newest first. */
+  list(query: PageQuery): Page<PersonRecord> {
+    const { read } = this.#database;
+    return paginate(query, {
+      total: store.countPeople(read),
+      fetch: (limit, offset) => store.listPeople(read, { limit, offset }),
+    }).map((row) => this.present(row));
+  }
+
+  /** Everybody, newest first: for the command line. */
+  listAll(): PersonRecord[] {
+    return store.listPeople(this.#database.read, WHOLE_LIST).map((row) => this.present(row));
+  }
+
+  /** The person with this address or numeric id. Throws AppError `not_found`. */
+  require(ref: string): PersonRow {
+    const { read } = this.#database;
+    const person = /^\d{1,15}$/.test(ref)
+      ? store.findPerson(read, Number(ref))
+      : store.findPersonByEmail(read, ref);
+    if (!person) throw notFound('Person', 'satchel person list');
+    return person;
+  }
+
+  /** Who a person is to authorization, as of now. */
+  callerOf(person: PersonRow): ManagementCaller {
+    return { kind: 'person', id: person.id, name: nameOf(person), ...this.#powersOf(person) };
+  }
+
+  present(person: PersonRow): PersonRecord {
+    const { id, email, all_projects, is_active } = person;
+    return {
+      ...{ id, email, name: nameOf(person) },
+      ...flagsOf(capabilitiesOf(person)),
+      all_projects,
+      ...(all_projects ? {} : { projects: this.#deps.projects.scopeOf({ kind: 'person', id }) }),
+      totp: person.sealed_totp !== null,
+      last_sign_in_at: toIso(person.last_sign_in_at),
+      is_active,
+      created_at: toIso(person.created_at),
+    };
+  }
+
+  /**
+   * Adds a person and makes the link that sets their password. Throws AppError `invalid` for powers that do not go together,
+   * `conflict` for an address in use, `forbidden` where the giver lacks what is to be given (null: the shell).
+   */
+  async add(actor: Actor, giver: ManagementCaller | null, input: NewPersonInput): Promise<PersonWithLink> {
+    const { email, name = null } = input;
+    const powers = this.powersOfNew(giver, input);
+    requireHolding(giver, powers);
+    const now = this.#deps.clock.now();
+    const { row, link } = await this.#database.write((tx) => {
+      refuseTakenEmail(tx, email, null);
+      const row = this.insert(tx, { email, name, password_hash: null }, powers, now);
+      audit(tx, actor, 'person.created', row, { email, ...told(powers) }, now);
+      return { row, link: this.#makeLink(tx, row.id, now) };
+    });
+    return { ...this.present(row), link };
+  }
+
+  /** What a new person is to have. Throws AppError `invalid`; in the shell (null) `not_found` for a project that is not there. */
+  powersOfNew(giver: ManagementCaller | null, input: Partial<NewPersonInput>): Powers {
+    const { all_projects = false, projects = [] } = input;
+    const project_ids = this.#deps.projects.resolveScope(giver, projects);
+    const powers = { capabilities: capabilitiesIn(input), all_projects, project_ids };
+    requireSensible(powers);
+    return powers;
+  }
+
+  /**
+   * What somebody has after a change. Naming projects takes all_projects away, unless that is asked for too. Throws as
+   * `powersOfNew`; one whose projects are gone stays scoped, and may be changed in all else.
+   */
+  powersAfter(
+    giver: ManagementCaller | null,
+    person: PersonRow,
+    changes: PersonChanges,
+    read: Tx = this.#database.read,
+  ): Powers {
+    const before = this.#powersOf(person, read);
+    const named = changes.projects && this.#deps.projects.resolveScope(giver, changes.projects);
+    const isHeld = (each: Capability): boolean => changes[each] ?? before.capabilities.has(each);
+    const all_projects = changes.all_projects ?? (named ? false : before.all_projects);
+    const after = {
+      ...{ capabilities: new Set(GRANTABLE.filter(isHeld)), all_projects },
+      project_ids: named ?? (all_projects ? [] : before.project_ids),
+    };
+    if (changes.all_projects !== undefined || named || changes.can_administer) requireSensible(after);
+    return after;
+  }
+
+  /** What a signed-in person's request says of itself, as that of a token does. Throws AppError `not_found`. */
+  introspect(caller: ManagementCaller) {
+    const { can_administer, ...record } = this.present(this.require(String(caller.id)));
+    const { name, all_projects, projects } = record;
+    const { can_manage_database, can_read_vault, can_reveal_vault, can_write_vault } = record;
+    const { can_read_database_tokens, can_read_ai_accounts } = record;
+    return {
+      ...{ name, token_prefix: null, all_projects, expires_at: null, last_used_at: null },
+      ...{ can_manage_database, can_read_vault, can_reveal_vault, can_write_vault },
+      ...{ can_read_database_tokens, can_read_ai_accounts },
+      ...(can_administer ? { can_administer } : {}),
+      ...(projects ? { projects } : {}),
+    };
+  }
+
+  /** A new row with its scope, within a transaction that has made sure that it may be. */
+  insert(
+    tx: Tx,
+    person: Pick<PersonRow, 'email' | 'name' | 'password_hash'>,
+    powers: Powers,
+    now_ms: number,
+  ): PersonRow {
+    const row = store.insertPerson(tx, {
+      ...{ ...person, all_projects: powers.all_projects, ...flagsOf([...powers.capabilities]) },
+      ...{ is_active: true, totp_step: 0, wrong_codes: 0, created_at: now_ms, updated_at: now_ms },
+    });
+    this.#deps.projects.replaceScope(tx, { kind: 'person', id: row.id }, powers.project_ids);
+    return row;
+  }
+
+  /**
+   * Changes the fields that are given; it holds from the person's next request. Who is made inactive is signed out, and their
+   * link is void; their tokens stay good unless they are to end. Throws AppError `invalid`, `conflict`, `not_found`, and `forbidden` where the giver (null: the shell) lacks
+   * what is given, or anything of what somebody has who loses some of it, is kept out or let in, or whose address is changed:
+   * a lesser one could make a greater one small first, and take them over then.
+   */
+  async change(
+    actor: Actor,
+    giver: ManagementCaller | null,
+    person: PersonRow,
+    changes: PersonChanges,
+  ): Promise<PersonRecord> {
+    const { revoke_tokens = false, ...fields_given } = changes;
+    const { email, name, is_active } = fields_given;
+    const fields = Object.keys(fields_given);
+    this.requireEnd(changes);
+    if (fields.length === 0) return this.present(person);
+    const now = this.#deps.clock.now();
+    const { row, tokens } = await this.#database.write((tx) => {
+      const current = store.findPerson(tx, person.id);
+      if (!current) throw notFound('Person');
+      const before = this.#powersOf(current, tx);
+      const after = this.powersAfter(giver, current, changes, tx);
+      requireHolding(giver, added(before, after));
+      const moves = email !== undefined && email !== current.email;
+      const turns = is_active !== undefined && is_active !== current.is_active;
+      if (moves || turns || takesAway(before, after)) requireHolding(giver, before);
+      if (email !== undefined) refuseTakenEmail(tx, email, current.id);
+      const changed = store.updatePerson(tx, current.id, {
+        ...(email === undefined ? {} : { email }),
+        ...(name === undefined ? {} : { name }),
+        ...(is_active === undefined ? {} : { is_active }),
+        ...{ all_projects: after.all_projects, ...flagsOf([...after.capabilities]), updated_at: now },
+      });
+      if (!changed) throw notFound('Person');
+      this.#deps.projects.replaceScope(tx, { kind: 'person', id: current.id }, after.project_ids);
+      if (is_active === false) {
+        sessions.deleteSessionsOf(tx, current.id);
+        store.deleteLinksOf(tx, current.id);
+      }
+      audit(tx, actor, 'person.updated', changed, { email: changed.email, fields, ...told(after) }, now);
+      const tokens =
+        is_active === false ? { tokens: this.#endTokens(tx, actor, current, revoke_tokens) } : {};
+      return { row: changed, tokens };
+    });
+    return { ...this.present(row), ...tokens };
+  }
+
+  /**
+   * Makes a new link; the password stops, every session ends at once, and what has failed counts no more. With `totp` the second step is off as well. Throws
+   * AppError `forbidden` where the person has more than who resets them (null: the shell), `not_found`.
+   */
+  async reset(
+    actor: Actor,
+    giver: ManagementCaller | null,
+    person: PersonRow,
+    { totp = false }: { totp?: boolean } = {},
+  ): Promise<PersonWithLink> {
+    const now = this.#deps.clock.now();
+    const { row, link } = await this.#database.write((tx) => {
+      const current = store.findPerson(tx, person.id);
+      if (!current) throw notFound('Person');
+      requireHolding(giver, this.#powersOf(current, tx));
+      const off = totp ? { sealed_totp: null, sealed_next_totp: null } : {};
+      const changed = store.updatePerson(tx, current.id, {
+        ...{ password_hash: null, ...off, ...NO_WRONG_CODES, updated_at: now },
+      });
+      if (!changed) throw notFound('Person');
+      const networks = sessions.listNetworks(tx, current.id);
+      forgiveFailures(tx, this.#deps.rates, { id: current.id, networks });
+      if (totp) sessions.replaceRecoveryCodes(tx, current.id, []);
+      const ended = sessions.deleteSessionsOf(tx, current.id);
+      audit(tx, actor, 'person.reset', changed, { email: changed.email, totp, sessions: ended }, now);
+      return { row: changed, link: this.#makeLink(tx, current.id, now) };
+    });
+    return { ...this.present(row), link };
+  }
+
+  /**
+   * Removes a person with all that lets them in; what they did stays on record, and their tokens stay good unless they are to end. Throws AppError `forbidden` where the person
+   * has more than who removes them (null: the shell), `not_found`.
+   */
+  async remove(
+    actor: Actor,
+    giver: ManagementCaller | null,
+    person: PersonRow,
+    { revoke_tokens = false }: { revoke_tokens?: boolean } = {},
+  ): Promise<RemovedPerson> {
+    const now = this.#deps.clock.now();
+    return await this.#database.write((tx) => {
+      const current = store.findPerson(tx, person.id);
+      if (!current) throw notFound('Person');
+      requireHolding(giver, this.#powersOf(current, tx));
+      const ended = sessions.deleteSessionsOf(tx, person.id);
+      store.deletePerson(tx, person.id);
+      audit(tx, actor, 'person.removed', person, { email: person.email, sessions: ended }, now);
+      const tokens = this.#endTokens(tx, actor, current, revoke_tokens);
+      return { deleted: true, cascade: { sessions: ended }, tokens };
+    });
+  }
+
+  /** Throws AppError `invalid` where tokens are to end of somebody who stays. */
+  requireEnd({ is_active, revoke_tokens }: PersonChanges): void {
+    if (revoke_tokens && is_active !== false)
+      throw invalid({ revoke_tokens: ['goes with is_active: false only'] });
+  }
+
+  /** How many tokens of a person are still good, after they were ended where they are to. */
+  #endTokens(tx: Tx, actor: Actor, { id }: PersonRow, revoke_tokens: boolean): number {
+    if (revoke_tokens) this.#deps.tokens.revokeOf(tx, actor, id);
+    return this.#deps.tokens.countOf(tx, id);
+  }
+
+  /** How many tokens of a person are good: they stay so unless they are ended. */
+  countTokens(person: PersonRow): number {
+    return this.#deps.tokens.countOf(this.#database.read, person.id);
+  }
+
+  /** A link for the first person, who says who they are and has everything; null once there is anybody. */
+  async makeFirstLink(): Promise<string | null> {
+    const now = this.#deps.clock.now();
+    return await this.#database.write((tx) => {
+      return store.countPeople(tx) > 0 ? null : this.#makeLink(tx, null, now);
+    });
+  }
+
+  /** As `makeFirstLink`. Throws AppError `conflict` once there is anybody. */
+  async requireFirstLink(): Promise<string> {
+    const link = await this.makeFirstLink();
+    if (link === null) throw conflict('There is somebody already. Those there are: satchel person list');
+    return link;
+  }
+
+  /** How many sessions go along with a person. */
+  countSessions(person: PersonRow): number {
+    return sessions.countSessions(this.#database.read, person.id);
+  }
+
+  /** People whose second step does not decrypt. */
+  listUndecryptable(): { email: string }[] {
+    const { read } = this.#database;
+    return store
+      .listPeople(read, WHOLE_LIST)
+      .filter(
+        ({ id, sealed_totp }) =>
+          sealed_totp !== null && openTotp(this.#deps.key_ring, read, id, sealed_totp) === null,
+      );
+  }
+
+  /** Who was locked out of signing in, and whose password is known to who knows no code of theirs. */
+  listSignInTroubles() {
+    const { database, clock } = this.#deps;
+    const guessed = store
+      .listPeople(database.read, WHOLE_LIST)
+      .filter(({ wrong_codes }) => wrong_codes >= WRONG_CODES_TOLD);
+    return { locked_out: listLockOuts(database.read, clock.now()), guessed };
+  }
+
+  /** Forgets links that nobody used in time. */
+  sweepLinks(): Promise<void> {
+    const now = this.#deps.clock.now();
+    return this.#database.write((tx) => store.deleteExpiredLinks(tx, now));
+  }
+
+  #makeLink(tx: Tx, person_id: number | null, now_ms: number): string {
+    const secret = createSecret();
+    store.replaceLink(tx, { token_hash: hashToken(secret), person_id, expires_at: now_ms + LINK_EXPIRY_MS });
+    return `${this.#deps.public_url}/console/welcome/${secret}`;
+  }
+
+  #powersOf(person: PersonRow, read: Tx = this.#database.read): Powers {
+    const { id, all_projects } = person;
+    const project_ids = all_projects ? [] : this.#deps.projects.scopeIdsOf({ kind: 'person', id }, read);
+    return { capabilities: new Set(capabilitiesOf(person)), all_projects, project_ids };
+  }
+}
+
+/** What a person is called: as they wish, else by their address. */
+export function nameOf(person: Pick<PersonRow, 'name' | 'email'>): string {
+  return person.name ?? person.email;
+}
+
+/** One line of the audit trail about a person. */
+export function audit(
+  tx: Tx,
+  actor: Actor,
+  event: `person.${string}`,
+  person: Pick<PersonRow, 'id'>,
+  metadata: Record<string, unknown>,
+  now_ms: number,
+): void {
+  recordAudit(tx, actor, { event, target: `person:${person.id}`, project: null, metadata }, now_ms);
+}
+
+/** Powers as the audit trail tells them. */
+function told({ capabilities, all_projects, project_ids }: Powers): Record<string, unknown> {
+  return { capabilities: [...capabilities], all_projects, project_ids };
+}
+
+/** What a change gives: where somebody had nothing to do before, all that they can. */
+function added(before: Powers, after: Powers): Powers {
+  const all_projects = after.all_projects && !before.all_projects;
+  const project_ids = before.all_projects
+    ? []
+    : after.project_ids.filter((id) => !before.project_ids.includes(id));
+  const is_wider = all_projects || project_ids.length > 0;
+  const capabilities = is_wider ? after.capabilities : after.capabilities.difference(before.capabilities);
+  return { capabilities, all_projects, project_ids };
+}
+
+/** Whether a change takes any capability or project away. */
+function takesAway(before: Powers, after: Powers): boolean {
+  const is_narrower = before.all_projects || before.project_ids.some((id) => !after.project_ids.includes(id));
+  return (!after.all_projects && is_narrower) || !before.capabilities.isSubsetOf(after.capabilities);
+}
+
+function refuseTakenEmail(tx: Tx, email: string, own_id: number | null): void {
+  const holder = store.findPersonByEmail(tx, email);
+  if (!holder || holder.id === own_id) return;
+  throw conflict('There is a person with this address already.', {
+    errors: { email: ['is the address of another person'] },
+  });
+}

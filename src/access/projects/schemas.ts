@@ -1,0 +1,136 @@
+/** Shapes of projects, for the API and the command line alike. */
+import {
+  MAX_APP_ID_CHARS,
+  MAX_LIST_ENTRIES,
+  MAX_NAME_CHARS,
+  MAX_NOTES_CHARS,
+  MAX_URL_CHARS,
+} from '../../limits.ts';
+import {
+  changesOf,
+  named,
+  nullable,
+  nullables,
+  oneOf,
+  optionals,
+  type Static,
+  t,
+  text,
+  webUrl,
+} from '../../platform/http/schema.ts';
+
+export const projectStatus = oneOf(['active', 'inactive']);
+
+const name = text({ min: 1, max: MAX_NAME_CHARS });
+const slug = text({
+  min: 1,
+  max: MAX_NAME_CHARS,
+  description: 'Lowercase letters, digits and hyphens; neither digits only nor shaped like a ULID.',
+});
+const words = t.Array(text({ min: 1, max: MAX_NAME_CHARS }), { maxItems: MAX_LIST_ENTRIES });
+
+const optional = {
+  notes: text({ max: MAX_NOTES_CHARS }),
+  description: text({ max: MAX_NOTES_CHARS }),
+  app_identifier: text({ max: MAX_APP_ID_CHARS, description: 'Reverse-DNS app id.' }),
+  primary_url: webUrl(MAX_URL_CHARS),
+  repo_url: webUrl(MAX_URL_CHARS),
+  repo_is_public: t.Boolean(),
+  platforms: words,
+  tech_stack: words,
+};
+
+/** A project as the records of those who are scoped to it name it. */
+export const abbreviatedProject = t.Object({
+  id: t.Integer(),
+  public_id: t.String(),
+  name: t.String(),
+  slug: t.String(),
+});
+export type AbbreviatedProject = Static<typeof abbreviatedProject>;
+
+export const createProjectBody = named(
+  'NewProject',
+  t.Object({
+    name,
+    slug: t.Optional(slug),
+    status: t.Optional(projectStatus),
+    ...optionals(optional),
+  }),
+);
+export type NewProjectInput = Static<typeof createProjectBody>;
+
+export const updateProjectBody = named(
+  'ProjectChanges',
+  changesOf({
+    name,
+    slug,
+    status: projectStatus,
+    ...nullables(optional),
+    database_project_id: nullable(t.Union([t.Integer({ minimum: 1 }), text({ min: 1, max: 26 })])),
+  }),
+);
+export type ProjectChanges = Static<typeof updateProjectBody>;
+
+/** What a project looks like to clients. */
+const projectShape = {
+  id: t.Integer(),
+  public_id: t.String(),
+  name: t.String(),
+  slug: t.String(),
+  status: projectStatus,
+  notes: nullable(t.String()),
+  description: nullable(t.String()),
+  app_identifier: nullable(t.String()),
+  primary_url: nullable(t.String()),
+  repo_url: nullable(t.String()),
+  repo_is_public: nullable(t.Boolean()),
+  platforms: t.Array(t.String()),
+  tech_stack: t.Array(t.String()),
+  database_project_id: nullable(t.Integer()),
+  created_at: t.String({ format: 'date-time' }),
+};
+export const projectRecord = named('Project', t.Object(projectShape));
+export type ProjectRecord = Static<typeof projectRecord>;
+
+const abbreviatedKey = named(
+  'AbbreviatedApiKey',
+  t.Object({
+    id: t.Integer(),
+    name: t.String(),
+    key_prefix: t.String(),
+    restricted: t.Boolean(),
+    is_active: t.Boolean(),
+  }),
+);
+export type AbbreviatedKey = Static<typeof abbreviatedKey>;
+
+export const projectWithKeys = named(
+  'ProjectWithKeys',
+  t.Object({ ...projectShape, api_keys: t.Array(abbreviatedKey) }),
+);
+export type ProjectWithKeys = Static<typeof projectWithKeys>;
+export const projectWithKeyCount = named(
+  'ProjectWithKeyCount',
+  t.Object({ ...projectShape, api_keys_count: t.Integer() }),
+);
+
+const cascadeCounts = named(
+  'CascadeCounts',
+  t.Object({
+    api_keys: t.Integer(),
+    stored_objects: t.Integer(),
+    vault_credentials: t.Integer(),
+    vault_files: t.Integer(),
+    links: t.Integer(),
+    vault_reveals: t.Integer(),
+    email_lists: t.Integer(),
+    email_contacts: t.Integer(),
+    email_suppressions: t.Integer(),
+    email_sequences: t.Integer(),
+    email_imports: t.Integer(),
+  }),
+);
+export type CascadeCounts = Static<typeof cascadeCounts>;
+
+export const deletedProject = t.Object({ deleted: t.Boolean(), cascade: cascadeCounts });

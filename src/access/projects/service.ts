@@ -1,0 +1,365 @@
+/** Projects: finding them in every way they are named, creating, changing and deleting them, and scoping callers to them. */
+import { AppError, collectErrors, conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { readRowCount } from '../../platform/database/row-counts.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { isUlid, newId } from '../../platform/host/ids.ts';
+import {
+  type Actor,
+  type ManagementCaller,
+  mayAccessProject,
+  requireCapabilities,
+} from '../../platform/http/callers.ts';
+import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
+import type {
+  AbbreviatedKey,
+  AbbreviatedProject,
+  CascadeCounts,
+  NewProjectInput,
+  ProjectChanges,
+  ProjectRecord,
+  ProjectWithKeys,
+} from './schemas.ts';
+import { checkSlug, generateSlug } from './slugs.ts';
+import type { ProjectState, ScopeHolder } from './store.ts';
+import * as store from './store.ts';
+import type { ProjectRow } from './tables.ts';
+
+export {
+  type AbbreviatedKey,
+  type AbbreviatedProject,
+  abbreviatedProject,
+  type CascadeCounts,
+  type NewProjectInput,
+  type ProjectChanges,
+  type ProjectRecord,
+  projectRecord,
+} from './schemas.ts';
+export type { ProjectState } from './store.ts';
+export type { ProjectRow } from './tables.ts';
+
+/** How another capability takes part in the deletion of a project. */
+export interface ProjectCascade {
+  /** How many of its things go with the project; counts of one name are added up. */
+  count(tx: Tx, project: ProjectRow): Partial<CascadeCounts>;
+  /** Deletes what no foreign key does. What it returns is handed to `afterCommit`. */
+  remove?(tx: Tx, project: ProjectRow): unknown;
+  /** Removes files and the like once the deletion is on disk. It reports its own failures: the project is gone. */
+  afterCommit?(project: ProjectRow, state: unknown): void | Promise<void>;
+}
+
+/** How a project is tied to a database project; the capability of database accounts knows. */
+export interface DatabaseLinks {
+  /** Numeric id of the database project that `ref` names, if the caller (null: the shell) may see it. */
+  visibleIdFor(caller: ManagementCaller | null, ref: string): number | null;
+  link(tx: Tx, project_id: number, database_project_id: number | null): void;
+  linkedId(read: Tx, project_id: number): number | null;
+}
+
+export interface ProjectsDeps {
+  database: Database;
+  clock: Clock;
+  cascades?: readonly ProjectCascade[];
+  databaseLinks: DatabaseLinks;
+  /** The keys of a project, newest first; the keys capability knows. */
+  keysOf(project_id: number): AbbreviatedKey[];
+}
+
+export interface ProjectQuery extends PageQuery {
+  q?: string;
+  status?: 'active' | 'inactive';
+}
+
+export class Projects {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #cascades: readonly ProjectCascade[];
+  readonly #database_links: DatabaseLinks;
+  readonly #keysOf: ProjectsDeps['keysOf'];
+
+  constructor(deps: ProjectsDeps) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#cascades = deps.cascades ?? [];
+    this.#database_links = deps.databaseLinks;
+    this.#keysOf = deps.keysOf;
+  }
+
+  /** The project with this numeric id, ULID or slug, or null. */
+  find(ref: string): ProjectRow | null {
+    return findIn(this.#database.read, ref);
+  }
+
+  /** The little of a project that every request with an API key asks for; one indexed read. Null when it is gone. */
+  stateOf(id: number, read: Tx = this.#database.read): ProjectState | null {
+    return store.findProjectState(read, id);
+  }
+
+  /** As `find`, for the shell. Throws AppError `not_found` that says how to find the right name. */
+  require(ref: string): ProjectRow {
+    const project = this.find(ref);
+    if (!project) throw new AppError('not_found', 'Project not found. Those there are: satchel project list');
+    return project;
+  }
+
+  /** As `find`, for a caller: a project out of their scope is not found either. Throws AppError `not_found`. */
+  requireFor(caller: ManagementCaller, ref: string): ProjectRow {
+    const project = this.find(ref);
+    if (!project || !mayAccessProject(caller, project.id)) throw notFound('Project');
+    return project;
+  }
+
+  /** One page of the projects the caller may see, newest first. */
+  list(caller: ManagementCaller, query: ProjectQuery): Page<ProjectRow> {
+    const { q, status } = query;
+    const filter = {
+      ...(q === undefined ? {} : { q }),
+      ...(status === undefined ? {} : { status }),
+      ...(caller.all_projects ? {} : { project_ids: caller.project_ids }),
+    };
+    const { read } = this.#database;
+    return paginate(query, {
+      total: store.countProjects(read, filter),
+      fetch: (limit, offset) => store.listProjects(read, filter, { limit, offset }),
+    });
+  }
+
+  /** Every project that matches, newest first: for the command line. */
+  listAll(filter: { q?: string; status?: 'active' | 'inactive' }): ProjectRow[] {
+    return store.listProjects(this.#database.read, filter, { limit: -1, offset: 0 });
+  }
+
+  /** What clients see of a project. */
+  present(project: ProjectRow): ProjectRecord {
+    const { updated_at, created_at, ...fields } = project;
+    const database_project_id = this.#database_links.linkedId(this.#database.read, project.id);
+    return { ...fields, database_project_id, created_at: toIso(created_at) };
+  }
+
+  /** A project's own record: with its keys. */
+  presentWithKeys(project: ProjectRow): ProjectWithKeys {
+    return { ...this.present(project), api_keys: this.#keysOf(project.id) };
+  }
+
+  countApiKeys(project: ProjectRow): number {
+    return readRowCount(this.#database.read, { list: 'api_keys', project_id: project.id });
+  }
+
+  /** What is wrong with the fields of a new or changed project by rules past their shape; `caller` as in `update`. */
+  errorsIn(sent: ProjectChanges, caller: ManagementCaller | null = null): FieldErrors {
+    const { slug, database_project_id } = sent;
+    return collectErrors(
+      () => slug !== undefined && checkSlug(slug),
+      () => database_project_id !== undefined && this.#resolveLink(caller, database_project_id),
+    );
+  }
+
+  /**
+   * Creates a project. Without a slug one is made from the name; a caller who is scoped to projects is scoped to this
+   * one too. Throws AppError `invalid` for a slug that could be an id, `conflict` SLUG_ALREADY_EXISTS for one in use.
+   */
+  create(actor: Actor, input: NewProjectInput, caller: ManagementCaller | null = null): Promise<ProjectRow> {
+    const wanted = input.slug === undefined ? null : checkSlug(input.slug);
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      if (wanted !== null) refuseTakenSlug(tx, wanted, null);
+      const slug = wanted ?? generateSlug(input.name, (each) => store.findProjectBySlug(tx, each) !== null);
+      const project = store.insertProject(tx, {
+        public_id: newId(now),
+        name: input.name,
+        slug,
+        status: input.status ?? 'active',
+        notes: input.notes ?? null,
+        description: input.description ?? null,
+        app_identifier: input.app_identifier ?? null,
+        primary_url: input.primary_url ?? null,
+        repo_url: input.repo_url ?? null,
+        repo_is_public: input.repo_is_public ?? null,
+        platforms: input.platforms ?? [],
+        tech_stack: input.tech_stack ?? [],
+        created_at: now,
+        updated_at: now,
+      });
+      if (caller && !caller.all_projects) store.insertScope(tx, caller, project.id);
+      const metadata = { name: project.name, slug };
+      this.#audit(tx, actor, { event: 'project.created', project, metadata }, now);
+      return project;
+    });
+  }
+
+  /**
+   * Changes the fields that are given; null clears an optional one. `caller` is null for the shell.
+   * Throws AppError `invalid`, `conflict` SLUG_ALREADY_EXISTS, `forbidden` when a database project is to be linked
+   * without can_manage_database, `not_found` when the project is gone.
+   */
+  async update(
+    actor: Actor,
+    project: ProjectRow,
+    changes: ProjectChanges,
+    caller: ManagementCaller | null = null,
+  ): Promise<ProjectRow> {
+    const { database_project_id, ...rest } = changes;
+    const values = columnsOf(rest);
+    const fields = Object.keys(changes);
+    if (fields.length === 0) return project;
+    const now = this.#clock.now();
+    return await this.#database.write((tx) => {
+      const link =
+        database_project_id === undefined ? undefined : this.#resolveLink(caller, database_project_id);
+      if (values.slug !== undefined) refuseTakenSlug(tx, values.slug, project.id);
+      const changed = store.updateProject(tx, project.id, { ...values, updated_at: now });
+      if (!changed) throw notFound('Project');
+      if (link !== undefined) this.#database_links.link(tx, project.id, link);
+      this.#audit(tx, actor, { event: 'project.updated', project: changed, metadata: { fields } }, now);
+      return changed;
+    });
+  }
+
+  #resolveLink(caller: ManagementCaller | null, ref: number | string | null): number | null {
+    if (caller) requireCapabilities(caller, ['can_manage_database']);
+    if (ref === null) return null;
+    const id = this.#database_links.visibleIdFor(caller, String(ref));
+    if (id === null) {
+      throw invalid({ database_project_id: ['must name a database project that you can see'] });
+    }
+    return id;
+  }
+
+  /**
+   * Deletes a project and everything in it in one transaction; files follow after the commit. The audit event is
+   * written first and tells how much of what went with it. Throws AppError `not_found`.
+   */
+  async remove(actor: Actor, ref: string): Promise<{ deleted: true; cascade: CascadeCounts }> {
+    const now = this.#clock.now();
+    const { project, cascade, states } = await this.#database.write((tx) => {
+      const project = findIn(tx, ref);
+      if (!project) throw notFound('Project');
+      const cascade = this.#countCascade(tx, project);
+      const metadata = { name: project.name, slug: project.slug, cascade };
+      this.#audit(tx, actor, { event: 'public_api.project.deleted', project, metadata }, now);
+      const states = this.#cascades.map((each) => each.remove?.(tx, project));
+      store.deleteProject(tx, project.id);
+      return { project, cascade, states };
+    });
+    // The deletion stands, whatever becomes of the files: the sweep takes what is left of them.
+    await Promise.allSettled(
+      this.#cascades.map(async (each, index) => each.afterCommit?.(project, states[index])),
+    );
+    return { deleted: true, cascade };
+  }
+
+  /** How much of what would go with a project. */
+  countContents(project: ProjectRow): CascadeCounts & { emails: number; email_schedules: number } {
+    const { read } = this.#database;
+    const countOf = (list: string): number => readRowCount(read, { list, project_id: project.id });
+    return {
+      ...this.#countCascade(read, project),
+      emails: countOf('emails'),
+      email_schedules: countOf('email_schedules'),
+    };
+  }
+
+  #countCascade(tx: Tx, project: ProjectRow): CascadeCounts {
+    const countOf = (list: string): number => readRowCount(tx, { list, project_id: project.id });
+    const counts: CascadeCounts = {
+      api_keys: countOf('api_keys'),
+      stored_objects: 0,
+      vault_credentials: 0,
+      vault_files: 0,
+      links: 0,
+      vault_reveals: 0,
+      email_lists: countOf('contact_lists'),
+      email_contacts: 0,
+      email_suppressions: countOf('suppressions'),
+      email_sequences: countOf('sequences'),
+      email_imports: 0,
+    };
+    for (const cascade of this.#cascades) {
+      const own = cascade.count(tx, project);
+      counts.api_keys += own.api_keys ?? 0;
+      counts.stored_objects += own.stored_objects ?? 0;
+      counts.vault_credentials += own.vault_credentials ?? 0;
+      counts.vault_files += own.vault_files ?? 0;
+      counts.links += own.links ?? 0;
+      counts.vault_reveals += own.vault_reveals ?? 0;
+      counts.email_contacts += own.email_contacts ?? 0;
+      counts.email_imports += own.email_imports ?? 0;
+    }
+    return counts;
+  }
+
+  /** Numeric ids of the projects that somebody is scoped to; one indexed read, made for every request of theirs. */
+  scopeIdsOf(holder: ScopeHolder, read: Tx = this.#database.read): number[] {
+    return store.listScopeIds(read, holder);
+  }
+
+  /** The projects that somebody is scoped to, by name, as their record names them. */
+  scopeOf(holder: ScopeHolder, read: Tx = this.#database.read): AbbreviatedProject[] {
+    return store
+      .listScope(read, holder)
+      .map(({ id, public_id, name, slug }) => ({ id, public_id, name, slug }));
+  }
+
+  /**
+   * Numeric ids of the projects that somebody is to be scoped to. Throws AppError `invalid` for one that the giver does not
+   * see, `not_found` in the shell (null).
+   */
+  resolveScope(giver: ManagementCaller | null, refs: readonly string[]): number[] {
+    return refs.map((ref) => {
+      if (!giver) return this.require(ref).id;
+      const project = this.find(ref);
+      if (project && mayAccessProject(giver, project.id)) return project.id;
+      throw invalid({ projects: ['must name projects that you can see'] });
+    });
+  }
+
+  /** Scopes somebody to these projects and no others, within the transaction that makes or changes them. */
+  replaceScope(tx: Tx, holder: ScopeHolder, project_ids: readonly number[]): void {
+    store.replaceScope(tx, holder, project_ids);
+  }
+
+  #audit(
+    tx: Tx,
+    actor: Actor,
+    entry: { event: string; project: ProjectRow; metadata: Record<string, unknown> },
+    now_ms: number,
+  ): void {
+    recordAudit(tx, actor, { ...entry, target: `project:${entry.project.id}` }, now_ms);
+  }
+}
+
+/** Drops the data key of a deleted project: whatever copy of its secrets is left opens no more. */
+export function forgetDataKey(key_ring: KeyRing): ProjectCascade {
+  return {
+    count: () => ({}),
+    remove: (tx, project) => key_ring.forgetScope(tx, projectScope(project.public_id)),
+  };
+}
+
+function findIn(read: Tx, ref: string): ProjectRow | null {
+  if (/^\d+$/.test(ref)) return ref.length <= 15 ? store.findProjectById(read, Number(ref)) : null;
+  if (isUlid(ref)) return store.findProjectByPublicId(read, ref.toUpperCase());
+  return store.findProjectBySlug(read, ref);
+}
+
+function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): void {
+  const holder = store.findProjectBySlug(tx, slug);
+  if (!holder || holder.id === own_id) return;
+  throw conflict('Another project has this slug. Choose another one, or leave it out to get a free one.', {
+    code: 'SLUG_ALREADY_EXISTS',
+    errors: { slug: ['is already taken by another project'] },
+  });
+}
+
+/** The columns that a change sets. Throws AppError `invalid` for a slug that could be an id. */
+function columnsOf(changes: Omit<ProjectChanges, 'database_project_id'>): Partial<store.NewProject> {
+  const { slug, platforms, tech_stack, ...rest } = changes;
+  return {
+    ...rest,
+    ...(slug === undefined ? {} : { slug: checkSlug(slug) }),
+    ...(platforms === undefined ? {} : { platforms: platforms ?? [] }),
+    ...(tech_stack === undefined ? {} : { tech_stack: tech_stack ?? [] }),
+  };
+}

@@ -1,0 +1,43 @@
+/** Slugs of projects: which ones may be chosen, and how one is made from a name. Pure functions. */
+import { invalid } from '../../errors.ts';
+import { MAX_NAME_CHARS } from '../../limits.ts';
+import { isUlid } from '../../platform/host/ids.ts';
+
+/** Room for the number that tells a generated slug from one that exists. */
+const MAX_BASE_CHARS = MAX_NAME_CHARS - 12;
+const ONLY_DIGITS = /^\d+$/;
+
+/**
+ * Accepts a slug as it is. Throws AppError `invalid` for one with other characters, and for one that could be taken for
+ * the numeric id or the ULID of a project.
+ */
+export function checkSlug(slug: string): string {
+  if (!/^[a-z0-9-]+$/.test(slug)) throw refuse('must be of lowercase letters, digits and hyphens');
+  if (ONLY_DIGITS.test(slug)) throw refuse('must not be of digits only: it would read as a numeric id');
+  if (isUlid(slug)) throw refuse('must not have the shape of a ULID: it would read as a public id');
+  return slug;
+}
+
+function refuse(message: string): Error {
+  return invalid({ slug: [message] });
+}
+
+/** A slug for a name; a number is added until `isTaken` finds it free. */
+export function generateSlug(name: string, isTaken: (slug: string) => boolean): string {
+  const base = slugBase(name);
+  let slug = base;
+  for (let n = 2; isTaken(slug); n += 1) slug = `${base}-${n}`;
+  return slug;
+}
+
+function slugBase(name: string): string {
+  const words = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, MAX_BASE_CHARS)
+    .replace(/^-+|-+$/g, '');
+  if (words === '') return 'project';
+  return ONLY_DIGITS.test(words) || isUlid(words) ? `project-${words}` : words;
+}

@@ -1,0 +1,140 @@
+/** The SQL of projects and of the scopes of tokens and people. */
+import { and, asc, count, desc, eq, type SQL, sql } from 'drizzle-orm';
+import type { Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
+import { readRowCount } from '../../platform/database/row-counts.ts';
+import { type ProjectRow, projects } from './tables.ts';
+
+// Every request of the management plane that is about a project finds it so.
+const byId = rawSql<ProjectRow, [number]>('SELECT * FROM projects WHERE id = ?', projects);
+const byPublicId = rawSql<ProjectRow, [string]>('SELECT * FROM projects WHERE public_id = ?', projects);
+const bySlug = rawSql<ProjectRow, [string]>('SELECT * FROM projects WHERE slug = ?', projects);
+
+export function findProjectById(read: Tx, id: number): ProjectRow | null {
+  return byId.get(read, id);
+}
+
+export function findProjectByPublicId(read: Tx, public_id: string): ProjectRow | null {
+  return byPublicId.get(read, public_id);
+}
+
+export function findProjectBySlug(read: Tx, slug: string): ProjectRow | null {
+  return bySlug.get(read, slug);
+}
+
+export type ProjectState = Pick<ProjectRow, 'id' | 'public_id' | 'status'>;
+
+const stateById = rawSql<ProjectState, [number]>('SELECT id, public_id, status FROM projects WHERE id = ?');
+
+/** The little of a project that every request with an API key asks for. */
+export function findProjectState(read: Tx, id: number): ProjectState | null {
+  return stateById.get(read, id);
+}
+
+export interface ProjectFilter {
+  /** Substring of name or slug, ignoring ASCII case. */
+  q?: string;
+  status?: 'active' | 'inactive';
+  /** Only these; all when absent. */
+  project_ids?: readonly number[];
+}
+
+function conditionOf(filter: ProjectFilter): SQL | undefined {
+  const { q, status, project_ids } = filter;
+  return and(
+    status === undefined ? undefined : eq(projects.status, status),
+    // One JSON parameter: a scope may hold more ids than a statement may have parameters.
+    project_ids === undefined
+      ? undefined
+      : sql`${projects.id} IN (SELECT value FROM json_each(${JSON.stringify(project_ids)}))`,
+    // Unlike LIKE, instr knows no wildcards and has no limit of its own; lower() changes ASCII letters only.
+    q
+      ? sql`(instr(lower(${projects.name}), lower(${q})) OR instr(${projects.slug}, lower(${q})))`
+      : undefined,
+  );
+}
+
+/** Projects that match, newest first; all of them for a limit of -1. */
+export function listProjects(
+  read: Tx,
+  filter: ProjectFilter,
+  page: { limit: number; offset: number },
+): ProjectRow[] {
+  return read
+    .select()
+    .from(projects)
+    .where(conditionOf(filter))
+    .orderBy(desc(projects.id))
+    .limit(page.limit)
+    .offset(page.offset)
+    .all();
+}
+
+export function countProjects(read: Tx, filter: ProjectFilter): number {
+  if (!filter.q && filter.project_ids === undefined) {
+    const facet = filter.status === undefined ? {} : { facet: filter.status };
+    return readRowCount(read, { list: 'projects', project_id: 0, ...facet });
+  }
+  return read.select({ n: count() }).from(projects).where(conditionOf(filter)).get()?.n ?? 0;
+}
+
+export type NewProject = typeof projects.$inferInsert;
+
+export function insertProject(tx: Tx, project: NewProject): ProjectRow {
+  return tx.insert(projects).values(project).returning().get();
+}
+
+/** The changed row, or null when there is none any more. */
+export function updateProject(tx: Tx, id: number, changes: Partial<NewProject>): ProjectRow | null {
+  return tx.update(projects).set(changes).where(eq(projects.id, id)).returning().get() ?? null;
+}
+
+/** Deletes a project and, by foreign keys, everything that belongs to it. */
+export function deleteProject(tx: Tx, id: number): void {
+  tx.delete(projects).where(eq(projects.id, id)).run();
+}
+
+/** Who is scoped to projects: a token or a person. */
+export interface ScopeHolder {
+  readonly kind: 'token' | 'person';
+  readonly id: number;
+}
+
+function scopeSql(table: string, column: string) {
+  return {
+    ids: rawSql<{ project_id: number }, [number]>(`SELECT project_id FROM ${table} WHERE ${column} = ?`),
+    // A project that was deleted meanwhile is one that they had until then.
+    add: rawSql<never, [number, number]>(
+      `INSERT INTO ${table} (${column}, project_id) SELECT ?, id FROM projects WHERE id = ? ON CONFLICT DO NOTHING`,
+    ),
+    clear: rawSql<never, [number]>(`DELETE FROM ${table} WHERE ${column} = ?`),
+  };
+}
+const SCOPES = {
+  token: scopeSql('access_token_projects', 'token_id'),
+  person: scopeSql('person_projects', 'person_id'),
+};
+
+/** Numeric ids of the projects that somebody is scoped to. */
+export function listScopeIds(read: Tx, holder: ScopeHolder): number[] {
+  return SCOPES[holder.kind].ids.all(read, holder.id).map((row) => row.project_id);
+}
+
+export function insertScope(tx: Tx, holder: ScopeHolder, project_id: number): void {
+  SCOPES[holder.kind].add.run(tx, holder.id, project_id);
+}
+
+export function replaceScope(tx: Tx, holder: ScopeHolder, project_ids: readonly number[]): void {
+  SCOPES[holder.kind].clear.run(tx, holder.id);
+  for (const project_id of project_ids) insertScope(tx, holder, project_id);
+}
+
+/** The projects that somebody is scoped to, by name. */
+export function listScope(read: Tx, holder: ScopeHolder): ProjectRow[] {
+  return read
+    .select()
+    .from(projects)
+    .where(conditionOf({ project_ids: listScopeIds(read, holder) }))
+    .orderBy(asc(projects.name))
+    .all();
+}

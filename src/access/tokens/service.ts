@@ -1,0 +1,286 @@
+/** Access tokens of the management plane: who a bearer is, making tokens, listing and revoking them. */
+import { AppError, invalid } from '../../errors.ts';
+import {
+  DEFAULT_TOKEN_DAYS,
+  MAX_GIVEN_TOKEN_DAYS,
+  MAX_TOKEN_DAYS,
+  TOKEN_LAST_USED_GRANULARITY_MS,
+} from '../../limits.ts';
+import { recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
+import type { Actor, ManagementCaller } from '../../platform/http/callers.ts';
+import {
+  capabilitiesOf,
+  flagsOf,
+  type Powers,
+  requireHolding,
+  requireSensible,
+} from '../../platform/http/capabilities.ts';
+import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../../platform/http/pagination.ts';
+import { createToken, hashToken, parseToken, sameHash } from '../../platform/secrets/token-format.ts';
+import type { Projects } from '../projects/service.ts';
+import type { NewTokenInput, TokenIntrospection, TokenRecord } from './schemas.ts';
+import * as store from './store.ts';
+import type { TokenRow } from './tables.ts';
+
+export type { TokenRecord } from './schemas.ts';
+
+/** A token that exists, whether or not it is still good, and whom it lets in. */
+interface Bearer {
+  token: TokenRow;
+  caller: ManagementCaller;
+}
+
+export class Tokens {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #projects: Projects;
+  /** When each token's last use was last written down. */
+  readonly #touched_at = new Map<number, number>();
+
+  constructor(deps: { database: Database; clock: Clock; projects: Projects }) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#projects = deps.projects;
+  }
+
+  /**
+   * Who bears the token of an Authorization header. Notes its use at most once a minute, without holding up the answer.
+   * Throws AppError `unauthenticated` with one of the contract's five codes.
+   */
+  authenticate(authorization: string | null, ip: string | null): ManagementCaller {
+    const bearer = /^bearer(?:\s+(.*))?$/i.exec(authorization?.trim() ?? '')?.[1];
+    if (!bearer) {
+      throw refuse(
+        'MISSING_ACCESS_TOKEN',
+        'Send your access token in the header: Authorization: Bearer <token>.',
+      );
+    }
+    if (parseToken(bearer)?.kind !== 'management') {
+      throw refuse(
+        'INVALID_ACCESS_TOKEN_FORMAT',
+        'This is no access token: one starts with satm_ and ends with a checksum, which may show that it was cut or mistyped.',
+      );
+    }
+    const hash = hashToken(bearer);
+    const found = this.#find(hash);
+    if (!found || !sameHash(found.token.token_hash, hash)) {
+      throw refuse('INVALID_ACCESS_TOKEN', 'The access token is not known here.');
+    }
+    const { token, caller } = found;
+    if (token.revoked_at !== null) throw refuse('TOKEN_REVOKED', 'The access token was revoked.');
+    const now = this.#clock.now();
+    if (token.expires_at !== null && token.expires_at <= now) {
+      throw refuse(
+        'TOKEN_EXPIRED',
+        'The access token has expired. Make a new one with: satchel token create',
+      );
+    }
+    this.#touch(token, ip, now);
+    return caller;
+  }
+
+  #find(hash: string): Bearer | null {
+    const token = store.findTokenByHash(this.#database.read, hash);
+    if (!token) return null;
+    const caller = {
+      kind: 'token' as const,
+      id: token.id,
+      name: token.name,
+      all_projects: token.all_projects,
+      project_ids: token.all_projects ? [] : this.#projects.scopeIdsOf({ kind: 'token', id: token.id }),
+      capabilities: new Set(capabilitiesOf(token)),
+    };
+    return { token, caller };
+  }
+
+  #touch(token: TokenRow, ip: string | null, now: number): void {
+    const last = Math.max(token.last_used_at ?? 0, this.#touched_at.get(token.id) ?? 0);
+    if (last <= now && now - last < TOKEN_LAST_USED_GRANULARITY_MS) return;
+    this.#touched_at.set(token.id, now);
+    const before_ms = now - TOKEN_LAST_USED_GRANULARITY_MS;
+    // Nobody waits for this note; on a full disk it is lost, and reading must go on.
+    this.#database
+      .write((tx) => store.touchToken(tx, { id: token.id, ip, now_ms: now, before_ms }))
+      .catch(() => {});
+  }
+
+  /**
+   * Makes a token and returns it with its secret, which is not kept. Throws AppError `invalid` unless it is either for
+   * all projects or for at least one, or where it may administer and yet not everywhere, `not_found` for a project that does
+   * not exist, `forbidden` where the giver (null: the shell) lacks what it is to have.
+   */
+  async create(
+    actor: Actor,
+    input: NewTokenInput,
+    giver: ManagementCaller | null = null,
+  ): Promise<{ token: string; record: TokenRecord }> {
+    this.requireExpiry(input, giver);
+    const now = this.#clock.now();
+    const secret = createToken('management');
+    const row = await this.#database.write((tx) => {
+      const powers = this.powersOfNew(input, giver);
+      requireHolding(giver, powers);
+      const row = store.insertToken(tx, {
+        name: input.name,
+        token_prefix: secret.prefix_shown,
+        token_hash: secret.hash,
+        all_projects: powers.all_projects,
+        ...flagsOf([...powers.capabilities]),
+        expires_at: this.#expiryOf(input, now),
+        created_at: now,
+        ...{ created_by_kind: actor.kind, created_by_id: actor.id, created_by_name: actor.name },
+        person_id: ownerOf(tx, giver),
+      });
+      this.#projects.replaceScope(tx, { kind: 'token', id: row.id }, powers.project_ids);
+      const metadata = {
+        name: row.name,
+        token_prefix: row.token_prefix,
+        all_projects: row.all_projects,
+        projects: this.#projects.scopeOf({ kind: 'token', id: row.id }, tx).map(({ public_id }) => public_id),
+        capabilities: capabilitiesOf(row),
+        expires_at: toIso(row.expires_at),
+      };
+      recordAudit(tx, actor, { event: 'token.created', target: targetOf(row), project: null, metadata }, now);
+      return row;
+    });
+    return { token: secret.plaintext, record: this.#record(row) };
+  }
+
+  #expiryOf({ expires_at, expires_in_days }: NewTokenInput, now_ms: number): number {
+    if (expires_at === undefined) return now_ms + (expires_in_days ?? DEFAULT_TOKEN_DAYS) * DAY_MS;
+    return Date.parse(expires_at);
+  }
+
+  /** Throws AppError `invalid` for a moment that is over, or further away than a token may live: longer where the shell (null) makes it. */
+  requireExpiry(
+    { expires_at, expires_in_days }: Partial<NewTokenInput>,
+    giver: ManagementCaller | null,
+  ): void {
+    const max_days = giver ? MAX_GIVEN_TOKEN_DAYS : MAX_TOKEN_DAYS;
+    if (expires_at === undefined) return;
+    const left_ms = Date.parse(expires_at) - this.#clock.now();
+    if (left_ms <= 0) throw invalid({ expires_at: ['must be in the future'] });
+    if (left_ms > max_days * DAY_MS) {
+      throw invalid({ expires_at: [`must be at most ${max_days} days away`] });
+    }
+    if (expires_in_days !== undefined) throw invalid({ expires_at: ['excludes expires_in_days'] });
+  }
+
+  /** What a new token is to have. Throws AppError `invalid`; in the shell (null) `not_found` for a project that is not there. */
+  powersOfNew(
+    input: Pick<NewTokenInput, 'all_projects' | 'projects' | 'capabilities'>,
+    giver: ManagementCaller | null,
+  ): Powers {
+    const { all_projects, projects, capabilities } = input;
+    const project_ids = this.#projects.resolveScope(giver, projects);
+    const powers = { capabilities: new Set(capabilities), all_projects, project_ids };
+    requireSensible(powers);
+    return powers;
+  }
+
+  exists(id: number): boolean {
+    return store.findToken(this.#database.read, id) !== null;
+  }
+
+  /** One page, newest first. */
+  listPage(query: PageQuery): Page<TokenRecord> {
+    const { read } = this.#database;
+    return paginate(query, {
+      total: store.countTokens(read),
+      fetch: (limit, offset) => store.listTokens(read, { limit, offset }),
+    }).map((row) => this.#record(row));
+  }
+
+  /** Every token, newest first: for the command line. */
+  list(): TokenRecord[] {
+    return store.listTokens(this.#database.read, WHOLE_LIST).map((row) => this.#record(row));
+  }
+
+  /** Ends a token at once; one that was revoked before stays as it is. Throws AppError `not_found`. */
+  async revoke(actor: Actor, id: number): Promise<TokenRecord> {
+    const now = this.#clock.now();
+    const row = await this.#database.write((tx) => {
+      const revoked = revoke(tx, actor, id, now);
+      if (revoked) return revoked;
+      const token = store.findToken(tx, id);
+      if (!token)
+        throw new AppError('not_found', 'Access token not found. Numeric ids are in: satchel token list');
+      return token;
+    });
+    return this.#record(row);
+  }
+
+  /** How many tokens of a person are good: those that they made, and those that these made. */
+  countOf(read: Tx, person_id: number): number {
+    return store.listGoodTokensOf(read, person_id, this.#clock.now()).length;
+  }
+
+  /** Ends a person's tokens at once, within the transaction of what they go along with. */
+  revokeOf(tx: Tx, actor: Actor, person_id: number): void {
+    const now = this.#clock.now();
+    for (const { id } of store.listGoodTokensOf(tx, person_id, now)) revoke(tx, actor, id, now);
+  }
+
+  /** What a token may know of itself. Throws AppError `unauthenticated` when it is gone by now. */
+  introspect(caller: ManagementCaller): TokenIntrospection {
+    const row = store.findToken(this.#database.read, caller.id);
+    if (!row) throw refuse('INVALID_ACCESS_TOKEN', 'The access token is not known here.');
+    return this.#introspection(row);
+  }
+
+  #introspection(row: TokenRow): TokenIntrospection & { token_prefix: string } {
+    const { can_administer, ...flags } = flagsOf(capabilitiesOf(row));
+    return {
+      name: row.name,
+      token_prefix: row.token_prefix,
+      all_projects: row.all_projects,
+      expires_at: toIso(row.expires_at),
+      last_used_at: toIso(row.last_used_at),
+      ...flags,
+      ...(can_administer ? { can_administer } : {}),
+      ...(row.all_projects ? {} : { projects: this.#projects.scopeOf({ kind: 'token', id: row.id }) }),
+    };
+  }
+
+  #record(row: TokenRow): TokenRecord {
+    return {
+      id: row.id,
+      ...this.#introspection(row),
+      last_used_ip: row.last_used_ip,
+      revoked_at: toIso(row.revoked_at),
+      created_by: makerOf(row),
+      created_at: toIso(row.created_at),
+    };
+  }
+}
+
+/** The row once it is ended and that is on record, or null where there is none that was not. */
+function revoke(tx: Tx, actor: Actor, id: number, now_ms: number): TokenRow | null {
+  const revoked = store.revokeToken(tx, id, now_ms);
+  if (!revoked) return null;
+  const metadata = { name: revoked.name, token_prefix: revoked.token_prefix };
+  const entry = { event: 'token.revoked', target: targetOf(revoked), project: null, metadata };
+  recordAudit(tx, actor, entry, now_ms);
+  return revoked;
+}
+
+/** Whose a new token is: what a token of somebody makes is theirs, too, and no way to outlast them. */
+function ownerOf(tx: Tx, giver: ManagementCaller | null): number | null {
+  if (!giver) return null;
+  return giver.kind === 'person' ? giver.id : (store.findToken(tx, giver.id)?.person_id ?? null);
+}
+
+function makerOf({ created_by_kind, created_by_id, created_by_name }: TokenRow): TokenRecord['created_by'] {
+  if (created_by_kind === null || created_by_name === null) return null;
+  return { kind: created_by_kind, id: created_by_id, name: created_by_name };
+}
+
+function refuse(code: string, message: string): AppError {
+  return new AppError('unauthenticated', message, { code });
+}
+
+function targetOf(token: TokenRow): string {
+  return `token:${token.id}`;
+}

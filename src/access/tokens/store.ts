@@ -1,0 +1,75 @@
+/** The SQL of access tokens. */
+import { and, count, desc, eq, gt, isNull, lte, or } from 'drizzle-orm';
+import type { Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
+import { accessTokens, type TokenRow } from './tables.ts';
+
+const byHash = rawSql<TokenRow, [string]>('SELECT * FROM access_tokens WHERE token_hash = ?', accessTokens);
+
+/** The token with this hash; made for every request of the management plane, so it is one seek in a unique index. */
+export function findTokenByHash(read: Tx, hash: string): TokenRow | null {
+  return byHash.get(read, hash);
+}
+
+export function findToken(read: Tx, id: number): TokenRow | null {
+  return read.select().from(accessTokens).where(eq(accessTokens.id, id)).get() ?? null;
+}
+
+/** Tokens, newest first; all of them for a limit of -1. */
+export function listTokens(read: Tx, page: { limit: number; offset: number }): TokenRow[] {
+  return read
+    .select()
+    .from(accessTokens)
+    .orderBy(desc(accessTokens.id))
+    .limit(page.limit)
+    .offset(page.offset)
+    .all();
+}
+
+export function countTokens(read: Tx): number {
+  return read.select({ n: count() }).from(accessTokens).get()?.n ?? 0;
+}
+
+export function insertToken(tx: Tx, token: typeof accessTokens.$inferInsert): TokenRow {
+  return tx.insert(accessTokens).values(token).returning().get();
+}
+
+/** The row once it is revoked, or null when there is none that was not. */
+export function revokeToken(tx: Tx, id: number, now_ms: number): TokenRow | null {
+  return (
+    tx
+      .update(accessTokens)
+      .set({ revoked_at: now_ms })
+      .where(and(eq(accessTokens.id, id), isNull(accessTokens.revoked_at)))
+      .returning()
+      .get() ?? null
+  );
+}
+
+/** The tokens of a person that are good at `now_ms`, those that a token of theirs made included. */
+export function listGoodTokensOf(read: Tx, person_id: number, now_ms: number): TokenRow[] {
+  const { expires_at, revoked_at } = accessTokens;
+  const is_good = and(isNull(revoked_at), or(isNull(expires_at), gt(expires_at, now_ms)));
+  return read
+    .select()
+    .from(accessTokens)
+    .where(and(eq(accessTokens.person_id, person_id), is_good))
+    .all();
+}
+
+/** Notes a use, unless one was noted since `before_ms`; one from after `now_ms` is a clock's that was set back. */
+export function touchToken(
+  tx: Tx,
+  use: { id: number; ip: string | null; now_ms: number; before_ms: number },
+): void {
+  const { last_used_at } = accessTokens;
+  tx.update(accessTokens)
+    .set({ last_used_at: use.now_ms, last_used_ip: use.ip })
+    .where(
+      and(
+        eq(accessTokens.id, use.id),
+        or(isNull(last_used_at), lte(last_used_at, use.before_ms), gt(last_used_at, use.now_ms)),
+      ),
+    )
+    .run();
+}

@@ -1,0 +1,489 @@
+/** All wiring, in one visible list: the platform's parts, the capabilities on them, their routes, tasks and cron entries. */
+
+import { Audit } from '../access/audit/service.ts';
+import { Keys, keysShownBy } from '../access/keys/service.ts';
+import { Origins } from '../access/origins/service.ts';
+import { createPeople } from '../access/people/entry.ts';
+import { peopleCronEntries } from '../access/people/tasks.ts';
+import { forgetDataKey, Projects } from '../access/projects/service.ts';
+import { Tokens } from '../access/tokens/service.ts';
+import { Captcha } from '../captcha/service.ts';
+import type { Config } from '../config.ts';
+import { AppError, messageOf } from '../errors.ts';
+import { ObjectLinks, Objects } from '../files/objects/service.ts';
+import { objectCronEntries } from '../files/objects/tasks.ts';
+import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
+import { Deliveries } from '../mail/deliveries/service.ts';
+import { createEmailTask, deliveryCronEntries } from '../mail/deliveries/tasks.ts';
+import { AttachmentPins, Emails, type NewEmail } from '../mail/emails/service.ts';
+import { emailCronEntries } from '../mail/emails/tasks.ts';
+import { InboxReaders } from '../mail/inboxes/readers.ts';
+import { Inboxes } from '../mail/inboxes/service.ts';
+import { Mailboxes } from '../mail/mailboxes/service.ts';
+import { Schedules } from '../mail/schedules/service.ts';
+import { createScheduleTask, scheduleCronEntry } from '../mail/schedules/tasks.ts';
+import { SendingDomains } from '../mail/sending-domains/service.ts';
+import { sendingDomainCronEntries } from '../mail/sending-domains/tasks.ts';
+import { Templates } from '../mail/templates/service.ts';
+import { Privacy } from '../marketing/contacts/privacy.ts';
+import { Contacts } from '../marketing/contacts/service.ts';
+import { contactCronEntries } from '../marketing/contacts/tasks.ts';
+import { importsHolder } from '../marketing/imports/privacy.ts';
+import { Imports } from '../marketing/imports/service.ts';
+import { createImportTask, importCronEntries } from '../marketing/imports/tasks.ts';
+import { Lists } from '../marketing/lists/service.ts';
+import { Clicks, MarketingMail } from '../marketing/mails/service.ts';
+import { SequenceEngine } from '../marketing/sequences/engine.ts';
+import { ContactEvents, type ReservedEvent } from '../marketing/sequences/events.ts';
+import { Lifecycle } from '../marketing/sequences/lifecycle.ts';
+import { Sequences } from '../marketing/sequences/service.ts';
+import { createSequenceTask, sequenceCronEntries } from '../marketing/sequences/tasks.ts';
+import { Marketing } from '../marketing/settings/service.ts';
+import { CONFIRMATION_VALUES, Subscriptions } from '../marketing/subscriptions/service.ts';
+import { createSubscribeTask, subscriptionCronEntries } from '../marketing/subscriptions/tasks.ts';
+import { Suppressions } from '../marketing/suppressions/service.ts';
+import { Backups, type BackupWork } from '../operation/backups/collection.ts';
+import { backupCronEntries } from '../operation/backups/tasks.ts';
+import { Doctor } from '../operation/doctor/service.ts';
+import { Jobs } from '../operation/jobs/service.ts';
+import { jobCronEntries } from '../operation/jobs/tasks.ts';
+import { Overviews } from '../operation/overview/service.ts';
+import { overviewCronEntries } from '../operation/overview/tasks.ts';
+import { Search } from '../operation/search/service.ts';
+import { Status } from '../operation/status/service.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { BlobStore } from '../platform/files/store.ts';
+import type { Clock } from '../platform/host/clock.ts';
+import type { Finding } from '../platform/host/health-check.ts';
+import type { Logger } from '../platform/host/logger.ts';
+import { createClientIpReader } from '../platform/http/client-ip.ts';
+import { Idempotency } from '../platform/http/idempotency.ts';
+import { DurableRates, RateLimiter } from '../platform/http/rate-limit.ts';
+import type { Route } from '../platform/http/routes.ts';
+import { createHttpServer, type HttpServer } from '../platform/http/server.ts';
+import { createJobEngine, type JobEngine } from '../platform/jobs/engine.ts';
+import { type CronEntry, createScheduler, type Scheduler } from '../platform/jobs/scheduler.ts';
+import { finishJob, hastenJob, type NewJob } from '../platform/jobs/store.ts';
+import { watchWakeFile } from '../platform/jobs/wake-file.ts';
+import { generateDkimKey } from '../platform/mail/dkim.ts';
+import { createResolver, type Resolver } from '../platform/mail/dns.ts';
+import { createMailer } from '../platform/mail/mailer.ts';
+import { createReportReader } from '../platform/mail/report-reader.ts';
+import type { KeyRing } from '../platform/secrets/key-ring.ts';
+import { AiAssignments, aiAccountsCascade } from '../secrets/ai-accounts/assignments.ts';
+import { AiAccounts } from '../secrets/ai-accounts/service.ts';
+import { createDatabaseLinks, databaseLinksCascade } from '../secrets/database-accounts/links.ts';
+import { DatabaseProjects } from '../secrets/database-accounts/projects.ts';
+import { DatabaseAccounts } from '../secrets/database-accounts/service.ts';
+import { Vault, vaultCascade } from '../secrets/vault/service.ts';
+import { createRoutes } from './routes.ts';
+
+/** What holds a processor for seconds, and is done beside the server. */
+export interface Maintenance extends BackupWork {
+  examine(now_ms: number): Promise<Finding[]>;
+  /** Ends what is under way; it rejects with AppError `unavailable`. */
+  stop(): void;
+}
+
+/** What an app stands on; the caller opens it and closes it after the app has stopped. */
+export interface AppDeps {
+  clock: Clock;
+  logger: Logger;
+  database: Database;
+  key_ring: KeyRing;
+  /** Of a server; a command does such work itself. */
+  maintenance?: Maintenance;
+  /** Replaces the resolver that the settings describe; for tests. */
+  resolver?: Resolver;
+  /** Replaces the making of DKIM keys; for tests. */
+  generateDkimKey?: typeof generateDkimKey;
+}
+
+export type Services = ReturnType<typeof createServices>;
+
+/** The capabilities on their platform. Starts nothing: the command line uses them too, beside a running server. */
+export function createServices(config: Config, deps: AppDeps) {
+  const platform = createPlatform(config, deps);
+  const tenancy = createTenancy(platform);
+  return { ...platform, ...tenancy, ...createWork({ ...platform, ...tenancy }) };
+}
+
+const notHere = () => Promise.reject(new AppError('internal', 'A server does this, and no command.'));
+const NO_MAINTENANCE: Maintenance = { backUp: notHere, verify: notHere, examine: notHere, stop: () => {} };
+
+/** What capabilities stand on besides the data directory. */
+function createPlatform(config: Config, deps: AppDeps) {
+  const { clock, database, logger, key_ring } = deps;
+  return {
+    ...{ config, clock, database, logger, key_ring },
+    resolver: deps.resolver ?? createResolver({ servers: config.dns_servers, clock }),
+    generateDkimKey: deps.generateDkimKey ?? generateDkimKey,
+    limiter: new RateLimiter(clock),
+    rates: new DurableRates({ database, clock }),
+    idempotency: new Idempotency(database, clock),
+    mailer: createMailer({
+      onCrash: (message) => logger.error('the mailer thread ended', { error: message }),
+    }),
+    report_reader: createReportReader(),
+    blobs: new BlobStore(config.data_dir),
+    maintenance: deps.maintenance ?? NO_MAINTENANCE,
+    /** What takes part in the deletion of a project. */
+    cascades: [forgetDataKey(key_ring), vaultCascade, databaseLinksCascade, aiAccountsCascade],
+  };
+}
+
+/** Whose everything is, who may ask for it, and what is kept for them. */
+function createTenancy(on: ReturnType<typeof createPlatform>) {
+  const { database } = on;
+  const links = { databaseLinks: createDatabaseLinks(database), keysOf: keysShownBy(database) };
+  const projects = new Projects({ ...on, ...links });
+  const origins = new Origins({ ...on, projects });
+  const keys = new Keys({ ...on, projects, origins });
+  const tokens = new Tokens({ ...on, projects });
+  const people = createPeople({ ...on, projects, tokens });
+  const audit = new Audit(on);
+  const search = new Search(on);
+  const overviews = new Overviews(on);
+  const backups = new Backups({ ...on, work: on.maintenance });
+  const doctor = new Doctor({ ...on, examine: (now_ms) => on.maintenance.examine(now_ms) });
+  const vault = new Vault(on);
+  const captcha = new Captcha({ ...on, vault });
+  const database_accounts = new DatabaseAccounts(on);
+  const database_projects = new DatabaseProjects({ ...on, accounts: database_accounts });
+  const ai_accounts = new AiAccounts(on);
+  const ai_assignments = new AiAssignments({ ...on, projects, accounts: ai_accounts });
+  return {
+    ...{ projects, origins, keys, tokens, ...people, audit, search, overviews, backups, doctor },
+    ...{ vault, captcha },
+    ...{ database_accounts, database_projects, ai_accounts, ai_assignments },
+  };
+}
+
+type Tenancy = ReturnType<typeof createPlatform> & ReturnType<typeof createTenancy>;
+
+/** What mail goes out from. */
+function createMail(on: Tenancy) {
+  const sending_domains = new SendingDomains({
+    ...on,
+    mailboxes: {
+      countOf: (tx, domain_id) => mailboxes.countOf(tx, domain_id),
+      relaysOf: (tx, domain_id) => mailboxes.relaysOf(tx, domain_id),
+      areSigned: (tx, domain_id) => mailboxes.areSigned(tx, domain_id),
+      bounceDomainsOf: (tx, domain_id) => mailboxes.bounceDomainsOf(tx, domain_id),
+      renew: (tx, domain_id) => mailboxes.renew(tx, domain_id),
+    },
+  });
+  const inboxes = new Inboxes(on);
+  const mailboxes: Mailboxes = new Mailboxes({ ...on, sending_domains, inboxes });
+  return { sending_domains, mailboxes, inboxes };
+}
+
+/** What apps do: they store files and send mail, now and later. */
+function createWork(on: Tenancy) {
+  const { config, keys, projects, cascades } = on;
+  const mail = createMail(on);
+  const max_body_bytes = config.max_email_body_bytes;
+  const enqueue = (tx: Tx, job: NewJob): string => engine.enqueue(tx, job);
+  const hasten = (tx: Tx, job_id: string, run_at: number): void => {
+    hastenJob(tx, job_id, run_at);
+    engine.wake();
+  };
+  const objects: Objects = new Objects({
+    ...on,
+    pins: new AttachmentPins(),
+    public_url: config.public_url,
+    allowed_mime_types: config.allowed_mime_types,
+  });
+  const object_links = new ObjectLinks({
+    ...on,
+    public_url: config.public_url,
+    projectOf: (id) => projects.find(String(id)),
+  });
+  const templates = new Templates({ ...on, max_body_bytes });
+  const names = {
+    keyOf: (id: number) => keys.nameOf(id),
+    projectOf: (id: number) => projects.find(String(id)),
+  };
+  const emails: Emails = new Emails({
+    ...{ ...on, ...mail, objects, templates, enqueue, hasten },
+    sendNow: (email, claimed) => deliveries.sendNow(email, claimed),
+  });
+  const deliveries: Deliveries = new Deliveries({ ...on, ...mail, emails, objects, names, enqueue, hasten });
+  const schedules = new Schedules({ ...on, templates, emails, enqueue, max_body_bytes });
+  cascades.push(objects.projectCascade(), emails.projectCascade());
+  const marketing = createMarketing({
+    ...on,
+    ...mail,
+    objects,
+    templates,
+    emails,
+    deliveries,
+    enqueue,
+    hasten,
+  });
+  // Made here and started by the app: a command enqueues through it, and the running server does the work.
+  const { imports, subscriptions } = marketing;
+  cascades.push(marketing.lists.projectCascade(), imports.projectCascade());
+  const rows_per_minute = config.import_rows_per_minute;
+  const engine = createJobEngine({
+    ...on,
+    tasks: [
+      createEmailTask(deliveries),
+      createScheduleTask(schedules),
+      createImportTask({ ...on, imports, rows_per_minute }),
+      createSubscribeTask(subscriptions, on.clock),
+      createSequenceTask(marketing.sequence_engine, projects),
+    ],
+  });
+  const jobs = new Jobs(on);
+  const status = new Status({ ...on, data_dir: config.data_dir });
+  return {
+    ...mail,
+    ...marketing,
+    objects,
+    object_links,
+    templates,
+    emails,
+    deliveries,
+    schedules,
+    jobs,
+    engine,
+    status,
+  };
+}
+
+interface Work extends Tenancy, ReturnType<typeof createMail> {
+  objects: Objects;
+  templates: Templates;
+  emails: Emails;
+  deliveries: Deliveries;
+  enqueue(tx: Tx, job: NewJob): string;
+  /** Has a job that waits come earlier. */
+  hasten(tx: Tx, job_id: string, run_at: number): void;
+}
+
+/** Email marketing: the people, how they came, and how they leave. */
+function createMarketing(on: Work) {
+  const { config, clock, mailboxes, sending_domains, objects, templates, emails, deliveries } = on;
+  const { projects, captcha } = on;
+  const marketing = new Marketing({
+    ...on,
+    mailboxes: {
+      listMarketingAddresses: () => mailboxes.listMarketingAddresses(),
+      checkDns: (address) => sending_domains.checkMailboxDns(address),
+    },
+  });
+  const suppressions = new Suppressions({ ...on, marketing });
+  const lists = new Lists({
+    ...on,
+    refusalOfConfirmation: (project_id, slug) => templates.refusalOf(project_id, slug, CONFIRMATION_VALUES),
+  });
+  const contacts = new Contacts({ ...on, lists, suppressions });
+  const imports = new Imports({
+    ...{ ...on, lists, contacts },
+    fileOf: (read, project_id, public_id) => {
+      const [object] = objects.findMany(read, project_id, [public_id]);
+      return object ? { path: objects.pathOf(public_id), is_public: object.visibility === 'public' } : null;
+    },
+    finishJob: (tx, job_id, end) => finishJob(tx, job_id, end, clock.now()),
+  });
+  const subscriptions = new Subscriptions({
+    ...{ ...on, lists, contacts, marketing, suppressions, captcha },
+    public_url: config.public_url,
+    confirmations_per_day: config.confirmations_per_day,
+    projectOf: (id) => projects.find(String(id)),
+    acceptConfirmation: (tx, mail) => emails.acceptConfirmation(tx, mail),
+    countConfirmations: (read, project_id, email, since_ms) =>
+      emails.countConfirmations(read, { project_id, email, since_ms }),
+  });
+  // A hard bounce of any mail is one for marketing, too.
+  deliveries.listen((tx, { kind, project_id, address, mailbox, is_report_of_copy }) => {
+    const left = kind === 'bounced' ? 'hard_bounce' : kind === 'complained' ? 'complaint' : null;
+    const owner = left && !is_report_of_copy && projects.find(String(project_id));
+    if (owner) contacts.leaveByReport(tx, owner, address, { kind: left, mailbox });
+  });
+  const clicks = new Clicks(on);
+  subscriptions.listen((contact, request) => clicks.leavingPage(contact, request));
+  const sequencing = createSequences({
+    ...{ ...on, marketing, suppressions, lists, contacts, subscriptions, clicks },
+  });
+  const holders = [
+    // Before the emails, which forget whom they were for.
+    clicks.holderOfAddresses(),
+    ...[emails.holderOfAddresses(), importsHolder, subscriptions.holderOfAddresses()],
+    sequencing.contact_events.holderOfAddresses(),
+    sequencing.sequences.holderOfAddresses(),
+  ];
+  const whyMore = (project_id: number, email: string) => sequencing.sequences.whyAddress(project_id, email);
+  const privacy = new Privacy({ ...on, lists, contacts, suppressions, holders, whyMore });
+  return { marketing, suppressions, lists, contacts, imports, subscriptions, clicks, privacy, ...sequencing };
+}
+
+interface Audience extends Work {
+  marketing: Marketing;
+  suppressions: Suppressions;
+  lists: Lists;
+  contacts: Contacts;
+  subscriptions: Subscriptions;
+  clicks: Clicks;
+}
+
+/** Email marketing: the conversation. */
+function createSequences(on: Audience) {
+  const { config, projects, contacts, deliveries, emails, templates, clicks } = on;
+  const marketing_mail = new MarketingMail({
+    ...on,
+    public_url: config.public_url,
+    max_body_bytes: config.max_email_body_bytes,
+    projectOf: (id) => projects.find(String(id)),
+  });
+  const acceptMail = (tx: Tx, email: NewEmail) => emails.accept(tx, email);
+  const templateOf = (project_id: number, slug: string) => templates.factsOf(project_id, slug);
+  const sequences: Sequences = new Sequences({
+    ...{ ...on, marketing_mail, templateOf },
+    acceptMail,
+    projectOf: (id) => projects.find(String(id)),
+    errorOf: (read, email_id) => emails.errorOf(read, email_id),
+    retime: (sequence_id) => lifecycle.retime(sequence_id),
+  });
+  const lifecycle = new Lifecycle({
+    ...{ ...on, sequences },
+    projectOf: (id) => projects.find(String(id)),
+    withholdMail: (tx, id) => deliveries.withhold(tx, id),
+    holdMail: (tx, id) => emails.hold(tx, id),
+    releaseMail: (tx, id, at) => emails.release(tx, id, at),
+  });
+  const contact_events = new ContactEvents({
+    ...on,
+    onEvent: (tx, event) => lifecycle.heedEvent(tx, event),
+  });
+  const sequence_engine = new SequenceEngine({
+    ...{ ...on, marketing_mail, templateOf },
+    acceptMail,
+    eventsSince: (read, contact_id, since_ms) => contact_events.since(read, contact_id, since_ms),
+    unsettledClick: (read, email_id) => clicks.unsettled(read, email_id),
+  });
+  contacts.listen((tx, { kind, contact, at }) => {
+    const note = (event: ReservedEvent): void =>
+      contact_events.note(tx, { contact_id: contact.id, event, at });
+    // It ends no enrollment that begins with it.
+    if (kind === 'activated' && contact.confirmed_at === at) note('confirmed');
+    lifecycle.heedContact(tx, { kind, contact, at });
+    if (kind === 'unsubscribed' || kind === 'bounced' || kind === 'complained') note(kind);
+  });
+  deliveries.listen((tx, event) => lifecycle.heedMail(tx, event));
+  deliveries.setGuard((tx, mail) => lifecycle.fateOfMail(tx, mail));
+  clicks.listen((tx, reading) => {
+    const contact_id = lifecycle.heedReading(tx, reading);
+    if (reading.kind === 'clicked' && contact_id !== null)
+      contact_events.note(tx, { contact_id, event: 'clicked', at: reading.at });
+  });
+  return { sequences, lifecycle, contact_events, sequence_engine, marketing_mail };
+}
+
+/** What is done by the clock: the schedules of apps, and tidying up at a quiet hour (UTC). */
+function createCronEntries(services: Services): CronEntry[] {
+  const { objects, jobs, idempotency, rates, schedules, emails, deliveries } = services;
+  return [
+    scheduleCronEntry(schedules),
+    ...sendingDomainCronEntries(services.sending_domains),
+    ...emailCronEntries(emails),
+    ...deliveryCronEntries(deliveries, (project_id, now_ms) =>
+      services.lifecycle.opensAt(project_id, now_ms),
+    ),
+    ...jobCronEntries(jobs),
+    ...overviewCronEntries(services.overviews),
+    ...backupCronEntries(services.backups),
+    ...objectCronEntries(objects),
+    ...contactCronEntries(services.contacts),
+    ...importCronEntries(services.imports),
+    ...subscriptionCronEntries(services.subscriptions),
+    ...peopleCronEntries(services),
+    ...sequenceCronEntries(services.lifecycle),
+    { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
+    { name: 'rates', expression: '53 * * * *', at_start: true, run: () => rates.sweep() },
+  ];
+}
+
+export interface App {
+  services: Services;
+  routes: readonly Route[];
+  engine: JobEngine;
+  scheduler: Scheduler;
+  /** Answers a request without a listener. */
+  handle(request: Request): Promise<Response>;
+  /** Starts background work and the listener; resolves with the port. */
+  start(): Promise<number>;
+  /** Resolves when what a crash may have left in the file system is gone. */
+  whenSwept(): Promise<unknown>;
+  /** Lets requests and mails in flight finish, within their deadlines. */
+  stop(): Promise<void>;
+}
+
+export function createApp(config: Config, deps: AppDeps): App {
+  const services = createServices(config, deps);
+  const routes = createRoutes(services);
+  const { engine, mailer, objects, deliveries, clicks } = services;
+  const inbox_readers = new InboxReaders({
+    ...services,
+    readReport: (message) => deliveries.readReport(message),
+    takeReport(tx, report) {
+      const taken = deliveries.takeReport(tx, report);
+      return taken && { is_new: taken.told.some(({ is_new }) => is_new) };
+    },
+  });
+  const { clock, logger } = deps;
+  const scheduler = createScheduler({ entries: createCronEntries(services), clock, logger });
+  const http: HttpServer = createHttpServer(routes, {
+    config,
+    clock,
+    logger,
+    limiter: services.limiter,
+    authenticateKey: (credentials) => services.keys.authenticate(credentials),
+    authenticateToken: (authorization, ip) => services.tokens.authenticate(authorization, ip),
+    authenticateSession: (secret) => services.entry.sessions.authenticate(secret),
+    findProject: (caller, ref) => services.projects.requireFor(caller, ref),
+    clientIp: createClientIpReader(config.trusted_proxies),
+    guarded: (check, work) => deps.database.guarded(check, work),
+    settled: () => deps.database.settled(),
+  });
+  let wake_file: { close(): void } | null = null;
+  let swept: Promise<unknown> = Promise.resolve();
+  return {
+    services,
+    routes,
+    engine,
+    scheduler,
+    handle: (request) => http.handle(request),
+    async start() {
+      await services.backups.start();
+      await engine.start();
+      wake_file = watchWakeFile(config.data_dir, clock.now(), () => {
+        engine.wake();
+        inbox_readers.refresh();
+      });
+      scheduler.start();
+      clicks.start();
+      inbox_readers.start();
+      swept = objects
+        .sweepOrphans()
+        .then(() => services.blobs.makeFolders())
+        .catch((error: unknown) => logger.error('sweeping failed', { error: messageOf(error) }));
+      return http.listen();
+    },
+    whenSwept: () => swept,
+    async stop() {
+      wake_file?.close();
+      const is_backed_up = services.backups.stop();
+      services.maintenance.stop();
+      // No new attempts from here on; those under way go on while the last requests are answered.
+      const is_drained = engine.stop(STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS);
+      const is_left = inbox_readers.stop();
+      services.report_reader.stop();
+      await Promise.all([http.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
+      await clicks.stop();
+      await mailer.stop(STOP_MAILER_DEADLINE_MS);
+      await Promise.all([is_drained, is_backed_up]);
+    },
+  };
+}

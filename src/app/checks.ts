@@ -1,0 +1,55 @@
+/** The health checks of every capability that has any, in the order in which `satchel doctor` reports. */
+
+import { keyChecks } from '../access/keys/checks.ts';
+import { peopleChecks } from '../access/people/checks.ts';
+import { objectChecks } from '../files/objects/checks.ts';
+import { deliveryChecks } from '../mail/deliveries/checks.ts';
+import { emailChecks } from '../mail/emails/checks.ts';
+import { mailboxChecks } from '../mail/mailboxes/checks.ts';
+import { inboxChecks } from '../mail/mailboxes/inbox-checks.ts';
+import { sendingDomainChecks } from '../mail/sending-domains/checks.ts';
+import { sequenceChecks } from '../marketing/sequences/health.ts';
+import { marketingChecks } from '../marketing/settings/checks.ts';
+import { backupChecks } from '../operation/backups/checks.ts';
+import type { DoctorDeps } from '../operation/doctor/service.ts';
+import type { Clock } from '../platform/host/clock.ts';
+import type { CheckedDirectory, HealthCheck } from '../platform/host/health-check.ts';
+import { silentLogger } from '../platform/host/logger.ts';
+import { aiAccountChecks } from '../secrets/ai-accounts/checks.ts';
+import { databaseAccountChecks } from '../secrets/database-accounts/checks.ts';
+import { vaultChecks } from '../secrets/vault/checks.ts';
+import { createServices, type Services } from './app.ts';
+
+/** Those that need nothing but the directory and its database. */
+function createDirectoryChecks(on: CheckedDirectory): HealthCheck[] {
+  return [...objectChecks(on), ...emailChecks(on), ...backupChecks(on)];
+}
+
+/** Those that ask services, whose secrets the master key opens. */
+function createServiceChecks(services: Services): HealthCheck[] {
+  return [
+    ...sendingDomainChecks(services),
+    ...mailboxChecks(services),
+    ...inboxChecks(services),
+    ...deliveryChecks(services),
+    ...keyChecks(services),
+    ...vaultChecks(services),
+    ...marketingChecks(services),
+    ...sequenceChecks(services),
+    ...databaseAccountChecks(services),
+    ...aiAccountChecks(services),
+    ...peopleChecks(services),
+  ];
+}
+
+/** What an examination of a data directory is made with. */
+export function doctorDeps(clock: Clock): DoctorDeps {
+  return {
+    clock,
+    createDirectoryChecks,
+    createServiceChecks(config, on) {
+      const services = createServices(config, { clock, logger: silentLogger, ...on });
+      return { checks: createServiceChecks(services), close: () => services.mailer.stop(0) };
+    },
+  };
+}

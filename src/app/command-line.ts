@@ -1,0 +1,101 @@
+/** The whole command line, apart from the process that it runs in. Each capability registers its own verbs. */
+import { Command } from 'commander';
+import type { Config } from '../config.ts';
+import { Cli, type CliHost, type CliProcess } from '../platform/cli/cli.ts';
+import { textOption } from '../platform/cli/options.ts';
+import { formatFields } from '../platform/cli/tables.ts';
+import { systemClock } from '../platform/host/clock.ts';
+import { openDataDirectory, requireDatabase } from '../platform/host/data-directory.ts';
+import { silentLogger } from '../platform/host/logger.ts';
+import { touchWakeFile } from '../platform/jobs/wake-file.ts';
+import { BACKEND_VERSION, VERSION } from '../version.ts';
+import { createServices, type Services } from './app.ts';
+import { doctorDeps } from './checks.ts';
+import { serve } from './serve.ts';
+import { registerVerbs } from './verbs.ts';
+
+/** Every verb there is. Nothing is opened or read before one of them runs. */
+export function createCli(process: CliProcess): Cli<Services> {
+  const program = new Command('satchel')
+    .description('Files, email, secrets and API keys for a small team: one executable, one data directory.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  satchel serve                         # start the server on http://127.0.0.1:8420
+  satchel project create --name Shop    # a project is what keys, files and mail belong to
+  satchel key create --project shop --name web --can read,write,email
+  satchel help key                      # what can be done with keys; likewise with every noun
+  satchel --version                     # which Satchel this is, as satchel version
+
+A table that is wider than the terminal (80 columns where there is none) leaves out its last columns,
+and says which. With --json a refusal is a document too: {"error":{"code","message"}}.`,
+    );
+  const cli = new Cli(program, { process, open: openServices });
+  registerServe(cli);
+  registerVerbs(cli, doctorDeps(systemClock));
+  registerVersion(cli);
+  return cli;
+}
+
+/** Opens the data directory for one verb. */
+async function openServices(config: Config): ReturnType<CliHost<Services>['open']> {
+  const clock = systemClock;
+  // A mistyped or forgotten --data-dir would else look like an installation that lost everything.
+  requireDatabase(config.data_dir);
+  const directory = await openDataDirectory(config, { clock });
+  const { database, key_ring } = directory;
+  const services = createServices(config, { clock, logger: silentLogger, database, key_ring });
+  return {
+    services,
+    async close() {
+      await services.mailer.stop(0);
+      services.report_reader.stop();
+      if (database.hasWritten()) touchWakeFile(config.data_dir, clock.now());
+      await directory.close();
+    },
+  };
+}
+
+function registerServe(cli: Cli<Services>): void {
+  cli.program
+    .command('serve')
+    .description('start the server; it is ready when it prints "satchel listening on ..."')
+    .option('--data-dir <dir>', 'database, objects, master key (SATCHEL_DATA_DIR, else ./data)')
+    .option('--host <host>', 'address to listen on (SATCHEL_HOST, else 127.0.0.1)')
+    .option('--port <port>', 'port to listen on (SATCHEL_PORT, else 8420)')
+    .option('--public-url <url>', 'what links in answers and mails start with (SATCHEL_PUBLIC_URL)')
+    .addHelpText(
+      'after',
+      `
+All other settings are environment variables; the README lists them.
+
+Examples:
+  satchel serve
+  satchel serve --data-dir /var/lib/satchel --port 8080 --public-url https://files.example.com`,
+    )
+    .action(async (_: unknown, command: Command) => {
+      const options: Record<string, unknown> = command.optsWithGlobals();
+      const flag = (name: string): string | undefined => textOption(options, name);
+      const config = cli.loadConfig({
+        data_dir: flag('dataDir'),
+        host: flag('host'),
+        port: flag('port'),
+        public_url: flag('publicUrl'),
+      });
+      cli.exitWith(await serve(config, cli));
+    });
+}
+
+function registerVersion(cli: Cli<Services>): void {
+  cli.program
+    .command('version')
+    .description('which Satchel this is')
+    .option('--json', 'print exactly one JSON document on stdout')
+    .addHelpText('after', '\nExample:\n  satchel version --json')
+    .action((_: unknown, command: Command) => {
+      const options: Record<string, unknown> = command.optsWithGlobals();
+      const version = { version: VERSION, backend_version: BACKEND_VERSION };
+      cli.print(options.json === true ? JSON.stringify(version) : formatFields(version));
+    });
+}

@@ -1,0 +1,28 @@
+/** A thread of maintenance.ts: does one piece of work and answers. */
+
+import { AppError, messageOf } from '../errors.ts';
+import { backUpWithin } from '../operation/backups/service.ts';
+import { verifyBackup } from '../operation/backups/verification.ts';
+import { examine } from '../operation/doctor/service.ts';
+import { doctorDeps } from './checks.ts';
+import type { MaintenanceReply, MaintenanceRequest } from './maintenance.ts';
+
+declare const self: Worker;
+
+self.onmessage = ({ data }: MessageEvent<MaintenanceRequest>) => {
+  carryOut(data)
+    .then((value): MaintenanceReply => ({ ok: true, value }))
+    .catch((error: unknown): MaintenanceReply => {
+      const kind = error instanceof AppError ? error.kind : 'internal';
+      return { ok: false, kind, message: messageOf(error) };
+    })
+    .then((reply) => self.postMessage(reply));
+};
+
+async function carryOut(request: MaintenanceRequest): Promise<unknown> {
+  const { config, now_ms } = request;
+  const clock = { now: () => now_ms };
+  if (request.op === 'examine') return examine(config, doctorDeps(clock));
+  if (request.op === 'back up') return backUpWithin(config.data_dir, { file: request.file, clock });
+  return verifyBackup({ file: request.file, scratch_dir: null });
+}

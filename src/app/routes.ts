@@ -1,0 +1,81 @@
+/** Every route of Satchel, in the order of the documentation. */
+
+import { auditRoutes } from '../access/audit/routes.ts';
+import { keyRoutes } from '../access/keys/routes.ts';
+import { originRoutes } from '../access/origins/routes.ts';
+import { peopleManagementRoutes } from '../access/people/management-routes.ts';
+import { peopleRoutes } from '../access/people/routes.ts';
+import { projectRoutes } from '../access/projects/routes.ts';
+import { tokenRoutes } from '../access/tokens/routes.ts';
+import { captchaRoutes } from '../captcha/routes.ts';
+import { consolePageRoutes } from '../console/routes.ts';
+import { objectRoutes } from '../files/objects/routes.ts';
+import { deliveryRoutes } from '../mail/deliveries/routes.ts';
+import { emailRoutes } from '../mail/emails/routes.ts';
+import { mailboxRoutes } from '../mail/mailboxes/routes.ts';
+import { scheduleRoutes } from '../mail/schedules/routes.ts';
+import { sendingDomainRoutes } from '../mail/sending-domains/routes.ts';
+import { templateRoutes } from '../mail/templates/routes.ts';
+import { contactRoutes } from '../marketing/contacts/routes.ts';
+import { importRoutes } from '../marketing/imports/routes.ts';
+import { listRoutes } from '../marketing/lists/routes.ts';
+import { marketingMailRoutes } from '../marketing/mails/routes.ts';
+import { eventRoutes } from '../marketing/sequences/event-routes.ts';
+import { sequenceRoutes } from '../marketing/sequences/routes.ts';
+import { marketingRoutes } from '../marketing/settings/routes.ts';
+import { subscriptionRoutes } from '../marketing/subscriptions/routes.ts';
+import { suppressionRoutes } from '../marketing/suppressions/routes.ts';
+import { backupRoutes } from '../operation/backups/routes.ts';
+import { docsRoutes } from '../operation/docs/routes.ts';
+import { doctorRoutes } from '../operation/doctor/routes.ts';
+import { jobRoutes } from '../operation/jobs/routes.ts';
+import { overviewRoutes } from '../operation/overview/routes.ts';
+import { searchRoutes } from '../operation/search/routes.ts';
+import { statusRoutes } from '../operation/status/routes.ts';
+import { withEtags } from '../platform/http/etags.ts';
+import type { Route } from '../platform/http/routes.ts';
+import { aiAccountRoutes } from '../secrets/ai-accounts/routes.ts';
+import { databaseAccountRoutes } from '../secrets/database-accounts/routes.ts';
+import { vaultRoutes } from '../secrets/vault/routes.ts';
+import type { Services } from './app.ts';
+
+export function createRoutes(services: Services): Route[] {
+  const routes: Route[] = withEtags([
+    ...projectRoutes(services),
+    ...keyRoutes(services),
+    ...originRoutes(services),
+    ...tokenRoutes(services),
+    ...peopleRoutes(services),
+    ...peopleManagementRoutes(services.people),
+    ...auditRoutes(services),
+    ...searchRoutes(services.search),
+    ...overviewRoutes(services.overviews),
+    ...vaultRoutes(services.vault, services.projects),
+    ...databaseAccountRoutes(services),
+    ...aiAccountRoutes(services),
+    ...captchaRoutes(services.captcha, services.limiter),
+    ...objectRoutes(services),
+    ...emailRoutes(services.emails),
+    ...deliveryRoutes(services),
+    ...templateRoutes(services.templates),
+    ...scheduleRoutes(services.schedules, services.config),
+    ...jobRoutes(services.jobs, (id) => services.backups.findJob(id)),
+    ...marketingRoutes(services),
+    ...listRoutes(services),
+    ...contactRoutes(services),
+    ...importRoutes(services),
+    ...suppressionRoutes(services),
+    ...subscriptionRoutes(services),
+    ...sequenceRoutes(services),
+    ...eventRoutes(services),
+    ...marketingMailRoutes(services),
+    ...mailboxRoutes(services),
+    ...sendingDomainRoutes(services),
+    ...backupRoutes(services.backups),
+    ...doctorRoutes(services.doctor),
+    ...statusRoutes(services.status, services.config),
+    ...docsRoutes(() => routes, services.config),
+    ...consolePageRoutes(services),
+  ]);
+  return routes;
+}

@@ -1,0 +1,91 @@
+/** `satchel serve`: takes the lock, starts the app, says when it is ready, and stops it in order when it is told to. */
+
+import type { People } from '../access/people/service.ts';
+import type { Config } from '../config.ts';
+import { messageOf } from '../errors.ts';
+import type { Cli } from '../platform/cli/cli.ts';
+import { systemClock } from '../platform/host/clock.ts';
+import { openDataDirectory } from '../platform/host/data-directory.ts';
+import { lockDirectory } from '../platform/host/directory-lock.ts';
+import { createLogger } from '../platform/host/logger.ts';
+import { createApp } from './app.ts';
+import { createMaintenance } from './maintenance.ts';
+
+type Terminal = Pick<Cli<unknown>, 'print' | 'note' | 'is_shown'>;
+
+/** Serves until SIGTERM or SIGINT; resolves with the exit status. A second signal ends the process at once. */
+export async function serve(config: Config, terminal: Terminal): Promise<number> {
+  const clock = systemClock;
+  const logger = createLogger({ level: config.log_level, format: config.log_format, clock });
+  const directory = await openDataDirectory(config, {
+    clock,
+    beforeOpening: () => lockDirectory(config.data_dir, process.pid),
+    flush_thread: {
+      onLost: (error) => {
+        logger.error(
+          'the disk did not keep what was written: look at it (dmesg). This process ends, and the next one goes by what it finds',
+          { error: messageOf(error) },
+        );
+        logger.flush();
+        process.exit(1);
+      },
+    },
+  });
+  for (const warning of directory.warnings) logger.warn(warning);
+  if (directory.migrated.length > 0)
+    logger.info('database migrated', { migrations: directory.migrated.join(', ') });
+  const app = createApp(config, {
+    clock,
+    logger,
+    database: directory.database,
+    key_ring: directory.key_ring,
+    maintenance: createMaintenance(config),
+  });
+  const stopped = untilSignal(terminal);
+  process.on('uncaughtException', (error) =>
+    logger.error('uncaught exception', { error: messageOf(error), stack: error.stack }),
+  );
+  process.on('unhandledRejection', (reason) =>
+    logger.error('unhandled rejection', { error: messageOf(reason) }),
+  );
+  const port = await app.start();
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  terminal.print(`satchel listening on http://${host}:${port}`);
+  if (terminal.is_shown) {
+    await welcomeFirstPerson(app.services.people, terminal).catch((error: unknown) =>
+      logger.warn('no link for the first person could be made', { error: messageOf(error) }),
+    );
+  }
+  const signal = await stopped;
+  logger.info('stopping', { signal });
+  await app.stop();
+  await directory.close();
+  logger.info('stopped');
+  logger.flush();
+  return 0;
+}
+
+/** Printed for who sits at the terminal, and kept nowhere: a log would let in whoever reads it. */
+async function welcomeFirstPerson(people: People, terminal: Terminal): Promise<void> {
+  const link = await people.makeFirstLink();
+  if (link === null) return;
+  terminal.print(
+    `\nNobody can sign in to the console yet. This link makes the first person, once and within 24 hours:\n  ${link}`,
+  );
+}
+
+function untilSignal(terminal: Terminal): Promise<string> {
+  return new Promise((resolve) => {
+    let is_stopping = false;
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        if (is_stopping) {
+          terminal.note('satchel: second signal, ending at once');
+          process.exit(1);
+        }
+        is_stopping = true;
+        resolve(signal);
+      });
+    }
+  });
+}

@@ -1,0 +1,117 @@
+/**
+ * Signed links: each opens one file to whoever has it, until it expires. Nothing is stored of a link: it is signed with a key
+ * of its project, and without that key none of the links made so far opens anything.
+ */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { notFound } from '../../errors.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
+import type { LinkWishes, ObjectLink } from './schemas.ts';
+import { deleteLinkKey, findLinkKey, findObject, saveLinkKey } from './store.ts';
+import type { ObjectRow } from './tables.ts';
+
+/** The project whose files they open. */
+interface Owner {
+  readonly id: number;
+  readonly public_id: string;
+}
+
+/** What a link says, of which nothing can be changed. */
+interface Claim {
+  public_id: string;
+  expires_at: number;
+  download: boolean;
+}
+
+export interface ObjectLinksDeps {
+  database: Database;
+  clock: Clock;
+  key_ring: Pick<KeyRing, 'seal' | 'open'>;
+  public_url: string;
+  projectOf(id: number): Owner | null;
+}
+
+/** Of SHA-256. */
+const KEY_BYTES = 32;
+
+export class ObjectLinks {
+  readonly #deps: ObjectLinksDeps;
+
+  constructor(deps: ObjectLinksDeps) {
+    this.#deps = deps;
+  }
+
+  /** Makes a link to an object of the project; `note` tells of it, without the link. Throws AppError `not_found` when it is gone. */
+  async create(owner: Owner, object: ObjectRow, wishes: LinkWishes, note: Note): Promise<ObjectLink> {
+    const { clock, database, public_url } = this.#deps;
+    const expires_at = clock.now() + wishes.expires_in_seconds * 1000;
+    const claim: Claim = { public_id: object.public_id, expires_at, download: wishes.download ?? false };
+    const metadata = { expires_at: toIso(expires_at) };
+    const key = await database.write((tx) => {
+      if (!findObject(tx, object.public_id)) throw notFound('Object');
+      note(tx, { event: 'object_link.created', target: `object:${object.public_id}`, metadata });
+      return this.#find(tx, owner) ?? this.#make(tx, owner);
+    });
+    return { url: `${public_url}/api/v1/object-links/${tokenOf(claim, key)}`, expires_at: toIso(expires_at) };
+  }
+
+  /** What a link opens; null where it is expired, revoked, no link of ours, or to an object that is gone. */
+  open(token: string): { public_id: string; download: boolean } | null {
+    const { clock, database, projectOf } = this.#deps;
+    const claim = claimOf(token);
+    const object = claim && findObject(database.read, claim.public_id);
+    const owner = object ? projectOf(object.project_id) : null;
+    const key = owner && this.#find(database.read, owner);
+    if (!claim || !key || !isSame(token, tokenOf(claim, key)) || claim.expires_at <= clock.now()) return null;
+    return claim;
+  }
+
+  /** No link to a file of the project that was made so far opens anything any more. */
+  revoke(owner: Owner, note: Note): Promise<void> {
+    return this.#deps.database.write((tx) => {
+      deleteLinkKey(tx, owner.id);
+      note(tx, { event: 'object_links.revoked', target: `project:${owner.id}` });
+    });
+  }
+
+  /** Null too where it does not open under the master key: then none of its links can be told from a forged one. */
+  #find(read: Tx, owner: Owner): Uint8Array | null {
+    const sealed = findLinkKey(read, owner.id);
+    return sealed === null ? null : this.#deps.key_ring.open(read, sealed, contextOf(owner));
+  }
+
+  #make(tx: Tx, owner: Owner): Uint8Array {
+    const key = randomBytes(KEY_BYTES);
+    const sealed_key = this.#deps.key_ring.seal(tx, projectScope(owner.public_id), contextOf(owner), key);
+    saveLinkKey(tx, { project_id: owner.id, sealed_key, created_at: this.#deps.clock.now() });
+    return key;
+  }
+}
+
+function contextOf(owner: Owner): string[] {
+  return ['object_link_key', owner.public_id];
+}
+
+function tokenOf({ public_id, expires_at, download }: Claim, key: Uint8Array): string {
+  const said = `${public_id}.${expires_at}.${download ? 'd' : 'i'}`;
+  return `${said}.${createHmac('sha256', key).update(said).digest('base64url')}`;
+}
+
+const TOKEN = /^([0-9A-Z]{26})\.(\d{1,16})\.([di])\.[\w-]{43}$/;
+
+/** What a link says of itself: to be believed only where its signature holds. */
+function claimOf(token: string): Claim | null {
+  const [, public_id, expires_at, mode] = TOKEN.exec(token) ?? [];
+  return public_id === undefined
+    ? null
+    : { public_id, expires_at: Number(expires_at), download: mode === 'd' };
+}
+
+/** In a time that does not depend on where they differ. */
+function isSame(a: string, b: string): boolean {
+  const left = Buffer.from(a);
+  const right = Buffer.from(b);
+  return left.length === right.length && timingSafeEqual(left, right);
+}

@@ -1,0 +1,365 @@
+/** Objects over HTTP: upload, list, download, delete. */
+import type { Config } from '../../config.ts';
+import { collectErrors, notFound } from '../../errors.ts';
+import { MAX_FILENAME_BYTES, OBJECT_MAX_AGE_S, OBJECT_SEARCH_ROWS } from '../../limits.ts';
+import { contentSecurityPolicyFor, dispositionFor } from '../../platform/files/media-types.ts';
+import { readMultipart } from '../../platform/files/multipart.ts';
+import { evaluateRequest } from '../../platform/files/ranges.ts';
+import type { BlobStore } from '../../platform/files/store.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import { newId } from '../../platform/host/ids.ts';
+import type { Logger } from '../../platform/host/logger.ts';
+import type { KeyCaller, Permission } from '../../platform/http/callers.ts';
+import {
+  hashRequest,
+  type Idempotency,
+  idempotentRequest,
+  REPLAYED_HEADERS,
+} from '../../platform/http/idempotency.ts';
+import { pageQuery } from '../../platform/http/pagination.ts';
+import type { RateLimiter } from '../../platform/http/rate-limit.ts';
+import {
+  bothPlanes,
+  openRoute,
+  type ProjectCaller,
+  projectRoute,
+  Reply,
+  type RequestContext,
+  type Route,
+} from '../../platform/http/routes.ts';
+import { oneOf, t, text } from '../../platform/http/schema.ts';
+import { readUploadFields } from './fields.ts';
+import {
+  changedObject,
+  linkWishes,
+  listedObject,
+  objectChanges,
+  objectLink,
+  objectRecord,
+  storedObject,
+  uploadForm,
+} from './schemas.ts';
+import { bytesMissing, type ObjectLinks, type ObjectRow, type Objects } from './service.ts';
+
+export interface ObjectRoutesDeps {
+  objects: Objects;
+  object_links: ObjectLinks;
+  blobs: BlobStore;
+  limiter: RateLimiter;
+  idempotency: Idempotency;
+  clock: Clock;
+  logger: Logger;
+  config: Pick<Config, 'max_upload_bytes' | 'uploads_per_minute'>;
+}
+
+/** For the documentation; what a download has besides the headers of every answer. */
+const DOWNLOAD_HEADERS = {
+  ETag: 'The SHA-256 of the bytes, for `If-None-Match`, `If-Match` and `If-Range`.',
+  'Last-Modified': 'When it was stored.',
+  'Accept-Ranges': 'Always `bytes`.',
+  'Content-Range': 'Which part a 206 is.',
+  'Content-Disposition': '`inline` or `attachment`, and the file name.',
+  'Cache-Control': '`public` up to the expiry for a public file, else `private, no-store`.',
+};
+const DOWNLOAD_STATUSES = {
+  206: 'The part that `Range` asks for',
+  304: 'Not changed: `If-None-Match` or `If-Modified-Since` holds',
+  412: '`If-Match` or `If-Unmodified-Since` does not hold',
+  416: '`Range` asks for nothing that is there',
+};
+
+interface Target {
+  ctx: RequestContext;
+  caller: ProjectCaller;
+}
+
+export function objectRoutes(deps: ObjectRoutesDeps): Route[] {
+  const { objects } = deps;
+  const load = ({ ctx, caller }: Target): ObjectRow => objects.require(caller.project.id, idOf(ctx));
+  return [...collectionRoutes(deps), ...singleObjectRoutes(deps, load), ...linkRoutes(deps, load)];
+}
+
+function collectionRoutes(deps: ObjectRoutesDeps): Route[] {
+  return [
+    ...bothPlanes({
+      method: 'POST',
+      path: '/objects',
+      tag: 'Objects',
+      summary: 'Upload a file',
+      description:
+        'An `Idempotency-Key` makes a repeated upload of the same file answer the first one again, with the header ' +
+        '`Idempotent-Replayed: true`. A key that may `write` may upload too.',
+      needs: ['upload'],
+      status: 201,
+      is_idempotent: true,
+      form: uploadForm,
+      response: storedObject,
+      handle: ({ ctx, caller, acceptAgain }) => upload(deps, { ctx, caller, acceptAgain }),
+    }),
+    ...bothPlanes({
+      method: 'GET',
+      path: '/objects',
+      tag: 'Objects',
+      summary: 'List the files of the project, newest first',
+      needs: ['read'],
+      query: t.Object({
+        ...pageQuery,
+        visibility: t.Optional(oneOf(['public', 'private'])),
+        q: t.Optional(
+          text({
+            max: MAX_FILENAME_BYTES,
+            description: `Part of the file name. The newest ${OBJECT_SEARCH_ROWS.toLocaleString('en')} files are searched.`,
+          }),
+        ),
+      }),
+      response: t.Array(listedObject),
+      handle: ({ caller, query }) => deps.objects.list(caller.project.id, query),
+    }),
+  ];
+}
+
+function singleObjectRoutes(deps: ObjectRoutesDeps, load: (target: Target) => ObjectRow): Route[] {
+  const { objects } = deps;
+  return [
+    openRoute({
+      plane: 'data',
+      method: 'GET',
+      path: '/objects/:public_id',
+      tag: 'Objects',
+      headers: DOWNLOAD_HEADERS,
+      summary: 'Download a file',
+      description:
+        'Public files need no key; private ones a `read` key of their project. `?download=1` forces a download.',
+      also: DOWNLOAD_STATUSES,
+      handle: ({ ctx, acceptKey }) => download(deps, ctx, acceptKey),
+    }),
+    projectRoute({
+      method: 'GET',
+      path: '/objects/:public_id',
+      tag: 'Objects',
+      summary: 'Read the record of a file',
+      description: 'Its bytes are at `url` where it is public, else behind a link of its own.',
+      response: objectRecord,
+      load,
+      handle: ({ resource, caller }) => objects.describe(resource, caller.project),
+    }),
+    ...bothPlanes({
+      method: 'PATCH',
+      path: '/objects/:public_id',
+      tag: 'Objects',
+      summary: 'Change visibility, name or expiry of a file',
+      description:
+        'What is left out stays as it is. The bytes of a file never change. Who fetched a public file may keep it, and so may ' +
+        'caches on the way, up to the expiry that it had, or for a year: making it private does not reach them.',
+      needs: ['write'],
+      body: objectChanges,
+      example: { visibility: 'public', expires_in_days: 30 },
+      response: changedObject,
+      load,
+      handle: ({ caller, body, resource }) => objects.update(caller.project, resource, body, caller.note),
+    }),
+    ...bothPlanes({
+      method: 'DELETE',
+      path: '/objects/:public_id',
+      tag: 'Objects',
+      summary: 'Delete a file',
+      description: 'A key that may `write` may delete too, unless its `permissions` have `delete: false`.',
+      needs: ['write', 'delete'],
+      response: t.Object({ success: t.Boolean(), message: t.String() }),
+      handle: async ({ ctx, caller }) => {
+        await objects.remove(caller.project.id, idOf(ctx), caller.note);
+        return { success: true, message: 'Object deleted.' };
+      },
+    }),
+  ];
+}
+
+function linkRoutes(deps: ObjectRoutesDeps, load: (target: Target) => ObjectRow): Route[] {
+  const { object_links } = deps;
+  return [
+    ...bothPlanes({
+      method: 'POST',
+      path: '/objects/:public_id/links',
+      tag: 'Objects',
+      summary: 'Make a link that opens a file without a key',
+      description:
+        'For a week at most. Whoever has the link has the file until it expires, is deleted, or all links of the project are ' +
+        'revoked. Nothing is stored of a link, and it stands in no log.',
+      needs: ['read'],
+      status: 201,
+      body: linkWishes,
+      example: { expires_in_seconds: 3600 },
+      response: objectLink,
+      load,
+      handle: ({ caller, body, resource }) =>
+        object_links.create(caller.project, resource, body, caller.note),
+    }),
+    openRoute({
+      plane: 'data',
+      method: 'GET',
+      path: '/object-links/:link',
+      tag: 'Objects',
+      headers: { ...DOWNLOAD_HEADERS, 'Cache-Control': 'Always `private`.' },
+      summary: 'Download a file by a link',
+      description: 'Needs no key. 404 for a link that is expired, revoked or changed, or whose file is gone.',
+      also: DOWNLOAD_STATUSES,
+      handle: ({ ctx }) => followLink(deps, ctx),
+    }),
+    projectRoute({
+      method: 'POST',
+      path: '/object-links/revoke',
+      tag: 'Objects',
+      summary: 'Revoke every link to a file of the project',
+      description: 'Links that are made afterwards work. Files stay as they are.',
+      response: t.Object({ revoked: t.Boolean() }),
+      handle: async ({ caller }) => {
+        await object_links.revoke(caller.project, caller.note);
+        return { revoked: true };
+      },
+    }),
+  ];
+}
+
+function idOf(ctx: RequestContext): string {
+  return (ctx.params.public_id ?? '').toUpperCase();
+}
+
+function upload(
+  deps: ObjectRoutesDeps,
+  { ctx, caller, acceptAgain }: Target & { acceptAgain: () => unknown },
+): Promise<Reply> {
+  deps.limiter.take(`upload:${caller.identity}`, {
+    limit: deps.config.uploads_per_minute,
+    per: 'minute',
+    what: caller.key ? 'Uploads of this API key' : 'Your uploads',
+  });
+  const request = idempotentRequest(caller, ctx.request.headers, acceptAgain);
+  return deps.idempotency.run(request, async (claim) => {
+    ctx.keepOpen();
+    const { fields, file } = await readMultipart(ctx.request, {
+      max_file_bytes: deps.config.max_upload_bytes,
+      openUpload: () => deps.blobs.openUpload(newId(deps.clock.now())),
+      errorsIn: (form) => collectErrors(() => readUploadFields(form, deps.clock.now())),
+    });
+    let answer: ReturnType<typeof claim>;
+    try {
+      acceptAgain();
+      const sorted = Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1));
+      answer = claim(
+        hashRequest(
+          'POST',
+          '/objects',
+          file.upload.sha256(),
+          file.filename,
+          file.mime_type ?? '',
+          JSON.stringify(sorted),
+        ),
+      );
+    } catch (error) {
+      await file.upload.abort();
+      throw error;
+    }
+    if (answer.kept) {
+      await file.upload.abort();
+      return new Reply(answer.kept.status, answer.kept.value, REPLAYED_HEADERS);
+    }
+    const sent = { ...file, fields };
+    return new Reply(201, await deps.objects.create(caller.project, sent, answer.keep, caller.note));
+  });
+}
+
+/**
+ * Public objects ignore any key. For the rest an absent key is 401 on a private object and 404 on one that is not
+ * there; a key is judged before the object is looked for, so that a foreign and a missing one answer the same.
+ */
+async function download(
+  deps: ObjectRoutesDeps,
+  ctx: RequestContext,
+  acceptKey: (needs: readonly Permission[]) => KeyCaller,
+): Promise<Response> {
+  const row = await deps.objects.find(idOf(ctx));
+  if (row?.visibility !== 'public') {
+    if (!row && !ctx.request.headers.has('x-api-key')) throw notFound('Object');
+    const caller = acceptKey(['read']);
+    if (!row || row.project_id !== caller.project_id) throw notFound('Object');
+  }
+  return serveObject(deps, ctx, row);
+}
+
+/** Its address is a secret: what it opens is not to tell it to the pages that it links to. */
+async function followLink(deps: ObjectRoutesDeps, ctx: RequestContext): Promise<Response> {
+  const link = deps.object_links.open(ctx.params.link ?? '');
+  const row = link && (await deps.objects.find(link.public_id));
+  if (!row) throw notFound('Object');
+  if (link.download) ctx.url.searchParams.set('download', '1');
+  const response = serveObject(deps, ctx, row);
+  response.headers.set('Cache-Control', 'private');
+  response.headers.set('Referrer-Policy', 'no-referrer');
+  return response;
+}
+
+function serveObject(deps: ObjectRoutesDeps, ctx: RequestContext, row: ObjectRow): Response {
+  if (!deps.blobs.has(row.public_id)) throw bytesMissing(deps.logger, row.public_id);
+  const { method, headers: asked } = ctx.request;
+  const etag = `"${row.sha256}"`;
+  const verdict = evaluateRequest({
+    method,
+    headers: asked,
+    etag,
+    last_modified_ms: row.created_at,
+    size_bytes: row.size_bytes,
+  });
+  const headers = objectHeaders(deps.clock.now(), row, etag, ctx.url.searchParams.get('download') === '1');
+  if (verdict.status === 304) return new Response(null, { status: 304, headers });
+  if (verdict.status === 412) {
+    return Response.json(
+      { success: false, message: 'A precondition of the request does not hold.' },
+      { status: 412 },
+    );
+  }
+  if (verdict.status === 416) {
+    return Response.json(
+      { success: false, message: `The range asks for none of the ${row.size_bytes} bytes that are there.` },
+      {
+        status: 416,
+        headers: { 'Content-Range': `bytes */${row.size_bytes}`, 'Accept-Ranges': 'bytes' },
+      },
+    );
+  }
+  const { start, end } = verdict;
+  if (verdict.status === 206) headers['Content-Range'] = `bytes ${start}-${end - 1}/${row.size_bytes}`;
+  // A large file takes longer than an idle time-out allows when its reader is slow.
+  ctx.keepOpen();
+  const file = deps.blobs.read(row.public_id);
+  // A HEAD gets the body too: the server leaves it out, and takes Content-Length from it.
+  return new Response(verdict.status === 206 ? file.slice(start, end) : file, {
+    status: verdict.status,
+    headers,
+  });
+}
+
+function objectHeaders(
+  now_ms: number,
+  row: ObjectRow,
+  etag: string,
+  download: boolean,
+): Record<string, string> {
+  const left_s = row.expires_at === null ? OBJECT_MAX_AGE_S : Math.floor((row.expires_at - now_ms) / 1000);
+  return {
+    'Content-Type': row.mime_type,
+    'Content-Disposition': dispositionFor({
+      mime_type: row.mime_type,
+      filename: row.original_filename,
+      download,
+    }),
+    'Content-Security-Policy': contentSecurityPolicyFor(row.mime_type),
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control':
+      row.visibility === 'public'
+        ? `public, max-age=${Math.max(0, Math.min(left_s, OBJECT_MAX_AGE_S))}`
+        : 'private, no-store',
+    ETag: etag,
+    'Last-Modified': new Date(row.created_at).toUTCString(),
+    'Accept-Ranges': 'bytes',
+  };
+}

@@ -1,0 +1,367 @@
+/** Stored objects: creating, finding, deleting and expiring them, and keeping rows and bytes in step. */
+import { AppError, type FieldErrors, messageOf, notFound } from '../../errors.ts';
+import { SWEEP_BATCH } from '../../limits.ts';
+import { type Note, noNote } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { declaredTypeOf } from '../../platform/files/media-types.ts';
+import { cleanFilename } from '../../platform/files/multipart-headers.ts';
+import type { BlobStore } from '../../platform/files/store.ts';
+import type { BlobUpload } from '../../platform/files/upload.ts';
+import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
+import type { Logger } from '../../platform/host/logger.ts';
+import type { KeepAnswer } from '../../platform/http/idempotency.ts';
+import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { readUploadFields } from './fields.ts';
+import type { ChangedObject, ListedObject, ObjectChanges, ObjectRecord, StoredObject } from './schemas.ts';
+import {
+  countMatches,
+  countObjects,
+  deleteExpiredObjects,
+  deleteObject,
+  findObject,
+  findObjectsOfProject,
+  insertObject,
+  listKnownIds,
+  listMatches,
+  listObjects,
+  listProjectObjectIds,
+  updateObject,
+} from './store.ts';
+import type { ObjectRow, Visibility } from './tables.ts';
+
+export { ObjectLinks } from './links.ts';
+export type { ObjectRow } from './tables.ts';
+
+/** What a client sent: bytes that are not yet an object. */
+export interface UploadedFile {
+  fields: Readonly<Record<string, string>>;
+  filename: string;
+  /** The part's own Content-Type, which may be nonsense. */
+  mime_type: string | null;
+  upload: BlobUpload;
+}
+
+/** Bytes that must stay though their object is gone: those of mails that wait to be sent. */
+export interface Pins {
+  isPinned(tx: Tx, public_id: string): boolean;
+}
+
+export interface ObjectsDeps {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  blobs: BlobStore;
+  pins: Pins;
+  public_url: string;
+  allowed_mime_types: readonly string[];
+}
+
+export class Objects {
+  readonly #deps: ObjectsDeps;
+
+  constructor(deps: ObjectsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Makes an object of an uploaded file: bytes first, then the row, so that no row is ever without its bytes. `keep`
+   * records the answer for an Idempotency-Key in the same transaction. Throws AppError `invalid` for bad fields or a
+   * type that is not allowed; then nothing stays behind.
+   */
+  async create(
+    project: { id: number; public_id: string },
+    file: UploadedFile,
+    keep: KeepAnswer,
+    note: Note,
+  ): Promise<StoredObject> {
+    const { clock, database, blobs } = this.#deps;
+    try {
+      const now = clock.now();
+      const { mime_type, refusal } = await this.#chooseType(file);
+      const fields = readUploadFields(file.fields, now, refusal);
+      const row = {
+        public_id: file.upload.id,
+        project_id: project.id,
+        original_filename: file.filename,
+        mime_type,
+        size_bytes: file.upload.size_bytes,
+        sha256: file.upload.sha256(),
+        visibility: fields.visibility,
+        expires_at: fields.expires_at,
+        created_at: now,
+      };
+      await file.upload.commit();
+      const stored = this.#toStored(row, project.public_id);
+      try {
+        await database.write((tx) => {
+          // The one look at the file system inside a write: no sweep of another process can come between it and the row.
+          if (!blobs.has(row.public_id)) throw sweptAway();
+          insertObject(tx, row);
+          keep(tx, { status: 201, value: stored });
+          note(tx, noteOf('object.uploaded', row));
+        });
+      } catch (error) {
+        await blobs.remove(row.public_id);
+        throw error;
+      }
+      return stored;
+    } catch (error) {
+      await file.upload.abort();
+      throw error;
+    }
+  }
+
+  async #chooseType(file: UploadedFile): Promise<{ mime_type: string; refusal: FieldErrors }> {
+    const allowed = this.#deps.allowed_mime_types;
+    const declared = declaredTypeOf({ declared: file.mime_type });
+    // Then nothing depends on the bytes, and looking at them is a tenth of the work of a small upload.
+    if (declared !== null && allowed.length === 0) return { mime_type: declared, refusal: {} };
+    const { chooseMediaType, isAllowedMediaType, sniffMediaType } = await import(
+      '../../platform/files/type-detection.ts'
+    );
+    const sniffed = await sniffMediaType(file.upload.head);
+    const mime_type = chooseMediaType({ declared, sniffed, filename: file.filename });
+    if (isAllowedMediaType({ mime_type, sniffed }, allowed)) return { mime_type, refusal: {} };
+    const message = `must be of an allowed type, by its label and by its content: ${allowed.join(', ')}`;
+    return { mime_type, refusal: { file: [message] } };
+  }
+
+  /** A page of the project's unexpired objects, newest first; with `q` of those whose name contains it. */
+  list(
+    project_id: number,
+    query: PageQuery & { visibility?: Visibility | undefined; q?: string | undefined },
+  ): Page<ListedObject> {
+    const { read } = this.#deps.database;
+    const now_ms = this.#deps.clock.now();
+    const filter = { project_id, visibility: query.visibility };
+    const { q = '' } = query;
+    if (q !== '')
+      return paginate(query, {
+        total: countMatches(read, { ...filter, q }, now_ms),
+        fetch: (limit, offset) => listMatches(read, { ...filter, q }, { limit, offset, now_ms }),
+      }).map((row) => this.#toListItem(row));
+    const { total, expired } = countObjects(read, filter, now_ms);
+    return paginate(query, {
+      total,
+      fetch: (limit, offset) =>
+        listObjects(read, filter, { limit, offset, now_ms, has_expired: expired > 0 }),
+    }).map((row) => this.#toListItem(row));
+  }
+
+  /** The project's unexpired objects, newest first: at most `limit`, or all. */
+  listAll(project_id: number, filter: { visibility?: Visibility | undefined }, limit = -1): ListedObject[] {
+    const page = { limit, offset: 0, now_ms: this.#deps.clock.now(), has_expired: true };
+    const rows = listObjects(this.#deps.database.read, { project_id, ...filter }, page);
+    return rows.map((row) => this.#toListItem(row));
+  }
+
+  /**
+   * The object, or null when there is none or it has expired; an expired one is deleted on the way. It is gone for its
+   * readers also where that fails, as on a full disk: the next one tries again, and the sweeper does.
+   */
+  async find(public_id: string): Promise<ObjectRow | null> {
+    const row = findObject(this.#deps.database.read, public_id);
+    if (!row) return null;
+    if (this.#isCurrent(row)) return row;
+    try {
+      await this.#remove(public_id);
+    } catch (error) {
+      this.#deps.logger.warn('expired object not deleted', { public_id, error: messageOf(error) });
+    }
+    return null;
+  }
+
+  /** An object of any project, for the shell. Throws 404 that says where ids are, for an expired one too. */
+  requireAny(public_id: string): ObjectRow {
+    const row = findObject(this.#deps.database.read, public_id.toUpperCase());
+    if (!row || !this.#isCurrent(row)) throw notFound('Object', 'satchel object list --project REF');
+    return row;
+  }
+
+  /** All there is to know of an object but its numeric ids. */
+  describe(row: ObjectRow, project: { public_id: string }): ObjectRecord {
+    const { sha256, expires_at } = row;
+    return { ...this.#toListItem(row), project_id: project.public_id, sha256, expires_at: toIso(expires_at) };
+  }
+
+  /** An object of the project. Throws 404, for an expired one too. */
+  require(project_id: number, public_id: string): ObjectRow {
+    const row = findObject(this.#deps.database.read, public_id);
+    if (row?.project_id !== project_id || !this.#isCurrent(row)) throw notFound('Object');
+    return row;
+  }
+
+  /**
+   * Changes the fields that are given; `expires_in_days` counts from now, and null is never. Throws 404 when the object is
+   * gone, or has expired meanwhile.
+   */
+  async update(
+    project: { id: number; public_id: string },
+    row: ObjectRow,
+    { visibility, original_filename, expires_in_days }: ObjectChanges,
+    note: Note,
+  ): Promise<ChangedObject> {
+    const changes = {
+      ...(visibility === undefined ? {} : { visibility }),
+      ...(original_filename === undefined ? {} : { original_filename: cleanFilename(original_filename) }),
+      ...(expires_in_days === undefined
+        ? {}
+        : { expires_at: expires_in_days && this.#deps.clock.now() + expires_in_days * DAY_MS }),
+    };
+    const changed =
+      Object.keys(changes).length === 0
+        ? row
+        : await this.#deps.database.write((tx) => {
+            const current = findObject(tx, row.public_id);
+            if (!current || !this.#isCurrent(current)) return undefined;
+            note(tx, noteOf('object.changed', current, { fields: Object.keys(changes) }));
+            return updateObject(tx, row.public_id, changes);
+          });
+    if (!changed) throw notFound('Object');
+    return {
+      ...this.#toStored(changed, project.public_id),
+      original_filename: changed.original_filename,
+    };
+  }
+
+  #isCurrent(row: ObjectRow): boolean {
+    return row.expires_at === null || row.expires_at > this.#deps.clock.now();
+  }
+
+  /** Deletes an object of the project, row first. Throws 404; missing bytes are no failure. */
+  remove(project_id: number, public_id: string, note = noNote): Promise<void> {
+    return this.#remove(public_id, (tx) => {
+      const row = findObject(tx, public_id);
+      if (row?.project_id !== project_id || !this.#isCurrent(row)) throw notFound('Object');
+      note(tx, noteOf('object.deleted', row));
+    });
+  }
+
+  /** The project's objects among these ids, in the order asked for; what is missing, foreign or expired is left out. */
+  findMany(tx: Tx, project_id: number, public_ids: readonly string[]): ObjectRow[] {
+    if (public_ids.length === 0) return [];
+    const rows = findObjectsOfProject(tx, project_id, public_ids, this.#deps.clock.now());
+    return public_ids.flatMap((public_id) => rows.find((row) => row.public_id === public_id) ?? []);
+  }
+
+  /** Where the bytes of an object are. */
+  pathOf(public_id: string): string {
+    return this.#deps.blobs.path(public_id);
+  }
+
+  /** Removes bytes that were kept for a waiting mail after their object had been deleted. */
+  async releaseBytes(public_ids: readonly string[]): Promise<void> {
+    for (const public_id of this.#withoutRow(this.#deps.database.read, public_ids)) {
+      await this.#deps.blobs.remove(public_id);
+    }
+  }
+
+  /** Deletes all expired objects, a batch a transaction, and returns how many there were. */
+  async sweepExpired(): Promise<number> {
+    let removed = 0;
+    for (;;) {
+      const { unpinned, count } = await this.#deps.database.write((tx) => {
+        const ids = deleteExpiredObjects(tx, this.#deps.clock.now(), SWEEP_BATCH);
+        return { count: ids.length, unpinned: ids.filter((id) => !this.#deps.pins.isPinned(tx, id)) };
+      });
+      for (const public_id of unpinned) await this.#deps.blobs.remove(public_id);
+      removed += count;
+      if (count < SWEEP_BATCH) return removed;
+    }
+  }
+
+  /** Removes bytes without a row, which a crash leaves, and returns how many files that were. */
+  async sweepOrphans(): Promise<number> {
+    const { blobs, database } = this.#deps;
+    let removed = 0;
+    for await (const ids of blobs.listIds()) {
+      const lost = this.#withoutRow(database.read, ids).filter((id) => blobs.isLeftover(id));
+      if (lost.length === 0) continue;
+      removed += await database.write((tx) => {
+        // While this holds the database no row can come, so nothing that is removed here is anybody's.
+        const gone = this.#withoutRow(tx, lost);
+        for (const id of gone) blobs.removeNow(id);
+        return gone.length;
+      });
+    }
+    return removed;
+  }
+
+  #withoutRow(tx: Tx, ids: readonly string[]): string[] {
+    if (ids.length === 0) return [];
+    const known = new Set(listKnownIds(tx, ids));
+    return ids.filter((id) => !known.has(id) && !this.#deps.pins.isPinned(tx, id));
+  }
+
+  /** How objects take part in the deletion of their project: rows in its transaction, bytes after the commit. */
+  projectCascade() {
+    return {
+      count: (tx: Tx, project: { id: number }) => ({
+        stored_objects: listProjectObjectIds(tx, project.id).length,
+      }),
+      remove: (tx: Tx, project: { id: number }): string[] => listProjectObjectIds(tx, project.id),
+      afterCommit: async (_project: { id: number }, public_ids: unknown): Promise<void> => {
+        if (!Array.isArray(public_ids)) return;
+        for (const id of public_ids) if (typeof id === 'string') await this.#deps.blobs.remove(id);
+      },
+    };
+  }
+
+  async #remove(public_id: string, decide: (tx: Tx) => void = () => {}): Promise<void> {
+    const { blobs, database, pins } = this.#deps;
+    const is_pinned = await database.write((tx) => {
+      decide(tx);
+      deleteObject(tx, public_id);
+      return pins.isPinned(tx, public_id);
+    });
+    if (!is_pinned) await blobs.remove(public_id);
+  }
+
+  #urlOf(public_id: string): string {
+    return `${this.#deps.public_url}/api/v1/objects/${public_id}`;
+  }
+
+  #toStored(row: Omit<ObjectRow, 'id'>, project_public_id: string): StoredObject {
+    return {
+      public_id: row.public_id,
+      project_id: project_public_id,
+      visibility: row.visibility,
+      mime_type: row.mime_type,
+      size_bytes: row.size_bytes,
+      url: this.#urlOf(row.public_id),
+      expires_at: toIso(row.expires_at),
+    };
+  }
+
+  #toListItem(row: ObjectRow): ListedObject {
+    return {
+      public_id: row.public_id,
+      original_filename: row.original_filename,
+      mime_type: row.mime_type,
+      size_bytes: row.size_bytes,
+      visibility: row.visibility,
+      url: this.#urlOf(row.public_id),
+      created_at: toIso(row.created_at),
+    };
+  }
+}
+
+function noteOf(
+  event: string,
+  { public_id, original_filename }: Pick<ObjectRow, 'public_id' | 'original_filename'>,
+  more: Record<string, unknown> = {},
+) {
+  return { event, target: `object:${public_id}`, metadata: { name: original_filename, ...more } };
+}
+
+function sweptAway(): AppError {
+  return new AppError('unavailable', 'The file was not stored: it took too long. Try again.', {
+    retry_after_s: 1,
+  });
+}
+
+/** The failure of a download whose bytes are not there though its row is. */
+export function bytesMissing(logger: Logger, public_id: string): AppError {
+  logger.error('stored file missing', { public_id });
+  return notFound('Object');
+}

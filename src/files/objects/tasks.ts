@@ -1,0 +1,11 @@
+/** What is done about stored objects by the clock. */
+import type { CronEntry } from '../../platform/jobs/scheduler.ts';
+import type { Objects } from './service.ts';
+
+/** Bytes without a row are looked for at each start too, in `App.start`. */
+export function objectCronEntries(objects: Objects): CronEntry[] {
+  return [
+    { name: 'expired objects', expression: '11 3 * * *', at_start: true, run: () => objects.sweepExpired() },
+    { name: 'orphaned bytes', expression: '21 3 * * *', run: () => objects.sweepOrphans() },
+  ];
+}

@@ -1,0 +1,476 @@
+/** Attempts at an email: one each from choosing the mailbox to recording what its relay said. */
+
+import { AppError, messageOf } from '../../errors.ts';
+import { PACE_CLIENT_WAIT_MS, PACE_LOOKBACK_ATTEMPTS, PACE_LOOKBACK_MS } from '../../limits.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { JobRow } from '../../platform/database/tables.ts';
+import { type Clock, MINUTE_MS, utcDay } from '../../platform/host/clock.ts';
+import { isPlainObject } from '../../platform/http/schema.ts';
+import type { Beginning, Opening, TaskOutcome } from '../../platform/jobs/engine.ts';
+import { laneOf, NEVER } from '../../platform/jobs/store.ts';
+import type { Mailer } from '../../platform/mail/mailer.ts';
+import { unmadeOutcome, unsentOutcome } from '../../platform/mail/smtp-replies.ts';
+import { slowdownOf } from '../../platform/mail/throttling.ts';
+import type { DeliveryOutcome, MailContent, UnsentOutcome } from '../../platform/mail/types.ts';
+import {
+  beginAttempt,
+  deletePins,
+  EMAIL_SEND,
+  type EmailRow,
+  type Emails,
+  endAttempt,
+  findEmail,
+  isEmptied,
+  laneResourceOf,
+  mailboxOfLane,
+  updateEmail,
+  wishesOf,
+} from '../emails/service.ts';
+import type { Choice, ChoiceRequest, ChosenMailbox, Mailboxes, Outlet } from '../mailboxes/service.ts';
+import { isComplaintAddress, simulateDelivery } from './capture.ts';
+import type { Listeners } from './listeners.ts';
+import { isPatient, type NextTry, nextTry, type Patience, type Tries } from './patience.ts';
+import { recipientsOf } from './recipients.ts';
+import { report } from './reports.ts';
+import type { ReturnPaths } from './return-paths.ts';
+import * as store from './store.ts';
+import { NO_MAILBOX } from './tables.ts';
+import { isOfOurs, judge, type Verdict } from './verdict.ts';
+import { endWithheld } from './withholding.ts';
+
+/** What attempts ask of the objects capability. */
+export interface AttachmentFiles {
+  /** Where the bytes of an object are. */
+  pathOf(public_id: string): string;
+  /** Called after the pins of these objects were lifted: bytes without an object can go. */
+  releaseBytes(public_ids: readonly string[]): Promise<void>;
+}
+
+export interface AttemptsDeps {
+  database: Database;
+  clock: Clock;
+  mailer: Mailer;
+  emails: Pick<Emails, 'contentOf'>;
+  mailboxes: Mailboxes;
+  objects: AttachmentFiles;
+  return_paths: Pick<ReturnPaths, 'addressFor'>;
+  patience: Patience;
+}
+
+/** An attempt that is on record. */
+export interface Attempt {
+  id: number;
+  email: EmailRow;
+  recipients: string[];
+  started_at: number;
+  /** When its mailbox's pace lets it go: later than now only where it did not wait for that in a queue. */
+  not_before: number;
+  /** Or why there is none to try with. */
+  mailbox: ChosenMailbox | AppError;
+}
+
+/** What handing a mail over came to; `captured` where it was kept instead. */
+interface Handed {
+  outcome: DeliveryOutcome;
+  captured: { raw: Uint8Array; envelope: { from: string; to: string[] } } | null;
+}
+
+/** How an attempt ended: what is recorded of its job, and what a waiting client is told. */
+export interface Conclusion {
+  outcome: TaskOutcome;
+  verdict: Verdict;
+}
+
+export class Attempts {
+  readonly #deps: AttemptsDeps;
+  readonly #listeners: Listeners;
+
+  constructor(deps: AttemptsDeps, listeners: Listeners) {
+    this.#deps = deps;
+    this.#listeners = listeners;
+  }
+
+  /**
+   * Chooses the mailbox and puts the attempt on record, within the transaction that takes the job up. Where that is not
+   * the mailbox whose lane the job waits in, the job goes into that one's lane instead, unless it is in `any_lane`.
+   */
+  begin(tx: Tx, job: JobRow, now_ms: number, options = { any_lane: false }): Beginning<Attempt> {
+    const email = findEmail(tx, emailIdOf(job));
+    if (!email) return over('failed', 'The email was deleted.', null);
+    if (email.status === 'canceled') return over('failed', 'Canceled before it was due.', email.id);
+    if (isEmptied(email)) {
+      updateEmail(tx, email.id, { status: 'canceled' });
+      return over('failed', 'Its recipient was forgotten.', email.id);
+    }
+    const done = new Set([...email.taken, ...email.refused.map((recipient) => recipient.address)]);
+    const recipients = recipientsOf(email).filter((address) => !done.has(address));
+    if (recipients.length === 0) return over('completed', null, email.id);
+    const attempt = email.attempts + 1;
+    const quota_day = email.quota_day ?? utcDay(now_ms);
+    const tried = store.listTriedMailboxes(tx, email.id, attempt);
+    // What waits is held and taken back at once. What was in hand then, and has not left, is asked about here.
+    const fate = attempt > 1 || tried.length > 0 ? this.#listeners.fateOf(tx, email) : 'goes';
+    if (fate === 'held') {
+      updateEmail(tx, email.id, { status: 'queued' });
+      return { go: false, wait: { run_at: NEVER } };
+    }
+    if (fate === 'withheld') {
+      const { error } = endWithheld(tx, email, this.#listeners, now_ms);
+      return over(error === null ? 'completed' : 'failed', error, email.id);
+    }
+    const asked = this.#requestOf(email, tried, now_ms);
+    const request = options.any_lane ? this.#withoutLate(tx, asked) : asked;
+    const choice = this.#deps.mailboxes.take(tx, request);
+    const { mailbox_id, address, domain } = choice.ok
+      ? choice
+      : { mailbox_id: email.mailbox_id, address: email.from_email, domain: email.domain };
+    if (choice.ok && !options.any_lane) {
+      const lane = laneOfEmail(email, choice.mailbox_id);
+      if (lane !== job.lane) {
+        updateEmail(tx, email.id, { mailbox_id, quota_day });
+        return { go: false, wait: { lane } };
+      }
+    }
+    const is_paced = choice.ok && !email.is_test;
+    const not_before = is_paced ? this.#deps.mailboxes.pace.take(tx, choice.mailbox_id, now_ms) : now_ms;
+    beginAttempt(tx, email.id, { attempt, mailbox_id, quota_day, from_email: address, domain, now_ms });
+    const id = store.insertAttempt(tx, {
+      email_id: email.id,
+      attempt,
+      mailbox: choice.ok ? address : NO_MAILBOX,
+      choice: choice.explanation,
+      started_at: now_ms,
+    });
+    const started = { ...email, attempts: attempt, mailbox_id, quota_day };
+    const mailbox = choice.ok ? choice : choice.error;
+    return { go: true, started: { id, email: started, recipients, started_at: now_ms, not_before, mailbox } };
+  }
+
+  /** How many mails of a lane may begin now, by the pace of its mailbox, and when the next one may. */
+  gate(tx: Tx, lane: string, asked: { now_ms: number; most: number }): Opening | null {
+    return this.#deps.mailboxes.pace.roomNow(tx, mailboxOfLane(lane), asked);
+  }
+
+  /** For a client that waits: mailboxes that have no turn soon are left out, as long as there are others. */
+  #withoutLate(tx: Tx, asked: ChoiceRequest): ChoiceRequest {
+    const { mailboxes } = this.#deps;
+    const { now_ms } = asked;
+    for (let late: string[] = []; ; ) {
+      const choice = mailboxes.choose(tx, { ...asked, late });
+      if (!choice.ok) return asked;
+      const opening = mailboxes.pace.roomNow(tx, choice.mailbox_id, { now_ms, most: 1 });
+      const is_soon = !opening || opening.opens_at - now_ms <= PACE_CLIENT_WAIT_MS;
+      if (is_soon) return { ...asked, late };
+      late = [...late, choice.address];
+    }
+  }
+
+  #requestOf(email: EmailRow, tried: readonly string[], now_ms: number): ChoiceRequest {
+    return {
+      ...wishesOf(email),
+      day: email.quota_day ?? utcDay(now_ms),
+      now_ms,
+      held_mailbox_id: email.mailbox_id,
+      ...(tried.length > 0 ? { tried } : {}),
+    };
+  }
+
+  /**
+   * Hands the mail to its relay. Never throws for what that does. What comes back is yet to be recorded. Where the relay
+   * could not be used and another mailbox fits, the same attempt goes on with that one.
+   */
+  async run(job: JobRow, attempt: Attempt): Promise<Conclusion & { otherwise?: () => Conclusion }> {
+    const handed = await this.#hand(attempt);
+    const has_failed = hasFailedToConnect(handed.outcome) && !(attempt.mailbox instanceof AppError);
+    const next = has_failed ? this.#nextAfter(attempt) : null;
+    const conclude = (): Conclusion => this.#conclude(job, attempt, handed);
+    if (!next?.ok) return conclude();
+    return { ...this.#passOn(job, attempt, { handed, next }), otherwise: conclude };
+  }
+
+  async #hand({ email, recipients, mailbox }: Attempt): Promise<Handed> {
+    if (mailbox instanceof AppError)
+      return { outcome: unsentOutcome({ stage: 'choose', response: mailbox.message }), captured: null };
+    try {
+      const outlet = this.#deps.mailboxes.outletOf(mailbox);
+      const content = this.#contentOf(email, outlet);
+      const return_path = await this.#returnPathOf(email, outlet);
+      if (outlet.route && !email.is_test) {
+        const { purpose } = wishesOf(email);
+        const { mailer } = this.#deps;
+        return {
+          outcome: await mailer.deliver(content, outlet.route, recipients, {
+            purpose,
+            envelope_id: email.id,
+            return_path,
+          }),
+          captured: null,
+        };
+      }
+      const outcome = simulateDelivery(recipients);
+      if (outcome.outcome !== 'sent') return { outcome, captured: null };
+      const raw = await this.#deps.mailer.compose(content);
+      const from = return_path ?? outlet.envelope_sender;
+      return { outcome, captured: { raw, envelope: { from, to: outcome.accepted } } };
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return { outcome: outcomeOfFailure(error), captured: null };
+    }
+  }
+
+  async #returnPathOf(email: EmailRow, { verp_base }: Outlet): Promise<string | null> {
+    if (verp_base === null) return null;
+    return this.#deps.return_paths.addressFor(this.#deps.database, verp_base, email.id);
+  }
+
+  #contentOf(email: EmailRow, outlet: Outlet): MailContent {
+    const { body_html, body_text } = this.#deps.emails.contentOf(this.#deps.database.read, email);
+    return {
+      message_id: email.message_id,
+      date_ms: email.scheduled_at ?? email.created_at,
+      from: { address: outlet.address, name: email.from_name },
+      to: { address: email.to_email, name: email.to_name },
+      cc: email.cc,
+      bcc: email.bcc,
+      reply_to: email.reply_to,
+      subject: email.subject,
+      html: body_html,
+      text: body_text,
+      attachments: email.attachments.map((attachment) => ({
+        filename: attachment.filename,
+        mime_type: attachment.mime_type,
+        size_bytes: attachment.size_bytes,
+        path: this.#deps.objects.pathOf(attachment.public_id),
+      })),
+      headers: email.headers,
+      dkim: outlet.dkim,
+    };
+  }
+
+  /** The mailbox with which an attempt goes on, as things stand now: it is chosen for good when the attempt is taken up. */
+  #nextAfter({ email }: Attempt): Choice {
+    const { read } = this.#deps.database;
+    const tried = store.listTriedMailboxes(read, email.id, email.attempts);
+    return this.#deps.mailboxes.choose(read, this.#requestOf(email, tried, this.#deps.clock.now()));
+  }
+
+  /** The attempt goes on in the lane of another mailbox, where it counts as the same one. */
+  #passOn(job: JobRow, attempt: Attempt, to: { handed: Handed; next: ChosenMailbox }): Conclusion {
+    const { email } = attempt;
+    const { next: _none, ...verdict } = this.#judge(job, attempt, to.handed);
+    const apply = (tx: Tx): void => {
+      const now_ms = this.#deps.clock.now();
+      const { may_be_sent } = verdict;
+      store.endAttempt(tx, attempt.id, { outcome: 'unreachable', ...verdict.said, may_be_sent }, now_ms);
+      this.#recordHealth(tx, attempt, to.handed.outcome, now_ms);
+      updateEmail(tx, email.id, { attempts: email.attempts - 1 });
+    };
+    return { verdict, outcome: { status: 'continue', lane: laneOfEmail(email, to.next.mailbox_id), apply } };
+  }
+
+  #judge(job: JobRow, attempt: Attempt, handed: Handed): Verdict & { next: NextTry | null } {
+    const { email, recipients } = attempt;
+    const { to_email, taken, refused } = email;
+    const tries = this.#triesOf(job, attempt, handed.outcome);
+    const at = { now_ms: this.#deps.clock.now(), random: Math.random() };
+    const next = nextTry(tries, this.#deps.patience, at);
+    const verdict = judge(handed.outcome, {
+      ...{ to_email, recipients, taken, refused },
+      may_retry: next !== null,
+      tries: isPatient(email.source) ? tries.made : tries.counted,
+    });
+    return { ...verdict, next };
+  }
+
+  #triesOf(job: JobRow, { email, started_at }: Attempt, outcome: DeliveryOutcome): Tries {
+    const since_ms = email.queued_at ?? started_at;
+    // Of a mail that everybody has nothing more is asked.
+    const is_done = outcome.outcome === 'sent' && outcome.rejected.length === 0;
+    const known = is_done ? null : store.countTries(this.#deps.database.read, email.id, since_ms);
+    return {
+      source: email.source,
+      // Attempts that a crash cut off do not count towards those after which it fails.
+      counted: job.attempts - job.interruptions,
+      max_attempts: job.max_attempts,
+      made: known?.made ?? 1,
+      first_at: known?.first_at ?? started_at,
+      is_slowed: slowdownOf(outcome) !== null,
+    };
+  }
+
+  #conclude(job: JobRow, attempt: Attempt, handed: Handed): Conclusion {
+    const { email } = attempt;
+    const { next, ...verdict } = this.#judge(job, attempt, handed);
+    const apply = (tx: Tx): void => this.#record(tx, attempt, { ...handed, verdict });
+    if (!verdict.is_over && next) {
+      const is_cut_off = handed.outcome.outcome === 'interrupted';
+      const error = verdict.error ?? 'deferred';
+      return { verdict, outcome: { status: 'retry', error, ...next, apply, is_cut_off } };
+    }
+    const is_sent = verdict.status === 'sent';
+    const released = email.attachments.map((attachment) => attachment.public_id);
+    const release = (): void => void this.#deps.objects.releaseBytes(released).catch(() => {});
+    return {
+      verdict,
+      outcome: {
+        status: is_sent ? 'completed' : 'failed',
+        result: { email_id: email.id },
+        error: is_sent ? null : verdict.error,
+        apply,
+        ...(released.length > 0 ? { afterCommit: release } : {}),
+      },
+    };
+  }
+
+  /** Writes what an attempt came to: its own row, the log, the mailbox's health, captures and pins. */
+  #record(tx: Tx, attempt: Attempt, end: Handed & { verdict: Verdict }): void {
+    const { email, mailbox } = attempt;
+    const { outcome, verdict, captured } = end;
+    const now_ms = this.#deps.clock.now();
+    store.endAttempt(
+      tx,
+      attempt.id,
+      {
+        outcome: captured ? 'captured' : outcome.outcome,
+        ...verdict.said,
+        may_be_sent: verdict.may_be_sent,
+      },
+      now_ms,
+    );
+    this.#recordHealth(tx, attempt, outcome, now_ms);
+    if (captured && !(mailbox instanceof AppError)) {
+      const { raw, envelope } = captured;
+      store.insertCaptured(tx, {
+        email_id: email.id,
+        mailbox: mailbox.address,
+        envelope,
+        raw: Buffer.from(raw),
+        captured_at: now_ms,
+      });
+    }
+    const complainer = captured?.envelope.to.find(isComplaintAddress);
+    const state = complainer === undefined ? verdict : { ...verdict, status: 'complained' as const };
+    endAttempt(tx, email.id, state, now_ms);
+    if (verdict.is_over && email.attachments.length > 0) deletePins(tx, email.id);
+    this.#announce(tx, email, { verdict, complainer, at: now_ms });
+  }
+
+  #recordHealth(tx: Tx, attempt: Attempt, outcome: DeliveryOutcome, now_ms: number): void {
+    const { mailbox, started_at, email } = attempt;
+    if (mailbox instanceof AppError || email.is_test) return;
+    const { health } = this.#deps.mailboxes;
+    const { mailbox_id } = mailbox;
+    const refusal = refusalOfMailbox(outcome);
+    if (outcome.return_path_refusal !== undefined)
+      health.recordVerpRefusal(tx, mailbox_id, outcome.return_path_refusal);
+    if (hasFailedToConnect(outcome)) {
+      health.recordFailure(tx, mailbox_id, { started_at, now_ms, reason: outcome.response });
+      if (refusal !== null) health.recordRefusal(tx, mailbox_id, { words: refusal, now_ms });
+    } else if (outcome.outcome === 'sent') health.recordSuccess(tx, mailbox_id, now_ms);
+    else if (hasBeenJudged(outcome)) health.recordAnswer(tx, mailbox_id, { refusal, now_ms });
+    this.#recordPace(tx, { mailbox, started_at, now_ms }, outcome);
+  }
+
+  #recordPace(
+    tx: Tx,
+    { mailbox, ...at }: { mailbox: ChosenMailbox; started_at: number; now_ms: number },
+    outcome: DeliveryOutcome,
+  ): void {
+    const { pace } = this.#deps.mailboxes;
+    const { mailbox_id, address } = mailbox;
+    const slowdown = slowdownOf(outcome);
+    // What was begun is what the relay was sent, taken or not; one at least, which may have begun before.
+    const sentOf = (): number => {
+      const since_ms = at.now_ms - PACE_LOOKBACK_MS;
+      const begun = store.countBegun(tx, { mailbox: address, since_ms, limit: PACE_LOOKBACK_ATTEMPTS });
+      return (Math.max(begun, 1) * MINUTE_MS) / PACE_LOOKBACK_MS;
+    };
+    if (slowdown) pace.recordSlowdown(tx, mailbox_id, { ...at, ...slowdown, sentOf });
+    else if (outcome.outcome === 'sent') pace.recordTaken(tx, mailbox_id, at);
+  }
+
+  #announce(
+    tx: Tx,
+    email: EmailRow,
+    end: { verdict: Verdict; complainer: string | undefined; at: number },
+  ): void {
+    const { verdict, at } = end;
+    const { to_email } = email;
+    if (verdict.status === 'sent' && !email.taken.includes(to_email))
+      this.#listeners.tell(tx, email, { kind: 'sent', address: to_email, at });
+    const refused = verdict.refused.slice(email.refused.length);
+    if (verdict.status === 'failed') {
+      const is_refused = refused.some((one) => one.address === to_email && isOfOurs(one));
+      this.#listeners.tell(tx, email, { kind: 'failed', address: to_email, at, is_refused });
+    }
+    if (end.complainer !== undefined)
+      this.#listeners.tell(tx, email, { kind: 'complained', address: end.complainer, at });
+    for (const { address, about, smtp_code, response } of refused) {
+      if (about === 'recipient') this.#listeners.tell(tx, email, { kind: 'bounced', address, at });
+      // As where a report says so: it counts among the soft bounces of its address.
+      const told = { kind: 'soft_bounced', evidence: { address, smtp_code, words: response } } as const;
+      if (about === 'full') report(tx, { email_id: email.id, ...told, at }, this.#listeners);
+    }
+  }
+
+  /** Mends what a crash cut off: the attempt stays on record, and the email waits again. */
+  recover(tx: Tx, job: JobRow, now_ms: number): void {
+    const email = findEmail(tx, emailIdOf(job));
+    if (!email) return;
+    store.interruptAttempts(tx, email, now_ms);
+    if (email.status === 'sending') updateEmail(tx, email.id, { status: 'queued' });
+  }
+
+  /** Records a failure of Satchel's own making. */
+  abandon(tx: Tx, job: JobRow, now_ms: number): void {
+    const email = findEmail(tx, emailIdOf(job));
+    if (!email) return;
+    store.interruptAttempts(tx, email, now_ms);
+    deletePins(tx, email.id);
+    if (!email.taken.includes(email.to_email)) {
+      const error = 'Something went wrong on the server.';
+      updateEmail(tx, email.id, { status: 'failed', failed_at: now_ms, error });
+      this.#listeners.tell(tx, email, { kind: 'failed', address: email.to_email, at: now_ms });
+    }
+  }
+}
+
+function emailIdOf(job: JobRow): string {
+  const { payload } = job;
+  return isPlainObject(payload) && typeof payload.email_id === 'string' ? payload.email_id : '';
+}
+
+function laneOfEmail(email: EmailRow, mailbox_id: number): string {
+  return laneOf({ type: EMAIL_SEND, resource: laneResourceOf(email, mailbox_id) });
+}
+
+function over(
+  status: 'completed' | 'failed',
+  error: string | null,
+  email_id: string | null,
+): Beginning<Attempt> {
+  return { go: false, end: { status, result: email_id === null ? null : { email_id }, error } };
+}
+
+/** The relay never came to judge the mail, and has not got it either. */
+function hasFailedToConnect(outcome: DeliveryOutcome): boolean {
+  return outcome.outcome === 'unreachable' && !outcome.may_be_sent;
+}
+
+/** The relay has answered for the mail, which it did not take. */
+function hasBeenJudged(outcome: UnsentOutcome): boolean {
+  return (outcome.outcome === 'refused' || outcome.outcome === 'deferred') && outcome.stage !== 'compose';
+}
+
+/** What the relay holds against the mailbox that the mail came from, or null. */
+function refusalOfMailbox(outcome: DeliveryOutcome): string | null {
+  if (outcome.outcome !== 'sent' && outcome.about === 'mailbox') return outcome.response;
+  return outcome.rejected.find(({ about }) => about === 'mailbox')?.response ?? null;
+}
+
+/** What went wrong before any relay was asked. A mail that can't be made stays so; the rest may pass. */
+function outcomeOfFailure(error: AppError): DeliveryOutcome {
+  const response = messageOf(error);
+  if (error.kind === 'internal') return unsentOutcome({ stage: 'auth', response });
+  return unmadeOutcome(response, { is_permanent: error.kind === 'invalid' || error.kind === 'not_found' });
+}

@@ -1,0 +1,71 @@
+/** Which reports of other mail servers are believed, and of which mail they speak: those that carry what only that mail had. */
+
+import type { Tx } from '../../platform/database/database.ts';
+import { type FindDkimKey, findSignedHeader } from '../../platform/mail/dkim.ts';
+import type { MailReport } from '../../platform/mail/mail-reports.ts';
+import { rawTextOf, recipientFieldsOf, signersIn } from '../../platform/mail/raw-report.ts';
+import { type EmailRow, findEmail } from '../emails/service.ts';
+import { recipientsOf } from './recipients.ts';
+import { type ReturnPaths, returnPathsIn } from './return-paths.ts';
+import type { ReportKind } from './tables.ts';
+
+/** What a report that is believed says of one recipient of its mail; an end, as all else changes nothing. */
+export interface BelievedWord {
+  address: string;
+  kind: ReportKind;
+  smtp_code: number | null;
+  words: string;
+}
+
+export interface BelievingDeps {
+  return_paths: Pick<ReturnPaths, 'emailOf'>;
+  /** Our own public DKIM keys, those lately in use included. */
+  findDkimKey: FindDkimKey;
+}
+
+/**
+ * Whether a message may hold a report that is believed, from its raw bytes alone: reading its MIME may cost a lot, and
+ * anybody can send one. One that came to a return path of one mail has to have come to one of ours; any other names such a
+ * one somewhere, or has a signature that calls itself ours.
+ */
+export function mayBeBelieved(read: Tx, message: Uint8Array, deps: BelievingDeps): boolean {
+  const { return_paths, findDkimKey } = deps;
+  const isOurs = (address: string): boolean => return_paths.emailOf(read, address) !== null;
+  const raw = rawTextOf(message);
+  const own = returnPathsIn(recipientFieldsOf(raw));
+  if (own.length > 0) return own.some(isOurs);
+  return (
+    returnPathsIn(raw).some(isOurs) ||
+    signersIn(raw).some(({ domain, selector }) => findDkimKey(domain, selector) !== null)
+  );
+}
+
+/**
+ * The mail that a report is about, or null where the report is not believed. Anybody can write a report and name a
+ * Message-ID; the return path that we made for a mail, and our signature over its Message-ID, only who got it knows.
+ */
+export function findReportedEmail(read: Tx, report: MailReport, deps: BelievingDeps): EmailRow | null {
+  for (const address of report.addresses) {
+    const id = deps.return_paths.emailOf(read, address);
+    const email = id === null ? undefined : findEmail(read, id);
+    if (email) return email;
+  }
+  const message_id = findSignedHeader('message-id', report.returned_headers, deps.findDkimKey)?.toLowerCase();
+  const id = /^<([0-9a-z]{26})@/.exec(message_id ?? '')?.[1];
+  const email = id === undefined ? undefined : findEmail(read, id.toUpperCase());
+  return email && email.message_id.toLowerCase() === message_id ? email : null;
+}
+
+/** What a report says of the recipients that its mail went to. */
+export function wordsAbout(email: EmailRow, report: MailReport): BelievedWord[] {
+  const recipients = recipientsOf(email);
+  return report.recipients.flatMap(({ addresses, kind, smtp_code, words }) => {
+    const named = addresses.map((address) => address.toLowerCase());
+    // A complaint often leaves out who complained: of one recipient that is no question.
+    const [only] = recipients;
+    const is_plain = kind === 'complained' && named.length === 0 && recipients.length === 1;
+    const found = named.flatMap((name) => recipients.find((one) => one.toLowerCase() === name) ?? []);
+    const address = is_plain ? only : found[0];
+    return address === undefined || kind === null ? [] : [{ address, kind, smtp_code, words }];
+  });
+}

@@ -1,0 +1,66 @@
+/** Who is told what becomes of emails, in the transaction that records it: capabilities that stand on deliveries. */
+
+import type { Tx } from '../../platform/database/database.ts';
+import type { EmailRow, EmailSource } from '../emails/service.ts';
+import type { ReportKind } from './tables.ts';
+
+/** What happened to an email; of several recipients each bounce is an event of its own. */
+export interface EmailEvent {
+  kind: 'sent' | 'failed' | 'withheld' | ReportKind;
+  email_id: string;
+  project_id: number;
+  source: EmailSource;
+  /** The mailbox that it went out from. */
+  mailbox: string;
+  /** Whom it concerns. */
+  address: string;
+  /** A report from outside about somebody who got a copy: it changes nothing of their contacts. */
+  is_report_of_copy: boolean;
+  /** Of `failed`: a relay refused it for good, for what goes out from here and not for whom it is to. */
+  is_refused: boolean;
+  at: number;
+}
+
+export type EmailListener = (tx: Tx, event: EmailEvent) => void;
+
+/** What is to become of a mail that did not leave at first: it is tried again, waits until it is released, or never leaves. */
+export type Fate = 'goes' | 'held' | 'withheld';
+
+/** Says, in the transaction that would begin another attempt, what is to become of a mail of a sequence. */
+export type Guard = (tx: Tx, mail: { email_id: string; project_id: number }) => Fate;
+
+export class Listeners {
+  readonly #listeners: EmailListener[] = [];
+  #guard: Guard = () => 'goes';
+
+  add(listener: EmailListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Sets who is asked before a mail of a sequence is tried again. */
+  setGuard(guard: Guard): void {
+    this.#guard = guard;
+  }
+
+  fateOf(tx: Tx, { id, project_id, source }: EmailRow): Fate {
+    return source === 'sequence' ? this.#guard(tx, { email_id: id, project_id }) : 'goes';
+  }
+
+  tell(
+    tx: Tx,
+    email: EmailRow,
+    what: Pick<EmailEvent, 'kind' | 'address' | 'at'> & Partial<EmailEvent>,
+  ): void {
+    const { id: email_id, project_id, source, from_email: mailbox } = email;
+    const event = {
+      is_report_of_copy: false,
+      is_refused: false,
+      ...what,
+      email_id,
+      project_id,
+      source,
+      mailbox,
+    };
+    for (const listener of this.#listeners) listener(tx, event);
+  }
+}

@@ -1,0 +1,67 @@
+/** How long a mail that no relay took at present is tried, and when it is tried next. */
+
+import { MARKETING_RETRY_DELAYS_S, PACE_FORGIVEN_MS } from '../../limits.ts';
+import { SECOND_MS } from '../../platform/host/clock.ts';
+import type { EmailSource } from '../emails/service.ts';
+
+export interface Patience {
+  /** Between the three attempts of a mail that somebody waits for. */
+  retry_delays_s: readonly [number, number];
+  /** How long bulk mail is tried from its first attempt. */
+  marketing_ms: number;
+}
+
+/** What is known of a mail whose attempt has just ended. */
+export interface Tries {
+  source: EmailSource;
+  /** Attempts so far that count towards the most there may be, the last one included. */
+  counted: number;
+  max_attempts: number;
+  /** All attempts since it was queued, and when the first of them began. */
+  made: number;
+  first_at: number;
+  /** The last one met a relay that asks its mailbox for less mail, which says nothing of this mail. */
+  is_slowed: boolean;
+}
+
+/** When the next attempt comes, and whether the last one counts. */
+export interface NextTry {
+  run_at: number;
+  counts: boolean;
+}
+
+/** Null where none follows. `random` is from 0 to 1. */
+export function nextTry(
+  tries: Tries,
+  patience: Patience,
+  at: { now_ms: number; random: number },
+): NextTry | null {
+  const { counted, max_attempts, made, first_at, is_slowed } = tries;
+  const { now_ms, random } = at;
+  // Its client was told that there is one attempt.
+  if (max_attempts <= 1) return null;
+  if (isPatient(tries.source)) {
+    const ends_at = first_at + patience.marketing_ms;
+    if (now_ms >= ends_at) return null;
+    const delay_s = MARKETING_RETRY_DELAYS_S[made - 1] ?? MARKETING_RETRY_DELAYS_S.at(-1) ?? 0;
+    const delay_ms = delay_s * SECOND_MS * (0.75 + random / 2);
+    return { run_at: Math.min(Math.round(now_ms + delay_ms), ends_at), counts: true };
+  }
+  const counts = !is_slowed || now_ms - first_at >= PACE_FORGIVEN_MS;
+  if (counts && counted >= max_attempts) return null;
+  const [first, later] = patience.retry_delays_s;
+  const is_first = counts ? counted <= 1 : made <= 1;
+  return { run_at: now_ms + (is_first ? first : later) * SECOND_MS, counts };
+}
+
+/** How far from now the next attempt of a mail lies at most. */
+export function longestWait(source: EmailSource, { retry_delays_s }: Patience): number {
+  return isPatient(source)
+    ? Math.max(...MARKETING_RETRY_DELAYS_S) * SECOND_MS * 1.25
+    : Math.max(...retry_delays_s) * SECOND_MS;
+}
+
+/** Nobody waits for it: it is tried for a time instead of some times. */
+export function isPatient(source: EmailSource): boolean {
+  return source === 'sequence';
+}

@@ -1,0 +1,94 @@
+/** What is told of an email from outside, by another mail server or by an operator in its place, and what that changes. */
+
+import { conflict, invalid, notFound } from '../../errors.ts';
+import { SOFT_BOUNCE_DAYS_TO_HARD } from '../../limits.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { type EmailRow, findEmail, updateEmail } from '../emails/service.ts';
+import type { Listeners } from './listeners.ts';
+import { recipientsOf } from './recipients.ts';
+import { countSoftDays, insertReport } from './store.ts';
+import type { ReportKind } from './tables.ts';
+
+export interface Evidence {
+  /** The recipient whom it concerns; the mail's own unless given. */
+  address?: string;
+  smtp_code?: number | null;
+  /** What was said, in whose words ever. */
+  words: string;
+}
+
+/** What a report makes of a mail that some relay has taken, or may have. One that says less than is known changes no status. */
+const WEIGHT: Partial<Record<EmailRow['status'], number>> = {
+  failed: 0,
+  sent: 1,
+  delivered: 2,
+  bounced: 3,
+  complained: 5,
+};
+
+/**
+ * Keeps a report and has it take effect: on the log where it concerns the mail's own recipient, and on all who listen.
+ * A soft bounce on the last of SOFT_BOUNCE_DAYS_TO_HARD days, with no sign of life between them, is a hard one as well;
+ * `refused` changes no log. False where it changes nothing: it was told before, concerns nobody whom the mail was sent to,
+ * or the mail never left. Throws AppError `not_found`.
+ */
+export function report(
+  tx: Tx,
+  told: { email_id: string; kind: ReportKind; evidence: Evidence; at: number },
+  listeners: Listeners,
+): boolean {
+  const email = findEmail(tx, told.email_id);
+  if (!email) throw notFound('Email');
+  const { kind, evidence, at } = told;
+  const asked = (evidence.address ?? email.to_email).toLowerCase();
+  const address = recipientsOf(email).find((recipient) => recipient.toLowerCase() === asked);
+  if (address === undefined || email.attempts === 0 || WEIGHT[email.status] === undefined) return false;
+  const { smtp_code = null, words } = evidence;
+  const row = { email_id: email.id, kind, address, smtp_code, words, reported_at: at };
+  if (!insertReport(tx, row)) return false;
+  const is_own = address === email.to_email;
+  // What somebody holds against us says nothing of the recipient, and the relay has taken the mail.
+  if (is_own && kind !== 'refused')
+    updateEmail(tx, email.id, changesOf(email, { kind, smtp_code, words, at }));
+  listeners.tell(tx, email, { kind, address, at, is_report_of_copy: !is_own });
+  if (kind === 'soft_bounced' && countSoftDays(tx, email.project_id, address) >= SOFT_BOUNCE_DAYS_TO_HARD) {
+    const days = `on ${SOFT_BOUNCE_DAYS_TO_HARD} days without a delivery, an open or a click between`;
+    const hard = { address, smtp_code, words: `mails came back ${days}: ${words}` };
+    report(tx, { email_id: email.id, kind: 'bounced', evidence: hard, at }, listeners);
+  }
+  return true;
+}
+
+/** Throws AppError `invalid` or `conflict` where `report` would take nothing of what an operator says. */
+export function refuseReport(email: EmailRow, address: string): void {
+  const asked = address.toLowerCase();
+  if (!recipientsOf(email).some((recipient) => recipient.toLowerCase() === asked))
+    throw invalid({ recipient: ['is nobody whom this email was sent to'] });
+  if (email.attempts === 0 || WEIGHT[email.status] === undefined)
+    throw conflict(`Nothing was sent of this email yet: it is ${email.status}.`);
+}
+
+type Told = { kind: Exclude<ReportKind, 'refused'>; smtp_code: number | null; words: string; at: number };
+
+function changesOf(email: EmailRow, { kind, smtp_code, words, at }: Told): Partial<EmailRow> {
+  const known = email.status === 'bounced' && email.bounce_type === 'permanent' ? 4 : WEIGHT[email.status];
+  const says = (weight: number): boolean => weight > (known ?? 0);
+  if (kind === 'delivered')
+    return { delivered_at: email.delivered_at ?? at, ...(says(2) ? { status: 'delivered' as const } : {}) };
+  if (kind === 'complained')
+    return {
+      complained_at: email.complained_at ?? at,
+      ...(says(5) ? { status: 'complained' as const } : {}),
+    };
+  const is_hard = kind === 'bounced';
+  const bounced_at = email.bounced_at ?? at;
+  if (!says(is_hard ? 4 : 3)) return { bounced_at };
+  return {
+    status: 'bounced',
+    bounce_type: is_hard ? 'permanent' : 'transient',
+    bounced_at,
+    smtp_code,
+    smtp_response: words,
+    error: `It was returned: ${words}`,
+  };
+}

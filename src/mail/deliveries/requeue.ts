@@ -1,0 +1,153 @@
+/** An operator's requeue: failed and bounced emails are queued again as they were accepted. */
+
+import { messageOf } from '../../errors.ts';
+import { EMAIL_RETRY_BATCH_ROWS, EMAIL_RETRY_PAUSE_MS } from '../../limits.ts';
+import { recordAudit } from '../../platform/database/audit-trail.ts';
+import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
+import { type Clock, utcDay } from '../../platform/host/clock.ts';
+import type { Actor } from '../../platform/http/callers.ts';
+import type { NewJob } from '../../platform/jobs/store.ts';
+import {
+  type EmailRow,
+  type Emails,
+  findEmail,
+  insertPins,
+  sendingJob,
+  updateEmail,
+  wishesOf,
+} from '../emails/service.ts';
+import type { Mailboxes } from '../mailboxes/service.ts';
+import type { Fate } from './listeners.ts';
+import { listFailed } from './store.ts';
+
+/** The event of a retry in the audit trail; its target is `email:ID`, and `attempts` those made before it. */
+export const EMAIL_RETRIED = 'email.retried';
+
+export function auditTargetOf(email_id: string): string {
+  return `email:${email_id}`;
+}
+
+export type RetryResult = { id: string; job_id: string } | { id: string; refusal: string };
+
+/** A failed email that is not queued again unless it is named. */
+export interface LeftOut {
+  id: string;
+  reason: string;
+}
+
+/**
+ * What of the emails that failed since a moment can be queued again without looking at each: not what its client was
+ * told of, who has likely sent it again, nor what was to reach nobody.
+ */
+export function sortFailed(tx: Tx, since_ms: number): { ids: string[]; left_out: LeftOut[] } {
+  const left_out: LeftOut[] = [];
+  const ids: string[] = [];
+  for (const { id, is_test, was_waited_for } of listFailed(tx, since_ms)) {
+    if (is_test) left_out.push({ id, reason: 'it is of a test key' });
+    else if (was_waited_for)
+      left_out.push({ id, reason: 'its client was told at once that it failed, and may have sent it again' });
+    else ids.push(id);
+  }
+  return { ids, left_out };
+}
+
+export interface RequeueDeps {
+  database: Database;
+  clock: Clock;
+  emails: Pick<Emails, 'hasContent'>;
+  mailboxes: Mailboxes;
+  objects: { findMany(tx: Tx, project_id: number, public_ids: readonly string[]): readonly unknown[] };
+  names: { projectOf(id: number): { public_id: string } | null };
+  enqueue(tx: Tx, job: NewJob): string;
+  /** What would become of a mail of a sequence that is tried again. */
+  fateOf(tx: Tx, email: EmailRow): Fate;
+}
+
+/**
+ * Queues emails again, each by itself, and says of each what became of it. A command does this beside the server, which
+ * waits with every write for the lock: it is let go of after a few emails, and for about as long as they held it.
+ */
+export async function requeueEmails(
+  ids: readonly string[],
+  options: { deps: RequeueDeps; actor: Actor },
+): Promise<RetryResult[]> {
+  const { database, clock } = options.deps;
+  const results: RetryResult[] = [];
+  for (let from = 0; from < ids.length; from += EMAIL_RETRY_BATCH_ROWS) {
+    if (from > 0) await Bun.sleep(EMAIL_RETRY_PAUSE_MS);
+    const batch = ids.slice(from, from + EMAIL_RETRY_BATCH_ROWS);
+    try {
+      const retried = await database.write((tx) => {
+        const now_ms = clock.now();
+        return batch.map((id) => requeueEmail(tx, id.toUpperCase(), { ...options, now_ms }));
+      });
+      results.push(...retried);
+    } catch (error) {
+      // What is queued already must be told all the same.
+      if (from === 0 || !mayPass(error)) throw error;
+      return [...results, ...ids.slice(from).map((id) => ({ id, refusal: messageOf(error) }))];
+    }
+  }
+  return results;
+}
+
+/**
+ * Gives a failed or bounced email a new job with all its attempts, and today's quota where its own day is over. Only
+ * recipients that no relay has taken are addressed. It is put on the audit trail; a refusal changes nothing.
+ */
+function requeueEmail(
+  tx: Tx,
+  id: string,
+  options: { deps: RequeueDeps; actor: Actor; now_ms: number },
+): RetryResult {
+  const { deps, actor, now_ms } = options;
+  const email = findEmail(tx, id);
+  if (!email) return { id, refusal: 'there is no such email' };
+  if (email.status !== 'failed' && email.status !== 'bounced')
+    return { id, refusal: `it is ${email.status}; only failed and bounced emails can be tried again` };
+  if (!deps.emails.hasContent(tx, email)) return { id, refusal: 'its content is no longer kept' };
+  const attachments = email.attachments.map((attachment) => attachment.public_id);
+  const found = deps.objects.findMany(tx, email.project_id, attachments);
+  if (found.length < attachments.length) return { id, refusal: 'an attachment has been deleted meanwhile' };
+  if (deps.fateOf(tx, email) === 'withheld')
+    return { id, refusal: 'its recipient is to get nothing more of its sequence' };
+  const place = takePlace(tx, email, options);
+  if ('refusal' in place) return { id, refusal: place.refusal };
+  insertPins(tx, id, attachments);
+  const job_id = deps.enqueue(tx, sendingJob(email, place.mailbox_id));
+  updateEmail(tx, id, {
+    ...place,
+    job_id,
+    status: 'queued',
+    queued_at: now_ms,
+    refused: [],
+    error: null,
+    bounce_type: null,
+    failed_at: null,
+    bounced_at: null,
+  });
+  const project = deps.names.projectOf(email.project_id);
+  const entry = {
+    event: EMAIL_RETRIED,
+    target: auditTargetOf(id),
+    project: project && { id: email.project_id, public_id: project.public_id },
+    metadata: { attempts: email.attempts, job_id },
+  };
+  recordAudit(tx, actor, entry, now_ms);
+  return { id, job_id };
+}
+
+/**
+ * The place it has in its day's quota stays its own; on another day it needs a new one. Either way there must be a mailbox
+ * that can send it now: what is queued all the same would fail within its three attempts.
+ */
+function takePlace(
+  tx: Tx,
+  email: EmailRow,
+  { deps, now_ms }: { deps: RequeueDeps; now_ms: number },
+): { mailbox_id: number; quota_day: string } | { refusal: string } {
+  const day = utcDay(now_ms);
+  const held_mailbox_id = email.quota_day === day ? email.mailbox_id : null;
+  const choice = deps.mailboxes.take(tx, { ...wishesOf(email), day, now_ms, held_mailbox_id });
+  return choice.ok ? { mailbox_id: choice.mailbox_id, quota_day: day } : { refusal: choice.explanation };
+}

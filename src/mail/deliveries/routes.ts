@@ -1,0 +1,65 @@
+/** What became of an email, for whoever looks after the project: its story, and trying it again. */
+import type { Config } from '../../config.ts';
+import {
+  type ProjectCaller,
+  projectRoute,
+  projectUrl,
+  type RequestContext,
+  type Route,
+} from '../../platform/http/routes.ts';
+import { named, t, ulid } from '../../platform/http/schema.ts';
+import { type Emails, emailRecord } from '../emails/service.ts';
+import type { Deliveries } from './service.ts';
+import { emailEvent } from './timeline.ts';
+
+const TAG = 'Emails';
+
+const story = named(
+  'EmailStory',
+  t.Object({
+    ...emailRecord.properties,
+    story: t.Array(t.String(), { description: 'One sentence a line, in the order of time.' }),
+    events: t.Array(emailEvent, { description: 'The same as events, without what comes next.' }),
+  }),
+);
+
+export function deliveryRoutes(on: {
+  deliveries: Deliveries;
+  emails: Emails;
+  config: Pick<Config, 'public_url'>;
+}): Route[] {
+  const { deliveries, emails, config } = on;
+  const load = ({ ctx, caller }: { ctx: RequestContext; caller: ProjectCaller }) =>
+    emails.get(caller.project, ctx.params.id ?? '');
+  return [
+    projectRoute({
+      method: 'GET',
+      path: '/emails/:id/story',
+      tag: TAG,
+      summary: 'What happened to an email, and what comes next',
+      description: 'As `satchel email why` tells it.',
+      response: story,
+      load,
+      handle: ({ resource }) => {
+        const told = deliveries.explain(resource.id);
+        return { ...told.email, story: told.story, events: told.events };
+      },
+    }),
+    projectRoute({
+      method: 'POST',
+      path: '/emails/:id/retry',
+      tag: TAG,
+      summary: 'Queue a failed or bounced email again',
+      description:
+        'As it was accepted, with all its attempts, and only to those whom no relay has taken it for. 409 where it is neither ' +
+        'failed nor bounced, or its content or an attachment is no longer kept, or no mailbox can send it today.',
+      status: 202,
+      response: t.Object({ id: ulid(), job_id: ulid(), status_url: t.String({ format: 'uri' }) }),
+      load,
+      handle: async ({ caller, resource }) => {
+        const { id, job_id } = await deliveries.requeueOne(caller.actor, resource.id);
+        return { id, job_id, status_url: `${projectUrl(config.public_url, caller)}/jobs/${job_id}` };
+      },
+    }),
+  ];
+}

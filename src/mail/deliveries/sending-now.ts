@@ -1,0 +1,238 @@
+/** Sending an email while its client waits: one attempt, with a job that never passes through the queue. */
+
+import { AppError, type FieldErrors, messageOf } from '../../errors.ts';
+import {
+  DISK_RETRY_AFTER_S,
+  EMAIL_RECORD_RETRY_MS,
+  EMAIL_RECORD_WAIT_MS,
+  PACE_CLIENT_WAIT_MS,
+} from '../../limits.ts';
+import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
+import type { JobRow } from '../../platform/database/tables.ts';
+import { type Clock, SECOND_MS } from '../../platform/host/clock.ts';
+import type { Logger } from '../../platform/host/logger.ts';
+import type { ClaimedKey, KeptAnswer } from '../../platform/http/idempotency.ts';
+import { finishJob, type JobEnd, startJob } from '../../platform/jobs/store.ts';
+import { type Accepted, type Emails, findEmail, type NewEmail } from '../emails/service.ts';
+import type { Attempt, Attempts, Conclusion } from './attempts.ts';
+import { findJob } from './store.ts';
+import type { Verdict } from './verdict.ts';
+
+export interface SendingNowDeps {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  emails: Pick<Emails, 'accept' | 'resultOf'>;
+}
+
+/** How it ended; no verdict where Satchel itself broke down. */
+interface End {
+  outcome: JobEnd & { apply?: (tx: Tx) => void; afterCommit?: () => void };
+  verdict: Verdict | null;
+}
+
+export class SendingNow {
+  readonly #deps: SendingNowDeps;
+  readonly #attempts: Attempts;
+
+  constructor(deps: SendingNowDeps, attempts: Attempts) {
+    this.#deps = deps;
+    this.#attempts = attempts;
+  }
+
+  /**
+   * Accepts an email, hands it to its relay and answers 201. Throws AppError as accepting does, and `unavailable` or
+   * `invalid` with the email_id and job_id for what became of it.
+   */
+  async send(email: NewEmail, { keep, hold }: ClaimedKey): Promise<KeptAnswer> {
+    const { accepted, job, attempt } = await this.#deps.database.write((tx) => this.#begin(tx, email));
+    const end = await this.#run(job, attempt);
+    const recorded = this.#record(job, end, (tx) => {
+      if (end.verdict?.status !== 'sent') return null;
+      const row = findEmail(tx, accepted.id);
+      const value = this.#deps.emails.resultOf(row ? { ...accepted, ...pickSender(row) } : accepted, {
+        status: row?.status ?? 'sent',
+        sent_at: row?.sent_at ?? null,
+      });
+      const given: KeptAnswer = { status: 201, value };
+      keep(tx, given);
+      return given;
+    });
+    const answer = await withinWait(recorded);
+    if (answer === 'not yet') {
+      hold(recorded);
+      throw unrecorded(end, accepted);
+    }
+    if (answer) return answer;
+    throw refusalOf(end, accepted);
+  }
+
+  #begin(tx: Tx, email: NewEmail): { accepted: Accepted; job: JobRow; attempt: Attempt } {
+    const accepted = this.#deps.emails.accept(tx, email, { is_waited_for: true });
+    startJob(tx, accepted.job_id, this.#deps.clock.now());
+    const job = findJob(tx, accepted.job_id);
+    const attempt = job && this.#attemptAt(tx, job);
+    if (!job || !attempt) throw new AppError('internal', 'A job that was just begun is over already.');
+    return { accepted, job, attempt };
+  }
+
+  /** Throws AppError `unavailable` where its mailbox's pace has no turn for it soon; nothing has changed then. */
+  #attemptAt(tx: Tx, job: JobRow): Attempt | null {
+    const now_ms = this.#deps.clock.now();
+    const beginning = this.#attempts.begin(tx, job, now_ms, { any_lane: true });
+    if (!beginning.go) return null;
+    const wait_ms = beginning.started.not_before - now_ms;
+    if (wait_ms > PACE_CLIENT_WAIT_MS) {
+      const retry_after_s = Math.ceil(wait_ms / SECOND_MS);
+      const message = `The mailbox is as fast as its relay lets it be, and has its next turn in ${retry_after_s} s: try again then, or let the mail be queued.`;
+      throw new AppError('unavailable', message, { retry_after_s });
+    }
+    return beginning.started;
+  }
+
+  async #run(job: JobRow, first: Attempt): Promise<End> {
+    const { database, logger, clock } = this.#deps;
+    try {
+      let attempt = first;
+      for (;;) {
+        await Bun.sleep(Math.max(0, attempt.not_before - clock.now()));
+        const conclusion = await this.#attempts.run(job, attempt);
+        const { outcome, otherwise } = conclusion;
+        if (outcome.status !== 'continue') return endOf(conclusion);
+        try {
+          const next = await database.write((tx) => {
+            outcome.apply?.(tx);
+            return this.#attemptAt(tx, job);
+          });
+          if (!next) throw new AppError('internal', 'An attempt could not go on with another mailbox.');
+          attempt = next;
+        } catch (error) {
+          // The disk is full, the database busy or the next mailbox without a turn: the attempt ends with this one.
+          if (otherwise && mayPass(error)) return endOf(otherwise());
+          throw error;
+        }
+      }
+    } catch (error) {
+      logger.error('sending failed unexpectedly', { job_id: job.id, error: messageOf(error) });
+      const apply = (tx: Tx): void => this.#attempts.abandon(tx, job, clock.now());
+      const result = { email_id: first.email.id };
+      const reason = 'Something went wrong on the server.';
+      return { outcome: { status: 'failed', result, error: reason, apply }, verdict: null };
+    }
+  }
+
+  /**
+   * Records how it ended, however long the disk is full or the database busy: the relay may have the mail, and a job that
+   * stayed under way would send it again at the next start.
+   */
+  async #record(
+    job: JobRow,
+    { outcome }: End,
+    also: (tx: Tx) => KeptAnswer | null,
+  ): Promise<KeptAnswer | null> {
+    const { database, clock, logger } = this.#deps;
+    for (;;) {
+      try {
+        const answer = await database.write((tx) => {
+          outcome.apply?.(tx);
+          finishJob(tx, job.id, outcome, clock.now());
+          return also(tx);
+        });
+        outcome.afterCommit?.();
+        return answer;
+      } catch (error) {
+        if (!mayPass(error)) {
+          logger.error('recording a job failed', { job_id: job.id, error: messageOf(error) });
+          throw error;
+        }
+        await pause(EMAIL_RECORD_RETRY_MS);
+      }
+    }
+  }
+}
+
+function endOf({ outcome, verdict }: Conclusion): End {
+  if (outcome.status === 'retry' || outcome.status === 'continue')
+    throw new AppError('internal', 'A single attempt asked for another.');
+  return { outcome, verdict };
+}
+
+function pickSender({ from_email, domain }: { from_email: string; domain: string }) {
+  return { from_email, domain };
+}
+
+/** What comes of the recording while the client waits for it. */
+async function withinWait<T>(recorded: Promise<T>): Promise<T | 'not yet'> {
+  const { promise, resolve } = Promise.withResolvers<'not yet'>();
+  const give_up = setTimeout(() => resolve('not yet'), EMAIL_RECORD_WAIT_MS);
+  // It goes on by itself, and has logged why should it fail.
+  recorded.catch(() => {});
+  try {
+    return await Promise.race([recorded, promise]);
+  } finally {
+    clearTimeout(give_up);
+  }
+}
+
+/** Holds up no stop: what is not recorded by then is sent again at the next start, as after a crash. */
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}
+
+/** What the client is told of a mail whose end is known and not on disk. */
+function unrecorded(end: End, accepted: Accepted): AppError {
+  if (end.verdict?.status !== 'sent') return refusalOf(end, accepted);
+  const message =
+    'The relay took the message, which the server could not note yet, as its disk is full, failing or busy: sent again, it arrives twice.';
+  return new AppError('unavailable', message, {
+    details: detailsOf(accepted),
+    retry_after_s: DISK_RETRY_AFTER_S,
+  });
+}
+
+function detailsOf(accepted: Accepted): { email_id: string; job_id: string } {
+  return { email_id: accepted.id, job_id: accepted.job_id };
+}
+
+/** What a waiting client is told. The relay's words stand in the log: they often repeat an address. */
+function refusalOf({ verdict }: End, accepted: Accepted): AppError {
+  const details = detailsOf(accepted);
+  if (!verdict) return new AppError('internal', 'Sending failed unexpectedly.', { details });
+  const copies = copiesOf(verdict);
+  const is_bounced = verdict.status === 'bounced';
+  if (!is_bounced && !verdict.is_permanent)
+    return new AppError('unavailable', excuseOf(verdict), { details, retry_after_s: 30, ...copies });
+  const message = complaintOf(verdict);
+  const errors = { [is_bounced ? 'to' : '_']: [message], ...copies.errors };
+  const code = is_bounced && copies.errors ? { code: 'bounced' } : {};
+  return new AppError('invalid', message, { details, errors, ...code });
+}
+
+/** Who has the mail although its own recipient has not: sent again, they would get it twice. */
+function copiesOf({ taken }: Verdict): { errors?: FieldErrors } {
+  return taken.length > 0 ? { errors: { delivered: [...taken] } } : {};
+}
+
+function codeOf(verdict: Verdict): string {
+  return verdict.smtp_code === null ? '' : ` with ${verdict.smtp_code}`;
+}
+
+function complaintOf(verdict: Verdict): string {
+  // No relay has said so: the message never got as far as one.
+  if (verdict.smtp_code === null) return 'The message could not be made; the email log says why.';
+  const what =
+    verdict.status === 'bounced'
+      ? 'recipient'
+      : verdict.ended === 'unreachable'
+        ? 'log-in or the connection'
+        : 'message';
+  return `The relay refused the ${what}${codeOf(verdict)}; its words are in the email log.`;
+}
+
+function excuseOf(verdict: Verdict): string {
+  if (verdict.may_be_sent)
+    return 'Contact to the relay was lost after the message, which it may have taken: sent again, it may arrive twice.';
+  return verdict.ended === 'unreachable'
+    ? 'The relay could not be used at present. Try again later.'
+    : `The relay did not take the message at present${codeOf(verdict)}. Try again later.`;
+}

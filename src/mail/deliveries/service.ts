@@ -1,0 +1,347 @@
+/** Deliveries: what becomes of accepted emails, by our own attempts, by reports from outside and by an operator. */
+import type { Config } from '../../config.ts';
+import { AppError, conflict, invalid, notFound } from '../../errors.ts';
+import { EMAIL_BODY_RETENTION_MS, STORY_RETRIES, SWEEP_BATCH } from '../../limits.ts';
+import { listAudit, recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { HOUR_MS, toIso } from '../../platform/host/clock.ts';
+import type { Actor } from '../../platform/http/callers.ts';
+import type { ClaimedKey, KeptAnswer } from '../../platform/http/idempotency.ts';
+import type { MailReport } from '../../platform/mail/mail-reports.ts';
+import { type ReportReader, UnreadableReport } from '../../platform/mail/report-reader.ts';
+import type { KeyRing } from '../../platform/secrets/key-ring.ts';
+import {
+  EMAIL_SEND,
+  type EmailRecord,
+  type EmailRow,
+  type EmailSource,
+  type EmailStatus,
+  type Emails,
+  findEmail,
+  type NewEmail,
+  presentEmail,
+} from '../emails/service.ts';
+import type { SendingDomains } from '../sending-domains/service.ts';
+import { Attempts, type AttemptsDeps } from './attempts.ts';
+import { type BelievingDeps, findReportedEmail, mayBeBelieved, wordsAbout } from './believing.ts';
+import { type EmailListener, type Guard, Listeners } from './listeners.ts';
+import { isPatient, longestWait, type Patience } from './patience.ts';
+import { type Evidence, refuseReport, report } from './reports.ts';
+import {
+  auditTargetOf,
+  EMAIL_RETRIED,
+  type LeftOut,
+  type RequeueDeps,
+  type RetryResult,
+  requeueEmails,
+  sortFailed,
+} from './requeue.ts';
+import { ReturnPaths } from './return-paths.ts';
+import { SendingNow, type SendingNowDeps } from './sending-now.ts';
+import * as store from './store.ts';
+import { type StoryFacts, tellStory } from './story.ts';
+import type { ReportKind } from './tables.ts';
+import { timelineOf } from './timeline.ts';
+import { endOfWithheld, tellWithheld } from './withholding.ts';
+
+export type { Attempt } from './attempts.ts';
+export type { EmailEvent, EmailListener, Fate } from './listeners.ts';
+export type { Evidence } from './reports.ts';
+export type { ReportKind } from './tables.ts';
+
+/** What an operator's word about an email came to. */
+export interface HandReport {
+  email_id: string;
+  kind: ReportKind;
+  recipient: string;
+  /** False where the same was told before: then nothing changed. */
+  is_new: boolean;
+  status: EmailStatus;
+}
+
+/** What a report of another mail server came to. */
+export interface TakenReport {
+  email_id: string;
+  told: { recipient: string; kind: ReportKind; is_new: boolean }[];
+}
+
+export interface DeliveriesDeps
+  extends Omit<AttemptsDeps, 'patience' | 'return_paths'>,
+    Omit<RequeueDeps, 'fateOf'>,
+    SendingNowDeps {
+  config: Pick<Config, 'email_retry_delays_s' | 'marketing_patience_hours'>;
+  emails: Emails;
+  key_ring: Pick<KeyRing, 'seal' | 'open'>;
+  sending_domains: Pick<SendingDomains, 'findDkimKey'>;
+  report_reader: Pick<ReportReader, 'read'>;
+  objects: AttemptsDeps['objects'] & RequeueDeps['objects'];
+  /** Has a job that waits come earlier. */
+  hasten(tx: Tx, job_id: string, run_at: number): void;
+  /** Names for people: of a key and of a project, by numeric id; null where it is gone. */
+  names: {
+    keyOf(id: number): string | null;
+    projectOf(id: number): { public_id: string; slug: string } | null;
+  };
+}
+
+export interface CapturedMessage {
+  email_id: string;
+  project_id: string | null;
+  mailbox: string;
+  from: string;
+  to: string[];
+  subject: string;
+  captured_at: string;
+}
+
+export class Deliveries {
+  readonly attempts: Attempts;
+  readonly return_paths: ReturnPaths;
+  readonly #deps: DeliveriesDeps;
+  readonly #listeners = new Listeners();
+  readonly #sending_now: SendingNow;
+  readonly #patience: Patience;
+
+  constructor(deps: DeliveriesDeps) {
+    this.#deps = deps;
+    this.return_paths = new ReturnPaths(deps.key_ring);
+    const { email_retry_delays_s: retry_delays_s, marketing_patience_hours } = deps.config;
+    const patience = { retry_delays_s, marketing_ms: marketing_patience_hours * HOUR_MS };
+    this.#patience = patience;
+    this.attempts = new Attempts({ ...deps, return_paths: this.return_paths, patience }, this.#listeners);
+    this.#sending_now = new SendingNow(deps, this.attempts);
+  }
+
+  /** Has a capability told of what happens to emails, in the transaction that records it. */
+  listen(listener: EmailListener): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Sets who is asked before a mail of a sequence is tried again. */
+  setGuard(guard: Guard): void {
+    this.#listeners.setGuard(guard);
+  }
+
+  /**
+   * Has a mail whose recipient is to get nothing more not leave, if it waits; one that is being sent is not stopped. Where an
+   * attempt may have delivered it, it counts as sent.
+   */
+  withhold(tx: Tx, id: string): void {
+    const email = findEmail(tx, id);
+    if (email?.status !== 'queued') return;
+    const end = endOfWithheld(tx, email);
+    this.#deps.emails.withhold(tx, email, end);
+    tellWithheld(tx, email, { end, listeners: this.#listeners, now_ms: this.#deps.clock.now() });
+  }
+
+  /** Accepts an email and makes its one attempt while the client waits; throws AppError for what became of it. */
+  sendNow(email: NewEmail, claimed: ClaimedKey): Promise<KeptAnswer> {
+    return this.#sending_now.send(email, claimed);
+  }
+
+  /**
+   * Has what is told of an email from outside take effect: on its log where it concerns the mail's own recipient, and on
+   * all who listen. False where nothing changes, as for what was told before. Throws AppError `not_found`.
+   */
+  report(tx: Tx, email_id: string, kind: ReportKind, evidence: Evidence): boolean {
+    return report(tx, { email_id, kind, evidence, at: this.#deps.clock.now() }, this.#listeners);
+  }
+
+  /**
+   * The report in a message; null where there is none, or none that `takeReport` would believe. Rejects with
+   * UnreadableReport, and with AppError `unavailable`.
+   */
+  async readReport(message: Uint8Array): Promise<MailReport | null> {
+    const { database, report_reader } = this.#deps;
+    const { read } = database;
+    return mayBeBelieved(read, message, this.#believing(read)) ? report_reader.read(message) : null;
+  }
+
+  #believing(tx: Tx): BelievingDeps {
+    return {
+      return_paths: this.return_paths,
+      findDkimKey: (domain, selector) => this.#deps.sending_domains.findDkimKey(tx, domain, selector),
+    };
+  }
+
+  /**
+   * Has a report of another mail server take effect, where it carries what only our mail had; else it is not believed, and
+   * nothing changes. What it says of nobody whom its mail went to, and what is no end, is left out.
+   */
+  takeReport(tx: Tx, mail_report: MailReport): TakenReport | null {
+    const email = findReportedEmail(tx, mail_report, this.#believing(tx));
+    if (!email) return null;
+    const told = wordsAbout(email, mail_report).map(({ address, kind, smtp_code, words }) => {
+      const is_new = this.report(tx, email.id, kind, { address, smtp_code, words });
+      return { recipient: address, kind, is_new };
+    });
+    return { email_id: email.id, told };
+  }
+
+  /* --- For the operator ------------------------------------------------------------------------------------------- */
+
+  /**
+   * As `report`, on an operator's word, with an audit event. Throws AppError `not_found`, `invalid` for an address that the
+   * mail did not go to, `conflict` where the mail has not left yet.
+   */
+  reportByHand(actor: Actor, id: string, said: { kind: ReportKind; address?: string }): Promise<HandReport> {
+    const { database, clock, names } = this.#deps;
+    return database.write((tx) => {
+      const email = findEmail(tx, id.toUpperCase());
+      if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
+      const { kind, address = email.to_email } = said;
+      refuseReport(email, address);
+      const is_new = this.report(tx, email.id, kind, { address, words: `said by ${actor.name}` });
+      const project = names.projectOf(email.project_id);
+      if (is_new) {
+        const owner = project && { id: email.project_id, public_id: project.public_id };
+        const entry = { event: 'email.reported', target: auditTargetOf(email.id), project: owner };
+        const is_copy = address.toLowerCase() !== email.to_email.toLowerCase();
+        recordAudit(tx, actor, { ...entry, metadata: { kind, is_copy } }, clock.now());
+      }
+      const after = findEmail(tx, email.id) ?? email;
+      return { email_id: email.id, kind, recipient: address, is_new, status: after.status };
+    });
+  }
+
+  /**
+   * Reads a message that another mail server sent, and has the report in it take effect. Throws AppError `invalid` for one
+   * that is no report, is not believed or can't be read.
+   */
+  async takeReportByHand(actor: Actor, message: Uint8Array): Promise<TakenReport> {
+    const { database, clock, report_reader } = this.#deps;
+    const { read } = database;
+    if (!mayBeBelieved(read, message, this.#believing(read))) throw unbelieved();
+    const mail_report = await report_reader.read(message).catch((error: unknown) => {
+      throw error instanceof UnreadableReport ? invalid({ report: [error.message] }) : error;
+    });
+    if (!mail_report) throw invalid({ report: ['is no report of a mail server: nothing was changed'] });
+    return database.write((tx) => {
+      const taken = this.takeReport(tx, mail_report);
+      if (!taken) throw unbelieved();
+      const entry = { event: 'email.reported', target: auditTargetOf(taken.email_id), project: null };
+      const kinds = taken.told.flatMap(({ kind, is_new }) => (is_new ? [kind] : []));
+      if (kinds.length > 0)
+        recordAudit(tx, actor, { ...entry, metadata: { by: 'report', kinds } }, clock.now());
+      return taken;
+    });
+  }
+
+  /** Refusals that speak of us and that only reports told of since a moment, by mailbox. */
+  listRefusedSince(since_ms: number): store.RefusedMailbox[] {
+    return store.listRefusedSince(this.#deps.database.read, since_ms);
+  }
+
+  /** The log of an email of any project, its story in plain words, and as events. Throws AppError `not_found`. */
+  explain(id: string): { email: EmailRecord; story: string[]; events: ReturnType<typeof timelineOf> } {
+    const { names, database, emails } = this.#deps;
+    const { read } = database;
+    const email = findEmail(read, id.toUpperCase());
+    if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
+    const project = names.projectOf(email.project_id);
+    const facts: StoryFacts = {
+      email,
+      attempts: store.listAttempts(read, email.id),
+      reports: store.listReports(read, email.id),
+      retries: listAudit(read, { event: EMAIL_RETRIED, target: auditTargetOf(email.id) }, STORY_RETRIES, 0),
+      job: email.job_id === null ? null : (store.findJob(read, email.job_id) ?? null),
+      key: email.api_key_id === null ? null : names.keyOf(email.api_key_id),
+      project: project?.slug ?? null,
+      has_content: emails.hasContent(read, email),
+      patience_ms: isPatient(email.source) ? this.#deps.config.marketing_patience_hours * HOUR_MS : null,
+    };
+    return {
+      email: presentEmail(email, project?.public_id ?? ''),
+      ...{ story: tellStory(facts), events: timelineOf(facts) },
+    };
+  }
+
+  /** What was captured instead of sent, newest first. */
+  listCaptured(limit: number): CapturedMessage[] {
+    return store
+      .listCaptured(this.#deps.database.read, limit)
+      .map((message) => this.#presentCaptured(message));
+  }
+
+  /** What was captured last of one email, as it would have been sent. Throws AppError `not_found`. */
+  readCaptured(id: string): CapturedMessage & { raw: string } {
+    const message = store.findCaptured(this.#deps.database.read, id.toUpperCase());
+    if (!message) throw notFound('Captured message', 'satchel email captured');
+    return { ...this.#presentCaptured(message), raw: message.raw.toString('utf8') };
+  }
+
+  #presentCaptured(message: Omit<store.CapturedRow, 'raw'>): CapturedMessage {
+    const { database, names } = this.#deps;
+    const email = findEmail(database.read, message.email_id);
+    return {
+      email_id: message.email_id,
+      project_id: email ? (names.projectOf(email.project_id)?.public_id ?? null) : null,
+      mailbox: message.mailbox,
+      from: message.envelope.from,
+      to: message.envelope.to,
+      subject: email?.subject ?? '',
+      captured_at: toIso(message.captured_at),
+    };
+  }
+
+  /** Queues failed or bounced emails again, each by itself, and says of each what became of it. */
+  requeue(actor: Actor, ids: readonly string[]): Promise<RetryResult[]> {
+    const fateOf: RequeueDeps['fateOf'] = (tx, email) => this.#listeners.fateOf(tx, email);
+    return requeueEmails(ids, { deps: { ...this.#deps, fateOf }, actor });
+  }
+
+  /** As `requeue`, of one. Throws AppError `conflict` with the reason where it is not queued. */
+  async requeueOne(actor: Actor, id: string): Promise<{ id: string; job_id: string }> {
+    const [result] = await this.requeue(actor, [id]);
+    if (!result || 'refusal' in result)
+      throw conflict(`The email is not queued again: ${result?.refusal ?? 'it is gone'}.`);
+    return result;
+  }
+
+  /** Queues again what failed since a moment, oldest first, but for what had better be looked at one by one. */
+  async requeueFailed(
+    actor: Actor,
+    since_ms: number,
+  ): Promise<{ results: RetryResult[]; left_out: LeftOut[] }> {
+    const { ids, left_out } = sortFailed(this.#deps.database.read, since_ms);
+    return { results: await this.requeue(actor, ids), left_out };
+  }
+
+  /**
+   * Has mails whose next attempt lies past what is allowed from now, as a clock that ran ahead for a while leaves them, be tried
+   * by then. `opensAt` says when the mail of a project's sequences may go out: now, or next.
+   */
+  async mendTimes(opensAt: (project_id: number, now_ms: number) => number): Promise<void> {
+    const { database, clock, hasten } = this.#deps;
+    const now_ms = clock.now();
+    const waitOf = (source: EmailSource): number => longestWait(source, this.#patience);
+    const latestOf = ({ source, project_id }: Pick<EmailRow, 'source' | 'project_id'>): number =>
+      Math.max(now_ms + waitOf(source), source === 'sequence' ? opensAt(project_id, now_ms) : 0);
+    const after_ms = now_ms + Math.min(waitOf('sequence'), waitOf('api'));
+    const late = store.listLateAttempts(database.read, EMAIL_SEND, after_ms).flatMap((one) => {
+      const email = findEmail(database.read, one.email_id);
+      const latest = email ? latestOf(email) : one.run_at;
+      return one.run_at > latest ? [{ job_id: one.job_id, latest }] : [];
+    });
+    for (let from = 0; from < late.length; from += SWEEP_BATCH)
+      await database.write((tx) => {
+        for (const { job_id, latest } of late.slice(from, from + SWEEP_BATCH)) hasten(tx, job_id, latest);
+      });
+  }
+
+  /** Forgets captured messages whose time is over. */
+  async sweep(): Promise<void> {
+    const { database, clock } = this.#deps;
+    const before = clock.now() - EMAIL_BODY_RETENTION_MS;
+    const limit = SWEEP_BATCH;
+    while ((await database.write((tx) => store.deleteCapturedBefore(tx, before, limit))) === limit) {}
+  }
+}
+
+function unbelieved(): AppError {
+  return invalid({
+    report: [
+      'carries nothing that only a mail of this server had, such as its signed headers: anybody can write such a message, and nothing was changed',
+    ],
+  });
+}

@@ -1,0 +1,36 @@
+/** The job that is one email to deliver, and what is done for deliveries by the clock. */
+
+import { LANE_CONCURRENCY } from '../../limits.ts';
+import type { Task } from '../../platform/jobs/engine.ts';
+import type { CronEntry } from '../../platform/jobs/scheduler.ts';
+import { EMAIL_SEND } from '../emails/service.ts';
+import type { Attempt, Deliveries } from './service.ts';
+
+/** Sends one email. */
+export function createEmailTask({ attempts }: Pick<Deliveries, 'attempts'>): Task<Attempt> {
+  return {
+    type: EMAIL_SEND,
+    lane_concurrency: LANE_CONCURRENCY,
+    gate: (tx, lane, asked) => attempts.gate(tx, lane, asked),
+    begin: (tx, job, now_ms) => attempts.begin(tx, job, now_ms),
+    run: async (job, attempt) => (await attempts.run(job, attempt)).outcome,
+    recover: (tx, job, now_ms) => attempts.recover(tx, job, now_ms),
+    abandon: (tx, job, _error, now_ms) => attempts.abandon(tx, job, now_ms),
+  };
+}
+
+/** `opensAt` says when the mail of a project's sequences may go out: now, or next. */
+export function deliveryCronEntries(
+  deliveries: Deliveries,
+  opensAt: (project_id: number, now_ms: number) => number,
+): CronEntry[] {
+  return [
+    {
+      name: 'late attempts',
+      expression: '31 * * * *',
+      at_start: true,
+      run: () => deliveries.mendTimes(opensAt),
+    },
+    { name: 'captured messages', expression: '43 3 * * *', at_start: true, run: () => deliveries.sweep() },
+  ];
+}

@@ -1,0 +1,41 @@
+/** A mail that was accepted, and whose recipient is to get nothing more: what the log can truly say of it. */
+
+import type { Tx } from '../../platform/database/database.ts';
+import { type EmailRow, type TakenBack, updateEmail } from '../emails/service.ts';
+import type { Listeners } from './listeners.ts';
+import { findMaybeSent } from './store.ts';
+
+const NOTHING_MORE = 'Its recipient is to get nothing more.';
+
+/**
+ * What a mail comes to that is not tried again: canceled, unless an attempt was cut off, or lost its relay, where that may have
+ * taken the message. Nobody knows then, and the log does not deny what the person may have got: it is sent, as of that attempt.
+ */
+export function endOfWithheld(tx: Tx, email: EmailRow): TakenBack {
+  const sent_at = findMaybeSent(tx, email.id);
+  if (sent_at === null) return { changes: { status: 'canceled', error: NOTHING_MORE }, error: NOTHING_MORE };
+  const error =
+    'Its relay may have taken it when an attempt was cut off; it was not tried again, as its recipient is to get nothing more.';
+  return { changes: { status: 'sent', sent_at, error }, error: null };
+}
+
+/** Records that end of a mail whose job is ended by whoever asks, and tells of it. */
+export function endWithheld(tx: Tx, email: EmailRow, listeners: Listeners, now_ms: number): TakenBack {
+  const end = endOfWithheld(tx, email);
+  updateEmail(tx, email.id, end.changes);
+  tellWithheld(tx, email, { end, listeners, now_ms });
+  return end;
+}
+
+export function tellWithheld(
+  tx: Tx,
+  email: EmailRow,
+  of: { end: TakenBack; listeners: Listeners; now_ms: number },
+): void {
+  const { sent_at } = of.end.changes;
+  of.listeners.tell(tx, email, {
+    kind: sent_at ? 'sent' : 'withheld',
+    address: email.to_email,
+    at: sent_at ?? of.now_ms,
+  });
+}

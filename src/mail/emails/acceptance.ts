@@ -1,0 +1,251 @@
+/** Accepting an email: everything is checked, counted against the quotas and stored in one transaction. */
+import { AppError } from '../../errors.ts';
+import { EMAIL_MAX_ATTEMPTS } from '../../limits.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { secondsToUtcMidnight, utcDay } from '../../platform/host/clock.ts';
+import { newId } from '../../platform/host/ids.ts';
+import { insertJob, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import type { Mailboxes } from '../mailboxes/service.ts';
+import { checkEmail, findAttachments, findSender, purposeOf } from './checking.ts';
+import { type Bodies, insertEmail, releaseKeyUsage, takeKeyUsage } from './store.ts';
+import type { EmailRow, EmailSource } from './tables.ts';
+
+/** The type of the jobs that are emails. */
+export const EMAIL_SEND = 'email.send';
+
+/** What an email is rendered from as it is sent, by the renderer of its source: revisions and values, never whole bodies. */
+export type Merge = Readonly<Record<string, unknown>>;
+
+/** An email before it is accepted: what is accepted is what is sent. */
+export interface NewEmail {
+  project_id: number;
+  /** Whose daily limit it counts towards. */
+  api_key_id: number | null;
+  is_test: boolean;
+  source: EmailSource;
+  to: string;
+  to_name: string | null;
+  cc: readonly string[];
+  bcc: readonly string[];
+  reply_to: string | null;
+  from_name: string | null;
+  subject: string;
+  /** Rendered, or what it is rendered from. */
+  content: Bodies | { merge: Merge };
+  /** Slug of the template that the content was made from. */
+  template: string | null;
+  /** The sending domain asked for; null leaves it open. */
+  domain: string | null;
+  /** The mailbox asked for, by address: it goes out from no other. */
+  from?: string | null;
+  /** Public ids of objects of the same project. */
+  attachments: readonly string[];
+  /** Further headers, such as List-Unsubscribe. */
+  headers?: Readonly<Record<string, string>>;
+  /** The only mailboxes that it may ever go out from, by address; any that fits unless given. */
+  allowed_mailboxes?: readonly string[];
+  /** When it is due, in epoch milliseconds; at once when null. */
+  scheduled_at: number | null;
+  /** Where the request came from, recorded when it named its app. */
+  client: { app_id: string; ip: string | null; user_agent: string | null } | null;
+  /** Whoever asked for it without a key: where they look at what becomes of it, and how they are put on the audit trail. */
+  manager?: { api_url: string; note: Note } | null;
+}
+
+/** What became of an accepted email so far. */
+export interface Accepted {
+  id: string;
+  job_id: string;
+  status: 'queued' | 'scheduled';
+  from_email: string;
+  domain: string;
+  scheduled_at: number | null;
+  /** Where its client looks at what becomes of it; the data plane unless given. */
+  api_url?: string | undefined;
+}
+
+/** An object, as far as an attachment needs it. */
+export interface AttachableObject {
+  public_id: string;
+  original_filename: string;
+  mime_type: string;
+  size_bytes: number;
+}
+
+/** What emails ask of the objects capability. */
+export interface AttachmentSource {
+  /** The project's own, unexpired objects among these. */
+  findMany(tx: Tx, project_id: number, public_ids: readonly string[]): AttachableObject[];
+  /** Called after the pins of these objects were lifted: bytes without an object can go. */
+  releaseBytes(public_ids: readonly string[]): Promise<void>;
+}
+
+export interface AcceptanceDeps {
+  mailboxes: Mailboxes;
+  objects: AttachmentSource;
+  max_body_bytes: number;
+  enqueue(tx: Tx, job: NewJob): string;
+}
+
+/** What an email asks of its mailbox, at acceptance and at each attempt alike. */
+export function wishesOf(
+  email: Pick<EmailRow, 'source' | 'is_test' | 'requested_domain' | 'allowed_mailboxes'>,
+) {
+  return {
+    domain: email.requested_domain,
+    purpose: purposeOf(email.source),
+    is_test: email.is_test,
+    only: email.allowed_mailboxes,
+  };
+}
+
+/**
+ * What an email competes for with others: one mailbox, and in each of the three kinds of mail by itself. So a relay that
+ * hangs holds up only what must go through it, and no bulk of mail what is more urgent.
+ */
+export function laneResourceOf(email: Pick<EmailRow, 'source' | 'scheduled_at'>, mailbox_id: number): string {
+  return `${priorityNameOf(email)}:${mailbox_id}`;
+}
+
+/** The mailbox that a lane of emails belongs to, by what `laneResourceOf` named it. */
+export function mailboxOfLane(lane: string): number {
+  return Number(lane.slice(lane.lastIndexOf(':') + 1));
+}
+
+/** The job that sends an email. */
+export function sendingJob(
+  email: Pick<EmailRow, 'id' | 'project_id' | 'source' | 'scheduled_at'>,
+  mailbox_id: number,
+): NewJob {
+  return {
+    project_id: email.project_id,
+    type: EMAIL_SEND,
+    priority: PRIORITY[priorityNameOf(email)],
+    resource: laneResourceOf(email, mailbox_id),
+    payload: { email_id: email.id },
+    max_attempts: EMAIL_MAX_ATTEMPTS,
+  };
+}
+
+/**
+ * Accepts an email within the transaction: chooses its mailbox, counts it, pins its attachments, stores it and queues
+ * its job. Throws AppError before it has changed anything: `invalid` by field, `rate_limited` when the quotas of all
+ * mailboxes or of the key are used up, `unavailable` when no mailbox can take it.
+ * One `is_waited_for` has a single attempt, and a job that its sender runs instead of the engine.
+ */
+export function acceptEmail(
+  tx: Tx,
+  email: NewEmail,
+  options: { deps: AcceptanceDeps; now_ms: number; is_waited_for: boolean },
+): Accepted {
+  const { deps, now_ms } = options;
+  checkEmail(email, { max_body_bytes: deps.max_body_bytes, now_ms });
+  const sender = findSender(tx, email, deps.mailboxes);
+  const attachments = findAttachments(tx, email, deps.objects);
+  const id = newId(now_ms);
+  const { scheduled_at } = email;
+  const asked = { ...email, ...sender, id };
+  const day = utcDay(scheduled_at ?? now_ms);
+  const mailbox = deps.mailboxes.take(tx, { ...wishesOf(asked), day, now_ms });
+  if (!mailbox.ok) throw mailbox.error;
+  try {
+    if (email.api_key_id !== null) countForKey(tx, email.api_key_id, day, now_ms);
+  } catch (error) {
+    if (!email.is_test) deps.mailboxes.release(tx, mailbox.mailbox_id, day);
+    throw error;
+  }
+  const job = sendingJob(asked, mailbox.mailbox_id);
+  const job_id = options.is_waited_for
+    ? insertJob(tx, { ...job, max_attempts: 1 }, now_ms)
+    : deps.enqueue(tx, { ...job, ...(scheduled_at === null ? {} : { run_at: scheduled_at }) });
+  const row: EmailRow = {
+    ...UNTRIED,
+    id,
+    project_id: email.project_id,
+    job_id,
+    api_key_id: email.api_key_id,
+    source: email.source,
+    is_test: email.is_test,
+    status: scheduled_at === null ? 'queued' : 'scheduled',
+    ...sender,
+    mailbox_id: mailbox.mailbox_id,
+    quota_day: day,
+    from_email: mailbox.address,
+    from_name: email.from_name || null,
+    domain: mailbox.domain,
+    to_email: email.to,
+    to_name: email.to_name || null,
+    cc: [...email.cc],
+    bcc: [...email.bcc],
+    reply_to: email.reply_to,
+    subject: email.subject,
+    template: email.template,
+    attachments,
+    headers: { ...email.headers },
+    merge: 'merge' in email.content ? JSON.stringify(email.content.merge) : null,
+    // It stays with the mail through every attempt, so that a receiver can tell a second copy from a second mail.
+    message_id: `<${id.toLowerCase()}@${mailbox.domain}>`,
+    app_id: email.client?.app_id ?? null,
+    ip: email.client?.ip ?? null,
+    user_agent: email.client?.user_agent ?? null,
+    created_at: now_ms,
+    scheduled_at,
+    queued_at: scheduled_at === null ? now_ms : null,
+  };
+  insertEmail(tx, row, 'merge' in email.content ? null : bodiesOf(email.content));
+  email.manager?.note(tx, { event: 'email.accepted', target: `email:${id}`, metadata: { job_id } });
+  const { from_email, domain } = row;
+  return {
+    id,
+    job_id,
+    status: scheduled_at === null ? 'queued' : 'scheduled',
+    from_email,
+    domain,
+    scheduled_at,
+    api_url: email.manager?.api_url,
+  };
+}
+
+/** What only attempts and reports fill in. */
+const UNTRIED = {
+  taken: [],
+  refused: [],
+  attempts: 0,
+  smtp_code: null,
+  smtp_response: null,
+  bounce_type: null,
+  error: null,
+  sent_at: null,
+  delivered_at: null,
+  opened_at: null,
+  clicked_at: null,
+  bounced_at: null,
+  complained_at: null,
+  failed_at: null,
+} satisfies Partial<EmailRow>;
+
+/** An empty body is none. */
+function bodiesOf(bodies: Bodies): Bodies {
+  return { body_html: bodies.body_html || null, body_text: bodies.body_text || null };
+}
+
+/** Transactional mail goes before scheduled, scheduled before marketing. */
+function priorityNameOf(
+  email: Pick<EmailRow, 'source' | 'scheduled_at'>,
+): 'transactional' | 'scheduled' | 'marketing' {
+  if (email.source === 'sequence') return 'marketing';
+  return email.source === 'schedule' || email.scheduled_at !== null ? 'scheduled' : 'transactional';
+}
+
+function countForKey(tx: Tx, api_key_id: number, day: string, now_ms: number): void {
+  const count = takeKeyUsage(tx, api_key_id, day);
+  if (!count || count.email_daily_limit === null || count.n <= count.email_daily_limit) return;
+  releaseKeyUsage(tx, api_key_id, day);
+  const limit = count.email_daily_limit;
+  const used = limit === 1 ? 'message' : `${limit} messages`;
+  const advice = day === utcDay(now_ms) ? 'Try again after midnight UTC.' : 'Choose another day.';
+  throw new AppError('rate_limited', `This API key has used up its ${used} of ${day} (UTC). ${advice}`, {
+    retry_after_s: secondsToUtcMidnight(now_ms),
+  });
+}

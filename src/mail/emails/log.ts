@@ -1,0 +1,79 @@
+/** The email log as clients see it. */
+
+import type { Tx } from '../../platform/database/database.ts';
+import { readRowCount } from '../../platform/database/row-counts.ts';
+import { toIso } from '../../platform/host/clock.ts';
+import { type Page, paginate } from '../../platform/http/pagination.ts';
+import type { EmailListQuery, EmailRecord } from './schemas.ts';
+import { countEmails, type EmailFilter, listEmails } from './store.ts';
+import type { EmailRow } from './tables.ts';
+
+/** The delivery record of one email. */
+export function presentEmail(row: EmailRow, project_public_id: string): EmailRecord {
+  return {
+    id: row.id,
+    project_id: project_public_id,
+    job_id: row.job_id,
+    source: row.source,
+    status: row.status,
+    from_email: row.from_email,
+    from_name: row.from_name,
+    domain: row.domain,
+    to: row.to_email,
+    to_name: row.to_name,
+    cc: row.cc,
+    bcc: row.bcc,
+    reply_to: row.reply_to,
+    subject: row.subject,
+    template: row.template,
+    attachments: row.attachments,
+    message_id: row.message_id,
+    attempts: row.attempts,
+    smtp_code: row.smtp_code,
+    smtp_response: row.smtp_response,
+    bounce_type: row.bounce_type,
+    refused: row.refused,
+    error: row.error,
+    app_id: row.app_id,
+    ip: row.ip,
+    user_agent: row.user_agent,
+    created_at: toIso(row.created_at),
+    scheduled_at: toIso(row.scheduled_at),
+    queued_at: toIso(row.queued_at),
+    sent_at: toIso(row.sent_at),
+    delivered_at: toIso(row.delivered_at),
+    opened_at: toIso(row.opened_at),
+    clicked_at: toIso(row.clicked_at),
+    bounced_at: toIso(row.bounced_at),
+    complained_at: toIso(row.complained_at),
+    failed_at: toIso(row.failed_at),
+  };
+}
+
+/** A page of a project's log, newest first. */
+export function pageOfLog(read: Tx, project_id: number, query: EmailListQuery): Page<EmailRow> {
+  const filter: EmailFilter = {
+    project_id,
+    status: query.status,
+    to: query.to,
+    template: query.template,
+    from_ms: query.date_from === undefined ? undefined : Date.parse(query.date_from),
+    until_ms: query.date_to === undefined ? undefined : Date.parse(query.date_to),
+  };
+  return paginate(query, {
+    total: totalOf(read, filter),
+    fetch: (limit, offset) => listEmails(read, filter, limit, offset),
+  });
+}
+
+/** From the counters where they can tell: those of a status or of all. */
+function totalOf(read: Tx, filter: EmailFilter): number {
+  const { project_id, status, to, template, from_ms, until_ms } = filter;
+  const is_counted = [to, template, from_ms, until_ms].every((value) => value === undefined);
+  if (!is_counted) return countEmails(read, filter);
+  return readRowCount(read, {
+    list: 'emails',
+    project_id,
+    ...(status === undefined ? {} : { facet: status }),
+  });
+}

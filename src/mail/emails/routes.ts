@@ -1,0 +1,83 @@
+/** Endpoints of emails: sending, the log, and cancelling what is scheduled. */
+
+import { hashRequest, idempotentRequest, REPLAYED_HEADERS } from '../../platform/http/idempotency.ts';
+import { bothPlanes, projectRoute, Reply, type Route } from '../../platform/http/routes.ts';
+import { emailContent, emailListQuery, emailRecord, sendBody, sendResult } from './schemas.ts';
+import type { Emails } from './service.ts';
+
+const TAG = 'Emails';
+
+export function emailRoutes(emails: Emails): Route[] {
+  return [
+    ...bothPlanes({
+      method: 'POST',
+      path: '/emails/send',
+      needs: ['email'],
+      status: 202,
+      also: { 201: 'Sent (`queue` is false), or scheduled (`scheduled_at`)' },
+      is_idempotent: true,
+      tag: TAG,
+      summary: 'Send one email',
+      description:
+        'Raw, or from a template. Queued (202) unless `queue` is false or `scheduled_at` is given (201). ' +
+        'With an Idempotency-Key the same request is answered once more instead of sent once more, with the header ' +
+        '`Idempotent-Replayed: true`.',
+      body: sendBody,
+      example: { to: 'ann@example.org', subject: 'Hello', body_text: 'Your order is on its way.' },
+      response: sendResult,
+      check: ({ caller, body, broken }) => emails.errorsIn(caller, body, broken),
+      async handle({ ctx, caller, body, raw, acceptAgain }) {
+        // A relay may take longer over its answer than a connection may be idle.
+        if (body.queue === false) ctx.keepOpen();
+        const answer = await emails.send(caller, body, {
+          idempotency: idempotentRequest(caller, ctx.request.headers, acceptAgain),
+          hash: () => hashRequest('POST', '/emails/send', raw),
+          ip: ctx.ip,
+          user_agent: ctx.user_agent,
+        });
+        return new Reply(answer.status, answer.value, answer.is_replayed ? REPLAYED_HEADERS : {});
+      },
+    }),
+    ...bothPlanes({
+      method: 'GET',
+      path: '/emails',
+      needs: ['read'],
+      tag: TAG,
+      summary: 'The email log, newest first',
+      query: emailListQuery,
+      response: emailRecord,
+      handle: ({ caller, query }) => emails.list(caller.project, query),
+    }),
+    ...bothPlanes({
+      method: 'GET',
+      path: '/emails/:id',
+      needs: ['read'],
+      tag: TAG,
+      summary: 'The delivery record of one email',
+      response: emailRecord,
+      load: ({ ctx, caller }) => emails.get(caller.project, ctx.params.id ?? ''),
+      handle: ({ resource }) => resource,
+    }),
+    projectRoute({
+      method: 'GET',
+      path: '/emails/:id/content',
+      tag: TAG,
+      summary: 'What an email says',
+      description:
+        'Its headers and bodies. Tokens in links to this server stand as `…`: whoever looks at a mail is not its reader, ' +
+        'and neither counts as an opening or a click nor leaves or confirms a list.',
+      response: emailContent,
+      handle: ({ ctx, caller }) => emails.readContent(caller.project, ctx.params.id ?? ''),
+    }),
+    ...bothPlanes({
+      method: 'DELETE',
+      path: '/emails/:id/schedule',
+      needs: ['email'],
+      tag: TAG,
+      summary: 'Cancel a scheduled email',
+      description: 'Answers its log. 409 when it is not scheduled any more.',
+      response: emailRecord,
+      handle: ({ ctx, caller }) => emails.cancel(caller.project, ctx.params.id ?? '', caller.note),
+    }),
+  ];
+}

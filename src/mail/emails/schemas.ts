@@ -1,0 +1,167 @@
+/** Shapes of what clients send to have mail sent, and of what they get. */
+import {
+  MAX_ATTACHMENTS,
+  MAX_COPIES,
+  MAX_DISPLAY_NAME_CHARS,
+  MAX_DNS_NAME_CHARS,
+  MAX_NAME_CHARS,
+  MAX_SUBJECT_CHARS,
+} from '../../limits.ts';
+import { pageQuery } from '../../platform/http/pagination.ts';
+import {
+  dateTime,
+  emailAddress,
+  named,
+  nullable,
+  oneOf,
+  type Static,
+  t,
+  text,
+  ulid,
+} from '../../platform/http/schema.ts';
+import { EMAIL_SOURCES, EMAIL_STATUSES } from './tables.ts';
+
+export const sendBody = named(
+  'NewEmail',
+  t.Object({
+    to: emailAddress(),
+    to_name: t.Optional(text({ max: MAX_DISPLAY_NAME_CHARS })),
+    subject: t.Optional(
+      text({ max: MAX_SUBJECT_CHARS, description: 'Required unless `template` is given.' }),
+    ),
+    body_html: t.Optional(
+      t.String({ description: 'One of the two bodies is required unless `template` is given.' }),
+    ),
+    body_text: t.Optional(t.String()),
+    template: t.Optional(
+      text({
+        min: 1,
+        max: MAX_NAME_CHARS,
+        description: 'Slug of a template; it replaces subject and bodies.',
+      }),
+    ),
+    variables: t.Optional(
+      t.Record(t.String(), t.Unknown(), {
+        description:
+          'Values of its placeholders. Send a number whose digits matter, such as 1.10, as a string.',
+      }),
+    ),
+    from_name: t.Optional(text({ max: MAX_DISPLAY_NAME_CHARS })),
+    cc: t.Optional(t.Array(emailAddress(), { maxItems: MAX_COPIES })),
+    bcc: t.Optional(t.Array(emailAddress(), { maxItems: MAX_COPIES })),
+    reply_to: t.Optional(emailAddress()),
+    attachments: t.Optional(
+      t.Array(ulid(), { maxItems: MAX_ATTACHMENTS, description: 'Ids of objects uploaded earlier.' }),
+    ),
+    domain: t.Optional(
+      text({
+        min: 1,
+        max: MAX_DNS_NAME_CHARS,
+        description: 'A sending domain; the default with fallback unless given.',
+      }),
+    ),
+    from: t.Optional({
+      ...emailAddress(),
+      description: 'The address of a mailbox; the mail goes out from it or not at all.',
+    }),
+    queue: t.Optional(t.Boolean({ description: 'False sends while the client waits. Default true.' })),
+    scheduled_at: t.Optional(dateTime()),
+  }),
+);
+export type SendBody = Static<typeof sendBody>;
+
+export const sendResult = named(
+  'SendResult',
+  t.Object({
+    id: ulid(),
+    status: oneOf(EMAIL_STATUSES),
+    from_email: t.String(),
+    domain: t.String(),
+    job_id: ulid(),
+    status_url: t.String({ format: 'uri' }),
+    scheduled_at: nullable(dateTime()),
+    sent_at: nullable(dateTime()),
+  }),
+);
+export type SendResult = Static<typeof sendResult>;
+
+export const emailListQuery = t.Object({
+  ...pageQuery,
+  status: t.Optional(oneOf(EMAIL_STATUSES)),
+  to: t.Optional(emailAddress()),
+  template: t.Optional(text({ min: 1, max: MAX_NAME_CHARS })),
+  date_from: t.Optional(t.String({ format: 'date-time', description: 'Accepted at or after.' })),
+  date_to: t.Optional(t.String({ format: 'date-time', description: 'Accepted before.' })),
+});
+export type EmailListQuery = Static<typeof emailListQuery>;
+
+const moment = () => nullable(dateTime());
+
+export const emailRecord = named(
+  'Email',
+  t.Object({
+    id: ulid(),
+    project_id: ulid(),
+    job_id: nullable(ulid()),
+    source: oneOf(EMAIL_SOURCES),
+    status: oneOf(EMAIL_STATUSES),
+    from_email: t.String(),
+    from_name: nullable(t.String()),
+    domain: t.String(),
+    to: t.String(),
+    to_name: nullable(t.String()),
+    cc: t.Array(t.String()),
+    bcc: t.Array(t.String()),
+    reply_to: nullable(t.String()),
+    subject: t.String(),
+    template: nullable(t.String()),
+    attachments: t.Array(
+      t.Object({ public_id: ulid(), filename: t.String(), mime_type: t.String(), size_bytes: t.Integer() }),
+    ),
+    message_id: t.String(),
+    attempts: t.Integer(),
+    smtp_code: nullable(t.Integer()),
+    smtp_response: nullable(t.String()),
+    bounce_type: nullable(oneOf(['permanent', 'transient'])),
+    refused: t.Array(
+      t.Object({
+        address: t.String(),
+        smtp_code: nullable(t.Integer()),
+        response: t.String(),
+        about: nullable(oneOf(['recipient', 'full', 'mailbox', 'message'])),
+      }),
+      {
+        description:
+          'Recipients that no relay would take, with its words. `about` is what a refusal for good speaks of: the `recipient`, whose mailbox may be `full`, the `mailbox` that it came from, or the `message`; null where it might have passed.',
+      },
+    ),
+    error: nullable(t.String()),
+    app_id: nullable(t.String()),
+    ip: nullable(t.String()),
+    user_agent: nullable(t.String()),
+    created_at: dateTime(),
+    scheduled_at: moment(),
+    queued_at: moment(),
+    sent_at: moment(),
+    delivered_at: moment(),
+    opened_at: moment(),
+    clicked_at: moment(),
+    bounced_at: moment(),
+    complained_at: moment(),
+    failed_at: moment(),
+  }),
+);
+export type EmailRecord = Static<typeof emailRecord>;
+
+export const emailContent = named(
+  'EmailContent',
+  t.Object({
+    is_kept: t.Boolean({
+      description: 'False once its content is no longer kept; both bodies are null then.',
+    }),
+    headers: t.Array(t.Object({ name: t.String(), value: t.String() })),
+    body_html: nullable(t.String()),
+    body_text: nullable(t.String()),
+  }),
+);
+export type EmailContent = Static<typeof emailContent>;

@@ -1,0 +1,486 @@
+/** Emails: accepting them, and the log. What becomes of one is written into it by deliveries, which stand on this. */
+import type { Config } from '../../config.ts';
+import { AppError, collectErrors, conflict, type FieldErrors, notFound } from '../../errors.ts';
+import {
+  EMAIL_BODY_RETENTION_MS,
+  EMAIL_LOG_RETENTION_MS,
+  EMAIL_SWEEP_STEP_MS,
+  MAX_USER_AGENT_CHARS,
+  SWEEP_BATCH,
+} from '../../limits.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, DAY_MS, toIso, utcDay } from '../../platform/host/clock.ts';
+import { isUlid } from '../../platform/host/ids.ts';
+import type {
+  ClaimedKey,
+  Idempotency,
+  IdempotentRequest,
+  KeepAnswer,
+  KeptAnswer,
+} from '../../platform/http/idempotency.ts';
+import type { Page } from '../../platform/http/pagination.ts';
+import { PLANE_PREFIX, type ProjectCaller, projectUrl } from '../../platform/http/routes.ts';
+import { finishJob, holdJob } from '../../platform/jobs/store.ts';
+import { type AcceptanceDeps, type Accepted, acceptEmail, type Merge, type NewEmail } from './acceptance.ts';
+import { checkEmail, findAttachments, findSender } from './checking.ts';
+import { pageOfLog, presentEmail } from './log.ts';
+import { presentContent } from './reading.ts';
+import type { EmailContent, EmailListQuery, EmailRecord, SendBody, SendResult } from './schemas.ts';
+import * as store from './store.ts';
+import type { EmailRow, EmailSource } from './tables.ts';
+
+export {
+  type Accepted,
+  EMAIL_SEND,
+  laneResourceOf,
+  mailboxOfLane,
+  type NewEmail,
+  sendingJob,
+  wishesOf,
+} from './acceptance.ts';
+export { presentEmail } from './log.ts';
+export { type EmailRecord, emailRecord } from './schemas.ts';
+/* What deliveries read and write of the log, in transactions of their own. */
+export {
+  beginAttempt,
+  deletePins,
+  type EmailState,
+  endAttempt,
+  findEmail,
+  insertPins,
+  isEmptied,
+  updateEmail,
+} from './store.ts';
+export {
+  EMAIL_STATUSES,
+  type EmailRow,
+  type EmailSource,
+  type EmailStatus,
+  type RefusedRecord,
+} from './tables.ts';
+
+/** What emails ask of the templates capability. Throws AppError `invalid` where the template does not fit. */
+export interface TemplateSource {
+  renderForSend(
+    project_id: number,
+    slug: string,
+    variables: Readonly<Record<string, unknown>>,
+  ): RenderedContent;
+}
+
+interface RenderedContent {
+  subject: string;
+  body_html: string | null;
+  body_text: string | null;
+}
+
+export interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
+  config: Pick<Config, 'public_url' | 'max_email_body_bytes'>;
+  database: Database;
+  clock: Clock;
+  idempotency: Idempotency;
+  templates: TemplateSource;
+  /** Sends an email while its client waits, and says what the client is told. */
+  sendNow(email: NewEmail, claimed: ClaimedKey): Promise<KeptAnswer>;
+  /** Has a job that waits come earlier. */
+  hasten(tx: Tx, job_id: string, run_at: number): void;
+}
+
+/** Makes a mail's content from what its row names. Throws AppError `invalid` or `not_found` where that can't be done. */
+export type Renderer = (tx: Tx, merge: Merge, email: EmailRow) => store.Bodies;
+
+/** What a request is, besides its body. */
+export interface SendRequest {
+  idempotency: IdempotentRequest;
+  /** Called only where there is an Idempotency-Key. */
+  hash(): string;
+  ip: string | null;
+  user_agent: string | null;
+}
+
+/** One mail of a schedule's run. */
+export interface ScheduledEmail
+  extends Pick<
+    NewEmail,
+    'project_id' | 'api_key_id' | 'is_test' | 'cc' | 'bcc' | 'reply_to' | 'from_name' | 'domain' | 'template'
+  > {
+  to: { email: string; name: string | null };
+  content: store.Bodies & { subject: string };
+}
+
+/** What becomes of a mail that is taken back; no error where it counts as sent. */
+export interface TakenBack {
+  changes: Partial<EmailRow>;
+  error: string | null;
+}
+
+export class Emails {
+  readonly #deps: EmailsDeps;
+  readonly #acceptance: AcceptanceDeps;
+  readonly #renderers = new Map<EmailSource, Renderer>();
+  readonly #data_url: string;
+
+  constructor(deps: EmailsDeps) {
+    this.#deps = deps;
+    this.#acceptance = { ...deps, max_body_bytes: deps.config.max_email_body_bytes };
+    this.#data_url = `${deps.config.public_url}${PLANE_PREFIX.data}`;
+  }
+
+  /* --- Accepting -------------------------------------------------------------------------------------------------- */
+
+  /**
+   * Accepts an email within the transaction and queues it; one that `is_waited_for` gets a job that its sender runs.
+   * Throws AppError before it has changed anything: `invalid` by field, `rate_limited` when quotas are used up,
+   * `unavailable` when no mailbox can take it.
+   */
+  accept(tx: Tx, email: NewEmail, options = { is_waited_for: false }): Accepted {
+    return acceptEmail(tx, email, { deps: this.#acceptance, now_ms: this.#deps.clock.now(), ...options });
+  }
+
+  /** Accepts one mail of a schedule's run and returns its id. Throws as `accept` does. */
+  acceptScheduled(tx: Tx, email: ScheduledEmail): string {
+    const { to, content, ...rest } = email;
+    return this.accept(tx, {
+      ...rest,
+      content,
+      subject: content.subject,
+      to: to.email,
+      to_name: to.name,
+      source: 'schedule',
+      attachments: [],
+      // RFC 3834: no absence notice answers what nobody wrote by hand.
+      headers: { 'Auto-Submitted': 'auto-generated' },
+      scheduled_at: null,
+      client: null,
+    }).id;
+  }
+
+  /** Accepts a mail that asks to confirm a sign-up. Throws as `accept` does, and `invalid` where its template no longer fits. */
+  acceptConfirmation(
+    tx: Tx,
+    mail: Pick<NewEmail, 'project_id' | 'is_test' | 'to' | 'from_name' | 'reply_to'> & {
+      template: string;
+      variables: Readonly<Record<string, string>>;
+    },
+  ): void {
+    const { variables, ...rest } = mail;
+    const content = this.#deps.templates.renderForSend(mail.project_id, mail.template, variables);
+    this.accept(tx, {
+      ...rest,
+      ...{ content, subject: content.subject, source: 'confirmation', api_key_id: null, to_name: null },
+      ...{ cc: [], bcc: [], domain: null, attachments: [], scheduled_at: null, client: null },
+    });
+  }
+
+  /** How many mails that ask for confirmation an address was sent since a moment. */
+  countConfirmations(read: Tx, of: { project_id: number; email: string; since_ms: number }): number {
+    return store.countConfirmations(read, of);
+  }
+
+  /** Throws AppError `invalid` under `domain` unless it is a domain to send from. */
+  checkDomain(domain: string): void {
+    findSender(this.#deps.database.read, { source: 'schedule', domain }, this.#deps.mailboxes);
+  }
+
+  /**
+   * Takes a request to send: queued, scheduled, or sent at once. Answers with what the client is told: 202 or 201, and
+   * whether that was told before.
+   * Throws AppError `invalid`, `rate_limited`, `unavailable`, and for a mail that was to be sent at once `unavailable`
+   * or `invalid` with its email_id and job_id; `conflict` for an Idempotency-Key of another request.
+   */
+  send(
+    caller: ProjectCaller,
+    body: SendBody,
+    request: SendRequest,
+  ): Promise<KeptAnswer & { is_replayed: boolean }> {
+    const { database, idempotency } = this.#deps;
+    return idempotency.run(request.idempotency, async (claim) => {
+      const { kept, ...claimed } = claim(request.idempotency.key === null ? '' : request.hash());
+      if (kept) return { ...kept, is_replayed: true };
+      const email = this.#emailOf(caller, body, request, this.#contentOf(caller, body));
+      const is_now = body.queue === false && email.scheduled_at === null;
+      const answer = is_now
+        ? await this.#deps.sendNow(email, claimed)
+        : await database.write((tx) => this.#acceptAndKeep(tx, email, claimed.keep));
+      return { ...answer, is_replayed: false };
+    });
+  }
+
+  /**
+   * What no email may be, by field. `broken` are fields that are wrong already: what is required only without them is not
+   * asked for.
+   */
+  errorsIn(caller: ProjectCaller, sent: Partial<SendBody>, broken: ReadonlySet<string>): FieldErrors {
+    const { database, clock, objects, mailboxes } = this.#deps;
+    const { max_body_bytes } = this.#acceptance;
+    // Stands in for what a template makes, where that is what is wrong.
+    let content: RenderedContent = { subject: '-', body_html: null, body_text: '-' };
+    const asked = { to: 'ann@example.org', ...sent };
+    const nobody = { ip: null, user_agent: null };
+    const emailOf = (): NewEmail => this.#emailOf(caller, asked, nobody, content);
+    const errors = collectErrors(
+      () => {
+        content = this.#contentOf(caller, sent);
+      },
+      () => checkEmail(emailOf(), { max_body_bytes, now_ms: clock.now() }),
+      () => findAttachments(database.read, emailOf(), objects),
+      () => findSender(database.read, emailOf(), mailboxes),
+    );
+    const parts = ['template', 'subject', 'body_html', 'body_text'] as const;
+    const is_content_broken = parts.some((field) => broken.has(field));
+    for (const field of parts) if (is_content_broken && sent[field] === undefined) delete errors[field];
+    return errors;
+  }
+
+  #acceptAndKeep(tx: Tx, email: NewEmail, keep: KeepAnswer): KeptAnswer {
+    const accepted = this.accept(tx, email);
+    const answer: KeptAnswer = {
+      status: accepted.scheduled_at === null ? 202 : 201,
+      value: this.resultOf(accepted, { status: accepted.status, sent_at: null }),
+    };
+    keep(tx, answer);
+    return answer;
+  }
+
+  #contentOf(caller: ProjectCaller, body: Partial<SendBody>): RenderedContent {
+    if (body.template !== undefined)
+      return this.#deps.templates.renderForSend(caller.project.id, body.template, body.variables ?? {});
+    const { subject = '', body_html = null, body_text = null } = body;
+    return { subject, body_html, body_text };
+  }
+
+  #emailOf(
+    caller: ProjectCaller,
+    body: SendBody,
+    request: Pick<SendRequest, 'ip' | 'user_agent'>,
+    content: RenderedContent,
+  ): NewEmail {
+    return {
+      content,
+      subject: content.subject,
+      project_id: caller.project.id,
+      api_key_id: caller.key?.key_id ?? null,
+      is_test: caller.key?.is_test ?? false,
+      source: 'api',
+      to: body.to,
+      to_name: body.to_name ?? null,
+      cc: body.cc ?? [],
+      bcc: body.bcc ?? [],
+      reply_to: body.reply_to ?? null,
+      from_name: body.from_name ?? null,
+      template: body.template ?? null,
+      domain: body.domain ?? null,
+      from: body.from ?? null,
+      attachments: body.attachments ?? [],
+      scheduled_at: body.scheduled_at === undefined ? null : Date.parse(body.scheduled_at),
+      client: clientOf(caller, request),
+      manager: caller.key
+        ? null
+        : { api_url: projectUrl(this.#deps.config.public_url, caller), note: caller.note },
+    };
+  }
+
+  /** What the client of an accepted email is told of it. */
+  resultOf(accepted: Accepted, end: { status: SendResult['status']; sent_at: number | null }): SendResult {
+    const is_scheduled = accepted.scheduled_at !== null;
+    const url = accepted.api_url ?? this.#data_url;
+    return {
+      id: accepted.id,
+      status: end.status,
+      from_email: accepted.from_email,
+      domain: accepted.domain,
+      job_id: accepted.job_id,
+      status_url: is_scheduled ? `${url}/emails/${accepted.id}` : `${url}/jobs/${accepted.job_id}`,
+      scheduled_at: toIso(accepted.scheduled_at),
+      sent_at: toIso(end.sent_at),
+    };
+  }
+
+  /* --- Contents --------------------------------------------------------------------------------------------------- */
+
+  /** Has mail of a source that was accepted with `merge` rendered as it is sent, instead of keeping a copy of each body. */
+  renderWith(source: EmailSource, renderer: Renderer): void {
+    this.#renderers.set(source, renderer);
+  }
+
+  /** Whether what an email says is still kept, or can be rendered again. */
+  hasContent(tx: Tx, email: EmailRow): boolean {
+    return email.merge !== null || store.findBodies(tx, email.id) !== null;
+  }
+
+  /** What an email says. Throws AppError `not_found` where that is no longer kept, and what its renderer throws. */
+  contentOf(tx: Tx, email: EmailRow): store.Bodies {
+    if (email.merge !== null) {
+      const renderer = this.#renderers.get(email.source);
+      if (!renderer) throw new AppError('internal', `Nothing renders mail of the source ${email.source}.`);
+      return renderer(tx, JSON.parse(email.merge), email);
+    }
+    const bodies = store.findBodies(tx, email.id);
+    if (!bodies) throw new AppError('not_found', 'The content of the email is no longer kept.');
+    return bodies;
+  }
+
+  /** What an email says, for whoever looks after its project. Throws AppError `not_found` for another project's. */
+  readContent(project: { id: number }, id: string): EmailContent {
+    const { read } = this.#deps.database;
+    const email = this.#require(read, project.id, id);
+    const is_kept = this.hasContent(read, email);
+    const bodies = is_kept ? this.contentOf(read, email) : { body_html: null, body_text: null };
+    return presentContent(email, { is_kept, ...bodies }, this.#deps.config.public_url);
+  }
+
+  /* --- The log ---------------------------------------------------------------------------------------------------- */
+
+  /** Throws AppError `not_found`, for another project's email too. */
+  get(project: { id: number; public_id: string }, id: string): EmailRecord {
+    return presentEmail(this.#require(this.#deps.database.read, project.id, id), project.public_id);
+  }
+
+  /** A page of the project's log, newest first. */
+  list(project: { id: number; public_id: string }, query: EmailListQuery): Page<EmailRecord> {
+    return pageOfLog(this.#deps.database.read, project.id, query).map((row) =>
+      presentEmail(row, project.public_id),
+    );
+  }
+
+  /** Why a mail stands as it does, in the log's words; null where there is nothing to say. */
+  errorOf(read: Tx, id: string): string | null {
+    return store.findEmail(read, id)?.error ?? null;
+  }
+
+  /** How many mails of all projects wait for one of these mailboxes. */
+  countWaitingFor(mailbox_ids: readonly number[]): number {
+    return store.countWaitingFor(this.#deps.database.read, mailbox_ids);
+  }
+
+  /**
+   * Cancels a scheduled email and gives its place in the quotas back. Throws AppError `not_found`, and `conflict` when
+   * there is nothing to cancel.
+   */
+  async cancel(project: { id: number; public_id: string }, id: string, note: Note): Promise<EmailRecord> {
+    const { database, objects } = this.#deps;
+    const row = await database.write((tx) => {
+      const email = this.#require(tx, project.id, id);
+      if (email.status !== 'scheduled')
+        throw conflict(`There is nothing to cancel: the email is ${email.status}, not scheduled.`);
+      this.#takeBack(tx, email);
+      note(tx, { event: 'email.canceled', target: `email:${email.id}` });
+      return this.#require(tx, project.id, id);
+    });
+    if (row.attachments.length > 0)
+      await objects.releaseBytes(row.attachments.map((attachment) => attachment.public_id));
+    return presentEmail(row, project.public_id);
+  }
+
+  /** Has a mail that waits not leave any more, and says what that makes of it. */
+  withhold(tx: Tx, email: EmailRow, end: TakenBack): void {
+    this.#takeBack(tx, email, end);
+  }
+
+  /** Has a mail that waits go on waiting until it is released; one that is being sent is not stopped. */
+  hold(tx: Tx, id: string): void {
+    const email = store.findEmail(tx, id);
+    if (email?.status === 'queued' && email.job_id !== null) holdJob(tx, email.job_id);
+  }
+
+  /** Has a mail that was held leave at a moment, in its turn. */
+  release(tx: Tx, id: string, at: number): void {
+    const email = store.findEmail(tx, id);
+    if (email?.status === 'queued' && email.job_id !== null) this.#deps.hasten(tx, email.job_id, at);
+  }
+
+  /** Takes an email back that waits, and gives its place in the quotas back unless an attempt has used it. */
+  #takeBack(
+    tx: Tx,
+    email: EmailRow,
+    end: TakenBack = { changes: { status: 'canceled' }, error: 'Canceled before it was due.' },
+  ): void {
+    const { clock, mailboxes } = this.#deps;
+    store.updateEmail(tx, email.id, end.changes);
+    if (email.job_id !== null) {
+      const status = end.error === null ? ('completed' as const) : ('failed' as const);
+      const of_job = { status, result: { email_id: email.id }, error: end.error };
+      finishJob(tx, email.job_id, of_job, clock.now());
+    }
+    if (email.quota_day !== null && email.attempts === 0) {
+      if (email.mailbox_id !== null && !email.is_test)
+        mailboxes.release(tx, email.mailbox_id, email.quota_day);
+      if (email.api_key_id !== null) store.releaseKeyUsage(tx, email.api_key_id, email.quota_day);
+    }
+    store.deletePins(tx, email.id);
+  }
+
+  /**
+   * What the log holds about an address, and emptying it: whom a mail was for, its content and what was said of it go, that
+   * there was one stays. A mail that waits is canceled; one that is being sent is not tried again.
+   */
+  holderOfAddresses() {
+    return {
+      name: 'emails',
+      export: (read: Tx, owner: { id: number; public_id: string }, email: string): unknown[] =>
+        store.listEmailsOfAddress(read, owner.id, email).map((row) => ({
+          ...presentEmail(row, owner.public_id),
+          content: store.findBodies(read, row.id),
+        })),
+      forget: (tx: Tx, project_id: number, email: string): number => {
+        const rows = store.listEmailsOfAddress(tx, project_id, email);
+        for (const row of rows) {
+          if (row.status === 'scheduled' || row.status === 'queued') this.#takeBack(tx, row);
+          store.emptyEmail(tx, row.id);
+        }
+        return rows.length;
+      },
+    };
+  }
+
+  /** How emails take part in the deletion of their project: those still scheduled leave their places to others. */
+  projectCascade() {
+    return {
+      count: () => ({}),
+      remove: (tx: Tx, project: { id: number }): void => {
+        for (const { mailbox_id, day } of store.listScheduledPlaces(tx, project.id))
+          this.#deps.mailboxes.release(tx, mailbox_id, day);
+      },
+    };
+  }
+
+  #require(tx: Tx, project_id: number, id: string): EmailRow {
+    const row = isUlid(id) ? store.findEmail(tx, id.toUpperCase()) : undefined;
+    if (row?.project_id !== project_id) throw notFound('Email');
+    return row;
+  }
+
+  /* --- By the clock ----------------------------------------------------------------------------------------------- */
+
+  /** Forgets contents, log rows and counts whose time is over. */
+  async sweep(): Promise<void> {
+    const { database, clock, mailboxes } = this.#deps;
+    const now = clock.now();
+    const limit = SWEEP_BATCH;
+    const bodies_before = now - EMAIL_BODY_RETENTION_MS;
+    const step = { limit, step_ms: EMAIL_SWEEP_STEP_MS };
+    while ((await database.write((tx) => store.deleteOldBodies(tx, bodies_before, step))) > 0) {}
+    const log_before = now - EMAIL_LOG_RETENTION_MS;
+    while ((await database.write((tx) => store.deleteOldEmails(tx, log_before, limit))) === limit) {}
+    await database.write((tx) => store.deleteKeyUsageBefore(tx, utcDay(now - 2 * DAY_MS)));
+    await mailboxes.sweepUsage();
+  }
+}
+
+function clientOf(
+  caller: ProjectCaller,
+  { ip, user_agent }: Pick<SendRequest, 'ip' | 'user_agent'>,
+): NewEmail['client'] {
+  const app_id = caller.key?.app_id ?? null;
+  return app_id === null
+    ? null
+    : { app_id, ip, user_agent: user_agent?.slice(0, MAX_USER_AGENT_CHARS) ?? null };
+}
+
+/** Which bytes of deleted objects must stay: those of mails that are not out yet. */
+export class AttachmentPins {
+  isPinned(tx: Tx, object_public_id: string): boolean {
+    return store.isPinned(tx, object_public_id);
+  }
+}

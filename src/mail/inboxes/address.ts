@@ -1,0 +1,62 @@
+/** An inbox as it is written on the command line: `imaps://user:password@host[:port][/folder]`. */
+import { invalid } from '../../errors.ts';
+import { isLoopback } from '../../platform/host/loopback.ts';
+import {
+  decodePart,
+  isLinkLocal,
+  LINK_LOCAL,
+  MASKED,
+  readHost,
+  showHost,
+} from '../../platform/mail/server-address.ts';
+import type { InboxRow } from './tables.ts';
+
+export interface InboxAddress {
+  host: string;
+  port: number;
+  /** imaps is TLS from the first byte; imap is STARTTLS, and nothing without it, but for this very machine. */
+  security: InboxRow['security'];
+  username: string;
+  password: string;
+  folder: string;
+}
+
+/** RFC 8314. */
+const DEFAULT_PORT = { 'imaps:': 993, 'imap:': 143 } as const;
+const DEFAULT_FOLDER = 'INBOX';
+
+/** Throws AppError `invalid` that tells what an address of an inbox looks like and repeats nothing of it. */
+export function parseInbox(text: string): InboxAddress {
+  const refuse = (problem: string) =>
+    invalid({ inbox: [`${problem}; it is written imaps://user:password@host:port/folder`] });
+  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : null;
+  if (!url || (url.protocol !== 'imap:' && url.protocol !== 'imaps:'))
+    throw refuse('is not the address of an inbox');
+  const host = readHost(url.hostname);
+  if (host === null) throw refuse('has no valid host');
+  if (isLinkLocal(host)) throw refuse(LINK_LOCAL);
+  if (url.search !== '' || url.hash !== '') throw refuse('has something after the folder');
+  if (url.port === '0') throw refuse('has no valid port');
+  const decode = (part: string): string =>
+    decodePart(part, () => refuse('has a part that is not percent-encoded'));
+  const [username, password] = [decode(url.username), decode(url.password)];
+  if (username === '' || password === '') throw refuse('needs a user and a password');
+  if (password === MASKED) throw refuse('has the mask that is shown in place of its password');
+  const folder = decode(url.pathname.replace(/^\/|\/$/g, ''));
+  if (/[\r\n\0]/.test(`${username}${password}${folder}`)) throw refuse('has a line break');
+  return {
+    host,
+    port: url.port === '' ? DEFAULT_PORT[url.protocol] : Number(url.port),
+    security: url.protocol === 'imaps:' ? 'tls' : isLoopback(host) ? 'none' : 'starttls',
+    username,
+    password,
+    folder: folder === '' ? DEFAULT_FOLDER : folder,
+  };
+}
+
+/** An inbox for people to read: its password never shows. */
+export function describeInbox(inbox: InboxRow): string {
+  const { host, port, security, username, folder } = inbox;
+  const path = folder === DEFAULT_FOLDER ? '' : `/${folder.split('/').map(encodeURIComponent).join('/')}`;
+  return `${security === 'tls' ? 'imaps' : 'imap'}://${encodeURIComponent(username)}:${MASKED}@${showHost(host, port)}${path}`;
+}

@@ -1,0 +1,335 @@
+/**
+ * Reading one inbox over IMAP: a connection that waits in IDLE and looks at least each minute, and that is made anew after any
+ * trouble. What the server sends is bounded in size and time.
+ */
+import { isIP } from 'node:net';
+import type { FetchMessageObject, ImapFlow } from 'imapflow';
+import { messageOf } from '../../errors.ts';
+import {
+  IMAP_CONNECT_TIMEOUT_MS,
+  IMAP_GREETING_TIMEOUT_MS,
+  IMAP_IDLE_AFTER_MS,
+  IMAP_STEP_DEADLINE_MS,
+  INBOX_CHUNK_MESSAGES,
+  INBOX_LOOK_EVERY_MS,
+  INBOX_LOOK_PAUSE_MS,
+  INBOX_RETRY_MAX_MS,
+  INBOX_RETRY_MIN_MS,
+  MAX_IMAP_LINE_BYTES,
+  MAX_IMAP_STEP_BYTES,
+  MAX_INBOX_ERROR_CHARS,
+  MAX_REPORT_BYTES,
+} from '../../limits.ts';
+import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
+import type { Logger } from '../../platform/host/logger.ts';
+import type { Resolver } from '../../platform/mail/dns.ts';
+import type { MailReport } from '../../platform/mail/mail-reports.ts';
+import { whyUnanswered } from '../../platform/mail/relay-name.ts';
+import type { Inboxes, InboxRow } from './service.ts';
+
+/** Set on messages whose reports took effect. */
+const HANDLED_FLAG = '$Satchel';
+
+export interface ReaderDeps {
+  inboxes: Inboxes;
+  database: Database;
+  logger: Logger;
+  resolver: Resolver;
+  /** The report in a message; null where there is none that may be believed. Rejects where it can't be read. */
+  readReport(message: Uint8Array): Promise<MailReport | null>;
+  /** Has a report take effect, and says whether it told anything new; null where it is not believed. */
+  takeReport(tx: Tx, report: MailReport): { is_new: boolean } | null;
+  /** Other waits, for tests. */
+  waits?: Partial<Waits>;
+}
+
+/** How often what a server sends is measured. */
+const METER_EVERY_MS = 250;
+
+interface Waits {
+  look_every_ms: number;
+  retry_min_ms: number;
+  step_ms: number;
+}
+
+/** The inbox was set anew or taken away: whoever reads it now is another. */
+class Replaced extends Error {}
+
+export class InboxReader {
+  readonly #inbox: InboxRow;
+  readonly #deps: ReaderDeps;
+  readonly #waits: Waits;
+  readonly #stopping = new AbortController();
+  #client: ImapFlow | null = null;
+  /** Sessions in a row that ended without any progress. */
+  #failures = 0;
+  /** Messages up to this one are fetched one by one, as a fetch of many failed. */
+  #one_by_one_to = 0;
+  /** The message that could not be fetched or read when that was tried last. */
+  #trouble: number | null = null;
+  #wake: () => void = () => {};
+
+  constructor(inbox: InboxRow, deps: ReaderDeps) {
+    this.#inbox = inbox;
+    this.#deps = deps;
+    this.#waits = {
+      look_every_ms: INBOX_LOOK_EVERY_MS,
+      retry_min_ms: INBOX_RETRY_MIN_MS,
+      step_ms: IMAP_STEP_DEADLINE_MS,
+      ...deps.waits,
+    };
+  }
+
+  /** Reads until it is stopped. Never rejects. */
+  async run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      try {
+        await this.#session();
+      } catch (error) {
+        if (error instanceof Replaced) return;
+        if (this.#stopping.signal.aborted) return;
+        this.#failures += 1;
+        await this.#noteFailure(error);
+      } finally {
+        this.#client?.close();
+        this.#client = null;
+      }
+      const retry_ms = Math.min(
+        this.#waits.retry_min_ms * 2 ** Math.min(this.#failures - 1, 30),
+        INBOX_RETRY_MAX_MS,
+      );
+      await this.#pause(retry_ms, { until_news: false });
+    }
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+    this.#client?.close();
+  }
+
+  async #noteFailure(error: unknown): Promise<void> {
+    const reason = wordsOf(error);
+    const { host, mailbox_id } = this.#inbox;
+    this.#deps.logger.warn('an inbox could not be read', { mailbox_id, host, error: reason });
+    await this.#deps.inboxes.noteFailure(this.#inbox, reason).catch((cause: unknown) => {
+      this.#deps.logger.error('trouble with an inbox could not be noted', { error: messageOf(cause) });
+    });
+  }
+
+  /** From the log-in to the end of the connection. */
+  async #session(): Promise<never> {
+    const unanswered = await whyUnanswered(this.#inbox.host, this.#deps);
+    if (unanswered !== null) throw new Error(unanswered);
+    const client = await this.#connect();
+    let has_news = true;
+    client.on('exists', () => {
+      has_news = true;
+      this.#wake();
+    });
+    client.on('close', () => this.#wake());
+    const { uidValidity, permanentFlags, readOnly } = await this.#step(
+      client,
+      client.mailboxOpen(this.#inbox.folder),
+    );
+    const takes_flags =
+      !readOnly &&
+      (permanentFlags === undefined || permanentFlags.has('\\*') || permanentFlags.has(HANDLED_FLAG));
+    const { inboxes } = this.#deps;
+    const state = await inboxes.open(this.#inbox, String(uidValidity));
+    if (!state) throw new Replaced();
+    let { last_uid } = state;
+    // Those whose flag a crash or a lost connection left out.
+    let unflagged: readonly number[] = state.unflagged;
+    for (;;) {
+      has_news = false;
+      if (unflagged.length > 0) await this.#flag(client, takes_flags ? unflagged : []);
+      unflagged = [];
+      last_uid = await this.#look(client, { last_uid, takes_flags });
+      await inboxes.noteLook(this.#inbox);
+      this.#failures = 0;
+      // A server that tells of news all the time is not looked at all the time.
+      await this.#pause(INBOX_LOOK_PAUSE_MS, { until_news: false });
+      if (!has_news) await this.#pause(this.#waits.look_every_ms, { until_news: true });
+      if (this.#stopping.signal.aborted || !client.usable) throw new Error('The connection was closed.');
+      await this.#step(client, client.noop());
+    }
+  }
+
+  async #connect(): Promise<ImapFlow> {
+    const { host, port, security, username } = this.#inbox;
+    const pass = this.#deps.inboxes.passwordOf(this.#inbox);
+    if (pass === null) throw new Error('The password of the inbox does not decrypt.');
+    // Loaded where there is an inbox: most servers have none.
+    const { ImapFlow } = await import('imapflow');
+    const client = new ImapFlow({
+      host,
+      port,
+      secure: security === 'tls',
+      ...(security === 'tls' ? {} : { doSTARTTLS: security === 'starttls' }),
+      // For an address it would say `false` there, which Bun takes for a mistake.
+      ...(isIP(host) === 0 ? {} : { tls: { servername: undefined } }),
+      auth: { user: username, pass },
+      logger: false,
+      // What is sent compressed has no bound.
+      disableCompression: true,
+      disableBinary: true,
+      autoIdleDelay: IMAP_IDLE_AFTER_MS,
+      missingIdleCommand: 'NOOP',
+      connectionTimeout: IMAP_CONNECT_TIMEOUT_MS,
+      greetingTimeout: IMAP_GREETING_TIMEOUT_MS,
+      maxLineLength: MAX_IMAP_LINE_BYTES,
+      maxLiteralSize: MAX_REPORT_BYTES,
+      maxResponseSize: MAX_IMAP_LINE_BYTES + MAX_REPORT_BYTES,
+    });
+    // What ends a connection ends the command under way as well; without a listener it would end the process.
+    client.on('error', () => {});
+    if (this.#stopping.signal.aborted) throw new Error('The reader was stopped.');
+    this.#client = client;
+    await this.#step(client, client.connect());
+    return client;
+  }
+
+  /** Looks at all messages after one, and returns the last. */
+  async #look(client: ImapFlow, from: { last_uid: number; takes_flags: boolean }): Promise<number> {
+    const wanted = { uid: `${from.last_uid + 1}:*`, unKeyword: HANDLED_FLAG };
+    const found = await this.#step(client, client.search(wanted, { uid: true }));
+    // A range that begins after the last message means the last message (RFC 3501 6.4.8).
+    const uids = (found || []).filter((uid) => uid > from.last_uid).sort((a, b) => a - b);
+    let last_uid = from.last_uid;
+    while (uids.length > 0) {
+      const is_alone = (uids[0] ?? 0) <= this.#one_by_one_to;
+      const chunk = uids.splice(0, is_alone ? 1 : INBOX_CHUNK_MESSAGES);
+      const candidates = is_alone ? new Set(chunk) : await this.#candidatesOf(client, chunk);
+      for (const uid of chunk) {
+        if (this.#stopping.signal.aborted) throw new Error('The reader was stopped.');
+        if (!candidates.has(uid) && uid !== chunk.at(-1)) continue;
+        const is_report = await (candidates.has(uid) ? this.#take(client, uid) : this.#note(uid, null));
+        if (is_report) await this.#flag(client, from.takes_flags ? [uid] : []);
+      }
+      last_uid = chunk.at(-1) ?? last_uid;
+    }
+    return last_uid;
+  }
+
+  /** Those whose type is that of a report. Where one of them breaks the answer, they are looked at one by one from then on. */
+  async #candidatesOf(client: ImapFlow, uids: readonly number[]): Promise<Set<number>> {
+    const query = { uid: true, headers: ['content-type'] };
+    try {
+      const heads = await this.#step(client, client.fetchAll(uids.join(','), query, { uid: true }));
+      return new Set(heads.filter(mayBeReport).map(({ uid }) => uid));
+    } catch (error) {
+      this.#one_by_one_to = uids.at(-1) ?? 0;
+      throw error;
+    }
+  }
+
+  /**
+   * Has the report in a message take effect, where there is one. Whether it did. A message for which this fails twice is
+   * passed over, as no other would be read else; but not where the server is in trouble itself, or we are.
+   */
+  async #take(client: ImapFlow, uid: number): Promise<boolean> {
+    const is_again = this.#trouble === uid;
+    // A server that does not even tell its number is in trouble over more than this message.
+    if (is_again) await this.#step(client, client.fetchOne(String(uid), { uid: true }, { uid: true }));
+    try {
+      const source = await this.#fetch(client, uid);
+      return await this.#note(uid, source && (await this.#deps.readReport(source)));
+    } catch (error) {
+      if (error instanceof Replaced || mayPass(error) || this.#stopping.signal.aborted) throw error;
+      if (is_again) await this.#skip(uid, error);
+      else this.#trouble = uid;
+      if (!is_again || !client.usable) throw error;
+      return false;
+    }
+  }
+
+  async #skip(uid: number, error: unknown): Promise<void> {
+    const { host, mailbox_id } = this.#inbox;
+    const { inboxes, logger } = this.#deps;
+    if (!(await inboxes.noteSkipped(this.#inbox, uid))) throw new Replaced();
+    logger.warn('a message of an inbox was passed over', { mailbox_id, host, uid, error: wordsOf(error) });
+    this.#failures = 0;
+  }
+
+  /** The beginning of a message; null where it is gone meanwhile. */
+  async #fetch(client: ImapFlow, uid: number): Promise<Uint8Array | null> {
+    const query = { uid: true, source: { start: 0, maxLength: MAX_REPORT_BYTES } };
+    const message = await this.#step(client, client.fetchOne(String(uid), query, { uid: true }));
+    if (message && !message.source) throw new Error('The server gave nothing of a message.');
+    return message ? (message.source ?? null) : null;
+  }
+
+  /** Has a report take effect and notes that its message was looked at, both or neither. Whether it did. */
+  async #note(uid: number, report: MailReport | null): Promise<boolean> {
+    const { database, inboxes, takeReport } = this.#deps;
+    const is_taken = await database.write((tx) => {
+      const taken = report && takeReport(tx, report);
+      if (!inboxes.noteMessage(tx, this.#inbox, { uid, taken })) throw new Replaced();
+      return taken !== null;
+    });
+    this.#failures = 0;
+    return is_taken;
+  }
+
+  /** Marks messages as handled; where the folder takes no such flag, that they need none is noted. */
+  async #flag(client: ImapFlow, uids: readonly number[]): Promise<void> {
+    if (uids.length > 0)
+      await this.#step(client, client.messageFlagsAdd(uids.join(','), [HANDLED_FLAG], { uid: true }));
+    await this.#deps.inboxes.noteFlagged(this.#inbox);
+  }
+
+  /** A command's answer, or the end of the connection where it takes too long or says too much. */
+  async #step<T>(client: ImapFlow, answer: Promise<T>): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    const giveUp = (reason: string): void => {
+      late.reject(new Error(reason));
+      client.close();
+    };
+    const { received } = client.stats();
+    const timer = setTimeout(
+      () => giveUp(`The server gave no full answer within ${this.#waits.step_ms / 1000} s.`),
+      this.#waits.step_ms,
+    );
+    const meter = setInterval(() => {
+      if (client.stats().received - received > MAX_IMAP_STEP_BYTES) giveUp('The server sent far too much.');
+    }, METER_EVERY_MS);
+    try {
+      return await Promise.race([answer, late.promise]);
+    } finally {
+      clearTimeout(timer);
+      clearInterval(meter);
+    }
+  }
+
+  /** Until the time is over or it is stopped, and where news end it, until there are some. */
+  #pause(ms: number, { until_news }: { until_news: boolean }): Promise<void> {
+    const { signal } = this.#stopping;
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      signal.addEventListener('abort', end);
+      if (until_news) this.#wake = end;
+    });
+  }
+}
+
+/** RFC 3462's multipart/report, and OpenSMTPD's multipart/mixed. */
+function mayBeReport({ headers }: FetchMessageObject): boolean {
+  return /^content-type:\s*multipart\/(?:report|mixed)\b/im.test(headers?.toString('latin1') ?? '');
+}
+
+/** What the server said, where it said something. */
+function wordsOf(error: unknown): string {
+  const said = error instanceof Error && 'responseText' in error ? error.responseText : undefined;
+  const is_refused =
+    error instanceof Error && 'authenticationFailed' in error && error.authenticationFailed === true;
+  const words = typeof said === 'string' && said !== '' ? said : messageOf(error);
+  return `${is_refused ? 'The log-in was refused: ' : ''}${words}`
+    .replace(/\p{Cc}+/gu, ' ')
+    .slice(0, MAX_INBOX_ERROR_CHARS);
+}

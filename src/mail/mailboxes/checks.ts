@@ -1,0 +1,65 @@
+/** What `satchel doctor` asks of mailboxes: relays that could not be used, limits reached, passwords that do not decrypt. */
+import { shellWord } from '../../platform/cli/shell-words.ts';
+import {
+  type Finding,
+  type HealthCheck,
+  ok,
+  problem,
+  sealedCheck,
+  warning,
+} from '../../platform/host/health-check.ts';
+import type { Mailboxes, MailboxRecord } from './service.ts';
+
+export function mailboxChecks({ mailboxes }: { mailboxes: Mailboxes }): HealthCheck[] {
+  return [
+    { check: 'mailboxes', run: () => mailboxes.list().map(checkMailbox) },
+    sealedCheck("Relays' passwords", () =>
+      mailboxes.listUndecryptable().map((address) => ({
+        message: `The relay's password of the mailbox ${address} does not decrypt.`,
+        remedy: `satchel mailbox change ${shellWord(address)} --smtp -`,
+      })),
+    ),
+  ];
+}
+
+/** RFC 4954, 6: the password is wrong, or is not the kind that this relay wants. */
+const REFUSED_LOG_IN = /^53[45]\b/;
+
+function checkMailbox(mailbox: MailboxRecord): Finding {
+  const { address, state, failures, last_error, daily_limit, used_today } = mailbox;
+  const check = 'mailboxes';
+  if (state === 'paused')
+    return ok(check, `${address} is paused.`, `satchel mailbox resume ${shellWord(address)}`);
+  if (state === 'resting' || failures > 0) {
+    const times = failures === 1 ? 'the last time' : `${failures} times in a row`;
+    const rest = mailbox.resting_until === null ? '' : ` It rests until ${mailbox.resting_until}.`;
+    const reason = last_error === null ? '' : ` Last error: ${last_error}`;
+    const remedy = REFUSED_LOG_IN.test(last_error ?? '')
+      ? `satchel mailbox change ${shellWord(address)} --smtp -`
+      : `satchel mailbox test ${shellWord(address)} --to YOUR-ADDRESS`;
+    const tell = state === 'resting' ? problem : warning;
+    return tell(check, `${address} could not be used ${times}.${rest}${reason}`, remedy);
+  }
+  if (mailbox.refusal !== null) {
+    const message = `${address} was refused by its relay at ${mailbox.refused_at}, whoever the mail is to: ${mailbox.refusal}`;
+    return problem(check, message, `satchel mailbox test ${shellWord(address)} --to YOUR-ADDRESS`);
+  }
+  if (mailbox.pace !== null) {
+    const { allowed, since, words } = mailbox.pace;
+    const message = `${address} is slowed to ${allowed} since ${since}, as its relay asks for less mail: ${words}`;
+    return warning(
+      check,
+      message,
+      `satchel mailbox change ${shellWord(address)} --rate WHAT-THE-RELAY-ALLOWS`,
+    );
+  }
+  if (mailbox.verp_problem !== null) {
+    const message = `${address} gives its mails no return path of their own: ${mailbox.verp_problem}`;
+    return warning(check, message, `satchel mailbox change ${shellWord(address)} --no-verp`);
+  }
+  if (daily_limit !== null && used_today >= daily_limit) {
+    const message = `${address} has reached its daily limit of ${daily_limit}; it goes on at midnight UTC.`;
+    return warning(check, message, 'satchel mailbox add ANOTHER-ADDRESS --smtp URL');
+  }
+  return ok(check, `${address} works; messages today: ${used_today}.`);
+}

@@ -1,0 +1,300 @@
+/** Which mailbox a message goes out from, and why: one pure function over what is known of all of them. */
+import { AppError, invalid } from '../../errors.ts';
+import { MAX_EXPLAINED_MAILBOXES, NO_MAILBOX_RETRY_AFTER_S } from '../../limits.ts';
+import { secondsToUtcMidnight, toIso, utcDay } from '../../platform/host/clock.ts';
+import type { Candidate } from './store.ts';
+
+export type Purpose = 'transactional' | 'marketing';
+
+export interface ChoiceRequest {
+  /** The domain asked for; null leaves it open. */
+  domain: string | null;
+  purpose: Purpose;
+  /** UTC day whose quota the message uses. */
+  day: string;
+  now_ms: number;
+  /** Of a test key: it is captured whatever the mailbox, so it uses up no quota and needs none. */
+  is_test: boolean;
+  /** The mailbox that has a place for this message already: it keeps it as long as it is as good as any other. */
+  held_mailbox_id?: number | null;
+  /** Mailboxes, by address, that have just failed to connect: they are left out, and so is every one that rests. */
+  tried?: readonly string[];
+  /** Mailboxes, by address, whose next turn comes too late for whoever waits: they are left out. */
+  late?: readonly string[];
+  /** Only these mailboxes, by address; absent or empty means any. */
+  only?: readonly string[];
+}
+
+export interface ChosenMailbox {
+  mailbox_id: number;
+  /** Grows with every change of the mailbox's settings. */
+  revision: number;
+  address: string;
+  domain: string;
+  /** In plain words: why this one, and why not the others. */
+  explanation: string;
+}
+
+export type Choice = ({ ok: true } & ChosenMailbox) | { ok: false; error: AppError; explanation: string };
+
+type Mailbox = Candidate & { mailbox_id: number; address: string; revision: number };
+
+/** `full`: its quota is the only obstacle. `other`: it could not serve such a message anyway, or has just failed. */
+type Hindrance = 'full' | 'paused' | 'captures' | 'unverified' | 'other';
+
+interface Obstacle {
+  hindrance: Hindrance;
+  /** In plain words, for the operator. */
+  words: string;
+}
+
+interface Weighed {
+  candidate: Mailbox;
+  is_resting: boolean;
+  /** Null: it can take this message. */
+  obstacle: Obstacle | null;
+}
+
+/**
+ * No domain asked for: the default first, then every other active verified one with a mailbox that has capacity. A
+ * mailbox that rests after failures is taken only where none does not. Within a domain the mailbox with most capacity
+ * left is taken. One that captures stands in for no relay, as what it takes counts as sent: it is taken only where its
+ * own domain was asked for or is the default, and no mailbox of that domain has a relay.
+ */
+export function choose(candidates: readonly Candidate[], request: ChoiceRequest): Choice {
+  if (request.domain !== null) {
+    const refusal = refuseDomain(candidates, request.domain);
+    if (refusal !== null) return refuse(invalid({ domain: [refusal] }));
+  }
+  const weighed = candidates.flatMap((candidate) => weigh(candidate, candidates, request) ?? []);
+  const fit = weighed.filter((one) => one.obstacle === null);
+  const awake = fit.filter((one) => !one.is_resting);
+  const pool = awake.length > 0 ? awake : fit;
+  const domain = pool[0]?.candidate.domain;
+  const [best] = pool
+    .filter((one) => one.candidate.domain === domain)
+    .sort((a, b) => compare(a, b, request.held_mailbox_id ?? null));
+  if (!best) {
+    const asked = candidates.filter((one) => request.domain === null || one.domain === request.domain);
+    return refuse(explainNone(weighed, request), explainOthers(weighed, asked, null));
+  }
+  const { mailbox_id, revision, address, domain: name } = best.candidate;
+  return {
+    ok: true,
+    mailbox_id,
+    revision,
+    address,
+    domain: name,
+    explanation: `${explainBest(best, request)} ${explainOthers(weighed, candidates, best)}`.trim(),
+  };
+}
+
+function refuse(error: AppError, others = ''): Choice {
+  return { ok: false, error, explanation: `${error.message} ${others}`.trim() };
+}
+
+/** Why nothing can be sent from a domain, or null when something can, capacity apart. */
+export function refuseDomain(candidates: readonly Candidate[], domain: string): string | null {
+  const known = candidates.find((candidate) => candidate.domain === domain);
+  if (!known) return 'is not a sending domain of this server';
+  if (!known.is_active) return 'is not active at present';
+  return known.is_verified ? null : 'is not verified yet';
+}
+
+/** The active mailbox of an address, whatever its case, that is for such mail and whose domain is in use. */
+export function findSender(
+  candidates: readonly Candidate[],
+  address: string,
+  purpose: Purpose,
+): { address: string; domain: string } | null {
+  const asked = address.toLowerCase();
+  const found = candidates.find((candidate) => candidate.address?.toLowerCase() === asked);
+  const is_fit = found?.status === 'active' && found.is_active && found.is_verified && isFor(found, purpose);
+  return is_fit && found.address !== null ? { address: found.address, domain: found.domain } : null;
+}
+
+/** What speaks against a mailbox, or null where the request does not concern it at all. */
+function weigh(
+  candidate: Candidate,
+  candidates: readonly Candidate[],
+  request: ChoiceRequest,
+): Weighed | null {
+  const { mailbox_id, address, revision } = candidate;
+  if (mailbox_id === null || address === null || revision === null) return null;
+  if (request.domain !== null && candidate.domain !== request.domain) return null;
+  const known = { ...candidate, mailbox_id, address, revision };
+  return {
+    candidate: known,
+    is_resting: isResting(candidate, request.now_ms),
+    obstacle: findObstacle(known, candidates, request),
+  };
+}
+
+function findObstacle(
+  mailbox: Mailbox,
+  candidates: readonly Candidate[],
+  request: ChoiceRequest,
+): Obstacle | null {
+  const unsuited = explainUnsuited(mailbox, request);
+  if (unsuited !== null) return { hindrance: 'other', words: unsuited };
+  if (!mailbox.is_verified) return { hindrance: 'unverified', words: 'its domain is not verified' };
+  const capture = explainCapture(mailbox, candidates, request);
+  if (capture !== null) return { hindrance: 'captures', words: capture };
+  if (mailbox.status !== 'active') return { hindrance: 'paused', words: 'paused' };
+  if (request.tried?.includes(mailbox.address))
+    return { hindrance: 'other', words: 'it has just failed to connect' };
+  if (request.late?.includes(mailbox.address))
+    return { hindrance: 'other', words: 'it is slowed, and its next turn comes too late' };
+  if (request.tried && isResting(mailbox, request.now_ms))
+    return { hindrance: 'other', words: restOf(mailbox) };
+  if (!isUsedUp(mailbox, request)) return null;
+  return { hindrance: 'full', words: `its ${mailbox.daily_limit} messages of ${request.day} are used up` };
+}
+
+/** Why a mailbox could not serve such a message on any day. */
+function explainUnsuited(mailbox: Mailbox, request: ChoiceRequest): string | null {
+  if (!mailbox.is_active) return 'its domain is not active';
+  if (!isFor(mailbox, request.purpose)) return `not for ${request.purpose} mail`;
+  return isAmong(mailbox, request.only) ? null : 'not among the mailboxes that the mail may go out from';
+}
+
+function isUsedUp({ mailbox_id, daily_limit, used }: Mailbox, request: ChoiceRequest): boolean {
+  if (request.is_test || daily_limit === null) return false;
+  const has_place = mailbox_id === (request.held_mailbox_id ?? null);
+  return used - (has_place ? 1 : 0) >= daily_limit;
+}
+
+function isFor(candidate: Candidate, purpose: Purpose): boolean {
+  return (purpose === 'marketing' ? candidate.for_marketing : candidate.for_transactional) === 1;
+}
+
+/** Whether it was said which mailboxes it may be. */
+function isBound(request: ChoiceRequest): boolean {
+  return (request.only ?? []).length > 0;
+}
+
+function isAmong(candidate: Candidate, only: readonly string[] = []): boolean {
+  return only.length === 0 || (candidate.address !== null && only.includes(candidate.address));
+}
+
+/** Why a mailbox that captures must not take this: a relay's mail would seem to be sent, and nobody would get it. */
+function explainCapture(
+  mailbox: Mailbox,
+  candidates: readonly Candidate[],
+  request: ChoiceRequest,
+): string | null {
+  if (mailbox.kind !== 'capture') return null;
+  if (request.domain === null && !isBound(request) && !mailbox.is_default)
+    return 'it captures mail, and its domain was not asked for and is not the default';
+  // A paused one counts too: whoever pauses a relay wants mail to wait, not to vanish.
+  const relay = candidates.find(
+    (other) =>
+      other.domain === mailbox.domain &&
+      other.kind === 'smtp' &&
+      isFor(other, request.purpose) &&
+      isAmong(other, request.only),
+  );
+  return relay ? `it captures mail, and ${relay.address} of its domain has a relay` : null;
+}
+
+function isResting(candidate: Candidate, now_ms: number): boolean {
+  return (candidate.resting_until ?? 0) > now_ms;
+}
+
+function restOf(candidate: Candidate): string {
+  return `resting until ${toIso(candidate.resting_until)} after ${candidate.failures} failures to connect`;
+}
+
+/** The one that holds it first; then by what is left of the day's quota, and by what was used where there is no quota. */
+function compare(a: Weighed, b: Weighed, held: number | null): number {
+  const is_held = (one: Weighed): number => Number(one.candidate.mailbox_id === held);
+  const rest = (one: Weighed): number => (one.is_resting ? (one.candidate.resting_until ?? 0) : 0);
+  return (
+    rest(a) - rest(b) ||
+    is_held(b) - is_held(a) ||
+    leftOf(b) - leftOf(a) ||
+    a.candidate.used - b.candidate.used ||
+    a.candidate.mailbox_id - b.candidate.mailbox_id
+  );
+}
+
+function leftOf({ candidate: { daily_limit, used } }: Weighed): number {
+  return daily_limit === null ? Number.MAX_SAFE_INTEGER : daily_limit - used;
+}
+
+function explainBest(best: Weighed, request: ChoiceRequest): string {
+  const { address, domain, is_default, daily_limit, used } = best.candidate;
+  const asked = request.domain !== null ? 'was asked for' : is_default ? 'is the default' : null;
+  const reason = isBound(request)
+    ? 'it is among the mailboxes that the mail may go out from'
+    : asked
+      ? `its domain ${domain} ${asked}`
+      : `no domain was asked for and ${domain} is the first that can take it`;
+  const quota = daily_limit === null ? '' : `; ${used} of ${daily_limit} messages of ${request.day} counted`;
+  const rest = best.is_resting ? `; it is ${restOf(best.candidate)}, but no other one is awake` : '';
+  return `${address}: ${reason}${quota}${rest}.`;
+}
+
+/** Kept with every attempt, so that it must not grow with the mailboxes of a large server. */
+function explainOthers(
+  weighed: readonly Weighed[],
+  candidates: readonly Candidate[],
+  best: Weighed | null,
+): string {
+  const others = weighed.filter((one) => one !== best);
+  const empty = best ? [] : candidates.filter((candidate) => candidate.mailbox_id === null);
+  const words = [
+    ...others
+      .slice(0, MAX_EXPLAINED_MAILBOXES)
+      .map((one) => `${one.candidate.address} (${one.obstacle?.words ?? explainSecond(one, best)})`),
+    ...empty.map((candidate) => `${candidate.domain} (no mailbox)`),
+  ].slice(0, MAX_EXPLAINED_MAILBOXES);
+  if (words.length === 0) return '';
+  const left = others.length + empty.length - words.length;
+  return `Not ${words.join(', ')}${left > 0 ? `, nor ${left} more` : ''}.`;
+}
+
+function explainSecond(one: Weighed, best: Weighed | null): string {
+  if (one.is_resting) return restOf(one.candidate);
+  if (one.candidate.domain !== best?.candidate.domain) return 'its domain comes later';
+  return leftOf(one) < leftOf(best) ? 'less capacity left' : 'as good, but its turn comes later';
+}
+
+/**
+ * What a client is told. It counts and does not name: other projects' addresses are none of a client's business. Those
+ * for other purposes, and of domains that are switched off, could never have served it and go unmentioned.
+ */
+function explainNone(weighed: readonly Weighed[], request: ChoiceRequest): AppError {
+  const count = (hindrance: Hindrance): number =>
+    weighed.filter((one) => one.obstacle?.hindrance === hindrance).length;
+  const [full, paused, capturing] = [count('full'), count('paused'), count('captures')];
+  const unverified = count('unverified');
+  const counted = [
+    ...(full > 0
+      ? [`${full} ${full === 1 ? 'has used up its' : 'have used up their'} messages of ${request.day} (UTC)`]
+      : []),
+    ...(paused > 0 ? [`${paused} ${paused === 1 ? 'is' : 'are'} paused`] : []),
+    ...(capturing > 0 ? [`${capturing} only ${capturing === 1 ? 'captures' : 'capture'} mail`] : []),
+    ...(unverified > 0
+      ? [`${unverified} ${unverified === 1 ? 'is' : 'are'} of a domain that is not verified`]
+      : []),
+  ].join(', ');
+  const is_today = request.day === utcDay(request.now_ms);
+  const advice = full === 0 ? '' : is_today ? ' Try again after midnight UTC.' : ' Choose another day.';
+  const retry_after_s = full > 0 ? secondsToUtcMidnight(request.now_ms) : NO_MAILBOX_RETRY_AFTER_S;
+  if (request.domain !== null) {
+    const why = counted === '' ? 'it has no usable mailbox' : `of its mailboxes ${counted}`;
+    const message = `The requested domain is without capacity: ${why}.${advice}`;
+    return new AppError('unavailable', message, { retry_after_s });
+  }
+  const of_which = isBound(request) ? 'that this mail may go out from' : 'of this server';
+  if (full > 0) {
+    const message = `No mailbox ${of_which} has capacity left: ${counted}.${advice}`;
+    return new AppError('rate_limited', message, { retry_after_s });
+  }
+  const why = counted === '' ? '' : `: ${counted}`;
+  const message = isBound(request)
+    ? `No mailbox ${of_which} can be used${why}.`
+    : `This server has no usable mailbox to send from${why}.`;
+  return new AppError('unavailable', message, { retry_after_s });
+}

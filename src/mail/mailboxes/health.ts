@@ -1,0 +1,68 @@
+/** How the relay of each mailbox is, as attempts find it: successes, failures to connect, what it holds against the mailbox. */
+import { MAILBOX_REST_AFTER_FAILURES, MAILBOX_REST_MAX_MS, MAILBOX_REST_MIN_MS } from '../../limits.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { MINUTE_MS } from '../../platform/host/clock.ts';
+import * as store from './store.ts';
+
+/** Notes that a relay took a mail: at once after trouble, else once a minute, as a busy mailbox needs no row a mail. */
+export function recordSuccess(tx: Tx, mailbox_id: number, now_ms: number): void {
+  const mailbox = store.findMailboxById(tx, mailbox_id);
+  if (!mailbox) return;
+  const { failures, refusal, last_success_at } = mailbox;
+  const is_noted = last_success_at !== null && Math.abs(now_ms - last_success_at) < MINUTE_MS;
+  if (is_noted && failures === 0 && refusal === null) return;
+  const untroubled = { refusal: null, refused_at: null };
+  const connected = { failures: 0, resting_until: null };
+  store.updateMailbox(tx, mailbox_id, { ...connected, ...untroubled, last_success_at: now_ms });
+}
+
+/** Notes that a relay answered for a mail which it did not take; `refusal` where it holds something against the mailbox. */
+export function recordAnswer(
+  tx: Tx,
+  mailbox_id: number,
+  answer: { refusal: string | null; now_ms: number },
+): void {
+  const mailbox = store.findMailboxById(tx, mailbox_id);
+  if (!mailbox) return;
+  if (mailbox.failures > 0) store.updateMailbox(tx, mailbox_id, { failures: 0, resting_until: null });
+  if (answer.refusal !== null)
+    recordRefusal(tx, mailbox_id, { words: answer.refusal, now_ms: answer.now_ms });
+}
+
+/** Notes what a relay holds against a mailbox, whoever the mail is to: its host is blocked, its sender not allowed. */
+export function recordRefusal(
+  tx: Tx,
+  mailbox_id: number,
+  { words, now_ms }: { words: string; now_ms: number },
+): void {
+  store.updateMailbox(tx, mailbox_id, { refusal: words, refused_at: now_ms });
+}
+
+/** Notes that a relay takes no return paths of one mail each, so that further mails are given none. */
+export function recordVerpRefusal(tx: Tx, mailbox_id: number, words: string): void {
+  const mailbox = store.findMailboxById(tx, mailbox_id);
+  if (!mailbox || mailbox.verp_refusal !== null) return;
+  store.updateMailbox(tx, mailbox_id, { verp_refusal: words, revision: mailbox.revision + 1 });
+}
+
+/**
+ * Notes that a relay could not be used. Attempts that were under way at once count as one failure: a burst of mails
+ * tells no more than one mail.
+ */
+export function recordFailure(
+  tx: Tx,
+  mailbox_id: number,
+  failure: { started_at: number; now_ms: number; reason: string },
+): void {
+  const mailbox = store.findMailboxById(tx, mailbox_id);
+  if (!mailbox || (mailbox.last_failure_at ?? -1) >= failure.started_at) return;
+  const failures = mailbox.failures + 1;
+  const doublings = failures - MAILBOX_REST_AFTER_FAILURES;
+  const rest_ms = Math.min(MAILBOX_REST_MIN_MS * 2 ** Math.min(doublings, 30), MAILBOX_REST_MAX_MS);
+  store.updateMailbox(tx, mailbox_id, {
+    failures,
+    resting_until: doublings >= 0 ? failure.now_ms + rest_ms : null,
+    last_error: failure.reason,
+    last_failure_at: failure.now_ms,
+  });
+}

@@ -1,0 +1,83 @@
+/** What `satchel doctor` asks of inboxes: those that can't be read, and passwords that do not decrypt. */
+
+import { INBOX_SKIPPED_SHOWN_MS, INBOX_UNREAD_SHOWN_MS } from '../../limits.ts';
+import { shellWord } from '../../platform/cli/shell-words.ts';
+import { counted } from '../../platform/cli/tables.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import {
+  type Finding,
+  type HealthCheck,
+  ok,
+  problem,
+  sealedCheck,
+  warning,
+} from '../../platform/host/health-check.ts';
+import type { Inboxes } from '../inboxes/service.ts';
+import type { Mailboxes, MailboxRecord } from './service.ts';
+
+interface Needs {
+  inboxes: Inboxes;
+  mailboxes: Mailboxes;
+  clock: Clock;
+}
+
+export function inboxChecks({ inboxes, mailboxes, clock }: Needs): HealthCheck[] {
+  const remedyOf = (address: string): string => `satchel mailbox change ${shellWord(address)} --inbox -`;
+  return [
+    {
+      check: 'inboxes',
+      run: () =>
+        mailboxes
+          .list()
+          .flatMap((mailbox) => [
+            ...checkInbox(mailbox, clock.now(), remedyOf(mailbox.address)),
+            ...checkSkipped(mailbox, inboxes, clock.now()),
+          ]),
+    },
+    sealedCheck("Inboxes' passwords", () => {
+      const lost = inboxes.listUndecryptable();
+      return mailboxes
+        .list()
+        .filter(({ id }) => lost.includes(id))
+        .map(({ address }) => ({
+          message: `The password of the inbox of ${address} does not decrypt.`,
+          remedy: remedyOf(address),
+        }));
+    }),
+  ];
+}
+
+/** Messages that were passed over lately: a bounce may be among them. */
+function checkSkipped({ id, address }: MailboxRecord, inboxes: Inboxes, now_ms: number): Finding[] {
+  const row = inboxes.listRows().find(({ mailbox_id }) => mailbox_id === id);
+  const last = row?.last_skipped.at(-1);
+  if (!row || !last || now_ms - last.at > INBOX_SKIPPED_SHOWN_MS) return [];
+  const uids = row.last_skipped.map(({ uid }) => uid).join(', ');
+  const many = counted(row.skipped, 'message', 'messages');
+  const message = `${many} in ${row.folder} of the inbox of ${address} could not be fetched or read, the last at ${toIso(last.at)}, and what came after was read on. By UID: ${uids}. A bounce that was saved from there as a file is told by hand.`;
+  return [warning('inboxes', message, 'satchel email bounce --report FILE')];
+}
+
+function checkInbox({ address, inbox }: MailboxRecord, now_ms: number, remedy: string): Finding[] {
+  const check = 'inboxes';
+  if (!inbox) return [];
+  const { last_error, last_error_at, last_look_at } = inbox;
+  const unseen = 'Bounces and complaints that arrive there are not seen.';
+  if (last_error !== null)
+    return [
+      problem(
+        check,
+        `The inbox of ${address} could not be read at ${last_error_at}: ${last_error} ${unseen}`,
+        remedy,
+      ),
+    ];
+  if (last_look_at === null)
+    return [warning(check, `The inbox of ${address} was not read yet. ${unseen}`, 'satchel serve')];
+  if (now_ms - Date.parse(last_look_at) > INBOX_UNREAD_SHOWN_MS)
+    return [
+      warning(check, `The inbox of ${address} was last read at ${last_look_at}. ${unseen}`, 'satchel serve'),
+    ];
+  return [
+    ok(check, `The inbox of ${address} was read at ${last_look_at}; reports so far: ${inbox.reports}.`),
+  ];
+}

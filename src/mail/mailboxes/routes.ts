@@ -1,0 +1,118 @@
+/** The management plane's endpoints of mailboxes. */
+import { ADMINISTER, actorOf } from '../../platform/http/callers.ts';
+import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
+import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
+import { t } from '../../platform/http/schema.ts';
+import {
+  errorsInMailbox,
+  mailboxChanges,
+  mailboxDetails,
+  mailboxRecord,
+  mailboxTest,
+  mailboxTestBody,
+  newMailbox,
+  readMailbox,
+  removedMailbox,
+} from './schemas.ts';
+import type { Mailboxes, MailboxRecord } from './service.ts';
+
+interface Needs {
+  mailboxes: Mailboxes;
+  /** For what goes along when a mailbox is removed. */
+  emails: { countWaitingFor(mailbox_ids: readonly number[]): number };
+}
+
+const needs = [ADMINISTER] as const;
+const tag = 'Mailboxes';
+const MAILBOX = '/mailboxes/:address';
+const NAMED_BY = '`address` may be its id, too.';
+
+/** What deliveries and the inbox's reader tell of a mailbox. */
+const CHANGING_BY_ITSELF = [
+  ...['used_today', 'state', 'resting_until', 'failures', 'last_error', 'last_failure_at', 'last_success_at'],
+  ...[
+    'pace',
+    'refusal',
+    'refused_at',
+    'verp_problem',
+    'reports',
+    'skipped',
+    'last_look_at',
+    'last_error_at',
+    'waiting_emails',
+  ],
+];
+
+export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
+  const load = ({ ctx }: { ctx: RequestContext }) => mailboxes.require(ctx.params.address ?? '');
+  const detailsOf = (record: MailboxRecord) => ({
+    ...record,
+    waiting_emails: emails.countWaitingFor([record.id]),
+  });
+  return [
+    managementRoute({
+      ...{ method: 'GET', path: '/mailboxes', needs, tag, summary: 'List mailboxes' },
+      description: 'Those of the default domain first, with what each sent today and how its relay is.',
+      query: t.Object(pageQuery),
+      response: t.Array(mailboxRecord),
+      handle: ({ query }) => paginateAll(query, mailboxes.list()),
+    }),
+    managementRoute({
+      ...{ method: 'POST', path: '/mailboxes', needs, tag, summary: 'Add a mailbox' },
+      description:
+        'An address of a sending domain, with the relay that takes its mail, or with `capture: true`, which stands in for a relay where ' +
+        'the domain has none.',
+      status: 201,
+      body: newMailbox,
+      example: { address: 'hello@mail.example.com', capture: true, for: ['transactional'] },
+      response: mailboxRecord,
+      check: ({ body }) => errorsInMailbox(body, true),
+      handle({ caller, ctx, body }) {
+        const { address, ...sent } = body;
+        const { relay = null, ...settings } = readMailbox(sent, true);
+        return mailboxes.add(actorOf(caller, ctx.ip), { ...settings, address, relay });
+      },
+    }),
+    managementRoute({
+      ...{ method: 'GET', path: MAILBOX, needs, tag, summary: 'Read a mailbox' },
+      unversioned: CHANGING_BY_ITSELF,
+      description: `${NAMED_BY} \`waiting_emails\` would have to find another mailbox if it were deleted.`,
+      response: mailboxDetails,
+      load,
+      handle: ({ resource }) => detailsOf(mailboxes.show(resource)),
+    }),
+    managementRoute({
+      ...{ method: 'PATCH', path: MAILBOX, needs, tag, summary: 'Change a mailbox' },
+      description: `${NAMED_BY} Only what is sent changes, from the next mail on. \`state: active\` ends its rest after failures.`,
+      body: mailboxChanges,
+      example: { daily_limit: 2000 },
+      response: mailboxDetails,
+      load,
+      check: ({ body }) => errorsInMailbox(body, false),
+      handle: async ({ caller, ctx, resource, body }) =>
+        detailsOf(
+          await mailboxes.change(actorOf(caller, ctx.ip), resource.address, readMailbox(body, false)),
+        ),
+    }),
+    managementRoute({
+      ...{ method: 'DELETE', path: MAILBOX, needs, tag, summary: 'Delete a mailbox' },
+      description: `${NAMED_BY} Mails that wait for it find another mailbox or fail; the count tells how many.`,
+      response: removedMailbox,
+      load,
+      async handle({ caller, ctx, resource }) {
+        const waiting_emails = emails.countWaitingFor([resource.id]);
+        await mailboxes.remove(actorOf(caller, ctx.ip), resource.address);
+        return { deleted: true, cascade: { waiting_emails } };
+      },
+    }),
+    managementRoute({
+      ...{ method: 'POST', path: `${MAILBOX}/test`, needs, tag, summary: 'Send a message through a mailbox' },
+      description: `${NAMED_BY} At once, whatever its state; answers what its relay said, which may be a refusal.`,
+      body: mailboxTestBody,
+      example: { to: 'me@example.org' },
+      response: mailboxTest,
+      load,
+      handle: ({ resource, body }) => mailboxes.test(resource.address, body.to),
+    }),
+  ];
+}

@@ -1,0 +1,461 @@
+/** Mailboxes: the addresses that mail goes out from, each with its relay, its daily limit and its health. */
+import { AppError, conflict, invalid, notFound } from '../../errors.ts';
+import { shellWord } from '../../platform/cli/shell-words.ts';
+import { recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, DAY_MS, utcDay } from '../../platform/host/clock.ts';
+import type { Actor } from '../../platform/http/callers.ts';
+import { parseAddress } from '../../platform/mail/address.ts';
+import type { DkimIdentity } from '../../platform/mail/dkim.ts';
+import type { Mailer } from '../../platform/mail/mailer.ts';
+import type { DeliveryOutcome, SmtpRoute } from '../../platform/mail/types.ts';
+import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
+import type { InboxAddress, Inboxes } from '../inboxes/service.ts';
+import type { SendingDomains } from '../sending-domains/service.ts';
+import {
+  type Choice,
+  type ChoiceRequest,
+  choose,
+  findSender,
+  type Purpose,
+  refuseDomain,
+} from './choosing.ts';
+import * as health from './health.ts';
+import { gapOf, parseRate, RATE_FORM } from './pace.ts';
+import * as pacing from './pacing.ts';
+import { type MailboxRecord, presentMailbox } from './records.ts';
+import type { Relay } from './relay.ts';
+import * as store from './store.ts';
+import type { MailboxKind, MailboxRow } from './tables.ts';
+import { testMessage } from './test-message.ts';
+import { requireRoom, verpBaseOf } from './verp.ts';
+
+export type { Choice, ChoiceRequest, ChosenMailbox, Purpose } from './choosing.ts';
+export type { MailboxRecord } from './records.ts';
+
+export interface NewMailbox {
+  address: string;
+  /** Null: what is sent is captured. */
+  relay: Relay | null;
+  /** Messages a UTC day; no limit unless given. */
+  daily_limit?: number | null;
+  /** Mails a second, a minute or an hour, such as 14/s; no rate unless given. */
+  rate?: string | null;
+  /** True unless given. */
+  for_transactional?: boolean;
+  for_marketing?: boolean;
+  /** Envelope sender; the address itself unless given. */
+  return_path?: string | null;
+  /** Whether each mail gets a return path of its own; where there is an inbox unless given. */
+  verp?: boolean | null;
+  /** Where reports about its mail arrive, to be read; none unless given. */
+  inbox?: InboxAddress | null;
+}
+
+/** What is absent stays as it is. */
+export type MailboxChanges = Partial<Omit<NewMailbox, 'address'>> & { status?: MailboxRow['status'] };
+
+/** How mail leaves a mailbox. */
+export interface Outlet {
+  kind: MailboxKind;
+  address: string;
+  /** Where bounces go: the return path, else the address itself. */
+  envelope_sender: string;
+  /** What return paths of one mail each are made from; null where mails get none. */
+  verp_base: string | null;
+  /** Null for a capturing mailbox. */
+  route: SmtpRoute | null;
+  /** Null where the relay signs. */
+  dkim: DkimIdentity | null;
+}
+
+export interface MailboxTest {
+  address: string;
+  to: string;
+  outcome: DeliveryOutcome['outcome'] | 'captured';
+  smtp_code: number | null;
+  response: string;
+}
+
+export interface MailboxesDeps {
+  database: Database;
+  clock: Clock;
+  key_ring: KeyRing;
+  mailer: Mailer;
+  sending_domains: SendingDomains;
+  inboxes: Inboxes;
+}
+
+export class Mailboxes {
+  readonly health = health;
+  readonly pace = pacing;
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #key_ring: KeyRing;
+  readonly #mailer: Mailer;
+  readonly #domains: SendingDomains;
+  readonly #inboxes: Inboxes;
+  /** By mailbox and revision: opening sealed keys for every mail would cost more than the mail. */
+  readonly #outlets = new Map<string, Outlet>();
+
+  constructor(deps: MailboxesDeps) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#key_ring = deps.key_ring;
+    this.#mailer = deps.mailer;
+    this.#domains = deps.sending_domains;
+    this.#inboxes = deps.inboxes;
+  }
+
+  /**
+   * Adds a mailbox of a domain that is known. Throws AppError `invalid` for an address that is none or whose domain
+   * was not added, `conflict` when the address has a mailbox already.
+   */
+  async add(actor: Actor, input: NewMailbox): Promise<MailboxRecord> {
+    const parsed = parseAddress(input.address);
+    if (!parsed) throw invalid({ address: ['must be an email address, such as hello@example.com'] });
+    const { for_transactional = true, for_marketing = false } = input;
+    if (!for_transactional && !for_marketing)
+      throw invalid({ for: ['must name transactional, marketing or both'] });
+    requireRate(input.rate);
+    if (input.verp) requireRoom({ address: parsed.address, return_path: input.return_path ?? null });
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const domain = this.#domains.findByName(tx, parsed.domain);
+      if (!domain)
+        throw invalid({
+          address: ['has a domain that was not added; add it first: satchel domain add NAME'],
+        });
+      if (store.findMailbox(tx, parsed.address))
+        throw conflict(
+          `There is a mailbox of this address already. To change it: satchel mailbox change ${shellWord(parsed.address)}`,
+        );
+      const mailbox = store.insertMailbox(tx, {
+        ...this.#relayColumns(tx, parsed.address, input.relay),
+        domain_id: domain.id,
+        address: parsed.address,
+        return_path: input.return_path ?? null,
+        verp: input.verp ?? null,
+        verp_refusal: null,
+        daily_limit: input.daily_limit ?? null,
+        rate: input.rate ?? null,
+        for_transactional,
+        for_marketing,
+        status: 'active',
+        failures: 0,
+        resting_until: null,
+        last_error: null,
+        last_failure_at: null,
+        last_success_at: null,
+        refusal: null,
+        refused_at: null,
+        revision: 1,
+        created_at: now,
+      });
+      if (input.inbox) this.#inboxes.set(tx, mailbox.id, input.inbox);
+      this.#audit(tx, actor, 'mailbox.added', mailbox.address, now);
+      return this.#recordOf(tx, mailbox, domain.name, now);
+    });
+  }
+
+  /**
+   * Changes a mailbox in place: what it sent today and the mails that wait for it stay. Another relay ends its rest, and so
+   * does resuming; both end what slows it. Throws AppError `not_found`, `invalid` when it would be for nothing.
+   */
+  async change(actor: Actor, address: string, changes: MailboxChanges): Promise<MailboxRecord> {
+    const { id } = this.require(address);
+    requireRate(changes.rate);
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const before = store.findMailboxById(tx, id);
+      const domain = before && this.#domains.findById(tx, before.domain_id);
+      if (!before || !domain) throw notFound('Mailbox', 'satchel mailbox list');
+      const { relay, inbox, status, ...plain } = changes;
+      const after = { ...before, ...plain };
+      if (!after.for_transactional && !after.for_marketing)
+        throw invalid({ for: ['must name transactional, marketing or both'] });
+      if (after.verp) requireRoom(after);
+      const is_changed = Object.keys({ ...plain, ...(relay === undefined ? {} : { relay }) }).length > 0;
+      const settings = {
+        ...plain,
+        ...(relay === undefined ? {} : { ...this.#relayColumns(tx, before.address, relay), ...RESTED }),
+        ...(status === undefined ? {} : { status }),
+        ...(status === 'active' ? RESTED : {}),
+        ...(is_changed || inbox !== undefined ? { verp_refusal: null, revision: before.revision + 1 } : {}),
+      };
+      if (Object.keys(settings).length > 0) store.updateMailbox(tx, id, settings);
+      if (inbox !== undefined) this.#inboxes.set(tx, id, inbox);
+      if (relay !== undefined || status === 'active') pacing.forget(tx, id);
+      const note = (event: string): void => this.#audit(tx, actor, event, before.address, now);
+      if (is_changed || inbox !== undefined) note('mailbox.changed');
+      if (status !== undefined) note(status === 'active' ? 'mailbox.resumed' : 'mailbox.paused');
+      return this.#recordOf(tx, { ...before, ...settings }, domain.name, now);
+    });
+  }
+
+  #relayColumns(tx: Tx, address: string, relay: Relay | null) {
+    const password = relay?.password ?? null;
+    return {
+      kind: relay ? ('smtp' as const) : ('capture' as const),
+      smtp_host: relay?.host ?? null,
+      smtp_port: relay?.port ?? null,
+      smtp_security: relay?.security ?? null,
+      smtp_username: relay?.username ?? null,
+      is_signed_by_relay: relay?.signs ?? false,
+      sealed_smtp_password:
+        password === null
+          ? null
+          : this.#key_ring.seal(tx, PLATFORM_SCOPE, passwordContext(address), password),
+    };
+  }
+
+  /* --- What a domain asks ------------------------------------------------------------------------------------------ */
+
+  countOf(tx: Tx, domain_id: number): number {
+    return store.listMailboxesOf(tx, domain_id).length;
+  }
+
+  /** Hosts of the relays that send for a domain. */
+  relaysOf(tx: Tx, domain_id: number): string[] {
+    return store.listMailboxesOf(tx, domain_id).flatMap((mailbox) => mailbox.smtp_host ?? []);
+  }
+
+  /** Whether any mailbox of a domain leaves the DKIM signature to us; so it is too while there is none. */
+  areSigned(tx: Tx, domain_id: number): boolean {
+    const relays = store.listMailboxesOf(tx, domain_id).filter(({ kind }) => kind === 'smtp');
+    return relays.length === 0 || relays.some(({ is_signed_by_relay }) => !is_signed_by_relay);
+  }
+
+  /** The domains that bounces of a domain's mail go to. */
+  bounceDomainsOf(tx: Tx, domain_id: number): string[] {
+    return store
+      .listMailboxesOf(tx, domain_id)
+      .map(({ address, return_path }) => (return_path ?? address).split('@')[1] ?? '');
+  }
+
+  /** Has the mailboxes of a domain take up what changed of it. */
+  renew(tx: Tx, domain_id: number): void {
+    store.renewMailboxesOf(tx, domain_id);
+  }
+
+  /* --- The choice -------------------------------------------------------------------------------------------------- */
+
+  /**
+   * The one place where a message gets its mailbox: chosen as things stand in this transaction, with the message counted
+   * in its quota of the day and no longer in that of the mailbox that held it. Nothing changes where none will do.
+   */
+  take(tx: Tx, request: ChoiceRequest): Choice {
+    const choice = this.choose(tx, request);
+    const held = request.held_mailbox_id ?? null;
+    if (!choice.ok || request.is_test || choice.mailbox_id === held) return choice;
+    if (held !== null) store.releaseUsage(tx, held, request.day);
+    store.takeUsage(tx, choice.mailbox_id, request.day);
+    return choice;
+  }
+
+  /** The mailbox that `take` would give a message now. */
+  choose(tx: Tx, request: ChoiceRequest): Choice {
+    return choose(store.listCandidates(tx, request.day), request);
+  }
+
+  /** Gives a counted message's place back. */
+  release(tx: Tx, mailbox_id: number, day: string): void {
+    store.releaseUsage(tx, mailbox_id, day);
+  }
+
+  /** Why nothing can be sent from a domain, capacity apart; null where it is known, active and verified. */
+  refuseDomain(tx: Tx, name: string): string | null {
+    return refuseDomain(store.listCandidates(tx, utcDay(this.#clock.now())), name);
+  }
+
+  /** The active mailbox of this address, whatever its case, if such mail may go out from it. */
+  findSender(tx: Tx, address: string, purpose: Purpose): { address: string; domain: string } | null {
+    return findSender(store.listCandidates(tx, utcDay(this.#clock.now())), address, purpose);
+  }
+
+  /** Forgets the usage of days that no limit asks for any more. */
+  async sweepUsage(): Promise<void> {
+    const day = utcDay(this.#clock.now() - 2 * DAY_MS);
+    await this.#database.write((tx) => store.deleteUsageBefore(tx, day));
+  }
+
+  /* --- Mailboxes --------------------------------------------------------------------------------------------------- */
+
+  /** Every mailbox, the default domain's first. */
+  list(): MailboxRecord[] {
+    const read = this.#database.read;
+    const now = this.#clock.now();
+    return this.#domains
+      .listRows(read)
+      .flatMap((domain) =>
+        store
+          .listMailboxesOf(read, domain.id)
+          .map((mailbox) => this.#recordOf(read, mailbox, domain.name, now)),
+      );
+  }
+
+  /** Addresses of active mailboxes that marketing may go out from. */
+  listMarketingAddresses(): string[] {
+    return store
+      .listMailboxes(this.#database.read)
+      .filter((mailbox) => mailbox.for_marketing && mailbox.status === 'active')
+      .map((mailbox) => mailbox.address);
+  }
+
+  /** By address or number. Throws AppError `not_found`. */
+  require(named: string): MailboxRow {
+    const { read } = this.#database;
+    const mailbox = /^\d{1,15}$/.test(named)
+      ? store.findMailboxById(read, Number(named))
+      : store.findMailbox(read, parseAddress(named)?.address ?? named);
+    if (!mailbox) throw notFound('Mailbox', 'satchel mailbox list');
+    return mailbox;
+  }
+
+  /** As `change`, for what is changed most. Throws AppError `not_found`. */
+  setStatus(actor: Actor, address: string, status: 'active' | 'paused'): Promise<MailboxRecord> {
+    return this.change(actor, address, { status });
+  }
+
+  /** As `list`, of one. */
+  show({ id }: MailboxRow): MailboxRecord {
+    const { read } = this.#database;
+    const mailbox = store.findMailboxById(read, id);
+    const domain = mailbox && this.#domains.findById(read, mailbox.domain_id);
+    if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
+    return this.#recordOf(read, mailbox, domain.name, this.#clock.now());
+  }
+
+  /** Removes a mailbox; mails that wait for it go out from another one. Throws AppError `not_found`. */
+  async remove(actor: Actor, address: string): Promise<void> {
+    const { id, address: name } = this.require(address);
+    await this.#database.write((tx) => {
+      if (!store.findMailboxById(tx, id)) throw notFound('Mailbox');
+      store.deleteMailbox(tx, id);
+      this.#audit(tx, actor, 'mailbox.removed', name, this.#clock.now());
+    });
+  }
+
+  /**
+   * Sends one message through a mailbox at once, whatever its state, and tells what its relay said. One that is taken ends
+   * the mailbox's rest, as any success does.
+   */
+  async test(address: string, to: string): Promise<MailboxTest> {
+    const mailbox = this.require(address);
+    const recipient = parseAddress(to);
+    if (!recipient) throw invalid({ to: ['must be an email address'] });
+    const outlet = this.outletOf({ mailbox_id: mailbox.id, revision: mailbox.revision });
+    const content = testMessage(outlet, recipient.address, this.#clock.now());
+    if (!outlet.route) {
+      const message = await this.#mailer.compose(content);
+      const response = `The mailbox captures mail: the message of ${message.length} bytes was made and not sent.`;
+      return {
+        address: mailbox.address,
+        to: recipient.address,
+        outcome: 'captured',
+        smtp_code: null,
+        response,
+      };
+    }
+    await this.#database.write((tx) => pacing.take(tx, mailbox.id, this.#clock.now()));
+    const { outcome, smtp_code, response } = await this.#mailer.deliver(content, outlet.route, [
+      recipient.address,
+    ]);
+    if (outcome === 'sent')
+      await this.#database.write((tx) => this.health.recordSuccess(tx, mailbox.id, this.#clock.now()));
+    return { address: mailbox.address, to: recipient.address, outcome, smtp_code, response };
+  }
+
+  /**
+   * How mail leaves a mailbox. Throws AppError `not_found` when it is gone, `internal` when its password or its domain's
+   * DKIM key does not decrypt.
+   */
+  outletOf(chosen: { mailbox_id: number; revision: number }): Outlet {
+    const key = `${chosen.mailbox_id}:${chosen.revision}`;
+    const known = this.#outlets.get(key);
+    if (known) return known;
+    const read = this.#database.read;
+    const mailbox = store.findMailboxById(read, chosen.mailbox_id);
+    const domain = mailbox && this.#domains.findById(read, mailbox.domain_id);
+    if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
+    const outlet: Outlet = {
+      kind: mailbox.kind,
+      address: mailbox.address,
+      envelope_sender: mailbox.return_path ?? mailbox.address,
+      verp_base: verpBaseOf(mailbox, this.#inboxes.find(read, mailbox.id) !== null),
+      route: this.#routeOf(read, mailbox, {
+        key: `mailbox:${mailbox.id}:${mailbox.revision}`,
+        client_name: domain.name,
+      }),
+      dkim: mailbox.is_signed_by_relay ? null : this.#domains.identityOf(read, domain),
+    };
+    this.#outlets.set(key, outlet);
+    return outlet;
+  }
+
+  #routeOf(read: Tx, mailbox: MailboxRow, named: Pick<SmtpRoute, 'key' | 'client_name'>): SmtpRoute | null {
+    const { smtp_host, smtp_port, smtp_security, sealed_smtp_password } = mailbox;
+    if (smtp_host === null || smtp_port === null || smtp_security === null) return null;
+    return {
+      ...named,
+      host: smtp_host,
+      port: smtp_port,
+      security: smtp_security,
+      username: mailbox.smtp_username,
+      password:
+        sealed_smtp_password === null
+          ? null
+          : this.#openPassword(read, mailbox.address, sealed_smtp_password),
+      return_path: mailbox.return_path,
+      gap_ms: gapOf(mailbox.rate === null ? null : parseRate(mailbox.rate)),
+    };
+  }
+
+  /** Addresses of the mailboxes whose relay's password does not decrypt. */
+  listUndecryptable(): string[] {
+    const { read } = this.#database;
+    return store
+      .listMailboxes(read)
+      .filter(
+        ({ address, sealed_smtp_password }) =>
+          sealed_smtp_password !== null &&
+          this.#key_ring.openText(read, sealed_smtp_password, passwordContext(address)) === null,
+      )
+      .map(({ address }) => address);
+  }
+
+  #openPassword(read: Tx, address: string, sealed: string): string {
+    const text = this.#key_ring.openText(read, sealed, passwordContext(address));
+    if (text !== null) return text;
+    throw new AppError(
+      'internal',
+      'The password of the mailbox does not decrypt. What mends it: satchel doctor',
+    );
+  }
+
+  #recordOf(read: Tx, mailbox: MailboxRow, domain: string, now_ms: number): MailboxRecord {
+    return presentMailbox(mailbox, {
+      domain,
+      now_ms,
+      inbox: this.#inboxes.find(read, mailbox.id),
+      used_today: store.readUsage(read, mailbox.id, utcDay(now_ms)),
+      pace: store.findPace(read, mailbox.id),
+    });
+  }
+
+  #audit(tx: Tx, actor: Actor, event: string, address: string, now_ms: number): void {
+    recordAudit(tx, actor, { event, target: `mailbox:${address}`, project: null }, now_ms);
+  }
+}
+
+const RESTED = { failures: 0, resting_until: null, last_error: null, refusal: null, refused_at: null };
+
+/** Throws AppError `invalid`. */
+function requireRate(rate: string | null | undefined): void {
+  if (typeof rate === 'string' && parseRate(rate) === null) throw invalid({ rate: [`must be ${RATE_FORM}`] });
+}
+
+/** What binds a sealed password to its mailbox. */
+function passwordContext(address: string): string[] {
+  return ['mailbox', address, 'smtp_password'];
+}

@@ -1,0 +1,160 @@
+/** SQL of mailboxes, their daily usage, and what the choice among them is made from. */
+import { and, asc, eq, sql } from 'drizzle-orm';
+import type { Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
+import {
+  type MailboxKind,
+  type MailboxRow,
+  mailboxes,
+  mailboxPaces,
+  mailboxUsage,
+  type Pace,
+  type PaceRow,
+} from './tables.ts';
+
+export function insertMailbox(tx: Tx, mailbox: Omit<MailboxRow, 'id'>): MailboxRow {
+  return tx.insert(mailboxes).values(mailbox).returning().get();
+}
+
+/** Whatever the case of the address: no mail system in use tells mailboxes apart by it. */
+export function findMailbox(tx: Tx, address: string): MailboxRow | undefined {
+  return tx.select().from(mailboxes).where(sql`${mailboxes.address} = ${address} COLLATE NOCASE`).get();
+}
+
+const mailboxById = rawSql<MailboxRow, [number]>('SELECT * FROM mailboxes WHERE id = ?', mailboxes);
+
+export function findMailboxById(tx: Tx, id: number): MailboxRow | undefined {
+  return mailboxById.get(tx, id) ?? undefined;
+}
+
+export function listMailboxesOf(tx: Tx, domain_id: number): MailboxRow[] {
+  return tx
+    .select()
+    .from(mailboxes)
+    .where(eq(mailboxes.domain_id, domain_id))
+    .orderBy(asc(mailboxes.address))
+    .all();
+}
+
+export function listMailboxes(tx: Tx): MailboxRow[] {
+  return tx.select().from(mailboxes).orderBy(asc(mailboxes.address)).all();
+}
+
+export function updateMailbox(tx: Tx, id: number, changes: Partial<Omit<MailboxRow, 'id'>>): void {
+  tx.update(mailboxes).set(changes).where(eq(mailboxes.id, id)).run();
+}
+
+/** Has connections and whatever else is known of a domain's mailboxes made anew. */
+export function renewMailboxesOf(tx: Tx, domain_id: number): void {
+  tx.update(mailboxes)
+    .set({ revision: sql`${mailboxes.revision} + 1` })
+    .where(eq(mailboxes.domain_id, domain_id))
+    .run();
+}
+
+export function deleteMailbox(tx: Tx, id: number): void {
+  tx.delete(mailboxes).where(eq(mailboxes.id, id)).run();
+}
+
+export function readUsage(tx: Tx, mailbox_id: number, day: string): number {
+  return (
+    tx
+      .select({ n: mailboxUsage.n })
+      .from(mailboxUsage)
+      .where(and(eq(mailboxUsage.mailbox_id, mailbox_id), eq(mailboxUsage.day, day)))
+      .get()?.n ?? 0
+  );
+}
+
+/** A mailbox with its domain and what it has taken on one day: what the choice is made from. */
+export interface Candidate {
+  domain_id: number;
+  domain: string;
+  is_default: number;
+  is_active: number;
+  is_verified: number;
+  /** Null for a domain without any mailbox; then the fields below are null too. */
+  mailbox_id: number | null;
+  address: string | null;
+  kind: MailboxKind | null;
+  revision: number | null;
+  status: string | null;
+  for_transactional: number | null;
+  for_marketing: number | null;
+  daily_limit: number | null;
+  failures: number | null;
+  resting_until: number | null;
+  used: number;
+}
+
+/** This runs for every email and every attempt. */
+const candidates = rawSql<Candidate, []>(`
+    SELECT d.id AS domain_id, d.name AS domain, d.is_default, d.is_active,
+      d.is_trusted OR d.verified_at IS NOT NULL AS is_verified,
+      m.id AS mailbox_id, m.address, m.kind, m.revision, m.status, m.for_transactional, m.for_marketing, m.daily_limit,
+      m.failures, m.resting_until, 0 AS used
+    FROM sending_domains d LEFT JOIN mailboxes m ON m.domain_id = d.id`);
+const usageOfDay = rawSql<{ mailbox_id: number; n: number }, [string]>(
+  'SELECT mailbox_id, n FROM mailbox_usage WHERE day = ?',
+);
+
+/** Every mailbox and every domain without one, the default domain's first. */
+export function listCandidates(tx: Tx, day: string): Candidate[] {
+  const rows = candidates.all(tx);
+  const used = new Map(usageOfDay.all(tx, day).map(({ mailbox_id, n }) => [mailbox_id, n]));
+  for (const row of rows) row.used = used.get(row.mailbox_id ?? 0) ?? 0;
+  // Joined and sorted here: for a handful of rows SQLite's sorter and outer join cost ten times all the rest.
+  return rows.sort(
+    (a, b) =>
+      b.is_default - a.is_default || a.domain_id - b.domain_id || (a.mailbox_id ?? 0) - (b.mailbox_id ?? 0),
+  );
+}
+
+const addUsage = rawSql<never, [number, string]>(
+  'INSERT INTO mailbox_usage (mailbox_id, day, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1',
+);
+
+/** Counts one more message for a mailbox on a day. */
+export function takeUsage(tx: Tx, mailbox_id: number, day: string): void {
+  addUsage.run(tx, mailbox_id, day);
+}
+
+const takeUsageBack = rawSql<never, [number, string]>(
+  'UPDATE mailbox_usage SET n = max(0, n - 1) WHERE mailbox_id = ? AND day = ?',
+);
+
+/** Gives one message's place back. A mailbox that is gone has no usage either. */
+export function releaseUsage(tx: Tx, mailbox_id: number, day: string): void {
+  takeUsageBack.run(tx, mailbox_id, day);
+}
+
+/** Forgets counts of days before `day`; nothing asks for them again. */
+export function deleteUsageBefore(tx: Tx, day: string): void {
+  tx.delete(mailboxUsage).where(sql`${mailboxUsage.day} < ${day}`).run();
+}
+
+/* --- Paces: asked for at every claim of mail ------------------------------------------------------------------------ */
+
+const rateOf = rawSql<{ rate: string | null }, [number]>('SELECT rate FROM mailboxes WHERE id = ?');
+
+/** Null where the mailbox is gone. */
+export function findRate(tx: Tx, mailbox_id: number): { rate: string | null } | null {
+  return rateOf.get(tx, mailbox_id);
+}
+
+const paceOf = rawSql<PaceRow, [number]>('SELECT * FROM mailbox_paces WHERE mailbox_id = ?', mailboxPaces);
+
+/** Null where nothing was noted yet. */
+export function findPace(tx: Tx, mailbox_id: number): Pace | null {
+  return paceOf.get(tx, mailbox_id);
+}
+
+const replacePace = rawSql<never, (string | number | null)[]>(`
+  INSERT OR REPLACE INTO mailbox_paces (mailbox_id, next_at, sent, allowed, lifts_at, since, words, slowed_at, waits,
+    waits_until, grown_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+
+export function savePace(tx: Tx, mailbox_id: number, pace: Pace): void {
+  const { next_at, sent, allowed, lifts_at, since, words, slowed_at, waits, waits_until, grown_at } = pace;
+  const learned = [allowed, lifts_at, since, words, slowed_at, waits, waits_until, grown_at];
+  replacePace.run(tx, mailbox_id, next_at, JSON.stringify(sent), ...learned);
+}

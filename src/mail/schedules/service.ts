@@ -1,0 +1,407 @@
+/** Recurring email schedules: what may be saved, when each runs next, and putting its runs into the queue. */
+import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { SCHEDULE_CLAIM_BATCH, SCHEDULE_GRACE_MS, SHOWN_RUNS } from '../../limits.ts';
+import { type Note, noNote } from '../../platform/database/audit-trail.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { toIso } from '../../platform/host/clock.ts';
+import { isUlid, newId } from '../../platform/host/ids.ts';
+import type { LogFields, Logger } from '../../platform/host/logger.ts';
+import type { KeyCaller } from '../../platform/http/callers.ts';
+import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import type { ProjectCaller } from '../../platform/http/routes.ts';
+import { type Cron, parseCron } from '../../platform/jobs/cron.ts';
+import { type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { checkSchedule, mergeSchedule, type ScheduleChanges, type ScheduleFields } from './fields.ts';
+import { type RunPayload, ScheduleRuns, type ScheduleRunsDeps } from './runs.ts';
+import {
+  countSchedules,
+  countSchedulesUsing,
+  type DueSchedule,
+  deleteSchedule,
+  findProjectOfSchedule,
+  findSchedule,
+  insertSchedule,
+  listDueSchedules,
+  listRunsQueuedAfter,
+  listSchedules,
+  listWaitingSchedules,
+  updateSchedule,
+} from './store.ts';
+import type { LastStatus, MissedRuns, Recipient, ScheduleRow } from './tables.ts';
+
+/** The type of the jobs that are runs. */
+export const SCHEDULE_RUN = 'schedule.run';
+
+export interface ScheduleRecord {
+  id: string;
+  public_id: string;
+  name: string;
+  recipients: Recipient[];
+  cron_expression: string;
+  timezone: string;
+  template: string | null;
+  variables: Record<string, unknown>;
+  subject: string | null;
+  body_html: string | null;
+  body_text: string | null;
+  cc: string[];
+  bcc: string[];
+  reply_to: string | null;
+  from_name: string | null;
+  domain: string | null;
+  description: string | null;
+  missed_runs: MissedRuns;
+  is_active: boolean;
+  next_run_at: string | null;
+  last_run_at: string | null;
+  last_status: LastStatus | null;
+  created_at: string;
+  updated_at: string;
+}
+
+function toRecord(row: ScheduleRow): ScheduleRecord {
+  const { project_id: _project, api_key_id: _key, is_test: _test, ...shown } = row;
+  return {
+    ...shown,
+    public_id: row.id,
+    next_run_at: toIso(row.next_run_at),
+    last_run_at: toIso(row.last_run_at),
+    created_at: toIso(row.created_at),
+    updated_at: toIso(row.updated_at),
+  };
+}
+
+export interface SchedulesDeps extends ScheduleRunsDeps {
+  logger: Logger;
+  /** Of each body. */
+  max_body_bytes: number;
+  enqueue(tx: Tx, job: NewJob): string;
+}
+
+export class Schedules {
+  readonly runs: ScheduleRuns;
+  readonly #deps: SchedulesDeps;
+  /** When the last look was. The clock may have been set back before the first one too. */
+  #looked_at = Number.POSITIVE_INFINITY;
+
+  constructor(deps: SchedulesDeps) {
+    this.#deps = deps;
+    this.runs = new ScheduleRuns(deps);
+  }
+
+  /** Newest first; with `template` those that send it. */
+  list(project_id: number, query: PageQuery & { template?: string | undefined }): Page<ScheduleRecord> {
+    const { read } = this.#deps.database;
+    const { template } = query;
+    return paginate(query, {
+      total:
+        template === undefined
+          ? countSchedules(read, project_id)
+          : countSchedulesUsing(read, project_id, template),
+      fetch: (limit, offset) => listSchedules(read, { project_id, template }, limit, offset).map(toRecord),
+    });
+  }
+
+  /** Throws AppError `not_found`. */
+  get(project_id: number, id: string): ScheduleRecord {
+    return toRecord(this.#find(this.#deps.database.read, project_id, id));
+  }
+
+  /** When it runs next, `SHOWN_RUNS` times or as often as it ever does; never while it is paused. */
+  nextRuns(record: Pick<ScheduleRecord, 'cron_expression' | 'timezone' | 'next_run_at'>): string[] {
+    const cron = parseCron(record.cron_expression, record.timezone);
+    const runs: string[] = [];
+    let at = record.next_run_at === null ? null : Date.parse(record.next_run_at);
+    while (cron.ok && at !== null && runs.length < SHOWN_RUNS) {
+      runs.push(toIso(at));
+      at = cron.next(at);
+    }
+    return runs;
+  }
+
+  /**
+   * What no schedule may be, by field, of one that is made (`current` null) or changed. `broken` are fields that are wrong
+   * already: what is required only without them is not asked for.
+   */
+  errorsIn(
+    project_id: number,
+    current: ScheduleRecord | null,
+    sent: ScheduleChanges,
+    broken: ReadonlySet<string>,
+  ): FieldErrors {
+    const fields = mergeSchedule(current, sent);
+    const errors = collectErrors(
+      () => nextRun(checkSchedule(current, sent, this.#deps).cron, this.#deps.clock.now()),
+      () => this.#checkDomain(fields, sent),
+      () => this.#checkTemplate(project_id, fields, sent),
+    );
+    const content = ['template', 'subject', 'body_html', 'body_text'] as const;
+    const is_content_broken = content.some((field) => broken.has(field));
+    for (const field of content) if (is_content_broken && sent[field] === undefined) delete errors[field];
+    return errors;
+  }
+
+  /** The project of a schedule, which the shell names by its id alone. Throws AppError `not_found`. */
+  projectOf(id: string): number {
+    const project_id = isUlid(id) ? findProjectOfSchedule(this.#deps.database.read, id.toUpperCase()) : null;
+    if (project_id === null) throw notFound('Schedule');
+    return project_id;
+  }
+
+  /** How many schedules of a project send this template. */
+  countUsing(project_id: number, template: string): number {
+    return countSchedulesUsing(this.#deps.database.read, project_id, template);
+  }
+
+  /** Saves a schedule whose runs follow the is_test of the key, and are real without one. Throws AppError `invalid` by field. */
+  async create(
+    caller: Pick<ProjectCaller, 'project' | 'key' | 'note'>,
+    input: ScheduleChanges & {
+      name: string;
+      recipients: { email: string; name?: string | null }[];
+      cron_expression: string;
+    },
+  ): Promise<ScheduleRecord> {
+    const row = await this.#deps.database.write((tx) => {
+      const { fields, cron } = checkSchedule(null, input, this.#deps);
+      this.#checkContent(caller.project.id, fields, input);
+      const now = this.#deps.clock.now();
+      const schedule: ScheduleRow = {
+        ...fields,
+        id: newId(now),
+        project_id: caller.project.id,
+        api_key_id: caller.key?.key_id ?? null,
+        is_test: caller.key?.is_test ?? false,
+        next_run_at: fields.is_active ? nextRun(cron, now) : null,
+        last_run_at: null,
+        last_status: null,
+        created_at: now,
+        updated_at: now,
+      };
+      insertSchedule(tx, schedule);
+      caller.note(tx, noteOf('schedule.created', schedule));
+      return schedule;
+    });
+    return toRecord(row);
+  }
+
+  /**
+   * Changes what is given; null clears an optional field. A schedule that resumes, or runs at other times now, has its
+   * next run counted from now. Throws AppError `not_found`, and `invalid` by field.
+   */
+  async update(
+    project_id: number,
+    id: string,
+    changes: ScheduleChanges,
+    note = noNote,
+  ): Promise<ScheduleRecord> {
+    const row = await this.#deps.database.write((tx) => {
+      const current = this.#find(tx, project_id, id);
+      const { fields, cron } = checkSchedule(current, changes, this.#deps);
+      this.#checkContent(project_id, fields, changes);
+      const now = this.#deps.clock.now();
+      const keeps_time =
+        current.is_active &&
+        current.next_run_at !== null &&
+        fields.cron_expression === current.cron_expression &&
+        fields.timezone === current.timezone;
+      const next_run_at = keeps_time ? current.next_run_at : nextRun(cron, now);
+      const changed = { ...fields, next_run_at: fields.is_active ? next_run_at : null, updated_at: now };
+      updateSchedule(tx, current.id, changed);
+      note(tx, noteOf('schedule.changed', current, { fields: Object.keys(changes) }));
+      return { ...current, ...changed };
+    });
+    return toRecord(row);
+  }
+
+  /** Deletes a schedule; a run that waits in the queue then fails. Throws AppError `not_found`. */
+  remove(project_id: number, id: string, note = noNote): Promise<void> {
+    return this.#deps.database.write((tx) => {
+      const schedule = this.#find(tx, project_id, id);
+      deleteSchedule(tx, schedule.id);
+      note(tx, noteOf('schedule.deleted', schedule));
+    });
+  }
+
+  /**
+   * Queues a run off the cadence, of a paused schedule too, and returns the id of its job; it follows the caller's
+   * is_test, and the schedule's own where no key asks for it. `next_run_at` stays. Throws AppError `not_found`.
+   */
+  runNow(
+    caller: {
+      project: { id: number };
+      key: Pick<KeyCaller, 'key_id' | 'is_test'> | null;
+      note: Note;
+    },
+    id: string,
+  ): Promise<string> {
+    return this.#deps.database.write((tx) => {
+      const project_id = caller.project.id;
+      const schedule = this.#find(tx, project_id, id);
+      const now = this.#deps.clock.now();
+      updateSchedule(tx, schedule.id, { last_run_at: now, last_status: 'queued' });
+      const job_id = this.#enqueueRun(tx, project_id, {
+        schedule_id: schedule.id,
+        api_key_id: caller.key?.key_id ?? schedule.api_key_id,
+        is_test: caller.key?.is_test ?? schedule.is_test,
+        due_at: null,
+      });
+      caller.note(tx, noteOf('schedule.run', schedule, { job_id }));
+      return job_id;
+    });
+  }
+
+  /**
+   * Queues a run of every schedule that is due, and moves each to its next time in the same commit: a tick is run once,
+   * whatever happens afterwards. What a longer downtime made late is left out or run once, as the schedule says; the
+   * schedules of an inactive project are left out.
+   */
+  async queueDueRuns(): Promise<void> {
+    const now = this.#deps.clock.now();
+    if (now < this.#looked_at) await this.#bringForward(now);
+    this.#looked_at = now;
+    for (;;) {
+      const { claimed, remarks } = await this.#deps.database.write((tx) => {
+        const now = this.#deps.clock.now();
+        const due = listDueSchedules(tx, now, SCHEDULE_CLAIM_BATCH);
+        return { claimed: due.length, remarks: due.flatMap((one) => this.#claim(tx, one, now) ?? []) };
+      });
+      for (const { message, fields } of remarks) this.#deps.logger.warn(message, fields);
+      if (claimed < SCHEDULE_CLAIM_BATCH) return;
+    }
+  }
+
+  /**
+   * Gives schedules whose next run was found under a clock that was ahead the next tick from now. A tick that a run was
+   * queued for under that clock stays run.
+   */
+  async #bringForward(now: number): Promise<void> {
+    const { database, logger } = this.#deps;
+    let after_id: string | undefined = '';
+    while (after_id !== undefined) {
+      const page = { after_id, limit: SCHEDULE_CLAIM_BATCH };
+      const { last, moved } = await database.write((tx) => {
+        const waiting = listWaitingSchedules(tx, now, page);
+        return {
+          last: waiting.at(-1)?.id,
+          moved: waiting.filter((schedule) => {
+            const next_run_at = nextUnrun(tx, schedule, now);
+            if (next_run_at === null || next_run_at >= schedule.next_run_at) return false;
+            updateSchedule(tx, schedule.id, { next_run_at });
+            return true;
+          }),
+        };
+      });
+      for (const { id, next_run_at } of moved)
+        logger.warn('a schedule runs earlier again: the clock was set back', {
+          schedule_id: id,
+          instead_of: toIso(next_run_at),
+        });
+      after_id = last;
+    }
+  }
+
+  #claim(tx: Tx, due: DueSchedule, now: number): { message: string; fields: LogFields } | null {
+    const fields = { schedule_id: due.id, due_at: toIso(due.next_run_at) };
+    const cron = parseCron(due.cron_expression, due.timezone);
+    if (!cron.ok) {
+      // It was valid when it was saved: the time zone is gone from this machine's data.
+      updateSchedule(tx, due.id, { next_run_at: null, last_status: 'failed' });
+      return { message: 'a schedule has no next run any more', fields: { ...fields, error: cron.message } };
+    }
+    // Never before the tick that is claimed here, wherever the clock has gone.
+    const next_run_at = cron.next(Math.max(now, due.next_run_at));
+    // Where the first missed tick is old the latest may still be recent: that one is run, not missed.
+    const grace_from = now - SCHEDULE_GRACE_MS;
+    const is_in_time =
+      due.next_run_at >= grace_from || (cron.next(grace_from - 1) ?? Number.POSITIVE_INFINITY) <= now;
+    if (this.#deps.projects.stateOf(due.project_id, tx)?.status !== 'active') {
+      updateSchedule(tx, due.id, { next_run_at, last_status: 'skipped' });
+      return { message: 'a run of a schedule is skipped: its project is inactive', fields };
+    }
+    if (!is_in_time && due.missed_runs === 'skip') {
+      updateSchedule(tx, due.id, { next_run_at, last_status: 'skipped' });
+      return { message: 'a missed run of a schedule is skipped', fields };
+    }
+    updateSchedule(tx, due.id, { next_run_at, last_run_at: now, last_status: 'queued' });
+    this.#enqueueRun(tx, due.project_id, {
+      schedule_id: due.id,
+      api_key_id: due.api_key_id,
+      is_test: due.is_test,
+      due_at: due.next_run_at,
+    });
+    return is_in_time ? null : { message: 'a missed run of a schedule is made up for', fields };
+  }
+
+  #enqueueRun(tx: Tx, project_id: number, payload: RunPayload): string {
+    return this.#deps.enqueue(tx, {
+      project_id,
+      type: SCHEDULE_RUN,
+      priority: PRIORITY.scheduled,
+      payload: { ...payload },
+      max_attempts: 1,
+    });
+  }
+
+  #find(tx: Tx, project_id: number, id: string): ScheduleRow {
+    const row = isUlid(id) ? findSchedule(tx, project_id, id.toUpperCase()) : undefined;
+    if (!row) throw notFound('Schedule');
+    return row;
+  }
+
+  /** Looks at what was sent only: a schedule whose template is gone can still be paused or renamed. */
+  #checkContent(project_id: number, fields: ScheduleFields, sent: ScheduleChanges): void {
+    this.#checkDomain(fields, sent);
+    this.#checkTemplate(project_id, fields, sent);
+  }
+
+  #checkDomain(fields: ScheduleFields, sent: ScheduleChanges): void {
+    if (sent.domain !== undefined && fields.domain !== null) this.#deps.emails.checkDomain(fields.domain);
+  }
+
+  #checkTemplate(project_id: number, fields: ScheduleFields, sent: ScheduleChanges): void {
+    const is_touched = sent.template !== undefined || sent.variables !== undefined;
+    if (is_touched && fields.template !== null) {
+      this.#deps.templates.renderForSend(project_id, fields.template, fields.variables);
+    }
+  }
+}
+
+function noteOf(
+  event: string,
+  { id, name }: Pick<ScheduleRow, 'id' | 'name'>,
+  more: Record<string, unknown> = {},
+) {
+  return { event, target: `schedule:${id}`, metadata: { name, ...more } };
+}
+
+/** The first tick from now that no run stands for. A late run stands for the tick it was due at, and for the latest one. */
+function nextUnrun(
+  tx: Tx,
+  schedule: {
+    id: string;
+    project_id: number;
+    cron_expression: string;
+    timezone: string;
+    next_run_at: number;
+  },
+  now_ms: number,
+): number | null {
+  const cron = parseCron(schedule.cron_expression, schedule.timezone);
+  let tick = cron.ok ? cron.next(now_ms) : null;
+  if (!cron.ok || tick === null || tick >= schedule.next_run_at) return tick;
+  const runs = listRunsQueuedAfter(tx, schedule, { type: SCHEDULE_RUN, after_ms: now_ms });
+  const isRun = (at: number): boolean =>
+    runs.some(
+      ({ due_at, queued_at }) => at === due_at || (at <= queued_at && at >= queued_at - SCHEDULE_GRACE_MS),
+    );
+  while (tick !== null && tick < schedule.next_run_at && isRun(tick)) tick = cron.next(tick);
+  return tick;
+}
+
+/** Throws AppError `invalid` for an expression that never comes due. */
+function nextRun(cron: Cron, now_ms: number): number {
+  const next = cron.next(now_ms);
+  if (next === null) throw invalid({ cron_expression: ['never comes due: no such date exists'] });
+  return next;
+}

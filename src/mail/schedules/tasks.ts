@@ -1,0 +1,26 @@
+/** Background work of schedules: the job that is one run, and the look at each minute for what is due. */
+import { SCHEDULE_RUN_CONCURRENCY } from '../../limits.ts';
+import type { Task } from '../../platform/jobs/engine.ts';
+import type { CronEntry } from '../../platform/jobs/scheduler.ts';
+import { SCHEDULE_RUN, type Schedules } from './service.ts';
+
+/** Runs jobs of the type `schedule.run`. */
+export function createScheduleTask(schedules: Schedules): Task<null> {
+  return {
+    type: SCHEDULE_RUN,
+    lane_concurrency: SCHEDULE_RUN_CONCURRENCY,
+    begin: () => ({ go: true, started: null }),
+    run: (job) => schedules.runs.execute(job),
+    abandon: (tx, job) => schedules.runs.abandon(tx, job),
+  };
+}
+
+/** Contract: every active schedule is evaluated each minute; at the start too, since a restart may have missed one. */
+export function scheduleCronEntry(schedules: Schedules): CronEntry {
+  return {
+    name: 'email-schedules',
+    expression: '* * * * *',
+    at_start: true,
+    run: () => schedules.queueDueRuns(),
+  };
+}

@@ -1,0 +1,56 @@
+/** What `satchel doctor` asks of sending domains: the records in the DNS, and DKIM keys that do not decrypt. */
+import {
+  type Finding,
+  type HealthCheck,
+  ok,
+  problem,
+  sealedCheck,
+  warning,
+} from '../../platform/host/health-check.ts';
+import type { SendingDomains } from './service.ts';
+
+interface Services {
+  sending_domains: SendingDomains;
+  mailboxes: { list(): { address: string; relay: string | null }[] };
+}
+
+export function sendingDomainChecks(services: Services): HealthCheck[] {
+  const { sending_domains } = services;
+  return [
+    { check: 'sending domains', run: () => checkDomains(services) },
+    sealedCheck('DKIM keys', () =>
+      sending_domains.listUndecryptable().map((domain) => ({
+        message: `The DKIM key of the domain ${domain} does not decrypt: nothing is sent from it.`,
+        remedy: `satchel domain remove ${domain} --yes, then satchel domain add ${domain}, and add its mailboxes again`,
+      })),
+    ),
+  ];
+}
+
+/** The records are looked up, for trusted domains too: receivers look at them whoever vouches for the domain here. */
+async function checkDomains({ sending_domains, mailboxes }: Services): Promise<Finding[]> {
+  const check = 'sending domains';
+  const active = sending_domains.list().filter((domain) => domain.is_active);
+  if (active.length === 0) return [ok(check, 'No sending domain is active: no email is sent.')];
+  const findings = await Promise.all(
+    active.map(async ({ name, is_verified, is_trusted }): Promise<Finding[]> => {
+      const remedy = `satchel domain verify ${name}`;
+      if (!is_verified && !is_trusted) {
+        return [problem(check, `${name} is not verified: nothing is sent from it.`, remedy)];
+      }
+      const own = mailboxes.list().filter(({ address }) => address.endsWith(`@${name}`));
+      if (own.length > 0 && own.every(({ relay }) => relay === null)) {
+        return [ok(check, `${name}: its mail is captured and never leaves, so it needs no records.`)];
+      }
+      const { spf, dkim, dmarc } = await sending_domains.checkMailboxDns(`postmaster@${name}`);
+      const failing = Object.entries({ SPF: spf, DKIM: dkim, DMARC: dmarc }).filter(
+        ([, verdict]) => !verdict.ok,
+      );
+      if (failing.length === 0) return [ok(check, `${name}: SPF, DKIM and DMARC are in place.`)];
+      return failing.map(([record, verdict]) =>
+        warning(check, `${name}, ${record}: ${verdict.problem ?? 'The record does not fit.'}`, remedy),
+      );
+    }),
+  );
+  return findings.flat();
+}

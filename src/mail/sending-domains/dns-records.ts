@@ -1,0 +1,126 @@
+/** The DNS records of a sending domain: what to publish, what is advised, and looking up what is there. */
+import { MAX_TXT_STRING_BYTES } from '../../limits.ts';
+import { toIso } from '../../platform/host/clock.ts';
+import type { Resolver } from '../../platform/mail/dns.ts';
+import { checkDmarc, judgeDkim, judgeOwnership, type RecordVerdict } from './record-judging.ts';
+import { sendersOf } from './relay-senders.ts';
+import { checkSpf } from './spf.ts';
+import type { DomainRow } from './tables.ts';
+
+export type RecordPurpose = 'ownership' | 'spf' | 'dkim' | 'dmarc' | 'mta_sts' | 'tls_rpt';
+
+/** A TXT record that the owner of the domain publishes. */
+export interface DnsRecord {
+  purpose: RecordPurpose;
+  type: 'TXT';
+  name: string;
+  value: string;
+}
+
+export interface RecordCheck extends DnsRecord, RecordVerdict {}
+
+/** Whether a domain that bounces go to takes mail at all. */
+export interface BounceCheck {
+  domain: string;
+  takes_mail: 'yes' | 'no' | 'unknown';
+}
+
+type DomainKeys = Pick<DomainRow, 'name' | 'ownership_token' | 'dkim_selector' | 'dkim_public_key'>;
+
+/** The records to publish. `relays` are the hosts that send for the domain; SPF names them. */
+export function recordsToPublish(domain: DomainKeys, relays: readonly string[]): DnsRecord[] {
+  const spf = `v=spf1 ${['a', 'mx', ...sendersOf(relays)].join(' ')} ~all`;
+  return [
+    { purpose: 'ownership', type: 'TXT', name: `_satchel.${domain.name}`, value: ownershipValue(domain) },
+    { purpose: 'spf', type: 'TXT', name: domain.name, value: spf },
+    dkimRecord(domain.name, domain.dkim_selector, domain.dkim_public_key),
+    {
+      purpose: 'dmarc',
+      type: 'TXT',
+      name: `_dmarc.${domain.name}`,
+      value: `v=DMARC1; p=quarantine; rua=mailto:postmaster@${domain.name}`,
+    },
+  ];
+}
+
+export function dkimRecord(domain: string, selector: string, public_key: string): DnsRecord {
+  const value = `v=DKIM1; k=rsa; p=${public_key}`;
+  return { purpose: 'dkim', type: 'TXT', name: `${selector}._domainkey.${domain}`, value };
+}
+
+/** For the mail that the domain gets, bounces among it: that it comes over TLS, and reports where it did not. Nothing asks for them. */
+export function advisedRecords(domain: Pick<DomainRow, 'name' | 'created_at'>): DnsRecord[] {
+  const id = toIso(domain.created_at).replace(/\D/g, '').slice(0, 14);
+  const report = `v=TLSRPTv1; rua=mailto:postmaster@${domain.name}`;
+  return [
+    { purpose: 'mta_sts', type: 'TXT', name: `_mta-sts.${domain.name}`, value: `v=STSv1; id=${id}` },
+    { purpose: 'tls_rpt', type: 'TXT', name: `_smtp._tls.${domain.name}`, value: report },
+  ];
+}
+
+/** RFC 1035 3.3: a value in quoted strings of at most 255 bytes, as a zone file and most providers' forms take it. */
+export function quoteTxt(value: string): string {
+  const parts = value.match(new RegExp(`.{1,${MAX_TXT_STRING_BYTES}}`, 'gs')) ?? [''];
+  return parts.map((part) => `"${part}"`).join(' ');
+}
+
+function ownershipValue(domain: DomainKeys): string {
+  return `satchel-verification=${domain.ownership_token}`;
+}
+
+/** Looks every record up and judges it. Never throws: what nobody answers is `unknown`. */
+export async function checkRecords(
+  resolver: Resolver,
+  domain: DomainKeys,
+  options: { relays: readonly string[]; is_signed: boolean },
+): Promise<RecordCheck[]> {
+  return Promise.all(
+    recordsToPublish(domain, options.relays).map(async (record) => ({
+      ...record,
+      ...(await checkRecord(resolver, record, { domain, ...options })),
+    })),
+  );
+}
+
+async function checkRecord(
+  resolver: Resolver,
+  record: DnsRecord,
+  { domain, relays, is_signed }: { domain: DomainKeys; relays: readonly string[]; is_signed: boolean },
+): Promise<RecordVerdict> {
+  if (record.purpose === 'dmarc') return checkDmarc(resolver, domain.name);
+  if (record.purpose === 'spf') return withUnnamed(await checkSpf(resolver, domain.name), relays);
+  if (record.purpose === 'dkim') return checkDkim(resolver, { domain, is_signed });
+  return judgeOwnership(await resolver.lookupTxt(record.name), record.value);
+}
+
+/** Whether a sound record lets a relay send only its owner knows for sure: what it does not name is told, and is not in the way. */
+function withUnnamed(verdict: RecordVerdict, relays: readonly string[]): RecordVerdict {
+  if (verdict.status !== 'found') return verdict;
+  const terms = (verdict.found ?? '').toLowerCase().split(/ +/);
+  const unnamed = sendersOf(relays).filter((term) => !terms.includes(term) && !terms.includes(`+${term}`));
+  if (unnamed.length === 0) return verdict;
+  const problem = `Its relays ask for more: ${unnamed.join(' ')}. Add that, unless the record lets them send in another way.`;
+  return { ...verdict, problem };
+}
+
+/** The key that mail is signed with now; not needed where the relays sign (`dkim=off`). */
+export async function checkDkim(
+  resolver: Resolver,
+  { domain, is_signed }: { domain: DomainKeys; is_signed: boolean },
+): Promise<RecordVerdict> {
+  const { name } = dkimRecord(domain.name, domain.dkim_selector, domain.dkim_public_key);
+  const verdict = judgeDkim(await resolver.lookupTxt(name), domain.dkim_public_key);
+  if (is_signed || verdict.status === 'found') return verdict;
+  return {
+    ...verdict,
+    status: 'unneeded',
+    problem: 'Its relays sign instead (dkim=off), so no record of ours is needed.',
+  };
+}
+
+/** Where bounces go, and whether they can arrive. */
+export async function checkBounces(resolver: Resolver, domains: readonly string[]): Promise<BounceCheck[]> {
+  return Promise.all(
+    [...new Set(domains)].map(async (domain) => ({ domain, takes_mail: await resolver.takesMail(domain) })),
+  );
+}

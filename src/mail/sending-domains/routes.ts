@@ -1,0 +1,111 @@
+/** The management plane's endpoints of sending domains. */
+import { ADMINISTER, actorOf, type ManagementCaller } from '../../platform/http/callers.ts';
+import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
+import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
+import { t } from '../../platform/http/schema.ts';
+import {
+  addedDomain,
+  dkimRotation,
+  domainChanges,
+  domainCheck,
+  domainDetails,
+  domainRecord,
+  newDomain,
+  removedDomain,
+} from './schemas.ts';
+import type { DomainRecord, SendingDomains } from './service.ts';
+
+interface Needs {
+  sending_domains: SendingDomains;
+  /** For what goes along when a domain is removed. */
+  mailboxes: { list(): { id: number; domain: string }[] };
+  emails: { countWaitingFor(mailbox_ids: readonly number[]): number };
+}
+
+const needs = [ADMINISTER] as const;
+const tag = 'Sending domains';
+const DOMAIN = '/sending-domains/:name';
+
+export function sendingDomainRoutes(services: Needs): Route[] {
+  const { sending_domains, emails } = services;
+  const load = ({ ctx }: { ctx: RequestContext }): DomainRecord => sending_domains.get(ctx.params.name ?? '');
+  const actor = ({ caller, ctx }: { caller: ManagementCaller; ctx: RequestContext }) =>
+    actorOf(caller, ctx.ip);
+  const countWaiting = (name: string): number => {
+    const ids = services.mailboxes.list().flatMap(({ id, domain }) => (domain === name ? [id] : []));
+    return emails.countWaitingFor(ids);
+  };
+  const detailsOf = (name: string) => ({
+    ...sending_domains.show(name),
+    waiting_emails: countWaiting(name),
+  });
+  return [
+    managementRoute({
+      ...{ method: 'GET', path: '/sending-domains', needs, tag, summary: 'List sending domains' },
+      description: 'The default first.',
+      query: t.Object(pageQuery),
+      response: t.Array(domainRecord),
+      handle: ({ query }) => paginateAll(query, sending_domains.list()),
+    }),
+    managementRoute({
+      ...{ method: 'POST', path: '/sending-domains', needs, tag, summary: 'Add a sending domain' },
+      description: 'Makes its DKIM key and answers the DNS records to publish.',
+      status: 201,
+      body: newDomain,
+      example: { name: 'news.example.com' },
+      response: addedDomain,
+      handle: (input) => sending_domains.add(actor(input), input.body),
+    }),
+    managementRoute({
+      ...{ method: 'GET', path: DOMAIN, needs, tag, summary: 'Read a sending domain' },
+      unversioned: ['waiting_emails', 'mailboxes', 'is_verified', 'verified_at'],
+      description:
+        'With the DNS records to publish; nothing is looked up. `mailboxes` go when it is deleted, and `waiting_emails` would ' +
+        'have to find another mailbox then.',
+      response: domainDetails,
+      load,
+      handle: ({ resource }) => detailsOf(resource.name),
+    }),
+    managementRoute({
+      ...{ method: 'PATCH', path: DOMAIN, needs, tag, summary: 'Change a sending domain' },
+      body: domainChanges,
+      example: { is_active: true },
+      response: domainDetails,
+      load,
+      async handle(input) {
+        await sending_domains.change(actor(input), input.resource.name, input.body);
+        return detailsOf(input.resource.name);
+      },
+    }),
+    managementRoute({
+      ...{ method: 'DELETE', path: DOMAIN, needs, tag, summary: 'Delete a sending domain' },
+      description:
+        'Its mailboxes and its DKIM key go along; mails that wait for them find another mailbox or fail. The counts tell how many.',
+      response: removedDomain,
+      load,
+      async handle(input) {
+        const waiting_emails = countWaiting(input.resource.name);
+        const removed = await sending_domains.remove(actor(input), input.resource.name);
+        return { deleted: true, cascade: { mailboxes: removed.removed_mailboxes, waiting_emails } };
+      },
+    }),
+    managementRoute({
+      ...{ method: 'POST', path: `${DOMAIN}/verify`, needs, tag, summary: 'Look its DNS records up' },
+      description:
+        'Says of each record whether it is found, missing or wrong. The domain is verified when ownership, SPF and DKIM are found, and no ' +
+        'longer when one of them is not; what nobody answered changes nothing. A new DKIM key that is seen is taken into use.',
+      response: domainCheck,
+      load,
+      handle: (input) => sending_domains.verify(actor(input), input.resource.name),
+    }),
+    managementRoute({
+      ...{ method: 'POST', path: `${DOMAIN}/dkim/rotate`, needs, tag, summary: 'Make a new DKIM key' },
+      description:
+        'Answers the record to publish. Mail is signed with the old key until the new record is seen: by `verify`, at the start or at a ' +
+        'full hour. Where a new key waits already, that stays.',
+      response: dkimRotation,
+      load,
+      handle: (input) => sending_domains.rotateDkim(actor(input), input.resource.name),
+    }),
+  ];
+}

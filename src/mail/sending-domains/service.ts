@@ -1,0 +1,467 @@
+/** Sending domains: adding and verifying them, and the key that their mail is signed with. */
+import { randomBytes } from 'node:crypto';
+import { AppError, conflict, invalid, notFound } from '../../errors.ts';
+import { DKIM_OLD_KEY_DAYS } from '../../limits.ts';
+import { recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
+import type { Actor } from '../../platform/http/callers.ts';
+import { canonicalDomain, parseAddress } from '../../platform/mail/address.ts';
+import type { DkimIdentity, DkimKeyPair } from '../../platform/mail/dkim.ts';
+import type { Resolver } from '../../platform/mail/dns.ts';
+import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
+import {
+  advisedRecords,
+  type BounceCheck,
+  checkBounces,
+  checkDkim,
+  checkRecords,
+  type DnsRecord,
+  dkimRecord,
+  type RecordCheck,
+  recordsToPublish,
+} from './dns-records.ts';
+import { checkDmarc, judgeDkim, type RecordVerdict } from './record-judging.ts';
+import { checkSpf } from './spf.ts';
+import * as store from './store.ts';
+import type { DomainRow } from './tables.ts';
+
+export type { DomainRow } from './tables.ts';
+
+export interface DomainRecord {
+  name: string;
+  is_default: boolean;
+  is_active: boolean;
+  /** The operator vouches for it: it is used like a verified one, without any look-up. */
+  is_trusted: boolean;
+  /** Its records were looked up and fit. */
+  is_verified: boolean;
+  verified_at: string | null;
+  dkim_selector: string;
+  mailboxes: number;
+  created_at: string;
+}
+
+/** What is printed for a domain's owner: what to publish, and what is good to have. */
+export interface DomainRecords {
+  records: DnsRecord[];
+  advised: DnsRecord[];
+}
+
+export interface DomainDetails extends DomainRecord, DomainRecords {
+  /** The key that waits for its record, or the last change of keys; null where there was none. */
+  dkim_rotation: DkimRotation | null;
+}
+
+export interface DomainCheck extends DomainDetails {
+  records: RecordCheck[];
+  /** Where its mailboxes have bounces sent. */
+  bounces: BounceCheck[];
+}
+
+/** What is absent stays as it is. */
+export interface DomainChanges {
+  is_default?: boolean;
+  is_active?: boolean;
+  is_trusted?: boolean;
+}
+
+export interface DkimRotation {
+  /** `waiting`: the new key's record is not seen yet. `done`: mail is signed with the new key. */
+  state: 'waiting' | 'done';
+  /** The new key's record. */
+  record: DnsRecord;
+  old_name: string;
+  /** From when on nobody looks for the old record; null while it is needed. */
+  old_unneeded_from: string | null;
+}
+
+/** One record in a mailbox's DNS check. */
+export interface DnsVerdict {
+  ok: boolean;
+  record: string | null;
+  problem: string | null;
+}
+
+export interface MailboxDnsCheck {
+  address: string;
+  spf: DnsVerdict;
+  dkim: DnsVerdict;
+  dmarc: DnsVerdict;
+}
+
+export interface SendingDomainsDeps {
+  database: Database;
+  clock: Clock;
+  key_ring: KeyRing;
+  resolver: Resolver;
+  generateDkimKey(): Promise<DkimKeyPair>;
+  /** What domains ask of the mailboxes, which stand on them. */
+  mailboxes: {
+    countOf(tx: Tx, domain_id: number): number;
+    /** Hosts of their relays: SPF is to name them. */
+    relaysOf(tx: Tx, domain_id: number): string[];
+    /** Whether any of them leaves the signature to us. */
+    areSigned(tx: Tx, domain_id: number): boolean;
+    /** Domains that their bounces go to. */
+    bounceDomainsOf(tx: Tx, domain_id: number): string[];
+    /** Has them take up what changed of their domain. */
+    renew(tx: Tx, domain_id: number): void;
+  };
+}
+
+const STAYS_DEFAULT = 'is true of one domain: make another one the default instead';
+
+/** Without DMARC mail is still delivered, so only marketing asks for it. */
+const NEEDED_TO_VERIFY: readonly string[] = ['ownership', 'spf', 'dkim'];
+
+export class SendingDomains {
+  readonly #deps: SendingDomainsDeps;
+
+  constructor(deps: SendingDomainsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Adds a domain with a new DKIM key and returns the records to publish. The first one becomes the default.
+   * Throws AppError `invalid` for a name that is none, `conflict` for one that is known.
+   */
+  async add(
+    actor: Actor,
+    input: { name: string; is_default?: boolean; is_trusted?: boolean },
+  ): Promise<DomainRecord & DomainRecords> {
+    const name = canonicalDomain(input.name);
+    if (name === null) throw invalid({ name: ['must be a domain, such as example.com'] });
+    const { database, clock, key_ring } = this.#deps;
+    const key = await this.#deps.generateDkimKey();
+    const now = clock.now();
+    return database.write((tx) => {
+      if (store.findDomain(tx, name))
+        throw conflict('This domain was added already. See: satchel domain list');
+      const has_default = store.listDomains(tx).some((domain) => domain.is_default);
+      const domain = store.insertDomain(tx, {
+        name,
+        is_default: false,
+        is_active: true,
+        is_trusted: input.is_trusted ?? false,
+        verified_at: null,
+        ownership_token: randomBytes(16).toString('hex'),
+        dkim_selector: 'satchel',
+        dkim_public_key: key.public_key_base64,
+        sealed_dkim_private_key: key_ring.seal(tx, PLATFORM_SCOPE, dkimContext(name), key.private_key_pem),
+        next_dkim_selector: null,
+        next_dkim_public_key: null,
+        next_sealed_dkim_private_key: null,
+        old_dkim_selector: null,
+        old_dkim_public_key: null,
+        dkim_rotated_at: null,
+        created_at: now,
+      });
+      if (input.is_default || !has_default) store.setDefaultDomain(tx, domain.id);
+      this.#audit(tx, actor, 'sending_domain.added', name);
+      const added = this.#reload(tx, domain.id);
+      return {
+        ...this.#recordOf(tx, added),
+        records: recordsToPublish(added, []),
+        advised: advisedRecords(added),
+      };
+    });
+  }
+
+  list(): DomainRecord[] {
+    const { read } = this.#deps.database;
+    return store.listDomains(read).map((domain) => this.#recordOf(read, domain));
+  }
+
+  /** Throws AppError `not_found`. */
+  get(name: string): DomainRecord {
+    return this.#recordOf(this.#deps.database.read, this.#require(name));
+  }
+
+  /** As `get`, with what is to be published; nothing is looked up. Throws AppError `not_found`. */
+  show(name: string): DomainDetails {
+    const { database, mailboxes } = this.#deps;
+    const domain = this.#require(name);
+    return {
+      ...this.#recordOf(database.read, domain),
+      records: recordsToPublish(domain, mailboxes.relaysOf(database.read, domain.id)),
+      advised: advisedRecords(domain),
+      dkim_rotation: rotationOf(domain),
+    };
+  }
+
+  /** Names of the domains whose DKIM key does not decrypt. */
+  listUndecryptable(): string[] {
+    const { read } = this.#deps.database;
+    return store
+      .listDomains(read)
+      .filter((domain) => this.#openKey(read, domain) === null)
+      .map(({ name }) => name);
+  }
+
+  /** Every domain's row, the default's first. */
+  listRows(tx: Tx): DomainRow[] {
+    return store.listDomains(tx);
+  }
+
+  findByName(tx: Tx, name: string): DomainRow | undefined {
+    return store.findDomain(tx, name);
+  }
+
+  findById(tx: Tx, id: number): DomainRow | undefined {
+    return store.findDomainById(tx, id);
+  }
+
+  /** What a domain's mail is signed with. Throws AppError `internal` where its key does not decrypt. */
+  identityOf(tx: Tx, domain: DomainRow): DkimIdentity {
+    const private_key_pem = this.#openKey(tx, domain);
+    if (private_key_pem === null)
+      throw new AppError(
+        'internal',
+        'The DKIM key of the domain does not decrypt. What mends it: satchel doctor',
+      );
+    return { domain: domain.name, selector: domain.dkim_selector, private_key_pem };
+  }
+
+  /** The public key of a signature of ours, by its d= and s=: the present one, or the one before it. */
+  findDkimKey(tx: Tx, name: string, selector: string): string | null {
+    const domain = store.findDomain(tx, name);
+    if (domain?.dkim_selector === selector) return domain.dkim_public_key;
+    return domain?.old_dkim_selector === selector ? domain.old_dkim_public_key : null;
+  }
+
+  #openKey(tx: Tx, { name, sealed_dkim_private_key }: DomainRow): string | null {
+    return this.#deps.key_ring.openText(tx, sealed_dkim_private_key, dkimContext(name));
+  }
+
+  /**
+   * Looks the domain's records up. It is verified when ownership, SPF and (where we sign) DKIM fit, and no longer when one
+   * of them is found to be missing or wrong; an unanswered look-up changes nothing. A new DKIM key that is seen is taken
+   * into use first. Throws AppError `not_found`.
+   */
+  async verify(actor: Actor, name: string): Promise<DomainCheck> {
+    const { database, resolver, clock, mailboxes } = this.#deps;
+    const { read } = database;
+    const domain = (await this.#takeUpNextKey(actor, this.#require(name))) ?? this.#require(name);
+    const relays = mailboxes.relaysOf(read, domain.id);
+    const is_signed = mailboxes.areSigned(read, domain.id);
+    const [records, bounces] = await Promise.all([
+      checkRecords(resolver, domain, { relays, is_signed }),
+      checkBounces(resolver, mailboxes.bounceDomainsOf(read, domain.id)),
+    ]);
+    const needed = records.filter((record) => NEEDED_TO_VERIFY.includes(record.purpose));
+    const fits = needed.every((record) => record.status === 'found' || record.status === 'unneeded');
+    const misfits = needed.some((record) => record.status === 'missing' || record.status === 'wrong');
+    return database.write((tx) => {
+      // Another look-up may have come first.
+      const { verified_at } = this.#reload(tx, domain.id);
+      if (fits && verified_at === null) {
+        store.updateDomain(tx, domain.id, { verified_at: clock.now() });
+        this.#audit(tx, actor, 'sending_domain.verified', domain.name);
+      } else if (misfits && verified_at !== null) {
+        store.updateDomain(tx, domain.id, { verified_at: null });
+        this.#audit(tx, actor, 'sending_domain.unverified', domain.name);
+      }
+      const advised = advisedRecords(domain);
+      const after = this.#reload(tx, domain.id);
+      return { ...this.#recordOf(tx, after), records, advised, bounces, dkim_rotation: rotationOf(after) };
+    });
+  }
+
+  /* --- DKIM keys --------------------------------------------------------------------------------------------------- */
+
+  /**
+   * Makes a key under a new selector. Mail is signed with the old one until the new one's record is seen. Where one waits
+   * already, that stays. Throws AppError `not_found`.
+   */
+  async rotateDkim(actor: Actor, name: string): Promise<DkimRotation> {
+    const { database, key_ring } = this.#deps;
+    this.#require(name);
+    const key = await this.#deps.generateDkimKey();
+    const rotation = await database.write((tx) => {
+      const domain = this.#reload(tx, this.#require(name).id);
+      if (domain.next_dkim_selector === null) {
+        const sealed = key_ring.seal(tx, PLATFORM_SCOPE, dkimContext(domain.name), key.private_key_pem);
+        store.updateDomain(tx, domain.id, {
+          next_dkim_selector: selectorAfter(domain.dkim_selector),
+          next_dkim_public_key: key.public_key_base64,
+          next_sealed_dkim_private_key: sealed,
+        });
+        this.#audit(tx, actor, 'sending_domain.dkim_key_made', domain.name);
+      }
+      return rotationOf(this.#reload(tx, domain.id));
+    });
+    if (!rotation) throw new AppError('internal', 'The new DKIM key was not kept.');
+    return rotation;
+  }
+
+  /** Looks whether records of new DKIM keys are there by now; those that are seen are taken into use. */
+  async lookForNewKeys(): Promise<void> {
+    const waiting = store
+      .listDomains(this.#deps.database.read)
+      .filter(({ next_dkim_selector }) => next_dkim_selector !== null);
+    const system: Actor = { kind: 'system', id: null, name: 'satchel', ip: null };
+    for (const domain of waiting) await this.#takeUpNextKey(system, domain);
+  }
+
+  /** Signs with the key that waits, if its record is seen; null where nothing changes. */
+  async #takeUpNextKey(actor: Actor, domain: DomainRow): Promise<DomainRow | null> {
+    const { database, resolver, clock, mailboxes } = this.#deps;
+    const { next_dkim_selector: selector, next_dkim_public_key: public_key } = domain;
+    if (selector === null || public_key === null) return null;
+    const record = dkimRecord(domain.name, selector, public_key);
+    const verdict = judgeDkim(await resolver.lookupTxt(record.name), public_key);
+    if (verdict.status !== 'found') return null;
+    return database.write((tx) => {
+      const now = this.#reload(tx, domain.id);
+      // Another process may have done so meanwhile.
+      if (now.next_dkim_selector !== selector || now.next_sealed_dkim_private_key === null) return now;
+      store.updateDomain(tx, domain.id, {
+        dkim_selector: selector,
+        dkim_public_key: public_key,
+        sealed_dkim_private_key: now.next_sealed_dkim_private_key,
+        next_dkim_selector: null,
+        next_dkim_public_key: null,
+        next_sealed_dkim_private_key: null,
+        old_dkim_selector: now.dkim_selector,
+        old_dkim_public_key: now.dkim_public_key,
+        dkim_rotated_at: clock.now(),
+      });
+      mailboxes.renew(tx, domain.id);
+      this.#audit(tx, actor, 'sending_domain.dkim_rotated', domain.name);
+      return this.#reload(tx, domain.id);
+    });
+  }
+
+  /* --- Changes ----------------------------------------------------------------------------------------------------- */
+
+  /**
+   * Makes the changes that are given: the default, in use or not, trusted without any look-up or not. Throws AppError
+   * `not_found`, and `invalid` where the default is to be none: another one becomes it instead.
+   */
+  async change(actor: Actor, name: string, changes: DomainChanges): Promise<DomainRecord> {
+    const { is_default, is_active, is_trusted } = changes;
+    return this.#deps.database.write((tx) => {
+      const domain = store.findDomain(tx, canonicalDomain(name) ?? name);
+      if (!domain) throw notFound('Sending domain', 'satchel domain list');
+      if (is_default === false && domain.is_default) throw invalid({ is_default: [STAYS_DEFAULT] });
+      const note = (event: string): void => this.#audit(tx, actor, `sending_domain.${event}`, domain.name);
+      if (is_default) {
+        store.setDefaultDomain(tx, domain.id);
+        note('made_default');
+      }
+      if (is_active !== undefined) {
+        store.updateDomain(tx, domain.id, { is_active });
+        note(is_active ? 'activated' : 'deactivated');
+      }
+      if (is_trusted !== undefined) {
+        store.updateDomain(tx, domain.id, { is_trusted });
+        note(is_trusted ? 'trusted' : 'distrusted');
+      }
+      return this.#recordOf(tx, this.#reload(tx, domain.id));
+    });
+  }
+
+  /** Removes a domain with its mailboxes and its DKIM key; returns how many mailboxes went. Throws AppError `not_found`. */
+  async remove(actor: Actor, name: string): Promise<{ name: string; removed_mailboxes: number }> {
+    const domain = this.#require(name);
+    return this.#deps.database.write((tx) => {
+      this.#reload(tx, domain.id);
+      const removed_mailboxes = this.#deps.mailboxes.countOf(tx, domain.id);
+      store.deleteDomain(tx, domain.id);
+      this.#audit(tx, actor, 'sending_domain.removed', domain.name);
+      return { name: domain.name, removed_mailboxes };
+    });
+  }
+
+  /**
+   * Looks up SPF, DKIM and DMARC of a mailbox's domain, for a trusted one too. Never throws for what the DNS says;
+   * AppError `not_found` when no domain of this server has that address.
+   */
+  async checkMailboxDns(address: string): Promise<MailboxDnsCheck> {
+    const name = parseAddress(address)?.domain ?? '';
+    const domain = this.#require(name);
+    const { resolver, database, mailboxes } = this.#deps;
+    const is_signed = mailboxes.areSigned(database.read, domain.id);
+    const [spf, dkim, dmarc] = await Promise.all([
+      checkSpf(resolver, domain.name),
+      checkDkim(resolver, { domain, is_signed }),
+      checkDmarc(resolver, domain.name),
+    ]);
+    return { address, spf: verdictOf(spf), dkim: verdictOf(dkim), dmarc: verdictOf(dmarc) };
+  }
+
+  #require(name: string): DomainRow {
+    const domain = store.findDomain(this.#deps.database.read, canonicalDomain(name) ?? name);
+    if (!domain) throw notFound('Sending domain', 'satchel domain list');
+    return domain;
+  }
+
+  #reload(tx: Tx, id: number): DomainRow {
+    const domain = store.findDomainById(tx, id);
+    if (!domain) throw notFound('Sending domain', 'satchel domain list');
+    return domain;
+  }
+
+  #recordOf(read: Tx, domain: DomainRow): DomainRecord {
+    return {
+      name: domain.name,
+      is_default: domain.is_default,
+      is_active: domain.is_active,
+      is_trusted: domain.is_trusted,
+      is_verified: domain.verified_at !== null,
+      verified_at: toIso(domain.verified_at),
+      dkim_selector: domain.dkim_selector,
+      mailboxes: this.#deps.mailboxes.countOf(read, domain.id),
+      created_at: toIso(domain.created_at),
+    };
+  }
+
+  #audit(tx: Tx, actor: Actor, event: string, name: string): void {
+    recordAudit(
+      tx,
+      actor,
+      { event, target: `sending_domain:${name}`, project: null },
+      this.#deps.clock.now(),
+    );
+  }
+}
+
+function verdictOf(verdict: RecordVerdict): DnsVerdict {
+  const ok = verdict.status === 'found' || verdict.status === 'unneeded';
+  return { ok, record: verdict.found, problem: verdict.problem };
+}
+
+/** What binds a sealed key to its domain. */
+function dkimContext(domain: string): string[] {
+  return ['sending_domain', domain, 'dkim_private_key'];
+}
+
+/** `satchel`, `satchel2`, `satchel3`: each key has a name of its own, so that both may be published at once. */
+function selectorAfter(selector: string): string {
+  const number = Number(/\d+$/.exec(selector)?.[0] ?? 1);
+  return `${selector.replace(/\d+$/, '')}${number + 1}`;
+}
+
+function rotationOf(domain: DomainRow): DkimRotation | null {
+  const {
+    name,
+    dkim_selector,
+    next_dkim_selector,
+    next_dkim_public_key,
+    old_dkim_selector,
+    dkim_rotated_at,
+  } = domain;
+  const nameOf = (selector: string): string => `${selector}._domainkey.${name}`;
+  if (next_dkim_selector !== null && next_dkim_public_key !== null) {
+    const record = dkimRecord(name, next_dkim_selector, next_dkim_public_key);
+    return { state: 'waiting', record, old_name: nameOf(dkim_selector), old_unneeded_from: null };
+  }
+  if (old_dkim_selector === null || dkim_rotated_at === null) return null;
+  return {
+    state: 'done',
+    record: dkimRecord(name, dkim_selector, domain.dkim_public_key),
+    old_name: nameOf(old_dkim_selector),
+    old_unneeded_from: toIso(dkim_rotated_at + DKIM_OLD_KEY_DAYS * DAY_MS),
+  };
+}

@@ -1,0 +1,161 @@
+/** SPF as receivers evaluate it (RFC 7208): one record, terms that they know, and no more than ten look-ups in all. */
+import { isIPv4, isIPv6 } from 'node:net';
+import { SPF_MAX_LOOKUPS } from '../../limits.ts';
+import type { Resolver } from '../../platform/mail/dns.ts';
+import { isVerdict, MISSING, type RecordVerdict, recordsOf, unknown, wrong } from './record-judging.ts';
+
+interface Mechanism {
+  qualifier: string;
+  name: string;
+  /** What stands behind the colon; empty where nothing does. */
+  domain: string;
+}
+
+interface Policy {
+  mechanisms: Mechanism[];
+  redirect: string | null;
+}
+
+/** What a policy came to, whatever host asks. */
+interface Walk {
+  lookups: number;
+  /** Why receivers give up on it; the first reason is told. */
+  problem: string | null;
+  /** Why nobody knows. */
+  unanswered: string | null;
+  lets_everybody: boolean;
+}
+
+/** Judges a domain's SPF. Whether it covers the relay only the relay's owner knows. */
+export async function checkSpf(resolver: Resolver, domain: string): Promise<RecordVerdict> {
+  const found = await findRecord(resolver, domain);
+  if (typeof found !== 'string') return found;
+  const policy = parsePolicy(found);
+  if (typeof policy === 'string') return wrong(found, policy);
+  const walk: Walk = { lookups: 0, problem: null, unanswered: null, lets_everybody: false };
+  await follow(resolver, policy, walk);
+  if (walk.problem !== null) return wrong(found, walk.problem);
+  if (walk.unanswered !== null) return unknown(walk.unanswered);
+  if (walk.lets_everybody) return wrong(found, 'The record lets everybody send (+all).');
+  const senders = policy.mechanisms.filter(({ name, qualifier }) => name !== 'all' && qualifier === '+');
+  if (senders.length === 0 && policy.redirect === null) return wrong(found, 'The record lets nobody send.');
+  return { status: 'found', found, problem: null };
+}
+
+async function findRecord(resolver: Resolver, domain: string): Promise<string | RecordVerdict> {
+  const records = recordsOf(await resolver.lookupTxt(domain));
+  if (isVerdict(records)) return records;
+  const spf = records.filter((record) => /^v=spf1(\s|$)/i.test(record));
+  const [only] = spf;
+  if (only === undefined) return MISSING;
+  if (spf.length === 1) return only;
+  return wrong(spf.join(' | '), 'There are several SPF records; receivers then use none of them.');
+}
+
+/** Adds up what evaluating a policy to its end takes, and finds what ends it early. */
+async function follow(resolver: Resolver, policy: Policy, walk: Walk): Promise<void> {
+  for (const { name, qualifier, domain } of policy.mechanisms) {
+    // What stands behind it is never looked at.
+    if (name === 'all') {
+      walk.lets_everybody ||= qualifier === '+';
+      return;
+    }
+    if (!['include', 'a', 'mx', 'ptr', 'exists'].includes(name)) continue;
+    if (!countLookup(walk)) return;
+    if (name === 'include') await followTo(resolver, domain, walk);
+    if (walk.problem !== null || walk.unanswered !== null) return;
+  }
+  if (policy.redirect !== null && countLookup(walk)) await followTo(resolver, policy.redirect, walk);
+}
+
+function countLookup(walk: Walk): boolean {
+  walk.lookups += 1;
+  if (walk.lookups <= SPF_MAX_LOOKUPS) return true;
+  walk.problem = `The record takes more than ${SPF_MAX_LOOKUPS} look-ups; receivers then use none of it. Take out what no longer sends.`;
+  return false;
+}
+
+async function followTo(resolver: Resolver, domain: string, walk: Walk): Promise<void> {
+  // Macros are filled in with facts of the mail that nobody has yet.
+  if (domain.includes('%')) return;
+  const found = await findRecord(resolver, domain);
+  if (typeof found === 'string') {
+    const policy = parsePolicy(found);
+    if (typeof policy === 'string') walk.problem = `Of ${domain}, which the record names: ${policy}`;
+    else await follow(resolver, policy, walk);
+  } else if (found.status === 'unknown') walk.unanswered = `${domain}: ${found.problem}`;
+  else if (found.status === 'missing') walk.problem = `The record names ${domain}, which has no SPF record.`;
+  else walk.problem = `Of ${domain}, which the record names: ${found.problem}`;
+}
+
+/** The terms of a record, or what is wrong with them. */
+function parsePolicy(record: string): Policy | string {
+  const policy: Policy = { mechanisms: [], redirect: null };
+  const modifiers = new Set<string>();
+  for (const term of record.trim().split(/ +/).slice(1)) {
+    const modifier = /^([a-z][a-z0-9._-]*)=(.*)$/i.exec(term);
+    if (modifier) {
+      const [, name = '', value = ''] = modifier;
+      const known = name.toLowerCase();
+      if (known !== 'redirect' && known !== 'exp') continue;
+      if (modifiers.has(known)) return `The record has ${known}= twice.`;
+      if (value === '') return `The record has a ${known}= that names no domain.`;
+      modifiers.add(known);
+      if (known === 'redirect') policy.redirect = value;
+      continue;
+    }
+    const mechanism = parseMechanism(term);
+    if (typeof mechanism === 'string') return mechanism;
+    policy.mechanisms.push(mechanism);
+  }
+  return policy;
+}
+
+const MECHANISMS = ['all', 'include', 'a', 'mx', 'ptr', 'exists', 'ip4', 'ip6'];
+
+function parseMechanism(term: string): Mechanism | string {
+  const [, sign = '', word = '', rest = ''] = /^([-+~?]?)([a-z0-9]+)((?:[:/].*)?)$/i.exec(term) ?? [];
+  const name = word.toLowerCase();
+  if (!MECHANISMS.includes(name)) return `The record has a term that receivers do not know: ${term}`;
+  const qualifier = sign || '+';
+  if (name === 'ip4' || name === 'ip6')
+    return isNetwork(name, rest) ? { qualifier, name, domain: '' } : badNetwork(term);
+  const [domain_part = '', ...lengths] = rest.split('/');
+  const domain = domain_part.slice(1);
+  // A macro may have slashes of its own.
+  if (rest.includes('%{')) return { qualifier, name, domain: rest.slice(1) };
+  const takes_domain = name !== 'all';
+  if (domain_part !== '' && (domain === '' || !takes_domain))
+    return `The record has a term that is written wrong: ${term}`;
+  if (domain === '' && (name === 'include' || name === 'exists'))
+    return `The record has a term that names no domain: ${term}`;
+  if (lengths.length > 0 && !((name === 'a' || name === 'mx') && areLengths(lengths)))
+    return badNetwork(term);
+  return { qualifier, name, domain };
+}
+
+/** What stands behind the slashes of `a/24`, `a//64` and `a/24//64`. */
+function areLengths(lengths: readonly string[]): boolean {
+  const [v4 = '', gap, v6, ...more] = lengths;
+  const is_v4 = v4 === '' ? gap !== undefined : isLength(v4, 32);
+  if (gap === undefined) return is_v4;
+  return v4 === ''
+    ? isLength(gap, 128) && v6 === undefined
+    : is_v4 && gap === '' && v6 !== undefined && isLength(v6, 128) && more.length === 0;
+}
+
+function isLength(text: string, max: number): boolean {
+  return /^\d{1,3}$/.test(text) && Number(text) <= max;
+}
+
+function isNetwork(name: 'ip4' | 'ip6', rest: string): boolean {
+  const [address = '', length, ...more] = rest.slice(1).split('/');
+  const is_address = name === 'ip4' ? isIPv4(address) : isIPv6(address);
+  return (
+    is_address && more.length === 0 && (length === undefined || isLength(length, name === 'ip4' ? 32 : 128))
+  );
+}
+
+function badNetwork(term: string): string {
+  return `The record has a network that is none: ${term}`;
+}

@@ -1,0 +1,155 @@
+/** The fields of a template: merging what was sent with what there is, and judging the whole. Pure functions. */
+import { type FieldErrors, invalid } from '../../errors.ts';
+import { MAX_NAME_CHARS } from '../../limits.ts';
+import { placeholdersOf } from './placeholders.ts';
+import type { TemplateRow, TemplateVariable } from './tables.ts';
+
+export type TemplateFields = Pick<
+  TemplateRow,
+  | 'name'
+  | 'category'
+  | 'subject'
+  | 'body_html'
+  | 'body_text'
+  | 'description'
+  | 'variables'
+  | 'is_active'
+  | 'is_marketing'
+  | 'layout'
+>;
+
+interface SentVariable {
+  name: string;
+  description?: string;
+  required?: boolean;
+}
+
+/** What a request gives of a template: an absent field stays, null clears. */
+export interface TemplateChanges {
+  name?: string;
+  category?: string;
+  subject?: string;
+  body_html?: string | null;
+  body_text?: string | null;
+  description?: string | null;
+  variables?: SentVariable[] | null;
+  is_active?: boolean | null;
+  is_marketing?: boolean | null;
+  layout?: string | null;
+}
+
+/** What would begin a header line of its own, or stand unseen in one. */
+const CONTROL = /[^\P{Cc}\t]/u;
+
+const BLANK: TemplateFields = {
+  name: '',
+  category: '',
+  subject: '',
+  body_html: null,
+  body_text: null,
+  description: null,
+  variables: [],
+  is_active: true,
+  is_marketing: false,
+  layout: null,
+};
+
+/** A field's new value: the one there is unless it was sent, the one of a new template where null was sent. */
+function pick<T>(sent: T | null | undefined, current: T, cleared: T): T {
+  if (sent === undefined) return current;
+  return sent ?? cleared;
+}
+
+/**
+ * The template that results from the changes, `current` being null for a new one. Throws AppError `invalid` with
+ * messages by field for what no template may be.
+ */
+export function checkTemplate(
+  current: TemplateFields | null,
+  sent: TemplateChanges,
+  rules: { slug: string | null; max_body_bytes: number },
+): TemplateFields {
+  const old = current ?? BLANK;
+  const errors: FieldErrors = {};
+  const fields: TemplateFields = {
+    name: sent.name ?? old.name,
+    category: sent.category ?? old.category,
+    subject: sent.subject ?? old.subject,
+    // An empty part is no part: mail programs would show it instead of the other one.
+    body_html: pick(sent.body_html, old.body_html, null) || null,
+    body_text: pick(sent.body_text, old.body_text, null) || null,
+    description: pick(sent.description, old.description, null),
+    variables: sent.variables === undefined ? old.variables : (sent.variables ?? []).map(toVariable),
+    is_active: pick(sent.is_active, old.is_active, true),
+    is_marketing: pick(sent.is_marketing, old.is_marketing, false),
+    layout: pick(sent.layout, old.layout, null),
+  };
+  if (rules.slug !== null && !/^[A-Za-z0-9_-]+$/.test(rules.slug)) {
+    errors.slug = ['must be of letters, digits, dashes and underscores'];
+  }
+  Object.assign(errors, bodyErrors(fields, rules.max_body_bytes), variableErrors(fields.variables));
+  if (CONTROL.test(fields.subject))
+    errors.subject ??= ['must have no line breaks or other control characters'];
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+  return fields;
+}
+
+function toVariable(sent: SentVariable): TemplateVariable {
+  return { name: sent.name, description: sent.description ?? null, required: sent.required ?? false };
+}
+
+function bodyErrors(fields: TemplateFields, max_bytes: number): FieldErrors {
+  const errors: FieldErrors = {};
+  if (fields.body_html === null && fields.body_text === null) {
+    errors.body_html = ['a template needs body_html or body_text, or both'];
+  }
+  for (const field of ['body_html', 'body_text'] as const) {
+    const bytes = Buffer.byteLength(fields[field] ?? '');
+    if (bytes > max_bytes) errors[field] = [`must have at most ${max_bytes} bytes (got ${bytes})`];
+  }
+  return errors;
+}
+
+function variableErrors(variables: readonly TemplateVariable[]): FieldErrors {
+  const errors: FieldErrors = {};
+  const seen = new Set<string>();
+  for (const [index, { name }] of variables.entries()) {
+    if (!canBeFilled(name)) {
+      errors[`variables.${index}.name`] = [
+        'must be usable in a placeholder, such as first_name or user.name',
+      ];
+    } else if (seen.has(name)) {
+      errors[`variables.${index}.name`] = ['is declared twice'];
+    }
+    seen.add(name);
+  }
+  return errors;
+}
+
+/** Whether there is a placeholder of this name that a send can give a value. */
+function canBeFilled(name: string): boolean {
+  const is_prototype = /(^|\.)(__proto__|constructor|prototype)(\.|$)/.test(name);
+  return !is_prototype && placeholdersOf(`{{${name}}}`)[0] === name;
+}
+
+/** Room for the number that tells a generated slug from one that exists. */
+const MAX_SLUG_BASE_CHARS = MAX_NAME_CHARS - 12;
+
+/** The given slug, or one made from the name. Throws AppError `invalid` for a given one that is taken. */
+export function chooseSlug(given: string | null, name: string, isTaken: (slug: string) => boolean): string {
+  if (given !== null) {
+    if (isTaken(given)) throw invalid({ slug: ['is taken by another template of this project'] });
+    return given;
+  }
+  const words = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9_]+/g, '-')
+    .slice(0, MAX_SLUG_BASE_CHARS)
+    .replace(/^-+|-+$/g, '');
+  const base = words === '' ? 'template' : words;
+  let slug = base;
+  for (let n = 2; isTaken(slug); n += 1) slug = `${base}-${n}`;
+  return slug;
+}

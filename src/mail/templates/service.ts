@@ -1,0 +1,332 @@
+/** Saved templates: what may be saved, how they are found, and what a send or a preview gets of them. */
+import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { MAX_COMPILED_TEMPLATES_BYTES } from '../../limits.ts';
+import { noNote } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { newId } from '../../platform/host/ids.ts';
+import { CompiledCache } from './compiled-cache.ts';
+import { checkTemplate, chooseSlug, type TemplateChanges } from './fields.ts';
+import {
+  type CompiledMail,
+  compileMail,
+  type PreviewedMail,
+  previewMail,
+  type RenderedMail,
+  refuseUnsendable,
+  renderMail,
+} from './rendering.ts';
+import {
+  deleteTemplate,
+  findTemplate,
+  findTemplateState,
+  insertTemplate,
+  listTemplates,
+  type TemplateState,
+  type TemplateSummary,
+  updateTemplate,
+} from './store.ts';
+import type { TemplateRow, TemplateVariable } from './tables.ts';
+
+/* What marketing mail is made with, besides the templates themselves. */
+export { CompiledCache } from './compiled-cache.ts';
+export { compileTemplate } from './placeholders.ts';
+export type { TemplateState } from './store.ts';
+export type { TemplateRow } from './tables.ts';
+
+/** Decision: the fixed categories. They sort; only `is_marketing` makes a template a marketing one. */
+export const TEMPLATE_CATEGORIES = [
+  'transactional',
+  'marketing',
+  'welcome',
+  'opt_in',
+  'notification',
+  'receipt',
+  'other',
+] as const;
+export const TEMPLATE_LAYOUTS = ['marketing'] as const;
+
+/** What a template must have to make marketing mail. */
+export interface TemplateFacts {
+  is_marketing: boolean;
+  is_active: boolean;
+  has_text: boolean;
+  has_layout: boolean;
+  /** Names of placeholders in any of its parts. */
+  placeholders: ReadonlySet<string>;
+}
+
+/** A template as the list shows it. */
+export interface TemplateListItem {
+  id: string;
+  slug: string;
+  name: string;
+  category: string;
+  subject: string;
+  description: string | null;
+  variables: TemplateVariable[];
+  is_active: boolean;
+  is_marketing: boolean;
+  layout: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface TemplateRecord extends TemplateListItem {
+  body_html: string | null;
+  body_text: string | null;
+}
+
+function toListItem(row: TemplateSummary): TemplateListItem {
+  return {
+    id: row.public_id,
+    slug: row.slug,
+    name: row.name,
+    category: row.category,
+    subject: row.subject,
+    description: row.description,
+    variables: row.variables,
+    is_active: row.is_active,
+    is_marketing: row.is_marketing,
+    layout: row.layout,
+    created_at: toIso(row.created_at),
+    updated_at: toIso(row.updated_at),
+  };
+}
+
+function toRecord(row: TemplateRow): TemplateRecord {
+  return { ...toListItem(row), body_html: row.body_html, body_text: row.body_text };
+}
+
+export interface TemplatesDeps {
+  database: Database;
+  clock: Clock;
+  /** Of each body, before and after rendering. */
+  max_body_bytes: number;
+}
+
+export class Templates {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #max_body_bytes: number;
+  readonly #compiled = new CompiledCache<CompiledMail>(MAX_COMPILED_TEMPLATES_BYTES);
+  readonly #facts = new CompiledCache<TemplateFacts>(MAX_COMPILED_TEMPLATES_BYTES);
+
+  constructor(deps: TemplatesDeps) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#max_body_bytes = deps.max_body_bytes;
+  }
+
+  /** All templates of a project, newest first. */
+  list(project_id: number): TemplateListItem[] {
+    return listTemplates(this.#database.read, project_id).map(toListItem);
+  }
+
+  /** Throws AppError `not_found`. */
+  get(project_id: number, slug: string): TemplateRecord {
+    const row = findTemplate(this.#database.read, project_id, slug);
+    if (!row) throw notFound('Template');
+    return toRecord(row);
+  }
+
+  /**
+   * What no template may be, by field, of one that is made (`current` null) or changed. `broken` are fields that are wrong
+   * already: what is required only without them is not asked for.
+   */
+  errorsIn(
+    project_id: number,
+    current: TemplateRecord | null,
+    sent: TemplateChanges & { slug?: string | undefined },
+    broken: ReadonlySet<string>,
+  ): FieldErrors {
+    const { slug, ...given } = sent;
+    const errors = collectErrors(
+      () => checkTemplate(current, given, { slug: slug ?? null, max_body_bytes: this.#max_body_bytes }),
+      () => slug !== undefined && chooseSlug(slug, '', (each) => this.#isTaken(project_id, each)),
+    );
+    const is_body_broken = broken.has('body_html') || broken.has('body_text');
+    if (is_body_broken && given.body_html === undefined) delete errors.body_html;
+    return errors;
+  }
+
+  /**
+   * Saves a new template under the given slug, else under one made from its name. Throws AppError `invalid` by field,
+   * also for a given slug that another template of the project has.
+   */
+  async create(
+    project_id: number,
+    input: TemplateChanges & { name: string; category: string; subject: string; slug?: string | null },
+    note = noNote,
+  ): Promise<TemplateRecord> {
+    const { slug = null, ...given } = input;
+    const fields = checkTemplate(null, given, { slug, max_body_bytes: this.#max_body_bytes });
+    const row = await this.#database.write((tx) => {
+      const isTaken = (candidate: string) => findTemplateState(tx, project_id, candidate) !== undefined;
+      const now = this.#clock.now();
+      const created = insertTemplate(tx, {
+        ...fields,
+        public_id: newId(now),
+        project_id,
+        slug: chooseSlug(slug, fields.name, isTaken),
+        created_at: now,
+        updated_at: now,
+      });
+      note(tx, { event: 'template.created', target: targetOf(created.slug) });
+      return created;
+    });
+    return toRecord(row);
+  }
+
+  /**
+   * Changes what is given; null clears an optional field. The next send has the new form. Throws AppError `not_found`,
+   * and `invalid` for what would leave a template that could not be created so.
+   */
+  async update(
+    project_id: number,
+    slug: string,
+    changes: TemplateChanges,
+    note = noNote,
+  ): Promise<TemplateRecord> {
+    const row = await this.#database.write((tx) => {
+      const current = findTemplate(tx, project_id, slug);
+      if (!current) throw notFound('Template');
+      const fields = checkTemplate(current, changes, { slug: null, max_body_bytes: this.#max_body_bytes });
+      // Always later than before, also within one millisecond: compiled forms are told apart by it.
+      const updated_at = Math.max(this.#clock.now(), current.updated_at + 1);
+      const metadata = { fields: Object.keys(changes) };
+      note(tx, { event: 'template.changed', target: targetOf(slug), metadata });
+      return updateTemplate(tx, current.id, { ...fields, updated_at });
+    });
+    return toRecord(row);
+  }
+
+  /** Deletes a template and frees its slug. Throws AppError `not_found`. */
+  remove(project_id: number, slug: string, note = noNote): Promise<void> {
+    return this.#database.write((tx) => {
+      const current = findTemplateState(tx, project_id, slug);
+      if (!current) throw notFound('Template');
+      deleteTemplate(tx, current.id);
+      note(tx, { event: 'template.deleted', target: targetOf(slug) });
+    });
+  }
+
+  /** What a sequence's checks ask of a template, also before each few of its mails; null where there is none. */
+  factsOf(project_id: number, slug: string): TemplateFacts | null {
+    const state = findTemplateState(this.#database.read, project_id, slug);
+    const held = state && this.#facts.get(state.id, state.updated_at);
+    if (held) return held;
+    const row = findTemplate(this.#database.read, project_id, slug);
+    if (!row) return null;
+    const { subject, body_html, body_text } = compileMail(row);
+    const { is_marketing, is_active } = row;
+    const names = [subject, body_html, body_text].flatMap((part) => part?.names ?? []);
+    const facts = {
+      ...{ is_marketing, is_active, has_text: body_text !== null, has_layout: row.layout === 'marketing' },
+      placeholders: new Set(names),
+    };
+    this.#facts.set(row.id, row.updated_at, facts, 1_024 + 4 * names.join('').length);
+    return facts;
+  }
+
+  /**
+   * Why a template cannot be filled with these values alone, one of which its body must hold; null when it can. It must
+   * be one that transactional sends may use.
+   */
+  refusalOf(
+    project_id: number,
+    slug: string,
+    values: { must_hold: string; known: readonly string[] },
+  ): string | null {
+    const row = findTemplate(this.#database.read, project_id, slug);
+    const refusal = refusalOf(row);
+    if (refusal !== null || !row) return refusal ?? UNKNOWN;
+    const { subject, body_html, body_text, declared } = compileMail(row);
+    const bodies = [body_html, body_text].flatMap((body) => (body === null ? [] : [new Set(body.names)]));
+    if (!bodies.every((names) => names.has(values.must_hold)))
+      return `must hold {{${values.must_hold}}} in each of its bodies`;
+    const optional = declared.filter((variable) => !variable.required).map((variable) => variable.name);
+    const known = new Set([values.must_hold, ...values.known, ...optional]);
+    const needed = declared.filter((variable) => variable.required).map((variable) => variable.name);
+    const unknown = [...subject.names, ...bodies.flatMap((names) => [...names]), ...needed].find(
+      (name) => !known.has(name),
+    );
+    return unknown === undefined
+      ? null
+      : `uses {{${unknown}}}, which has no value here: ${[...known].join(', ')} have`;
+  }
+
+  /**
+   * What a send of this template holds. Throws AppError `invalid`: under `template` for one that is unknown, inactive
+   * or marketing, under `variables.<name>` for each value that is missing or no text, under `subject` or a body for one
+   * that is too long when rendered.
+   */
+  renderForSend(
+    project_id: number,
+    slug: string,
+    variables: Readonly<Record<string, unknown>>,
+  ): RenderedMail {
+    const state = findTemplateState(this.#database.read, project_id, slug);
+    const refusal = refusalOf(state);
+    if (refusal !== null || !state) throw invalid({ template: [refusal ?? UNKNOWN] });
+    const compiled = this.#compiled.get(state.id, state.updated_at) ?? this.#compile(project_id, slug);
+    const mail = renderMail(compiled, variables, { max_body_bytes: this.#max_body_bytes });
+    refuseUnsendable(mail);
+    return mail;
+  }
+
+  /**
+   * As a send would hold it, whatever kind of template it is, with the names of what is missing; with `changes` as if they
+   * were saved. Throws AppError `not_found`, and `invalid` for what is too long when rendered and for changes that could not be.
+   */
+  preview(
+    project_id: number,
+    slug: string,
+    variables: Readonly<Record<string, unknown>>,
+    changes: TemplateChanges = {},
+  ): PreviewedMail {
+    const row = findTemplate(this.#database.read, project_id, slug);
+    if (!row) throw notFound('Template');
+    const rules = { max_body_bytes: this.#max_body_bytes };
+    return previewMail(compileMail(checkTemplate(row, changes, { slug: null, ...rules })), variables, rules);
+  }
+
+  /** Which version of a template is the current one, and whether it may be used; null where there is none. */
+  stateOf(read: Tx, project_id: number, slug: string): TemplateState | null {
+    return findTemplateState(read, project_id, slug) ?? null;
+  }
+
+  /** A template as it is stored; null where there is none. */
+  rowOf(read: Tx, project_id: number, slug: string): TemplateRow | null {
+    return findTemplate(read, project_id, slug) ?? null;
+  }
+
+  #isTaken(project_id: number, slug: string): boolean {
+    return findTemplateState(this.#database.read, project_id, slug) !== undefined;
+  }
+
+  #compile(project_id: number, slug: string): CompiledMail {
+    const row = findTemplate(this.#database.read, project_id, slug);
+    // A command of another process may have deleted or retired it since the state was read.
+    const refusal = refusalOf(row);
+    if (refusal !== null || !row) throw invalid({ template: [refusal ?? UNKNOWN] });
+    const compiled = compileMail(row);
+    const characters = row.subject.length + (row.body_html?.length ?? 0) + (row.body_text?.length ?? 0);
+    // Two bytes a character at most, and about as much again for the parts and the variables' declarations.
+    this.#compiled.set(row.id, row.updated_at, compiled, 1_024 + 4 * characters);
+    return compiled;
+  }
+}
+
+function targetOf(slug: string): string {
+  return `template:${slug}`;
+}
+
+const UNKNOWN = 'must be the slug of a template of this project';
+
+/** Why a template cannot be sent by itself, or null when it can. */
+function refusalOf(state: Pick<TemplateState, 'is_active' | 'is_marketing'> | undefined): string | null {
+  if (!state) return UNKNOWN;
+  if (state.is_marketing) return 'is a marketing template: only sequences send those';
+  return state.is_active ? null : 'is inactive: set is_active to true, or name another template';
+}

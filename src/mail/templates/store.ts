@@ -1,0 +1,56 @@
+/** SQL of saved templates. */
+import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
+import { statement, type Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
+import { emailTemplates, type TemplateRow } from './tables.ts';
+
+/** What decides whether a template may be used, and which compiled form of it is current. */
+export type TemplateState = Pick<TemplateRow, 'id' | 'updated_at' | 'is_active' | 'is_marketing'>;
+
+const { body_html: _html, body_text: _text, ...columns_without_bodies } = getTableColumns(emailTemplates);
+export type TemplateSummary = Omit<TemplateRow, 'body_html' | 'body_text'>;
+
+const bySlug = and(
+  eq(emailTemplates.project_id, sql.placeholder('project_id')),
+  eq(emailTemplates.slug, sql.placeholder('slug')),
+);
+
+// Each send asks this one; the bodies stay out of it, so that a compiled template costs no read of its text.
+const stateOf = rawSql<TemplateState, [number, string]>(
+  'SELECT id, updated_at, is_active, is_marketing FROM email_templates WHERE project_id = ? AND slug = ?',
+  emailTemplates,
+);
+
+const rowStatement = statement((tx) => tx.select().from(emailTemplates).where(bySlug).prepare());
+
+export function findTemplateState(tx: Tx, project_id: number, slug: string): TemplateState | undefined {
+  return stateOf.get(tx, project_id, slug) ?? undefined;
+}
+
+export function findTemplate(tx: Tx, project_id: number, slug: string): TemplateRow | undefined {
+  return rowStatement(tx).get({ project_id, slug });
+}
+
+/** All templates of a project, newest first, without their bodies: the list has no pages. */
+export function listTemplates(tx: Tx, project_id: number): TemplateSummary[] {
+  return tx
+    .select(columns_without_bodies)
+    .from(emailTemplates)
+    .where(eq(emailTemplates.project_id, project_id))
+    .orderBy(desc(emailTemplates.id))
+    .all();
+}
+
+export type NewTemplate = Omit<TemplateRow, 'id'>;
+
+export function insertTemplate(tx: Tx, template: NewTemplate): TemplateRow {
+  return tx.insert(emailTemplates).values(template).returning().get();
+}
+
+export function updateTemplate(tx: Tx, id: number, changes: Partial<NewTemplate>): TemplateRow {
+  return tx.update(emailTemplates).set(changes).where(eq(emailTemplates.id, id)).returning().get();
+}
+
+export function deleteTemplate(tx: Tx, id: number): void {
+  tx.delete(emailTemplates).where(eq(emailTemplates.id, id)).run();
+}

@@ -1,0 +1,153 @@
+/**
+ * The pipeline that every contact passes through, whether it comes by API, paste, CSV or form: syntax, consent,
+ * suppression, MX, duplicate. `screen` asks the DNS and changes nothing; `admit` decides the rest within a transaction.
+ */
+
+import type { Tx } from '../../platform/database/database.ts';
+import { newId } from '../../platform/host/ids.ts';
+import type { Resolver } from '../../platform/mail/dns.ts';
+import { CONSENT_BASES, type ConsentBasis, type ListRow } from '../lists/service.ts';
+import type { SuppressionCheck } from '../suppressions/service.ts';
+import { contactAddress } from './fields.ts';
+import * as store from './store.ts';
+import type { ContactRow, ContactStatus, CustomFields } from './tables.ts';
+import { createContactToken } from './tokens.ts';
+
+/** Somebody who is to be on a list. Fields are within their bounds; the address is yet to be judged. */
+export interface Candidate {
+  email: string;
+  first_name: string | null;
+  last_name: string | null;
+  tags: readonly string[];
+  custom: CustomFields;
+  source: string | null;
+  reason: string | null;
+  source_platform: string;
+  /** Null: the list's default counts. A word that is no basis counts as none, and no other takes its place. */
+  consent_basis: string | null;
+  consent_at: number;
+  consent_ip: string | null;
+  consent_origin: string | null;
+}
+
+/** Why a candidate is not taken; the contract's codes. */
+export type Rejection = 'invalid_syntax' | 'missing_consent' | 'suppressed' | 'no_mx';
+
+export type Screened =
+  | { verdict: 'passed'; candidate: Candidate; email: string; consent_basis: ConsentBasis }
+  | { verdict: 'rejected'; candidate: Candidate; rejection: Rejection }
+  /** The DNS gave no answer in time: to be tried again. */
+  | { verdict: 'waiting'; candidate: Candidate };
+
+export type Admission =
+  | { outcome: 'accepted' | 'updated_existing' | 'duplicate'; contact: ContactRow }
+  | { outcome: Rejection };
+
+export interface ScreenDeps {
+  resolver: Pick<Resolver, 'takesMail'>;
+  suppressed: SuppressionCheck;
+}
+
+/** Judges all that can be judged without the list's contacts, each domain looked up once. */
+export async function screen(
+  candidates: readonly Candidate[],
+  list: Pick<ListRow, 'default_consent_basis'>,
+  deps: ScreenDeps,
+): Promise<Screened[]> {
+  const judged = candidates.map((candidate) => judge(candidate, list, deps.suppressed));
+  const domains = new Set(judged.flatMap((each) => (each.verdict === 'passed' ? domainOf(each.email) : [])));
+  const look_ups = [...domains].map(
+    async (domain) => [domain, await deps.resolver.takesMail(domain)] as const,
+  );
+  const answers = new Map(await Promise.all(look_ups));
+  return judged.map((each): Screened => {
+    if (each.verdict !== 'passed') return each;
+    const answer = answers.get(domainOf(each.email));
+    const { candidate } = each;
+    if (answer === 'no') return { verdict: 'rejected', candidate, rejection: 'no_mx' };
+    return answer === 'yes' ? each : { verdict: 'waiting', candidate };
+  });
+}
+
+function judge(
+  candidate: Candidate,
+  list: Pick<ListRow, 'default_consent_basis'>,
+  suppressed: SuppressionCheck,
+): Screened {
+  const address = contactAddress(candidate.email);
+  if (!address) return { verdict: 'rejected', candidate, rejection: 'invalid_syntax' };
+  const named = candidate.consent_basis ?? list.default_consent_basis;
+  const consent_basis = CONSENT_BASES.find((basis) => basis === named);
+  if (consent_basis === undefined) return { verdict: 'rejected', candidate, rejection: 'missing_consent' };
+  if (suppressed(address.email) !== null) return { verdict: 'rejected', candidate, rejection: 'suppressed' };
+  return { verdict: 'passed', candidate, email: address.email, consent_basis };
+}
+
+function domainOf(email: string): string {
+  return email.slice(email.lastIndexOf('@') + 1);
+}
+
+export interface AdmitOptions {
+  /** Within the transaction: somebody may have left since the screening. */
+  suppressed: SuppressionCheck;
+  status: Extract<ContactStatus, 'active' | 'pending'>;
+  update_existing: boolean;
+  now_ms: number;
+}
+
+/** Puts a candidate that passed on the list, unless the address is suppressed by now or on the list already. */
+export function admit(
+  tx: Tx,
+  list: Pick<ListRow, 'id' | 'project_id'>,
+  passed: Extract<Screened, { verdict: 'passed' }>,
+  options: AdmitOptions,
+): Admission {
+  const { candidate, email, consent_basis } = passed;
+  if (options.suppressed(email) !== null) return { outcome: 'suppressed' };
+  const known = store.findContactByAddress(tx, list.id, email);
+  if (known)
+    return options.update_existing
+      ? update(tx, known, candidate, options)
+      : { outcome: 'duplicate', contact: known };
+  const { now_ms } = options;
+  const row: store.NewContact = {
+    public_id: newId(now_ms),
+    project_id: list.project_id,
+    list_id: list.id,
+    email,
+    first_name: candidate.first_name,
+    last_name: candidate.last_name,
+    custom: candidate.custom,
+    status: options.status,
+    source: candidate.source,
+    reason: candidate.reason,
+    contact_token: createContactToken(),
+    consent_basis,
+    consent_at: candidate.consent_at,
+    consent_ip: candidate.consent_ip,
+    consent_origin: candidate.consent_origin,
+    source_platform: candidate.source_platform,
+    confirmed_at: null,
+    status_changed_at: now_ms,
+    created_at: now_ms,
+    updated_at: now_ms,
+  };
+  return {
+    outcome: 'accepted',
+    contact: { ...row, status_before_bounce: null, id: store.insertContact(tx, row, candidate.tags) },
+  };
+}
+
+/** What is given takes the place of what there was; tags and custom fields are added. Status and evidence stay. */
+function update(tx: Tx, known: ContactRow, candidate: Candidate, options: AdmitOptions): Admission {
+  const contact = store.updateContact(tx, known.id, {
+    first_name: candidate.first_name ?? known.first_name,
+    last_name: candidate.last_name ?? known.last_name,
+    custom: { ...known.custom, ...candidate.custom },
+    source: candidate.source ?? known.source,
+    reason: candidate.reason ?? known.reason,
+    updated_at: options.now_ms,
+  });
+  store.changeTags(tx, known, { add: candidate.tags, remove: [] });
+  return { outcome: 'updated_existing', contact };
+}

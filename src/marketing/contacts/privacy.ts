@@ -1,0 +1,129 @@
+/** What is held about one address in a project: telling it, explaining it, and forgetting it. */
+
+import { invalid } from '../../errors.ts';
+import { recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import type { Actor } from '../../platform/http/callers.ts';
+import type { ListRecord, Lists } from '../lists/service.ts';
+import type { KeyOwner } from '../settings/service.ts';
+import type { SuppressionRecord, Suppressions } from '../suppressions/service.ts';
+import { contactAddress } from './fields.ts';
+import type { ContactRecord, Contacts } from './service.ts';
+
+/** How another capability takes part: what it holds about an address, and how it forgets it. */
+export interface HolderOfAddresses {
+  /** Under what name an export shows it. */
+  name: string;
+  export(read: Tx, owner: KeyOwner, email: string): unknown[];
+  /** Returns how many things it forgot or emptied. */
+  forget(tx: Tx, project_id: number, email: string): number;
+}
+
+/** Everything held about an address. */
+export type PersonExport = Record<string, unknown> & {
+  email: string;
+  contacts: (ContactRecord & { list_name: string })[];
+  suppression: SuppressionRecord | null;
+};
+
+export interface PrivacyDeps {
+  database: Database;
+  clock: Clock;
+  lists: Lists;
+  contacts: Contacts;
+  suppressions: Suppressions;
+  holders: readonly HolderOfAddresses[];
+  /** What else an address gets, and why: a sentence a line. */
+  whyMore(project_id: number, email: string): string[];
+}
+
+export class Privacy {
+  readonly #deps: PrivacyDeps;
+
+  constructor(deps: PrivacyDeps) {
+    this.#deps = deps;
+  }
+
+  /** Everything held about an address in a project. Throws AppError `invalid` for what is no address. */
+  export(owner: KeyOwner, address: string): PersonExport {
+    const email = requireAddress(address);
+    const { read } = this.#deps.database;
+    const held = this.#deps.holders.map(({ name, export: of }) => [name, of(read, owner, email)] as const);
+    return {
+      email,
+      contacts: this.#contactsOf(owner, email),
+      suppression: this.#deps.suppressions.find(owner, email),
+      ...Object.fromEntries(held),
+    };
+  }
+
+  /**
+   * Deletes the contacts of an address, empties it and its content wherever else it stands, and keeps nothing but its
+   * suppression, which is a hash. The audit trail tells that it was done, without the address. Throws AppError `invalid`.
+   */
+  async forget(actor: Actor, owner: KeyOwner, address: string): Promise<Record<string, number>> {
+    const email = requireAddress(address);
+    const { contacts, holders, clock, database } = this.#deps;
+    return database.write((tx) => {
+      const forgotten: Record<string, number> = { contacts: contacts.forget(tx, owner.id, email) };
+      for (const holder of holders) forgotten[holder.name] = holder.forget(tx, owner.id, email);
+      const entry = { event: 'contact.forgotten', target: null, project: owner, metadata: forgotten };
+      recordAudit(tx, actor, entry, clock.now());
+      return forgotten;
+    });
+  }
+
+  /** How much would be forgotten, by kind. Throws AppError `invalid`. */
+  count(owner: KeyOwner, address: string): Record<string, number> {
+    const { contacts, ...held } = this.export(owner, address);
+    const counts: Record<string, number> = { contacts: contacts.length };
+    for (const { name } of this.#deps.holders) {
+      const things = held[name];
+      counts[name] = Array.isArray(things) ? things.length : 0;
+    }
+    return counts;
+  }
+
+  /** Why an address is mailed or not: a sentence a line. Throws AppError `invalid`. */
+  why(owner: KeyOwner, address: string): string[] {
+    const { suppression, contacts, email } = this.export(owner, address);
+    const on_lists = contacts.map(
+      (contact) =>
+        `On the list ${contact.list_name} it is ${contact.status}, since ${contact.created_at}, ` +
+        `on the basis ${contact.consent_basis} of ${contact.consent_at} (${evidenceOf(contact)}).`,
+    );
+    return [
+      suppression
+        ? `It is suppressed (${suppression.kind}) since ${suppression.created_at}: it gets no marketing mail of this project.`
+        : 'It is not suppressed.',
+      ...(on_lists.length > 0 ? on_lists : ['It is on no list of this project.']),
+      ...this.#deps.whyMore(owner.id, email),
+    ];
+  }
+
+  #contactsOf(owner: KeyOwner, email: string): PersonExport['contacts'] {
+    const names = new Map<string, ListRecord>();
+    return this.#deps.contacts.ofAddress(owner.id, email).map((contact) => {
+      const list = names.get(contact.list) ?? this.#deps.lists.get(owner.id, contact.list);
+      names.set(contact.list, list);
+      return { ...contact, list_name: list.name };
+    });
+  }
+}
+
+function evidenceOf(contact: ContactRecord): string {
+  const parts = [
+    `by ${contact.source_platform}`,
+    ...(contact.consent_origin === null ? [] : [`on ${contact.consent_origin}`]),
+    ...(contact.consent_ip === null ? [] : [`from ${contact.consent_ip}`]),
+    ...(contact.confirmed_at === null ? [] : [`confirmed ${contact.confirmed_at}`]),
+  ];
+  return parts.join(', ');
+}
+
+function requireAddress(address: string): string {
+  const canonical = contactAddress(address);
+  if (!canonical) throw invalid({ address: ['must be an email address, such as ann@example.com'] });
+  return canonical.email;
+}

@@ -1,0 +1,312 @@
+/** Endpoints of contacts. */
+import type { FieldErrors } from '../../errors.ts';
+import {
+  MAX_CONTACT_IDS,
+  MAX_CONTACT_QUERY_CHARS,
+  MAX_CONTACT_REASON_CHARS,
+  MAX_CONTACT_SOURCE_CHARS,
+  MAX_CONTACT_TAGS,
+  MAX_NAME_CHARS,
+} from '../../limits.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import { marketingRoute } from '../../platform/http/marketing-route.ts';
+import { pageQuery } from '../../platform/http/pagination.ts';
+import {
+  type ProjectCaller,
+  projectRoute,
+  Reply,
+  type RequestContext,
+  type Route,
+} from '../../platform/http/routes.ts';
+import {
+  changesOf,
+  dateTime,
+  named,
+  nullable,
+  nullables,
+  oneOf,
+  optionals,
+  type Static,
+  t,
+  text,
+  ulid,
+} from '../../platform/http/schema.ts';
+import { CONSENT_BASES, type Lists } from '../lists/service.ts';
+import type { Privacy } from './privacy.ts';
+import {
+  type Candidate,
+  CONTACT_STATUSES,
+  type Contacts,
+  readCustom,
+  readTags,
+  refuse,
+  SOURCE_PLATFORM,
+} from './service.ts';
+
+const TAG = 'Contacts';
+
+const tags = t.Array(t.String(), { description: `At most ${MAX_CONTACT_TAGS}.` });
+const custom = t.Record(t.String(), t.Unknown(), {
+  description: 'Up to 50 fields; values are strings, numbers or booleans.',
+});
+const changeable = {
+  first_name: text({ max: MAX_NAME_CHARS }),
+  last_name: text({ max: MAX_NAME_CHARS }),
+  tags: tags,
+  custom: custom,
+  source: text({ max: MAX_CONTACT_SOURCE_CHARS, description: 'Where the contact came from.' }),
+  reason: text({ max: MAX_CONTACT_REASON_CHARS, description: 'Why it may be mailed.' }),
+};
+const creation = named(
+  'NewContact',
+  t.Object({
+    // Judged by the pipeline, which answers invalid_syntax.
+    email: text({ min: 1, max: MAX_CONTACT_QUERY_CHARS }),
+    ...optionals(changeable),
+    consent_basis: t.Optional({ ...oneOf(CONSENT_BASES), description: "Default: the list's." }),
+    consent_at: t.Optional({ ...dateTime(), description: 'When consent was given; default now.' }),
+    consent_ip: t.Optional(text({ max: 45 })),
+    consent_origin: t.Optional(text({ max: MAX_CONTACT_SOURCE_CHARS, description: 'The page of the form.' })),
+    source_platform: t.Optional(text({ min: 1, max: 64, description: 'A lowercase slug; default `api`.' })),
+  }),
+);
+
+const contact_changes = named('ContactChanges', changesOf(nullables(changeable)));
+
+const record = named(
+  'Contact',
+  t.Object({
+    id: ulid(),
+    list: ulid(),
+    email: t.String(),
+    first_name: nullable(t.String()),
+    last_name: nullable(t.String()),
+    tags: t.Array(t.String()),
+    custom,
+    status: oneOf(CONTACT_STATUSES),
+    source: nullable(t.String()),
+    reason: nullable(t.String()),
+    contact_token: t.String({ description: 'Stands for the contact in product events.' }),
+    consent_basis: t.String(),
+    consent_at: dateTime(),
+    consent_ip: nullable(t.String()),
+    consent_origin: nullable(t.String()),
+    source_platform: t.String(),
+    confirmed_at: nullable(dateTime()),
+    created_at: dateTime(),
+    updated_at: dateTime(),
+  }),
+);
+
+const filter = {
+  status: t.Optional(oneOf(CONTACT_STATUSES)),
+  tag: t.Optional(text({ min: 1, max: MAX_NAME_CHARS })),
+  q: t.Optional(
+    text({
+      max: MAX_CONTACT_QUERY_CHARS,
+      description: 'Beginning of the address, the first or the last name.',
+    }),
+  ),
+};
+
+const bulk_tag = named(
+  'BulkTag',
+  t.Object({
+    contact_ids: t.Optional(nullable(t.Array(ulid(), { minItems: 1, maxItems: MAX_CONTACT_IDS }))),
+    filter: t.Optional(
+      nullable(t.Object(filter, { description: 'An empty one is every contact of the list.' })),
+    ),
+    add: t.Optional(nullable(tags)),
+    remove: t.Optional(nullable(tags)),
+  }),
+);
+
+interface Target {
+  ctx: RequestContext;
+  caller: ProjectCaller;
+}
+
+export function contactRoutes(services: {
+  contacts: Contacts;
+  lists: Lists;
+  privacy: Privacy;
+  clock: Clock;
+}): Route[] {
+  return [...routesOfList(services), ...routesOfContact(services)];
+}
+
+function routesOfList({
+  contacts,
+  lists,
+  clock,
+}: {
+  contacts: Contacts;
+  lists: Lists;
+  clock: Clock;
+}): Route[] {
+  const load = ({ ctx, caller }: Target) => lists.find(caller.project.id, ctx.params.list ?? '');
+  return [
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-lists/:list/contacts',
+      tag: TAG,
+      summary: 'Contacts of a list, newest first',
+      query: t.Object({ ...pageQuery, ...filter }),
+      response: record,
+      load,
+      handle: ({ resource, query }) => contacts.list(resource, query),
+    }),
+    ...marketingRoute({
+      method: 'POST',
+      path: '/email-lists/:list/contacts',
+      tag: TAG,
+      summary: 'Add a contact',
+      description:
+        'One address through the pipeline: syntax, consent, suppression, MX, duplicate. 422 carries the code of what it was ' +
+        'refused for: `invalid_syntax`, `missing_consent`, `suppressed` or `no_mx`. The address is active at once.',
+      status: 201,
+      also: {
+        200: 'It is on the list already: `duplicate` is true',
+        409: 'The list is archived (`list_archived`)',
+      },
+      body: creation,
+      example: { email: 'ann@example.com', first_name: 'Ann', consent_basis: 'consent', tags: ['customer'] },
+      response: record,
+      load,
+      check: ({ body }) => checkContact(body),
+      handle: async ({ caller, resource, body }) => {
+        refuse(checkContact(body));
+        const { contact, is_duplicate } = await contacts.add(
+          caller.project,
+          resource,
+          candidateOf(body, clock.now()),
+          caller.note,
+        );
+        return is_duplicate ? new Reply(200, contact, {}, { duplicate: true }) : contact;
+      },
+    }),
+    ...marketingRoute({
+      method: 'POST',
+      path: '/email-lists/:list/contacts/bulk-tag',
+      tag: TAG,
+      summary: 'Tag many contacts',
+      description:
+        'By `contact_ids` (at most 500) or by `filter`. Answers how many were changed. A contact that has 50 tags gets no more.',
+      body: bulk_tag,
+      example: { filter: { status: 'active' }, add: ['spring'] },
+      response: t.Object({ changed: t.Integer() }),
+      load,
+      check: ({ body }) => checkBulkTag(body),
+      handle: async ({ caller, resource, body }) => {
+        refuse(checkBulkTag(body));
+        const selection = body.contact_ids
+          ? { contact_ids: body.contact_ids }
+          : { filter: body.filter ?? {} };
+        const change = { add: body.add ?? [], remove: body.remove ?? [] };
+        return { changed: await contacts.bulkTag(resource, selection, change, caller.note) };
+      },
+    }),
+  ];
+}
+
+function routesOfContact({ contacts, privacy }: { contacts: Contacts; privacy: Privacy }): Route[] {
+  const load = ({ ctx, caller }: Target) => contacts.get(caller.project.id, ctx.params.contact ?? '');
+  return [
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-contacts/:contact',
+      tag: TAG,
+      summary: 'One contact, with the evidence of its consent',
+      response: record,
+      load,
+      handle: ({ resource }) => resource,
+    }),
+    projectRoute({
+      method: 'GET',
+      path: '/email-contacts/:contact/why',
+      tag: TAG,
+      summary: 'Why the address is mailed or not, what it was sent and what comes',
+      description: 'As `satchel contact why` tells it: of the address, on whatever list of the project.',
+      response: t.Object({
+        address: t.String(),
+        why: t.Array(t.String(), {
+          description: 'A sentence each; what begins with two spaces belongs to the one before.',
+        }),
+      }),
+      load,
+      handle: ({ caller, resource: { email } }) => ({
+        address: email,
+        why: privacy.why(caller.project, email),
+      }),
+    }),
+    ...marketingRoute({
+      method: 'PATCH',
+      path: '/email-contacts/:contact',
+      tag: TAG,
+      summary: 'Change a contact',
+      description:
+        'Only what is sent changes; null clears; `tags` and `custom` replace. The status is not changed here, and neither ' +
+        'is the evidence of consent.',
+      body: contact_changes,
+      example: { tags: ['customer', 'vip'] },
+      response: record,
+      load,
+      check: ({ body }) => checkContact(body),
+      handle: ({ caller, resource, body }) =>
+        contacts.update(caller.project.id, resource.id, body, caller.note),
+    }),
+    ...marketingRoute({
+      method: 'POST',
+      path: '/email-contacts/:contact/unsubscribe',
+      tag: TAG,
+      summary: 'Unsubscribe an address from the whole project',
+      description: 'Every contact of the address changes, and the address is suppressed. May be repeated.',
+      response: record,
+      load,
+      handle: ({ caller, resource }) => contacts.unsubscribe(caller.project, resource.id, caller.note),
+    }),
+  ];
+}
+
+/** Rules of a contact past its schema. */
+function checkContact(
+  body: Partial<Static<typeof contact_changes>> & { source_platform?: string },
+): FieldErrors {
+  const errors: FieldErrors = {};
+  if (body.tags) readTags(body.tags, 'tags', errors);
+  if (body.custom) readCustom(body.custom, errors);
+  const platform = body.source_platform;
+  if (platform && !SOURCE_PLATFORM.test(platform))
+    errors.source_platform = ['must be a lowercase slug, such as shop or newsletter-2030'];
+  return errors;
+}
+
+function checkBulkTag(body: Partial<Static<typeof bulk_tag>>): FieldErrors {
+  const errors: FieldErrors = {};
+  if (body.contact_ids && body.filter) errors.filter = ['must be left out where contact_ids are given'];
+  if (!body.contact_ids && !body.filter)
+    errors.contact_ids = ['are required, or a filter; an empty filter is every contact of the list'];
+  const add = readTags(body.add ?? [], 'add', errors);
+  const remove = readTags(body.remove ?? [], 'remove', errors);
+  if (add.length === 0 && remove.length === 0) errors.add ??= ['at least one tag to add or to remove'];
+  const both = add.filter((tag) => remove.includes(tag));
+  if (both.length > 0) errors.remove ??= ['must not hold a tag that is to be added'];
+  return errors;
+}
+
+function candidateOf(body: Static<typeof creation>, now_ms: number): Candidate {
+  return {
+    email: body.email,
+    first_name: body.first_name ?? null,
+    last_name: body.last_name ?? null,
+    tags: readTags(body.tags ?? [], 'tags', {}),
+    custom: readCustom(body.custom ?? {}, {}),
+    source: body.source ?? null,
+    reason: body.reason ?? null,
+    source_platform: body.source_platform ?? 'api',
+    consent_basis: body.consent_basis ?? null,
+    consent_at: body.consent_at ? Date.parse(body.consent_at) : now_ms,
+    consent_ip: body.consent_ip ?? null,
+    consent_origin: body.consent_origin ?? null,
+  };
+}

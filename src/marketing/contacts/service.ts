@@ -1,0 +1,441 @@
+/** Contacts: adding one, finding, changing and tagging them, and an address's leave from everything in a project. */
+import { AppError, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { BULK_CONTACTS_BATCH, MX_RETRY_AFTER_S } from '../../limits.ts';
+import { noNote } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import { isUlid } from '../../platform/host/ids.ts';
+import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import type { Resolver } from '../../platform/mail/dns.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
+import type { KeyOwner } from '../settings/service.ts';
+import type { SuppressionKind, Suppressions } from '../suppressions/service.ts';
+import { findBouncedAddresses, restoreBounced } from './bounced.ts';
+import { contactAddress, readCustom, readTags, refuse } from './fields.ts';
+import {
+  type Admission,
+  type AdmitOptions,
+  admit,
+  type Candidate,
+  type Screened,
+  screen,
+} from './pipeline.ts';
+import { type ContactRecord, present, rejected } from './records.ts';
+import type { ContactStanding } from './store.ts';
+import * as store from './store.ts';
+import type { ContactRow, ContactStatus } from './tables.ts';
+import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts';
+
+export { contactAddress, readCustom, readTags, refuse, SOURCE_PLATFORM } from './fields.ts';
+export type { Admission, Candidate, Rejection, Screened } from './pipeline.ts';
+export type { ContactRecord } from './records.ts';
+export type { ContactStanding } from './store.ts';
+export { CONTACT_STATUSES, type ContactRow, type ContactStatus, type CustomFields } from './tables.ts';
+export type { ContactSelection, TagChange } from './tagging.ts';
+export { createContactToken, hashContactToken } from './tokens.ts';
+
+/** What of a contact may be changed; null clears. Never its status or its evidence. */
+export interface ContactChanges {
+  first_name?: string | null | undefined;
+  last_name?: string | null | undefined;
+  tags?: string[] | null | undefined;
+  custom?: Record<string, unknown> | null | undefined;
+  source?: string | null | undefined;
+  reason?: string | null | undefined;
+}
+
+export interface ContactQuery extends PageQuery {
+  status?: ContactStatus | undefined;
+  tag?: string | undefined;
+  q?: string | undefined;
+}
+
+/** What happened to a contact, for other capabilities. */
+export interface ContactEvent {
+  kind: 'activated' | 'unsubscribed' | 'bounced' | 'complained' | 'suppressed' | 'deleted';
+  contact: ContactRow;
+  at: number;
+}
+export type ContactListener = (tx: Tx, event: ContactEvent) => void;
+
+export interface ContactsDeps {
+  database: Database;
+  clock: Clock;
+  resolver: Resolver;
+  lists: Lists;
+  suppressions: Suppressions;
+}
+
+export class Contacts {
+  readonly #deps: ContactsDeps;
+  readonly #listeners: ContactListener[] = [];
+
+  constructor(deps: ContactsDeps) {
+    this.#deps = deps;
+    deps.suppressions.setBounced({
+      findAddresses: (owner, hashes, hash) => findBouncedAddresses(deps, owner.id, hashes, hash),
+      restore: (tx, owner, email) =>
+        restoreBounced(tx, { project_id: owner.id, email, now_ms: deps.clock.now() }),
+    });
+  }
+
+  /** Has a capability told of what happens to contacts, in the transaction that records it. */
+  listen(listener: ContactListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /* --- Adding ----------------------------------------------------------------------------------------------------- */
+
+  /** The first half of the pipeline, for many at once; changes nothing. */
+  screen(owner: KeyOwner, list: ListRow, candidates: readonly Candidate[]): Promise<Screened[]> {
+    const { database, resolver, suppressions } = this.#deps;
+    return screen(candidates, list, { resolver, suppressed: suppressions.checker(database.read, owner) });
+  }
+
+  /** The second half, within a transaction, for as many as passed: returns one admission each, in their order. */
+  admit(
+    tx: Tx,
+    owner: KeyOwner,
+    list: ListRow,
+    passed: readonly Extract<Screened, { verdict: 'passed' }>[],
+    options: Pick<AdmitOptions, 'status' | 'update_existing'>,
+  ): Admission[] {
+    const now_ms = this.#deps.clock.now();
+    const suppressed = this.#deps.suppressions.checker(tx, owner);
+    return passed.map((each) => {
+      const admission = admit(tx, list, each, { ...options, suppressed, now_ms });
+      if (admission.outcome === 'accepted' && options.status === 'active')
+        this.#announce(tx, { kind: 'activated', contact: admission.contact, at: now_ms });
+      return admission;
+    });
+  }
+
+  /**
+   * One contact through the whole pipeline. Throws AppError `invalid` with the code of what it was refused for, `conflict`
+   * (list_archived), and `unavailable` while the DNS gives no answer.
+   */
+  async add(
+    owner: KeyOwner,
+    list: ListRow,
+    candidate: Candidate,
+    note = noNote,
+  ): Promise<{ contact: ContactRecord; is_duplicate: boolean }> {
+    this.#deps.lists.requireOpen(this.#deps.database.read, list);
+    const [screened] = await this.screen(owner, list, [candidate]);
+    if (!screened || screened.verdict === 'waiting')
+      throw new AppError(
+        'unavailable',
+        'The DNS gave no answer about the domain of the address. Try again in a moment.',
+        {
+          retry_after_s: MX_RETRY_AFTER_S,
+        },
+      );
+    if (screened.verdict === 'rejected') throw rejected(screened.rejection);
+    const admission = await this.#deps.database.write((tx) => {
+      const open = this.#deps.lists.requireOpen(tx, list);
+      const [one] = this.admit(tx, owner, open, [screened], { status: 'active', update_existing: false });
+      if (!one || !('contact' in one)) throw rejected(one?.outcome ?? 'suppressed');
+      if (one.outcome === 'accepted')
+        note(tx, { event: 'contact.added', target: `contact:${one.contact.public_id}` });
+      return one;
+    });
+    return { contact: this.#present(admission.contact), is_duplicate: admission.outcome === 'duplicate' };
+  }
+
+  /* --- Reading and changing --------------------------------------------------------------------------------------- */
+
+  /** Newest first. */
+  list(list: ListRow, query: ContactQuery): Page<ContactRecord> {
+    const { read } = this.#deps.database;
+    const { status, tag } = query;
+    const q = query.q?.trim() || undefined;
+    const filter = { list_id: list.id, status, tag, q };
+    const page = paginate(query, {
+      total:
+        q === undefined
+          ? this.#deps.lists.countContacts(list.id, { status, tag })
+          : store.countMatches(read, filter),
+      fetch: (limit, offset) => store.listContacts(read, filter, { limit, offset }),
+    });
+    const tags = store.listTags(
+      read,
+      page.data.map((row) => row.id),
+    );
+    return page.map((row) => present(row, list.public_id, tags.get(row.id) ?? []));
+  }
+
+  /** These contacts of a list, each once. Throws AppError `invalid` for ids that are of no contact of it. */
+  requireOfList(list: ListRow, contact_ids: readonly string[]): ContactRow[] {
+    const found = store.findContacts(this.#deps.database.read, list.project_id, contact_ids);
+    const of_list = new Map(
+      found.filter((row) => row.list_id === list.id).map((row) => [row.public_id, row]),
+    );
+    const errors: FieldErrors = {};
+    contact_ids.forEach((id, index) => {
+      if (!of_list.has(id)) errors[`contact_ids.${index}`] = ['must be the id of a contact of this list'];
+    });
+    refuse(errors);
+    return [...of_list.values()];
+  }
+
+  /** Contacts of a list behind an id, of whatever status, in the order of ids. */
+  listAfter(list_id: number, piece: { after_id: number; limit: number }): ContactStanding[] {
+    return store.listStandingsAfter(this.#deps.database.read, list_id, piece);
+  }
+
+  /** Those of these contacts that have at least one of the tags. */
+  withAnyTag<Row extends { id: number }>(
+    rows: readonly Row[],
+    tags: readonly string[],
+    read: Tx = this.#deps.database.read,
+  ): Row[] {
+    const of = store.listTags(
+      read,
+      rows.map((row) => row.id),
+    );
+    return rows.filter((row) => of.get(row.id)?.some((tag) => tags.includes(tag)));
+  }
+
+  /** How many active contacts of a list have at least one of these tags. */
+  countWithAnyTag(list_id: number, tags: readonly string[]): number {
+    return store.countActiveWithAnyTag(this.#deps.database.read, list_id, tags);
+  }
+
+  /** Throws AppError `not_found`, for another project's contact too. */
+  get(project_id: number, public_id: string): ContactRecord {
+    return this.#present(this.find(project_id, public_id));
+  }
+
+  /** The row of a contact, for other capabilities. Throws AppError `not_found`. */
+  find(project_id: number, public_id: string, read: Tx = this.#deps.database.read): ContactRow {
+    const row = isUlid(public_id) ? store.findContact(read, project_id, public_id.toUpperCase()) : undefined;
+    if (!row) throw notFound('Contact');
+    return row;
+  }
+
+  /** The contact that a contact_token stands for, of this project; null for any other token. */
+  findByToken(project_id: number, token: string, read: Tx): ContactRow | null {
+    return store.findContactByToken(read, project_id, token) ?? null;
+  }
+
+  /** The contact of an address on a list; null where there is none. */
+  findByAddress(list_id: number, address: string, read: Tx = this.#deps.database.read): ContactRow | null {
+    const canonical = contactAddress(address);
+    return canonical === null ? null : (store.findContactByAddress(read, list_id, canonical.email) ?? null);
+  }
+
+  /** The row of a contact of whatever project, for the operator. Throws AppError `not_found`. */
+  require(public_id: string): ContactRow {
+    const row = this.findByPublicId(public_id.toUpperCase());
+    if (!row) throw notFound('Contact', 'satchel contact list --list ID');
+    return row;
+  }
+
+  /** As `require`, as clients see it. */
+  show(public_id: string): ContactRecord {
+    return this.#present(this.require(public_id));
+  }
+
+  /** The contact with a public id, of whatever project. */
+  findByPublicId(public_id: string): ContactRow | null {
+    return store.findContactByPublicId(this.#deps.database.read, public_id) ?? null;
+  }
+
+  /** Contacts by their numeric ids. */
+  findByIds(ids: readonly number[]): Map<number, ContactRow> {
+    return new Map(store.findContactsById(this.#deps.database.read, ids).map((row) => [row.id, row]));
+  }
+
+  findById(id: number, read: Tx = this.#deps.database.read): ContactRow | null {
+    return store.findContactById(read, id) ?? null;
+  }
+
+  /** Changes what is given; tags and custom replace. Throws AppError `not_found`, and `invalid` by field. */
+  async update(
+    project_id: number,
+    public_id: string,
+    changes: ContactChanges,
+    note = noNote,
+  ): Promise<ContactRecord> {
+    const errors: FieldErrors = {};
+    const tags = changes.tags === undefined ? null : readTags(changes.tags ?? [], 'tags', errors);
+    const custom = changes.custom === undefined ? null : readCustom(changes.custom ?? {}, errors);
+    refuse(errors);
+    const row = await this.#deps.database.write((tx) => {
+      const current = this.find(project_id, public_id, tx);
+      if (tags) {
+        const present_tags = store.listTags(tx, [current.id]).get(current.id) ?? [];
+        const remove = present_tags.filter((tag) => !tags.includes(tag));
+        store.changeTags(tx, current, { add: tags, remove });
+      }
+      const metadata = { fields: Object.keys(changes) };
+      note(tx, { event: 'contact.changed', target: `contact:${current.public_id}`, metadata });
+      const { first_name, last_name, source, reason } = changes;
+      return store.updateContact(tx, current.id, {
+        first_name: first_name === undefined ? current.first_name : first_name,
+        last_name: last_name === undefined ? current.last_name : last_name,
+        source: source === undefined ? current.source : source,
+        reason: reason === undefined ? current.reason : reason,
+        custom: custom ?? current.custom,
+        updated_at: this.#deps.clock.now(),
+      });
+    });
+    return this.#present(row);
+  }
+
+  /** Adds and removes tags of many contacts; see `tagContacts`. */
+  bulkTag(list: ListRow, selection: ContactSelection, change: TagChange, note = noNote): Promise<number> {
+    return tagContacts(this.#deps.database, { list, note }, selection, change);
+  }
+
+  /* --- Leaving ---------------------------------------------------------------------------------------------------- */
+
+  /**
+   * Takes an address out of everything in its project, within a transaction: the suppression, and the status of each of
+   * its contacts, which tells the strongest reason there was. May be repeated. `mailbox` is the address of that whose mail
+   * came back, where one did.
+   */
+  leave(
+    tx: Tx,
+    owner: KeyOwner,
+    email: string,
+    kind: Exclude<SuppressionKind, 'manual'>,
+    mailbox: string | null = null,
+  ): void {
+    this.#deps.suppressions.add(tx, owner, email, kind, mailbox);
+    const now = this.#deps.clock.now();
+    const status = STATUS_OF_LEAVING[kind];
+    for (const contact of store.listContactsOfAddress(tx, owner.id, email)) {
+      if (LEAVING.indexOf(status) <= LEAVING.indexOf(contact.status)) continue;
+      const before = contact.status === 'pending' ? 'pending' : 'active';
+      const row = store.updateContact(tx, contact.id, {
+        ...{ status, status_changed_at: now, updated_at: now },
+        status_before_bounce: status === 'bounced' ? before : null,
+      });
+      this.#announce(tx, { kind: status, contact: row, at: now });
+    }
+  }
+
+  /** As `leave`, for an address as a mail server wrote it. */
+  leaveByReport(
+    tx: Tx,
+    owner: KeyOwner,
+    address: string,
+    of: { kind: 'hard_bounce' | 'complaint'; mailbox: string },
+  ): void {
+    const canonical = contactAddress(address);
+    if (canonical) this.leave(tx, owner, canonical.email, of.kind, of.mailbox.toLowerCase());
+  }
+
+  /** Deletes every contact of an address in a project, within a transaction, and returns how many there were. */
+  forget(tx: Tx, project_id: number, email: string): number {
+    const rows = store.listContactsOfAddress(tx, project_id, email);
+    for (const contact of rows) {
+      this.#announce(tx, { kind: 'deleted', contact, at: this.#deps.clock.now() });
+      store.deleteContact(tx, contact.id);
+    }
+    return rows.length;
+  }
+
+  /** Every contact of an address in a project, whatever its list. */
+  ofAddress(project_id: number, email: string): ContactRecord[] {
+    return store
+      .listContactsOfAddress(this.#deps.database.read, project_id, email)
+      .map((row) => this.#present(row));
+  }
+
+  /** Suppresses an address by hand: its contacts keep their status. */
+  suppress(owner: KeyOwner, address: string, note = noNote) {
+    const canonical = contactAddress(address);
+    if (!canonical) throw invalid({ email: ['must be an email address, such as ann@example.com'] });
+    return this.#deps.database.write((tx) => {
+      const added = this.#deps.suppressions.add(tx, owner, canonical.email, 'manual');
+      const at = this.#deps.clock.now();
+      for (const contact of store.listContactsOfAddress(tx, owner.id, canonical.email))
+        this.#announce(tx, { kind: 'suppressed', contact, at });
+      if (added.is_new) note(tx, { event: 'suppression.added', target: `suppression:${added.record.id}` });
+      return added;
+    });
+  }
+
+  /** Unsubscribes a contact's address from the whole project. Throws AppError `not_found`. */
+  async unsubscribe(owner: KeyOwner, public_id: string, note = noNote): Promise<ContactRecord> {
+    const row = await this.#deps.database.write((tx) => {
+      const contact = this.find(owner.id, public_id, tx);
+      this.leave(tx, owner, contact.email, 'unsubscribed');
+      note(tx, { event: 'contact.unsubscribed', target: `contact:${contact.public_id}` });
+      return this.find(owner.id, public_id, tx);
+    });
+    return this.#present(row);
+  }
+
+  /** Makes a contact active that waited for its click, within a transaction; one with another status stays as it is. */
+  confirm(tx: Tx, contact: ContactRow, by: 'click' | 'form'): ContactRow {
+    if (contact.status !== 'pending') return contact;
+    const now = this.#deps.clock.now();
+    const row = store.updateContact(tx, contact.id, {
+      status: 'active',
+      ...(by === 'click' ? { confirmed_at: now, consent_basis: 'double_opt_in' } : {}),
+      status_changed_at: now,
+      updated_at: now,
+    });
+    this.#announce(tx, { kind: 'activated', contact: row, at: now });
+    return row;
+  }
+
+  /** Takes somebody back who had left, on new evidence, within a transaction that knows them not to be suppressed. */
+  renew(tx: Tx, contact: ContactRow, candidate: Candidate): ContactRow {
+    const now = this.#deps.clock.now();
+    return store.updateContact(tx, contact.id, {
+      // Active comes next, by `confirm`, which tells who listens.
+      status: 'pending',
+      first_name: candidate.first_name ?? contact.first_name,
+      last_name: candidate.last_name ?? contact.last_name,
+      consent_basis: candidate.consent_basis ?? contact.consent_basis,
+      consent_at: candidate.consent_at,
+      consent_ip: candidate.consent_ip,
+      consent_origin: candidate.consent_origin,
+      source_platform: candidate.source_platform,
+      confirmed_at: null,
+      status_changed_at: now,
+      updated_at: now,
+    });
+  }
+
+  /** Deletes contacts that were left when their project was deleted, in small steps. Returns how many there were. */
+  async sweep(): Promise<number> {
+    const { database, lists } = this.#deps;
+    let deleted = 0;
+    let list_id = store.nextListWithContacts(database.read, 0);
+    while (list_id !== null) {
+      const current = list_id;
+      const is_gone = lists.findById(current) === null;
+      const removed = is_gone
+        ? await database.write((tx) => store.deleteContactsOfList(tx, current, BULK_CONTACTS_BATCH))
+        : 0;
+      deleted += removed;
+      if (removed < BULK_CONTACTS_BATCH) list_id = store.nextListWithContacts(database.read, current);
+    }
+    return deleted;
+  }
+
+  #announce(tx: Tx, event: ContactEvent): void {
+    for (const listener of this.#listeners) listener(tx, event);
+  }
+
+  #present(row: ContactRow): ContactRecord {
+    const { read } = this.#deps.database;
+    const list = this.#deps.lists.findById(row.list_id);
+    if (!list) throw notFound('Contact');
+    return present(row, list.public_id, store.listTags(read, [row.id]).get(row.id) ?? []);
+  }
+}
+
+const STATUS_OF_LEAVING = {
+  unsubscribed: 'unsubscribed',
+  hard_bounce: 'bounced',
+  complaint: 'complained',
+} as const;
+
+/** Weakest first, as of suppressions: who left by choice does not become one that merely bounced. */
+const LEAVING: readonly ContactStatus[] = ['bounced', 'unsubscribed', 'complained'];

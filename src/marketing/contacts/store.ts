@@ -1,0 +1,354 @@
+/** SQL of contacts and their tags. */
+import { and, desc, eq, gt, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
+import { union } from 'drizzle-orm/sqlite-core';
+import { MAX_CONTACT_TAGS } from '../../limits.ts';
+import { statement, type Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
+import { type ContactRow, type ContactStatus, contacts, contactTags } from './tables.ts';
+
+export type NewContact = Omit<ContactRow, 'id' | 'status_before_bounce'>;
+
+const byPublicId = statement((tx) =>
+  tx
+    .select()
+    .from(contacts)
+    .where(
+      and(
+        eq(contacts.public_id, sql.placeholder('public_id')),
+        eq(contacts.project_id, sql.placeholder('project_id')),
+      ),
+    )
+    .prepare(),
+);
+const byAddress = rawSql<ContactRow, [number, string]>(
+  'SELECT * FROM contacts WHERE list_id = ? AND email = ?',
+  contacts,
+);
+const byId = rawSql<ContactRow, [number]>('SELECT * FROM contacts WHERE id = ?', contacts);
+const byToken = statement((tx) =>
+  tx
+    .select()
+    .from(contacts)
+    .where(
+      and(
+        eq(contacts.contact_token, sql.placeholder('contact_token')),
+        eq(contacts.project_id, sql.placeholder('project_id')),
+      ),
+    )
+    .prepare(),
+);
+const COLUMNS = [
+  'public_id',
+  'project_id',
+  'list_id',
+  'email',
+  'first_name',
+  'last_name',
+  'custom',
+  'status',
+  'source',
+  'reason',
+  'contact_token',
+  'consent_basis',
+  'consent_at',
+  'consent_ip',
+  'consent_origin',
+  'source_platform',
+  'confirmed_at',
+  'status_changed_at',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof NewContact)[];
+const insert = rawSql<{ id: number }, (string | number | null)[]>(
+  `INSERT INTO contacts (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING id`,
+);
+const insertTag = rawSql<never, [number, string, number, string]>(
+  'INSERT INTO contact_tags (contact_id, tag, list_id, status) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+);
+/** For a contact that may have tags already: no more than fit. */
+const addTag = rawSql<never, [number, string, number, string]>(
+  `INSERT INTO contact_tags (contact_id, tag, list_id, status) SELECT ?1, ?2, ?3, ?4
+     WHERE (SELECT count(*) FROM contact_tags WHERE contact_id = ?1) < ${MAX_CONTACT_TAGS} ON CONFLICT DO NOTHING`,
+);
+const deleteTag = rawSql<never, [number, string]>(
+  'DELETE FROM contact_tags WHERE contact_id = ? AND tag = ?',
+);
+
+export function findContact(read: Tx, project_id: number, public_id: string): ContactRow | undefined {
+  return byPublicId(read).get({ project_id, public_id });
+}
+
+export function findContactByAddress(read: Tx, list_id: number, email: string): ContactRow | undefined {
+  return byAddress.get(read, list_id, email) ?? undefined;
+}
+
+export function findContactByToken(
+  read: Tx,
+  project_id: number,
+  contact_token: string,
+): ContactRow | undefined {
+  return byToken(read).get({ project_id, contact_token });
+}
+
+export function findContactByPublicId(read: Tx, public_id: string): ContactRow | undefined {
+  return read.select().from(contacts).where(eq(contacts.public_id, public_id)).get();
+}
+
+export function findContactById(read: Tx, id: number): ContactRow | undefined {
+  return byId.get(read, id) ?? undefined;
+}
+
+/** Every contact of an address in a project, on whatever list. */
+export function listContactsOfAddress(read: Tx, project_id: number, email: string): ContactRow[] {
+  return read
+    .select()
+    .from(contacts)
+    .where(and(eq(contacts.project_id, project_id), eq(contacts.email, email)))
+    .orderBy(contacts.id)
+    .all();
+}
+
+/** Inserts a contact with its tags and returns its numeric id. */
+export function insertContact(tx: Tx, row: NewContact, tags: readonly string[]): number {
+  const values = COLUMNS.map((name) => (name === 'custom' ? JSON.stringify(row.custom) : row[name]));
+  const inserted = insert.get(tx, ...values);
+  if (!inserted) throw new Error('a contact was inserted without an id');
+  for (const tag of tags) insertTag.run(tx, inserted.id, tag, row.list_id, row.status);
+  return inserted.id;
+}
+
+export function updateContact(
+  tx: Tx,
+  id: number,
+  changes: Partial<Omit<ContactRow, 'id' | 'public_id'>>,
+): ContactRow {
+  return tx.update(contacts).set(changes).where(eq(contacts.id, id)).returning().get();
+}
+
+/** Removes and adds tags of one contact, no more than one may have; tells whether that changed anything. */
+export function changeTags(
+  tx: Tx,
+  contact: Pick<ContactRow, 'id' | 'list_id' | 'status'>,
+  change: { add: readonly string[]; remove: readonly string[] },
+): boolean {
+  const { id: contact_id, list_id, status } = contact;
+  let changed = 0;
+  for (const tag of change.remove) changed += deleteTag.run(tx, contact_id, tag);
+  for (const tag of change.add) changed += addTag.run(tx, contact_id, tag, list_id, status);
+  return changed > 0;
+}
+
+/** The tags of these contacts, in alphabetical order. */
+export function listTags(read: Tx, contact_ids: readonly number[]): Map<number, string[]> {
+  const tags = new Map<number, string[]>(contact_ids.map((id) => [id, []]));
+  if (contact_ids.length === 0) return tags;
+  const rows = read
+    .select({ contact_id: contactTags.contact_id, tag: contactTags.tag })
+    .from(contactTags)
+    .where(inArray(contactTags.contact_id, [...contact_ids]))
+    .orderBy(contactTags.contact_id, contactTags.tag)
+    .all();
+  for (const row of rows) tags.get(row.contact_id)?.push(row.tag);
+  return tags;
+}
+
+/* --- Lists ------------------------------------------------------------------------------------------------------- */
+
+export interface ContactFilter {
+  list_id: number;
+  status?: ContactStatus | undefined;
+  tag?: string | undefined;
+  /** The beginning of the address, the first name or the last name, ASCII case ignored. */
+  q?: string | undefined;
+}
+
+/** The first text that no longer begins with `prefix`, for a range of an index. */
+function afterPrefix(prefix: string): string {
+  return `${prefix}\u{10ffff}`;
+}
+
+/** Ids of contacts that a prefix fits: three ranges of three indexes. */
+function idsOfPrefix(read: Tx, list_id: number, q: string) {
+  const ids = (range: SQL | undefined) =>
+    read
+      .select({ id: contacts.id })
+      .from(contacts)
+      .where(and(eq(contacts.list_id, list_id), range));
+  const email = q.toLowerCase();
+  const nocase = (column: SQL): SQL =>
+    sql`${column} >= ${q} COLLATE NOCASE AND ${column} < ${afterPrefix(q)} COLLATE NOCASE`;
+  return union(
+    ids(and(gte(contacts.email, email), lt(contacts.email, afterPrefix(email)))),
+    ids(nocase(sql`${contacts.first_name} COLLATE NOCASE`)),
+    ids(nocase(sql`${contacts.last_name} COLLATE NOCASE`)),
+  );
+}
+
+function idsOfTag(read: Tx, filter: ContactFilter & { tag: string }) {
+  return read
+    .select({ id: contactTags.contact_id })
+    .from(contactTags)
+    .where(
+      and(
+        eq(contactTags.list_id, filter.list_id),
+        eq(contactTags.tag, filter.tag),
+        filter.status === undefined ? undefined : eq(contactTags.status, filter.status),
+      ),
+    );
+}
+
+/** Newest first. Each filter walks its own index; with `q` the matches are few, and sorted. */
+export function listContacts(
+  read: Tx,
+  filter: ContactFilter,
+  page: { limit: number; offset: number },
+): ContactRow[] {
+  const { tag } = filter;
+  if (tag !== undefined && filter.q === undefined) {
+    const ids = idsOfTag(read, { ...filter, tag })
+      .orderBy(desc(contactTags.contact_id))
+      .limit(page.limit)
+      .offset(page.offset)
+      .all();
+    const by_id = new Map(
+      findContactsById(
+        read,
+        ids.map((row) => row.id),
+      ).map((row) => [row.id, row]),
+    );
+    return ids.flatMap(({ id }) => by_id.get(id) ?? []);
+  }
+  return read
+    .select()
+    .from(contacts)
+    .where(conditionOf(read, filter))
+    .orderBy(desc(contacts.id))
+    .limit(page.limit)
+    .offset(page.offset)
+    .all();
+}
+
+export function findContactsById(read: Tx, ids: readonly number[]): ContactRow[] {
+  return read
+    .select()
+    .from(contacts)
+    .where(inArray(contacts.id, [...ids]))
+    .all();
+}
+
+function conditionOf(read: Tx, filter: ContactFilter): SQL | undefined {
+  const { list_id, status, tag, q } = filter;
+  return and(
+    eq(contacts.list_id, list_id),
+    status === undefined ? undefined : eq(contacts.status, status),
+    q === undefined ? undefined : inArray(contacts.id, idsOfPrefix(read, list_id, q)),
+    tag === undefined ? undefined : inArray(contacts.id, idsOfTag(read, { ...filter, tag })),
+  );
+}
+
+/** How many contacts a prefix fits; without one the counters of the list know. */
+export function countMatches(read: Tx, filter: ContactFilter): number {
+  const counted = read
+    .select({ n: sql<number>`count(*)` })
+    .from(contacts)
+    .where(conditionOf(read, filter))
+    .get();
+  return counted?.n ?? 0;
+}
+
+/** Up to `limit` contacts that a filter fits with a higher id than `after_id`, in the order of ids: a piece of all of them. */
+export function listMatchesAfter(
+  read: Tx,
+  filter: ContactFilter,
+  piece: { after_id: number; limit: number },
+): ContactRow[] {
+  return read
+    .select()
+    .from(contacts)
+    .where(and(conditionOf(read, filter), gt(contacts.id, piece.after_id)))
+    .orderBy(contacts.id)
+    .limit(piece.limit)
+    .all();
+}
+
+/** What of a contact decides whether it is enrolled. */
+export type ContactStanding = Pick<ContactRow, 'id' | 'email' | 'status'>;
+
+const standingsAfter = rawSql<ContactStanding, [number, number, number]>(
+  'SELECT id, email, status FROM contacts WHERE list_id = +? AND id > +? ORDER BY id LIMIT +?',
+);
+
+/** Up to `limit` contacts of a list with a higher id than `after_id`, of whatever status, in the order of ids. */
+export function listStandingsAfter(
+  read: Tx,
+  list_id: number,
+  piece: { after_id: number; limit: number },
+): ContactStanding[] {
+  return standingsAfter.all(read, list_id, piece.after_id, piece.limit);
+}
+
+const bouncedAfter = rawSql<Pick<ContactRow, 'id' | 'email'>, [number, number, number]>(
+  `SELECT id, email FROM contacts WHERE list_id = +? AND status = 'bounced' AND id > +? ORDER BY id LIMIT +?`,
+);
+
+/** Up to `limit` contacts of a list that bounced, with a higher id than `after_id`, in the order of ids. */
+export function listBouncedAfter(
+  read: Tx,
+  list_id: number,
+  piece: { after_id: number; limit: number },
+): Pick<ContactRow, 'id' | 'email'>[] {
+  return bouncedAfter.all(read, list_id, piece.after_id, piece.limit);
+}
+
+/** Contacts of a project by their public ids. */
+export function findContacts(read: Tx, project_id: number, public_ids: readonly string[]): ContactRow[] {
+  if (public_ids.length === 0) return [];
+  return read
+    .select()
+    .from(contacts)
+    .where(and(eq(contacts.project_id, project_id), inArray(contacts.public_id, [...public_ids])))
+    .all();
+}
+
+/** Deletes one contact with its tags. */
+export function deleteContact(tx: Tx, id: number): void {
+  tx.delete(contacts).where(eq(contacts.id, id)).run();
+}
+
+/** The lowest numeric id of a list above `after` that has contacts, whether or not the list is still there. */
+export function nextListWithContacts(read: Tx, after: number): number | null {
+  const found = read
+    .select({ list_id: contacts.list_id })
+    .from(contacts)
+    .where(gt(contacts.list_id, after))
+    .orderBy(contacts.list_id)
+    .limit(1)
+    .get();
+  return found?.list_id ?? null;
+}
+
+/** Deletes up to `limit` contacts of a list; returns how many there were. */
+export function deleteContactsOfList(tx: Tx, list_id: number, limit: number): number {
+  const some = tx
+    .select({ id: contacts.id })
+    .from(contacts)
+    .where(eq(contacts.list_id, list_id))
+    .limit(limit);
+  return tx.delete(contacts).where(inArray(contacts.id, some)).returning({ id: contacts.id }).all().length;
+}
+
+/** Active contacts of a list that have at least one of these tags: a walk of each tag's own rows. */
+export function countActiveWithAnyTag(read: Tx, list_id: number, tags: readonly string[]): number {
+  const counted = read
+    .select({ n: sql<number>`count(DISTINCT ${contactTags.contact_id})` })
+    .from(contactTags)
+    .where(
+      and(
+        eq(contactTags.list_id, list_id),
+        inArray(contactTags.tag, [...tags]),
+        eq(contactTags.status, 'active'),
+      ),
+    )
+    .get();
+  return counted?.n ?? 0;
+}

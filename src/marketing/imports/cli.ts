@@ -1,0 +1,124 @@
+/** `satchel import`: contacts from a CSV file of this machine. */
+
+import { createReadStream } from 'node:fs';
+import { basename } from 'node:path';
+import type { Projects } from '../../access/projects/service.ts';
+import { AppError, messageOf } from '../../errors.ts';
+import type { Objects } from '../../files/objects/service.ts';
+import { IMPORT_WATCH_MS, IMPORTED_FILE_DAYS } from '../../limits.ts';
+import { type Cli, type CliContext, type CliSession, UsageError } from '../../platform/cli/cli.ts';
+import { listOption, textOption } from '../../platform/cli/options.ts';
+import { formatFields } from '../../platform/cli/tables.ts';
+import { noNote } from '../../platform/database/audit-trail.ts';
+import type { BlobStore } from '../../platform/files/store.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import { isServed } from '../../platform/host/directory-lock.ts';
+import { newId } from '../../platform/host/ids.ts';
+import { oneOf, parse, t } from '../../platform/http/schema.ts';
+import { CONSENT_BASES, type Lists } from '../lists/service.ts';
+import type { ImportRecord, Imports } from './service.ts';
+
+interface Needs {
+  projects: Projects;
+  lists: Lists;
+  objects: Objects;
+  blobs: BlobStore;
+  imports: Imports;
+  clock: Clock;
+}
+
+/** Registers `satchel import start | show | resume`. */
+export function registerImportCommands<S extends Needs>(cli: Cli<S>): void {
+  const noun = cli.noun('import', 'contacts from a CSV file');
+  cli
+    .verb(noun, 'start <list> <file>', 'import a CSV file; a long one goes on in the server')
+    .option('--map <pairs>', 'column to field, such as "E-Mail=email,Vorname=first_name"')
+    .option('--keep <columns>', 'columns that become custom fields')
+    .option('--basis <basis>', `consent of rows that name none: ${CONSENT_BASES.join(', ')}`)
+    .option('--tags <tags>', 'tags of every row')
+    .option('--update', 'change contacts that are on the list already')
+    .example('satchel import start 01J00000000000000000000000 people.csv --map "Mail=email" --basis consent')
+    .does(async (session, options, list_id = '', file = '') => {
+      const { services } = session;
+      const list = services.lists.require(list_id);
+      const project = services.projects.require(String(list.project_id));
+      const { basis } = parse(t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }), {
+        basis: textOption(options, 'basis'),
+      });
+      const column_map = readMap(listOption(options, 'map'));
+      const object = await store(services, project, file);
+      const { record } = await services.imports.csv(project, list, {
+        object,
+        column_map,
+        keep_columns: listOption(options, 'keep'),
+        defaults: { consent_basis: basis, tags: listOption(options, 'tags') },
+        update_existing: options.update === true,
+      });
+      return present(session, record);
+    });
+  cli
+    .verb(noun, 'show <id>', 'how an import stands')
+    .option('--watch', 'wait for its end, and show how far it is')
+    .example('satchel import show 01J00000000000000000000000 --watch')
+    .does(async (session, options, id = '') =>
+      present(session, options.watch === true ? await watch(session, id) : session.services.imports.show(id)),
+    );
+  cli
+    .verb(noun, 'resume <id>', 'go on with a failed import')
+    .example('satchel import resume 01J00000000000000000000000')
+    .does(async (session, _options, id = '') => {
+      const { imports } = session.services;
+      return present(session, await imports.resume(imports.require(id).project_id, id));
+    });
+}
+
+/** `Header=field` pairs; null where none is given. */
+function readMap(pairs: readonly string[]): Record<string, string> | null {
+  const entries = pairs.map((pair) => {
+    const at = pair.lastIndexOf('=');
+    if (at < 1) throw new UsageError(`--map takes pairs such as "E-Mail=email", with a comma between them`);
+    return [pair.slice(0, at), pair.slice(at + 1)] as const;
+  });
+  return entries.length === 0 ? null : Object.fromEntries(entries);
+}
+
+/** Keeps the file as a private object, as long as an import may need it; returns its id. */
+async function store(
+  services: Needs,
+  project: { id: number; public_id: string },
+  file: string,
+): Promise<string> {
+  const upload = services.blobs.openUpload(newId(services.clock.now()));
+  try {
+    for await (const chunk of createReadStream(file)) await upload.write(chunk);
+  } catch (error) {
+    await upload.abort();
+    if (error instanceof AppError) throw error;
+    throw new AppError('invalid', `The file cannot be read: ${messageOf(error)}`);
+  }
+  const fields = { visibility: 'private', expires_in_days: String(IMPORTED_FILE_DAYS) };
+  const wanted = { fields, filename: basename(file), mime_type: 'text/csv', upload };
+  return (await services.objects.create(project, wanted, () => {}, noNote)).public_id;
+}
+
+async function watch<S extends Needs>(
+  { services, progress }: CliSession<S>,
+  id: string,
+): Promise<ImportRecord> {
+  const tell = progress('importing');
+  for (;;) {
+    const record = services.imports.show(id);
+    if (record.status === 'completed' || record.status === 'failed') return record;
+    if (record.total_rows !== null) tell(record.processed_rows, record.total_rows);
+    await Bun.sleep(IMPORT_WATCH_MS);
+  }
+}
+
+function present({ config }: CliContext, record: ImportRecord) {
+  const is_over = record.status !== 'pending' && record.status !== 'processing';
+  const by = isServed(config.data_dir)
+    ? 'The running server goes on with it.'
+    : `No server serves ${config.data_dir}: it goes on once satchel serve does.`;
+  const next = is_over ? '' : `\n${by} To watch: satchel import show ${record.id} --watch`;
+  return { json: record, text: `${formatFields({ ...record })}${next}` };
+}

@@ -1,0 +1,163 @@
+/** Which column of a file is which field of a contact, and a row as a candidate for the pipeline. Pure functions. */
+
+import { type FieldErrors, invalid } from '../../errors.ts';
+import {
+  MAX_CONTACT_REASON_CHARS,
+  MAX_CONTACT_SOURCE_CHARS,
+  MAX_CONTACT_TAGS,
+  MAX_CUSTOM_FIELD_NAME_CHARS,
+  MAX_CUSTOM_FIELDS,
+  MAX_CUSTOM_VALUE_CHARS,
+  MAX_NAME_CHARS,
+  MAX_TAG_CHARS,
+} from '../../limits.ts';
+import type { Candidate } from '../contacts/service.ts';
+
+/** Decision, section 8: what a column may be. */
+export const MAPPABLE_FIELDS = [
+  'email',
+  'first_name',
+  'last_name',
+  'tags',
+  'source',
+  'reason',
+  'consent_basis',
+] as const;
+export type MappableField = (typeof MAPPABLE_FIELDS)[number];
+
+/** Places of columns in a row, counted from 0. */
+export interface Columns {
+  fields: Partial<Record<MappableField, number>>;
+  /** Custom field -> column. */
+  kept: Record<string, number>;
+}
+
+/** What every row has that does not say otherwise. */
+export interface ImportDefaults {
+  consent_basis: string | null;
+  source_platform: string;
+  tags: string[];
+}
+
+/** Headers as people write them, without spaces, dashes and underscores. */
+const USUAL_HEADERS: Readonly<Record<string, MappableField>> = {
+  email: 'email',
+  emailaddress: 'email',
+  mail: 'email',
+  firstname: 'first_name',
+  givenname: 'first_name',
+  lastname: 'last_name',
+  surname: 'last_name',
+  familyname: 'last_name',
+  tags: 'tags',
+  tag: 'tags',
+  source: 'source',
+  reason: 'reason',
+  consentbasis: 'consent_basis',
+};
+
+/**
+ * The columns of a file. Throws AppError `invalid`: under `column_map` and `keep_columns` for headers that the file does
+ * not have and fields that there are not, under `object` where no column holds email addresses.
+ */
+export function findColumns(
+  headers: readonly string[],
+  wanted: { column_map: Readonly<Record<string, string>> | null; keep_columns: readonly string[] },
+): Columns {
+  const errors: FieldErrors = {};
+  const trimmed = headers.map((header) => header.trim());
+  const fields = wanted.column_map
+    ? mapColumns(trimmed, wanted.column_map, errors)
+    : recogniseColumns(trimmed);
+  const kept: Record<string, number> = {};
+  wanted.keep_columns.forEach((header, index) => {
+    const place = trimmed.indexOf(header.trim());
+    if (place < 0) errors[`keep_columns.${index}`] = ['must be the header of a column of the file'];
+    else kept[cut(header.trim(), MAX_CUSTOM_FIELD_NAME_CHARS)] = place;
+  });
+  if (Object.keys(kept).length > MAX_CUSTOM_FIELDS)
+    errors.keep_columns = [`at most ${MAX_CUSTOM_FIELDS} (got ${Object.keys(kept).length})`];
+  if (Object.keys(errors).length === 0 && fields.email === undefined)
+    errors[wanted.column_map ? 'column_map' : 'object'] = [
+      'no column holds email addresses: the first row must name one `email`, or column_map must say which it is',
+    ];
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+  return { fields, kept };
+}
+
+function mapColumns(
+  headers: readonly string[],
+  column_map: Readonly<Record<string, string>>,
+  errors: FieldErrors,
+): Columns['fields'] {
+  const fields: Columns['fields'] = {};
+  for (const [header, field] of Object.entries(column_map)) {
+    const place = headers.indexOf(header.trim());
+    const name = `column_map.${cut(header, MAX_CUSTOM_FIELD_NAME_CHARS)}`;
+    const known = MAPPABLE_FIELDS.find((one) => one === field);
+    if (known === undefined) errors[name] = [`must be one of: ${MAPPABLE_FIELDS.join(', ')}`];
+    else if (place < 0) errors[name] = ['the file has no column with this header'];
+    else if (fields[known] !== undefined) errors[name] = [`another column is ${known} already`];
+    else fields[known] = place;
+  }
+  return fields;
+}
+
+function recogniseColumns(headers: readonly string[]): Columns['fields'] {
+  const fields: Columns['fields'] = {};
+  headers.forEach((header, place) => {
+    const field = USUAL_HEADERS[header.toLowerCase().replace(/[\s_-]/g, '')];
+    if (field !== undefined) fields[field] ??= place;
+  });
+  return fields;
+}
+
+/** A row as a candidate. What is longer than its field is cut. */
+export function candidateOf(
+  cells: readonly string[],
+  columns: Columns,
+  defaults: ImportDefaults,
+  now_ms: number,
+): Candidate {
+  const cell = (field: MappableField): string | null => {
+    const place = columns.fields[field];
+    return (place === undefined ? undefined : cells[place]?.trim()) || null;
+  };
+  const custom: Record<string, string> = {};
+  for (const [name, place] of Object.entries(columns.kept)) {
+    const value = cells[place]?.trim();
+    if (value) custom[name] = cut(value, MAX_CUSTOM_VALUE_CHARS);
+  }
+  const basis = cell('consent_basis')?.toLowerCase() ?? null;
+  return {
+    email: cell('email') ?? '',
+    first_name: cutOrNull(cell('first_name'), MAX_NAME_CHARS),
+    last_name: cutOrNull(cell('last_name'), MAX_NAME_CHARS),
+    tags: [...new Set([...defaults.tags, ...splitTags(cell('tags'))])].slice(0, MAX_CONTACT_TAGS),
+    custom,
+    source: cutOrNull(cell('source'), MAX_CONTACT_SOURCE_CHARS),
+    reason: cutOrNull(cell('reason'), MAX_CONTACT_REASON_CHARS),
+    source_platform: defaults.source_platform,
+    consent_basis: basis ?? defaults.consent_basis,
+    consent_at: now_ms,
+    consent_ip: null,
+    consent_origin: null,
+  };
+}
+
+function splitTags(cell: string | null): string[] {
+  if (cell === null) return [];
+  return cell
+    .split(/[,;|]/)
+    .map((tag) => cut(tag.trim(), MAX_TAG_CHARS))
+    .filter((tag) => tag !== '');
+}
+
+function cutOrNull(value: string | null, max: number): string | null {
+  return value === null ? null : cut(value, max);
+}
+
+/** Up to `max` code points. */
+function cut(value: string, max: number): string {
+  return value.length <= max ? value : [...value].slice(0, max).join('');
+}

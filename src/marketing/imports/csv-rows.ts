@@ -1,0 +1,80 @@
+/** Reading a CSV file row by row from any row on: RFC 4180, UTF-8 with or without BOM, any line ends, ragged rows. */
+import { createReadStream } from 'node:fs';
+import { parse } from 'csv-parse';
+import { errorCodeOf } from '../../errors.ts';
+import { CSV_PIECE_BYTES, MAX_CSV_ROW_BYTES } from '../../limits.ts';
+
+/** One row with the place after it, from which the next reading may begin. */
+export interface CsvRow {
+  cells: string[];
+  /** Bytes from the beginning of the file to the end of this row. */
+  end_byte: number;
+}
+
+/** The file is no CSV that can be read: what is wrong with it, and where. */
+export class UnreadableCsv extends Error {}
+
+/** The file is gone or cannot be opened. */
+export class MissingFile extends Error {}
+
+const CSV = {
+  bom: true,
+  info: true,
+  record_delimiter: ['\r\n', '\n', '\r'],
+  relax_column_count: true,
+  relax_quotes: true,
+  skip_empty_lines: true,
+  max_record_size: MAX_CSV_ROW_BYTES,
+};
+
+/**
+ * Rows of the file from a byte on at which a row begins. Memory stays the same for any size. Throws MissingFile, and
+ * UnreadableCsv for what is no UTF-8, holds NUL, or has a row longer than any (a quote that is never closed, mostly).
+ */
+export async function* readCsvRows(path: string, from_byte: number): AsyncGenerator<CsvRow> {
+  const file = createReadStream(path, { start: from_byte, highWaterMark: CSV_PIECE_BYTES });
+  const parser = parse(CSV);
+  const reading = feed(file, parser);
+  // Awaited below; until then nobody listens.
+  reading.catch(() => {});
+  try {
+    for await (const { record, info } of parser) yield { cells: record, end_byte: from_byte + info.bytes };
+    await reading;
+  } catch (error) {
+    throw explain(error);
+  } finally {
+    file.destroy();
+    parser.destroy();
+  }
+}
+
+/** Hands the file on to the parser, as UTF-8 alone. */
+async function feed(file: AsyncIterable<Buffer>, parser: ReturnType<typeof parse>): Promise<void> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  try {
+    for await (const chunk of file) {
+      if (chunk.includes(0)) throw new UnreadableCsv('it holds NUL bytes: save it as CSV in UTF-8');
+      decoder.decode(chunk, { stream: true });
+      if (!parser.write(chunk)) await new Promise((resolve) => parser.once('drain', resolve));
+    }
+    decoder.decode();
+    parser.end();
+  } catch (error) {
+    parser.destroy(explain(error));
+    throw error;
+  }
+}
+
+function explain(error: unknown): Error {
+  if (error instanceof UnreadableCsv || error instanceof MissingFile) return error;
+  if (!(error instanceof Error)) return new UnreadableCsv(String(error));
+  const code = errorCodeOf(error) ?? '';
+  if (code === 'ENOENT') return new MissingFile(error.message);
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA' || error instanceof TypeError)
+    return new UnreadableCsv('it is not UTF-8: save it as CSV in UTF-8');
+  if (code === 'CSV_MAX_RECORD_SIZE')
+    return new UnreadableCsv(
+      `it has a row longer than ${MAX_CSV_ROW_BYTES} bytes; a quote may never be closed`,
+    );
+  return code.startsWith('CSV_') ? new UnreadableCsv(error.message) : error;
+}

@@ -1,0 +1,51 @@
+/** Addresses as people paste them: a line each, or several on a line, with a name before or behind. Pure functions. */
+import addressparser from 'nodemailer/lib/addressparser';
+import { MAX_PASTED_ROWS } from '../../limits.ts';
+
+export interface PastedRow {
+  email: string;
+  first_name: string | null;
+  last_name: string | null;
+}
+
+/** One row for each address, and for each text that stands where one should; no lines are read behind those that are too many. */
+export function readPaste(text: string): PastedRow[] {
+  const rows: PastedRow[] = [];
+  for (const given of text.split(/\r\n|\n|\r/)) {
+    const line = given.trim();
+    if (line === '') continue;
+    for (const row of line.includes('<') ? readNamed(line) : readPlain(line)) rows.push(row);
+    if (rows.length > MAX_PASTED_ROWS) break;
+  }
+  return rows;
+}
+
+/** `Ann Smith <ann@example.com>, "Smith, Bob" <bob@example.com>` */
+function readNamed(line: string): PastedRow[] {
+  return addressparser(line, { flatten: true }).map(({ address, name }) =>
+    address ? { email: address, ...splitName(name) } : { email: name, first_name: null, last_name: null },
+  );
+}
+
+/** `ann@example.com, Ann, Smith` is one person; `ann@example.com; bob@example.com` are two. */
+function readPlain(line: string): PastedRow[] {
+  const cells = line.split(/[,;\t]/).flatMap(splitAddresses);
+  const [first = '', ...others] = cells;
+  if (first.includes('@') && others.length <= 2 && others.every((cell) => !cell.includes('@'))) {
+    return [{ email: first, first_name: others[0] ?? null, last_name: others[1] ?? null }];
+  }
+  return cells.map((email) => ({ email, first_name: null, last_name: null }));
+}
+
+/** A cell in which blanks stand between addresses holds several; in any other, blanks belong to a name. */
+function splitAddresses(cell: string): string[] {
+  const words = cell.trim().split(/\s+/);
+  return (words.every((word) => word.includes('@')) ? words : [words.join(' ')]).filter(
+    (word) => word !== '',
+  );
+}
+
+function splitName(name: string): Pick<PastedRow, 'first_name' | 'last_name'> {
+  const [, first = name, last = ''] = /^(.*)\s+(\S+)$/.exec(name.trim()) ?? [];
+  return { first_name: first.trim() || null, last_name: last || null };
+}

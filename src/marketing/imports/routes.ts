@@ -1,0 +1,203 @@
+/** Endpoints of contact imports. */
+import { stringify } from 'csv-stringify/sync';
+import type { FieldErrors } from '../../errors.ts';
+import {
+  MAX_CONTACT_TAGS,
+  MAX_CUSTOM_FIELD_NAME_CHARS,
+  MAX_CUSTOM_FIELDS,
+  MAX_PASTE_CHARS,
+} from '../../limits.ts';
+import { marketingRoute } from '../../platform/http/marketing-route.ts';
+import { pageQuery } from '../../platform/http/pagination.ts';
+import { type ProjectCaller, Reply, type RequestContext, type Route } from '../../platform/http/routes.ts';
+import { dateTime, named, nullable, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
+import { refuse } from '../contacts/service.ts';
+import { CONSENT_BASES, type Lists } from '../lists/service.ts';
+import { IMPORT_STATUSES, type Imports, MAPPABLE_FIELDS } from './service.ts';
+
+const TAG = 'Imports';
+
+const defaults = t.Optional(
+  t.Object(
+    {
+      consent_basis: t.Optional(oneOf(CONSENT_BASES)),
+      source_platform: t.Optional(text({ min: 1, max: 64 })),
+      tags: t.Optional(t.Array(t.String(), { maxItems: MAX_CONTACT_TAGS })),
+    },
+    { description: 'For rows that do not say otherwise.' },
+  ),
+);
+/** Which of the two it is decides what else it must hold. */
+const body = named(
+  'NewImport',
+  t.Object({
+    method: oneOf(['paste', 'csv']),
+    text: t.Optional(
+      text({
+        max: MAX_PASTE_CHARS,
+        description: 'Of a paste: an address a line, with a name or without.',
+      }),
+    ),
+    object: t.Optional({
+      ...ulid(),
+      description: 'Of a CSV file: the public_id of a private object of this project.',
+    }),
+    column_map: t.Optional(
+      t.Record(t.String(), t.String(), {
+        description: `Column header to field: ${MAPPABLE_FIELDS.join(', ')}. Without it headers are recognised by name.`,
+      }),
+    ),
+    keep_columns: t.Optional(
+      t.Array(text({ min: 1, max: MAX_CUSTOM_FIELD_NAME_CHARS }), {
+        maxItems: MAX_CUSTOM_FIELDS,
+        description: 'Headers of columns that become custom fields.',
+      }),
+    ),
+    defaults,
+    update_existing: t.Optional(
+      t.Boolean({ description: 'Default false: a contact that is on the list stays as it is.' }),
+    ),
+  }),
+);
+
+const counter = t.Integer();
+const record = named(
+  'Import',
+  t.Object({
+    id: ulid(),
+    list: ulid(),
+    status: oneOf(IMPORT_STATUSES),
+    method: oneOf(['paste', 'csv']),
+    total_rows: nullable(t.Integer({ description: 'Null while the rows of a long file are being counted.' })),
+    accepted: counter,
+    duplicate: counter,
+    invalid_syntax: counter,
+    no_mx: counter,
+    suppressed: counter,
+    missing_consent: counter,
+    updated_existing: counter,
+    processed_rows: t.Integer({ description: 'The sum of the counters.' }),
+    progress_percent: nullable(t.Integer()),
+    error: nullable(t.String()),
+    job_id: nullable(ulid()),
+    created_at: dateTime(),
+    started_at: nullable(dateTime()),
+    finished_at: nullable(dateTime()),
+  }),
+);
+
+interface Target {
+  ctx: RequestContext;
+  caller: ProjectCaller;
+}
+
+export function importRoutes({ imports, lists }: { imports: Imports; lists: Lists }): Route[] {
+  const loadList = ({ ctx, caller }: Target) => lists.find(caller.project.id, ctx.params.list ?? '');
+  const load = ({ ctx, caller }: Target) => imports.get(caller.project.id, ctx.params.import ?? '');
+  return [
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-lists/:list/imports',
+      tag: TAG,
+      summary: 'Imports of a list, newest first',
+      query: t.Object(pageQuery),
+      response: record,
+      load: loadList,
+      handle: ({ resource, query }) => imports.list(resource, query),
+    }),
+    ...marketingRoute({
+      method: 'POST',
+      path: '/email-lists/:list/imports',
+      tag: TAG,
+      summary: 'Import contacts from a paste or a CSV file',
+      description:
+        'A paste ends within the request, as does a file of up to 500 rows (201); a longer file is imported in the ' +
+        'background (202) and polled at `/email-imports/{import}`. Rows whose domain the DNS says nothing about wait: ' +
+        'the import is `processing` until they are decided.',
+      status: 201,
+      also: { 202: 'Imported in the background', 409: 'The list is archived (`list_archived`)' },
+      body,
+      example: {
+        method: 'paste',
+        text: 'Ann Smith <ann@example.com>',
+        defaults: { consent_basis: 'consent' },
+      },
+      response: record,
+      load: loadList,
+      check: ({ body: sent }) => missingSource(sent),
+      handle: async ({ caller, resource: list, body: { method, text: pasted, object, ...sent } }) => {
+        refuse(missingSource({ method, text: pasted, object }));
+        const { project, note } = caller;
+        if (method === 'paste')
+          return imports.paste(project, list, { text: pasted ?? '', defaults: sent.defaults }, note);
+        const csv_input = { ...sent, object: object ?? '' };
+        const { record: started, is_done } = await imports.csv(project, list, csv_input, note);
+        return new Reply(is_done ? 201 : 202, started);
+      },
+    }),
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-imports/:import',
+      tag: TAG,
+      summary: 'How an import stands',
+      response: record,
+      load,
+      handle: ({ resource }) => resource,
+    }),
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-imports/:import/rejected',
+      tag: TAG,
+      summary: 'The rows that were not taken, as CSV',
+      description:
+        'Columns row_number, email and reason; the header of the file is row 1. Duplicates are left out. What a ' +
+        'spreadsheet would take for a formula is prefixed with an apostrophe.',
+      response: t.String({ description: 'text/csv' }),
+      load,
+      handle: ({ resource }) => rejectedCsv(imports, resource.id),
+    }),
+    ...marketingRoute({
+      method: 'POST',
+      path: '/email-imports/:import/resume',
+      tag: TAG,
+      summary: 'Go on with a failed CSV import',
+      description: 'It goes on behind the last row that was done. 409 for any other import.',
+      response: record,
+      load,
+      handle: ({ caller, resource }) => imports.resume(caller.project.id, resource.id, caller.note),
+    }),
+  ];
+}
+
+/** What an import is of must be there. */
+function missingSource(sent: {
+  method?: string;
+  text?: string | null | undefined;
+  object?: string | null | undefined;
+}): FieldErrors {
+  if (sent.method === 'paste' && !sent.text) return { text: ['is required for a paste'] };
+  return sent.method === 'csv' && !sent.object ? { object: ['is required for a CSV file'] } : {};
+}
+
+const COLUMNS = ['row_number', 'email', 'reason'];
+
+/** Streamed: a file of a million rows may have a million that were not taken. */
+function rejectedCsv(imports: Imports, id: string): Response {
+  const pieces = imports.rejectedPieces(id);
+  const encoder = new TextEncoder();
+  const stream = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(stringify([COLUMNS]))),
+    pull(controller) {
+      const { value: piece, done } = pieces.next();
+      if (done) return controller.close();
+      const cells = piece.map(({ row_number, email, reason }) => [String(row_number), email, reason]);
+      controller.enqueue(encoder.encode(stringify(cells, { escape_formulas: true })));
+    },
+  });
+  return new Response(stream, {
+    headers: {
+      'Content-Type': 'text/csv; charset=utf-8',
+      'Content-Disposition': `attachment; filename="rejected-${id}.csv"`,
+    },
+  });
+}

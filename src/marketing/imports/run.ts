@@ -1,0 +1,302 @@
+/**
+ * The work of an import, in pieces. A piece commits its contacts, its rejected rows, the counters and the place where the
+ * next one begins together: however it is cut off, every row counts once.
+ */
+
+import { AppError } from '../../errors.ts';
+import {
+  IMPORT_COMMIT_ROWS,
+  IMPORT_DNS_GIVE_UP_MS,
+  IMPORT_DNS_RETRY_MAX_MS,
+  IMPORT_DNS_RETRY_MIN_MS,
+  IMPORT_SCREEN_ROWS,
+  MAX_ADDRESS_CHARS,
+} from '../../limits.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import type { Candidate, Contacts, Screened } from '../contacts/service.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
+import type { KeyOwner } from '../settings/service.ts';
+import { candidateOf } from './columns.ts';
+import { MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
+import { type Counters, countersOf } from './records.ts';
+import * as store from './store.ts';
+import type { ImportPosition, ImportRow, WaitingFields } from './tables.ts';
+
+/** What an import came to when it stopped: its end, or when it goes on. */
+export type ImportPause =
+  | { status: 'completed' }
+  | { status: 'failed'; error: string }
+  /** `rows` were taken up; the rest when the rate allows. */
+  | { status: 'more'; rows: number }
+  /** Rows wait for the DNS. */
+  | { status: 'waiting'; run_at: number }
+  /** Somebody else goes on with it, or has ended it. */
+  | { status: 'superseded' };
+
+export interface ImportRunDeps {
+  database: Database;
+  clock: Clock;
+  contacts: Contacts;
+  lists: Lists;
+  /** The bytes of an object of the project; null when it is gone. */
+  fileOf(read: Tx, project_id: number, object_public_id: string): { path: string } | null;
+}
+
+export interface RunLimits {
+  /** Rows to take up at most. */
+  rows: number;
+  /** Whether to leave the rest for later at the next piece. */
+  shouldStop(): boolean;
+}
+
+/** The import was deleted, ended, or is run by somebody else: whoever runs it as well lets go. */
+class Superseded extends Error {}
+
+interface Row {
+  row_number: number;
+  fields: WaitingFields;
+  /** Where the row behind this one begins; null for one that is in the database already. */
+  end_byte: number | null;
+}
+
+interface Judged {
+  row: Row;
+  screened: Screened;
+}
+
+export class ImportRun {
+  readonly #deps: ImportRunDeps;
+  readonly #owner: KeyOwner;
+  #import: ImportRow;
+  #list: ListRow;
+
+  private constructor(deps: ImportRunDeps, owner: KeyOwner, row: ImportRow, list: ListRow) {
+    this.#deps = deps;
+    this.#owner = owner;
+    this.#import = row;
+    this.#list = list;
+  }
+
+  /** Goes on with an import until it ends, its limits are reached, or all that is left waits for the DNS. */
+  static async advance(
+    deps: ImportRunDeps,
+    owner: KeyOwner,
+    id: string,
+    limits: RunLimits,
+  ): Promise<ImportPause> {
+    const row = store.findImport(deps.database.read, id);
+    const list = row && deps.lists.findById(row.list_id);
+    if (!row || !list) return { status: 'failed', error: 'The list or the import was deleted.' };
+    if (row.status === 'completed') return { status: 'completed' };
+    if (row.status === 'failed') return { status: 'failed', error: row.error ?? '' };
+    const run = new ImportRun(deps, owner, row, list);
+    try {
+      return await run.#advance(limits);
+    } catch (error) {
+      if (error instanceof Superseded) return { status: 'superseded' };
+      const reason = reasonOf(error);
+      if (reason === null) throw error;
+      await run.#end({ status: 'failed', error: reason });
+      return { status: 'failed', error: reason };
+    }
+  }
+
+  async #advance(limits: RunLimits): Promise<ImportPause> {
+    await this.#begin();
+    const taken = await this.#readFile(limits);
+    if (!this.#import.position.is_file_done) return { status: 'more', rows: taken };
+    const retried = await this.#retryWaiting({ ...limits, rows: limits.rows - taken });
+    if (retried.is_cut) return { status: 'more', rows: taken + retried.rows };
+    const waiting = store.countWaiting(this.#deps.database.read, this.#import.id);
+    if (waiting === 0) {
+      await this.#end({ status: 'completed', error: null });
+      return { status: 'completed' };
+    }
+    return this.#waitForDns(waiting);
+  }
+
+  async #begin(): Promise<void> {
+    const { status, total_rows } = this.#import;
+    const counted = total_rows ?? (await this.#countRows());
+    if (status === 'processing' && total_rows !== null) return;
+    await this.#write(() => ({
+      status: 'processing',
+      total_rows: counted,
+      started_at: this.#import.started_at ?? this.#deps.clock.now(),
+    }));
+  }
+
+  async #countRows(): Promise<number> {
+    let rows = -1; // The header is none of them.
+    for await (const _ of readCsvRows(this.#path(), 0)) rows += 1;
+    return Math.max(0, rows);
+  }
+
+  #path(): string {
+    const { project_id, object_public_id } = this.#import;
+    const { fileOf, database } = this.#deps;
+    const file = object_public_id === null ? null : fileOf(database.read, project_id, object_public_id);
+    if (!file) throw new MissingFile('the object is gone');
+    return file.path;
+  }
+
+  /** Takes up rows of the file; returns how many. */
+  async #readFile(limits: RunLimits): Promise<number> {
+    if (this.#import.position.is_file_done) return 0;
+    const { row: last_row, byte } = this.#import.position;
+    let taken = 0;
+    let row_number = last_row;
+    let rows: Row[] = [];
+    for await (const { cells, end_byte } of readCsvRows(this.#path(), byte)) {
+      row_number += 1;
+      rows.push({ row_number, fields: { cells: this.#wantedOf(cells) }, end_byte });
+      taken += 1;
+      const is_cut = taken >= limits.rows;
+      if (rows.length < IMPORT_SCREEN_ROWS && !is_cut) continue;
+      await this.#take(rows);
+      rows = [];
+      if (is_cut || limits.shouldStop()) return taken;
+    }
+    if (rows.length > 0) await this.#take(rows);
+    await this.#write(({ position }) => ({ position: { ...position, is_file_done: true } }));
+    return taken;
+  }
+
+  /** The cells that are asked for, in their places: the others of a long row would fill the memory. */
+  #wantedOf(cells: readonly string[]): string[] {
+    const { fields, kept } = this.#import.settings.columns;
+    const wanted: string[] = new Array(cells.length).fill('');
+    for (const place of [...Object.values(fields), ...Object.values(kept)])
+      if (place !== undefined) wanted[place] = cells[place] ?? '';
+    return wanted;
+  }
+
+  /** Asks the DNS again for the rows that wait; a paste is nothing but such rows. */
+  async #retryWaiting(limits: RunLimits): Promise<{ rows: number; is_cut: boolean }> {
+    let after_row = 0;
+    let done = 0;
+    for (;;) {
+      if (done > 0 && (done >= limits.rows || limits.shouldStop())) return { rows: done, is_cut: true };
+      const limit = Math.min(IMPORT_SCREEN_ROWS, Math.max(1, limits.rows - done));
+      const waiting = store.listWaiting(this.#deps.database.read, this.#import.id, { after_row, limit });
+      if (waiting.length === 0) return { rows: done, is_cut: false };
+      await this.#take(waiting.map(({ row_number, fields }) => ({ row_number, fields, end_byte: null })));
+      after_row = waiting.at(-1)?.row_number ?? after_row;
+      done += waiting.length;
+    }
+  }
+
+  async #take(rows: readonly Row[]): Promise<void> {
+    const candidates = rows.map((row) => this.#candidateOf(row.fields));
+    const screened = await this.#deps.contacts.screen(this.#owner, this.#list, candidates);
+    const judged = rows.flatMap((row, index): Judged[] => {
+      const one = screened[index];
+      return one ? [{ row, screened: one }] : [];
+    });
+    for (let from = 0; from < judged.length; from += IMPORT_COMMIT_ROWS)
+      await this.#commit(judged.slice(from, from + IMPORT_COMMIT_ROWS));
+  }
+
+  #candidateOf(fields: WaitingFields): Candidate {
+    const { columns, defaults } = this.#import.settings;
+    const now_ms = this.#deps.clock.now();
+    if ('cells' in fields) return candidateOf(fields.cells, columns, defaults, now_ms);
+    const cells = [fields.email, fields.first_name ?? '', fields.last_name ?? ''];
+    const places = { fields: { email: 0, first_name: 1, last_name: 2 }, kept: {} };
+    return candidateOf(cells, places, defaults, now_ms);
+  }
+
+  async #commit(piece: readonly Judged[]): Promise<void> {
+    const { lists, contacts } = this.#deps;
+    const { id, settings } = this.#import;
+    await this.#write((current, tx) => {
+      const list = lists.requireOpen(tx, this.#list);
+      const counters = { ...countersOf(current) };
+      const passed = piece.flatMap(({ screened }) => (screened.verdict === 'passed' ? [screened] : []));
+      const admissions = contacts.admit(tx, this.#owner, list, passed, {
+        status: 'active',
+        update_existing: settings.update_existing,
+      });
+      const rejected: store.Rejected[] = [];
+      const waiting: store.Waiting[] = [];
+      const settled: number[] = [];
+      let admitted = 0;
+      for (const { row, screened } of piece) {
+        if (screened.verdict === 'waiting') {
+          if (row.end_byte !== null)
+            waiting.push({ import_id: id, row_number: row.row_number, fields: row.fields });
+          continue;
+        }
+        const outcome =
+          screened.verdict === 'rejected'
+            ? screened.rejection
+            : (admissions[admitted++]?.outcome ?? 'suppressed');
+        counters[outcome] += 1;
+        if (row.end_byte === null) settled.push(row.row_number);
+        if (isRejection(outcome)) {
+          const email = screened.candidate.email.slice(0, MAX_ADDRESS_CHARS);
+          rejected.push({ import_id: id, row_number: row.row_number, email, reason: outcome });
+        }
+      }
+      store.insertRejections(tx, rejected);
+      store.insertWaiting(tx, waiting);
+      if (settled.length > 0) store.deleteWaiting(tx, id, settled);
+      return { ...counters, position: positionAfter(current.position, piece) };
+    });
+  }
+
+  /** Changes the import, unless somebody else has changed it since this run saw it last. */
+  async #write(change: (current: ImportRow, tx: Tx) => Partial<ImportRow>): Promise<void> {
+    this.#import = await this.#deps.database.write((tx) => {
+      const current = store.findImport(tx, this.#import.id);
+      const { status, position } = this.#import;
+      if (current?.status !== status || current.position.commits !== position.commits) throw new Superseded();
+      const changes = change(current, tx);
+      const { position: next = current.position } = changes;
+      return store.updateImport(tx, current.id, {
+        ...changes,
+        position: { ...next, commits: next.commits + 1 },
+      });
+    });
+  }
+
+  async #waitForDns(waiting: number): Promise<ImportPause> {
+    const now = this.#deps.clock.now();
+    const { waiting_since, dns_tries } = this.#import.position;
+    const since = waiting_since ?? now;
+    if (now - since >= IMPORT_DNS_GIVE_UP_MS) {
+      const error = `The DNS gave no answer about the domains of ${waiting} rows. Resume the import when it does.`;
+      await this.#end({ status: 'failed', error });
+      return { status: 'failed', error };
+    }
+    await this.#write(({ position }) => ({
+      position: { ...position, waiting_since: since, dns_tries: dns_tries + 1 },
+    }));
+    const delay_ms = Math.min(IMPORT_DNS_RETRY_MIN_MS * 2 ** dns_tries, IMPORT_DNS_RETRY_MAX_MS);
+    return { status: 'waiting', run_at: now + delay_ms };
+  }
+
+  #end(end: { status: 'completed' | 'failed'; error: string | null }): Promise<void> {
+    return this.#write(() => ({ ...end, finished_at: this.#deps.clock.now() }));
+  }
+}
+
+function isRejection(outcome: keyof Counters): boolean {
+  return outcome !== 'accepted' && outcome !== 'duplicate' && outcome !== 'updated_existing';
+}
+
+function positionAfter(position: ImportPosition, piece: readonly Judged[]): ImportPosition {
+  const last = piece.at(-1)?.row;
+  if (!last || last.end_byte === null) return position;
+  return { ...position, row: last.row_number, byte: last.end_byte };
+}
+
+/** Why an import ends here, or null for what is no fault of its file or list. */
+function reasonOf(error: unknown): string | null {
+  if (error instanceof MissingFile) return 'The CSV file is gone: its object was deleted or has expired.';
+  if (error instanceof UnreadableCsv) return `The file cannot be read as CSV: ${error.message}.`;
+  if (error instanceof AppError && (error.kind === 'conflict' || error.kind === 'not_found'))
+    return error.message;
+  return null;
+}

@@ -1,0 +1,363 @@
+/** Imports of contacts: starting one from a paste or a CSV file, how it stands, what it did not take, and going on. */
+
+import { conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import {
+  IMPORT_REJECTIONS_RETENTION_MS,
+  IMPORT_REQUEST_GRACE_MS,
+  IMPORT_ROWS_IN_REQUEST,
+  MAX_PASTED_ROWS,
+  SWEEP_BATCH,
+} from '../../limits.ts';
+import { type Note, noNote } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import { firstIdOf, isUlid, newId } from '../../platform/host/ids.ts';
+import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { type JobEnd, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import type { Contacts } from '../contacts/service.ts';
+import { readTags, refuse, SOURCE_PLATFORM } from '../contacts/service.ts';
+import type { ConsentBasis, ListRow, Lists } from '../lists/service.ts';
+import type { KeyOwner } from '../settings/service.ts';
+import { type Columns, findColumns, type ImportDefaults } from './columns.ts';
+import { MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
+import { readPaste } from './paste.ts';
+import { type ImportRecord, present } from './records.ts';
+import { type ImportPause, ImportRun, type RunLimits } from './run.ts';
+import * as store from './store.ts';
+import type { ImportPosition, ImportRow } from './tables.ts';
+
+export { MAPPABLE_FIELDS } from './columns.ts';
+export type { ImportRecord } from './records.ts';
+export { IMPORT_STATUSES } from './tables.ts';
+
+/** The type of the jobs that go on with imports. */
+export const EMAIL_IMPORT = 'email.import';
+
+export interface DefaultsInput {
+  consent_basis?: ConsentBasis | null | undefined;
+  source_platform?: string | null | undefined;
+  tags?: string[] | null | undefined;
+}
+
+export interface CsvInput {
+  object: string;
+  column_map?: Record<string, string> | null | undefined;
+  keep_columns?: string[] | null | undefined;
+  defaults?: DefaultsInput | null | undefined;
+  update_existing?: boolean | null | undefined;
+}
+
+export interface ImportsDeps {
+  database: Database;
+  clock: Clock;
+  contacts: Contacts;
+  lists: Lists;
+  /** The bytes of an object of the project; null when it is gone or another's. */
+  fileOf(read: Tx, project_id: number, object_public_id: string): { path: string; is_public: boolean } | null;
+  enqueue(tx: Tx, job: NewJob): string;
+  finishJob(tx: Tx, job_id: string, end: JobEnd): void;
+}
+
+const NO_COLUMNS: Columns = { fields: {}, kept: {} };
+const NO_LIMITS: RunLimits = { rows: Number.POSITIVE_INFINITY, shouldStop: () => false };
+
+export class Imports {
+  readonly #deps: ImportsDeps;
+
+  constructor(deps: ImportsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Imports what was pasted, within the request but for rows whose domains the DNS says nothing about: those go on
+   * waiting, and the import is `processing`. Throws AppError `invalid` by field, and `conflict` (list_archived).
+   */
+  async paste(
+    owner: KeyOwner,
+    list: ListRow,
+    input: { text: string; defaults?: DefaultsInput | null | undefined },
+    note = noNote,
+  ): Promise<ImportRecord> {
+    const rows = readPaste(input.text);
+    const errors: FieldErrors = {};
+    const defaults = readDefaults(input.defaults ?? {}, 'paste', errors);
+    if (rows.length === 0) errors.text = ['must hold at least one address'];
+    if (rows.length > MAX_PASTED_ROWS)
+      errors.text = [`at most ${MAX_PASTED_ROWS} rows: import a CSV file instead`];
+    refuse(errors);
+    const started = await this.#start(owner, list, {
+      method: 'paste',
+      object_public_id: null,
+      settings: { columns: NO_COLUMNS, defaults, update_existing: false },
+      position: { ...START, row: rows.length, is_file_done: true },
+      total_rows: rows.length,
+      is_in_request: true,
+      waiting: rows.map((fields, index) => ({ row_number: index + 1, fields })),
+      note,
+    });
+    return this.#finishInRequest(owner, started);
+  }
+
+  /**
+   * Imports a CSV file: up to 500 rows within the request, more in the background (`is_done` tells). Throws AppError
+   * `invalid` by field for what is no CSV with addresses or a public object, `not_found`, and `conflict` (list_archived).
+   */
+  async csv(
+    owner: KeyOwner,
+    list: ListRow,
+    input: CsvInput,
+    note = noNote,
+  ): Promise<{ record: ImportRecord; is_done: boolean }> {
+    const errors: FieldErrors = {};
+    const defaults = readDefaults(input.defaults ?? {}, 'csv', errors);
+    const object = input.object.toUpperCase();
+    const requireFile = (): { path: string } => {
+      const file = this.#deps.fileOf(this.#deps.database.read, owner.id, object);
+      if (!file) throw notFound('Object');
+      if (file.is_public) errors.object = ['must be private: anybody may read this one'];
+      refuse(errors);
+      return file;
+    };
+    const file = requireFile();
+    const head = await readHead(file.path).catch((error: unknown) => {
+      requireFile();
+      throw error;
+    });
+    const column_map = input.column_map ?? null;
+    const columns = findColumns(head.headers, { column_map, keep_columns: input.keep_columns ?? [] });
+    const started = await this.#start(owner, list, {
+      method: 'csv',
+      object_public_id: object,
+      settings: { columns, defaults, update_existing: input.update_existing ?? false },
+      position: { ...START, row: 1, byte: head.end_byte },
+      total_rows: head.is_short ? head.rows : null,
+      is_in_request: head.is_short,
+      waiting: [],
+      note,
+      // While its head was read it may have been deleted, or shown to everybody.
+      check: requireFile,
+    });
+    if (!head.is_short) return { record: this.#present(started, list.public_id), is_done: false };
+    return { record: await this.#finishInRequest(owner, started), is_done: true };
+  }
+
+  /** Imports of a list, newest first. */
+  list(list: ListRow, query: PageQuery): Page<ImportRecord> {
+    const { read } = this.#deps.database;
+    return paginate(query, {
+      total: store.countImports(read, { list_id: list.id }),
+      fetch: (limit, offset) => store.listImports(read, list.id, { limit, offset }),
+    }).map((row) => this.#present(row, list.public_id));
+  }
+
+  /** What goes of it with a project. */
+  projectCascade() {
+    return {
+      count: (tx: Tx, project: { id: number }) => ({
+        email_imports: store.countImports(tx, { project_id: project.id }),
+      }),
+    };
+  }
+
+  /** Throws AppError `not_found`, for another project's import too. */
+  get(project_id: number, id: string): ImportRecord {
+    return this.#present(this.find(project_id, id));
+  }
+
+  /** The import of whatever project, for the operator. Throws AppError `not_found`. */
+  require(id: string): ImportRow {
+    const row = store.findImport(this.#deps.database.read, id.toUpperCase());
+    if (!row) throw notFound('Import');
+    return row;
+  }
+
+  /** As `require`, as clients see it. */
+  show(id: string): ImportRecord {
+    return this.#present(this.require(id));
+  }
+
+  find(project_id: number, id: string, read: Tx = this.#deps.database.read): ImportRow {
+    const row = isUlid(id) ? store.findImport(read, id.toUpperCase()) : undefined;
+    if (row?.project_id !== project_id) throw notFound('Import');
+    return row;
+  }
+
+  /** The rows that were not taken, in the order of the file, piece by piece. */
+  *rejectedPieces(id: string): Generator<store.Rejected[], undefined> {
+    for (let after_row = 0; ; ) {
+      const piece = store.listRejections(this.#deps.database.read, id, { after_row, limit: SWEEP_BATCH });
+      const last = piece.at(-1);
+      if (!last) return;
+      yield piece;
+      after_row = last.row_number;
+    }
+  }
+
+  /** Has a failed CSV import go on where it was. Throws AppError `not_found`, and `conflict` where there is nothing to go on with. */
+  async resume(project_id: number, id: string, note = noNote): Promise<ImportRecord> {
+    const row = await this.#deps.database.write((tx) => {
+      const current = this.find(project_id, id, tx);
+      if (current.method !== 'csv' || current.status !== 'failed')
+        throw conflict(`Only a failed CSV import can be resumed: this one is ${current.status}.`);
+      const list = this.#deps.lists.findById(current.list_id, tx);
+      if (!list) throw notFound('List');
+      this.#deps.lists.requireOpen(tx, list);
+      const { commits } = current.position;
+      const position = { ...current.position, commits: commits + 1, waiting_since: null, dns_tries: 0 };
+      const job_id = this.#enqueue(tx, current, undefined);
+      note(tx, { event: 'import.resumed', target: `import:${current.id}` });
+      return store.updateImport(tx, id, {
+        status: 'pending',
+        error: null,
+        finished_at: null,
+        position,
+        job_id,
+      });
+    });
+    return this.#present(row);
+  }
+
+  /** Records an unexpected failure of its job, within the transaction; the import can be resumed. */
+  abandon(tx: Tx, id: string): void {
+    const row = store.findImport(tx, id);
+    if (!row || row.status === 'completed' || row.status === 'failed') return;
+    const error = 'Something went wrong on the server.';
+    store.updateImport(tx, id, { status: 'failed', error, finished_at: this.#deps.clock.now() });
+  }
+
+  /** Goes on with an import for its job; see ImportRun. */
+  advance(owner: KeyOwner, id: string, limits: RunLimits): Promise<ImportPause> {
+    return ImportRun.advance(this.#deps, owner, id, limits);
+  }
+
+  /** Forgets the rejected rows of old imports. */
+  async sweep(): Promise<void> {
+    const { database, clock } = this.#deps;
+    const before_id = firstIdOf(clock.now() - IMPORT_REJECTIONS_RETENTION_MS);
+    while (
+      (await database.write((tx) => store.deleteOldRejections(tx, before_id, SWEEP_BATCH))) === SWEEP_BATCH
+    );
+  }
+
+  #start(
+    owner: KeyOwner,
+    list: ListRow,
+    wanted: Pick<ImportRow, 'method' | 'object_public_id' | 'settings' | 'position' | 'total_rows'> & {
+      is_in_request: boolean;
+      waiting: readonly Omit<store.Waiting, 'import_id'>[];
+      note: Note;
+      check?: () => void;
+    },
+  ): Promise<ImportRow> {
+    const { is_in_request, waiting, note, check = () => {}, ...fields } = wanted;
+    return this.#deps.database.write((tx) => {
+      check();
+      this.#deps.lists.requireOpen(tx, list);
+      const now = this.#deps.clock.now();
+      const row: ImportRow = {
+        ...fields,
+        id: newId(now),
+        project_id: owner.id,
+        list_id: list.id,
+        job_id: null,
+        status: 'pending',
+        accepted: 0,
+        duplicate: 0,
+        invalid_syntax: 0,
+        no_mx: 0,
+        suppressed: 0,
+        missing_consent: 0,
+        updated_existing: 0,
+        error: null,
+        created_at: now,
+        started_at: null,
+        finished_at: null,
+      };
+      // Should the server die within the request, the job goes on with it.
+      row.job_id = this.#enqueue(tx, row, is_in_request ? now + IMPORT_REQUEST_GRACE_MS : undefined);
+      store.insertImport(tx, row);
+      const metadata = { list: list.public_id, method: row.method };
+      note(tx, { event: 'import.started', target: `import:${row.id}`, metadata });
+      store.insertWaiting(
+        tx,
+        waiting.map((each) => ({ ...each, import_id: row.id })),
+      );
+      return row;
+    });
+  }
+
+  async #finishInRequest(owner: KeyOwner, row: ImportRow): Promise<ImportRecord> {
+    const pause = await this.advance(owner, row.id, NO_LIMITS);
+    const { database, finishJob } = this.#deps;
+    const { job_id } = row;
+    if (job_id !== null && (pause.status === 'completed' || pause.status === 'failed'))
+      await database.write((tx) => finishJob(tx, job_id, endOf(row.id, pause)));
+    return this.get(owner.id, row.id);
+  }
+
+  #enqueue(tx: Tx, row: Pick<ImportRow, 'id' | 'project_id'>, run_at: number | undefined): string {
+    return this.#deps.enqueue(tx, {
+      project_id: row.project_id,
+      type: EMAIL_IMPORT,
+      priority: PRIORITY.background,
+      payload: { import_id: row.id },
+      max_attempts: 1,
+      ...(run_at === undefined ? {} : { run_at }),
+    });
+  }
+
+  #present(row: ImportRow, list_public_id = this.#deps.lists.findById(row.list_id)?.public_id): ImportRecord {
+    if (list_public_id === undefined) throw notFound('Import');
+    return present(row, list_public_id);
+  }
+}
+
+const START: ImportPosition = {
+  commits: 0,
+  row: 0,
+  byte: 0,
+  is_file_done: false,
+  waiting_since: null,
+  dns_tries: 0,
+};
+
+/** The end of an import as that of its job. */
+export function endOf(
+  import_id: string,
+  pause: Extract<ImportPause, { status: 'completed' | 'failed' }>,
+): JobEnd {
+  const error = pause.status === 'failed' ? pause.error : null;
+  return { status: pause.status, result: { import_id }, error };
+}
+
+function readDefaults(input: DefaultsInput, method: 'paste' | 'csv', errors: FieldErrors): ImportDefaults {
+  const source_platform = input.source_platform ?? method;
+  if (!SOURCE_PLATFORM.test(source_platform))
+    errors['defaults.source_platform'] = ['must be a lowercase slug, such as shop or newsletter-2030'];
+  return {
+    consent_basis: input.consent_basis ?? null,
+    source_platform,
+    tags: readTags(input.tags ?? [], 'defaults.tags', errors),
+  };
+}
+
+/** The header of a file, and whether it is short enough for the request. Throws AppError `invalid` under `object`. */
+async function readHead(
+  path: string,
+): Promise<{ headers: string[]; end_byte: number; rows: number; is_short: boolean }> {
+  let head: { headers: string[]; end_byte: number } | null = null;
+  let rows = 0;
+  try {
+    for await (const { cells, end_byte } of readCsvRows(path, 0)) {
+      if (head === null) head = { headers: cells, end_byte };
+      else rows += 1;
+      if (rows > IMPORT_ROWS_IN_REQUEST) break;
+    }
+  } catch (error) {
+    if (error instanceof MissingFile) throw notFound('Object');
+    if (error instanceof UnreadableCsv) throw invalid({ object: [`is no CSV file: ${error.message}`] });
+    throw error;
+  }
+  if (!head) throw invalid({ object: ['is an empty file: the first row must hold the headers'] });
+  return { ...head, rows, is_short: rows <= IMPORT_ROWS_IN_REQUEST };
+}

@@ -1,0 +1,61 @@
+/** The job that goes on with an import at the configured rate, and forgetting what old ones rejected. */
+
+import type { Projects } from '../../access/projects/service.ts';
+import { IMPORT_CONCURRENCY, IMPORT_REQUEST_GRACE_MS, IMPORT_TURN_MS } from '../../limits.ts';
+import { mayPass } from '../../platform/database/database.ts';
+import type { JobRow } from '../../platform/database/tables.ts';
+import { type Clock, MINUTE_MS } from '../../platform/host/clock.ts';
+import { explainDescriptors } from '../../platform/host/descriptors.ts';
+import { parse, t } from '../../platform/http/schema.ts';
+import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
+import type { CronEntry } from '../../platform/jobs/scheduler.ts';
+import { EMAIL_IMPORT, endOf, type Imports } from './service.ts';
+
+const payload = t.Object({ import_id: t.String() });
+
+export interface ImportTaskDeps {
+  imports: Imports;
+  projects: Projects;
+  clock: Clock;
+  rows_per_minute: number;
+}
+
+/** Runs jobs of the type `email.import`: a turn takes up the rows that the rate allows, and the next one comes in time for more. */
+export function createImportTask(deps: ImportTaskDeps): Task<null> {
+  return {
+    type: EMAIL_IMPORT,
+    lane_concurrency: IMPORT_CONCURRENCY,
+    begin: () => ({ go: true, started: null }),
+    run: (job, _started, stopping) => takeTurn(deps, job, stopping),
+    abandon: (tx, job) => deps.imports.abandon(tx, parse(payload, job.payload).import_id),
+  };
+}
+
+async function takeTurn(deps: ImportTaskDeps, job: JobRow, stopping: AbortSignal): Promise<TaskOutcome> {
+  const { imports, projects, clock, rows_per_minute } = deps;
+  const { import_id } = parse(payload, job.payload);
+  const owner = projects.find(String(job.project_id));
+  if (!owner) return endOf(import_id, { status: 'failed', error: 'The project was deleted.' });
+  const began_ms = clock.now();
+  const limits = {
+    rows: Math.max(1, Math.floor((rows_per_minute * IMPORT_TURN_MS) / MINUTE_MS)),
+    shouldStop: () => stopping.aborted,
+  };
+  const pause = await imports.advance(owner, import_id, limits).catch((error: unknown) => {
+    if (mayPass(explainDescriptors(error))) return null;
+    throw error;
+  });
+  // A full disk, or no descriptor to read the file with: what is done is committed, and the rest waits until there is room.
+  if (pause === null) return { status: 'continue', run_at: clock.now() + IMPORT_TURN_MS };
+  if (pause.status === 'more')
+    return { status: 'continue', run_at: began_ms + Math.ceil((pause.rows * MINUTE_MS) / rows_per_minute) };
+  // A request goes on with it that took longer than is usual: should it die, the job is there.
+  if (pause.status === 'superseded')
+    return { status: 'continue', run_at: clock.now() + IMPORT_REQUEST_GRACE_MS };
+  if (pause.status === 'waiting') return { status: 'continue', run_at: pause.run_at };
+  return endOf(import_id, pause);
+}
+
+export function importCronEntries(imports: Imports): CronEntry[] {
+  return [{ name: 'rejected rows', expression: '31 3 * * *', at_start: true, run: () => imports.sweep() }];
+}

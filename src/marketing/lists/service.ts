@@ -1,0 +1,261 @@
+/** Contact lists: making, changing and archiving them, and what may be done with one. */
+import { conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { MAX_TOKEN_HOSTS } from '../../limits.ts';
+import { noNote } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { isUlid, newId } from '../../platform/host/ids.ts';
+import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { canonicalDomain } from '../../platform/mail/address.ts';
+import * as store from './store.ts';
+import type { ConsentBasis, ListRow } from './tables.ts';
+
+export { CONSENT_BASES, type ConsentBasis, type ListRow } from './tables.ts';
+
+export interface ListRecord {
+  id: string;
+  name: string;
+  description: string | null;
+  default_consent_basis: ConsentBasis | null;
+  double_opt_in: boolean;
+  token_hosts: string[];
+  confirmation_template: string | null;
+  archived: boolean;
+  contacts_count: number;
+  active_count: number;
+  /** Contacts by status; one that nobody has is left out. */
+  status_counts: Record<string, number>;
+  created_at: string;
+  updated_at: string;
+}
+
+/** Fields of a list as they are sent; null clears what is optional. */
+export interface ListChanges {
+  name?: string;
+  description?: string | null | undefined;
+  default_consent_basis?: ConsentBasis | null | undefined;
+  double_opt_in?: boolean;
+  token_hosts?: string[] | null | undefined;
+  confirmation_template?: string | null | undefined;
+  archived?: boolean;
+}
+
+export interface ListsDeps {
+  database: Database;
+  clock: Clock;
+  /** Why a template cannot ask for the confirmation of a sign-up, or null when it can. */
+  refusalOfConfirmation(project_id: number, slug: string): string | null;
+}
+
+export class Lists {
+  readonly #deps: ListsDeps;
+
+  constructor(deps: ListsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Newest first; archived ones only when asked for. */
+  list(project_id: number, query: PageQuery & { include_archived?: boolean | undefined }): Page<ListRecord> {
+    const { read } = this.#deps.database;
+    const of = { project_id, include_archived: query.include_archived ?? false };
+    return paginate(query, {
+      total: store.countLists(read, of),
+      fetch: (limit, offset) => presentAll(read, store.listLists(read, of, { limit, offset })),
+    });
+  }
+
+  /** What goes of it with a project, besides the lists themselves. */
+  projectCascade() {
+    return {
+      count: (tx: Tx, project: { id: number }) => ({
+        email_contacts: store.countContactsOfProject(tx, project.id),
+      }),
+    };
+  }
+
+  /** Throws AppError `not_found`. */
+  get(project_id: number, public_id: string): ListRecord {
+    return this.#present(this.find(project_id, public_id));
+  }
+
+  /** The row of a list, for other capabilities. Throws AppError `not_found`. */
+  find(project_id: number, public_id: string, read: Tx = this.#deps.database.read): ListRow {
+    const row = isUlid(public_id) ? store.findList(read, project_id, public_id.toUpperCase()) : undefined;
+    if (!row) throw notFound('List');
+    return row;
+  }
+
+  /** The row of a list of whatever project, for the operator. Throws AppError `not_found`. */
+  require(public_id: string): ListRow {
+    const row = store.findAnyList(this.#deps.database.read, public_id.toUpperCase());
+    if (!row) throw notFound('List', 'satchel list list --project REF');
+    return row;
+  }
+
+  /** As `find` by numeric id; null where the list is gone. */
+  findById(id: number, read: Tx = this.#deps.database.read): ListRow | null {
+    return store.findListById(read, id) ?? null;
+  }
+
+  /** Numeric ids of all lists of a project, archived ones too. */
+  listIds(project_id: number): number[] {
+    return store.listIds(this.#deps.database.read, project_id);
+  }
+
+  /** How many contacts a list has with a tag, a status, both or neither; costs the same for any number of them. */
+  countContacts(list_id: number, of: { status?: string | undefined; tag?: string | undefined }): number {
+    return store.countContactsWith(this.#deps.database.read, list_id, of);
+  }
+
+  /**
+   * The list as it is within a transaction that adds to it. Throws AppError `conflict` (list_archived) where it takes
+   * nobody any more, and `not_found` where it is gone.
+   */
+  requireOpen(tx: Tx, list: Pick<ListRow, 'id'>): ListRow {
+    const current = store.findListById(tx, list.id);
+    if (!current) throw notFound('List');
+    if (current.archived_at !== null)
+      throw conflict('This list is archived: nobody can be added. Set archived to false first.', {
+        code: 'list_archived',
+      });
+    return current;
+  }
+
+  /**
+   * The template that asks for confirmation of a sign-up to this list. Throws AppError `conflict` when there is none, or
+   * the one there is no longer fits.
+   */
+  requireConfirmationTemplate(list: ListRow): string {
+    const slug = list.confirmation_template;
+    const refusal = slug === null ? 'is not set' : this.#deps.refusalOfConfirmation(list.project_id, slug);
+    if (slug === null || refusal !== null)
+      throw conflict(`This list takes no sign-ups at the moment: its confirmation_template ${refusal}.`, {
+        code: 'confirmation_template_unusable',
+      });
+    return slug;
+  }
+
+  /** Throws AppError `invalid` by field. */
+  async create(
+    project_id: number,
+    input: ListChanges & { name: string },
+    note = noNote,
+  ): Promise<ListRecord> {
+    const row = await this.#deps.database.write((tx) => {
+      const fields = this.#merge(project_id, null, input);
+      const now = this.#deps.clock.now();
+      const public_id = newId(now);
+      note(tx, { event: 'list.created', target: `list:${public_id}`, metadata: { name: fields.name } });
+      return store.insertList(tx, {
+        ...fields,
+        public_id,
+        project_id,
+        archived_at: input.archived ? now : null,
+        created_at: now,
+        updated_at: now,
+      });
+    });
+    return this.#present(row);
+  }
+
+  /** Changes what is given. Throws AppError `not_found`, and `invalid` by field. */
+  async update(
+    project_id: number,
+    public_id: string,
+    changes: ListChanges,
+    note = noNote,
+  ): Promise<ListRecord> {
+    const row = await this.#deps.database.write((tx) => {
+      const current = this.find(project_id, public_id, tx);
+      const fields = this.#merge(project_id, current, changes);
+      const now = this.#deps.clock.now();
+      const archived_at =
+        changes.archived === true
+          ? (current.archived_at ?? now)
+          : changes.archived === false
+            ? null
+            : current.archived_at;
+      const metadata = { fields: Object.keys(changes) };
+      note(tx, { event: 'list.changed', target: `list:${current.public_id}`, metadata });
+      return store.updateList(tx, current.id, { ...fields, archived_at, updated_at: now });
+    });
+    return this.#present(row);
+  }
+
+  /** Every field that does not fit, by rules past its schema. */
+  check(project_id: number, changes: ListChanges): FieldErrors {
+    const errors: FieldErrors = {};
+    // It may stand in the subject of a confirmation mail.
+    if (/\p{Cc}/u.test(changes.name ?? ''))
+      errors.name = ['must have no line breaks or other control characters'];
+    readTokenHosts(changes.token_hosts ?? [], errors);
+    const slug = changes.confirmation_template;
+    const refusal = typeof slug === 'string' ? this.#deps.refusalOfConfirmation(project_id, slug) : null;
+    if (refusal !== null) errors.confirmation_template = [refusal];
+    return errors;
+  }
+
+  /** The fields after a change. Throws AppError `invalid` by field. */
+  #merge(project_id: number, current: ListRow | null, changes: ListChanges) {
+    const errors = this.check(project_id, changes);
+    if (Object.keys(errors).length > 0) throw invalid(errors);
+    const { token_hosts: hosts, confirmation_template: slug } = changes;
+    return {
+      name: changes.name ?? current?.name ?? '',
+      description: changes.description === undefined ? (current?.description ?? null) : changes.description,
+      default_consent_basis:
+        changes.default_consent_basis === undefined
+          ? (current?.default_consent_basis ?? null)
+          : changes.default_consent_basis,
+      double_opt_in: changes.double_opt_in ?? current?.double_opt_in ?? false,
+      token_hosts: hosts === undefined ? (current?.token_hosts ?? []) : readTokenHosts(hosts ?? [], {}),
+      confirmation_template: slug === undefined ? (current?.confirmation_template ?? null) : slug,
+    };
+  }
+
+  #present(row: ListRow): ListRecord {
+    const [record] = presentAll(this.#deps.database.read, [row]);
+    if (!record) throw notFound('List');
+    return record;
+  }
+}
+
+/** Host names in lower-case ASCII, each once; what is none is named in `errors`. */
+function readTokenHosts(hosts: readonly string[], errors: FieldErrors): string[] {
+  if (hosts.length > MAX_TOKEN_HOSTS)
+    errors.token_hosts = [`at most ${MAX_TOKEN_HOSTS} (got ${hosts.length})`];
+  const read = hosts.map((host, index) => {
+    const name = host.toLowerCase() === 'localhost' ? 'localhost' : canonicalDomain(host);
+    if (name === null)
+      errors[`token_hosts.${index}`] = [
+        'must be a host name such as shop.example.com, without scheme or path',
+      ];
+    return name ?? '';
+  });
+  return [...new Set(read)];
+}
+
+function presentAll(read: Tx, rows: readonly ListRow[]): ListRecord[] {
+  const counts = store.countContacts(
+    read,
+    rows.map((row) => row.id),
+  );
+  return rows.map((row) => {
+    const own = counts.filter((count) => count.list_id === row.id);
+    return {
+      id: row.public_id,
+      name: row.name,
+      description: row.description,
+      default_consent_basis: row.default_consent_basis,
+      double_opt_in: row.double_opt_in,
+      token_hosts: row.token_hosts,
+      confirmation_template: row.confirmation_template,
+      archived: row.archived_at !== null,
+      contacts_count: own.reduce((sum, count) => sum + count.n, 0),
+      active_count: own.find((count) => count.status === 'active')?.n ?? 0,
+      status_counts: Object.fromEntries(own.flatMap(({ status, n }) => (n > 0 ? [[status, n]] : []))),
+      created_at: toIso(row.created_at),
+      updated_at: toIso(row.updated_at),
+    };
+  });
+}

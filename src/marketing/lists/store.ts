@@ -1,0 +1,112 @@
+/** SQL of contact lists. Their counters stand in `contact_counts`, which triggers keep. */
+import { and, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import type { Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
+import { readRowCount } from '../../platform/database/row-counts.ts';
+import { contactLists, type ListRow, listCounts } from './tables.ts';
+
+const byPublicId = rawSql<ListRow, [number, string]>(
+  'SELECT * FROM contact_lists WHERE project_id = +? AND public_id = ?',
+  contactLists,
+);
+const byId = rawSql<ListRow, [number]>('SELECT * FROM contact_lists WHERE id = ?', contactLists);
+
+export function findList(read: Tx, project_id: number, public_id: string): ListRow | undefined {
+  return byPublicId.get(read, project_id, public_id) ?? undefined;
+}
+
+/** Of whatever project. */
+export function findAnyList(read: Tx, public_id: string): ListRow | undefined {
+  return read.select().from(contactLists).where(eq(contactLists.public_id, public_id)).get();
+}
+
+export function findListById(read: Tx, id: number): ListRow | undefined {
+  return byId.get(read, id) ?? undefined;
+}
+
+/** Newest first. */
+export function listLists(
+  read: Tx,
+  of: { project_id: number; include_archived: boolean },
+  page: { limit: number; offset: number },
+): ListRow[] {
+  return read
+    .select()
+    .from(contactLists)
+    .where(
+      and(
+        eq(contactLists.project_id, of.project_id),
+        of.include_archived ? undefined : isNull(contactLists.archived_at),
+      ),
+    )
+    .orderBy(desc(contactLists.id))
+    .limit(page.limit)
+    .offset(page.offset)
+    .all();
+}
+
+const idsOfProject = rawSql<{ id: number }, [number]>('SELECT id FROM contact_lists WHERE project_id = +?');
+
+/** Numeric ids of all lists of a project, archived ones too. */
+export function listIds(read: Tx, project_id: number): number[] {
+  return idsOfProject.all(read, project_id).map(({ id }) => id);
+}
+
+export function countLists(read: Tx, of: { project_id: number; include_archived: boolean }): number {
+  const { project_id, include_archived } = of;
+  return readRowCount(read, {
+    list: 'contact_lists',
+    project_id,
+    ...(include_archived ? {} : { facet: 'current' }),
+  });
+}
+
+const contactsOf = rawSql<{ n: number }, [number]>(`
+    SELECT coalesce(sum(c.n), 0) AS n FROM contact_lists l JOIN contact_counts c ON c.list_id = l.id AND c.tag = ''
+    WHERE l.project_id = +?`);
+
+/** How many contacts all lists of a project have. */
+export function countContactsOfProject(read: Tx, project_id: number): number {
+  return contactsOf.get(read, project_id)?.n ?? 0;
+}
+
+export function insertList(tx: Tx, row: Omit<ListRow, 'id'>): ListRow {
+  return tx.insert(contactLists).values(row).returning().get();
+}
+
+export function updateList(tx: Tx, id: number, changes: Partial<Omit<ListRow, 'id'>>): ListRow {
+  return tx.update(contactLists).set(changes).where(eq(contactLists.id, id)).returning().get();
+}
+
+/** How many contacts each of these lists has, by status: kept by triggers, so it costs the same for a million. */
+export function countContacts(
+  read: Tx,
+  list_ids: readonly number[],
+): { list_id: number; status: string; n: number }[] {
+  if (list_ids.length === 0) return [];
+  return read
+    .select({ list_id: listCounts.list_id, status: listCounts.status, n: listCounts.n })
+    .from(listCounts)
+    .where(and(inArray(listCounts.list_id, [...list_ids]), eq(listCounts.tag, '')))
+    .all();
+}
+
+/** How many contacts a list has with a tag, a status, both or neither, by the same counters. */
+export function countContactsWith(
+  read: Tx,
+  list_id: number,
+  of: { status?: string | undefined; tag?: string | undefined },
+): number {
+  const counted = read
+    .select({ n: sql<number>`coalesce(sum(${listCounts.n}), 0)` })
+    .from(listCounts)
+    .where(
+      and(
+        eq(listCounts.list_id, list_id),
+        eq(listCounts.tag, of.tag ?? ''),
+        of.status === undefined ? undefined : eq(listCounts.status, of.status),
+      ),
+    )
+    .get();
+  return counted?.n ?? 0;
+}

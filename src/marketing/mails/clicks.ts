@@ -1,0 +1,213 @@
+/**
+ * Clicks and opens: they gather for a moment, so that no redirect waits for the disk, and one counts only once it can no
+ * longer turn out to be a scanner's.
+ */
+import { isbot } from 'isbot';
+import { messageOf } from '../../errors.ts';
+import {
+  CLICK_FLUSH_MS,
+  CLICK_SETTLE_PIECE,
+  MAX_CLICKS_PER_EMAIL,
+  MAX_GATHERED_CLICKS,
+  MAX_MAILS_OF_A_PAGE,
+  MAX_USER_AGENT_CHARS,
+  SCANNER_MOMENT_MS,
+  SCANNER_WINDOW_MS,
+} from '../../limits.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import type { Logger } from '../../platform/host/logger.ts';
+import type { KeyOwner } from '../settings/service.ts';
+import * as store from './click-store.ts';
+
+/** A person opened a mail, or followed a link of it, for the first time. */
+export interface Reading {
+  kind: 'clicked' | 'opened';
+  email_id: string;
+  at: number;
+}
+
+/** Told within the transaction in which a click or an opening begins to count. */
+export type ReadingListener = (tx: Tx, reading: Reading) => void;
+
+/** A request for an address of a mail, as far as it tells a person from a program. */
+type Visit = Pick<Request, 'method' | 'headers'>;
+
+export interface ClicksDeps {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class Clicks {
+  readonly #deps: ClicksDeps;
+  readonly #listeners: ReadingListener[] = [];
+  /** By what makes two of them the same. */
+  #gathered = new Map<string, store.NewClick>();
+  /** When it is run next, by `performance.now()`. */
+  #timer: { due: number; handle: ReturnType<typeof setTimeout> } | null = null;
+  #is_running = false;
+
+  constructor(deps: ClicksDeps) {
+    this.#deps = deps;
+  }
+
+  /** Has something told of each mail's first opening, and of its first click by a person. */
+  listen(listener: ReadingListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** From here on clicks are settled by themselves; those that a stop left unsettled too. */
+  start(): void {
+    this.#is_running = true;
+    this.#plan(0);
+  }
+
+  /** Writes what has gathered. */
+  async stop(): Promise<void> {
+    this.#is_running = false;
+    if (this.#timer) clearTimeout(this.#timer.handle);
+    this.#timer = null;
+    await this.#run();
+  }
+
+  /** Notes that a link was followed; it is written a moment later. */
+  click(link: { email_id: string; position: number }, visit: Visit): void {
+    this.#gather(link, visit);
+  }
+
+  /** Notes that a mail's picture was asked for: it was opened, as far as a person asked. */
+  open(email_id: string, visit: Visit): void {
+    this.#gather({ email_id, position: store.PLACE.picture }, visit);
+  }
+
+  /** Notes that the link was followed that no person sees. */
+  trap(email_id: string, visit: Visit): void {
+    this.#gather({ email_id, position: store.PLACE.hidden_link }, visit);
+  }
+
+  /** Notes that the page was asked for by which an address leaves: it is that of all its mails, of which new ones are scanned. */
+  leavingPage(of: { project_id: number; email: string }, visit: Visit): void {
+    const { read } = this.#deps.database;
+    for (const email_id of store.listNewestOfAddress(read, of.project_id, of.email, MAX_MAILS_OF_A_PAGE))
+      this.#gather({ email_id, position: store.PLACE.unsubscribe_page }, visit);
+  }
+
+  #gather({ email_id, position }: { email_id: string; position: number }, visit: Visit): void {
+    const user_agent = visit.headers.get('user-agent')?.slice(0, MAX_USER_AGENT_CHARS) ?? null;
+    const flag = flagOf(position, visit);
+    const key = `${email_id} ${position} ${flag}`;
+    if (this.#gathered.has(key) || this.#gathered.size >= MAX_GATHERED_CLICKS) return;
+    this.#gathered.set(key, { email_id, position, at: this.#deps.clock.now(), flag, user_agent });
+    this.#plan(CLICK_FLUSH_MS);
+  }
+
+  /** Writes what has gathered, and has those count that no scanner's visit can reach any more. Returns whether some wait still. */
+  async settle(): Promise<boolean> {
+    const { database, clock } = this.#deps;
+    const until_ms = clock.now() - SCANNER_WINDOW_MS - 1;
+    // First of all what has gathered, as it may make bursts of what is due.
+    const gathered = this.#gathered;
+    this.#gathered = new Map();
+    if (gathered.size > 0)
+      try {
+        await database.write((tx) => {
+          for (const click of gathered.values()) keep(tx, click);
+        });
+      } catch (error) {
+        // The disk may be full for a while: they wait for the next time.
+        this.#gathered = new Map([...gathered, ...this.#gathered]);
+        throw error;
+      }
+    for (;;) {
+      if (store.listDue(database.read, until_ms, 1).length === 0) break;
+      await database.write((tx) => this.#settlePiece(tx, until_ms));
+    }
+    return store.hasUnsettled(database.read);
+  }
+
+  /** When a click came that may count yet, or turn out to be a scanner's; null where none waits. */
+  unsettled(read: Tx, email_id: string): number | null {
+    let first = store.findUnsettled(read, email_id);
+    for (const click of this.#gathered.values())
+      if (click.email_id === email_id && click.position > 0 && click.flag === null)
+        first = Math.min(first ?? click.at, click.at);
+    return first;
+  }
+
+  /** How clicks take part in what is held about an address; it must be asked before the log empties its addresses. */
+  holderOfAddresses() {
+    return {
+      name: 'clicks',
+      export: (read: Tx, owner: KeyOwner, email: string): unknown[] =>
+        store
+          .listClicksOfAddress(read, owner.id, email)
+          .map(({ at, position, ...click }) => ({ ...click, what: whatOf(position), at: toIso(at) })),
+      forget: (tx: Tx, project_id: number, email: string): number =>
+        store.deleteClicksOfAddress(tx, project_id, email),
+    };
+  }
+
+  #settlePiece(tx: Tx, until_ms: number): void {
+    for (const click of store.listDue(tx, until_ms, CLICK_SETTLE_PIECE)) {
+      const { email_id, position, at } = click;
+      if (!store.settleClick(tx, click)) continue;
+      const kind = position === store.PLACE.picture ? 'opened' : 'clicked';
+      for (const listener of this.#listeners) listener(tx, { kind, email_id, at });
+    }
+  }
+
+  /** Whatever is planned for later comes along: what has gathered must not wait for what is to be settled. */
+  #plan(delay_ms: number): void {
+    const due = performance.now() + delay_ms;
+    if (!this.#is_running || (this.#timer && this.#timer.due <= due)) return;
+    if (this.#timer) clearTimeout(this.#timer.handle);
+    const handle = setTimeout(() => {
+      this.#timer = null;
+      void this.#run();
+    }, delay_ms);
+    this.#timer = { due, handle };
+  }
+
+  async #run(): Promise<void> {
+    try {
+      if (await this.settle()) this.#plan(SCANNER_WINDOW_MS);
+    } catch (error) {
+      this.#deps.logger.error('clicks could not be kept', { error: messageOf(error) });
+      this.#plan(SCANNER_WINDOW_MS);
+    }
+  }
+}
+
+const WINDOWS = { links_ms: SCANNER_WINDOW_MS, others_ms: SCANNER_MOMENT_MS };
+
+/**
+ * What is known of a visit by itself: by HEAD, ahead of somebody's reading, by what does not say what it is, or by a robot
+ * that says so, nobody reads. Pictures are fetched for people by robots of their mail's provider.
+ */
+function flagOf(position: number, { method, headers }: Visit): store.ClickFlag | null {
+  if (method === 'HEAD') return 'head';
+  const user_agent = headers.get('user-agent')?.trim() ?? '';
+  const purpose = `${headers.get('sec-purpose')} ${headers.get('purpose')}`;
+  if (user_agent === '' || /\bprefetch\b/i.test(purpose)) return 'robot';
+  return position !== store.PLACE.picture && isbot(user_agent) ? 'robot' : null;
+}
+
+/** What several addresses of one mail were asked for within seconds is a scanner's: this one, and those before it that do not count yet. */
+function keep(tx: Tx, click: store.NewClick): void {
+  const kept = store.findKept(tx, click.email_id);
+  if (!kept) return;
+  const is_burst = store.flagBurst(tx, click, WINDOWS);
+  const flag = click.flag ?? (is_burst ? 'burst' : null);
+  const counted_at = click.position === store.PLACE.picture ? kept.opened_at : kept.clicked_at;
+  const is_full =
+    kept.n >= MAX_CLICKS_PER_EMAIL && (flag !== null || click.position < 0 || counted_at !== null);
+  if (!is_full) store.insertClick(tx, { ...click, flag });
+}
+
+/** As an export names what was asked for. */
+function whatOf(position: number): string {
+  if (position > 0) return 'link';
+  if (position === store.PLACE.picture) return 'picture';
+  return position === store.PLACE.hidden_link ? 'hidden link' : 'unsubscribe page';
+}

@@ -1,0 +1,75 @@
+/** What a mail's row keeps of its contact: the values of its merge fields, those that are missing, and its subject. Pure functions. */
+import { MAX_SUBJECT_CHARS } from '../../limits.ts';
+import { isPlainObject } from '../../platform/http/schema.ts';
+import { oneLine } from '../../platform/mail/header-text.ts';
+import type { Source } from './source.ts';
+import { fieldValue, fillParts, type MergeContact, OF_THE_ROW, plain, type Values } from './values.ts';
+
+/** What a mail's row keeps: the source, the values merged into it, and whom it is for. */
+export interface Merge {
+  s: number;
+  v: Values;
+  c: number | null;
+}
+
+/** Fields whose value is the contact's wherever it has one: no variable stands in for them. */
+export function withoutContactFields(variables: Readonly<Record<string, string>>): Record<string, string> {
+  const own = ['first_name', 'last_name', 'contact_token', ...OF_THE_ROW] as readonly string[];
+  return Object.fromEntries(
+    Object.entries(variables).filter(([name]) => !own.includes(name) && !name.startsWith('custom.')),
+  );
+}
+
+/** The values that a mail's row keeps, and the names of those that there are none of. */
+export function valuesOf(
+  source: Source,
+  default_first_name: string,
+  contact: MergeContact | null,
+): { values: Record<string, string>; missing: string[] } {
+  const values: Record<string, string> = {};
+  const missing: string[] = [];
+  for (const name of source.names) {
+    if (OF_THE_ROW.some((own) => own === name)) continue;
+    const value = contact
+      ? fieldValue(name, contact, default_first_name)
+      : sampleOf(name, default_first_name);
+    if (value !== undefined) values[name] = value;
+    else if (!source.optional.includes(name)) missing.push(name);
+  }
+  return { values, missing };
+}
+
+function sampleOf(name: string, default_first_name: string): string | undefined {
+  const nobody = { first_name: null, last_name: 'Sample', custom: {}, contact_token: 'sample-token' };
+  if (name.startsWith('custom.')) return `Sample ${name.slice('custom.'.length)}`;
+  return fieldValue(name, nobody, default_first_name);
+}
+
+export function subjectOf(source: Source, values: Values): string {
+  return oneLine(fillParts(source.subject, values, { encode: plain, linkAt: () => '' }));
+}
+
+export function refusalOfMissing(missing: readonly string[]): string {
+  return `No value for ${missing.map((name) => `{{${name}}}`).join(', ')}.`;
+}
+
+export function refusalOfSubject(subject: string): string | null {
+  if (subject === '') return 'The subject is empty once its values are merged in.';
+  const length = [...subject].length;
+  return length > MAX_SUBJECT_CHARS
+    ? `The subject has more than ${MAX_SUBJECT_CHARS} characters once its values are merged in (${length}).`
+    : null;
+}
+
+export function readMerge(merge: Readonly<Record<string, unknown>>): Merge {
+  const { s, v, c } = merge;
+  return {
+    s: Number(s),
+    v: isPlainObject(v) ? (v as Values) : {}, // Written by `#plan` alone.
+    c: typeof c === 'number' ? c : null,
+  };
+}
+
+export function mergedOf(merge: string | null): { v: Values; is_kept: boolean } {
+  return merge === null ? { v: {}, is_kept: false } : { v: readMerge(JSON.parse(merge)).v, is_kept: true };
+}

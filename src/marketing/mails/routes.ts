@@ -1,0 +1,72 @@
+/** The addresses in marketing mail that people's programs ask for: links that are followed, and the picture of an opening. */
+import type { Database } from '../../platform/database/database.ts';
+import { html, pageResponse } from '../../platform/http/pages.ts';
+import { openRoute, type Route } from '../../platform/http/routes.ts';
+import type { Clicks, MarketingMail } from './service.ts';
+
+const TAG = 'Links in mail';
+
+/** One transparent pixel (GIF89a). */
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+
+export interface MarketingMailRouteDeps {
+  marketing_mail: MarketingMail;
+  clicks: Clicks;
+  database: Database;
+}
+
+export function marketingMailRoutes({ marketing_mail, clicks, database }: MarketingMailRouteDeps): Route[] {
+  const unknown = () =>
+    pageResponse(
+      404,
+      'This link does not work',
+      html`<p>Please follow the whole link of the mail. It may also lead to something that is gone.</p>`,
+    );
+  const hidden = () =>
+    pageResponse(
+      200,
+      'This link is not for people',
+      html`<p>Nobody sees it in the mail: it tells programs that open every link from people who follow one.</p>`,
+    );
+  return [
+    openRoute({
+      plane: 'page',
+      method: 'GET',
+      path: '/c/:token',
+      tag: TAG,
+      summary: 'A link of a marketing mail',
+      description:
+        'Redirects to where the mail says, and nowhere else: 302, or 404 for a token that was not made here; 200 with a page ' +
+        'for the link that no reader sees. Scanners and HEAD requests are told apart from people and count as nobody.',
+      also: { 302: 'The target' },
+      handle: ({ ctx }) => {
+        const token = ctx.params.token ?? '';
+        const mail = marketing_mail.mailOf(database.read, token);
+        if (mail?.is_counted) clicks.trap(mail.email_id, ctx.request);
+        if (mail) return hidden();
+        const link = marketing_mail.follow(database.read, token);
+        if (!link) return unknown();
+        if (link.is_counted) clicks.click(link, ctx.request);
+        return new Response(null, {
+          status: 302,
+          headers: { Location: link.url, 'X-Robots-Tag': 'noindex, nofollow' },
+        });
+      },
+    }),
+    openRoute({
+      plane: 'page',
+      method: 'GET',
+      path: '/o/:token',
+      tag: TAG,
+      summary: 'The picture that tells of an opening',
+      description: 'In mail of sequences with `track_opens` alone. It drives no condition.',
+      handle: ({ ctx }) => {
+        const [, token = ''] = /^(.+)\.gif$/.exec(ctx.params.token ?? '') ?? [];
+        const mail = marketing_mail.mailOf(database.read, token);
+        if (!mail) return unknown();
+        if (mail.is_counted) clicks.open(mail.email_id, ctx.request);
+        return new Response(PIXEL, { headers: { 'Content-Type': 'image/gif' } });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,349 @@
+/**
+ * Marketing mail: what is accepted of it (values, and the source that they are merged into), rendering it as it is sent or
+ * shown, and where its links lead.
+ */
+
+import { AppError, invalid } from '../../errors.ts';
+import {
+  MAX_FEEDBACK_TAG_CHARS,
+  MAX_SOURCE_NAMES,
+  MAX_SOURCES_CACHE_BYTES,
+  MAX_SUBJECT_CHARS,
+} from '../../limits.ts';
+import type { EmailRow, Emails, NewEmail } from '../../mail/emails/service.ts';
+import { CompiledCache, type TemplateState, type Templates } from '../../mail/templates/service.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import type { ListRow } from '../lists/service.ts';
+import type { KeyedHash, KeyOwner, Marketing, Settings } from '../settings/service.ts';
+import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';
+import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
+import {
+  type Merge,
+  mergedOf,
+  readMerge,
+  refusalOfMissing,
+  refusalOfSubject,
+  subjectOf,
+  valuesOf,
+  withoutContactFields,
+} from './merging.ts';
+import { composeSource, type Link, type Source } from './source.ts';
+import * as store from './store.ts';
+import { isTrueLinkToken, type LinkName, linkToken, readLinkToken } from './tokens.ts';
+import { fillParts, inHtml, type MergeContact, plain, targetOf } from './values.ts';
+
+export { Clicks, type Reading } from './clicks.ts';
+export type { MergeContact } from './values.ts';
+
+/** The project whose mail it is. */
+export interface MailOwner extends KeyOwner {
+  name: string;
+}
+
+/** What a step's mail is made of, for whomever. */
+export interface MailOfStep {
+  owner: MailOwner;
+  list: Pick<ListRow, 'public_id' | 'token_hosts'>;
+  step: { template: string; variables: Readonly<Record<string, string>> };
+  settings: Settings;
+  track_opens: boolean;
+  /** For a test key: captured, never delivered. */
+  is_test: boolean;
+  /** What the reports of large receivers call these mails by: the id of the sequence, say. */
+  email_tag: string;
+}
+
+/** A contact, as far as its mail needs it. */
+export interface MailContact extends MergeContact {
+  id: number;
+  public_id: string;
+  email: string;
+}
+
+/**
+ * A mail to accept, or why there is none. `is_template` where the template is at fault, so that no contact gets one until
+ * it is mended.
+ */
+export type MailPlan = { ok: true; email: NewEmail } | { ok: false; is_template: boolean; reason: string };
+
+/** Where a followed link leads. */
+export interface Followed extends LinkName {
+  url: string;
+  /** Whether it may count: a test's never does, nor that of a mail whose row is gone. */
+  is_counted: boolean;
+}
+
+export interface MarketingMailDeps {
+  clock: Clock;
+  marketing: Marketing;
+  templates: Templates;
+  subscriptions: Pick<Subscriptions, 'unsubscribeUrl'>;
+  emails: Pick<Emails, 'renderWith'>;
+  public_url: string;
+  max_body_bytes: number;
+  projectOf(id: number): KeyOwner | null;
+}
+
+export class MarketingMail {
+  readonly #deps: MarketingMailDeps;
+  /** By hash: an id may go to another source, where the transaction that gave it was undone. */
+  readonly #sources = new CompiledCache<Source, string>(MAX_SOURCES_CACHE_BYTES);
+  /** The hash of the source that a combination has. */
+  readonly #hashes = new Map<string, string>();
+  /** Opened once for each project: every link of every mail is made with one. */
+  readonly #link_hashes = new Map<number, KeyedHash>();
+
+  constructor(deps: MarketingMailDeps) {
+    this.#deps = deps;
+    const render = (tx: Tx, merge: Readonly<Record<string, unknown>>, email: EmailRow) =>
+      this.render(tx, readMerge(merge), email);
+    deps.emails.renderWith('sequence', render);
+    deps.emails.renderWith('test', render);
+  }
+
+  /* --- Planning --------------------------------------------------------------------------------------------------- */
+
+  /** The mail of a step to a contact, within the transaction that accepts it. */
+  plan(tx: Tx, of: MailOfStep, contact: MailContact): MailPlan {
+    const unsubscribe_url = this.#deps.subscriptions.unsubscribeUrl(tx, of.owner, contact);
+    return this.#plan(tx, of, {
+      ...{ contact, contact_id: contact.id, to: contact.email, unsubscribe_url },
+      ...{ source: 'sequence', prefix: '' },
+    });
+  }
+
+  /**
+   * The mail of a step as a test: to whomever, marked in its subject, with sample values. Its links lead where they do and
+   * are not counted, the one that unsubscribes does nothing.
+   */
+  planTest(tx: Tx, of: MailOfStep, to: string): MailPlan {
+    const { clock, marketing, public_url } = this.#deps;
+    marketing.keys.obtain(tx, of.owner, 'click', clock.now());
+    return this.#plan(
+      tx,
+      { ...of, track_opens: false },
+      {
+        ...{ contact: null, contact_id: null, to, unsubscribe_url: testUnsubscribeUrl(public_url) },
+        ...{ source: 'test', prefix: '[Test] ' },
+      },
+    );
+  }
+
+  #plan(
+    tx: Tx,
+    of: MailOfStep,
+    mail: {
+      /** Null: samples. */
+      contact: MergeContact | null;
+      contact_id: number | null;
+      to: string;
+      unsubscribe_url: string;
+      source: 'sequence' | 'test';
+      prefix: string;
+    },
+  ): MailPlan {
+    const { owner, list, step, settings } = of;
+    const state = this.#deps.templates.stateOf(tx, owner.id, step.template);
+    const refusal = refusalOf(state);
+    if (!state || refusal !== null)
+      return { ok: false, is_template: true, reason: `The template ${step.template} ${refusal}.` };
+    const { id, source } = this.#sourceOf(tx, of, state);
+    const merged = valuesOf(source, of.step.variables.default_first_name ?? '', mail.contact);
+    const { missing } = merged;
+    if (missing.length > 0) return { ok: false, is_template: false, reason: refusalOfMissing(missing) };
+    const values = { ...merged.values, email: mail.to, unsubscribe_url: mail.unsubscribe_url };
+    const subject = subjectOf(source, values);
+    const refused = refusalOfSubject(subject);
+    if (refused !== null) return { ok: false, is_template: false, reason: refused };
+    const merge: Merge = { s: id, v: merged.values, c: mail.contact_id };
+    return {
+      ok: true,
+      email: {
+        ...{ project_id: owner.id, api_key_id: null, is_test: of.is_test, source: mail.source },
+        ...{ to: mail.to, to_name: null, cc: [], bcc: [] },
+        ...{ from_name: settings.from_name, reply_to: settings.reply_to },
+        subject: [...(mail.prefix + subject)].slice(0, MAX_SUBJECT_CHARS).join(''),
+        content: { merge: { ...merge } },
+        ...{ template: step.template, domain: null, attachments: [], scheduled_at: null, client: null },
+        headers: mailHeaders({
+          ...{ public_url: this.#deps.public_url, unsubscribe_url: mail.unsubscribe_url },
+          list_id: list.public_id,
+          project_id: owner.public_id,
+          tag: of.email_tag.slice(0, MAX_FEEDBACK_TAG_CHARS),
+        }),
+        // Those that the settings name, gone ones too: without any, mail must wait rather than go out from another.
+        allowed_mailboxes: settings.accounts,
+      },
+    };
+  }
+
+  /**
+   * What the mail of a step would come to for a contact, or a sample: its subject, null where it can't be made, and why the
+   * mail itself can't, as far as its values are at fault. Stores nothing.
+   */
+  outlookOf(
+    read: Tx,
+    of: MailOfStep,
+    contact: (MergeContact & { email: string }) | null,
+  ): { subject: string | null; refusal: string | null } {
+    const row = this.#deps.templates.rowOf(read, of.owner.id, of.step.template);
+    if (!row) return { subject: null, refusal: null };
+    const { source } = composeSource({ ...this.#inputOf(of), template: row });
+    const { values, missing } = valuesOf(source, of.step.variables.default_first_name ?? '', contact);
+    if (missing.length > 0) return { subject: null, refusal: refusalOfMissing(missing) };
+    const all = { ...values, email: contact?.email ?? 'ann@example.com', unsubscribe_url: '' };
+    const subject = subjectOf(source, all);
+    return { subject, refusal: refusalOfSubject(subject) };
+  }
+
+  /* --- Sources ---------------------------------------------------------------------------------------------------- */
+
+  #inputOf({ owner, list, step, settings, track_opens }: MailOfStep) {
+    const { from_name, postal_address, brand_color, brand_logo_url, brand_website_url } = settings;
+    const brand_name = settings.brand_name ?? from_name ?? owner.name;
+    return {
+      values: {
+        ...withoutContactFields(step.variables),
+        brand_name,
+        ...(from_name === null ? {} : { from_name }),
+        ...(postal_address === null ? {} : { postal_address }),
+      },
+      brand: { brand_name, brand_color, brand_logo_url, brand_website_url },
+      token_hosts: list.token_hosts,
+      public_url: this.#deps.public_url,
+      track_opens,
+    };
+  }
+
+  /** The source of a step as all stands now; stored where it is new. */
+  #sourceOf(tx: Tx, of: MailOfStep, state: TemplateState): { id: number; source: Source } {
+    const input = this.#inputOf(of);
+    const name = JSON.stringify([state.id, state.updated_at, input]);
+    const known = this.#hashes.get(name);
+    const known_id = known === undefined ? null : store.findSourceId(tx, of.owner.id, known);
+    if (known !== undefined && known_id !== null)
+      return { id: known_id, source: this.#load(tx, { project_id: of.owner.id, id: known_id, hash: known }) };
+    const template = this.#deps.templates.rowOf(tx, of.owner.id, of.step.template);
+    if (!template) throw new AppError('internal', 'A template went while it was read.');
+    const { source, links } = composeSource({ ...input, template });
+    const content = JSON.stringify(source);
+    const stored = links.map(({ target, token_hosts }) => ({
+      target: JSON.stringify(target),
+      token_hosts: token_hosts && JSON.stringify(token_hosts),
+    }));
+    const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify([content, stored])).digest('hex');
+    if (this.#hashes.size >= MAX_SOURCE_NAMES) this.#hashes.clear();
+    this.#hashes.set(name, hash);
+    const id =
+      store.findSourceId(tx, of.owner.id, hash) ??
+      store.insertSource(
+        tx,
+        { project_id: of.owner.id, hash, created_at: this.#deps.clock.now(), content },
+        stored,
+      );
+    return { id, source };
+  }
+
+  #load(read: Tx, of: { project_id: number; id: number; hash: string }): Source {
+    const held = this.#sources.get(of.hash, SAME);
+    if (held) return held;
+    const content = store.findSource(read, of.project_id, of.id);
+    if (content === null) throw new AppError('internal', 'The content of a source went while it was read.');
+    const source = JSON.parse(content) as Source; // Written by `#sourceOf` alone.
+    this.#sources.set(of.hash, SAME, source, 4 * content.length);
+    return source;
+  }
+
+  /* --- Rendering -------------------------------------------------------------------------------------------------- */
+
+  /**
+   * What a mail says, the same each time, whatever became of its template, settings and contact since. Throws AppError
+   * `not_found` where its source is gone, `invalid` for a body that its values made too long.
+   */
+  render(tx: Tx, merge: Merge, email: EmailRow): { body_html: string | null; body_text: string | null } {
+    const stored_hash = store.findSourceHash(tx, email.project_id, merge.s);
+    if (stored_hash === null)
+      throw new AppError('not_found', 'What the email was rendered from is no longer kept.');
+    const source = this.#load(tx, { project_id: email.project_id, id: merge.s, hash: stored_hash });
+    const hash = this.#linkHash(tx, email.project_id);
+    if (!hash) throw new AppError('not_found', "The project's marketing key is gone.");
+    const values = { ...merge.v, email: email.to_email, unsubscribe_url: unsubscribeUrlOf(email.headers) };
+    const tokenAt = (position: number): string =>
+      linkToken({ email_id: email.id, source_id: merge.s, position }, hash);
+    const linkAt = (position: number): string => {
+      const target = source.open_targets[position];
+      if (!target) return tokenAt(position);
+      if (targetOf(target, values)) return `${source.public_url}/c/${tokenAt(position)}`;
+      return fillParts(target, values, { encode: plain, linkAt: tokenAt });
+    };
+    const bodies = {
+      body_html: source.html && fillParts(source.html, values, { encode: inHtml, linkAt }),
+      body_text: source.text && fillParts(source.text, values, { encode: plain, linkAt }),
+    };
+    for (const [field, body] of Object.entries(bodies))
+      if (body !== null && Buffer.byteLength(body) > this.#deps.max_body_bytes)
+        throw invalid({
+          [field]: [`has more than ${this.#deps.max_body_bytes} bytes once its values are merged in`],
+        });
+    return bodies;
+  }
+
+  /* --- Following -------------------------------------------------------------------------------------------------- */
+
+  /** Where a link leads; null for a token that was not made here, and for one whose target is gone. */
+  follow(read: Tx, token: string): Followed | null {
+    const name = readLinkToken(token);
+    const row = name && store.findFollowed(read, name);
+    const hash = row && this.#linkHash(read, row.project_id);
+    if (!name || !row || !hash || !isTrueLinkToken(token, hash)) return null;
+    const { v, is_kept } = mergedOf(row.merge);
+    const target = JSON.parse(row.target) as Link['target']; // Written by `#sourceOf` alone.
+    if (!is_kept && target.some((part) => typeof part !== 'string')) return null;
+    const url = targetOf(target, { ...v, email: row.to_email ?? '' });
+    if (!url) return null;
+    const hosts: unknown = row.token_hosts === null ? [] : JSON.parse(row.token_hosts);
+    if (
+      row.email_source !== 'test' &&
+      v.contact_token !== undefined &&
+      Array.isArray(hosts) &&
+      hosts.includes(url.hostname)
+    )
+      addContactToken(url, v.contact_token);
+    return { ...name, url: url.href, is_counted: is_kept && row.email_source === 'sequence' };
+  }
+
+  /** The mail whose picture or hidden link a token is of; null for one that was not made here. */
+  mailOf(read: Tx, token: string): { email_id: string; is_counted: boolean } | null {
+    const name = readLinkToken(token);
+    const row = name?.position === 0 ? store.findShown(read, name) : null;
+    const hash = row && this.#linkHash(read, row.project_id);
+    if (!name || !row || !hash || !isTrueLinkToken(token, hash)) return null;
+    return { email_id: name.email_id, is_counted: row.email_source === 'sequence' };
+  }
+
+  #linkHash(read: Tx, project_id: number): KeyedHash | null {
+    const held = this.#link_hashes.get(project_id);
+    if (held) return held;
+    const owner = this.#deps.projectOf(project_id);
+    const hash = owner && this.#deps.marketing.keys.find(read, owner, 'click');
+    if (hash) this.#link_hashes.set(project_id, hash);
+    return hash;
+  }
+}
+
+/** What has one hash never changes. */
+const SAME = 0;
+
+/** Why a template makes no marketing mail; null when it does. */
+function refusalOf(state: TemplateState | null): string | null {
+  if (!state) return 'does not exist';
+  if (!state.is_marketing) return 'is no marketing template';
+  return state.is_active ? null : 'is inactive';
+}
+
+/** Added behind what there is, which stays as it was written. */
+function addContactToken(url: URL, token: string): void {
+  if (url.searchParams.has('contact_token')) return;
+  url.search += `${url.search === '' ? '?' : '&'}contact_token=${encodeURIComponent(token)}`;
+}

@@ -1,0 +1,355 @@
+/**
+ * The engine: moves enrollments that are due, a piece a transaction. A decision and the mail that it leads to are one
+ * commit, so that however the engine is cut off, no step is skipped and none is sent twice. An active sequence has one
+ * job, which sleeps until its next enrollment is due.
+ */
+
+import { AppError } from '../../errors.ts';
+import {
+  MAX_ROUTES_AT_ONCE,
+  SCANNER_WINDOW_MS,
+  SEQUENCE_AHEAD,
+  SEQUENCE_AHEAD_WAIT_MS,
+  SEQUENCE_PIECE,
+  SEQUENCE_WAIT_MS,
+  TEMPLATE_WAIT_MS,
+} from '../../limits.ts';
+import type { NewEmail } from '../../mail/emails/service.ts';
+import type { TemplateFacts } from '../../mail/templates/service.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.ts';
+import type { ContactRow, Contacts } from '../contacts/service.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
+import type { MailOfStep, MailOwner, MarketingMail } from '../mails/service.ts';
+import type { Marketing, Settings } from '../settings/service.ts';
+import type { SuppressionCheck, Suppressions } from '../suppressions/service.ts';
+import { lackOf, templateProblems } from './checks.ts';
+import * as store from './enrollment-store.ts';
+import {
+  type Decision,
+  decide,
+  type Facts,
+  type Step,
+  stepAfter,
+  stepsOf,
+  type Tracks,
+  tracksOf,
+} from './model.ts';
+import { findSequenceById } from './store.ts';
+import type { EnrollmentRow, ExitReason, SequenceRow } from './tables.ts';
+import { isOpen, nextOpening } from './window.ts';
+
+export interface EngineDeps {
+  database: Database;
+  clock: Clock;
+  lists: Lists;
+  contacts: Contacts;
+  marketing: Marketing;
+  suppressions: Suppressions;
+  marketing_mail: MarketingMail;
+  /**
+   * Accepts a mail. Throws AppError `rate_limited` or `unavailable` where no mailbox has capacity:
+   * nothing has changed then.
+   */
+  acceptMail(tx: Tx, email: NewEmail): { id: string };
+  /** A template of the project as the checks see it; null where there is none. */
+  templateOf(project_id: number, slug: string): TemplateFacts | null;
+  /** Events of a contact since a moment. */
+  eventsSince(read: Tx, contact_id: number, since_ms: number): ReadonlySet<string>;
+  /** When a click came in a mail that may yet turn out to be a scanner's; null where none waits. */
+  unsettledClick(read: Tx, email_id: string): number | null;
+}
+
+/** How a turn of the engine ended: everything waits until then, it goes on with what is due next, or it is over. */
+export type Turn = { waits_until: number } | { is_idle: true } | { is_over: true };
+
+/** No mail goes: all that wants to send waits, and all else that is due moves on. */
+interface Shut {
+  /** For the relay, the window, the cap or a mailbox; for ever while the settings lack something. */
+  waits_until: number;
+  /** Up to where all that is due has been asked, and waits or has moved on. */
+  after: store.DuePlace;
+}
+
+/** What a piece came to. */
+interface Piece {
+  /** Whether more may be due. */
+  is_full: boolean;
+  shut: Shut | null;
+}
+
+export class SequenceEngine {
+  readonly #deps: EngineDeps;
+  /** By sequence: up to where a turn has asked all that was due, as no mail went; the next one need not ask them again. */
+  readonly #asked = new Map<number, store.DuePlace>();
+
+  constructor(deps: EngineDeps) {
+    this.#deps = deps;
+  }
+
+  /** Moves what is due until nothing is, everything must wait, or `stopping`. */
+  async turn(
+    owner: MailOwner,
+    of: { sequence_id: number; job_id: string },
+    stopping: AbortSignal,
+  ): Promise<Turn> {
+    const { database, clock } = this.#deps;
+    for (let shut: Shut | null = null; ; ) {
+      const from: Shut | null = shut;
+      const now_ms = clock.now();
+      const piece: Piece | null = await database.write((tx) =>
+        this.#movePiece(tx, owner, { ...of, shut: from, now_ms }),
+      );
+      shut = piece?.shut ?? null;
+      if (shut) this.#asked.set(of.sequence_id, shut.after);
+      else this.#asked.delete(of.sequence_id);
+      if (piece === null) return { is_over: true };
+      if (piece.is_full && !stopping.aborted) continue;
+      // No longer than a minute, as settings and mailboxes may change meanwhile.
+      return shut
+        ? { waits_until: Math.min(shut.waits_until, now_ms + SEQUENCE_WAIT_MS) }
+        : { is_idle: true };
+    }
+  }
+
+  /** When a sequence's next enrollment is due; a day hence where nobody waits, as one that comes hastens the job. */
+  nextDue(tx: Tx, sequence_id: number): number {
+    return store.nextDue(tx, sequence_id) ?? this.#deps.clock.now() + DAY_MS;
+  }
+
+  /** Null where the sequence no longer runs. */
+  #movePiece(tx: Tx, owner: MailOwner, { sequence_id, job_id, now_ms, ...from }: PieceOf): Piece | null {
+    const { lists, marketing, suppressions } = this.#deps;
+    const sequence = findSequenceById(tx, sequence_id);
+    const list = sequence && lists.findById(sequence.list_id, tx);
+    // After a pause and a resume another job moves it.
+    if (sequence?.status !== 'active' || sequence.job_id !== job_id || !list) return null;
+    let { shut } = from;
+    const room = SEQUENCE_AHEAD - store.countWaitingMails(tx, sequence_id);
+    if (room <= 0)
+      return {
+        is_full: false,
+        shut: {
+          waits_until: now_ms + SEQUENCE_AHEAD_WAIT_MS,
+          after: this.#asked.get(sequence_id) ?? store.FIRST_DUE,
+        },
+      };
+    const limit = Math.min(SEQUENCE_PIECE, room);
+    const due = store.listDue(tx, sequence_id, { now_ms, limit, after: shut?.after ?? store.FIRST_DUE });
+    const settings = marketing.settings(owner.id, tx);
+    const tracks = tracksOf(stepsOf(sequence));
+    const suppressed = suppressions.checker(tx, owner);
+    const fit = new Map<string, boolean>();
+    const isFit = (step: Step): boolean => {
+      const known = fit.get(step.template);
+      if (known !== undefined) return known;
+      const is_fit = templateProblems(step, this.#deps.templateOf(owner.id, step.template)).length === 0;
+      fit.set(step.template, is_fit);
+      return is_fit;
+    };
+    for (const enrollment of due) {
+      const shut_until = shut?.waits_until ?? null;
+      const move = { owner, sequence, list, settings, tracks, suppressed, isFit, shut_until, now_ms };
+      const waits_until = this.#move(tx, enrollment, move);
+      const after = { next_at: enrollment.next_at ?? 0, id: enrollment.id };
+      if (shut) shut = { ...shut, after };
+      else if (waits_until !== null)
+        return { is_full: true, shut: { waits_until, after: this.#asked.get(sequence_id) ?? after } };
+    }
+    return { is_full: due.length === limit, shut };
+  }
+
+  /** Moves one enrollment as far as it goes now: through steps that are skipped or routed, up to a sending or an end. */
+  #move(tx: Tx, enrollment: EnrollmentRow, move: Move): number | null {
+    const { tracks, now_ms } = move;
+    const contact = this.#deps.contacts.findById(enrollment.contact_id, tx);
+    if (!contact) return null;
+    const gone = whyGone(contact, move.suppressed);
+    if (gone) {
+      exit(tx, enrollment.id, gone, now_ms);
+      return null;
+    }
+    let at = { ...enrollment };
+    for (let routes = 0; ; ) {
+      const step = findStep(tracks, at.step);
+      if (!step) {
+        fail(tx, at.id, 'Its step is gone.', now_ms);
+        return null;
+      }
+      const has_clicked = at.last_email_id !== null && hasClicked(tx, at.last_email_id);
+      if (!has_clicked && at.last_email_id !== null && asksForClicks(step)) {
+        const click = this.#deps.unsettledClick(tx, at.last_email_id);
+        if (click !== null) {
+          // A second later than it settles, if nothing goes wrong.
+          const next_at = Math.max(click + SCANNER_WINDOW_MS, now_ms) + 1_000;
+          store.updateEnrollment(tx, at.id, { next_at });
+          return null;
+        }
+      }
+      const facts: Facts = {
+        has_clicked,
+        events: this.#deps.eventsSince(tx, at.contact_id, at.enrolled_at),
+      };
+      const decision = decide(step, facts);
+      if (decision.result === 'send') return this.#send(tx, at, { ...move, contact, step });
+      const next = advance(tx, at, { step, decision, tracks, now_ms });
+      if (next === null || next.next_at === null || next.next_at > now_ms) return null;
+      if (decision.result === 'route') routes += 1;
+      if (routes > MAX_ROUTES_AT_ONCE) {
+        fail(tx, at.id, 'Its tracks route in a circle without sending.', now_ms);
+        return null;
+      }
+      at = next;
+    }
+  }
+
+  /**
+   * Accepts the mail of a step and moves the enrollment behind it; a time where everything must wait, and nothing has
+   * changed.
+   */
+  #send(tx: Tx, at: EnrollmentRow, move: Move & { contact: ContactRow; step: Step }): number | null {
+    const { settings, owner, now_ms, step, tracks } = move;
+    if (move.shut_until !== null) return move.shut_until;
+    if (lackOf(settings) !== null) return Number.POSITIVE_INFINITY;
+    if (!isOpen(settings, now_ms)) return nextOpening(settings, now_ms);
+    const day = utcDay(now_ms);
+    const tomorrow = now_ms - (now_ms % DAY_MS) + DAY_MS;
+    const is_capped = settings.daily_cap !== null && !at.is_test;
+    if (is_capped && store.readUsage(tx, owner.id, day) >= (settings.daily_cap ?? 0)) return tomorrow;
+    const planned = move.isFit(step)
+      ? this.#deps.marketing_mail.plan(tx, mailOfStep({ ...move, is_test: at.is_test }), move.contact)
+      : null;
+    if (planned === null || (!planned.ok && planned.is_template)) {
+      // Nobody is lost over a template that somebody switched off or left without its footer: it is looked at again.
+      store.updateEnrollment(tx, at.id, { next_at: now_ms + TEMPLATE_WAIT_MS });
+      return null;
+    }
+    if (!planned.ok) {
+      fail(tx, at.id, tellNoMail(step.key, planned.reason), now_ms);
+      return null;
+    }
+    let email_id: string;
+    try {
+      email_id = this.#deps.acceptMail(tx, planned.email).id;
+    } catch (error) {
+      const retry_after_s = waitOf(error);
+      if (retry_after_s === null) throw error;
+      return now_ms + retry_after_s * 1_000;
+    }
+    const { id: enrollment_id, sequence_id, is_test } = at;
+    if (!is_test) store.takeUsage(tx, owner.id, day);
+    store.insertMail(tx, { email_id, sequence_id, enrollment_id, step: step.key, is_test });
+    // What follows begins when the mail has ended; behind the last step that is its end.
+    const next = stepAfter(tracks, step, { result: 'send' });
+    const { key, track } = 'step' in next ? next.step : step;
+    const to = { step: key, track, counts_from: now_ms, next_at: null };
+    store.moveEnrollment(tx, at.id, { ...to, waits_for: email_id, last_email_id: email_id });
+    return null;
+  }
+}
+
+/** Why a contact gets nothing more, also where its own listeners have not told. */
+export function whyGone(contact: ContactRow, suppressed: SuppressionCheck): ExitReason | null {
+  if (contact.status === 'bounced' || contact.status === 'complained') return contact.status;
+  if (contact.status !== 'active') return 'unsubscribed';
+  return suppressed(contact.email) === null ? null : 'suppressed';
+}
+
+/** Why an enrollment fails at a step. */
+export function tellNoMail(step: string, reason: string): string {
+  return `The step ${step} makes no mail: ${reason}`;
+}
+
+/** What a step's mail is made of. */
+export function mailOfStep(of: {
+  owner: MailOwner;
+  sequence: SequenceRow;
+  list: ListRow;
+  settings: Settings;
+  step: Step;
+  is_test: boolean;
+}): MailOfStep {
+  const { owner, sequence, list, settings, step, is_test } = of;
+  return {
+    ...{ owner, list, step, settings, is_test },
+    ...{ track_opens: sequence.track_opens, email_tag: sequence.public_id },
+  };
+}
+
+/** Which piece: of which sequence, by which job, and on from where no mail goes. */
+interface PieceOf {
+  sequence_id: number;
+  job_id: string;
+  shut: Shut | null;
+  now_ms: number;
+}
+
+interface Move {
+  owner: MailOwner;
+  sequence: SequenceRow;
+  list: ListRow;
+  settings: Settings;
+  tracks: Tracks;
+  suppressed: SuppressionCheck;
+  /** Whether a step's template makes mail that may go out. */
+  isFit(step: Step): boolean;
+  /** Where no mail goes: until when. */
+  shut_until: number | null;
+  now_ms: number;
+}
+
+function findStep(tracks: Tracks, key: string): Step | null {
+  for (const own of tracks.values()) for (const step of own) if (step.key === key) return step;
+  return null;
+}
+
+/** Whether a person has, scanners apart. */
+function hasClicked(read: Tx, email_id: string): boolean {
+  return (store.findMail(read, email_id)?.clicked_at ?? null) !== null;
+}
+
+function asksForClicks({ condition }: Pick<Step, 'condition'>): boolean {
+  if (condition.type === 'all') return condition.of.some((part) => asksForClicks({ condition: part }));
+  if (condition.type === 'event' || condition.type === 'no_event') return condition.event === 'clicked';
+  return condition.type === 'clicked' || condition.type === 'not_clicked';
+}
+
+/** Writes where an enrollment goes after a step that sends nothing; null when it has ended. */
+function advance(
+  tx: Tx,
+  at: EnrollmentRow,
+  by: { step: Step; decision: Exclude<Decision, { result: 'send' }>; tracks: Tracks; now_ms: number },
+): EnrollmentRow | null {
+  const next = stepAfter(by.tracks, by.step, by.decision);
+  if ('end' in next) {
+    if (next.end === 'condition') exit(tx, at.id, 'condition', by.now_ms);
+    else store.completeEnrollment(tx, at.id, by.now_ms);
+    return null;
+  }
+  const counts_from = next.counts_from === 'now' ? by.now_ms : at.counts_from;
+  const { key: step, track, delay_hours } = next.step;
+  const next_at = counts_from + delay_hours * HOUR_MS;
+  const changes = { step, track, counts_from, next_at, waits_for: null };
+  const moved = { ...at, ...changes };
+  store.moveEnrollment(tx, at.id, moved);
+  return moved;
+}
+
+/** Ends an enrollment that a reason took out, within the transaction that learns of it. */
+export function exit(tx: Tx, id: number, exit_reason: ExitReason, now_ms: number): void {
+  const over = { next_at: null, waits_for: null, ended_at: now_ms };
+  store.updateEnrollment(tx, id, { state: 'exited', exit_reason, ...over });
+}
+
+/** Ends an enrollment that can't go on. */
+export function fail(tx: Tx, id: number, error: string, now_ms: number): void {
+  const over = { next_at: null, waits_for: null, ended_at: now_ms };
+  store.updateEnrollment(tx, id, { state: 'failed', error, ...over });
+}
+
+/** Seconds that a lack of capacity lasts; null for any other error. */
+function waitOf(error: unknown): number | null {
+  if (!(error instanceof AppError)) return null;
+  const is_capacity = error.kind === 'rate_limited' || error.kind === 'unavailable';
+  return is_capacity ? Math.max(1, error.retry_after_s ?? 60) : null;
+}

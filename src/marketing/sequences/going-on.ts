@@ -1,0 +1,129 @@
+/**
+ * What has an enrollment wait for another moment, besides the engine: the end of its mail, a changed delay, and a clock that
+ * was wrong.
+ */
+import { ENROLL_PIECE, TEMPLATE_WAIT_MS, TIMES_PIECE } from '../../limits.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, DAY_MS, HOUR_MS } from '../../platform/host/clock.ts';
+import { fail } from './engine.ts';
+import * as rows from './enrollment-store.ts';
+import { type Step, stepsOf } from './model.ts';
+import * as store from './store.ts';
+import type { EnrollmentRow, SequenceRow } from './tables.ts';
+
+export interface GoingOnDeps {
+  database: Database;
+  clock: Clock;
+  /** Has a waiting job come earlier. */
+  hasten(tx: Tx, job_id: string, run_at: number): void;
+}
+
+export class GoingOn {
+  readonly #deps: GoingOnDeps;
+
+  constructor(deps: GoingOnDeps) {
+    this.#deps = deps;
+  }
+
+  /** Has the engine come when somebody is due. */
+  hasten(tx: Tx, row: SequenceRow, next_at: number): void {
+    if (row.status === 'active' && row.job_id !== null) this.#deps.hasten(tx, row.job_id, next_at);
+  }
+
+  /** Has an enrollment whose mail of a step has ended wait for the next, or be complete where that was the last. */
+  goOn(
+    tx: Tx,
+    enrollment: Pick<EnrollmentRow, 'id' | 'sequence_id' | 'step'>,
+    ended: { step: string; at: number },
+  ): void {
+    const row = store.findSequenceById(tx, enrollment.sequence_id);
+    if (!row || row.status === 'finished') return; // All that is active in it exits.
+    // Behind the last step, it stays at that one.
+    if (enrollment.step === ended.step) {
+      rows.completeEnrollment(tx, enrollment.id, ended.at);
+      return;
+    }
+    const step = stepsOf(row).find(({ key }) => key === enrollment.step);
+    const next_at = step ? dueAt(step, ended.at) : ended.at;
+    rows.goOn(tx, enrollment.id, { counts_from: ended.at, next_at });
+    this.hasten(tx, row, next_at);
+  }
+
+  /** Has whoever waits for a mail that waits no more go on. */
+  async sweep(): Promise<void> {
+    const { database } = this.#deps;
+    for (const { id } of store.listOpen(database.read))
+      if (rows.listStranded(database.read, id).length > 0) await database.write((tx) => this.#free(tx, id));
+  }
+
+  #free(tx: Tx, sequence_id: number): void {
+    const now = this.#deps.clock.now();
+    for (const { id, mail_step, ended_at } of rows.listStranded(tx, sequence_id)) {
+      const enrollment = rows.findEnrollment(tx, id);
+      if (enrollment && mail_step !== null)
+        this.goOn(tx, enrollment, { step: mail_step, at: ended_at ?? now });
+      else fail(tx, id, 'The mail that it waited for is gone.', now);
+    }
+  }
+
+  /**
+   * Has whoever waits for longer than their step says wait anew from now, as a clock that ran ahead for a while leaves them;
+   * and the engine come for them.
+   */
+  async mendTimes(): Promise<void> {
+    const { database, clock } = this.#deps;
+    for (const row of store.listOpen(database.read)) {
+      await this.#mendEnrollments(row);
+      await database.write((tx) => {
+        const current = store.findSequenceById(tx, row.id);
+        if (current) this.hasten(tx, current, rows.nextDue(tx, row.id) ?? clock.now() + DAY_MS);
+      });
+    }
+  }
+
+  async #mendEnrollments(row: SequenceRow): Promise<void> {
+    const { database, clock } = this.#deps;
+    const now_ms = clock.now();
+    const delays = new Map(stepsOf(row).map(({ key, delay_hours }) => [key, delay_hours * HOUR_MS]));
+    // A template that is not fit puts a step off as well.
+    const latestOf = (step: string): number => now_ms + Math.max(delays.get(step) ?? 0, TEMPLATE_WAIT_MS);
+    const first = Math.min(...[...delays.keys()].map(latestOf));
+    for (let after: rows.DuePlace | undefined = { next_at: first, id: 0 }; after; ) {
+      const piece = rows.listWaitingAfter(database.read, row.id, { after, limit: TIMES_PIECE });
+      const late = piece.filter(({ step, next_at }) => next_at > latestOf(step));
+      if (late.length > 0)
+        await database.write((tx) => {
+          for (const { id, step, next_at } of late)
+            rows.mendTime(tx, { id, next_at }, { now_ms, delay_ms: delays.get(step) ?? 0 });
+        });
+      after = piece.length === TIMES_PIECE ? piece.at(-1) : undefined;
+      await Bun.sleep(0); // Others have their turn.
+    }
+  }
+
+  /** Has everybody wait as long as the steps say now, in pieces; who waits that long already stays as it is. */
+  async retime(sequence_id: number): Promise<void> {
+    const { database, hasten } = this.#deps;
+    for (let after_id: number | null = 0; after_id !== null; ) {
+      const from: number = after_id;
+      after_id = await database.write((tx) => {
+        const row = store.findSequenceById(tx, sequence_id);
+        const delays = new Map(row ? stepsOf(row).map(({ key, delay_hours }) => [key, delay_hours]) : []);
+        const piece = rows.listActiveAfter(tx, { sequence_id }, { after_id: from, limit: ENROLL_PIECE });
+        for (const { id, step, counts_from, next_at } of piece) {
+          if (next_at === null) continue; // Its delay begins when its mail has ended.
+          const due_at = counts_from + (delays.get(step) ?? 0) * HOUR_MS;
+          if (due_at === next_at) continue;
+          rows.updateEnrollment(tx, id, { next_at: due_at });
+          if (row?.job_id) hasten(tx, row.job_id, due_at);
+        }
+        return piece.length === ENROLL_PIECE ? (piece.at(-1)?.id ?? null) : null;
+      });
+    }
+  }
+}
+
+/** When a step is due whose delay counts from a moment. */
+export function dueAt({ delay_hours }: Pick<Step, 'delay_hours'>, from_ms: number): number {
+  return from_ms + delay_hours * HOUR_MS;
+}

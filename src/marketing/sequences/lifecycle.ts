@@ -1,0 +1,459 @@
+/** A sequence's life: activating, pausing, resuming, finishing; enrolling; and what ends an enrollment from outside. */
+
+import { AppError, conflict, invalid, notFound } from '../../errors.ts';
+import { BOUNCE_WINDOW_SENDS, ENROLL_PIECE, REFUSALS_TO_PAUSE } from '../../limits.ts';
+import type { EmailEvent, Fate } from '../../mail/deliveries/service.ts';
+import { type Note, noNote, recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import { newId } from '../../platform/host/ids.ts';
+import type { Actor } from '../../platform/http/callers.ts';
+import { AT_ONCE, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import type { ContactEvent, ContactRow, ContactStanding, Contacts } from '../contacts/service.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
+import type { Reading } from '../mails/service.ts';
+import type { KeyOwner, Marketing } from '../settings/service.ts';
+import type { Suppressions } from '../suppressions/service.ts';
+import { tellProblem } from './checks.ts';
+import { exit, whyGone } from './engine.ts';
+import * as rows from './enrollment-store.ts';
+import { dueAt, GoingOn } from './going-on.ts';
+import { firstStep, type Step, stepsOf, tracksOf } from './model.ts';
+import type { Sequences } from './service.ts';
+import * as store from './store.ts';
+import type { PauseReason, SequenceMailRow, SequenceRow, SequenceStatus } from './tables.ts';
+import { nextOpening } from './window.ts';
+
+/** The type of the jobs that move a sequence's enrollments. */
+export const SEQUENCE_STEP = 'sequence.step';
+
+/** Whom an enrollment is for. */
+export type Selection = { all: true } | { tags: readonly string[] } | { contact_ids: readonly string[] };
+
+/** What became of those who were asked for. */
+export interface Enrolled {
+  enrolled: number;
+  already: number;
+  refused_suppressed: number;
+  refused_status: number;
+}
+
+export interface LifecycleDeps {
+  database: Database;
+  clock: Clock;
+  lists: Lists;
+  contacts: Contacts;
+  marketing: Marketing;
+  suppressions: Suppressions;
+  sequences: Sequences;
+  projectOf(id: number): KeyOwner | null;
+  enqueue(tx: Tx, job: NewJob): string;
+  /** Takes back a mail that waits, if it does. */
+  withholdMail(tx: Tx, email_id: string): void;
+  /** Has a mail that waits go on waiting until it is released, if it does. */
+  holdMail(tx: Tx, email_id: string): void;
+  releaseMail(tx: Tx, email_id: string, at: number): void;
+  /** Has a waiting job come earlier. */
+  hasten(tx: Tx, job_id: string, run_at: number): void;
+}
+
+export class Lifecycle {
+  readonly #deps: LifecycleDeps;
+  readonly #going_on: GoingOn;
+
+  constructor(deps: LifecycleDeps) {
+    this.#deps = deps;
+    this.#going_on = new GoingOn(deps);
+  }
+
+  /* --- Transitions ------------------------------------------------------------------------------------------------ */
+
+  /**
+   * Has a draft run; it enrolls nobody. Throws AppError `conflict` for any other, and `invalid` (activation_refused) with
+   * every problem.
+   */
+  async activate(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
+    const { sequences, marketing } = this.#deps;
+    refuseFrom(sequences.find(owner.id, public_id), ['draft'], 'activated');
+    const mailboxes = await marketing.checkMailboxes(owner.id);
+    await this.#run(actor, owner, public_id, ['draft'], () => {
+      const problems = sequences.problemsOf(owner.id, public_id, mailboxes);
+      if (problems.length > 0)
+        throw new AppError(
+          'invalid',
+          `The sequence cannot be activated: ${problems.map(tellProblem).join(' ')}`,
+          { code: 'activation_refused', details: { problems } },
+        );
+    });
+  }
+
+  /** Goes on after a pause; what fell due meanwhile is sent now, and bounces and refusals are counted afresh. */
+  resume(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
+    return this.#run(actor, owner, public_id, ['paused']);
+  }
+
+  #run(
+    actor: Actor,
+    owner: KeyOwner,
+    public_id: string,
+    from: readonly SequenceStatus[],
+    check: () => void = () => {},
+  ): Promise<void> {
+    return this.#deps.database.write((tx) => {
+      const row = this.#deps.sequences.find(owner.id, public_id, tx);
+      refuseFrom(row, from, from[0] === 'draft' ? 'activated' : 'resumed');
+      this.#deps.lists.requireOpen(tx, { id: row.list_id });
+      check();
+      const now = this.#deps.clock.now();
+      const job_id = this.#deps.enqueue(tx, jobOf(row, AT_ONCE));
+      store.updateSequence(tx, row.id, {
+        ...{ status: 'active', pause_reason: null, bounces_since: now, job_id, updated_at: now },
+      });
+      this.#release(tx, row, now);
+      this.#audit(tx, actor, owner, row, from[0] === 'draft' ? 'sequence.activated' : 'sequence.resumed');
+    });
+  }
+
+  /** Has what a pause held leave, in the window as any other. */
+  #release(tx: Tx, row: SequenceRow, now: number): void {
+    const at = nextOpening(this.#deps.marketing.settings(row.project_id, tx), now);
+    for (const email_id of rows.listWaitingMails(tx, row.id))
+      this.#deps.releaseMail(tx, email_id, at > now ? at : AT_ONCE);
+  }
+
+  /** Sends nothing until it is resumed; delays run on. Throws AppError `conflict` unless it is active. */
+  pause(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
+    return this.#deps.database.write((tx) => {
+      const row = this.#deps.sequences.find(owner.id, public_id, tx);
+      refuseFrom(row, ['active'], 'paused');
+      this.#pause(tx, row, 'manual');
+      this.#audit(tx, actor, owner, row, 'sequence.paused');
+    });
+  }
+
+  /** Ends a sequence for good: its enrollments exit, in pieces. Throws AppError `conflict` unless it runs or is paused. */
+  async finish(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
+    const { database, clock, sequences } = this.#deps;
+    const row = await database.write((tx) => {
+      const current = sequences.find(owner.id, public_id, tx);
+      refuseFrom(current, ['active', 'paused'], 'finished');
+      this.#audit(tx, actor, owner, current, 'sequence.finished');
+      const finished = store.updateSequence(tx, current.id, { status: 'finished', updated_at: clock.now() });
+      for (const id of rows.listWaitingMails(tx, current.id)) this.#deps.withholdMail(tx, id);
+      return finished;
+    });
+    await this.endLeftOver(row.id);
+  }
+
+  /** Ends what a crash in the middle of a finish has left, and has whoever waits for a mail that is gone go on. */
+  async sweep(): Promise<void> {
+    const { database } = this.#deps;
+    for (const { id } of store.listFinishedWithActive(database.read)) await this.endLeftOver(id);
+    await this.#going_on.sweep();
+  }
+
+  /** Ends the enrollments of a finished sequence, in pieces. */
+  async endLeftOver(sequence_id: number): Promise<void> {
+    const { database, clock } = this.#deps;
+    for (let count = ENROLL_PIECE; count === ENROLL_PIECE; ) {
+      count = await database.write((tx) => {
+        const piece = rows.listActiveAfter(tx, { sequence_id }, { after_id: 0, limit: ENROLL_PIECE });
+        for (const { id } of piece) exit(tx, id, 'sequence_finished', clock.now());
+        return piece.length;
+      });
+    }
+  }
+
+  #pause(tx: Tx, row: SequenceRow, pause_reason: PauseReason): void {
+    store.updateSequence(tx, row.id, { status: 'paused', pause_reason, updated_at: this.#deps.clock.now() });
+    for (const id of rows.listWaitingMails(tx, row.id)) this.#deps.holdMail(tx, id);
+  }
+
+  #audit(tx: Tx, actor: Actor, owner: KeyOwner, row: SequenceRow, event: string): void {
+    const entry = {
+      event,
+      target: `sequence:${row.public_id}`,
+      project: owner,
+      metadata: { name: row.name },
+    };
+    recordAudit(tx, actor, entry, this.#deps.clock.now());
+  }
+
+  /* --- Enrolling -------------------------------------------------------------------------------------------------- */
+
+  /**
+   * Enrolls contacts of the sequence's list, in pieces of which each is a transaction; what a crash leaves undone the same
+   * call does. For a test key they are tests, apart from all others. Throws AppError `conflict` for a draft or a finished
+   * sequence, and `invalid` for ids of no contact of the list, or where more than max_recipients would be enrolled: then
+   * nobody is.
+   */
+  async enroll(
+    owner: KeyOwner,
+    public_id: string,
+    selection: Selection,
+    { is_test = false, note = noNote }: { is_test?: boolean; note?: Note } = {},
+  ): Promise<Enrolled> {
+    const { sequences, lists, database } = this.#deps;
+    const row = sequences.find(owner.id, public_id);
+    const list = lists.findById(row.list_id);
+    if (!list) throw notFound('Sequence');
+    lists.requireOpen(database.read, list);
+    refuseFrom(row, ['active', 'paused'], 'enrolled in');
+    if (!is_test) await this.#refuseTooMany(owner, row, list, selection);
+    const total: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
+    const whom = 'all' in selection ? 'all' : 'tags' in selection ? { tags: selection.tags } : 'contacts';
+    const entry = {
+      event: 'sequence.enrolled',
+      target: `sequence:${row.public_id}`,
+      metadata: { name: row.name, whom, ...(is_test ? { is_test } : {}) },
+    };
+    let is_noted = false;
+    const pieces = this.#piecesOf(list, selection);
+    for (;;) {
+      const done = await database.write((tx) => {
+        // Within the transaction: whoever left or was deleted since is not enrolled.
+        const piece = pieces.next();
+        if (piece.done) return null;
+        const enrolled = this.#enrollPiece(tx, owner, { sequence_id: row.id, is_test }, piece.value);
+        if (enrolled.enrolled > 0 && !is_noted) note(tx, entry);
+        return enrolled;
+      });
+      if (!done) return total;
+      is_noted ||= done.enrolled > 0;
+      for (const what of ['enrolled', 'already', 'refused_suppressed', 'refused_status'] as const)
+        total[what] += done[what];
+    }
+  }
+
+  /** Before anybody is enrolled: whoever was counts, whatever became of it. */
+  async #refuseTooMany(
+    owner: KeyOwner,
+    row: SequenceRow,
+    list: ListRow,
+    selection: Selection,
+  ): Promise<void> {
+    const { contacts, lists, database, suppressions } = this.#deps;
+    const asked =
+      'all' in selection
+        ? lists.countContacts(list.id, { status: 'active' })
+        : 'tags' in selection
+          ? contacts.countWithAnyTag(list.id, selection.tags)
+          : selection.contact_ids.length;
+    const of = { sequence_id: row.id, is_test: false };
+    const enrolled = rows.countEnrolled(database.read, of);
+    // Whoever is enrolled already is not enrolled again, so only a closer look tells where this might be too many.
+    if (enrolled + asked <= row.max_recipients) return;
+    let fresh = 0;
+    for (const piece of this.#piecesOf(list, selection)) {
+      const suppressed = suppressions.checker(database.read, owner);
+      for (const { id, status, email } of piece)
+        if (status === 'active' && suppressed(email) === null && !rows.isEnrolled(database.read, of, id))
+          fresh += 1;
+      await Bun.sleep(0); // Others have their turn.
+    }
+    if (enrolled + fresh > row.max_recipients) throw tooMany(row, { enrolled, fresh });
+  }
+
+  *#piecesOf(list: ListRow, selection: Selection): Generator<ContactStanding[]> {
+    const { contacts } = this.#deps;
+    if ('contact_ids' in selection) {
+      yield contacts.requireOfList(list, selection.contact_ids);
+      return;
+    }
+    const tags = 'tags' in selection ? selection.tags : null;
+    for (let after_id = 0; ; ) {
+      const piece = contacts.listAfter(list.id, { after_id, limit: ENROLL_PIECE });
+      const last = piece.at(-1);
+      if (!last) return;
+      yield tags === null ? piece : contacts.withAnyTag(piece, tags);
+      after_id = last.id;
+    }
+  }
+
+  #enrollPiece(
+    tx: Tx,
+    owner: KeyOwner,
+    of: { sequence_id: number; is_test: boolean },
+    piece: readonly ContactStanding[],
+  ): Enrolled {
+    const { suppressions, clock } = this.#deps;
+    const row = store.findSequenceById(tx, of.sequence_id);
+    const first = row ? firstStep(tracksOf(stepsOf(row))) : null;
+    if (!row || !first) throw conflict('The sequence was changed meanwhile. Look at it and try again.');
+    refuseFrom(row, ['active', 'paused'], 'enrolled in');
+    const suppressed = suppressions.checker(tx, owner);
+    const done: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
+    const before = rows.countEnrolled(tx, of);
+    const asked: ContactStanding[] = [];
+    for (const contact of piece) {
+      const is_suppressed = suppressed(contact.email) !== null;
+      if (!is_suppressed && contact.status === 'active') asked.push(contact);
+      else if (rows.isEnrolled(tx, of, contact.id)) done.already += 1;
+      else if (is_suppressed) done.refused_suppressed += 1;
+      else done.refused_status += 1;
+    }
+    this.#insert(tx, row, { ...of, first }, asked);
+    done.enrolled = rows.countEnrolled(tx, of) - before;
+    done.already += asked.length - done.enrolled;
+    // Others may have enrolled since the look at all of them.
+    if (!of.is_test && before + done.enrolled > row.max_recipients)
+      throw tooMany(row, { enrolled: before, fresh: done.enrolled });
+    if (done.enrolled > 0) this.#going_on.hasten(tx, row, dueAt(first, clock.now()));
+    return done;
+  }
+
+  #insert(
+    tx: Tx,
+    row: SequenceRow,
+    { first, is_test }: { first: Step; is_test: boolean },
+    contacts: readonly Pick<ContactRow, 'id'>[],
+  ): void {
+    const enrolled_at = this.#deps.clock.now();
+    const next_at = dueAt(first, enrolled_at);
+    const at = { sequence_id: row.id, is_test, track: first.track, step: first.key, enrolled_at, next_at };
+    rows.insertEnrollments(
+      tx,
+      at,
+      contacts.map(({ id }) => [newId(enrolled_at), id]),
+    );
+  }
+
+  /* --- What comes from outside ------------------------------------------------------------------------------------ */
+
+  /** Told of what happens to contacts, in the transaction that records it. */
+  heedContact(tx: Tx, { kind, contact, at }: ContactEvent): void {
+    if (kind === 'activated') {
+      this.#autoEnroll(tx, contact);
+      return;
+    }
+    if (kind === 'deleted') return; // Its enrollments go with it.
+    for (const { enrollment } of rows.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
+    // A relay may be hours behind what was accepted for it; also what was queued again.
+    for (const email_id of rows.listWaitingOf(tx, contact.id)) this.#deps.withholdMail(tx, email_id);
+    // Also behind a last step, from which most leave.
+    const email_id = kind === 'unsubscribed' ? rows.findLastMailOf(tx, contact.id) : null;
+    if (email_id !== null) rows.updateMail(tx, email_id, { unsubscribed_at: at });
+  }
+
+  #autoEnroll(tx: Tx, contact: ContactRow): void {
+    for (const row of store.listEnrollingSequences(tx, contact.list_id)) {
+      if (
+        row.enroll_tags.length > 0 &&
+        this.#deps.contacts.withAnyTag([contact], row.enroll_tags, tx).length === 0
+      )
+        continue;
+      const of = { sequence_id: row.id, is_test: false };
+      if (rows.countEnrolled(tx, of) >= row.max_recipients) continue;
+      const first = firstStep(tracksOf(stepsOf(row)));
+      if (!first || rows.isEnrolled(tx, of, contact.id)) continue;
+      this.#insert(tx, row, { ...of, first }, [contact]);
+      this.#going_on.hasten(tx, row, dueAt(first, this.#deps.clock.now()));
+    }
+  }
+
+  /** Told of a product event: enrollments that it ends, end at once; one from before an enrollment does not end it. */
+  heedEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void {
+    for (const { enrollment, sequence } of rows.listActiveOf(tx, told.contact_id))
+      if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at) {
+        exit(tx, enrollment.id, 'event', told.at);
+        if (enrollment.last_email_id !== null) this.#deps.withholdMail(tx, enrollment.last_email_id);
+      }
+  }
+
+  /**
+   * Told of what became of a mail, in the transaction that records it: who waits for its end goes on. Pauses a sequence whose
+   * bounces pass the threshold, or whose mail is refused as ours.
+   */
+  heedMail(tx: Tx, told: Pick<EmailEvent, 'email_id' | 'kind' | 'project_id' | 'at' | 'is_refused'>): void {
+    const mail = rows.findMail(tx, told.email_id);
+    if (!mail) return;
+    const enrollment = mail.is_waiting ? null : rows.findWaitingFor(tx, mail);
+    if (enrollment) this.#going_on.goOn(tx, enrollment, { step: mail.step, at: told.at });
+    if (told.is_refused || told.kind === 'refused') this.#heedRefusal(tx, mail, told.at);
+    else if (told.kind === 'bounced' || told.kind === 'complained') this.#heedReturn(tx, mail, told);
+  }
+
+  #heedRefusal(tx: Tx, mail: SequenceMailRow, at: number): void {
+    rows.updateMail(tx, mail.email_id, { refused_at: at });
+    const sequence = store.findSequenceById(tx, mail.sequence_id);
+    if (sequence?.status === 'active' && rows.countRefused(tx, sequence).refused >= REFUSALS_TO_PAUSE)
+      this.#pause(tx, sequence, 'relay_refuses');
+  }
+
+  #heedReturn(tx: Tx, mail: SequenceMailRow, told: Pick<EmailEvent, 'kind' | 'project_id' | 'at'>): void {
+    const what = told.kind === 'bounced' ? { bounced_at: told.at } : { complained_at: told.at };
+    rows.updateMail(tx, mail.email_id, what);
+    const sequence = store.findSequenceById(tx, mail.sequence_id);
+    if (sequence?.status !== 'active') return;
+    const { sent, returned } = rows.countReturned(tx, sequence);
+    const { bounce_pause_threshold_percent: percent } = this.#deps.marketing.settings(told.project_id, tx);
+    if (sent >= BOUNCE_WINDOW_SENDS && (100 * returned) / sent > percent)
+      this.#pause(tx, sequence, 'bounce_threshold');
+  }
+
+  /**
+   * What is to become of a mail that was in its relay's hands when its sequence paused or its recipient left, and that the
+   * relay did not take: what waits is held and withheld by those themselves.
+   */
+  fateOfMail(tx: Tx, { email_id, project_id }: { email_id: string; project_id: number }): Fate {
+    const { contacts, suppressions, projectOf } = this.#deps;
+    const mail = rows.findMail(tx, email_id);
+    if (!mail) return 'goes';
+    const sequence = store.findSequenceById(tx, mail.sequence_id);
+    const enrollment = rows.findEnrollment(tx, mail.enrollment_id);
+    const contact = enrollment && contacts.findById(enrollment.contact_id, tx);
+    const owner = projectOf(project_id);
+    if (!owner || !contact || !sequence || sequence.status === 'finished') return 'withheld';
+    if (enrollment.exit_reason === 'event' || whyGone(contact, suppressions.checker(tx, owner)) !== null)
+      return 'withheld';
+    return sequence.status === 'paused' ? 'held' : 'goes';
+  }
+
+  /** Told that a mail was opened, or a link of it followed by a person. The contact whom it was sent to; null for others' mail. */
+  heedReading(tx: Tx, { kind, email_id, at }: Reading): number | null {
+    const mail = rows.findMail(tx, email_id);
+    if (!mail) return null;
+    rows.updateMail(tx, email_id, kind === 'clicked' ? { clicked_at: at } : { opened_at: at });
+    return rows.findEnrollment(tx, mail.enrollment_id)?.contact_id ?? null;
+  }
+
+  /** Has whoever waits past what their step allows from now wait anew. */
+  mendTimes(): Promise<void> {
+    return this.#going_on.mendTimes();
+  }
+
+  /** When the window of a project is open: now, or next. */
+  opensAt(project_id: number, now_ms: number): number {
+    return nextOpening(this.#deps.marketing.settings(project_id), now_ms);
+  }
+
+  /** Has everybody wait as long as the steps say now. */
+  retime(sequence_id: number): Promise<void> {
+    return this.#going_on.retime(sequence_id);
+  }
+}
+
+function refuseFrom(row: SequenceRow, from: readonly SequenceStatus[], what: string): void {
+  if (!from.includes(row.status))
+    throw conflict(`The sequence is ${row.status}: only one that is ${from.join(' or ')} can be ${what}.`);
+}
+
+function tooMany(row: SequenceRow, of: { enrolled: number; fresh: number }): AppError {
+  return invalid({
+    _: [
+      `at most ${row.max_recipients} contacts (max_recipients): ${of.enrolled} are enrolled, and ${of.fresh} would come`,
+    ],
+  });
+}
+
+function jobOf(row: SequenceRow, run_at: number): NewJob {
+  return {
+    project_id: row.project_id,
+    type: SEQUENCE_STEP,
+    priority: PRIORITY.marketing,
+    resource: row.public_id,
+    payload: { sequence_id: row.id },
+    max_attempts: 1,
+    run_at,
+  };
+}

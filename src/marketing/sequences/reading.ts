@@ -1,0 +1,174 @@
+/** Steps as they are sent: reading them into the model, with every problem named under its field. Pure functions. */
+import { isDeepStrictEqual } from 'node:util';
+import { conflict, type FieldErrors } from '../../errors.ts';
+import { MAX_CONDITION_DEPTH, MAX_CONDITION_PARTS, MAX_DELAY_HOURS } from '../../limits.ts';
+import { isPlainObject } from '../../platform/http/schema.ts';
+import type { Condition, Otherwise, Step } from './model.ts';
+import type { SequenceRow } from './tables.ts';
+
+/** Decision, section 8. */
+export const EVENT_SLUG = /^[a-z0-9][a-z0-9_-]{0,99}$/;
+const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
+const CONDITION_TYPES = ['always', 'clicked', 'not_clicked', 'event', 'no_event', 'all'] as const;
+
+/** What a step is sent as; anything left out has its default. */
+export interface StepInput {
+  key: string;
+  track?: string | null | undefined;
+  position?: number | null | undefined;
+  template: string;
+  delay_hours?: number | null | undefined;
+  variables?: Record<string, unknown> | null | undefined;
+  condition?: Record<string, unknown> | null | undefined;
+  is_final?: boolean | null | undefined;
+}
+
+/** A draft's steps. What a draft may lack is left to the checks; what can never be is named in `errors`. */
+export function readSteps(inputs: readonly StepInput[], errors: FieldErrors): Step[] {
+  const keys = new Set<string>();
+  return inputs.map((input, index) => {
+    const at = `steps.${index}`;
+    if (!KEY.test(input.key)) errors[`${at}.key`] = ['must be letters, digits, dashes and underscores'];
+    else if (keys.has(input.key)) errors[`${at}.key`] = ['must differ from those of all other steps'];
+    keys.add(input.key);
+    const track = input.track ?? 'main';
+    if (!KEY.test(track)) errors[`${at}.track`] = ['must be letters, digits, dashes and underscores'];
+    const delay_hours = input.delay_hours ?? 0;
+    if (delay_hours < 0 || delay_hours > MAX_DELAY_HOURS)
+      errors[`${at}.delay_hours`] = [`must be from 0 to ${MAX_DELAY_HOURS}`];
+    return {
+      key: input.key,
+      track,
+      position: input.position ?? index,
+      template: input.template,
+      delay_hours,
+      variables: readVariables(input.variables ?? {}, `${at}.variables`, errors),
+      condition: readCondition(input.condition ?? {}, { at: `${at}.condition`, depth: 0, errors }),
+      otherwise: readOtherwise(input.condition?.else, `${at}.condition.else`, errors),
+      is_final: input.is_final ?? false,
+    };
+  });
+}
+
+function readVariables(
+  variables: Record<string, unknown>,
+  at: string,
+  errors: FieldErrors,
+): Record<string, string> {
+  const read: Record<string, string> = {};
+  for (const [name, value] of Object.entries(variables)) {
+    if (value === null) continue;
+    if (typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value))
+      read[name] = String(value);
+    else errors[`${at}.${name}`] = ['must be a string, a number or a boolean'];
+  }
+  return read;
+}
+
+interface Place {
+  at: string;
+  depth: number;
+  errors: FieldErrors;
+}
+
+function readCondition(input: Record<string, unknown>, place: Place): Condition {
+  const { at, errors } = place;
+  const type = CONDITION_TYPES.find((each) => each === (input.type ?? 'always'));
+  if (type === undefined) errors[`${at}.type`] = [`must be one of: ${CONDITION_TYPES.join(', ')}`];
+  if (type === 'event' || type === 'no_event') return { type, event: readEvent(input.event, at, errors) };
+  if (type === 'all') return { type, of: readParts(input.of, place) };
+  return { type: type ?? 'always' };
+}
+
+function readEvent(event: unknown, at: string, errors: FieldErrors): string {
+  if (typeof event === 'string' && EVENT_SLUG.test(event)) return event;
+  errors[`${at}.event`] = ['must be the name of an event: lowercase letters, digits, dashes and underscores'];
+  return '';
+}
+
+function readParts(of: unknown, { at, depth, errors }: Place): Condition[] {
+  if (!Array.isArray(of) || of.length === 0 || of.length > MAX_CONDITION_PARTS) {
+    errors[`${at}.of`] = [`must be an array of 1 to ${MAX_CONDITION_PARTS} conditions`];
+    return [];
+  }
+  if (depth >= MAX_CONDITION_DEPTH) {
+    errors[`${at}.of`] = [`conditions may stand ${MAX_CONDITION_DEPTH} deep in one another`];
+    return [];
+  }
+  return of.map((part: unknown, index) => {
+    const inside = { at: `${at}.of.${index}`, depth: depth + 1, errors };
+    if (isPlainObject(part)) return readCondition(part, inside);
+    errors[inside.at] = ['must be a condition'];
+    return { type: 'always' };
+  });
+}
+
+function readOtherwise(value: unknown, at: string, errors: FieldErrors): Otherwise {
+  if (value === undefined || value === null || value === 'skip') return 'skip';
+  if (value === 'exit') return 'exit';
+  if (isPlainObject(value) && typeof value.route_to === 'string' && KEY.test(value.route_to))
+    return { route_to: value.route_to };
+  errors[at] = ['must be skip, exit, or {"route_to": a track}'];
+  return 'skip';
+}
+
+/** A step as it is answered: as it would be sent again. */
+export function presentStep(step: Step): Required<StepInput> {
+  const { otherwise, condition, ...rest } = step;
+  return { ...rest, variables: { ...step.variables }, condition: { ...condition, else: otherwise } };
+}
+
+/**
+ * What of a running sequence's steps may not differ. Names each in `errors`: the steps must be the same, but for template,
+ * delay and variables.
+ */
+export function refuseOtherSteps(
+  current: readonly Step[],
+  wanted: readonly Step[],
+  errors: FieldErrors,
+): void {
+  const fixed = ({ template: _t, delay_hours: _d, variables: _v, ...rest }: Step) => rest;
+  if (wanted.length !== current.length) {
+    errors.steps ??= [`must be complete: a running sequence keeps its ${current.length} steps`];
+    return;
+  }
+  wanted.forEach((step, index) => {
+    const before = current[index];
+    if (before && !isDeepStrictEqual(fixed(step), fixed(before)))
+      errors[`steps.${index}`] ??= [
+        'may differ in template, delay_hours and variables only while the sequence runs',
+      ];
+  });
+}
+
+/**
+ * Throws AppError `conflict` where a change of a running sequence would have others get its mail, or leave it: those who are in
+ * it came by what it says now. `list_id` is undefined where no list is given.
+ */
+export function refuseOthersMail(
+  current: Pick<
+    SequenceRow,
+    'status' | 'list_id' | 'exit_events' | 'enroll_tags' | 'auto_enroll_new_contacts'
+  >,
+  wanted: {
+    list_id: number | undefined;
+    exit_events?: readonly string[] | null | undefined;
+    enroll_tags?: readonly string[] | null | undefined;
+    auto_enroll_new_contacts?: boolean | null | undefined;
+  },
+): void {
+  const { list_id, exit_events, enroll_tags, auto_enroll_new_contacts } = wanted;
+  const isOther = (now: readonly string[], then: readonly string[] | null | undefined): boolean =>
+    !isDeepStrictEqual([...new Set(now)].sort(), [...new Set(then ?? now)].sort());
+  const fields = Object.entries({
+    list: (list_id ?? current.list_id) !== current.list_id,
+    exit_events: isOther(current.exit_events, exit_events),
+    enroll_tags: isOther(current.enroll_tags, enroll_tags),
+    auto_enroll_new_contacts:
+      (auto_enroll_new_contacts ?? current.auto_enroll_new_contacts) !== current.auto_enroll_new_contacts,
+  }).flatMap(([field, is_other]) => (is_other ? [field] : []));
+  if (fields.length > 0)
+    throw conflict(
+      `The sequence is ${current.status}: ${fields.join(', ')} may not change any more. Change them in a copy (POST .../copy, satchel sequence copy).`,
+    );
+}

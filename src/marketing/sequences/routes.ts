@@ -1,0 +1,439 @@
+/** Endpoints of sequences: drafts, checks, foresight, their life, and enrollments. */
+import { invalid } from '../../errors.ts';
+import {
+  MAX_CONTACT_IDS,
+  MAX_NAME_CHARS,
+  MAX_RECIPIENTS,
+  MAX_SEQUENCE_NAMES,
+  MAX_STEPS,
+  MAX_TAG_CHARS,
+} from '../../limits.ts';
+import { marketingRoute } from '../../platform/http/marketing-route.ts';
+import { pageQuery } from '../../platform/http/pagination.ts';
+import {
+  type ProjectCaller,
+  projectRoute,
+  type RequestContext,
+  type Route,
+} from '../../platform/http/routes.ts';
+import {
+  changesOf,
+  dateTime,
+  emailAddress,
+  named,
+  nullable,
+  oneOf,
+  optionals,
+  type Static,
+  t,
+  text,
+  ulid,
+} from '../../platform/http/schema.ts';
+import type { Lifecycle, Selection } from './lifecycle.ts';
+import { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES, type Sequences } from './service.ts';
+
+const TAG = 'Sequences';
+
+const condition = t.Record(t.String(), t.Unknown(), {
+  description:
+    '`{type, event?, of?, else?}`: type is always, clicked, not_clicked, event, no_event (both with `event`) or all (with ' +
+    '`of`, an array of conditions). `else` is skip (default), exit, or `{route_to}` with a track.',
+});
+const step = named(
+  'NewStep',
+  t.Object({
+    key: text({ min: 1, max: 100, description: 'Names the step within its sequence.' }),
+    track: t.Optional(text({ min: 1, max: 100, description: 'Default main.' })),
+    position: t.Optional(
+      t.Integer({ minimum: 0, description: 'Order within the track; default that of the array.' }),
+    ),
+    template: text({ min: 1, max: MAX_NAME_CHARS, description: 'Slug of a marketing template.' }),
+    delay_hours: t.Optional(
+      t.Integer({
+        description:
+          'Counts from the moment at which a relay took the mail of the step before, or its attempts ended.',
+      }),
+    ),
+    variables: t.Optional(t.Record(t.String(), t.Unknown())),
+    condition: t.Optional(condition),
+    is_final: t.Optional(t.Boolean({ description: 'Each track ends in exactly one.' })),
+  }),
+);
+const steps = t.Array(step, { maxItems: MAX_STEPS });
+const names = t.Array(text({ min: 1, max: MAX_TAG_CHARS }), { maxItems: MAX_SEQUENCE_NAMES });
+const name = text({ min: 1, max: MAX_NAME_CHARS });
+const max_recipients = t.Integer({
+  minimum: 1,
+  maximum: MAX_RECIPIENTS,
+  description: 'As many contacts are ever enrolled.',
+});
+const optional = {
+  exit_events: names,
+  enroll_tags: names,
+  auto_enroll_new_contacts: t.Boolean(),
+  track_opens: t.Boolean(),
+  steps,
+};
+const creation = named(
+  'NewSequence',
+  t.Object({ name, list: ulid(), max_recipients, ...optionals(optional) }),
+);
+const changes = named('SequenceChanges', changesOf({ name, list: ulid(), max_recipients, ...optional }));
+
+const counter = t.Integer();
+const numbers = named(
+  'SequenceNumbers',
+  t.Object({
+    ...{ enrolled: counter, active: counter, completed: counter, exited: counter, failed: counter },
+    sent: t.Integer({
+      description: 'Mails that a relay took. With `lost` and `waiting` it is all that were made.',
+    }),
+    lost: t.Integer({ description: 'Mails that no relay took, or that were taken back.' }),
+    waiting: t.Integer({ description: 'Mails that wait for their relay.' }),
+    ...{ clicked: counter, opened: counter, bounced: counter, complained: counter, unsubscribed: counter },
+  }),
+);
+
+const record = named(
+  'Sequence',
+  t.Object({
+    id: ulid(),
+    name: t.String(),
+    list: ulid(),
+    status: oneOf(SEQUENCE_STATUSES),
+    pause_reason: nullable(oneOf(PAUSE_REASONS)),
+    max_recipients: t.Integer(),
+    exit_events: t.Array(t.String()),
+    enroll_tags: t.Array(t.String()),
+    auto_enroll_new_contacts: t.Boolean(),
+    track_opens: t.Boolean(),
+    steps: t.Array(
+      named(
+        'Step',
+        t.Object({
+          key: t.String(),
+          track: t.String(),
+          position: t.Integer(),
+          template: t.String(),
+          delay_hours: t.Integer(),
+          variables: t.Record(t.String(), t.Unknown()),
+          condition,
+          condition_text: t.String({ description: 'The condition in plain words.' }),
+          is_final: t.Boolean(),
+          stats: numbers,
+        }),
+      ),
+    ),
+    stats: numbers,
+    created_at: dateTime(),
+    updated_at: dateTime(),
+  }),
+);
+
+const problem = t.Object({ code: t.String(), message: t.String(), step: t.Optional(t.String()) });
+const timeline = t.Object({
+  timeline: t.Array(
+    t.Object({
+      key: t.String(),
+      track: t.String(),
+      at: dateTime(),
+      condition: t.String(),
+      result: oneOf(['send', 'skip', 'exit', 'route']),
+      subject: nullable(t.String()),
+    }),
+  ),
+  end: t.Object({
+    at: dateTime(),
+    reason: t.String(),
+    error: { ...nullable(t.String()), description: 'Where it is `failed`: why the step makes no mail.' },
+  }),
+});
+const enroll = t.Object({
+  all: t.Optional(nullable(t.Boolean())),
+  tags: t.Optional(
+    nullable(t.Array(text({ min: 1, max: MAX_TAG_CHARS }), { minItems: 1, maxItems: MAX_SEQUENCE_NAMES })),
+  ),
+  contact_ids: t.Optional(nullable(t.Array(ulid(), { minItems: 1, maxItems: MAX_CONTACT_IDS }))),
+});
+const enrollment = named(
+  'Enrollment',
+  t.Object({
+    id: ulid(),
+    contact_id: ulid(),
+    email: t.String(),
+    is_test: t.Boolean({
+      description: 'Made by a test key: its mail is captured, and it stands in no number of the sequence.',
+    }),
+    state: oneOf(ENROLLMENT_STATES),
+    track: t.String(),
+    step: t.String({ description: 'The step that comes next, or came last.' }),
+    next_at: { ...nullable(dateTime()), description: 'Null while it waits for the end of a mail, too.' },
+    waits_for: {
+      ...nullable(ulid()),
+      description:
+        'The email that its relay has yet to take: at its end the delay of `step` begins, or behind the last step the ' +
+        'enrollment is complete.',
+    },
+    exit_reason: nullable(t.String()),
+    error: nullable(t.String()),
+    enrolled_at: dateTime(),
+    ended_at: nullable(dateTime()),
+  }),
+);
+
+const preview = t.Object({
+  contact: t.Optional(nullable(ulid())),
+  start_at: t.Optional(nullable({ ...dateTime(), description: 'Default now.' })),
+  events: t.Optional(
+    nullable(
+      t.Array(t.Object({ event: text({ min: 1, max: 100 }), after_hours: t.Number({ minimum: 0 }) }), {
+        maxItems: MAX_SEQUENCE_NAMES,
+        description: 'Events that happen so many hours after the start.',
+      }),
+    ),
+  ),
+  clicks: t.Optional(
+    nullable(t.Array(t.String(), { maxItems: MAX_STEPS, description: 'Steps whose mail is clicked.' })),
+  ),
+});
+
+interface Target {
+  ctx: RequestContext;
+  caller: ProjectCaller;
+}
+
+export interface SequenceRouteDeps {
+  sequences: Sequences;
+  lifecycle: Lifecycle;
+}
+
+export function sequenceRoutes(deps: SequenceRouteDeps): Route[] {
+  return [
+    ...draftRoutes(deps),
+    ...copyRoute(deps),
+    ...foresightRoutes(deps),
+    ...testRoute(deps),
+    ...transitionRoutes(deps),
+    ...enrollmentRoutes(deps),
+  ];
+}
+
+function loader(sequences: Sequences) {
+  return ({ ctx, caller }: Target) => sequences.get(caller.project.id, ctx.params.sequence ?? '');
+}
+
+function draftRoutes({ sequences }: SequenceRouteDeps): Route[] {
+  const load = loader(sequences);
+  return [
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-sequences',
+      tag: TAG,
+      summary: 'Sequences of the project, newest first',
+      query: t.Object({ ...pageQuery, status: t.Optional(oneOf(SEQUENCE_STATUSES)) }),
+      response: record,
+      handle: ({ caller, query }) => sequences.list(caller.project.id, query),
+    }),
+    ...marketingRoute({
+      method: 'POST',
+      path: '/email-sequences',
+      tag: TAG,
+      summary: 'Create a sequence as a draft',
+      description: 'A draft may be incomplete; `check` tells what is missing.',
+      status: 201,
+      body: creation,
+      example: {
+        ...{ name: 'Welcome', list: '01JYZ3NDEKTSV4RRFFQ69G5FAV', max_recipients: 1_000 },
+        steps: [{ key: 'hello', template: 'welcome', delay_hours: 0, is_final: true }],
+      },
+      response: record,
+      handle: ({ caller, body }) => sequences.create(caller.project.id, body, caller.note),
+    }),
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-sequences/:sequence',
+      tag: TAG,
+      summary: 'One sequence with its steps and numbers',
+      unversioned: ['stats'],
+      response: record,
+      load,
+      handle: ({ resource }) => resource,
+    }),
+    ...marketingRoute({
+      method: 'PATCH',
+      path: '/email-sequences/:sequence',
+      tag: TAG,
+      summary: 'Change a sequence',
+      description:
+        'Steps are replaced whole. Once the sequence runs, `steps` must be complete, and only `template`, `delay_hours` and ' +
+        '`variables` of a step may differ; a changed delay re-times who waits for it. Another `list`, other `exit_events` or ' +
+        '`enroll_tags`, or another `auto_enroll_new_contacts` is 409 then: change them in a copy.',
+      also: { 409: 'It is finished, or runs and may change this only in a copy' },
+      body: changes,
+      example: { max_recipients: 5_000 },
+      response: record,
+      load,
+      handle: ({ caller, resource, body }) =>
+        sequences.update(caller.project.id, resource.id, body, caller.note),
+    }),
+  ];
+}
+
+function copyRoute({ sequences }: SequenceRouteDeps): Route[] {
+  return marketingRoute({
+    method: 'POST',
+    path: '/email-sequences/:sequence/copy',
+    tag: TAG,
+    summary: 'Make a draft that is as a sequence is',
+    description:
+      "It is called 'NAME (copy)', and nobody is in it: for what a running or finished sequence may not change.",
+    status: 201,
+    also: { 409: 'Its list is archived' },
+    response: record,
+    load: loader(sequences),
+    handle: ({ caller, resource }) => sequences.copy(caller.project.id, resource.id, caller.note),
+  });
+}
+
+function foresightRoutes({ sequences }: SequenceRouteDeps): Route[] {
+  const load = loader(sequences);
+  return [
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-sequences/:sequence/check',
+      tag: TAG,
+      summary: 'What keeps a sequence from being activated',
+      response: t.Object({ ready: t.Boolean(), problems: t.Array(problem) }),
+      load,
+      handle: ({ caller, resource }) => sequences.check(caller.project.id, resource.id),
+    }),
+    projectRoute({
+      method: 'GET',
+      path: '/email-sequences/:sequence/why',
+      tag: TAG,
+      summary: 'Why a sequence sends or does not, and what it waits for',
+      description: 'As `satchel sequence why` tells it.',
+      response: t.Object({ id: ulid(), why: t.Array(t.String(), { description: 'A sentence each.' }) }),
+      load,
+      handle: async ({ caller, resource: { id } }) => ({
+        id,
+        why: await sequences.why(caller.project.id, id),
+      }),
+    }),
+    ...marketingRoute({
+      method: 'POST',
+      path: '/email-sequences/:sequence/preview',
+      tag: TAG,
+      summary: 'What a contact would see, and when',
+      description:
+        'The walk through the sequence with the answers given: each step at the earliest time that its delay, the send ' +
+        'window and what is left of the daily cap today allow, as if relays took each mail at once. It ends as `failed` where a merge field has no value. Nothing is stored or sent.',
+      body: preview,
+      example: { clicks: [] },
+      response: timeline,
+      load,
+      handle: ({ caller, resource, body }) => sequences.preview(caller.project.id, resource.id, body),
+    }),
+  ];
+}
+
+function testRoute({ sequences }: SequenceRouteDeps): Route[] {
+  return marketingRoute({
+    method: 'POST',
+    path: '/email-sequences/:sequence/steps/:key/test',
+    tag: TAG,
+    summary: 'Send a copy of a step to an address',
+    description:
+      'Marked as a test in its subject, with sample values. It goes out at once, from a mailbox that marketing may use; no ' +
+      'enrollment moves, and nothing of it counts. For a test key it is captured.',
+    status: 202,
+    body: t.Object({ to: emailAddress() }),
+    example: { to: 'you@example.com' },
+    response: t.Object({ email_id: ulid(), job_id: ulid() }),
+    load: loader(sequences),
+    handle: ({ ctx, caller, resource, body }) =>
+      sequences.sendTest(
+        caller.project.id,
+        { public_id: resource.id, key: ctx.params.key ?? '', is_test: caller.key?.is_test ?? false },
+        body.to,
+      ),
+  });
+}
+
+function transitionRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] {
+  const load = loader(sequences);
+  const words = {
+    activate: 'Have a draft run; it enrolls nobody. 422 `activation_refused` lists every problem.',
+    pause: 'Send nothing until it is resumed; delays run on.',
+    resume: 'Go on: what fell due meanwhile is sent now.',
+    finish: 'End a sequence for good: its enrollments exit.',
+  } as const;
+  return (['activate', 'pause', 'resume', 'finish'] as const).flatMap((name) =>
+    marketingRoute({
+      method: 'POST',
+      path: `/email-sequences/:sequence/${name}`,
+      tag: TAG,
+      summary: words[name],
+      also: { 409: 'Its status allows no such change' },
+      response: record,
+      load,
+      handle: async ({ caller, resource }) => {
+        await lifecycle[name](caller.actor, caller.project, resource.id);
+        return sequences.get(caller.project.id, resource.id);
+      },
+    }),
+  );
+}
+
+function enrollmentRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] {
+  const load = loader(sequences);
+  return [
+    ...marketingRoute({
+      method: 'POST',
+      path: '/email-sequences/:sequence/enroll',
+      tag: TAG,
+      summary: 'Enroll contacts of the list',
+      description:
+        'One of `all`, `tags` (contacts with at least one of them) and `contact_ids`. Whoever was ever enrolled counts as ' +
+        '`already`. 409 while the sequence is a draft or finished. What a test key enrolls is a test: all its mail is ' +
+        'captured, and it counts nowhere.',
+      also: { 409: 'The sequence is a draft or finished' },
+      body: enroll,
+      example: { all: true },
+      response: t.Object({
+        enrolled: t.Integer(),
+        already: t.Integer(),
+        refused_suppressed: t.Integer(),
+        refused_status: t.Integer(),
+      }),
+      load,
+      handle: ({ caller, resource, body }) =>
+        lifecycle.enroll(caller.project, resource.id, selectionOf(body), {
+          is_test: caller.key?.is_test ?? false,
+          note: caller.note,
+        }),
+    }),
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-sequences/:sequence/enrollments',
+      tag: TAG,
+      summary: 'Enrollments, newest first',
+      query: t.Object({
+        ...pageQuery,
+        state: t.Optional(oneOf(ENROLLMENT_STATES)),
+        track: t.Optional(text({ min: 1, max: 100 })),
+      }),
+      response: enrollment,
+      load,
+      handle: ({ caller, resource, query }) =>
+        sequences.listEnrollments(caller.project.id, resource.id, query),
+    }),
+  ];
+}
+
+function selectionOf(body: Static<typeof enroll>): Selection {
+  const given = [body.all === true, Boolean(body.tags), Boolean(body.contact_ids)].filter(Boolean).length;
+  if (given !== 1) throw invalid({ _: ['exactly one of all (true), tags and contact_ids must be given'] });
+  if (body.contact_ids) return { contact_ids: body.contact_ids };
+  return body.tags ? { tags: body.tags } : { all: true };
+}

@@ -1,0 +1,492 @@
+/** Sequences: writing drafts, what may change while one runs, its checks, and looking ahead. */
+
+import { AppError, conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { MAX_NAME_CHARS, MAX_PREVIEW_ENTRIES } from '../../limits.ts';
+import type { NewEmail } from '../../mail/emails/service.ts';
+import type { TemplateFacts } from '../../mail/templates/service.ts';
+import { noNote } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
+import { isUlid, newId } from '../../platform/host/ids.ts';
+import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import type { ContactRow, Contacts } from '../contacts/service.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
+import type { MailOwner, MarketingMail } from '../mails/service.ts';
+import type { MailboxDnsCheck, Marketing, Settings } from '../settings/service.ts';
+import type { Suppressions } from '../suppressions/service.ts';
+import { findProblems, type Problem, tellProblem, templateProblems } from './checks.ts';
+import { mailOfStep, tellNoMail, whyGone } from './engine.ts';
+import * as rows from './enrollment-store.ts';
+import { type Step, stepsOf, tracksOf } from './model.ts';
+import { type Answers, type TimelineEntry, walk } from './preview.ts';
+import { EVENT_SLUG, readSteps, refuseOtherSteps, refuseOthersMail, type StepInput } from './reading.ts';
+import { type EnrollmentRecord, present, presentEnrollment, type SequenceRecord } from './records.ts';
+import * as store from './store.ts';
+import {
+  ENROLLMENT_STATES,
+  type EnrollmentState,
+  PAUSE_REASONS,
+  SEQUENCE_STATUSES,
+  type SequenceRow,
+  type SequenceStatus,
+} from './tables.ts';
+import { tellPause, tellSequence } from './telling.ts';
+import { endedOf, tellContact, waitsOf } from './why.ts';
+
+export { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES, type SequenceRecord, type SequenceRow };
+
+export interface SequenceChanges {
+  name?: string | null | undefined;
+  list?: string | null | undefined;
+  max_recipients?: number | null | undefined;
+  exit_events?: string[] | null | undefined;
+  enroll_tags?: string[] | null | undefined;
+  auto_enroll_new_contacts?: boolean | null | undefined;
+  track_opens?: boolean | null | undefined;
+  steps?: StepInput[] | null | undefined;
+}
+
+export interface PreviewInput {
+  contact?: string | null | undefined;
+  start_at?: string | null | undefined;
+  events?: { event: string; after_hours: number }[] | null | undefined;
+  clicks?: string[] | null | undefined;
+}
+
+export interface SequencesDeps {
+  database: Database;
+  clock: Clock;
+  lists: Lists;
+  contacts: Contacts;
+  marketing: Marketing;
+  suppressions: Suppressions;
+  /** A template of the project as the checks see it; null where there is none. */
+  templateOf(project_id: number, slug: string): TemplateFacts | null;
+  /** Has who waits in a sequence wait as long as its steps say now. */
+  retime(sequence_id: number): Promise<void>;
+  marketing_mail: MarketingMail;
+  projectOf(id: number): MailOwner | null;
+  acceptMail(tx: Tx, email: NewEmail): { id: string; job_id: string };
+  /** Why a mail stands as it does, in the log's words. */
+  errorOf(read: Tx, email_id: string): string | null;
+}
+
+export class Sequences {
+  readonly #deps: SequencesDeps;
+
+  constructor(deps: SequencesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Newest first. */
+  list(project_id: number, query: PageQuery & { status?: SequenceStatus | undefined }): Page<SequenceRecord> {
+    const { read } = this.#deps.database;
+    const filter = { project_id, status: query.status };
+    return paginate(query, {
+      total: store.countSequences(read, filter),
+      fetch: (limit, offset) => this.#presentAll(store.listSequences(read, filter, { limit, offset })),
+    });
+  }
+
+  /** Throws AppError `not_found`. */
+  get(project_id: number, public_id: string): SequenceRecord {
+    return this.#present(this.find(project_id, public_id));
+  }
+
+  /** The row of a sequence, for other capabilities. Throws AppError `not_found`. */
+  find(project_id: number, public_id: string, read: Tx = this.#deps.database.read): SequenceRow {
+    const row = isUlid(public_id) ? store.findSequence(read, project_id, public_id.toUpperCase()) : undefined;
+    if (!row) throw notFound('Sequence');
+    return row;
+  }
+
+  /** Of whatever project, for the operator. Throws AppError `not_found`. */
+  require(public_id: string): SequenceRow {
+    const row = store.findAnySequence(this.#deps.database.read, public_id.toUpperCase());
+    if (!row) throw notFound('Sequence', 'satchel sequence list --project REF');
+    return row;
+  }
+
+  /** Makes a draft, which may be incomplete. Throws AppError `invalid` by field. */
+  async create(
+    project_id: number,
+    input: SequenceChanges & { name: string; list: string; max_recipients: number },
+    note = noNote,
+  ): Promise<SequenceRecord> {
+    const { lists, database, clock } = this.#deps;
+    const row = await database.write((tx) => {
+      const errors: FieldErrors = {};
+      const list = findList(lists, project_id, input.list, errors);
+      const steps = readSteps(input.steps ?? [], errors);
+      refuseBadEvents(input.exit_events ?? [], errors);
+      if (!list || Object.keys(errors).length > 0) throw invalid(errors);
+      lists.requireOpen(tx, list);
+      const now = clock.now();
+      const public_id = newId(now);
+      note(tx, {
+        event: 'sequence.created',
+        target: `sequence:${public_id}`,
+        metadata: { name: input.name },
+      });
+      return store.insertSequence(tx, {
+        public_id,
+        project_id,
+        list_id: list.id,
+        name: input.name,
+        status: 'draft',
+        pause_reason: null,
+        max_recipients: input.max_recipients,
+        exit_events: input.exit_events ?? [],
+        enroll_tags: input.enroll_tags ?? [],
+        auto_enroll_new_contacts: input.auto_enroll_new_contacts ?? false,
+        track_opens: input.track_opens ?? false,
+        steps,
+        job_id: null,
+        bounces_since: null,
+        created_at: now,
+        updated_at: now,
+      });
+    });
+    return this.#present(row);
+  }
+
+  /**
+   * Makes a draft that is as a sequence is, named after it, with nobody in it. Throws AppError `not_found`, and `conflict`
+   * (list_archived) where the list is.
+   */
+  async copy(project_id: number, public_id: string, note = noNote): Promise<SequenceRecord> {
+    const { lists, database, clock } = this.#deps;
+    const row = await database.write((tx) => {
+      const { id: _id, ...of } = this.find(project_id, public_id, tx);
+      lists.requireOpen(tx, { id: of.list_id });
+      const now = clock.now();
+      const copy_id = newId(now);
+      const name = [...of.name].slice(0, MAX_NAME_CHARS - COPY.length).join('') + COPY;
+      const metadata = { name, copy_of: of.public_id };
+      note(tx, { event: 'sequence.created', target: `sequence:${copy_id}`, metadata });
+      const fresh = { job_id: null, bounces_since: null, created_at: now, updated_at: now };
+      return store.insertSequence(tx, {
+        ...{ ...of, ...fresh, public_id: copy_id, name, status: 'draft', pause_reason: null },
+      });
+    });
+    return this.#present(row);
+  }
+
+  /**
+   * Changes what is given; steps are replaced whole. Once a sequence runs, of a step only template, delay_hours and variables
+   * may differ. Throws AppError `not_found`, `invalid` by field, and `conflict` for one that is finished, and for another list,
+   * exit events or rule of whom it enrolls once it runs.
+   */
+  async update(
+    project_id: number,
+    public_id: string,
+    changes: SequenceChanges,
+    note = noNote,
+  ): Promise<SequenceRecord> {
+    const row = await this.#deps.database.write((tx) => {
+      const current = this.find(project_id, public_id, tx);
+      if (current.status === 'finished') throw conflict('A finished sequence does not change any more.');
+      const errors: FieldErrors = {};
+      for (const field of FIXED) if (changes[field] === null) errors[field] = ['must have a value'];
+      const before = stepsOf(current);
+      const steps = changes.steps ? readSteps(changes.steps, errors) : before;
+      if (changes.steps && current.status !== 'draft') {
+        refuseOtherSteps(before, steps, errors);
+        this.#refuseTemplates(project_id, { before, steps }, errors);
+      }
+      const list = changes.list ? findList(this.#deps.lists, project_id, changes.list, errors) : null;
+      refuseBadEvents(changes.exit_events ?? [], errors);
+      if (Object.keys(errors).length > 0) throw invalid(errors);
+      if (current.status !== 'draft') refuseOthersMail(current, { ...changes, list_id: list?.id });
+      if (list && list.id !== current.list_id) this.#deps.lists.requireOpen(tx, list);
+      const metadata = { name: current.name, fields: Object.keys(changes) };
+      note(tx, { event: 'sequence.changed', target: `sequence:${current.public_id}`, metadata });
+      return store.updateSequence(tx, current.id, {
+        list_id: list?.id ?? current.list_id,
+        name: changes.name ?? current.name,
+        max_recipients: changes.max_recipients ?? current.max_recipients,
+        exit_events: changes.exit_events ?? current.exit_events,
+        enroll_tags: changes.enroll_tags ?? current.enroll_tags,
+        auto_enroll_new_contacts: changes.auto_enroll_new_contacts ?? current.auto_enroll_new_contacts,
+        track_opens: changes.track_opens ?? current.track_opens,
+        steps,
+        updated_at: this.#deps.clock.now(),
+      });
+    });
+    // Even where no delay differs: the request that changed one may have been cut off before all were re-timed.
+    if (row.status !== 'draft' && changes.steps) await this.#deps.retime(row.id);
+    return this.#present(row);
+  }
+
+  /** A running sequence takes no template that would have kept it from being activated. */
+  #refuseTemplates(
+    project_id: number,
+    { before, steps }: { before: readonly Step[]; steps: readonly Step[] },
+    errors: FieldErrors,
+  ): void {
+    steps.forEach((step, index) => {
+      if (step.template === before[index]?.template) return;
+      const problems = templateProblems(step, this.#deps.templateOf(project_id, step.template));
+      if (problems.length > 0) errors[`steps.${index}.template`] ??= problems.map(({ message }) => message);
+    });
+  }
+
+  /** What keeps a sequence from being activated. DNS records are looked up, also those of a trusted domain. */
+  async check(project_id: number, public_id: string): Promise<{ ready: boolean; problems: Problem[] }> {
+    this.find(project_id, public_id);
+    const mailboxes = await this.#deps.marketing.checkMailboxes(project_id);
+    const problems = this.problemsOf(project_id, public_id, mailboxes);
+    return { ready: problems.length === 0, problems };
+  }
+
+  /** As `check`, with what was looked up already. */
+  problemsOf(project_id: number, public_id: string, mailboxes: MailboxDnsCheck[]): Problem[] {
+    const row = this.find(project_id, public_id);
+    const { lists, marketing, templateOf } = this.#deps;
+    const steps = stepsOf(row);
+    const list = lists.findById(row.list_id);
+    return findProblems({
+      settings: marketing.settings(project_id),
+      mailboxes,
+      is_list_archived: list === null || list.archived_at !== null,
+      steps,
+      tracks: tracksOf(steps),
+      templateOf: (slug) => templateOf(project_id, slug),
+      matching_contacts: list ? this.#countMatching(list, row) : 0,
+      max_recipients: row.max_recipients,
+    });
+  }
+
+  /** What a contact would see, or a sample; stores and sends nothing. Throws AppError `not_found`, and `invalid` by field. */
+  preview(project_id: number, public_id: string, input: PreviewInput) {
+    const owner = this.#ownerOf(project_id);
+    const row = this.find(owner.id, public_id);
+    const steps = stepsOf(row);
+    const answers: Answers = {
+      start_at: input.start_at ? Date.parse(input.start_at) : this.#deps.clock.now(),
+      events: input.events ?? [],
+      clicks: input.clicks ?? [],
+    };
+    const errors: FieldErrors = {};
+    answers.clicks.forEach((key, index) => {
+      if (!steps.some((step) => step.key === key)) errors[`clicks.${index}`] = ['must be the key of a step'];
+    });
+    if (Object.keys(errors).length > 0) throw invalid(errors);
+    const { contacts, marketing, marketing_mail, lists, database, suppressions } = this.#deps;
+    const contact = input.contact ? contacts.find(owner.id, input.contact) : null;
+    // Whoever has yet to confirm would get it all once they did.
+    const gone =
+      contact && contact.status !== 'pending'
+        ? whyGone(contact, suppressions.checker(database.read, owner))
+        : null;
+    if (gone) return { timeline: [], end: { at: toIso(answers.start_at), reason: gone, error: null } };
+    const settings = marketing.settings(owner.id);
+    const list = lists.findById(row.list_id);
+    const walked = walk(steps, {
+      exit_events: row.exit_events,
+      window: settings,
+      used_up: this.#usedUp(owner.id, settings),
+      answers,
+      max_entries: MAX_PREVIEW_ENTRIES,
+    });
+    const outlookOf = (key: string) => {
+      const step = steps.find((one) => one.key === key);
+      if (!step || !list) return { subject: null, refusal: null };
+      const of = mailOfStep({ owner, sequence: row, list, settings, step, is_test: false });
+      return marketing_mail.outlookOf(database.read, of, contact);
+    };
+    const timeline: (Omit<TimelineEntry, 'at'> & { at: string; subject: string | null })[] = [];
+    for (const entry of walked.timeline) {
+      const at = toIso(entry.at);
+      const { subject, refusal } =
+        entry.result === 'send' ? outlookOf(entry.key) : { subject: null, refusal: null };
+      if (refusal !== null)
+        return { timeline, end: { at, reason: 'failed', error: tellNoMail(entry.key, refusal) } };
+      timeline.push({ ...entry, at, subject });
+    }
+    return { timeline, end: { at: toIso(walked.end.at), reason: walked.end.reason, error: null } };
+  }
+
+  /**
+   * Sends the mail of a step as a test: marked in its subject, with sample values; no enrollment moves, and nothing of it
+   * counts; it is captured where `is_test`. Returns the ids of the email and of its job. Throws AppError `not_found`, `invalid` where no mail can be made of the step, and
+   * what accepting a mail throws.
+   */
+  sendTest(
+    project_id: number,
+    of: { public_id: string; key: string; is_test: boolean },
+    to: string,
+  ): Promise<{ email_id: string; job_id: string }> {
+    const owner = this.#ownerOf(project_id);
+    const { database, lists, marketing, marketing_mail, acceptMail } = this.#deps;
+    return database.write((tx) => {
+      const sequence = this.find(owner.id, of.public_id, tx);
+      const list = lists.findById(sequence.list_id, tx);
+      const step = stepsOf(sequence).find(({ key }) => key === of.key);
+      if (!step || !list) throw notFound('Step');
+      const settings = marketing.settings(owner.id, tx);
+      const { is_test } = of;
+      const mail = mailOfStep({ owner, sequence, list, settings, step, is_test });
+      const planned = marketing_mail.planTest(tx, mail, to);
+      if (!planned.ok) throw new AppError('invalid', planned.reason);
+      const { id, job_id } = acceptMail(tx, planned.email);
+      return { email_id: id, job_id };
+    });
+  }
+
+  /** Today (UTC) where the daily cap is used up, else null. */
+  #usedUp(project_id: number, { daily_cap }: Settings): { from: number; until: number } | null {
+    const { now_ms, used_today } = waitsOf(this.#deps, project_id);
+    if (daily_cap === null || used_today < daily_cap) return null;
+    const from = now_ms - (now_ms % DAY_MS);
+    return { from, until: from + DAY_MS };
+  }
+
+  #ownerOf(project_id: number): MailOwner {
+    const owner = this.#deps.projectOf(project_id);
+    if (!owner) throw notFound('Project');
+    return owner;
+  }
+
+  /** Why a sequence sends or does not: a sentence a line. Throws AppError `not_found`. */
+  async why(project_id: number, public_id: string): Promise<string[]> {
+    const row = this.find(project_id, public_id);
+    const { read } = this.#deps.database;
+    const problems = row.status === 'finished' ? [] : (await this.check(project_id, public_id)).problems;
+    const told = tellSequence(row, {
+      waits: waitsOf(this.#deps, project_id),
+      ended: endedOf(this.#deps.database.read, row),
+      next_at: rows.nextDue(read, row.id),
+      mails: this.#present(row).stats,
+    });
+    return [...told, ...problems.map(tellProblem)];
+  }
+
+  /** Sequences of all projects that paused by themselves, and why. */
+  listPausedByThemselves(): { id: string; name: string; project_id: number; why: string }[] {
+    const { marketing, database } = this.#deps;
+    return store.listPausedByThemselves(database.read).map((row) => {
+      const why = tellPause(row, endedOf(database.read, row), marketing.settings(row.project_id));
+      return { id: row.public_id, name: row.name, project_id: row.project_id, why };
+    });
+  }
+
+  /** What a contact of the sequence's list gets, got, and why. Throws AppError `not_found`. */
+  whyContact(project_id: number, public_id: string, address: string): string[] {
+    const row = this.find(project_id, public_id);
+    return tellContact(this.#deps, this.contactOf(row, address), { sequences: [row], with_others: false });
+  }
+
+  /** What waits for an address in any sequence of the project, what it was sent, and what it never gets: a sentence a line. */
+  whyAddress(project_id: number, email: string): string[] {
+    const { contacts, database } = this.#deps;
+    return contacts.ofAddress(project_id, email).flatMap(({ id }) => {
+      const contact = contacts.require(id);
+      const sequences = store.listOpenSequences(database.read, contact.list_id);
+      return tellContact(this.#deps, contact, { sequences, with_others: true });
+    });
+  }
+
+  /** How enrollments take part in what is held about an address; they go with its contacts. */
+  holderOfAddresses() {
+    const { contacts } = this.#deps;
+    return {
+      name: 'enrollments',
+      export: (read: Tx, owner: { id: number }, email: string): unknown[] =>
+        contacts.ofAddress(owner.id, email).flatMap(({ id }) => {
+          const contact = contacts.require(id);
+          return rows.listOfContact(read, contact.id).map(({ enrollment, sequence }) => ({
+            sequence: sequence.name,
+            ...presentEnrollment(enrollment, contact),
+          }));
+        }),
+      forget: (): number => 0,
+    };
+  }
+
+  /** The contact of an address on a sequence's list. Throws AppError `not_found`. */
+  contactOf(row: SequenceRow, address: string): ContactRow {
+    const contact = this.#deps.contacts.findByAddress(row.list_id, address);
+    if (!contact) throw notFound('Contact');
+    return contact;
+  }
+
+  /** Contacts that the sequence is for: active ones, with one of enroll_tags where those are set. */
+  #countMatching(list: ListRow, row: SequenceRow): number {
+    const { lists } = this.#deps;
+    if (row.enroll_tags.length === 0) return lists.countContacts(list.id, { status: 'active' });
+    if (row.enroll_tags.length === 1)
+      return lists.countContacts(list.id, { status: 'active', tag: row.enroll_tags[0] });
+    return this.#deps.contacts.countWithAnyTag(list.id, row.enroll_tags);
+  }
+
+  /** Newest first. Throws AppError `not_found`. */
+  listEnrollments(
+    project_id: number,
+    public_id: string,
+    query: PageQuery & { state?: EnrollmentState | undefined; track?: string | undefined },
+  ): Page<EnrollmentRecord> {
+    const { read } = this.#deps.database;
+    const { state, track } = query;
+    const filter = { sequence_id: this.find(project_id, public_id).id, state, track };
+    return paginate(query, {
+      total: rows.countEnrollments(read, filter),
+      fetch: (limit, offset) => {
+        const found = rows.listEnrollments(read, filter, { limit, offset });
+        const contacts = this.#deps.contacts.findByIds(found.map((row) => row.contact_id));
+        return found.map((row) => presentEnrollment(row, contacts.get(row.contact_id)));
+      },
+    });
+  }
+
+  #present(row: SequenceRow): SequenceRecord {
+    const [record] = this.#presentAll([row]);
+    if (!record) throw notFound('Sequence');
+    return record;
+  }
+
+  #presentAll(found: readonly SequenceRow[]): SequenceRecord[] {
+    const counts = rows.listCounts(
+      this.#deps.database.read,
+      found.map((row) => row.id),
+    );
+    return found.flatMap((row) => {
+      const list = this.#deps.lists.findById(row.list_id);
+      const own = counts.filter((count) => count.sequence_id === row.id);
+      return list ? [present(row, list.public_id, own)] : [];
+    });
+  }
+}
+
+/** What the name of a copy ends with. */
+const COPY = ' (copy)';
+
+const FIXED = [
+  'name',
+  'list',
+  'max_recipients',
+  'exit_events',
+  'enroll_tags',
+  'auto_enroll_new_contacts',
+  'track_opens',
+  'steps',
+] as const;
+
+function findList(lists: Lists, project_id: number, id: string, errors: FieldErrors): ListRow | null {
+  try {
+    return lists.find(project_id, id);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    errors.list = ['must be the id of a list of this project'];
+    return null;
+  }
+}
+
+function refuseBadEvents(events: readonly string[], errors: FieldErrors): void {
+  events.forEach((event, index) => {
+    if (!EVENT_SLUG.test(event))
+      errors[`exit_events.${index}`] = [
+        'must be the name of an event: lowercase letters, digits, dashes and underscores',
+      ];
+  });
+}

@@ -1,0 +1,210 @@
+/** Sequences and enrollments as sentences: what was sent, what waits for what, and what never comes and why. Pure functions. */
+
+import { DAY_MS, toIso } from '../../platform/host/clock.ts';
+import type { Settings } from '../settings/service.ts';
+import { lackOf } from './checks.ts';
+import { describeStepCondition, type Step, stepsOf, tracksOf } from './model.ts';
+import type { EnrollmentRow, ExitReason, SequenceMailRow, SequenceRow } from './tables.ts';
+import { nextOpening } from './window.ts';
+
+/** What all mail of a project waits for. */
+export interface Waits {
+  settings: Settings;
+  /** Mails of the project that count towards its daily cap today. */
+  used_today: number;
+  now_ms: number;
+}
+
+/** How the last mails of a sequence ended: those that the bounce threshold looks at, and those that relays may have refused. */
+export interface Ended {
+  returned: { sent: number; returned: number };
+  refused: { ended: number; refused: number };
+}
+
+/** A mail of a step, and what its log says of it. */
+export interface ToldMail extends SequenceMailRow {
+  /** Why it stands as it does, in the log's words; null where there is nothing to say. */
+  error: string | null;
+}
+
+/** How a sequence stands and what it waits for: a sentence a line. */
+export function tellSequence(
+  row: SequenceRow,
+  of: {
+    waits: Waits;
+    ended: Ended;
+    next_at: number | null;
+    mails: { sent: number; lost: number; waiting: number };
+  },
+): string[] {
+  const { settings, used_today, now_ms } = of.waits;
+  const opens_at = nextOpening(settings, now_ms);
+  return [
+    tellStatus(row, of.ended, settings),
+    ...(row.status === 'active' && opens_at > now_ms ? [`Its window opens ${toIso(opens_at)}.`] : []),
+    ...(settings.daily_cap === null
+      ? []
+      : [`${used_today} of ${settings.daily_cap} mails of the project's daily cap are sent today.`]),
+    ...tellMails(of.mails),
+    of.next_at === null
+      ? `Nobody waits in it${of.mails.waiting > 0 ? ' but for the end of a mail' : ''}.`
+      : `Its next enrollment is due ${toIso(of.next_at)}.`,
+  ];
+}
+
+function tellMails({ sent, lost, waiting }: { sent: number; lost: number; waiting: number }): string[] {
+  if (sent + lost + waiting === 0) return [];
+  return [`Mails so far: ${sent} taken by a relay, ${lost} lost, ${waiting} waiting for their relay.`];
+}
+
+function tellStatus(row: SequenceRow, ended: Ended, settings: Settings): string {
+  const resume = `satchel sequence resume ${row.public_id}`;
+  if (row.status === 'draft') return 'It is a draft: nothing is sent before it is activated.';
+  if (row.status === 'active') return 'It is active.';
+  if (row.status === 'finished') return 'It is finished for good.';
+  if (row.pause_reason === 'manual') return `It is paused by hand. To go on: ${resume}`;
+  const first = row.pause_reason === 'relay_refuses' ? 'To go on' : 'Look at the list before';
+  return `It is paused: ${tellPause(row, ended, settings)} ${first}: ${resume}`;
+}
+
+/** Why a sequence paused by itself. */
+export function tellPause(
+  { pause_reason }: Pick<SequenceRow, 'pause_reason'>,
+  { returned: { sent, returned }, refused }: Ended,
+  { bounce_pause_threshold_percent: percent }: Pick<Settings, 'bounce_pause_threshold_percent'>,
+): string {
+  if (pause_reason === 'relay_refuses')
+    return `of its last ${refused.ended} mails ${refused.refused} were refused because of the mailbox that they came from, not because of whom they were to. Their words: satchel doctor.`;
+  return `of its last ${sent} mails ${returned} bounced or were complained about, and bounce_pause_threshold_percent is ${percent}.`;
+}
+
+/** Where an enrollment stands, what it got, what comes, and what never will: a sentence a line. */
+export function tellEnrollment(
+  enrollment: EnrollmentRow,
+  sequence: SequenceRow,
+  of: { mails: readonly ToldMail[]; waits: Waits },
+): string[] {
+  const test = enrollment.is_test ? ', as a test whose mail is captured' : '';
+  return [
+    `In the sequence ${sequence.name} since ${toIso(enrollment.enrolled_at)}, in the track ${enrollment.track}${test}.`,
+    ...of.mails.map(tellMail),
+    ...tellUnsent(enrollment, sequence, of.mails),
+    tellStanding(enrollment, sequence, of),
+  ];
+}
+
+function tellMail(mail: ToldMail): string {
+  const marks = [
+    tellEnd(mail),
+    ...(mail.clicked_at === null ? [] : [`clicked ${toIso(mail.clicked_at)}`]),
+    ...(mail.bounced_at === null ? [] : [`bounced ${toIso(mail.bounced_at)}`]),
+    ...(mail.complained_at === null ? [] : [`complained about ${toIso(mail.complained_at)}`]),
+    ...(mail.unsubscribed_at === null ? [] : [`unsubscribed ${toIso(mail.unsubscribed_at)}`]),
+  ];
+  const reason = mail.error === null ? '' : `: ${mail.error.replace(/\.$/, '')}`;
+  return `  Step ${mail.step}: ${marks.join(', ')}${reason}. More: satchel email why ${mail.email_id}`;
+}
+
+function tellEnd({ sent_at, is_waiting, ended_at }: ToldMail): string {
+  if (sent_at !== null) return `sent ${toIso(sent_at)}`;
+  if (is_waiting) return 'waits for its relay';
+  return ended_at === null ? 'taken back' : `lost ${toIso(ended_at)}`;
+}
+
+/** Steps of the way so far that were passed over, and those of a track that it left. */
+function tellUnsent(
+  enrollment: EnrollmentRow,
+  sequence: SequenceRow,
+  mails: readonly SequenceMailRow[],
+): string[] {
+  const tracks = tracksOf(stepsOf(sequence));
+  const [first] = tracks.keys();
+  const is_sent = ({ key }: Step): boolean => mails.some(({ step }) => step === key);
+  return [...tracks].flatMap(([track, steps]) => {
+    const unsent = steps.filter((step) => !is_sent(step));
+    if (track !== enrollment.track) {
+      const was_there = track === first || unsent.length < steps.length;
+      return was_there
+        ? unsent.map(({ key }) => `  Step ${key}: not sent, as it left the track ${track}.`)
+        : [];
+    }
+    const at = steps.findIndex(({ key }) => key === enrollment.step);
+    const passed = enrollment.state === 'completed' ? steps : steps.slice(0, Math.max(at, 0));
+    return passed
+      .filter((step) => !is_sent(step))
+      .map((step) => `  Step ${step.key}: not sent, as this did not hold: ${describeStepCondition(step)}.`);
+  });
+}
+
+function tellStanding(
+  enrollment: EnrollmentRow,
+  sequence: SequenceRow,
+  { mails, waits }: { mails: readonly ToldMail[]; waits: Waits },
+): string {
+  const { state, ended_at, error } = enrollment;
+  if (state === 'completed') return `It is complete since ${toIso(ended_at)}: nothing more comes.`;
+  const awaited = mails.find(({ email_id }) => email_id === enrollment.waits_for);
+  if (state === 'active' && awaited) return tellAwaited(enrollment, sequence, awaited);
+  if (state === 'active') return tellNext(enrollment, sequence, waits);
+  const never = tellNever(enrollment, sequence);
+  if (state === 'failed') return `It failed ${toIso(ended_at)}: ${error ?? ''} ${never}`;
+  return `It ended ${toIso(ended_at)}, as ${whyEnded(enrollment.exit_reason ?? 'manual', enrollment, sequence)}. ${never}`;
+}
+
+function tellNext(enrollment: EnrollmentRow, sequence: SequenceRow, waits: Waits): string {
+  const condition = tellCondition(enrollment, sequence);
+  if (sequence.status === 'paused')
+    return `The sequence is paused: the step ${enrollment.step}, due ${toIso(enrollment.next_at)}, waits until it is resumed${condition}.`;
+  const next_at = enrollment.next_at ?? waits.now_ms;
+  if (next_at > waits.now_ms)
+    return `The step ${enrollment.step} comes ${toIso(next_at)} at the earliest${condition}.`;
+  return `The step ${enrollment.step} is due since ${toIso(next_at)} and waits for ${tellWait(waits)}${condition}.`;
+}
+
+/** What comes when a mail has ended. */
+function tellAwaited({ step: key }: EnrollmentRow, sequence: SequenceRow, mail: ToldMail): string {
+  const paused = sequence.status === 'paused' ? 'The sequence is paused. ' : '';
+  const ends = 'a relay took that mail, or the attempts at it ended';
+  if (mail.step === key) return `${paused}It is complete once ${ends}.`;
+  const step = stepsOf(sequence).find((one) => one.key === key);
+  const condition = tellCondition({ step: key }, sequence);
+  return `${paused}The step ${key} comes ${step?.delay_hours ?? 0} h after ${ends}${condition}.`;
+}
+
+function tellCondition({ step: key }: Pick<EnrollmentRow, 'step'>, sequence: SequenceRow): string {
+  const step = stepsOf(sequence).find((one) => one.key === key);
+  return step && step.condition.type !== 'always' ? `, if: ${describeStepCondition(step)}` : '';
+}
+
+function tellWait({ settings, used_today, now_ms }: Waits): string {
+  const lack = lackOf(settings);
+  if (lack !== null) return lack;
+  const opens_at = nextOpening(settings, now_ms);
+  if (opens_at > now_ms) return `its window, which opens ${toIso(opens_at)}`;
+  if (settings.daily_cap !== null && used_today >= settings.daily_cap)
+    return `tomorrow (${toIso(now_ms - (now_ms % DAY_MS) + DAY_MS)}), as the daily cap of ${settings.daily_cap} is used up`;
+  return 'its turn, or for a mailbox with capacity (satchel mailbox list)';
+}
+
+/** The steps of its track that are left out by an end. */
+function tellNever(enrollment: EnrollmentRow, sequence: SequenceRow): string {
+  const own = tracksOf(stepsOf(sequence)).get(enrollment.track) ?? [];
+  const at = own.findIndex(({ key }) => key === enrollment.step);
+  const keys = own.slice(Math.max(at, 0)).map(({ key }) => key);
+  return `Never sent: ${keys.join(', ')}.`;
+}
+
+function whyEnded(reason: ExitReason, enrollment: EnrollmentRow, sequence: SequenceRow): string {
+  const step = stepsOf(sequence).find(({ key }) => key === enrollment.step);
+  const words: Record<ExitReason, string> = {
+    event: `an event happened that ends it (${sequence.exit_events.join(', ')})`,
+    condition: `the condition of the step ${enrollment.step} did not hold (${step ? describeStepCondition(step) : ''})`,
+    unsubscribed: 'the contact unsubscribed',
+    suppressed: 'the address is suppressed',
+    bounced: 'a mail to it came back for good',
+    complained: 'it complained about a mail',
+    sequence_finished: 'the sequence was finished',
+    manual: 'it was ended by hand',
+  };
+  return words[reason];
+}

@@ -1,0 +1,37 @@
+/** SQL of marketing settings and keys. */
+import { eq, sql } from 'drizzle-orm';
+import { statement, type Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
+import { marketingKeys, marketingSettings, type SettingsRow } from './tables.ts';
+
+const settingsOf = statement((tx) =>
+  tx
+    .select()
+    .from(marketingSettings)
+    .where(eq(marketingSettings.project_id, sql.placeholder('project_id')))
+    .prepare(),
+);
+
+export function findSettings(tx: Tx, project_id: number): SettingsRow | undefined {
+  return settingsOf(tx).get({ project_id });
+}
+
+export function saveSettings(tx: Tx, row: SettingsRow): void {
+  const { project_id: _project, ...changes } = row;
+  tx.insert(marketingSettings)
+    .values(row)
+    .onConflictDoUpdate({ target: marketingSettings.project_id, set: changes })
+    .run();
+}
+
+const keyOf = rawSql<{ sealed_key: string }, [number]>(
+  'SELECT sealed_key FROM marketing_keys WHERE project_id = ?',
+);
+
+export function findSealedKey(tx: Tx, project_id: number): string | null {
+  return keyOf.get(tx, project_id)?.sealed_key ?? null;
+}
+
+export function insertSealedKey(tx: Tx, key: typeof marketingKeys.$inferInsert): void {
+  tx.insert(marketingKeys).values(key).run();
+}

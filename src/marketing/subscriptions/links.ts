@@ -1,0 +1,37 @@
+/** The links of public pages: what they look like, and whom an unsubscribe link stands for. */
+
+import { isUlid } from '../../platform/host/ids.ts';
+import { type KeyedHash, sameHash } from '../settings/service.ts';
+
+/** 128 of the 256 bits of the hash: nobody guesses those, and links stay short. */
+const MAC_CHARS = 32;
+
+export function confirmUrl(public_url: string, token: string): string {
+  return `${public_url}/confirm/${token}`;
+}
+
+/** The token of a contact's unsubscribe link: the contact, and a keyed hash that only this service can make. */
+function unsubscribeToken(contact_public_id: string, hash: KeyedHash): string {
+  return `${contact_public_id}-${hash(contact_public_id).slice(0, MAC_CHARS)}`;
+}
+
+export function unsubscribeUrl(public_url: string, contact_public_id: string, hash: KeyedHash): string {
+  return `${public_url}/unsubscribe/${unsubscribeToken(contact_public_id, hash)}`;
+}
+
+/** In place of a token in a test of a sequence's step: its link shows that it is one, and acts for nobody. */
+export const TEST_TOKEN = 'test';
+
+export function testUnsubscribeUrl(public_url: string): string {
+  return `${public_url}/unsubscribe/${TEST_TOKEN}`;
+}
+
+/** The contact that a token claims to be of; null for what is no token. `isTrueToken` tells whether it may. */
+export function contactOfToken(token: string): string | null {
+  const [contact = '', mac, ...more] = token.split('-');
+  return isUlid(contact) && mac?.length === MAC_CHARS && more.length === 0 ? contact.toUpperCase() : null;
+}
+
+export function isTrueToken(token: string, contact_public_id: string, hash: KeyedHash): boolean {
+  return sameHash(token.slice(contact_public_id.length + 1), hash(contact_public_id).slice(0, MAC_CHARS));
+}

@@ -1,0 +1,185 @@
+/** Signing up by form, and the public pages that links in mails lead to: confirming and leaving. */
+import { forbidden } from '../../errors.ts';
+import {
+  MAX_CAPTCHA_TOKEN_CHARS,
+  MAX_CONTACT_QUERY_CHARS,
+  MAX_FORM_NAME_CHARS,
+  MAX_SUBSCRIBE_BODY_BYTES,
+} from '../../limits.ts';
+import { type Html, html, pageResponse } from '../../platform/http/pages.ts';
+import { bothPlanes, openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
+import { nullable, t, text } from '../../platform/http/schema.ts';
+import type { Lists } from '../lists/service.ts';
+import { lookOf } from './brand.ts';
+import { TEST_TOKEN } from './links.ts';
+import type { Subscriptions, Visitor } from './service.ts';
+import { errorsInSignUp } from './sign-ups.ts';
+
+const TAG = 'Sign-up forms';
+
+export interface SubscriptionRouteDeps {
+  subscriptions: Subscriptions;
+  lists: Lists;
+}
+
+export function subscriptionRoutes(deps: SubscriptionRouteDeps): Route[] {
+  return [
+    ...subscribeRoutes(deps),
+    ...confirmRoutes(deps.subscriptions),
+    ...unsubscribeRoutes(deps.subscriptions),
+  ];
+}
+
+function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route[] {
+  return bothPlanes({
+    method: 'POST',
+    path: '/email-lists/:list/subscribe',
+    needs: ['email_marketing'],
+    family: 'wrapped',
+    tag: TAG,
+    summary: 'Sign up for a list',
+    description:
+      'For the form of a web page, with a key restricted to its origin. The answer is the same whoever is on the list. A ' +
+      'double opt-in list sends a mail with a link that confirms. `captcha_token` is required where the vault of the ' +
+      'project holds a captcha secret. At most 5 requests of one IP address (in IPv6: of one /64) an hour, and of a double ' +
+      'opt-in list `SATCHEL_CONFIRMATIONS_PER_DAY` a project and UTC day. Names have no links in them.',
+    status: 202,
+    also: {
+      409: 'The list takes no sign-ups at the moment',
+      413: `The body has more than ${MAX_SUBSCRIBE_BODY_BYTES} bytes`,
+      502: 'The captcha provider gave no answer',
+    },
+    max_body_bytes: MAX_SUBSCRIBE_BODY_BYTES,
+    body: t.Object({
+      email: text({ min: 1, max: MAX_CONTACT_QUERY_CHARS }),
+      first_name: t.Optional(nullable(text({ max: MAX_FORM_NAME_CHARS }))),
+      last_name: t.Optional(nullable(text({ max: MAX_FORM_NAME_CHARS }))),
+      captcha_token: t.Optional(nullable(text({ min: 1, max: MAX_CAPTCHA_TOKEN_CHARS }))),
+    }),
+    example: { email: 'ann@example.com', first_name: 'Ann' },
+    response: t.Object({ status: t.String(), message: t.String() }),
+    authorize: ({ caller }) => {
+      if (caller.key && !caller.key.is_restricted)
+        throw forbidden(
+          'Signing up needs a key that is restricted to origins: any other must not stand in a web page. Make one with: satchel key create --restricted --can marketing',
+        );
+    },
+    load: ({ ctx, caller }) => lists.find(caller.project.id, ctx.params.list ?? ''),
+    count: async ({ ctx, caller }) => {
+      if (caller.key && ctx.ip !== null) await subscriptions.countVisitor(ctx.ip);
+    },
+    check: ({ body }) => errorsInSignUp(body),
+    handle: async ({ ctx, caller, resource: list, body }) => {
+      const { first_name = null, last_name = null, captcha_token = null } = body;
+      const from = {
+        ip: caller.key ? ctx.ip : null,
+        origin: ctx.request.headers.get('origin'),
+        is_test: caller.key?.is_test ?? false,
+        needs_captcha: caller.key !== null,
+      };
+      const input = { email: body.email, first_name, last_name, captcha_token };
+      await subscriptions.request(caller.project, list, input, from);
+      return { status: 'accepted', message: 'Thank you. If a confirmation is needed, it is on its way.' };
+    },
+  });
+}
+
+/* --- Pages -------------------------------------------------------------------------------------------------------- */
+
+const BUTTON = (words: string): Html =>
+  html`<form method="post"><button type="submit">${words}</button></form>`;
+
+function branded(visitor: Visitor, status: number, title: string, content: Html): Response {
+  return pageResponse(status, title, content, lookOf(visitor.brand));
+}
+
+function confirmRoutes(subscriptions: Subscriptions): Route[] {
+  const find = (ctx: RequestContext) => subscriptions.visitorOfConfirmation(ctx.params.token ?? '');
+  const unknown = () =>
+    pageResponse(
+      404,
+      'This link no longer works',
+      html`<p>It may have expired: sign up again to get a new one.</p>`,
+    );
+  const common = { plane: 'page', path: '/confirm/:token', tag: TAG } as const;
+  return [
+    openRoute({
+      ...common,
+      method: 'GET',
+      summary: 'The page that asks to confirm a sign-up',
+      handle: ({ ctx }) => {
+        const visitor = find(ctx);
+        if (!visitor) return unknown();
+        const question = html`<p>Do you want ${visitor.contact.email} to get mail from ${visitor.brand.name}?</p>`;
+        return branded(visitor, 200, 'Confirm your subscription', html`${question}${BUTTON('Yes, confirm')}`);
+      },
+    }),
+    openRoute({
+      ...common,
+      method: 'POST',
+      summary: 'Confirm a sign-up',
+      description: 'May be repeated.',
+      handle: async ({ ctx }) => {
+        const visitor = find(ctx);
+        if (!visitor) return unknown();
+        const end = await subscriptions.confirm(visitor);
+        if (end === 'confirmed')
+          return branded(
+            visitor,
+            200,
+            'You are subscribed',
+            html`<p>${visitor.contact.email} is confirmed. Thank you.</p>`,
+          );
+        const why =
+          end === 'closed'
+            ? html`<p>This list takes nobody any more.</p>`
+            : html`<p>${visitor.contact.email} was unsubscribed meanwhile, and stays so.</p>`;
+        return branded(visitor, 409, 'Nothing was changed', why);
+      },
+    }),
+  ];
+}
+
+function unsubscribeRoutes(subscriptions: Subscriptions): Route[] {
+  const find = (ctx: RequestContext) => subscriptions.visitorOfUnsubscribe(ctx.params.token ?? '');
+  const unknown = (ctx: RequestContext) =>
+    ctx.params.token === TEST_TOKEN
+      ? pageResponse(
+          200,
+          'This was a test',
+          html`<p>Here the readers of the mail unsubscribe. In a test the link acts for nobody: nothing was changed.</p>`,
+        )
+      : pageResponse(
+          404,
+          'This link does not work',
+          html`<p>Please follow the whole link of the mail. Nothing was changed.</p>`,
+        );
+  const common = { plane: 'page', path: '/unsubscribe/:token', tag: TAG } as const;
+  return [
+    openRoute({
+      ...common,
+      method: 'GET',
+      summary: 'The page that asks to unsubscribe',
+      handle: ({ ctx }) => {
+        const visitor = find(ctx);
+        if (!visitor) return unknown(ctx);
+        subscriptions.noteLeavingPage(visitor, ctx.request);
+        const question = html`<p>Do you want no more mail from ${visitor.brand.name} to ${visitor.contact.email}?</p>`;
+        return branded(visitor, 200, 'Unsubscribe', html`${question}${BUTTON('Unsubscribe')}`);
+      },
+    }),
+    openRoute({
+      ...common,
+      method: 'POST',
+      summary: 'Unsubscribe an address',
+      description: 'From everything in the project. May be repeated; mail programs post here too (RFC 8058).',
+      handle: async ({ ctx }) => {
+        const visitor = find(ctx);
+        if (!visitor) return unknown(ctx);
+        await subscriptions.unsubscribe(visitor);
+        const words = html`<p>${visitor.contact.email} gets no more marketing mail from ${visitor.brand.name}.</p>`;
+        return branded(visitor, 200, 'You are unsubscribed', words);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,337 @@
+/**
+ * Sign-ups by form, their confirmation, and leaving by link: what strangers may do without a key of their own. A sign-up
+ * is written down and answered at once, whoever is on the list; what it comes to is decided by its job.
+ */
+
+import { invalid } from '../../errors.ts';
+import {
+  CONFIRMATION_EXPIRY_MS,
+  MAX_CONFIRMATIONS_PER_DAY,
+  SUBSCRIBE_MAX_ATTEMPTS,
+  SUBSCRIBES_PER_HOUR,
+} from '../../limits.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, DAY_MS } from '../../platform/host/clock.ts';
+import { networkOf } from '../../platform/http/client-ip.ts';
+import type { DurableRates, Rate } from '../../platform/http/rate-limit.ts';
+import { type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { oneLine } from '../../platform/mail/header-text.ts';
+import {
+  type ContactRow,
+  type Contacts,
+  contactAddress,
+  createContactToken,
+  hashContactToken,
+} from '../contacts/service.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
+import type { KeyOwner, Marketing } from '../settings/service.ts';
+import type { Suppressions } from '../suppressions/service.ts';
+import { type Brand, brandOf } from './brand.ts';
+import { confirmUrl, contactOfToken, isTrueToken, unsubscribeUrl } from './links.ts';
+import { candidateOf, errorsInSignUp, type SignUp } from './sign-ups.ts';
+import * as store from './store.ts';
+
+export { testUnsubscribeUrl } from './links.ts';
+export { EMAIL_SUBSCRIBE } from './store.ts';
+
+/** What a confirmation mail's template may use, and what it must hold. */
+export const CONFIRMATION_VALUES = {
+  must_hold: 'confirm_url',
+  known: ['email', 'first_name', 'last_name', 'list_name', 'brand_name'],
+} as const;
+
+const SIGN_UPS: Rate = { limit: SUBSCRIBES_PER_HOUR, per: 'hour', what: 'Sign-ups from this IP address' };
+const CONFIRMATIONS = {
+  per: 'utc_day',
+  what: 'Sign-ups for lists of this project that ask for a confirmation',
+} as const;
+
+/** What a sign-up came to. `waiting`: the DNS gave no answer. */
+export type SignUpEnd = 'active' | 'confirmation_sent' | 'unchanged' | 'rejected' | 'waiting';
+
+export interface ConfirmationMail {
+  project_id: number;
+  is_test: boolean;
+  to: string;
+  from_name: string | null;
+  reply_to: string | null;
+  template: string;
+  variables: Readonly<Record<string, string>>;
+}
+
+export interface SubscriptionsDeps {
+  database: Database;
+  clock: Clock;
+  contacts: Contacts;
+  lists: Lists;
+  marketing: Marketing;
+  public_url: string;
+  /** Confirmation mails of a project and UTC day at most. */
+  confirmations_per_day: number;
+  suppressions: Suppressions;
+  rates: Pick<DurableRates, 'take'>;
+  projectOf(id: number): { id: number; public_id: string; name: string } | null;
+  captcha: {
+    isConfigured(project: KeyOwner): boolean;
+    verify(project: KeyOwner, question: { token: string; remoteip?: string }): Promise<{ success: boolean }>;
+  };
+  /** Renders and accepts a confirmation mail. Throws AppError `invalid`, `rate_limited` or `unavailable`. */
+  acceptConfirmation(tx: Tx, mail: ConfirmationMail): void;
+  /** How many confirmation mails an address was sent since a moment. */
+  countConfirmations(read: Tx, project_id: number, email: string, since_ms: number): number;
+  enqueue(tx: Tx, job: NewJob): string;
+}
+
+/** Whom a public page is about. */
+export interface Visitor {
+  contact: ContactRow;
+  list: ListRow;
+  owner: KeyOwner;
+  brand: Brand;
+}
+
+/** Told that a page was asked for by which somebody may leave, and by what request. */
+export type LeavingPageListener = (
+  contact: Pick<ContactRow, 'project_id' | 'email'>,
+  request: Pick<Request, 'method' | 'headers'>,
+) => void;
+
+export class Subscriptions {
+  readonly #deps: SubscriptionsDeps;
+  readonly #listeners: LeavingPageListener[] = [];
+
+  constructor(deps: SubscriptionsDeps) {
+    this.#deps = deps;
+  }
+
+  /* --- Signing up ------------------------------------------------------------------------------------------------- */
+
+  /** Counts a visitor of a form, before anything of what they sent is read. Throws AppError `rate_limited`. */
+  async countVisitor(ip: string): Promise<void> {
+    const caller = `subscribe ${networkOf(ip)}`;
+    await this.#deps.database.write((tx) => this.#deps.rates.take(tx, caller, SIGN_UPS));
+  }
+
+  /**
+   * Takes a sign-up; nothing in its answer or its time tells who is on the list. Throws AppError `invalid` for the address,
+   * the names and the captcha, `conflict` where the list takes no sign-ups, `upstream_failed` when the captcha provider is
+   * down, and `rate_limited` where a project's confirmation mails of the day are used up.
+   */
+  async request(
+    owner: KeyOwner,
+    list: ListRow,
+    input: {
+      email: string;
+      first_name: string | null;
+      last_name: string | null;
+      captcha_token: string | null;
+    },
+    from: { ip: string | null; origin: string | null; is_test: boolean; needs_captcha: boolean },
+  ): Promise<void> {
+    const { clock, database, lists } = this.#deps;
+    lists.requireOpen(database.read, list);
+    if (list.double_opt_in) lists.requireConfirmationTemplate(list);
+    const email = contactAddress(input.email)?.email;
+    const needs_captcha = from.needs_captcha && this.#deps.captcha.isConfigured(owner);
+    const errors = errorsInSignUp(input);
+    if (needs_captcha && input.captcha_token === null)
+      errors.captcha_token = ["is required: this project verifies its forms' visitors by captcha"];
+    if (email === undefined || Object.keys(errors).length > 0) throw invalid(errors);
+    if (needs_captcha) await this.#checkCaptcha(owner, input.captcha_token ?? '', from.ip);
+    // A form sends what was left empty as such.
+    const [first_name, last_name] = [input.first_name || null, input.last_name || null];
+    const { ip, origin, is_test } = from;
+    const sign_up: SignUp = {
+      ...{ list_id: list.id, email, first_name, last_name, ip, origin, is_test },
+      at: clock.now(),
+    };
+    await database.write((tx) => {
+      // Each counts, whether or not a mail comes of it: else the count would tell who is on the list.
+      if (list.double_opt_in) this.#takeConfirmation(tx, owner, 'sign-up');
+      this.#deps.enqueue(tx, {
+        project_id: owner.id,
+        type: store.EMAIL_SUBSCRIBE,
+        priority: PRIORITY.transactional,
+        payload: { ...sign_up },
+        max_attempts: SUBSCRIBE_MAX_ATTEMPTS,
+      });
+    });
+  }
+
+  #takeConfirmation(tx: Tx, owner: KeyOwner, what: 'sign-up' | 'mail'): void {
+    const rate: Rate = { ...CONFIRMATIONS, limit: this.#deps.confirmations_per_day };
+    this.#deps.rates.take(tx, `confirmation ${what} of project ${owner.id}`, rate);
+  }
+
+  async #checkCaptcha(owner: KeyOwner, token: string, ip: string | null): Promise<void> {
+    const verdict = await this.#deps.captcha.verify(owner, {
+      token,
+      ...(ip === null ? {} : { remoteip: ip }),
+    });
+    if (!verdict.success) throw invalid({ captcha_token: ['did not pass; let the visitor try again'] });
+  }
+
+  /**
+   * Carries a sign-up out: a new contact, active or waiting for its click, or another confirmation mail for one that
+   * waits. Throws AppError `rate_limited` or `unavailable` where the mail must wait; then nothing has changed.
+   */
+  async carryOut(project_id: number, sign_up: SignUp): Promise<SignUpEnd> {
+    const { contacts, database, lists, projectOf } = this.#deps;
+    const owner = projectOf(project_id);
+    const list = lists.findById(sign_up.list_id);
+    if (!owner || !list || list.archived_at !== null) return 'rejected';
+    const [screened] = await contacts.screen(owner, list, [candidateOf(sign_up)]);
+    if (!screened || screened.verdict === 'rejected') return 'rejected';
+    if (screened.verdict === 'waiting') return 'waiting';
+    return database.write((tx) => {
+      const current = lists.requireOpen(tx, list);
+      const status = current.double_opt_in ? 'pending' : 'active';
+      const [admission] = contacts.admit(tx, owner, current, [screened], { status, update_existing: false });
+      if (!admission || !('contact' in admission)) return 'rejected';
+      let { contact } = admission;
+      if (contact.status === 'active' && admission.outcome === 'duplicate') return 'unchanged';
+      // Anybody can type an address into a form: whoever left by choice comes back by a click in a mail only.
+      if (hasLeftByChoice(contact) && !current.double_opt_in) return 'unchanged';
+      // One that left, and whose suppression was lifted since: the person asks to be back.
+      if (admission.outcome === 'duplicate' && contact.status !== 'pending')
+        contact = contacts.renew(tx, contact, screened.candidate);
+      if (!current.double_opt_in)
+        return contacts.confirm(tx, contact, 'form').status === 'active' ? 'active' : 'unchanged';
+      return this.#askForConfirmation(tx, { owner, list: current, contact, is_test: sign_up.is_test });
+    });
+  }
+
+  #askForConfirmation(
+    tx: Tx,
+    to: {
+      owner: { id: number; public_id: string; name: string };
+      list: ListRow;
+      contact: ContactRow;
+      is_test: boolean;
+    },
+  ): SignUpEnd {
+    const { clock, marketing, public_url } = this.#deps;
+    const { owner, list, contact } = to;
+    const now = clock.now();
+    const day_began = now - (now % DAY_MS);
+    const sent = this.#deps.countConfirmations(tx, owner.id, contact.email, day_began);
+    if (sent >= MAX_CONFIRMATIONS_PER_DAY) return 'unchanged';
+    // Sign-ups of yesterday may come to their mail today.
+    this.#takeConfirmation(tx, owner, 'mail');
+    const template = this.#deps.lists.requireConfirmationTemplate(list);
+    const settings = marketing.settings(owner.id, tx);
+    const token = createContactToken();
+    store.insertConfirmation(tx, {
+      token_hash: hashContactToken(token),
+      contact_id: contact.id,
+      expires_at: now + CONFIRMATION_EXPIRY_MS,
+      created_at: now,
+    });
+    this.#deps.acceptConfirmation(tx, {
+      project_id: owner.id,
+      is_test: to.is_test,
+      to: contact.email,
+      from_name: settings.from_name,
+      reply_to: settings.reply_to,
+      template,
+      variables: {
+        confirm_url: confirmUrl(public_url, token),
+        email: contact.email,
+        first_name: oneLine(contact.first_name ?? '') || 'there',
+        last_name: oneLine(contact.last_name ?? ''),
+        list_name: list.name,
+        brand_name: brandOf(settings, owner.name).name,
+      },
+    });
+    return 'confirmation_sent';
+  }
+
+  /* --- Pages ------------------------------------------------------------------------------------------------------ */
+
+  /** Whose confirmation a token of a confirm link is; null when it is unknown or has expired. */
+  visitorOfConfirmation(token: string): Visitor | null {
+    const found = store.findConfirmation(this.#deps.database.read, hashContactToken(token));
+    if (!found || found.expires_at <= this.#deps.clock.now()) return null;
+    return this.#visitor(this.#deps.contacts.findById(found.contact_id));
+  }
+
+  /**
+   * Makes the contact active whose click it is. May be repeated. `closed`: the list was archived; `left`: the address was
+   * suppressed since.
+   */
+  confirm(visitor: Visitor): Promise<'confirmed' | 'closed' | 'left'> {
+    const { contacts, database, lists, suppressions } = this.#deps;
+    return database.write((tx) => {
+      const contact = contacts.findById(visitor.contact.id, tx);
+      const list = lists.findById(visitor.list.id, tx);
+      if (!contact || !list || suppressions.checker(tx, visitor.owner)(contact.email) !== null) return 'left';
+      if (contact.status === 'active') return 'confirmed';
+      if (list.archived_at !== null) return 'closed';
+      return contacts.confirm(tx, contact, 'click').status === 'active' ? 'confirmed' : 'left';
+    });
+  }
+
+  /** Whose leave a token of an unsubscribe link asks for; null for any that this service did not make. */
+  visitorOfUnsubscribe(token: string): Visitor | null {
+    const public_id = contactOfToken(token);
+    const contact = public_id === null ? null : this.#deps.contacts.findByPublicId(public_id);
+    const visitor = this.#visitor(contact);
+    if (!visitor) return null;
+    const hash = this.#deps.marketing.keys.find(this.#deps.database.read, visitor.owner, 'unsubscribe');
+    return hash && isTrueToken(token, visitor.contact.public_id, hash) ? visitor : null;
+  }
+
+  /** Has something told of each visit to a page by which somebody may leave. */
+  listen(listener: LeavingPageListener): void {
+    this.#listeners.push(listener);
+  }
+
+  noteLeavingPage(visitor: Visitor, request: Pick<Request, 'method' | 'headers'>): void {
+    for (const listener of this.#listeners) listener(visitor.contact, request);
+  }
+
+  /** Takes an address out of everything in its project. May be repeated. */
+  unsubscribe(visitor: Visitor): Promise<void> {
+    const { contacts, database } = this.#deps;
+    return database.write((tx) => contacts.leave(tx, visitor.owner, visitor.contact.email, 'unsubscribed'));
+  }
+
+  /** The link in a mail by which its contact leaves, within the transaction that accepts the mail. */
+  unsubscribeUrl(tx: Tx, owner: KeyOwner, contact: Pick<ContactRow, 'public_id'>): string {
+    const hash = this.#deps.marketing.keys.obtain(tx, owner, 'unsubscribe', this.#deps.clock.now());
+    return unsubscribeUrl(this.#deps.public_url, contact.public_id, hash);
+  }
+
+  /** Empties a sign-up that is carried out, within the transaction that ends its job. */
+  forgetSignUp(tx: Tx, job_id: string): void {
+    store.forgetSignUp(tx, job_id);
+  }
+
+  /** Sign-ups that are not carried out yet. */
+  holderOfAddresses() {
+    return {
+      name: 'sign_ups',
+      export: (read: Tx, owner: KeyOwner, email: string): unknown[] =>
+        store.listSignUps(read, owner.id, email),
+      forget: (tx: Tx, project_id: number, email: string): number =>
+        store.listSignUps(tx, project_id, email).filter(({ id }) => store.forgetSignUp(tx, id)).length,
+    };
+  }
+
+  /** Forgets confirmations that have expired. */
+  async sweep(): Promise<void> {
+    await this.#deps.database.write((tx) => store.deleteExpiredConfirmations(tx, this.#deps.clock.now()));
+  }
+
+  #visitor(contact: ContactRow | null): Visitor | null {
+    const list = contact && this.#deps.lists.findById(contact.list_id);
+    const owner = contact && this.#deps.projectOf(contact.project_id);
+    if (!contact || !list || !owner) return null;
+    const brand = brandOf(this.#deps.marketing.settings(owner.id), owner.name);
+    return { contact, list, owner, brand };
+  }
+}
+
+function hasLeftByChoice({ status }: ContactRow): boolean {
+  return status === 'unsubscribed' || status === 'complained';
+}

@@ -1,0 +1,58 @@
+/** A sign-up as it is written down, what a contact comes to have of it, and what of its refusals passes. */
+
+import { AppError, type FieldErrors } from '../../errors.ts';
+import { type Candidate, contactAddress } from '../contacts/service.ts';
+
+/** A sign-up as it was sent. */
+export interface SignUp {
+  list_id: number;
+  email: string;
+  first_name: string | null;
+  last_name: string | null;
+  ip: string | null;
+  /** The page whose form it was. */
+  origin: string | null;
+  is_test: boolean;
+  at: number;
+}
+
+/** Whoever fills a form in consents; the evidence says when, from where and by which page. */
+export function candidateOf(sign_up: SignUp): Candidate {
+  return {
+    email: sign_up.email,
+    first_name: sign_up.first_name,
+    last_name: sign_up.last_name,
+    tags: [],
+    custom: {},
+    source: null,
+    reason: null,
+    source_platform: 'form',
+    consent_basis: 'consent',
+    consent_at: sign_up.at,
+    consent_ip: sign_up.ip,
+    consent_origin: sign_up.origin,
+  };
+}
+
+/** Whether a sign-up's refusal passes by itself, so that its job is tried again. */
+export function mayPassLater(error: unknown): error is AppError {
+  return error instanceof AppError && (error.kind === 'rate_limited' || error.kind === 'unavailable');
+}
+
+/** What would make a mail that anybody can have sent to anybody an advertisement: links, and lines of its own. */
+const NO_NAME = /:\/\/|www\.|\p{Cc}/iu;
+
+/** What is wrong with a sign-up, by rules past its shape. */
+export function errorsInSignUp(sent: {
+  email?: string | undefined;
+  first_name?: string | null | undefined;
+  last_name?: string | null | undefined;
+}): FieldErrors {
+  const errors: FieldErrors = {};
+  if (sent.email !== undefined && !contactAddress(sent.email))
+    errors.email = ['must be an email address, such as ann@example.com'];
+  for (const field of ['first_name', 'last_name'] as const)
+    if (NO_NAME.test(sent[field] ?? ''))
+      errors[field] = ['must be a name: without ://, www. and control characters'];
+  return errors;
+}

@@ -1,0 +1,62 @@
+/** The job that carries a sign-up out, and forgetting confirmations that have expired. */
+import { messageOf } from '../../errors.ts';
+import { SUBSCRIBE_CONCURRENCY, SUBSCRIBE_RETRY_MIN_MS } from '../../limits.ts';
+import type { JobRow } from '../../platform/database/tables.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import { nullable, parse, t } from '../../platform/http/schema.ts';
+import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
+import type { CronEntry } from '../../platform/jobs/scheduler.ts';
+import { EMAIL_SUBSCRIBE, type Subscriptions } from './service.ts';
+import { mayPassLater } from './sign-ups.ts';
+
+const sign_up = t.Object({
+  list_id: t.Integer(),
+  email: t.String(),
+  first_name: nullable(t.String()),
+  last_name: nullable(t.String()),
+  ip: nullable(t.String()),
+  origin: nullable(t.String()),
+  is_test: t.Boolean(),
+  at: t.Integer(),
+});
+
+/** Runs jobs of the type `email.subscribe`. Whoever signed up, and what came of it, stands in no job that has ended. */
+export function createSubscribeTask(subscriptions: Subscriptions, clock: Clock): Task<null> {
+  return {
+    type: EMAIL_SUBSCRIBE,
+    lane_concurrency: SUBSCRIBE_CONCURRENCY,
+    begin: (_tx, job) =>
+      // It was forgotten meanwhile.
+      'email' in job.payload ? { go: true, started: null } : { go: false, end: END },
+    run: (job) => carryOut(subscriptions, clock, job),
+    abandon: (tx, job) => subscriptions.forgetSignUp(tx, job.id),
+  };
+}
+
+const END = { status: 'completed', result: null, error: null } as const;
+
+async function carryOut(subscriptions: Subscriptions, clock: Clock, job: JobRow): Promise<TaskOutcome> {
+  const forget = {
+    apply: (tx: Parameters<Subscriptions['forgetSignUp']>[0]) => subscriptions.forgetSignUp(tx, job.id),
+  };
+  const tries = job.attempts - job.interruptions;
+  const later = (error: string): TaskOutcome =>
+    tries < job.max_attempts
+      ? { status: 'retry', error, run_at: clock.now() + SUBSCRIBE_RETRY_MIN_MS * 2 ** (tries - 1) }
+      : { status: 'failed', result: null, error, ...forget };
+  try {
+    const end = await subscriptions.carryOut(job.project_id, parse(sign_up, job.payload));
+    return end === 'waiting'
+      ? later('The DNS gave no answer about the domain of the address.')
+      : { ...END, ...forget };
+  } catch (error) {
+    if (mayPassLater(error)) return later(messageOf(error));
+    return { status: 'failed', result: null, error: messageOf(error), ...forget };
+  }
+}
+
+export function subscriptionCronEntries(subscriptions: Subscriptions): CronEntry[] {
+  return [
+    { name: 'confirmations', expression: '33 3 * * *', at_start: true, run: () => subscriptions.sweep() },
+  ];
+}

@@ -1,0 +1,245 @@
+/**
+ * Suppressions: addresses that get no marketing mail from a project, whatever list they are on. Only keyed hashes are
+ * kept, so a suppression outlives the person's data without being any.
+ */
+import { invalid, notFound } from '../../errors.ts';
+import { LIFT_BATCH, LIFT_PAUSE_MS } from '../../limits.ts';
+import { recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { newId } from '../../platform/host/ids.ts';
+import type { Actor } from '../../platform/http/callers.ts';
+import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { parseAddress } from '../../platform/mail/address.ts';
+import type { KeyedHash, KeyOwner, Marketing } from '../settings/service.ts';
+import * as store from './store.ts';
+import { SUPPRESSION_KINDS, type SuppressionKind, type SuppressionRow } from './tables.ts';
+
+export { SUPPRESSION_KINDS, type SuppressionKind } from './tables.ts';
+
+export interface SuppressionRecord {
+  id: string;
+  /** HMAC-SHA-256 of the address under the project's key, hex. */
+  hash: string;
+  kind: SuppressionKind;
+  created_at: string;
+}
+
+/** Why an address, in its canonical form, is suppressed, or null; for as many addresses as the caller has. */
+export type SuppressionCheck = (address: string) => SuppressionKind | null;
+
+/** Whom a lifted hard bounce is taken back for: contacts, who stand on suppressions. */
+export interface Bounced {
+  /** Those of these hashes whose addresses are of contacts that bounced, with the address; looked for in pieces. */
+  findAddresses(
+    owner: KeyOwner,
+    hashes: ReadonlySet<string>,
+    hash: KeyedHash,
+  ): Promise<ReadonlyMap<string, string>>;
+  /** Gives contacts of an address that bounced the status that they had, within a transaction; their ids. */
+  restore(tx: Tx, owner: KeyOwner, address: string): string[];
+}
+
+/** What a lifting in bulk came to. */
+export interface LiftedBounces {
+  lifted: number;
+  /** Contacts that have their status back. */
+  restored: number;
+}
+
+export interface SuppressionsDeps {
+  database: Database;
+  clock: Clock;
+  marketing: Pick<Marketing, 'keys'>;
+}
+
+export class Suppressions {
+  readonly #deps: SuppressionsDeps;
+  #bounced: Bounced | null = null;
+
+  constructor(deps: SuppressionsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Sets who gives bounced people their status back. */
+  setBounced(bounced: Bounced): void {
+    this.#bounced = bounced;
+  }
+
+  /** Newest first; hashes only. */
+  list(owner: KeyOwner, query: PageQuery): Page<SuppressionRecord> {
+    const { read } = this.#deps.database;
+    return paginate(query, {
+      total: store.countSuppressions(read, owner.id),
+      fetch: (limit, offset) => store.listSuppressions(read, owner.id, { limit, offset }).map(toRecord),
+    });
+  }
+
+  /** The page that holds the suppression of one address, or none. Throws AppError `invalid` for what is no address. */
+  lookUp(owner: KeyOwner, address: string, query: PageQuery): Page<SuppressionRecord> {
+    if (canonical(address) === null)
+      throw invalid({ email: ['must be an email address, such as ann@example.com'] });
+    const found = this.find(owner, address);
+    return paginate(query, {
+      total: found ? 1 : 0,
+      fetch: (limit, offset) => (found ? [found].slice(offset, offset + limit) : []),
+    });
+  }
+
+  /** The suppression of an address, however it is written; null where there is none. */
+  find(owner: KeyOwner, address: string): SuppressionRecord | null {
+    const found = this.#findWritten(this.#deps.database.read, owner, address);
+    return found ? toRecord(found) : null;
+  }
+
+  /** Looks addresses up within a read or a transaction. Throws AppError `unavailable` where no look-up is possible. */
+  checker(read: Tx, owner: KeyOwner): SuppressionCheck {
+    const hash = this.#hash(read, owner);
+    return (address) => this.#find(read, owner, hash, address)?.kind ?? null;
+  }
+
+  /**
+   * Suppresses an address, in its canonical form, within the transaction that learns of the reason. A weaker reason never takes the place of a
+   * stronger one. `mailbox` is the address of that whose mail came back, where one did. Tells whether it was new.
+   */
+  add(
+    tx: Tx,
+    owner: KeyOwner,
+    address: string,
+    kind: SuppressionKind,
+    mailbox: string | null = null,
+  ): { record: SuppressionRecord; is_new: boolean } {
+    const now = this.#deps.clock.now();
+    const hash = this.#deps.marketing.keys.obtain(tx, owner, 'suppression', now);
+    const known = this.#find(tx, owner, hash, address);
+    if (known) {
+      const is_stronger = SUPPRESSION_KINDS.indexOf(kind) > SUPPRESSION_KINDS.indexOf(known.kind);
+      if (is_stronger) store.setSuppressionKind(tx, known.id, { kind, mailbox });
+      return { record: toRecord(is_stronger ? { ...known, kind } : known), is_new: false };
+    }
+    const row = {
+      id: newId(now),
+      project_id: owner.id,
+      hash: hash(address),
+      kind,
+      created_at: now,
+      mailbox,
+    };
+    store.insertSuppression(tx, row);
+    return { record: toRecord(row), is_new: true };
+  }
+
+  /**
+   * Lifts a suppression, of whatever kind, and records who did. Of a hard bounce, contacts of the address that bounced get
+   * the status that they had; whoever left or complained keeps that status. Throws AppError `not_found`.
+   */
+  async lift(
+    actor: Actor,
+    owner: KeyOwner,
+    of: { address: string } | { id: string },
+  ): Promise<SuppressionRecord> {
+    const { read } = this.#deps.database;
+    const found =
+      'id' in of
+        ? store.findSuppressionById(read, owner.id, of.id.toUpperCase())
+        : this.#findWritten(read, owner, of.address);
+    if (!found) throw notFound('Suppression');
+    const addresses = await this.#addressesOf(owner, [found]);
+    return this.#deps.database.write((tx) => {
+      const lifted = this.#lift(tx, actor, owner, { id: found.id, addresses });
+      if (!lifted) throw notFound('Suppression');
+      return toRecord(lifted.row);
+    });
+  }
+
+  /** How many hard bounces `liftBounces` would lift. */
+  countBounces(owner: KeyOwner, of: { since_ms: number; mailbox: string | null }): number {
+    return this.#bouncesSince(owner, of).length;
+  }
+
+  /**
+   * Lifts the hard bounces since a moment, of one mailbox's mail where that is given, as `lift` does: a few in a transaction,
+   * so that a crash leaves the rest for the same call.
+   */
+  async liftBounces(
+    actor: Actor,
+    owner: KeyOwner,
+    of: { since_ms: number; mailbox: string | null },
+  ): Promise<LiftedBounces> {
+    const found = this.#bouncesSince(owner, of);
+    const addresses = await this.#addressesOf(owner, found);
+    const total: LiftedBounces = { lifted: 0, restored: 0 };
+    for (let from = 0; from < found.length; from += LIFT_BATCH) {
+      if (from > 0) await Bun.sleep(LIFT_PAUSE_MS);
+      await this.#deps.database.write((tx) => {
+        for (const { id } of found.slice(from, from + LIFT_BATCH)) {
+          // Lifted meanwhile, or the person has complained.
+          if (store.findSuppressionById(tx, owner.id, id)?.kind !== 'hard_bounce') continue;
+          const lifted = this.#lift(tx, actor, owner, { id, addresses });
+          total.lifted += 1;
+          total.restored += lifted?.restored.length ?? 0;
+        }
+      });
+    }
+    return total;
+  }
+
+  #bouncesSince(owner: KeyOwner, of: { since_ms: number; mailbox: string | null }): SuppressionRow[] {
+    return store.listSuppressionsSince(this.#deps.database.read, owner.id, { kind: 'hard_bounce', ...of });
+  }
+
+  /** The addresses of hard bounces, by hash, as far as contacts have them. */
+  async #addressesOf(owner: KeyOwner, of: readonly SuppressionRow[]): Promise<ReadonlyMap<string, string>> {
+    const hashes = new Set(of.flatMap(({ kind, hash }) => (kind === 'hard_bounce' ? [hash] : [])));
+    const hash = hashes.size === 0 ? null : this.#hash(this.#deps.database.read, owner);
+    return hash && this.#bounced ? this.#bounced.findAddresses(owner, hashes, hash) : new Map();
+  }
+
+  #lift(
+    tx: Tx,
+    actor: Actor,
+    owner: KeyOwner,
+    of: { id: string; addresses: ReadonlyMap<string, string> },
+  ): { row: SuppressionRow; restored: string[] } | null {
+    const row = store.findSuppressionById(tx, owner.id, of.id);
+    if (!row) return null;
+    store.deleteSuppression(tx, row.id);
+    const { hash, kind } = row;
+    const address = kind === 'hard_bounce' ? of.addresses.get(hash) : undefined;
+    const restored = address === undefined ? [] : (this.#bounced?.restore(tx, owner, address) ?? []);
+    recordAudit(
+      tx,
+      actor,
+      {
+        event: 'suppression.lifted',
+        target: `suppression:${row.id}`,
+        project: owner,
+        metadata: { hash, kind, ...(restored.length > 0 ? { contacts: restored } : {}) },
+      },
+      this.#deps.clock.now(),
+    );
+    return { row, restored };
+  }
+
+  #hash(read: Tx, owner: KeyOwner): KeyedHash | null {
+    return this.#deps.marketing.keys.find(read, owner, 'suppression');
+  }
+
+  #find(read: Tx, owner: KeyOwner, hash: KeyedHash | null, address: string): SuppressionRow | undefined {
+    return hash === null ? undefined : store.findSuppression(read, owner.id, hash(address));
+  }
+
+  #findWritten(read: Tx, owner: KeyOwner, address: string): SuppressionRow | undefined {
+    const email = canonical(address);
+    return email === null ? undefined : this.#find(read, owner, this.#hash(read, owner), email);
+  }
+}
+
+/** The one form in which an address is hashed and compared; null for what is no address. */
+function canonical(address: string): string | null {
+  return parseAddress(address.trim())?.address.toLowerCase() ?? null;
+}
+
+function toRecord(row: SuppressionRow): SuppressionRecord {
+  return { id: row.id, hash: row.hash, kind: row.kind, created_at: toIso(row.created_at) };
+}

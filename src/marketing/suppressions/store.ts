@@ -1,0 +1,81 @@
+/** SQL of suppressions. */
+import { and, desc, eq, gte } from 'drizzle-orm';
+import type { Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
+import { readRowCount } from '../../platform/database/row-counts.ts';
+import { type SuppressionKind, type SuppressionRow, suppressions } from './tables.ts';
+
+const byHash = rawSql<SuppressionRow, [number, string]>(
+  'SELECT * FROM suppressions WHERE project_id = ? AND hash = ?',
+);
+
+export function findSuppression(read: Tx, project_id: number, hash: string): SuppressionRow | undefined {
+  return byHash.get(read, project_id, hash) ?? undefined;
+}
+
+export function findSuppressionById(read: Tx, project_id: number, id: string): SuppressionRow | undefined {
+  return read
+    .select()
+    .from(suppressions)
+    .where(and(eq(suppressions.id, id), eq(suppressions.project_id, project_id)))
+    .get();
+}
+
+export function insertSuppression(tx: Tx, row: SuppressionRow): void {
+  tx.insert(suppressions).values(row).run();
+}
+
+export function setSuppressionKind(
+  tx: Tx,
+  id: string,
+  changes: Pick<SuppressionRow, 'kind' | 'mailbox'>,
+): void {
+  tx.update(suppressions).set(changes).where(eq(suppressions.id, id)).run();
+}
+
+/** Of one kind, since a moment, and of one mailbox's mail where one is given; oldest first. */
+export function listSuppressionsSince(
+  read: Tx,
+  project_id: number,
+  of: { kind: SuppressionKind; since_ms: number; mailbox: string | null },
+): SuppressionRow[] {
+  const { kind, since_ms, mailbox } = of;
+  const is_of_mailbox = mailbox === null ? undefined : eq(suppressions.mailbox, mailbox.toLowerCase());
+  return read
+    .select()
+    .from(suppressions)
+    .where(
+      and(
+        eq(suppressions.project_id, project_id),
+        eq(suppressions.kind, kind),
+        gte(suppressions.created_at, since_ms),
+        is_of_mailbox,
+      ),
+    )
+    .orderBy(suppressions.id)
+    .all();
+}
+
+/** Newest first. */
+export function listSuppressions(
+  read: Tx,
+  project_id: number,
+  page: { limit: number; offset: number },
+): SuppressionRow[] {
+  return read
+    .select()
+    .from(suppressions)
+    .where(eq(suppressions.project_id, project_id))
+    .orderBy(desc(suppressions.id))
+    .limit(page.limit)
+    .offset(page.offset)
+    .all();
+}
+
+export function countSuppressions(read: Tx, project_id: number): number {
+  return readRowCount(read, { list: 'suppressions', project_id });
+}
+
+export function deleteSuppression(tx: Tx, id: string): void {
+  tx.delete(suppressions).where(eq(suppressions.id, id)).run();
+}

@@ -1,0 +1,159 @@
+/** `satchel backup`, `restore` and `verify`. They open the data directory in their own ways: none may migrate or unlock anything. */
+import { basename } from 'node:path';
+import { type Cli, type CliContext, type CliResult, EXIT } from '../../platform/cli/cli.ts';
+import { numberOption, textOption, wholeNumber } from '../../platform/cli/options.ts';
+import { shellWord } from '../../platform/cli/shell-words.ts';
+import { formatBytes, formatFields } from '../../platform/cli/tables.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import { restoreBackup } from './restore.ts';
+import { backUpInto } from './rotation.ts';
+import { type BackupResult, backUp } from './service.ts';
+import { type VerifyResult, verifyBackup } from './verification.ts';
+
+export function registerBackupCommands<S>(cli: Cli<S>, clock: Clock): void {
+  registerBackup(cli, clock);
+  registerRestore(cli, clock);
+  registerVerify(cli);
+}
+
+function registerBackup<S>(cli: Cli<S>, clock: Clock): void {
+  cli
+    .verb(
+      cli.program,
+      'backup <file>',
+      'write everything but the master key to one new file, while the server runs',
+    )
+    .option(
+      '--keep <n>',
+      'take <file> for a folder: write a dated file into it, and keep the newest n of those',
+      wholeNumber(1),
+    )
+    .addHelpText(
+      'after',
+      `
+Keep the master key apart from the backups: who has both has every secret, and without it
+the secrets in a backup are lost.
+
+Examples:
+  satchel backup /var/backups/satchel-$(date +%F).tar
+  satchel backup --keep 7 /var/backups`,
+    )
+    .action(
+      cli.plainAction((context, options, file = '') => {
+        cli.host.process.yieldToOthers();
+        return runBackup(context, { file, keep: numberOption(options, 'keep'), clock });
+      }),
+    );
+}
+
+async function runBackup(
+  { config, note, progress }: CliContext,
+  { file, keep, clock }: { file: string; keep: number | undefined; clock: Clock },
+): Promise<CliResult> {
+  const onProgress = progress('backing up');
+  if (keep === undefined) {
+    const result = await backUp(config.data_dir, { file, clock, onProgress });
+    return describeBackup(result, note, {});
+  }
+  const result = await backUpInto(config.data_dir, { dir: file, keep, clock, onProgress });
+  for (const path of result.unsound)
+    note(`satchel: warning: ${path} is no whole backup; it is not counted and not removed`);
+  return describeBackup(result, note, { removed: result.removed.map((path) => basename(path)).join(', ') });
+}
+
+function describeBackup(
+  result: BackupResult,
+  note: CliContext['note'],
+  more: Record<string, string>,
+): CliResult {
+  for (const id of result.left_out) {
+    note(
+      `satchel: warning: the bytes of object ${id} are missing or damaged on the disk; it is not in the backup`,
+    );
+  }
+  const key =
+    result.master_key_id === null
+      ? 'Nothing was ever sealed, so it needs no master key.'
+      : `The master key (${result.master_key_id}) is not in it: keep a copy of it elsewhere, or its secrets are lost.`;
+  const fields = formatFields({
+    file: result.file,
+    size: formatBytes(result.size_bytes),
+    objects: `${result.objects} (${formatBytes(result.object_bytes)})`,
+    database: formatBytes(result.database_bytes),
+    left_out: result.left_out.length,
+    ...more,
+  });
+  return {
+    json: result,
+    text: `${fields}\n\n${key}\nCheck it with: satchel verify ${shellWord(result.file)}`,
+  };
+}
+
+function registerRestore<S>(cli: Cli<S>, clock: Clock): void {
+  cli
+    .verb(cli.program, 'restore <file>', 'put a backup into the data directory; the server must be stopped')
+    .option('--yes', 'even where there is data already; it is kept in a folder beside')
+    .addHelpText(
+      'after',
+      `
+The backup is unpacked and checked first; until all of it is sound nothing is replaced.
+The master key comes from where the server takes it: master.key in the data directory,
+SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE.
+
+Example:
+  satchel restore /var/backups/satchel-2026-01-31.tar --yes`,
+    )
+    .action(
+      cli.plainAction(
+        async ({ config, note, progress }, options, file = '') => {
+          const onProgress = progress('restoring');
+          const replace = options.yes === true;
+          const result = await restoreBackup(config, { file, replace, clock, onProgress });
+          const { notes, ...json } = result;
+          for (const each of notes) note(each);
+          const fields = formatFields({
+            data_dir: result.data_dir,
+            backup_of: result.created_at,
+            projects: result.projects,
+            objects: `${result.objects} (${formatBytes(result.object_bytes)})`,
+            emails: result.emails,
+            master_key: result.master_key_id,
+          });
+          return { json, text: `Restored.\n\n${fields}` };
+        },
+        { finds_service: false },
+      ),
+    );
+}
+
+function registerVerify<S>(cli: Cli<S>): void {
+  cli
+    .verb(
+      cli.program,
+      'verify <file>',
+      'read a whole backup, restore it to a scratch folder, and check all of it',
+    )
+    .option('--scratch-dir <dir>', 'where the scratch folder is made (default: beside the file)')
+    .example('satchel verify /var/backups/satchel-2026-01-31.tar')
+    .action(
+      cli.plainAction(async ({ progress }, options, file = '') => {
+        cli.host.process.yieldToOthers();
+        const scratch_dir = textOption(options, 'scratchDir') ?? null;
+        const result = await verifyBackup({ file, scratch_dir, onProgress: progress('verifying') });
+        return { json: result, text: describeVerified(result), exit: result.ok ? EXIT.done : EXIT.refused };
+      }),
+    );
+}
+
+function describeVerified(result: VerifyResult): string {
+  if (!result.ok) return `NOT SOUND: ${result.file}\n${result.findings.join('\n')}`;
+  const fields = formatFields({
+    file: result.file,
+    made: `${result.created_at} by Satchel ${result.made_by}`,
+    projects: result.projects,
+    objects: `${result.objects} (${formatBytes(result.object_bytes ?? 0)})`,
+    emails: result.emails,
+    master_key: result.master_key_id,
+  });
+  return `Sound: every byte was read, and every object has the bytes its row tells of.\n\n${fields}`;
+}

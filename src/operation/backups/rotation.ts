@@ -1,0 +1,44 @@
+/** Backups by the clock: each under a name that tells its moment, in a folder that keeps the newest of them. */
+import { readdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { OnProgress } from '../../platform/cli/progress.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { looksWhole } from './reader.ts';
+import { type BackupResult, backUp } from './service.ts';
+
+export interface RotatedBackup extends BackupResult {
+  /** Older backups that this one took the place of. */
+  removed: string[];
+  /** Files with the name of such a backup that are none, or are cut off: they count for nothing and are left alone. */
+  unsound: string[];
+}
+
+/** Without milliseconds they are of an older Satchel. */
+const DATED_NAME = /^satchel-\d{8}T\d{6}(\.\d{3})?Z\.tar$/;
+
+/** What a backup of a moment is called. */
+export function datedName(at_ms: number): string {
+  return `satchel-${toIso(at_ms).replaceAll(/[-:]/g, '')}.tar`;
+}
+
+/**
+ * Backs a data directory up into a folder and, once that is durable, removes what is older than the newest `keep` backups
+ * of this kind. Throws AppError as `backUp` does, having removed nothing.
+ */
+export async function backUpInto(
+  data_dir: string,
+  options: { dir: string; keep: number; clock: Clock; onProgress?: OnProgress },
+): Promise<RotatedBackup> {
+  const dir = resolve(options.dir);
+  const file = join(dir, datedName(options.clock.now()));
+  const result = await backUp(data_dir, { ...options, file });
+  const dated = readdirSync(dir)
+    .filter((name) => DATED_NAME.test(name))
+    .sort()
+    .reverse()
+    .map((name) => join(dir, name));
+  const whole = dated.filter(looksWhole);
+  const removed = whole.slice(options.keep).filter((path) => path !== result.file);
+  for (const path of removed) rmSync(path);
+  return { ...result, removed, unsound: dated.filter((path) => !whole.includes(path)) };
+}

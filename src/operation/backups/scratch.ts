@@ -1,0 +1,45 @@
+/** Scratch places: files and folders that must not outlive the command that made them. */
+import { mkdirSync, rmSync, statfsSync } from 'node:fs';
+import { constants } from 'node:os';
+import { AppError } from '../../errors.ts';
+
+/**
+ * Runs with these paths as scratch places, and removes them at its end: when it succeeds, fails, or is told to stop. What
+ * a server's thread leaves that is ended, the next start removes.
+ */
+export async function withScratch<T>(paths: readonly string[], run: () => Promise<T>): Promise<T> {
+  const remove = (): void => {
+    for (const path of paths) rmSync(path, { recursive: true, force: true });
+  };
+  const onSignal = (signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP'): void => {
+    remove();
+    // As a shell reports a process that a signal ended.
+    process.exit(128 + constants.signals[signal]);
+  };
+  // Signals are for the process, which ends its threads.
+  const signals = Bun.isMainThread ? (['SIGINT', 'SIGTERM', 'SIGHUP'] as const) : [];
+  for (const signal of signals) process.on(signal, onSignal);
+  try {
+    return await run();
+  } finally {
+    for (const signal of signals) process.off(signal, onSignal);
+    remove();
+  }
+}
+
+/** Throws AppError `unavailable` where a disk has not this much room for what is to be done. */
+export function requireRoom(folder: string, bytes: number, what = 'unpacking'): void {
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize >= bytes) return;
+  const megabytes = (count: number): string => `${Math.ceil(count / 1024 / 1024)} MiB`;
+  throw new AppError(
+    'unavailable',
+    `There is no room in ${folder}: ${what} needs ${megabytes(bytes)}, and ${megabytes(bavail * bsize)} are free.`,
+  );
+}
+
+/** An empty folder, its owner's alone. */
+export function makeScratch(path: string): void {
+  rmSync(path, { recursive: true, force: true });
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+}

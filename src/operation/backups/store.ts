@@ -1,0 +1,183 @@
+/** SQL of backups: which files the rows name, how a snapshot lets go of those that are gone, and what a server made. */
+import type { Database as Sqlite } from 'bun:sqlite';
+import { eq, lt } from 'drizzle-orm';
+import type { Tx } from '../../platform/database/database.ts';
+import { connect, readCount, readTexts } from '../../platform/database/plain-connection.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
+import { backupRuns, type RunRow } from './tables.ts';
+
+/** A file that rows name. `sha256` and `size_bytes` are null where no object stands for it any more. */
+export interface NamedBlob {
+  public_id: string;
+  size_bytes: number | null;
+  sha256: string | null;
+}
+
+/**
+ * Every file that the rows name, each once: those of objects, and those that mails which wait to be sent keep though
+ * their object is gone.
+ */
+export function* listNamedBlobs(sqlite: Sqlite): Generator<NamedBlob> {
+  const objects = sqlite.query<NamedBlob, []>(
+    'SELECT public_id, size_bytes, sha256 FROM objects ORDER BY id',
+  );
+  yield* objects.iterate();
+  const pinned = sqlite.query<NamedBlob, []>(
+    `SELECT DISTINCT object_public_id AS public_id, NULL AS size_bytes, NULL AS sha256 FROM attachment_pins
+     WHERE object_public_id NOT IN (SELECT public_id FROM objects)`,
+  );
+  yield* pinned.iterate();
+}
+
+/** How many bytes the objects have by their rows. */
+export function sumBlobBytes(sqlite: Sqlite): number {
+  return readCount(sqlite, 'SELECT coalesce(sum(size_bytes), 0) FROM objects');
+}
+
+/** Which of these ids no row names. */
+export function findUnnamed(sqlite: Sqlite, public_ids: readonly string[]): string[] {
+  return readTexts(
+    sqlite,
+    `SELECT value FROM json_each(?) WHERE value NOT IN (SELECT public_id FROM objects)
+     AND value NOT IN (SELECT object_public_id FROM attachment_pins)`,
+    JSON.stringify(public_ids),
+  );
+}
+
+/** Mails that a server sends as soon as it starts. */
+export function countWaitingEmails(sqlite: Sqlite): number {
+  return readCount(
+    sqlite,
+    "SELECT coalesce(sum(n), 0) FROM row_counts WHERE list = 'emails' AND facet IN ('scheduled', 'queued', 'sending')",
+  );
+}
+
+/* --- A snapshot whose files are gone -------------------------------------------------------------------------- */
+
+/**
+ * Takes files that could not be copied out of a snapshot, so that it has no row without its bytes, and returns those that
+ * the live database still names: they were damaged or lost before. What was deleted since the snapshot is deleted in it
+ * too, and a mail that let go of its attachment since is brought to where it stands now, so that no mail is left waiting
+ * for bytes that will never come.
+ */
+export function dropBlobs(snapshot_path: string, live_path: string, public_ids: readonly string[]): string[] {
+  const sqlite = connect(snapshot_path, { query_only: false });
+  try {
+    // The snapshot is a scratch copy: if this is cut off, it goes with it.
+    sqlite.run('PRAGMA journal_mode = MEMORY');
+    sqlite.run('PRAGMA synchronous = OFF');
+    sqlite.run('PRAGMA foreign_keys = ON');
+    sqlite.query('ATTACH DATABASE ? AS live').run(live_path);
+    sqlite.run('BEGIN');
+    const lost = public_ids.filter((public_id) => dropBlob(sqlite, public_id));
+    sqlite.run('COMMIT');
+    return lost;
+  } finally {
+    sqlite.close();
+  }
+}
+
+/** True when the live database still names it. */
+function dropBlob(sqlite: Sqlite, public_id: string): boolean {
+  let is_named = readCount(sqlite, 'SELECT count(*) FROM live.objects WHERE public_id = ?', public_id) > 0;
+  sqlite.query('DELETE FROM main.objects WHERE public_id = ?').run(public_id);
+  const pinning = 'SELECT email_id FROM main.attachment_pins WHERE object_public_id = ?';
+  for (const email_id of readTexts(sqlite, pinning, public_id)) {
+    const is_pinned = readCount(
+      sqlite,
+      'SELECT count(*) FROM live.attachment_pins WHERE object_public_id = ? AND email_id = ?',
+      public_id,
+      email_id,
+    );
+    if (is_pinned > 0) is_named = true;
+    else catchUpEmail(sqlite, email_id);
+  }
+  sqlite.query('DELETE FROM main.attachment_pins WHERE object_public_id = ?').run(public_id);
+  return is_named;
+}
+
+function catchUpEmail(sqlite: Sqlite, email_id: string): void {
+  const jobs =
+    'SELECT job_id FROM main.emails WHERE id = ?1 UNION SELECT job_id FROM live.emails WHERE id = ?1';
+  for (const job_id of readTexts(sqlite, jobs, email_id)) catchUpRow(sqlite, 'jobs', job_id);
+  catchUpRow(sqlite, 'emails', email_id);
+}
+
+/** Makes one row what it is in the live database, or deletes it where that has none. Triggers keep the counters right. */
+function catchUpRow(sqlite: Sqlite, table: 'emails' | 'jobs', id: string): void {
+  if (readCount(sqlite, `SELECT count(*) FROM live.${table} WHERE id = ?`, id) === 0) {
+    sqlite.query(`DELETE FROM main.${table} WHERE id = ?`).run(id);
+    return;
+  }
+  const names = readTexts(sqlite, "SELECT name FROM pragma_table_info(?, 'main') WHERE name <> 'id'", table);
+  const columns = names.map((name) => `"${name}"`).join(', ');
+  sqlite
+    .query(
+      `UPDATE main.${table} SET (${columns}) = (SELECT ${columns} FROM live.${table} WHERE id = ?1) WHERE id = ?1`,
+    )
+    .run(id);
+}
+
+/**
+ * What is of the moment: other backups, whose files are not where this one is restored, and what lets people in without a
+ * password, as whoever signed out or used a link since would be back.
+ */
+const PASSING = ['backup_runs', 'person_sessions', 'person_links'];
+
+/** Takes out of a snapshot what must not come back with it. */
+export function dropPassing(snapshot_path: string): void {
+  const sqlite = connect(snapshot_path, { query_only: false });
+  try {
+    sqlite.run('PRAGMA journal_mode = MEMORY');
+    sqlite.run('PRAGMA synchronous = OFF');
+    // A database that is not migrated yet may have none of these.
+    const there = readTexts(sqlite, "SELECT name FROM sqlite_master WHERE type = 'table'");
+    for (const table of PASSING.filter((name) => there.includes(name))) sqlite.run(`DELETE FROM ${table}`);
+  } finally {
+    sqlite.close();
+  }
+}
+
+/* --- Runs of a server ------------------------------------------------------------------------------------------- */
+
+const RUNS = 'SELECT * FROM backup_runs';
+const allRuns = rawSql<RunRow, []>(`${RUNS} ORDER BY id DESC`, backupRuns);
+const runById = rawSql<RunRow, [string]>(`${RUNS} WHERE id = ?`, backupRuns);
+const runByName = rawSql<RunRow, [string]>(`${RUNS} WHERE name = ?`, backupRuns);
+const runUnderWay = rawSql<RunRow, []>(`${RUNS} WHERE status = 'processing'`, backupRuns);
+
+/** Newest first. */
+export function listRuns(read: Tx): RunRow[] {
+  return allRuns.all(read);
+}
+
+export function findRun(read: Tx, by: { id: string } | { name: string }): RunRow | null {
+  return 'id' in by ? runById.get(read, by.id) : runByName.get(read, by.name);
+}
+
+/** There is one at most. */
+export function findRunUnderWay(read: Tx): RunRow | null {
+  return runUnderWay.get(read);
+}
+
+export function insertRun(tx: Tx, run: Pick<RunRow, 'id' | 'name' | 'created_at'>): void {
+  tx.insert(backupRuns)
+    .values({ ...run, status: 'processing', error: null, result: null, finished_at: null })
+    .run();
+}
+
+export function endRun(
+  tx: Tx,
+  id: string,
+  end: Pick<RunRow, 'status' | 'error' | 'result' | 'finished_at'>,
+): void {
+  tx.update(backupRuns).set(end).where(eq(backupRuns.id, id)).run();
+}
+
+export function deleteRun(tx: Tx, name: string): void {
+  tx.delete(backupRuns).where(eq(backupRuns.name, name)).run();
+}
+
+export function deleteRunsBefore(tx: Tx, before_ms: number): void {
+  tx.delete(backupRuns).where(lt(backupRuns.finished_at, before_ms)).run();
+}

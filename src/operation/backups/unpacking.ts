@@ -1,0 +1,200 @@
+/** Unpacking a backup into a scratch directory and checking that what stands there is whole: for `verify` and `restore`. */
+import { closeSync, existsSync, fsync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { AppError } from '../../errors.ts';
+import { BACKUP_BUFFER_BYTES, FINDING_EXAMPLES, RESTORE_FLUSHES } from '../../limits.ts';
+import type { OnProgress } from '../../platform/cli/progress.ts';
+import { listPendingMigrations } from '../../platform/database/migrate.ts';
+import { connect, listDefects, readCount, readMetaValue } from '../../platform/database/plain-connection.ts';
+import { blobPathOf } from '../../platform/files/store.ts';
+import { databasePathOf } from '../../platform/host/data-directory.ts';
+import type { KeyDemand } from '../../platform/secrets/master-key-fit.ts';
+import { blobIdOf, DATABASE } from './format.ts';
+import type { BackupReader } from './reader.ts';
+import { countWaitingEmails, listNamedBlobs } from './store.ts';
+
+/** What a restored directory holds. */
+export interface RestoredCounts {
+  projects: number;
+  objects: number;
+  object_bytes: number;
+  emails: number;
+  /** Mails that the server sends once it starts. */
+  waiting_emails: number;
+}
+
+/** What is wrong with a restored directory, what it holds, and which master key it needs. */
+export interface Restored {
+  findings: string[];
+  counts: RestoredCounts;
+  /** Null when nothing was ever sealed. */
+  key: KeyDemand | null;
+}
+
+const flush: (fd: number) => Promise<void> = promisify(fsync);
+
+interface UnpackOptions {
+  /** Whether everything must be on disk at the end, apart from the names of the files. */
+  durable: boolean;
+  onProgress?: OnProgress | undefined;
+}
+
+/**
+ * Unpacks the whole backup below `dir`, which must be empty, with modes 0700 and 0600, and checks what stands there then.
+ * Throws AppError `invalid` when the backup is damaged.
+ */
+export async function unpackAndCheck(
+  reader: BackupReader,
+  dir: string,
+  { durable, onProgress = () => {} }: UnpackOptions,
+): Promise<Restored> {
+  // Every byte is read twice: from the backup, and from the disk again.
+  const { size_bytes } = reader;
+  await unpack(reader, dir, { durable, onProgress: (done) => onProgress(done, 2 * size_bytes) });
+  return checkRestored(dir, (bytes) => onProgress(size_bytes + bytes, 2 * size_bytes));
+}
+
+async function unpack(
+  reader: BackupReader,
+  dir: string,
+  options: { durable: boolean; onProgress: OnProgress },
+): Promise<void> {
+  const { onProgress } = options;
+  const flushes = new Set<Promise<void>>();
+  const folders = new Set<string>();
+  for (let entry = reader.next(); entry; entry = reader.next()) {
+    // A name becomes a path here, so this is where any other must end.
+    const path = join(dir, entry.name);
+    if ((entry.name !== DATABASE && blobIdOf(entry.name) === null) || existsSync(path)) {
+      throw new AppError(
+        'invalid',
+        `The backup ${reader.path} is damaged: it holds ${JSON.stringify(entry.name)}, which is no file of a backup or is there twice.`,
+      );
+    }
+    makeFolder(folders, dirname(path));
+    await unpackFile(reader, path, { flushes: options.durable ? flushes : null, onProgress });
+  }
+  if (!existsSync(databasePathOf(dir)))
+    throw new AppError('invalid', `The backup ${reader.path} holds no database.`);
+  await Promise.all(flushes);
+}
+
+function makeFolder(known: Set<string>, path: string): void {
+  if (known.has(path)) return;
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  known.add(path);
+}
+
+async function unpackFile(
+  reader: BackupReader,
+  path: string,
+  { flushes, onProgress }: { flushes: Set<Promise<void>> | null; onProgress: OnProgress },
+): Promise<void> {
+  const fd = openSync(path, 'wx', 0o600);
+  let is_mine = true;
+  try {
+    await reader.read((chunk) => {
+      for (let done = 0; done < chunk.length; ) done += writeSync(fd, chunk, done);
+      onProgress(reader.position, reader.size_bytes);
+    });
+    if (!flushes) return;
+    is_mine = false;
+    const flushing: Promise<void> = flush(fd).finally(() => {
+      closeSync(fd);
+      flushes.delete(flushing);
+    });
+    flushes.add(flushing);
+    flushing.catch(() => {}); // Whoever awaits the set gets the error.
+    if (flushes.size >= RESTORE_FLUSHES) await Promise.all(flushes);
+  } finally {
+    if (is_mine) closeSync(fd);
+  }
+}
+
+/**
+ * Checks a restored directory: that this Satchel knows its schema, that SQLite finds the database sound, and that every
+ * file which a row names is there with the bytes the row tells of. Returns what is wrong, worst first, and what is there.
+ */
+async function checkRestored(dir: string, onChecked: (bytes: number) => void): Promise<Restored> {
+  const path = databasePathOf(dir);
+  const findings: string[] = [];
+  const sqlite = connect(path, { query_only: true });
+  try {
+    const defects = listDefects(sqlite);
+    findings.push(...defects.map((defect) => `The database is damaged: ${defect}.`));
+    listPendingMigrations(path);
+    const { wrong, bytes } = await checkBlobs(sqlite, dir, onChecked);
+    findings.push(...wrong);
+    const counts: RestoredCounts = {
+      projects: readCount(sqlite, 'SELECT count(*) FROM projects'),
+      objects: readCount(sqlite, 'SELECT count(*) FROM objects'),
+      object_bytes: bytes,
+      emails: readCount(sqlite, 'SELECT count(*) FROM emails'),
+      waiting_emails: countWaitingEmails(sqlite),
+    };
+    const master_key_id = readMetaValue(sqlite, 'master_key_id');
+    const passphrase_salt = readMetaValue(sqlite, 'passphrase_salt');
+    return { findings, counts, key: master_key_id === null ? null : { master_key_id, passphrase_salt } };
+  } finally {
+    sqlite.close();
+  }
+}
+
+async function checkBlobs(
+  sqlite: ReturnType<typeof connect>,
+  dir: string,
+  onChecked: (bytes: number) => void,
+): Promise<{ wrong: string[]; bytes: number }> {
+  const buffer = new Uint8Array(BACKUP_BUFFER_BYTES);
+  const missing: string[] = [];
+  const different: string[] = [];
+  let bytes = 0;
+  let unpaced = 0;
+  for (const blob of listNamedBlobs(sqlite)) {
+    const found = hashFile(blobPathOf(dir, blob.public_id), buffer);
+    bytes += found?.size_bytes ?? 0;
+    unpaced += found?.size_bytes ?? 0;
+    onChecked(bytes);
+    if (!found) missing.push(blob.public_id);
+    else if (blob.sha256 !== null && blob.sha256 !== found.sha256) different.push(blob.public_id);
+    if (unpaced < buffer.length) continue;
+    unpaced = 0;
+    // Signals are heard between files.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const wrong = [
+    ...describeIds(missing, 'has no bytes', 'have no bytes'),
+    ...describeIds(
+      different,
+      'has other bytes than its row tells of',
+      'have other bytes than their rows tell of',
+    ),
+  ];
+  return { wrong, bytes };
+}
+
+function hashFile(path: string, buffer: Uint8Array): { sha256: string; size_bytes: number } | null {
+  if (!existsSync(path)) return null;
+  const fd = openSync(path, 'r');
+  try {
+    const hasher = new Bun.CryptoHasher('sha256');
+    let size_bytes = 0;
+    for (let count = readSync(fd, buffer); count > 0; count = readSync(fd, buffer)) {
+      hasher.update(buffer.subarray(0, count));
+      size_bytes += count;
+    }
+    return { sha256: hasher.digest('hex'), size_bytes };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** `3 objects have no bytes: A, B, C`, or nothing. */
+export function describeIds(ids: readonly string[], one: string, many: string): string[] {
+  const [first] = ids;
+  if (first === undefined) return [];
+  if (ids.length === 1) return [`The object ${first} ${one}.`];
+  const rest = ids.length > FINDING_EXAMPLES ? ', ...' : '';
+  return [`${ids.length} objects ${many}: ${ids.slice(0, FINDING_EXAMPLES).join(', ')}${rest}.`];
+}

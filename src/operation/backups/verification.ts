@@ -1,0 +1,71 @@
+/** Verifying a backup: all of it is read, unpacked to a scratch place, and checked there. */
+import { dirname, join, resolve } from 'node:path';
+import { AppError, messageOf } from '../../errors.ts';
+import type { OnProgress } from '../../platform/cli/progress.ts';
+import { BackupReader } from './reader.ts';
+import { makeScratch, requireRoom, withScratch } from './scratch.ts';
+import { type Restored, type RestoredCounts, unpackAndCheck } from './unpacking.ts';
+
+export interface VerifyResult extends Partial<RestoredCounts> {
+  ok: boolean;
+  file: string;
+  /** What the backup says of itself; null when it is too damaged to say. */
+  made_by: string | null;
+  created_at: string | null;
+  master_key_id: string | null;
+  /** What is wrong; empty when `ok`. */
+  findings: string[];
+}
+
+/**
+ * Reads every byte of a backup, restores it to a scratch folder (beside the file, or in `scratch_dir`) and checks that.
+ * Touches nothing else. What is wrong with the file is an answer, not an error. Throws AppError `unavailable` when there is
+ * no room for it.
+ */
+export async function verifyBackup(options: {
+  file: string;
+  scratch_dir: string | null;
+  onProgress?: OnProgress;
+}): Promise<VerifyResult> {
+  const file = resolve(options.file);
+  const answer: VerifyResult = {
+    ok: false,
+    ...{ file, made_by: null, created_at: null, master_key_id: null },
+    findings: [],
+  };
+  let reader: BackupReader | null = null;
+  try {
+    reader = new BackupReader(file);
+    answer.made_by = reader.about.version;
+    answer.created_at = reader.about.created_at;
+    const scratch = join(resolve(options.scratch_dir ?? dirname(file)), `.satchel-verify-${process.pid}`);
+    const { findings, counts, key } = await checkInScratch(reader, scratch, options.onProgress);
+    return {
+      ...answer,
+      ok: findings.length === 0,
+      ...counts,
+      master_key_id: key?.master_key_id ?? null,
+      findings,
+    };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.kind === 'unavailable') throw error;
+    return { ...answer, findings: [error.message] };
+  } finally {
+    reader?.close();
+  }
+}
+
+function checkInScratch(reader: BackupReader, scratch: string, onProgress?: OnProgress): Promise<Restored> {
+  return withScratch([scratch], async () => {
+    const folder = dirname(scratch);
+    try {
+      requireRoom(folder, reader.size_bytes);
+      makeScratch(scratch);
+    } catch (error) {
+      const why = error instanceof AppError ? error.message : `${messageOf(error)}.`;
+      const message = `There can be no scratch folder in ${folder}: ${why} Choose another place with --scratch-dir.`;
+      throw new AppError('unavailable', message, { cause: error });
+    }
+    return unpackAndCheck(reader, scratch, { durable: false, onProgress });
+  });
+}

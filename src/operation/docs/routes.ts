@@ -1,0 +1,111 @@
+/** The documentation pages: OpenAPI of both planes, shown by Swagger UI from files inside the executable. */
+import swagger_css from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
+import swagger_js from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
+import type { Config } from '../../config.ts';
+import { buildOpenApiDocument } from '../../platform/http/openapi.ts';
+import { openRoute, type Route } from '../../platform/http/routes.ts';
+import { VERSION } from '../../version.ts';
+import { ABOUT } from './about.ts';
+
+/** Nothing from any other host, ever: the pages work on a server without a way out. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
+  "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Satchel API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+</head>
+<body>
+<div id="docs"></div>
+<noscript>These pages need JavaScript. The OpenAPI document is at <a href="/docs/openapi.json">/docs/openapi.json</a>.</noscript>
+<script src="/docs/swagger-ui.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`;
+
+/**
+ * The pages may be open under another name than the public URL's (127.0.0.1 for localhost, say), and their policy lets them
+ * talk to where they came from alone: that is the server they try requests on.
+ *
+ * The search looks for each word in path, summary, name of the operation and group; Swagger UI's own knows only
+ * the groups.
+ */
+const START = `const search = () => ({
+  fn: {
+    opsFilter(groups, phrase) {
+      const words = phrase.toLowerCase().split(/\\s+/);
+      const isMeant = (operation, group) => {
+        const told = [group, operation.get('method'), operation.get('path')];
+        for (const field of ['summary', 'operationId', 'description']) told.push(operation.getIn(['operation', field]));
+        const text = told.join(' ').toLowerCase();
+        return words.every((word) => text.includes(word));
+      };
+      return groups
+        .map((group, name) => group.update('operations', (all) => all.filter((each) => isMeant(each, name))))
+        .filter((group) => group.get('operations').size > 0);
+    },
+  },
+});
+SwaggerUIBundle({
+  url: '/docs/openapi.json',
+  dom_id: '#docs',
+  deepLinking: true,
+  docExpansion: 'list',
+  filter: true,
+  plugins: [search],
+  responseInterceptor(response) {
+    if (response.url === new URL('/docs/openapi.json', location.origin).href)
+      response.text = JSON.stringify({ ...JSON.parse(response.text), servers: [{ url: location.origin }] });
+    return response;
+  },
+  validatorUrl: null,
+  persistAuthorization: false,
+  onComplete() {
+    document.querySelector('.operation-filter-input')?.setAttribute('placeholder', 'Search, such as: send email');
+  },
+});
+`;
+
+/** `routes` is read at the first request, when the list is complete. */
+export function docsRoutes(routes: () => readonly Route[], config: Config): Route[] {
+  let document: string | null = null;
+  const page = (path: string, summary: string, respond: () => Response): Route =>
+    openRoute({ plane: 'page', method: 'GET', path, tag: 'Documentation', summary, handle: respond });
+  return [
+    page(
+      '/',
+      'To the documentation',
+      () => new Response(null, { status: 302, headers: { Location: '/docs' } }),
+    ),
+    page('/docs', 'The documentation', () => asset(PAGE, 'text/html; charset=utf-8')),
+    page('/docs/start.js', 'Starts Swagger UI', () => asset(START, 'text/javascript; charset=utf-8')),
+    page('/docs/swagger-ui.js', 'Swagger UI', () =>
+      asset(Bun.file(swagger_js), 'text/javascript; charset=utf-8'),
+    ),
+    page('/docs/swagger-ui.css', 'Swagger UI', () => asset(Bun.file(swagger_css), 'text/css; charset=utf-8')),
+    page('/docs/openapi.json', 'The OpenAPI document', () => {
+      document ??= JSON.stringify(
+        buildOpenApiDocument(routes(), { ...ABOUT, version: VERSION, server_url: config.public_url }),
+      );
+      return asset(document, 'application/json');
+    }),
+  ];
+}
+
+function asset(body: string | Blob, type: string): Response {
+  return new Response(body, {
+    headers: {
+      'Content-Type': type,
+      'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+      'Cache-Control': 'no-cache',
+      'Referrer-Policy': 'no-referrer',
+    },
+  });
+}

@@ -1,0 +1,45 @@
+/** `satchel doctor`. It opens the data directory in its own way: it must not make, migrate or change anything. */
+import { type Cli, EXIT } from '../../platform/cli/cli.ts';
+import { textOption } from '../../platform/cli/options.ts';
+import { shellWord } from '../../platform/cli/shell-words.ts';
+import type { Finding } from '../../platform/host/health-check.ts';
+import { type DoctorDeps, examine, worstOf } from './service.ts';
+
+export function registerDoctorCommand<S>(cli: Cli<S>, deps: DoctorDeps): void {
+  cli
+    .verb(
+      cli.program,
+      'doctor',
+      'look for what is wrong, and name the command that mends it; changes nothing',
+    )
+    .addHelpText(
+      'after',
+      '\nExit status: 1 when there is a problem; warnings alone are 0.\n\nExample:\n  satchel doctor',
+    )
+    .action(
+      cli.plainAction(async ({ config }, options) => {
+        const found = await examine(config, deps);
+        const is_named = textOption(options, 'dataDir') !== undefined;
+        const findings = is_named ? found.map((finding) => atDirectory(finding, config.data_dir)) : found;
+        const status = worstOf(findings);
+        return {
+          json: { status, findings },
+          text: findings.map(describeFinding).join('\n'),
+          exit: status === 'problem' ? EXIT.refused : EXIT.done,
+        };
+      }),
+    );
+}
+
+/** A remedy for the directory that --data-dir named: without it the command would work on another one. */
+function atDirectory(finding: Finding, data_dir: string): Finding {
+  const named = `satchel --data-dir ${shellWord(data_dir)} `;
+  return { ...finding, remedy: finding.remedy?.replace(/(?<=^|, then )satchel /g, () => named) ?? null };
+}
+
+const MARKS = { ok: 'ok      ', warning: 'WARNING ', problem: 'PROBLEM ' } as const;
+
+function describeFinding({ check, status, message, remedy }: Finding): string {
+  const line = `${MARKS[status]} ${check}: ${message}`;
+  return remedy === null ? line : `${line}\n          -> ${remedy}`;
+}

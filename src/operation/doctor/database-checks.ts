@@ -1,0 +1,41 @@
+/** What `satchel doctor` asks of the database as a whole: its schema, its soundness, and whether the clock went back. */
+import type { Database as Sqlite } from 'bun:sqlite';
+import { messageOf } from '../../errors.ts';
+import { CLOCK_TOLERANCE_MS } from '../../limits.ts';
+import { listPendingMigrations, MIGRATIONS } from '../../platform/database/migrate.ts';
+import { listDefects } from '../../platform/database/plain-connection.ts';
+import { toIso } from '../../platform/host/clock.ts';
+import { type Finding, ok, problem, warning } from '../../platform/host/health-check.ts';
+import { newestMoment } from './store.ts';
+
+export function checkSchema(path: string): Finding {
+  const check = 'schema';
+  try {
+    const pending = listPendingMigrations(path);
+    if (pending.length === 0)
+      return ok(check, `It is up to date, at migration ${MIGRATIONS.at(-1)?.version ?? 0}.`);
+    const names = pending.map(({ version, name }) => `${version} (${name})`).join(', ');
+    const message = `Migrations are pending: ${names}. Make a backup first; services are not checked until then.`;
+    return warning(check, message, 'satchel migrate');
+  } catch (error) {
+    const remedy =
+      'satchel restore FILE --yes, with a backup that satchel verify calls sound, or the newer Satchel';
+    return problem(check, messageOf(error), remedy);
+  }
+}
+
+export function checkSoundness(sqlite: Sqlite): Finding[] {
+  const check = 'database';
+  const defects = listDefects(sqlite);
+  if (defects.length === 0) return [ok(check, 'SQLite finds it sound.')];
+  const remedy = 'stop the server, then satchel restore FILE --yes';
+  return defects.map((defect) => problem(check, `It is damaged: ${defect}.`, remedy));
+}
+
+export function checkClock(sqlite: Sqlite, now_ms: number): Finding {
+  const check = 'clock';
+  const newest_ms = newestMoment(sqlite);
+  if (now_ms >= newest_ms - CLOCK_TOLERANCE_MS) return ok(check, `It says ${toIso(now_ms)}.`);
+  const message = `It says ${toIso(now_ms)}, but something was stored at ${toIso(newest_ms)}. Schedules and expiry go by it.`;
+  return problem(check, message, 'timedatectl set-ntp true');
+}

@@ -1,0 +1,57 @@
+/** What `satchel doctor` sees of a data directory without opening its database: modes, owners, room. */
+import { existsSync, lstatSync, readdirSync, type Stats, statfsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { FINDING_EXAMPLES, LOW_DISK_BYTES, MIN_FREE_DISK_BYTES } from '../../limits.ts';
+import { shellWord } from '../../platform/cli/shell-words.ts';
+import { type Finding, isOpenToOthers, ok, problem } from '../../platform/host/health-check.ts';
+
+/** Modes and owners of the directory, of what stands in it, and of the folders of the objects. */
+export function checkModes(data_dir: string): Finding[] {
+  const check = 'file modes';
+  const top = lstatSync(data_dir);
+  const paths = [data_dir, ...readdirSync(data_dir).map((name) => join(data_dir, name))];
+  const objects = join(data_dir, 'objects');
+  if (existsSync(objects)) paths.push(...readdirSync(objects).map((name) => join(objects, name)));
+  const stats = paths.flatMap((path) => {
+    // A journal may be gone since the folder was read.
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (!stat || stat.isSymbolicLink() || isPlaceholder(path, stat)) return [];
+    return [{ path, stat }];
+  });
+  const open = stats.filter(({ stat }) => isOpenToOthers(stat)).map(({ path }) => path);
+  const foreign = stats.filter(({ stat }) => stat.uid !== top.uid).map(({ path }) => path);
+  const findings: Finding[] = [];
+  if (open.length > 0) {
+    const message = `Other users of this machine may get at: ${listSome(open)}.`;
+    findings.push(problem(check, message, `chmod -R go-rwx ${shellWord(data_dir)}`));
+  }
+  if (foreign.length > 0) {
+    const message = `The owner of the directory does not own: ${listSome(foreign)}. The server may be unable to use it.`;
+    findings.push(problem(check, message, `chown -R ${top.uid}:${top.gid} ${shellWord(data_dir)}`));
+  }
+  if (findings.length > 0) return findings;
+  return [ok(check, 'Only the owner may read or write anything.')];
+}
+
+/** Such as .gitkeep, which holds a folder's place in a repository: it gives nothing away, and no data is in it. */
+function isPlaceholder(path: string, stat: Stats): boolean {
+  return basename(path).startsWith('.') && stat.isFile() && stat.size === 0;
+}
+
+/** How much room there is. Below the first limit writes are refused, below the second somebody should act. */
+export function checkDisk(data_dir: string): Finding {
+  const { bavail, bsize } = statfsSync(data_dir);
+  const free = bavail * bsize;
+  const status = free < MIN_FREE_DISK_BYTES ? 'problem' : free < LOW_DISK_BYTES ? 'warning' : 'ok';
+  return {
+    check: 'disk space',
+    status,
+    message: `${Math.floor(free / 1024 / 1024)} MiB are free.`,
+    remedy: status === 'ok' ? null : `du -x -h -d 2 ${shellWord(data_dir)}, and make room on that disk`,
+  };
+}
+
+function listSome(paths: readonly string[]): string {
+  const rest = paths.length - FINDING_EXAMPLES;
+  return paths.slice(0, FINDING_EXAMPLES).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+}

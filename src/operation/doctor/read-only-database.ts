@@ -1,0 +1,21 @@
+/** A database that can be looked at and not changed: what a health check hands to the capabilities' services. */
+import { drizzle } from 'drizzle-orm/bun-sqlite';
+import { AppError } from '../../errors.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { connect } from '../../platform/database/plain-connection.ts';
+
+/** Opens the database without migrating it, and without touching its file's mode. Every `write` is refused. */
+export function openReadOnly(path: string): Database {
+  const sqlite = connect(path, { query_only: true });
+  return {
+    read: drizzle({ client: sqlite }),
+    write: () => Promise.reject(new AppError('internal', 'A health check changes nothing.')),
+    guarded: (_check, work) => work(),
+    settled: () => null,
+    hasWritten: () => false,
+    close() {
+      sqlite.close();
+      return Promise.resolve();
+    },
+  };
+}

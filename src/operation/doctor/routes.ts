@@ -1,0 +1,42 @@
+/** What `satchel doctor` finds, over the management plane. */
+import { ADMINISTER } from '../../platform/http/callers.ts';
+import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
+import { managementRoute, type Route } from '../../platform/http/routes.ts';
+import { named, nullable, oneOf, t } from '../../platform/http/schema.ts';
+import type { Doctor } from './service.ts';
+
+const status = oneOf(['ok', 'warning', 'problem']);
+
+const finding = named(
+  'Finding',
+  t.Object({ check: t.String(), status, message: t.String(), remedy: nullable(t.String()) }),
+);
+
+/** The worst first, so that the first one tells how bad it is. */
+const BADNESS = ['problem', 'warning', 'ok'];
+
+export function doctorRoutes(doctor: Doctor): Route[] {
+  return [
+    managementRoute({
+      method: 'GET',
+      path: '/findings',
+      needs: [ADMINISTER],
+      tag: 'Overview',
+      summary: 'What is wrong, and what mends it',
+      description:
+        'What `satchel doctor` finds, the worst first, those that are fine included; a remedy is a command. Everything is looked at for ' +
+        'each request, the DNS too, which takes seconds where much is stored.',
+      query: t.Object(pageQuery),
+      response: t.Array(finding),
+      async handle({ ctx, query }) {
+        ctx.keepOpen();
+        const { findings } = await doctor.examine();
+        const badness = (of: { status: string }): number => BADNESS.indexOf(of.status);
+        return paginateAll(
+          query,
+          findings.toSorted((a, b) => badness(a) - badness(b)),
+        );
+      },
+    }),
+  ];
+}

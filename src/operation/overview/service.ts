@@ -1,0 +1,94 @@
+/** The overview: the numbers of what a caller may see, and for administrators how the machine is. */
+import { statfsSync, statSync } from 'node:fs';
+import { OVERVIEW_HOURS } from '../../limits.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { type Clock, HOUR_MS, toIso } from '../../platform/host/clock.ts';
+import { databasePathOf } from '../../platform/host/data-directory.ts';
+import { ADMINISTER, type ManagementCaller, scopeOf } from '../../platform/http/callers.ts';
+import { VERSION } from '../../version.ts';
+import type { MailHour, Overview } from './schemas.ts';
+import * as store from './store.ts';
+
+export class Overviews {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #data_dir: string;
+
+  constructor(deps: { database: Database; clock: Clock; config: { data_dir: string } }) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#data_dir = deps.config.data_dir;
+  }
+
+  /** Read off counters; the hours are the last 24 in UTC, the present one among them. */
+  read(caller: ManagementCaller): Overview {
+    const { read } = this.#database;
+    const ids = scopeOf(caller);
+    const scope = ids === null ? null : JSON.stringify(ids);
+    const counters = store.readCounters(read, scope);
+    const sumOf = (list: string, fits: (facet: string) => boolean = () => true): number =>
+      counters.reduce((sum, each) => sum + (each.list === list && fits(each.facet) ? each.n : 0), 0);
+    const emails = (status: string): number => sumOf('emails', (facet) => facet === status);
+    // A facet of jobs is its type and status.
+    const jobs = (status: string): number => sumOf('jobs', (facet) => facet.endsWith(`:${status}`));
+    return {
+      projects: ids === null ? store.countProjects(read) : ids.length,
+      api_keys: sumOf('api_keys'),
+      objects: { count: sumOf('objects'), size_bytes: sumOf('object_bytes') },
+      emails: {
+        scheduled: emails('scheduled'),
+        queued: emails('queued'),
+        sending: emails('sending'),
+        sent: emails('sent'),
+        delivered: emails('delivered'),
+        bounced: emails('bounced'),
+        complained: emails('complained'),
+        suppressed: emails('suppressed'),
+        failed: emails('failed'),
+        canceled: emails('canceled'),
+      },
+      jobs: {
+        pending: jobs('pending'),
+        processing: jobs('processing'),
+        completed: jobs('completed'),
+        failed: jobs('failed'),
+      },
+      email_schedules: sumOf('email_schedules'),
+      contact_lists: sumOf('contact_lists', (facet) => facet === 'current'),
+      contacts: store.countContacts(read, scope),
+      suppressions: sumOf('suppressions'),
+      sequences: sumOf('sequences'),
+      hours: this.#hours(scope),
+      ...(caller.capabilities.has(ADMINISTER) ? { machine: this.#machine() } : {}),
+    };
+  }
+
+  #hours(scope: string | null): MailHour[] {
+    const first = Math.floor(this.#clock.now() / HOUR_MS) - OVERVIEW_HOURS + 1;
+    const hours = Array.from({ length: OVERVIEW_HOURS }, (_, index) => ({
+      ...{ hour: toIso((first + index) * HOUR_MS), sent: 0, bounced: 0, complained: 0, failed: 0 },
+    }));
+    for (const { hour, what, n } of store.readHours(this.#database.read, scope, first)) {
+      // None where the clock was set back since.
+      const of_hour = hours[hour - first];
+      if (of_hour) of_hour[what] = n;
+    }
+    return hours;
+  }
+
+  #machine(): NonNullable<Overview['machine']> {
+    const { blocks, bavail, bsize } = statfsSync(this.#data_dir);
+    const path = databasePathOf(this.#data_dir);
+    const database_bytes = [path, `${path}-wal`].reduce(
+      (sum, each) => sum + (statSync(each, { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    );
+    return { disk_bytes: blocks * bsize, free_disk_bytes: bavail * bsize, database_bytes, version: VERSION };
+  }
+
+  /** Forgets hours that nobody is shown any more. */
+  async sweep(): Promise<void> {
+    const first = Math.floor(this.#clock.now() / HOUR_MS) - OVERVIEW_HOURS;
+    await this.#database.write((tx) => store.deleteHoursBefore(tx, first));
+  }
+}

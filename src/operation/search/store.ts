@@ -1,0 +1,157 @@
+/**
+ * SQL of the search, whatever capability its rows belong to. Projects and keys are few, and looked at one by one; of the
+ * rest each project has a range of an index, so that a search costs the same for a million rows; INDEXED BY has SQLite refuse
+ * any other way.
+ */
+import type { SQLQueryBindings } from 'bun:sqlite';
+import { SEARCH_ROWS } from '../../limits.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { type RawSql, rawSql } from '../../platform/database/raw-sql.ts';
+
+/** Which project a row is of. */
+interface InProject {
+  project_public_id: string;
+  project_name: string;
+  project_slug: string;
+}
+
+const OF_PROJECT = 'p.public_id AS project_public_id, p.name AS project_name, p.slug AS project_slug';
+/** `?1` is a JSON array of the ids of the projects that count, or null for all. */
+const IN_SCOPE = '(?1 IS NULL OR p.id IN (SELECT value FROM json_each(?1)))';
+
+/** Looks through one project after another, the newest first, in the order of the index named by `order`. */
+function searchIn<Row extends object, Params extends SQLQueryBindings[]>(of: {
+  columns: string;
+  from: string;
+  where: string;
+  order: string;
+}): RawSql<Row & InProject, [scope: string | null, ...Params]> {
+  return rawSql(
+    `SELECT ${of.columns}, ${OF_PROJECT} FROM projects p CROSS JOIN ${of.from}
+     WHERE ${IN_SCOPE} AND ${of.where} ORDER BY p.id DESC, ${of.order} LIMIT ${SEARCH_ROWS}`,
+  );
+}
+
+interface ProjectRow {
+  id: number;
+  public_id: string;
+  name: string;
+  slug: string;
+  status: string;
+}
+
+const projects = rawSql<ProjectRow, [string | null, string]>(
+  `SELECT id, public_id, name, slug, status FROM projects p
+   WHERE ${IN_SCOPE} AND (instr(lower(name), lower(+?2)) OR instr(slug, lower(+?2))) ORDER BY id DESC LIMIT ${SEARCH_ROWS}`,
+);
+
+export function searchProjects(read: Tx, scope: string | null, q: string): ProjectRow[] {
+  return projects.all(read, scope, q);
+}
+
+interface KeyRow extends InProject {
+  id: number;
+  name: string;
+  key_prefix: string;
+  is_active: number;
+}
+
+const keys = searchIn<KeyRow, [string]>({
+  columns: 'k.id, k.name, k.key_prefix, k.is_active',
+  from: 'api_keys k ON k.project_id = p.id',
+  // Of a whole key its beginning counts.
+  where:
+    '(instr(lower(k.name), lower(+?2)) OR instr(k.key_prefix, substr(+?2, 1, length(k.key_prefix))) = 1)',
+  order: 'k.id DESC',
+});
+
+export function searchKeys(read: Tx, scope: string | null, q: string): KeyRow[] {
+  return keys.all(read, scope, q);
+}
+
+interface ObjectRow extends InProject {
+  public_id: string;
+  original_filename: string;
+  mime_type: string;
+  size_bytes: number;
+  visibility: string;
+  created_at: number;
+}
+
+const objects = searchIn<ObjectRow, [string, string, number]>({
+  columns: 'o.public_id, o.original_filename, o.mime_type, o.size_bytes, o.visibility, o.created_at',
+  from: 'objects o INDEXED BY objects_by_name ON o.project_id = p.id',
+  where: `o.original_filename COLLATE NOCASE >= +?2 AND o.original_filename COLLATE NOCASE < +?3
+    AND (o.expires_at IS NULL OR o.expires_at > +?4)`,
+  order: 'o.original_filename COLLATE NOCASE',
+});
+
+export function searchObjects(read: Tx, scope: string | null, q: string, now_ms: number): ObjectRow[] {
+  return objects.all(read, scope, q, afterPrefix(q), now_ms);
+}
+
+interface EmailRow extends InProject {
+  id: string;
+  to: string;
+  subject: string;
+  status: string;
+  created_at: number;
+}
+
+const EMAIL = 'e.id, e.to_email AS "to", e.subject, e.status, e.created_at';
+const emailById = searchIn<EmailRow, [string]>({
+  columns: EMAIL,
+  from: 'emails e',
+  where: 'e.id = +?2 AND p.id = e.project_id',
+  order: 'e.id',
+});
+const emailsTo = searchIn<EmailRow, [string]>({
+  columns: EMAIL,
+  from: 'emails e INDEXED BY emails_by_recipient ON e.project_id = p.id',
+  where: 'e.to_email COLLATE NOCASE = +?2',
+  order: 'e.id DESC',
+});
+const emailsToPrefix = searchIn<EmailRow, [string, string]>({
+  columns: EMAIL,
+  from: 'emails e INDEXED BY emails_by_recipient ON e.project_id = p.id',
+  where: 'e.to_email COLLATE NOCASE >= +?2 AND e.to_email COLLATE NOCASE < +?3',
+  order: 'e.to_email COLLATE NOCASE',
+});
+
+/** The newest to that very address come before those to addresses that begin so. */
+export function searchEmails(read: Tx, scope: string | null, q: string): EmailRow[] {
+  const exact = [...emailById.all(read, scope, q.toUpperCase()), ...emailsTo.all(read, scope, q)];
+  if (exact.length >= SEARCH_ROWS) return exact.slice(0, SEARCH_ROWS);
+  const known = new Set(exact.map(({ id }) => id));
+  const begun = emailsToPrefix.all(read, scope, q, afterPrefix(q)).filter(({ id }) => !known.has(id));
+  return [...exact, ...begun].slice(0, SEARCH_ROWS);
+}
+
+interface ContactRow extends InProject {
+  id: string;
+  email: string;
+  first_name: string | null;
+  last_name: string | null;
+  status: string;
+  list_id: string;
+  list_name: string;
+}
+
+const contacts = searchIn<ContactRow, [string, string]>({
+  columns:
+    'c.public_id AS id, c.email, c.first_name, c.last_name, c.status, l.public_id AS list_id, l.name AS list_name',
+  from: `contacts c INDEXED BY contacts_by_address ON c.project_id = p.id
+    CROSS JOIN contact_lists l ON l.id = c.list_id`,
+  where: 'c.email >= +?2 AND c.email < +?3',
+  order: 'c.email',
+});
+
+export function searchContacts(read: Tx, scope: string | null, q: string): ContactRow[] {
+  const email = q.toLowerCase();
+  return contacts.all(read, scope, email, afterPrefix(email));
+}
+
+/** The first text that no longer begins with `prefix`. */
+function afterPrefix(prefix: string): string {
+  return `${prefix}\u{10ffff}`;
+}

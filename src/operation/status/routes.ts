@@ -1,0 +1,38 @@
+/** Health and version: the two endpoints that need no credential and say how the server is. */
+import type { Config } from '../../config.ts';
+import { openRoute, type Route } from '../../platform/http/routes.ts';
+import { dateTime, oneOf, t } from '../../platform/http/schema.ts';
+import { BACKEND_VERSION } from '../../version.ts';
+import type { Status } from './service.ts';
+
+export function statusRoutes(status: Status, config: Config): Route[] {
+  return [
+    openRoute({
+      plane: 'status',
+      method: 'GET',
+      path: '/health',
+      tag: 'Status',
+      summary: 'How the server is',
+      description:
+        'Answers 200 as long as the server runs; `status` is `degraded` when it cannot store anything.',
+      response: t.Object({
+        status: oneOf(['ok', 'degraded']),
+        app: t.String(),
+        version: t.String(),
+        backend_version: t.String(),
+        database: oneOf(['ok', 'error']),
+        timestamp: dateTime(),
+      }),
+      handle: () => status.health(),
+    }),
+    openRoute({
+      plane: 'status',
+      method: 'GET',
+      path: '/version',
+      tag: 'Status',
+      summary: 'Which build runs',
+      response: t.Object({ backend_version: t.String(), env: t.String() }),
+      handle: () => ({ backend_version: BACKEND_VERSION, env: config.env }),
+    }),
+  ];
+}

@@ -1,0 +1,62 @@
+/** How the server is: whether the database answers and whether there is room to write. */
+import { statfsSync } from 'node:fs';
+import { MIN_FREE_DISK_BYTES } from '../../limits.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { BACKEND_VERSION, VERSION } from '../../version.ts';
+
+const anything = rawSql<{ n: number }, []>('SELECT 1 AS n');
+
+export interface Health {
+  status: 'ok' | 'degraded';
+  app: string;
+  version: string;
+  backend_version: string;
+  database: 'ok' | 'error';
+  timestamp: string;
+}
+
+export class Status {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #data_dir: string;
+
+  constructor(deps: { database: Database; clock: Clock; data_dir: string }) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#data_dir = deps.data_dir;
+  }
+
+  /** `degraded` while the database does not answer or the disk is too full to commit; it heals by itself. */
+  health(): Health {
+    const database = this.#canRead() ? 'ok' : 'error';
+    const is_ok = database === 'ok' && this.#hasRoom();
+    return {
+      status: is_ok ? 'ok' : 'degraded',
+      app: 'satchel',
+      version: VERSION,
+      backend_version: BACKEND_VERSION,
+      database,
+      timestamp: toIso(this.#clock.now()),
+    };
+  }
+
+  #canRead(): boolean {
+    try {
+      return anything.get(this.#database.read) !== null;
+    } catch {
+      return false;
+    }
+  }
+
+  /** The disk is asked each time, so the answer turns as soon as room is made, not at the next write. */
+  #hasRoom(): boolean {
+    try {
+      const { bavail, bsize } = statfsSync(this.#data_dir);
+      return bavail * bsize >= MIN_FREE_DISK_BYTES;
+    } catch {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,27 @@
+/** What `satchel doctor` asks of the vault: values that do not decrypt, and those that should not be in use. */
+
+import type { Projects } from '../../access/projects/service.ts';
+import { type HealthCheck, sealedCheck, warning } from '../../platform/host/health-check.ts';
+import type { Vault } from './service.ts';
+
+export function vaultChecks({ vault, projects }: { vault: Vault; projects: Projects }): HealthCheck[] {
+  return [
+    sealedCheck('Vault values', () =>
+      projects.listAll({}).flatMap((project) =>
+        vault.listUndecryptable(project).map(({ service, field }) => ({
+          message: `The vault value ${service}.${field} of project ${project.slug} does not decrypt.`,
+          remedy: `satchel vault set --project ${project.slug} ${service} ${field}=-`,
+        })),
+      ),
+    ),
+    {
+      check: 'captcha',
+      run: () =>
+        vault
+          .warnings(projects.listAll({}))
+          .map(({ slug, message }) =>
+            warning('captcha', message, `satchel vault set --project ${slug} captcha secret_key=-`),
+          ),
+    },
+  ];
+}

@@ -1,0 +1,190 @@
+/** `satchel vault`: what a project's vault holds, and changing it; `reveal-cli.ts` has the verbs that let secrets out. */
+import { isUtf8 } from 'node:buffer';
+import { basename } from 'node:path';
+import type { Projects } from '../../access/projects/service.ts';
+import { AppError } from '../../errors.ts';
+import { type Cli, UsageError } from '../../platform/cli/cli.ts';
+import { collect, listOption, requireYes } from '../../platform/cli/options.ts';
+import { readSecretBytes } from '../../platform/cli/secret-input.ts';
+import { formatTable, type Table } from '../../platform/cli/tables.ts';
+import {
+  freeFormField,
+  requireVaultService,
+  VAULT_SERVICES,
+  type VaultField,
+  type VaultService,
+} from './registry.ts';
+import { type MakeVerb, projectOf, registerReveals, warn } from './reveal-cli.ts';
+import type { RemovedService, ServiceMetadata } from './schemas.ts';
+import type { Vault } from './service.ts';
+
+interface Services {
+  vault: Vault;
+  projects: Projects;
+}
+
+const MASK = '********';
+
+/** Registers `satchel vault services | show | set | reveal | env | run | delete`. */
+export function registerVaultCommands(cli: Cli<Services>): void {
+  const noun = cli.noun('vault', "credentials and configuration files of a project's services");
+  const verb = (signature: string, description: string) =>
+    cli
+      .verb(noun, signature, description)
+      .requiredOption('--project <ref>', 'numeric id, ULID or slug of the project');
+  cli
+    .verb(noun, 'services', 'every service a vault knows, with its fields')
+    .example('satchel vault services')
+    .action(cli.plainAction(async () => ({ json: VAULT_SERVICES, text: registryTable() })));
+  verb('show [service]', 'what is stored; secrets are masked')
+    .example('satchel vault show --project shop', 'satchel vault show --project shop env')
+    .does(async ({ services }, options, name) => {
+      const project = projectOf(services, options);
+      if (name !== undefined) {
+        const metadata = services.vault.describeService(project, requireVaultService(name));
+        return { json: metadata, text: metadataTable([metadata]) };
+      }
+      const metadata = services.vault.describe(project);
+      return { json: metadata, text: metadataTable(metadata) };
+    });
+  registerChanges(cli, verb);
+  registerDelete(verb);
+  registerReveals(cli, verb);
+}
+
+function registerChanges(cli: Cli<Services>, verb: MakeVerb): void {
+  verb('set <service>', 'store fields of a service; those not named stay as they are')
+    .argument(
+      '[field=value...]',
+      'a secret is best given as field=-, field=@file or field=env:NAME',
+      readPair,
+    )
+    .option('--unset <field>', 'remove a field; may be repeated', collect)
+    .option('--plain <names>', 'of env: which names are no secrets; without it each keeps its kind', collect)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  satchel vault set --project shop captcha site_key=0x4AAA secret_key=-
+  satchel vault set --project shop firebase service_account=@service-account.json
+  satchel vault set --project shop stripe secret_key=env:STRIPE_SECRET_KEY
+  satchel vault set --project shop env SESSION_KEY=- TLS_CERT=@cert.pem
+  satchel vault set --project shop env NEXT_PUBLIC_THEME=dark --plain NEXT_PUBLIC_THEME
+
+The service env takes any NAME, at most 200 of them. Each is a secret unless --plain names it; a plain one that begins
+with NEXT_PUBLIC_, VITE_ or EXPO_PUBLIC_ is in that target's env block too. A newline at the end of what - or @file
+gives is taken for the editor's and left out.`,
+    )
+    .does(async ({ services, actor }, options, name = '', ...pairs) => {
+      const project = projectOf(services, options);
+      const service = requireVaultService(name);
+      const removed = listOption(options, 'unset');
+      if (pairs.length + removed.length === 0) {
+        throw new UsageError('Name what to store as field=value, or what to remove with --unset.');
+      }
+      if (!service.free_form && pairs.some((pair) => !/^[a-z0-9_]+=/.test(pair)))
+        throw new UsageError(`Fields of ${service.service} are written in lower case.`);
+      if (pairs.filter((pair) => /^\w+=-$/.test(pair)).length > 1)
+        throw new UsageError('Standard input can be the value of one field only.');
+      const plain = options.plain === undefined ? undefined : listOption(options, 'plain');
+      const known_plain = plain ?? Object.keys(services.vault.describeService(project, service).values);
+      const values = new Map<string, unknown>(removed.map((field) => [field, null]));
+      for (const pair of pairs) {
+        const name = pair.slice(0, pair.indexOf('='));
+        const field = service.free_form
+          ? freeFormField(name, known_plain.includes(name))
+          : service.fields.find((each) => each.field === name);
+        values.set(name, await readValue(cli, { service, name, field }, pair.slice(name.length + 1)));
+      }
+      const metadata = await services.vault.set(actor, project, service, Object.fromEntries(values), plain);
+      if (service.service === 'captcha')
+        warn(
+          cli,
+          services.vault.warnings([project]).map(({ message }) => message),
+        );
+      return { json: metadata, text: metadataTable([metadata]) };
+    });
+}
+
+function registerDelete(verb: MakeVerb): void {
+  verb('delete <service>', 'delete everything stored of a service')
+    .option('--yes', 'really do it')
+    .example('satchel vault delete --project shop stripe --yes')
+    .does(async ({ services, actor }, options, name = '') => {
+      const service = requireVaultService(name);
+      const project = projectOf(services, options);
+      const stored = tell(services.vault.count(project, service));
+      requireYes(options, `deletes ${stored} of ${service.service} of the project ${project.slug} for good`);
+      const removed = await services.vault.remove(actor, project, service);
+      return { json: removed, text: `Deleted of ${service.service}: ${tell(removed.cascade)}.` };
+    });
+}
+
+function tell({ vault_credentials, vault_files }: RemovedService['cascade']): string {
+  const values = vault_credentials === 1 ? '1 value' : `${vault_credentials} values`;
+  return `${values} and ${vault_files === 1 ? '1 file' : `${vault_files} files`}`;
+}
+
+/** Commander's parser of one `field=value`. Wrong usage otherwise, without what was given: it may be the secret. */
+function readPair(value: string, previous: string[] | undefined): string[] {
+  if (!/^\w+=/.test(value)) throw new UsageError('What to store must have the form field=value.');
+  return [...(previous ?? []), value];
+}
+
+/** What an argument stands for. Only secrets draw a warning when they are given as they are. */
+async function readValue(
+  cli: Cli<Services>,
+  { service, name, field }: { service: VaultService; name: string; field: VaultField | undefined },
+  argument: string,
+): Promise<unknown> {
+  const what = `${service.service}.${name}`;
+  const is_reference = argument === '-' || argument.startsWith('@') || argument.startsWith('env:');
+  if (field?.file) {
+    if (!is_reference) throw new UsageError(`${what} is a file: give ${name}=@path or ${name}=-`);
+    const bytes = await readSecretBytes(cli, argument, what);
+    const filename = argument.startsWith('@') ? basename(argument.slice(1)) : name;
+    return { filename, content_base64: Buffer.from(bytes).toString('base64') };
+  }
+  if (!is_reference && !field?.secret) return argument;
+  const bytes = await readSecretBytes(cli, argument, what);
+  if (!isUtf8(bytes)) throw new AppError('invalid', `${what} must be text in UTF-8.`);
+  // Editors and echo end a file with a newline that is no part of the secret.
+  return Buffer.from(bytes)
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
+}
+
+function registryTable(): Table {
+  const rows: string[][] = VAULT_SERVICES.flatMap(({ service, fields }) =>
+    fields.map((field) => {
+      const kind = field.file
+        ? 'file'
+        : field.secret
+          ? 'secret'
+          : field.client_safe
+            ? 'client-safe'
+            : 'plain';
+      return [service, field.field, kind, field.env_key, field.help_text];
+    }),
+  );
+  rows.push([
+    'env',
+    'any NAME',
+    'secret or plain',
+    'its own name',
+    'Variables of your own; see vault set --help.',
+  ]);
+  return formatTable(['service', 'field', 'kind', 'variable', 'what it is'], rows, '');
+}
+
+function metadataTable(services: readonly ServiceMetadata[]): Table {
+  const rows = services.flatMap(({ service, values, present, updated_at }) =>
+    Object.entries(present)
+      .filter(([, is_present]) => is_present)
+      .map(([field]) => {
+        const value = Object.hasOwn(values, field) ? (values[field] ?? 'does not decrypt') : MASK;
+        return [service, field, value, updated_at];
+      }),
+  );
+  return formatTable(['service', 'field', 'value', 'updated'], rows, 'Nothing is stored.', { keep: 3 });
+}

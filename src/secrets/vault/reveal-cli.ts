@@ -1,0 +1,136 @@
+/** The verbs of `satchel vault` that let secrets out, each on record before it does: reveal, env and run. */
+import { Option } from 'commander';
+import type { ProjectRow, Projects } from '../../access/projects/service.ts';
+import { type Cli, type CliSession, UsageError } from '../../platform/cli/cli.ts';
+import { textOption } from '../../platform/cli/options.ts';
+import { formatTable, type Table } from '../../platform/cli/tables.ts';
+import { ENV_TARGETS } from './env-blocks.ts';
+import { requireVaultService } from './registry.ts';
+import type { RevealedVault } from './schemas.ts';
+import type { Vault } from './service.ts';
+
+interface Services {
+  vault: Vault;
+  projects: Projects;
+}
+
+export type MakeVerb = (signature: string, description: string) => ReturnType<Cli<Services>['verb']>;
+
+const BLOCK_TARGETS = [...ENV_TARGETS, 'shell'] as const;
+
+export function registerReveals(cli: Cli<Services>, verb: MakeVerb): void {
+  registerReveal(cli, verb);
+  registerEnv(cli, verb);
+  registerRun(cli, verb);
+}
+
+function registerReveal(cli: Cli<Services>, verb: MakeVerb): void {
+  verb('reveal [service]', 'print what is stored in clear text; the audit trail records it')
+    .example('satchel vault reveal --project shop stripe')
+    .does(async ({ services, actor }, options, name) => {
+      const scope = name === undefined ? {} : { service: requireVaultService(name) };
+      const project = projectOf(services, options);
+      const revealed = await services.vault.reveal(actor, project, { how: 'reveal', ...scope });
+      warnOfUndecryptable(cli, revealed.undecryptable);
+      return { json: revealed, text: revealedTable(revealed) };
+    });
+}
+
+function registerEnv(cli: Cli<Services>, verb: MakeVerb): void {
+  verb('env', 'print a .env file with real values; the audit trail records it')
+    .addOption(
+      new Option('--target <target>', 'for whom: client targets hold client-safe fields only')
+        .choices(BLOCK_TARGETS)
+        .makeOptionMandatory(),
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  satchel vault env --project shop --target server > .env
+  satchel vault env --project shop --target vite > .env.production
+  eval "$(satchel vault env --project shop --target shell)"
+
+Each file is quoted for one loader, and only that one reads every value back as it is stored: server for dotenv, nextjs
+for @next/env, vite for Vite's loadEnv, expo for @expo/env, shell for sh. Only shell is safe to source. What the loader
+can't carry is named on stderr, and left out.`,
+    )
+    .does(async ({ services, actor }, options) => {
+      const target = BLOCK_TARGETS.find((each) => each === options.target) ?? 'server';
+      const project = projectOf(services, options);
+      const { text, ...rest } = await services.vault.revealBlock(actor, project, target);
+      warnOfUndecryptable(cli, rest.undecryptable);
+      noteShadowed(cli, rest.shadowed);
+      warn(
+        cli,
+        rest.unquotable.map(({ name }) => `no ${target} block can hold the value of ${name}; it is left out`),
+      );
+      if (text === null) cli.note(`satchel: nothing is stored that a ${target} block would hold`);
+      return { json: { env: text === null ? {} : { [target]: text }, ...rest }, text: text ?? '' };
+    });
+}
+
+function registerRun(cli: Cli<Services>, verb: MakeVerb): void {
+  verb('run <command...>', 'run a command with the server block in its environment; ends with its status')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  satchel vault run --project shop -- npm start
+  satchel vault run --project shop -- sh -c 'psql "$DATABASE_URL"'
+
+The command gets every value as it is stored; nothing is quoted or expanded.`,
+    )
+    .action(async (...raw: unknown[]) => {
+      let command: string[] = [];
+      let variables: Record<string, string> = {};
+      const reveal = cli.action(async ({ services, actor }, options, ...words) => {
+        if (options.json === true) {
+          throw new UsageError('What is printed is what the command prints: leave --json out.');
+        }
+        command = words;
+        const revealed = await services.vault.revealVariables(actor, projectOf(services, options));
+        warnOfUndecryptable(cli, revealed.undecryptable);
+        noteShadowed(cli, revealed.shadowed);
+        variables = revealed.variables;
+        return { json: null, text: '' };
+      });
+      await reveal(...raw);
+      // The data directory is closed by now: the command may run for days, or be a restore.
+      cli.exitWith(await cli.host.process.runCommand(command, variables));
+    });
+}
+
+export function projectOf(
+  services: CliSession<Services>['services'],
+  options: Record<string, unknown>,
+): ProjectRow {
+  return services.projects.require(textOption(options, 'project') ?? '');
+}
+
+export function warn(cli: Cli<Services>, warnings: readonly string[]): void {
+  for (const warning of warnings) cli.note(`satchel: warning: ${warning}`);
+}
+
+function warnOfUndecryptable(cli: Cli<Services>, undecryptable: RevealedVault['undecryptable']): void {
+  warn(
+    cli,
+    undecryptable.map(({ service, field }) => `${service}.${field} does not decrypt and is left out`),
+  );
+}
+
+function noteShadowed(cli: Cli<Services>, shadowed: RevealedVault['shadowed']): void {
+  for (const { service, field, name } of shadowed)
+    cli.note(`satchel: ${name} is the one of env; ${service}.${field} is left out`);
+}
+
+function revealedTable(revealed: RevealedVault): Table {
+  const rows = Object.entries(revealed.services).flatMap(([service, values]) =>
+    Object.entries(values).map(([field, value]) =>
+      typeof value === 'string'
+        ? [service, field, value]
+        : [service, field, `file ${value.filename}; --json has its content`],
+    ),
+  );
+  return formatTable(['service', 'field', 'value'], rows, 'Nothing is stored.', { keep: 3 });
+}

@@ -1,0 +1,212 @@
+/** The vault's endpoints on the management plane: registry, metadata, changes, reveals, files. */
+import { createHash } from 'node:crypto';
+import { create as contentDisposition } from 'content-disposition';
+import type { ProjectRow, Projects } from '../../access/projects/service.ts';
+import { actorOf, type ManagementCaller } from '../../platform/http/callers.ts';
+import { pageQuery } from '../../platform/http/pagination.ts';
+import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
+import { oneOf, t } from '../../platform/http/schema.ts';
+import {
+  requireVaultField,
+  requireVaultFile,
+  requireVaultService,
+  VAULT_SERVICES,
+  type VaultService,
+} from './registry.ts';
+import {
+  registryEntry,
+  removedService,
+  revealedVault,
+  serviceMetadata,
+  setServiceBody,
+  vaultProject,
+} from './schemas.ts';
+import type { Vault } from './service.ts';
+
+interface Input {
+  ctx: RequestContext;
+  caller: ManagementCaller;
+}
+
+export function vaultRoutes(vault: Vault, projects: Projects): Route[] {
+  const project = ({ ctx, caller }: Input): ProjectRow =>
+    projects.requireFor(caller, ctx.params.project ?? '');
+  const projectAndService = (input: Input): { project: ProjectRow; service: VaultService } => ({
+    project: project(input),
+    service: requireVaultService(input.ctx.params.service ?? ''),
+  });
+  return [
+    ...registryRoutes(vault, projects),
+    ...serviceRoutes(vault, project, projectAndService),
+    ...revealRoutes(vault, project, projectAndService),
+  ];
+}
+
+function registryRoutes(vault: Vault, projects: Projects): Route[] {
+  return [
+    managementRoute({
+      method: 'GET',
+      path: '/vault/services',
+      tag: 'Vault',
+      summary: 'The services a vault knows, with their fields',
+      description: 'A plain array.',
+      response: t.Array(registryEntry),
+      handle: () => VAULT_SERVICES,
+    }),
+    managementRoute({
+      method: 'GET',
+      path: '/vault/projects',
+      needs: ['can_read_vault'],
+      tag: 'Vault',
+      summary: 'Every visible project, and what its vault holds',
+      query: t.Object({
+        q: t.Optional(t.String({ description: 'Substring of name or slug.' })),
+        status: t.Optional(oneOf(['active', 'inactive'])),
+        ...pageQuery,
+      }),
+      response: t.Array(vaultProject),
+      handle: ({ caller, query }) =>
+        projects.list(caller, query).map((each) => ({
+          id: each.id,
+          public_id: each.public_id,
+          name: each.name,
+          slug: each.slug,
+          status: each.status,
+          ...vault.summarize(each),
+        })),
+    }),
+  ];
+}
+
+function serviceRoutes(
+  vault: Vault,
+  project: (input: Input) => ProjectRow,
+  projectAndService: (input: Input) => { project: ProjectRow; service: VaultService },
+): Route[] {
+  return [
+    managementRoute({
+      method: 'GET',
+      path: '/projects/:project/vault',
+      needs: ['can_read_vault'],
+      tag: 'Vault',
+      summary: 'What a vault holds: plain values, and presence flags for the rest',
+      description: 'A plain array with one entry a service.',
+      response: t.Array(serviceMetadata),
+      load: project,
+      handle: ({ resource }) => vault.describe(resource),
+    }),
+    managementRoute({
+      method: 'GET',
+      path: '/projects/:project/vault/:service',
+      needs: ['can_read_vault'],
+      tag: 'Vault',
+      summary: 'What a vault holds of one service',
+      response: serviceMetadata,
+      load: projectAndService,
+      handle: ({ resource }) => vault.describeService(resource.project, resource.service),
+    }),
+    managementRoute({
+      method: 'PUT',
+      path: '/projects/:project/vault/:service',
+      needs: ['can_write_vault'],
+      tag: 'Vault',
+      summary: 'Store fields of a service',
+      description:
+        'Changes only the fields sent; null removes one. Answers the metadata, and `present` alone without can_read_vault. The service `env` takes any name; a ' +
+        'name that another service uses as well wins in the env blocks.',
+      body: setServiceBody,
+      example: { values: { secret_key: 'sk_test_51Example' } },
+      response: serviceMetadata,
+      load: projectAndService,
+      check: ({ body, resource }) =>
+        'values' in body ? vault.errorsIn(resource.project, resource.service, body) : {},
+      async handle({ ctx, caller, body, resource: { project, service } }) {
+        const stored = await vault.set(actorOf(caller, ctx.ip), project, service, body.values, body.plain);
+        // Writing is no way to read.
+        return caller.capabilities.has('can_read_vault') ? stored : { present: stored.present };
+      },
+    }),
+    managementRoute({
+      method: 'DELETE',
+      path: '/projects/:project/vault/:service',
+      needs: ['can_write_vault'],
+      tag: 'Vault',
+      summary: 'Remove everything stored of a service',
+      response: removedService,
+      load: projectAndService,
+      handle: ({ ctx, caller, resource }) =>
+        vault.remove(actorOf(caller, ctx.ip), resource.project, resource.service),
+    }),
+  ];
+}
+
+function revealRoutes(
+  vault: Vault,
+  project: (input: Input) => ProjectRow,
+  projectAndService: (input: Input) => { project: ProjectRow; service: VaultService },
+): Route[] {
+  return [
+    managementRoute({
+      method: 'POST',
+      path: '/projects/:project/vault/reveal',
+      needs: ['can_reveal_vault'],
+      tag: 'Vault',
+      summary: 'Every credential of a project, with env blocks',
+      description: 'Recorded before it answers. What does not decrypt is listed in `undecryptable`.',
+      response: revealedVault,
+      load: project,
+      handle: ({ ctx, caller, resource }) =>
+        vault.reveal(actorOf(caller, ctx.ip), resource, { how: 'reveal' }),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: '/projects/:project/vault/:service/reveal',
+      needs: ['can_reveal_vault'],
+      tag: 'Vault',
+      summary: 'Every credential of one service, or one of them, with env blocks',
+      description: 'Recorded before it answers.',
+      query: t.Object({
+        field: t.Optional(t.String({ description: 'This field alone; the record of the reveal names it.' })),
+      }),
+      response: revealedVault,
+      load: projectAndService,
+      handle: ({ ctx, caller, query, resource }) =>
+        vault.reveal(actorOf(caller, ctx.ip), resource.project, {
+          how: 'reveal',
+          service: resource.service,
+          ...(query.field === undefined ? {} : { field: requireVaultField(resource.service, query.field) }),
+        }),
+    }),
+    managementRoute({
+      method: 'GET',
+      path: '/projects/:project/vault-files/:file',
+      needs: ['can_reveal_vault'],
+      tag: 'Vault',
+      headers: {
+        'Content-Disposition': 'The name under which it was stored.',
+        'X-Checksum-Sha256': 'The SHA-256 of the bytes, in hex.',
+      },
+      summary: 'A stored configuration file, as it is',
+      description: '`{file}` is `<service>.<field>`. Recorded before it answers.',
+      load(input) {
+        const owner = project(input);
+        const file = requireVaultFile(input.ctx.params.file ?? '');
+        vault.requireStoredFile(owner, file);
+        return { owner, file };
+      },
+      async handle({ ctx, caller, resource }) {
+        const { owner, file } = resource;
+        const { filename, bytes } = await vault.revealFile(actorOf(caller, ctx.ip), owner, file);
+        return new Response(bytes, {
+          headers: {
+            'Content-Type': 'application/octet-stream',
+            'Content-Disposition': contentDisposition(filename),
+            'Content-Length': String(bytes.length),
+            'X-Checksum-Sha256': createHash('sha256').update(bytes).digest('hex'),
+            'Cache-Control': 'private, no-store',
+          },
+        });
+      },
+    }),
+  ];
+}

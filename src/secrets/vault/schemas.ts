@@ -1,0 +1,125 @@
+/** Shapes of the vault, for the API. */
+import { named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
+
+export const registryEntry = named(
+  'VaultService',
+  t.Object({
+    service: t.String(),
+    label: t.String(),
+    free_form: t.Boolean({
+      description:
+        'Takes any name `[A-Za-z_][A-Za-z0-9_]{0,127}` instead of fixed fields, at most 200 of them.',
+    }),
+    fields: t.Array(
+      t.Object({
+        field: t.String(),
+        label: t.String(),
+        help_text: t.String(),
+        secret: t.Boolean(),
+        client_safe: t.Boolean(),
+        env_key: t.String(),
+        file: t.Boolean(),
+      }),
+    ),
+  }),
+);
+
+export const setServiceBody = t.Object({
+  // Not a record: those pass over names such as `constructor`, which a variable may well have.
+  values: t.Unsafe<unknown>(
+    t.Any({
+      type: 'object',
+      additionalProperties: true,
+      description:
+        'By field: text, or `{filename, content_base64}` for a file. null removes a field; what is left out stays. ' +
+        'Of `env`: by name, strings of at most 65,536 bytes, which may be empty.',
+    }),
+  ),
+  plain: t.Optional(
+    t.Array(t.String(), {
+      description:
+        'Of `env` alone: which of the names in `values` are no secrets; the others are. Without it each keeps its ' +
+        'kind, and a new one is secret. A name that is plain already may stand here without a value.',
+    }),
+  ),
+});
+
+export const serviceMetadata = named(
+  'VaultMetadata',
+  t.Object({
+    service: t.String(),
+    label: t.String(),
+    values: t.Record(t.String(), nullable(t.String()), {
+      description: 'What is stored in fields that are no secrets; null where it does not decrypt.',
+    }),
+    present: t.Record(t.String(), t.Boolean(), {
+      description: 'Every field, and whether it is stored; of `env` the names that are.',
+    }),
+    updated_at: nullable(t.String({ format: 'date-time' })),
+  }),
+);
+export type ServiceMetadata = Static<typeof serviceMetadata>;
+
+const vaultSummary = t.Object({
+  present: t.Record(t.String(), t.Boolean(), {
+    description: 'Every service, and whether anything of it is stored.',
+  }),
+  credentials_count: t.Integer(),
+  files_count: t.Integer(),
+  updated_at: nullable(t.String({ format: 'date-time' })),
+});
+export type VaultSummary = Static<typeof vaultSummary>;
+
+export const vaultProject = named(
+  'VaultProject',
+  t.Object({
+    id: t.Integer(),
+    public_id: t.String(),
+    name: t.String(),
+    slug: t.String(),
+    status: oneOf(['active', 'inactive']),
+    ...vaultSummary.properties,
+  }),
+);
+
+const revealedFile = named('RevealedFile', t.Object({ filename: t.String(), content_base64: t.String() }));
+const revealedValue = t.Union([t.String(), revealedFile]);
+export type RevealedValue = Static<typeof revealedValue>;
+
+export const revealedVault = named(
+  'RevealedVault',
+  t.Object({
+    services: t.Record(t.String(), t.Record(t.String(), revealedValue)),
+    env: t.Object(
+      {
+        server: t.Optional(t.String()),
+        nextjs: t.Optional(t.String()),
+        vite: t.Optional(t.String()),
+        expo: t.Optional(t.String()),
+      },
+      {
+        description:
+          'The text of .env files, quoted for dotenv, @next/env, vite and @expo/env: each value comes out of its loader ' +
+          'as it is stored. Plain names of `env` are in a client block where they begin with its prefix.',
+      },
+    ),
+    undecryptable: t.Array(t.Object({ service: t.String(), field: t.String() })),
+    shadowed: t.Array(t.Object({ service: t.String(), field: t.String(), name: t.String() }), {
+      description:
+        'Fields that do not stand in a block, as the service `env` has a variable of the same name.',
+    }),
+    unquotable: t.Array(t.Object({ target: t.String(), name: t.String() }), {
+      description: "Variables that the target's loader can't carry; a comment stands in their place.",
+    }),
+  }),
+);
+export type RevealedVault = Static<typeof revealedVault>;
+
+export const removedService = named(
+  'RemovedVaultService',
+  t.Object({
+    deleted: t.Boolean(),
+    cascade: t.Object({ vault_credentials: t.Integer(), vault_files: t.Integer() }),
+  }),
+);
+export type RemovedService = Static<typeof removedService>;

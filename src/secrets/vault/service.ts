@@ -1,0 +1,343 @@
+/**
+ * The vault: credentials and configuration files of a project. Everything is stored sealed, bound to its place; secrets
+ * leave only by a reveal, and a reveal is on record before it answers.
+ */
+
+import type { ProjectCascade } from '../../access/projects/service.ts';
+import { AppError, collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { explainMissing } from '../../platform/database/foreign-keys.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import type { Actor } from '../../platform/http/callers.ts';
+import { isPlainObject } from '../../platform/http/schema.ts';
+import type { KeyRing } from '../../platform/secrets/key-ring.ts';
+import { readChanges, settleKinds, type VaultFile } from './changes.ts';
+import { buildEnvBlock, type EnvBlock, pickVariables } from './env-blocks.ts';
+import type { EnvTarget } from './env-quoting.ts';
+import { describeService, envEntriesOf, presentReveal } from './presentation.ts';
+import {
+  captchaTestSecret,
+  requireVaultService,
+  VAULT_SERVICES,
+  type VaultField,
+  type VaultService,
+} from './registry.ts';
+import type { RemovedService, RevealedVault, ServiceMetadata, VaultSummary } from './schemas.ts';
+import {
+  type OpenedField,
+  openFields,
+  sealField,
+  textOf,
+  undecryptableOf,
+  type VaultOwner,
+} from './sealed-fields.ts';
+import * as store from './store.ts';
+import type { RevealHow, VaultValueRow } from './tables.ts';
+
+export type { VaultOwner } from './sealed-fields.ts';
+
+/** The stored fields of one service: those that decrypt, and the names of those that do not. */
+export interface OpenedService {
+  values: Record<string, string>;
+  undecryptable: string[];
+}
+
+interface RevealScope {
+  how: RevealHow;
+  service?: VaultService;
+  field?: VaultField;
+}
+
+export interface VaultDeps {
+  database: Database;
+  clock: Clock;
+  key_ring: KeyRing;
+}
+
+export class Vault {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #key_ring: KeyRing;
+
+  constructor(deps: VaultDeps) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#key_ring = deps.key_ring;
+  }
+
+  /** Every service of the registry with what is stored of it; secrets by their presence alone. */
+  describe(owner: VaultOwner): ServiceMetadata[] {
+    const { read } = this.#database;
+    const stored = this.#open(owner, store.listValues(read, owner.id), (field) => !field.secret);
+    const changes = store.listChanges(read, owner.id);
+    return VAULT_SERVICES.map((service) => describeService(service, stored, changes));
+  }
+
+  /** As `describe`, for one service. */
+  describeService(owner: VaultOwner, service: VaultService): ServiceMetadata {
+    const { read } = this.#database;
+    const rows = store.listValues(read, owner.id, service.service);
+    const stored = this.#open(owner, rows, (field) => !field.secret);
+    return describeService(service, stored, store.listChanges(read, owner.id));
+  }
+
+  /** What a project's vault holds, in numbers. */
+  summarize(owner: VaultOwner): VaultSummary {
+    const rows = store.summarizeValues(this.#database.read, owner.id);
+    const updated = rows.map((row) => row.updated_at ?? 0);
+    return {
+      present: Object.fromEntries(
+        VAULT_SERVICES.map(({ service }) => [service, rows.some((row) => row.service === service)]),
+      ),
+      credentials_count: rows.reduce((sum, row) => sum + row.values, 0),
+      files_count: rows.reduce((sum, row) => sum + row.files, 0),
+      updated_at: updated.length > 0 ? toIso(Math.max(...updated)) : null,
+    };
+  }
+
+  /** What is wrong with a submission to a service, by field. */
+  errorsIn(
+    owner: VaultOwner,
+    service: VaultService,
+    { values, plain }: { values?: unknown; plain?: readonly string[] },
+  ): FieldErrors {
+    const { changes, errors } = readChanges(service, { values, plain });
+    const stored = store.listNames(this.#database.read, owner.id, service.service);
+    // A name whose value is wrong was sent all the same, and so may any have been in values that are no object.
+    const others = plain?.filter((name) => isPlainObject(values) && !Object.hasOwn(values, name));
+    return { ...collectErrors(() => settleKinds(stored, changes, others)), ...errors };
+  }
+
+  /**
+   * Stores the fields that are given, removes those that are null, and leaves the others alone; all of it or nothing.
+   * A name of a free-form service is secret unless `plain` names it; without `plain` it keeps the kind it has. To make one
+   * plain takes its value: whoever may not reveal it must not get it shown that way.
+   * Throws AppError `invalid` for an unknown field, a value that does not fit, or names past `MAX_ENV_NAMES`, `not_found`
+   * when the project is gone.
+   */
+  async set(
+    actor: Actor,
+    owner: VaultOwner,
+    service: VaultService,
+    values: unknown,
+    plain?: readonly string[],
+  ): Promise<ServiceMetadata> {
+    const { changes, errors } = readChanges(service, { values, plain });
+    if (Object.keys(errors).length > 0) throw invalid(errors);
+    if (changes.length > 0 || plain) {
+      const now = this.#clock.now();
+      await this.#database
+        .write((tx) => {
+          // Within the write: neither the kinds nor the number of names may be those of a moment ago.
+          const stored = store.listNames(tx, owner.id, service.service);
+          const kinds = settleKinds(stored, changes, plain);
+          if (changes.length === 0) return;
+          store.touchService(tx, { project_id: owner.id, service: service.service, updated_at: now });
+          for (const { field, content } of changes)
+            this.#putField(
+              tx,
+              { owner, service, field, is_plain: kinds.get(field.field) ?? false },
+              content,
+              now,
+            );
+          const set = changes.filter((each) => each.content !== null).map((each) => each.field.field);
+          const removed = changes.filter((each) => each.content === null).map((each) => each.field.field);
+          const metadata = { service: service.service, set, removed };
+          this.#audit(tx, actor, { event: 'vault.updated', owner, metadata }, now);
+        })
+        .catch(explainMissing('Project'));
+    }
+    return this.describeService(owner, service);
+  }
+
+  #putField(
+    tx: Tx,
+    at: { owner: VaultOwner; service: VaultService; field: VaultField; is_plain: boolean },
+    content: string | VaultFile | null,
+    now_ms: number,
+  ): void {
+    const { is_plain } = at;
+    const place = { project_id: at.owner.id, service: at.service.service, field: at.field.field };
+    if (content === null) {
+      store.deleteValue(tx, place);
+      return;
+    }
+    const is_text = typeof content === 'string';
+    store.putValue(tx, {
+      ...place,
+      sealed: sealField(
+        { tx, key_ring: this.#key_ring },
+        at.owner,
+        { ...place, is_plain },
+        is_text ? content : content.bytes,
+      ),
+      filename: is_text ? null : content.filename,
+      is_plain,
+      created_at: now_ms,
+      updated_at: now_ms,
+    });
+  }
+
+  /** How much is stored of a service. */
+  count(owner: VaultOwner, service: VaultService): RemovedService['cascade'] {
+    return countStored(this.#database.read, owner, service);
+  }
+
+  /** Removes everything that is stored of a service, and tells how much that was. */
+  remove(actor: Actor, owner: VaultOwner, service: VaultService): Promise<RemovedService> {
+    const now = this.#clock.now();
+    return this.#database.write((tx) => {
+      const cascade = countStored(tx, owner, service);
+      store.deleteService(tx, owner.id, service.service);
+      const metadata = { service: service.service, cascade };
+      this.#audit(tx, actor, { event: 'vault.deleted', owner, metadata }, now);
+      return { deleted: true, cascade };
+    });
+  }
+
+  /**
+   * Everything that a project, one service of it, or one field has stored, in clear text, with env blocks. The reveal is
+   * on record, on disk, before anything is decrypted. What does not decrypt is listed and left out.
+   */
+  async reveal(actor: Actor, owner: VaultOwner, scope: RevealScope): Promise<RevealedVault> {
+    return presentReveal(await this.#reveal(actor, owner, scope), scope.service ?? null);
+  }
+
+  /** As `reveal`, as the one env block of this target. */
+  async revealBlock(
+    actor: Actor,
+    owner: VaultOwner,
+    target: EnvTarget,
+  ): Promise<EnvBlock & Pick<RevealedVault, 'undecryptable'>> {
+    const opened = await this.#reveal(actor, owner, { how: 'env' });
+    return { ...buildEnvBlock(envEntriesOf(opened), target), undecryptable: undecryptableOf(opened) };
+  }
+
+  /** As `reveal`, as the variables that a server's process gets. */
+  async revealVariables(
+    actor: Actor,
+    owner: VaultOwner,
+  ): Promise<{ variables: Record<string, string> } & Pick<RevealedVault, 'undecryptable' | 'shadowed'>> {
+    const opened = await this.#reveal(actor, owner, { how: 'run' });
+    const { variables, shadowed } = pickVariables(envEntriesOf(opened), 'server');
+    return { variables: Object.fromEntries(variables), shadowed, undecryptable: undecryptableOf(opened) };
+  }
+
+  /**
+   * A stored file, on record before it leaves. Throws AppError `not_found` where none is stored, `conflict`
+   * PLAINTEXT_UNAVAILABLE when it does not decrypt.
+   */
+  async revealFile(
+    actor: Actor,
+    owner: VaultOwner,
+    file: { service: VaultService; field: VaultField },
+  ): Promise<VaultFile> {
+    const opened = await this.#reveal(actor, owner, { how: 'file', ...file });
+    const stored = opened.find((each) => each.field === file.field);
+    if (!stored) throw notFound('Vault file');
+    if (!stored.bytes) {
+      throw new AppError(
+        'conflict',
+        'The stored file does not decrypt: it, or its key, is damaged. Store it again.',
+        { code: 'PLAINTEXT_UNAVAILABLE', details: { reason: 'undecryptable' } },
+      );
+    }
+    return { filename: stored.filename ?? file.field.field, bytes: stored.bytes };
+  }
+
+  /** Throws AppError `not_found` where this file is not stored. */
+  requireStoredFile(owner: VaultOwner, file: { service: VaultService; field: VaultField }): void {
+    const place = { project_id: owner.id, service: file.service.service, field: file.field.field };
+    if (!store.findValue(this.#database.read, place)) throw notFound('Vault file');
+  }
+
+  /**
+   * What Satchel itself needs of a service in order to act for the project, such as the captcha secret. Leaves no trail:
+   * the values must never leave the server.
+   */
+  readSecretFor(owner: VaultOwner, service: string): OpenedService {
+    const { read } = this.#database;
+    const known = requireVaultService(service);
+    const opened = this.#open(owner, store.listValues(read, owner.id, known.service), ({ file }) => !file);
+    const values: Record<string, string> = {};
+    for (const { field, bytes } of opened) if (bytes) values[field.field] = textOf(bytes);
+    return { values, undecryptable: undecryptableOf(opened).map((each) => each.field) };
+  }
+
+  /** The stored fields that do not decrypt, files too; nothing leaves, so nothing is put on record. */
+  listUndecryptable(owner: VaultOwner): { service: string; field: string }[] {
+    const rows = store.listValues(this.#database.read, owner.id);
+    return undecryptableOf(this.#open(owner, rows, () => true));
+  }
+
+  /** What an operator should know of these projects' vaults: captcha secrets that providers publish for tests. */
+  warnings(owners: readonly (VaultOwner & { readonly slug: string })[]): { slug: string; message: string }[] {
+    const by_id = new Map(owners.map((owner) => [owner.id, owner]));
+    const rows = store.listValuesOf(this.#database.read, 'captcha', 'secret_key');
+    return rows.flatMap((row) => {
+      const owner = by_id.get(row.project_id);
+      const [opened] = owner ? this.#open(owner, [row], () => true) : [];
+      // One that does not decrypt is among those that `listUndecryptable` tells of.
+      if (!owner || !opened?.bytes) return [];
+      const test_secret = captchaTestSecret(textOf(opened.bytes));
+      if (test_secret === null) return [];
+      const message = `The captcha secret of project ${owner.slug} is ${test_secret}: it protects nothing.`;
+      return [{ slug: owner.slug, message }];
+    });
+  }
+
+  async #reveal(actor: Actor, owner: VaultOwner, scope: RevealScope): Promise<OpenedField[]> {
+    const now = this.#clock.now();
+    const service = scope.service?.service ?? null;
+    const field = scope.field?.field ?? null;
+    await this.#database
+      .write((tx) => {
+        store.insertReveal(tx, {
+          project_id: owner.id,
+          at: now,
+          actor_kind: actor.kind,
+          actor_id: actor.id,
+          actor_name: actor.name,
+          ip: actor.ip,
+          how: scope.how,
+          service,
+          field,
+        });
+        const metadata = { how: scope.how, service, field };
+        this.#audit(tx, actor, { event: 'vault.revealed', owner, metadata }, now);
+      })
+      .catch(explainMissing('Project'));
+    const rows = store.listValues(this.#database.read, owner.id, scope.service?.service);
+    const wanted = scope.field;
+    return this.#open(owner, wanted ? rows.filter((row) => row.field === wanted.field) : rows, () => true);
+  }
+
+  #open(
+    owner: VaultOwner,
+    rows: readonly VaultValueRow[],
+    is_needed: (field: VaultField) => boolean,
+  ): OpenedField[] {
+    return openFields({ tx: this.#database.read, key_ring: this.#key_ring }, owner, rows, is_needed);
+  }
+
+  #audit(
+    tx: Tx,
+    actor: Actor,
+    entry: { event: string; owner: VaultOwner; metadata: Record<string, unknown> },
+    now_ms: number,
+  ): void {
+    const { event, owner, metadata } = entry;
+    recordAudit(tx, actor, { event, target: `project:${owner.id}`, project: owner, metadata }, now_ms);
+  }
+}
+
+function countStored(read: Tx, owner: VaultOwner, { service }: VaultService): RemovedService['cascade'] {
+  const found = store.summarizeValues(read, owner.id).find((row) => row.service === service);
+  return { vault_credentials: found?.values ?? 0, vault_files: found?.files ?? 0 };
+}
+
+/** The vault's part in the deletion of a project; its rows go by foreign key. */
+export const vaultCascade: ProjectCascade = {
+  count: (tx, project) => store.countForCascade(tx, project.id),
+};

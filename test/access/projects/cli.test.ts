@@ -1,0 +1,86 @@
+/** `satchel project`: what its verbs print, refuse and change. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { run, runJson, runRecord } from '../../support/command.ts';
+import { makeDataDir } from '../../support/temp.ts';
+
+// Every step starts a process, and a busy machine takes its time for that.
+setDefaultTimeout(60_000);
+
+test('a project is made, listed, shown and deleted, each as the API shows it', async () => {
+  const dir = makeDataDir();
+  const made = await runRecord(dir, 'project', 'create', '--name', 'Corner Shop', '--slug', 'shop');
+  expect(made).toMatchObject({ id: 1, name: 'Corner Shop', slug: 'shop', status: 'active', api_keys: [] });
+  await runRecord(dir, 'key', 'create', '--project', 'shop', '--name', 'web');
+  expect(await runJson(dir, 'project', 'list')).toEqual([
+    expect.objectContaining({ id: 1, slug: 'shop', api_keys_count: 1 }),
+  ]);
+  const shown = await runRecord(dir, 'project', 'show', String(made.public_id));
+  expect(shown).toMatchObject({ id: 1, api_keys: [{ id: 1, name: 'web' }] });
+  const refused = await run(dir, 'project', 'delete', 'shop');
+  expect(refused.exit).toBe(1);
+  expect(refused.stderr).toContain('--yes');
+  expect(await runRecord(dir, 'project', 'delete', 'shop', '--yes')).toMatchObject({
+    deleted: true,
+    cascade: { api_keys: 1, stored_objects: 0 },
+  });
+  const gone = await run(dir, 'project', 'show', 'shop');
+  expect(gone).toMatchObject({ exit: 1, stdout: '' });
+  expect(gone.stderr).toContain('satchel project list');
+});
+
+test('an empty list says how to make a project, and is an empty array as JSON', async () => {
+  const dir = makeDataDir();
+  expect((await run(dir, 'project', 'list')).stdout).toContain('satchel project create');
+  expect(await runJson(dir, 'project', 'list')).toEqual([]);
+  await run(dir, 'project', 'create', '--name', 'Shop');
+  const { stdout } = await run(dir, 'project', 'list', '--search', 'none');
+  expect(stdout).toBe('No project matches.\n');
+});
+
+test.each([
+  [2, ['project', 'create']],
+  [2, ['project', 'show']],
+  [2, ['project', 'list', '--bogus']],
+  [2, ['project']],
+  [1, ['project', 'create', '--name', ' ']],
+  [1, ['project', 'create', '--name', 'A', '--slug', '123']],
+  [1, ['project', 'list', '--status', 'gone']],
+])('exit %i: satchel %j', async (exit, args) => {
+  const ran = await run(makeDataDir(), ...args);
+  expect(ran).toMatchObject({ exit, stdout: '' });
+  expect(ran.stderr).not.toBe('');
+});
+
+test('change touches what is given and nothing else, and clears what is given empty', async () => {
+  const dir = makeDataDir();
+  await runRecord(dir, 'project', 'create', '--name', 'Shop', '--description', 'Orders');
+  const renamed = await runRecord(
+    dir,
+    'project',
+    'change',
+    'shop',
+    '--slug',
+    'store',
+    '--primary-url',
+    'https://a.example',
+  );
+  expect(renamed).toMatchObject({
+    slug: 'store',
+    name: 'Shop',
+    description: 'Orders',
+    primary_url: 'https://a.example',
+  });
+  const cleared = await runRecord(
+    dir,
+    'project',
+    'change',
+    'store',
+    '--description',
+    '',
+    '--status',
+    'inactive',
+  );
+  expect(cleared).toEqual({ ...renamed, description: null, status: 'inactive' });
+  expect((await run(dir, 'project', 'change', 'store')).exit).toBe(2);
+  expect((await run(dir, 'project', 'change', 'store', '--name', '')).exit).toBe(1);
+});

@@ -1,0 +1,67 @@
+/** The nouns for looking at what apps made: emails, templates, schedules and jobs. */
+import { beforeAll, expect, test } from 'bun:test';
+import { PATH, type ScheduleApp, startScheduleApp, VALID } from '../mail/schedules/setup.ts';
+import { run, runJson, runRecord } from '../support/command.ts';
+
+let app: ScheduleApp;
+let schedule_id: string;
+
+beforeAll(async () => {
+  app = await startScheduleApp();
+  await app.services.templates.create(app.project_id, {
+    ...{ name: 'Welcome', slug: 'welcome', category: 'welcome', subject: 'Hello {{ name }}' },
+    ...{ body_text: 'Good day, {{ name }}.', variables: [{ name: 'name', required: true }] },
+  });
+  const made = await app.call('POST', PATH, { key: app.keys.testing ?? '', body: VALID });
+  schedule_id = String(made.body.id);
+}, 60_000);
+
+const records = async (...args: string[]): Promise<Record<string, unknown>[]> => {
+  const list = await runJson(app.data_dir, ...args);
+  return Array.isArray(list) ? list : [];
+};
+
+test('templates are listed and shown with their text', async () => {
+  expect(await records('template', 'list', '--project', 'one')).toMatchObject([{ slug: 'welcome' }]);
+  expect(await records('template', 'list', '--project', 'two')).toEqual([]);
+  const { stdout } = await run(app.data_dir, 'template', 'show', 'welcome', '--project', 'one');
+  expect(stdout).toContain('Good day, {{ name }}.');
+  expect((await run(app.data_dir, 'template', 'show', 'welcome', '--project', 'two')).exit).toBe(1);
+});
+
+test('a schedule is found by its id alone, paused, resumed and run; a run follows the schedule in being a test', async () => {
+  expect(await records('schedule', 'list', '--project', 'one')).toMatchObject([{ id: schedule_id }]);
+  expect(await runRecord(app.data_dir, 'schedule', 'show', schedule_id)).toMatchObject({ is_active: true });
+  const paused = await runRecord(app.data_dir, 'schedule', 'pause', schedule_id);
+  expect(paused).toMatchObject({ is_active: false, next_run_at: null });
+  const resumed = await runRecord(app.data_dir, 'schedule', 'resume', schedule_id);
+  expect(resumed).toMatchObject({ is_active: true, next_run_at: expect.any(String) });
+  const { job_id } = await runRecord(app.data_dir, 'schedule', 'run', schedule_id);
+  app.app.engine.wake();
+  await app.app.engine.whenIdle();
+  const job = await runRecord(app.data_dir, 'job', 'show', String(job_id));
+  expect([job.id, job.type, job.status]).toEqual([job_id, 'schedule.run', 'completed']);
+  // Nobody's mail is delivered: the key that made the schedule is a test key.
+  const mails = await records('email', 'list', '--project', 'one', '--to', 'ben@example.com');
+  expect(mails.map(({ to, source, status }) => [to, source, status])).toEqual([
+    ['ben@example.com', 'schedule', 'sent'],
+  ]);
+  expect(await records('email', 'list', '--project', 'one', '--status', 'failed')).toEqual([]);
+  expect(app.services.deliveries.listCaptured(10)).toHaveLength(2);
+  expect(await records('job', 'list', '--project', 'one', '--type', 'schedule.run')).toMatchObject([
+    { id: job_id },
+  ]);
+  expect(await records('job', 'list', '--project', 'two')).toEqual([]);
+  expect((await run(app.data_dir, 'schedule', 'show', '01J00000000000000000000000')).exit).toBe(1);
+});
+
+test('a list of more than a page says which it shows, and what shows the next', async () => {
+  for (let n = 0; n < 2; n += 1)
+    await app.call('POST', PATH, { key: app.keys.full ?? '', body: { ...VALID, name: `More ${n}` } });
+  const list = (...args: string[]) => run(app.data_dir, 'schedule', 'list', '--project', 'one', ...args);
+  expect((await list('--limit', '2')).stdout).toContain('1 to 2 of 3. Next: --page 2.');
+  const last = (await list('--limit', '2', '--page', '2')).stdout;
+  expect(last).toEndWith('3 to 3 of 3.\n');
+  expect((await list()).stdout).not.toContain(' of 3');
+  expect((await list('--limit', '0')).exit).toBe(2);
+});

@@ -1,0 +1,282 @@
+/** Mail at a mailbox's pace: its set rate, and what its relay teaches, on real SMTP. The clock is the test's. */
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test';
+import { run } from '../../support/command.ts';
+import { actor, startTestApp } from '../../support/helpers.ts';
+import { type SmtpSink, startSmtpSink, subjectOf } from '../../support/smtp-sink.ts';
+import {
+  addDomain,
+  addMailbox,
+  RELAY_DOWN_PORT,
+  rows,
+  type Sender,
+  senderOf,
+  startSender,
+} from '../emails/setup.ts';
+
+setDefaultTimeout(60_000);
+
+const HELLO = 'hello@mail.example.com';
+const THROTTLED = { code: 454, message: '4.7.0 Throttling' };
+
+let sender: Sender;
+let sink: SmtpSink;
+
+beforeEach(async () => {
+  sender = await startSender();
+  sink = await startSmtpSink();
+  await addDomain(sender.app, 'mail.example.com', sink, { is_default: true });
+});
+afterEach(async () => {
+  await sink.stop();
+  await sender.app.stop();
+});
+
+const mailboxes = () => sender.app.services.mailboxes;
+const paceOf = (address = HELLO) =>
+  mailboxes()
+    .list()
+    .find((one) => one.address === address)?.pace;
+const setRate = (rate: string | null) => mailboxes().change(actor, HELLO, { rate });
+
+/** Queues mails, and lets the engine do what is due. */
+async function queue(count: number, fields: Record<string, unknown> = {}): Promise<string[]> {
+  const ids: string[] = [];
+  for (let n = 0; n < count; n += 1)
+    ids.push(String((await sender.send({ queue: true, ...fields })).body.id));
+  await sender.settle();
+  return ids;
+}
+
+/** How many mails were taken in each of these steps. */
+async function takenIn(steps: number, step_ms: number): Promise<number[]> {
+  const taken: number[] = [];
+  for (let n = 0; n < steps; n += 1) {
+    const before = sink.mails.length;
+    await sender.pass(step_ms);
+    taken.push(sink.mails.length - before);
+  }
+  return taken;
+}
+
+describe('a mailbox with a rate', () => {
+  test('by the second sends evenly, and no more', async () => {
+    await setRate('10/s');
+    await queue(7);
+    expect(sink.mails.length).toBe(1);
+    expect(await takenIn(6, 105)).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  test('by the minute sends at once, and then waits', async () => {
+    await setRate('3/m');
+    await queue(7);
+    expect(sink.mails.length).toBe(3);
+    expect(await takenIn(3, 20_000)).toEqual([0, 0, 0]);
+    expect(await takenIn(2, 62_000)).toEqual([3, 1]);
+  });
+
+  test('keeps to it over a restart', async () => {
+    await setRate('3/m');
+    await queue(5);
+    const { data_dir, clock } = sender.app;
+    await sender.app.stop();
+    sender = senderOf(await startTestApp({ data_dir, clock }), sender.project, sender.key);
+    await sender.settle();
+    expect(sink.mails.length).toBe(3);
+    await sender.pass(62_000);
+    expect(sink.mails.length).toBe(5);
+  });
+
+  test('sends what somebody waits for before the rest', async () => {
+    await setRate('4/s');
+    await queue(1);
+    await queue(3, { scheduled_at: new Date(sender.app.clock.now() + 50).toISOString(), subject: 'bulk' });
+    await sender.pass(60);
+    await queue(1, { subject: 'reset' });
+    for (let n = 0; n < 5; n += 1) await sender.pass(270);
+    expect(sink.mails.map(subjectOf)).toEqual(['Hello', 'reset', 'bulk', 'bulk', 'bulk']);
+  });
+
+  test('has a client wait for its turn, or tells it when that is', async () => {
+    await setRate('20/s');
+    const answers = await Promise.all(Array.from({ length: 4 }, () => sender.send({ queue: false })));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    await setRate('2/m');
+    expect((await sender.send({ queue: false })).status).toBe(201);
+    await queue(1);
+    const mails = sink.mails.length;
+    const late = await sender.send({ queue: false });
+    expect(late).toMatchObject({ status: 503, body: { message: expect.stringContaining('next turn in') } });
+    expect(Number(late.headers.get('Retry-After'))).toBeWithin(60, 63);
+    // Nothing of it was accepted.
+    expect(rows(sender.app, "SELECT id FROM emails WHERE status <> 'sent'")).toEqual([]);
+    await addMailbox(sender.app, 'other@mail.example.com', sink);
+    expect(await sender.send({ queue: false })).toMatchObject({
+      status: 201,
+      body: { from_email: 'other@mail.example.com' },
+    });
+    expect(sink.mails.length).toBe(mails + 1);
+  });
+
+  test('takes mail of test keys as it comes, since no relay gets it', async () => {
+    await setRate('1/h');
+    const key = await sender.project.key({ can_read: true, can_send_emails: true, is_test: true });
+    const tester = senderOf(sender.app, sender.project, key);
+    for (let n = 0; n < 3; n += 1) await tester.send();
+    await queue(1);
+    expect(sink.mails.length).toBe(1);
+    expect(rows(sender.app, 'SELECT count(*) AS n FROM captured_messages')).toEqual([{ n: 3 }]);
+  });
+
+  test('goes faster from the next mail on when the rate is taken away', async () => {
+    await setRate('1/h');
+    await queue(4);
+    expect(sink.mails.length).toBe(1);
+    await setRate(null);
+    await queue(1);
+    expect(sink.mails.length).toBe(5);
+  });
+
+  test('wakes the engine when the next mail may go, and not before', async () => {
+    await setRate('1/h');
+    await queue(20);
+    const write = spyOn(sender.app.services.database, 'write');
+    await Bun.sleep(300);
+    expect(write).not.toHaveBeenCalled();
+  });
+});
+
+describe('a relay that asks for less mail', () => {
+  test('slows its mailbox, which tells so and recovers', async () => {
+    sink.behavior.mail = THROTTLED;
+    const [first = ''] = await queue(10);
+    expect(paceOf()).toEqual({
+      allowed: '30/m',
+      since: '2030-01-15T12:00:00.000Z',
+      words: '454 4.7.0 Throttling',
+    });
+    delete sink.behavior.mail;
+    await queue(10);
+    expect(sink.mails.length).toBe(0);
+    expect(await takenIn(2, 6_250)).toEqual([1, 1]);
+    expect((await takenIn(6, 2_000)).every((taken) => taken <= 1)).toBe(true);
+    for (let n = 0; n < 20; n += 1) await sender.pass(2_000);
+    expect(sink.mails.length).toBe(20);
+    expect(await sender.log(first)).toMatchObject({ status: 'sent' });
+    for (let minutes = 0; paceOf() !== null; minutes += 1) {
+      expect(minutes).toBeLessThan(10);
+      await sender.pass(60_000);
+      await queue(1);
+    }
+  });
+
+  test('costs a mail none of its three attempts for an hour', async () => {
+    sink.behavior.mail = THROTTLED;
+    const [id = ''] = await queue(1);
+    for (let n = 0; n < 8; n += 1) await sender.pass(400_000);
+    expect(await sender.log(id)).toMatchObject({ status: 'queued', attempts: 9 });
+    expect(await sender.job((await sender.log(id)).job_id)).toMatchObject({ attempts: 0 });
+    // Then it has three, as any other.
+    for (let n = 0; n < 4; n += 1) await sender.pass(400_000);
+    expect(await sender.log(id)).toMatchObject({ status: 'failed', attempts: 12 });
+  });
+
+  test('is waited for as long as it says', async () => {
+    sink.behavior.mail = { code: 421, message: '4.7.0 try again in 2 minutes' };
+    await queue(1);
+    delete sink.behavior.mail;
+    await sender.pass(119_000);
+    expect(sink.mails.length).toBe(0);
+    await sender.pass(1_000);
+    expect(sink.mails.length).toBe(1);
+  });
+
+  test('has a mailbox that is given another relay, or resumed, begin anew', async () => {
+    for (const anew of [
+      () => run(sender.app.data_dir, 'mailbox', 'change', HELLO, '--smtp', `smtp://127.0.0.1:${sink.port}`),
+      () => mailboxes().setStatus(actor, HELLO, 'active'),
+    ]) {
+      sink.behavior.mail = THROTTLED;
+      await queue(1);
+      expect(paceOf()).not.toBeNull();
+      delete sink.behavior.mail;
+      await anew();
+      expect(paceOf()).toBeNull();
+    }
+  });
+
+  test('is not one that greylists a recipient: nobody is slowed', async () => {
+    const grey = { code: 450, message: '4.2.0 Greylisted, try again in 300 seconds' };
+    const silent = { code: 451, message: '4.7.1 Greylisting in action' };
+    sink.behavior.rcpt = { 'grey@example.org': grey, 'gray@example.org': silent };
+    const held = [
+      ...(await queue(1, { to: 'grey@example.org' })),
+      ...(await queue(1, { to: 'gray@example.org' })),
+    ];
+    await queue(5);
+    expect(sink.mails.length).toBe(5);
+    expect(paceOf()).toBeNull();
+    for (const id of held)
+      expect(await sender.job((await sender.log(id)).job_id)).toMatchObject({
+        attempts: 1,
+        status: 'pending',
+      });
+  });
+
+  test('slows no other mailbox, and neither does one that is not there', async () => {
+    await addDomain(sender.app, 'dead.example.com', RELAY_DOWN_PORT);
+    const throttling = await startSmtpSink({ mail: THROTTLED });
+    await addDomain(sender.app, 'slow.example.com', throttling);
+    await queue(3, { domain: 'slow.example.com' });
+    await queue(3, { domain: 'dead.example.com' });
+    await queue(5);
+    expect(sink.mails.length).toBe(5);
+    expect(paceOf('hello@slow.example.com')).not.toBeNull();
+    expect(paceOf('hello@dead.example.com')).toBeNull();
+    expect(paceOf()).toBeNull();
+    await throttling.stop();
+  });
+});
+
+describe('a rate', () => {
+  const shown = async (...args: string[]) => run(sender.app.data_dir, 'mailbox', ...args);
+
+  test('is set and taken away from the shell', async () => {
+    const added = await shown('add', 'fast@mail.example.com', '--capture', '--rate', '14/s', '--json');
+    expect(JSON.parse(added.stdout)).toMatchObject({ rate: '14/s', pace: null });
+    expect(JSON.parse((await shown('change', HELLO, '--rate', '200/m', '--json')).stdout)).toMatchObject({
+      rate: '200/m',
+    });
+    expect((await shown('list')).stdout).toContain('200/m');
+    expect(JSON.parse((await shown('change', HELLO, '--rate', 'none', '--json')).stdout)).toMatchObject({
+      rate: null,
+    });
+    for (const wrong of ['0/s', '14', '14/d', '10001/h']) {
+      const refused = await shown('change', HELLO, '--rate', wrong);
+      expect(refused.exit).not.toBe(0);
+      expect(refused.stderr).toContain('N/s, N/m or N/h, with N from 1 to 10000');
+    }
+  });
+
+  test('is set on the management plane, where one that is none is 422', async () => {
+    const { token } = await sender.app.services.tokens.create(actor, {
+      ...{ name: 'admin', all_projects: true, projects: [] },
+      capabilities: ['can_administer'],
+    });
+    const call = (method: string, path: string, body?: unknown) =>
+      sender.app.call(method, `/api/public/v1/mailboxes${path}`, {
+        token,
+        ...(body === undefined ? {} : { body }),
+      });
+    const address = 'fast@mail.example.com';
+    expect(await call('POST', '', { address, capture: true, rate: '9/h' })).toMatchObject({
+      status: 201,
+      body: { data: { rate: '9/h', pace: null } },
+    });
+    const refused = await call('PATCH', `/${address}`, { rate: '9/d' });
+    expect(refused.status).toBe(422);
+    expect(refused.text).toContain('N/s, N/m or N/h, with N from 1 to 10000');
+    expect(await call('PATCH', `/${address}`, { rate: null })).toMatchObject({
+      body: { data: { rate: null } },
+    });
+  });
+});

@@ -1,0 +1,92 @@
+/** What a test key does with sequences: all mail is captured, and nothing of it counts. */
+import { beforeEach, expect, test } from 'bun:test';
+import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
+import { actor } from '../../support/helpers.ts';
+import { type SmtpSink, startSmtpSink, subjectOf } from '../../support/smtp-sink.ts';
+import { dataOf } from '../settings/setup.ts';
+import { type SequenceApp, startSequenceApp } from './setup.ts';
+
+let on: SequenceApp;
+let sink: SmtpSink;
+let list: string;
+let call: SequenceApp['call'];
+beforeEach(async () => {
+  on = await startSequenceApp();
+  sink = await startSmtpSink();
+  await on.app.services.mailboxes.change(actor, 'hello@news.example.com', {
+    relay: parseRelay(`smtp://127.0.0.1:${sink.port}`),
+  });
+  for (const slug of ['one', 'two']) await on.template(slug);
+  list = await on.list();
+  const key = await on.project.key({
+    ...{ can_read: true, can_write: true, can_manage_email_marketing: true, is_test: true },
+  });
+  call = (method, path, body) => on.app.call(method, `/api/v1${path}`, { key, body });
+});
+
+const STEPS = [
+  { key: 'a', template: 'one' },
+  { key: 'b', template: 'two', delay_hours: 1, is_final: true },
+];
+const NOTHING = { enrolled: 0, active: 0, completed: 0, sent: 0, lost: 0, waiting: 0, opened: 0, clicked: 0 };
+const recordOf = async (id: string) => dataOf(await on.call('GET', `/email-sequences/${id}`));
+const enrollmentsOf = async (id: string) => (await on.call('GET', `/email-sequences/${id}/enrollments`)).body;
+
+test('whoever a test key enrolls gets nothing: every mail is captured, and no number knows of it', async () => {
+  await on.contact(list, 'ann@example.com');
+  const id = await on.active(list, STEPS);
+  const enrolled = dataOf(await call('POST', `/email-sequences/${id}/enroll`, { all: true }));
+  expect(enrolled).toMatchObject({ enrolled: 1, already: 0 });
+  await on.pass();
+  await on.pass(1);
+  expect(sink.mails).toEqual([]);
+  const subjects = on.app.services.deliveries.listCaptured(10).map(({ subject }) => subject);
+  expect(subjects.sort()).toEqual(['one for there', 'two for there']);
+  expect(await enrollmentsOf(id)).toMatchObject({
+    data: [{ email: 'ann@example.com', is_test: true, state: 'completed' }],
+    meta: { total: 1 },
+  });
+  const { stats, steps } = await recordOf(id);
+  expect(stats).toMatchObject(NOTHING);
+  expect(steps).toMatchObject([{ stats: NOTHING }, { stats: NOTHING }]);
+});
+
+test('a test is no earlier enrollment of the real one, and stands beside it', async () => {
+  await on.contact(list, 'both@example.com');
+  const id = await on.active(list, STEPS);
+  const by_test = () =>
+    call('POST', `/email-sequences/${id}/enroll`, { all: true }).then((one) => dataOf(one));
+  expect(await by_test()).toMatchObject({ enrolled: 1 });
+  expect(await on.enroll(id)).toMatchObject({ enrolled: 1, already: 0 });
+  expect(await by_test()).toMatchObject({ enrolled: 0, already: 1 });
+  expect(await on.enroll(id)).toMatchObject({ enrolled: 0, already: 1 });
+  await on.pass();
+  await on.pass(1);
+  expect(sink.mails.map(subjectOf)).toEqual(['one', 'two']);
+  expect((await recordOf(id)).stats).toMatchObject({ enrolled: 1, completed: 1, sent: 2 });
+  expect((await enrollmentsOf(id)).meta).toMatchObject({ total: 2 });
+});
+
+test('tests stand under no max_recipients and no daily cap, and use neither up', async () => {
+  const id = await on.active(list, STEPS, { max_recipients: 1 });
+  for (const name of ['c1', 'c2', 'c3']) await on.contact(list, `${name}@example.com`);
+  await on.call('PATCH', '/email-marketing/settings', { daily_cap: 1 });
+  expect(dataOf(await call('POST', `/email-sequences/${id}/enroll`, { all: true }))).toMatchObject({
+    enrolled: 3,
+  });
+  await on.pass();
+  expect(on.app.services.deliveries.listCaptured(10)).toHaveLength(3);
+  const [contact] = (await on.call('GET', `/email-lists/${list}/contacts`)).body.data as { id: string }[];
+  expect(await on.enroll(id, { contact_ids: [contact?.id] })).toMatchObject({ enrolled: 1 });
+  await on.pass();
+  expect(sink.mails).toHaveLength(1);
+});
+
+test('a test of a step by a test key is captured', async () => {
+  const id = await on.draft(list, STEPS);
+  const sent = await call('POST', `/email-sequences/${id}/steps/a/test`, { to: 'author@example.com' });
+  expect(sent.status).toBe(202);
+  await on.pass();
+  expect(sink.mails).toEqual([]);
+  expect(on.app.services.deliveries.listCaptured(10)).toMatchObject([{ subject: '[Test] one for there' }]);
+});

@@ -1,0 +1,75 @@
+/** What people and tools do with email marketing on the management plane stands on the audit trail; what keys do does not. */
+import { expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
+import { actor } from '../../support/helpers.ts';
+import { startMarketingApp } from './setup.ts';
+
+const idIn = ({ body }: { body: Record<string, unknown> }): string => String(Object(body.data ?? body).id);
+
+test('each change names who made it, and what was refused or changes nothing leaves none', async () => {
+  const { app, call, mirror, project } = await startMarketingApp();
+  const { audit, projects, templates, lifecycle } = app.services;
+  const owner = projects.require(project.slug);
+  const trail = () =>
+    audit
+      .listNewest({ project: owner }, 50)
+      .reverse()
+      .filter(({ actor_name }) => actor_name === 'mirror')
+      .map(({ event, target, metadata }) => [event, target, metadata]);
+  await templates.create(owner.id, {
+    ...{ name: 'hello', slug: 'hello', category: 'marketing', is_marketing: true, layout: 'marketing' },
+    ...{ subject: 'Hello', body_text: 'Hello' },
+  });
+
+  // A key does the same, and leaves nothing.
+  await call('PATCH', '/email-marketing/settings', { enabled: true });
+  await call('POST', '/email-lists', { name: 'Of a key' });
+  expect(trail()).toEqual([]);
+
+  await mirror('PATCH', '/email-marketing/settings', { from_name: 'Shop' });
+  const list = idIn(await mirror('POST', '/email-lists', { name: 'News', default_consent_basis: 'consent' }));
+  expect((await mirror('POST', '/email-lists', { name: '' })).status).toBe(422);
+  await mirror('PATCH', `/email-lists/${list}`, { description: 'Weekly' });
+  const contact = idIn(await mirror('POST', `/email-lists/${list}/contacts`, { email: 'ann@example.com' }));
+  expect((await mirror('POST', `/email-lists/${list}/contacts`, { email: 'ann@example.com' })).status).toBe(
+    200,
+  );
+  await mirror('PATCH', `/email-contacts/${contact}`, { first_name: 'Ann' });
+  await mirror('POST', `/email-lists/${list}/contacts/bulk-tag`, { filter: {}, add: ['vip'] });
+  await mirror('POST', `/email-lists/${list}/contacts/bulk-tag`, { contact_ids: [contact], remove: ['vip'] });
+  const started = await mirror('POST', `/email-lists/${list}/imports`, {
+    method: 'paste',
+    text: 'bob@example.com',
+  });
+  const steps = [{ key: 'a', template: 'hello', is_final: true }];
+  const draft = { name: 'Welcome', list, max_recipients: 10, steps };
+  const sequence = idIn(await mirror('POST', '/email-sequences', draft));
+  await mirror('PATCH', `/email-sequences/${sequence}`, { max_recipients: 20 });
+  const enroll = () => mirror('POST', `/email-sequences/${sequence}/enroll`, { all: true });
+  expect((await enroll()).status).toBe(409);
+  await app.services.database.write((tx) => tx.run(sql`UPDATE sequences SET status = 'active'`));
+  expect((await enroll()).body).toMatchObject({ data: { enrolled: 2 } });
+  expect((await enroll()).body).toMatchObject({ data: { enrolled: 0, already: 2 } });
+  const suppressed = await mirror('POST', '/email-suppressions', { email: 'eve@example.com' });
+  expect((await mirror('POST', '/email-suppressions', { email: 'eve@example.com' })).status).toBe(200);
+  await mirror('POST', `/email-contacts/${contact}/unsubscribe`);
+  await lifecycle.finish(actor, owner, sequence);
+
+  expect(trail()).toEqual([
+    ['marketing_settings.changed', null, { fields: ['from_name'] }],
+    ['list.created', `list:${list}`, { name: 'News' }],
+    ['list.changed', `list:${list}`, { fields: ['description'] }],
+    ['contact.added', `contact:${contact}`, {}],
+    ['contact.changed', `contact:${contact}`, { fields: ['first_name'] }],
+    ['contacts.tagged', `list:${list}`, { add: ['vip'], remove: [] }],
+    ['contacts.tagged', `list:${list}`, { add: [], remove: ['vip'] }],
+    ['import.started', `import:${idIn(started)}`, { list, method: 'paste' }],
+    ['sequence.created', `sequence:${sequence}`, { name: 'Welcome' }],
+    ['sequence.changed', `sequence:${sequence}`, { name: 'Welcome', fields: ['max_recipients'] }],
+    ['sequence.enrolled', `sequence:${sequence}`, { name: 'Welcome', whom: 'all' }],
+    ['suppression.added', `suppression:${idIn(suppressed)}`, {}],
+    ['contact.unsubscribed', `contact:${contact}`, {}],
+  ]);
+  // Nobody's address stands there.
+  expect(JSON.stringify(audit.listNewest({ project: owner }, 50))).not.toContain('@example.com');
+});

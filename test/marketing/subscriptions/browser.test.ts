@@ -1,0 +1,202 @@
+/** The sign-up form of the README in a real browser, on a page of another origin, and the public pages that follow. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { actor, addCapturingMailbox } from '../../support/helpers.ts';
+import { part } from '../../support/parts.ts';
+import { type MarketingApp, rowsOf, startMarketingApp } from '../settings/setup.ts';
+
+const executable = part('chromium');
+const TIMEOUT_MS = 60_000;
+setDefaultTimeout(TIMEOUT_MS);
+const README = readFileSync(join(import.meta.dir, '../../../README.md'), 'utf8');
+const [, FORM = ''] = /^```html\n(.*?)^```$/ms.exec(README) ?? [];
+
+let on: MarketingApp;
+let browser: Browser;
+let list: string;
+/** Of the web page with the form: not ours. */
+let site: ReturnType<typeof Bun.serve>;
+
+async function makeFormKey(): Promise<string> {
+  const { keys, origins, projects } = on.app.services;
+  const { id, plaintext_key } = await keys.create(actor, projects.require('shop'), {
+    name: 'form',
+    can_manage_email_marketing: true,
+    restricted: true,
+  });
+  const value = `http://localhost:${site.port}`;
+  await origins.add(actor, keys.require(String(id)), { type: 'domain', value });
+  return plaintext_key;
+}
+
+const PAGE = (form: string) =>
+  `<!doctype html><html lang="en"><head><title>A shop</title></head><body><main>${form}</main></body></html>`;
+
+beforeAll(async () => {
+  if (executable === null) return;
+  on = await startMarketingApp({ env: { SATCHEL_PUBLIC_URL: 'http://127.0.0.1:8420' } });
+  await addCapturingMailbox(on.app);
+  const key = await on.project.key({ can_write: true, permissions: { email_template: true } });
+  await on.app.call('POST', '/api/v1/emails/templates', {
+    key,
+    body: { name: 'C', slug: 'c', category: 'opt_in', subject: 'Confirm', body_text: '{{confirm_url}}' },
+  });
+  await on.call('PATCH', '/email-marketing/settings', {
+    brand_name: 'Shop & Söhne',
+    brand_color: '#ffee00',
+    brand_logo_url: 'https://cdn.example.com/logo.png',
+    brand_website_url: 'https://shop.example.com/',
+  });
+  list = await on.list({ double_opt_in: true, confirmation_template: 'c' });
+  let form = '';
+  site = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: () => new Response(PAGE(form), { headers: { 'Content-Type': 'text/html; charset=utf-8' } }),
+  });
+  form = FORM.replace('http://localhost:8420', on.app.url)
+    .replace('LIST_ID', list)
+    .replace('FORM_KEY', await makeFormKey());
+  browser = await chromium.launch({
+    executablePath: executable,
+    args: ['--no-sandbox'],
+    timeout: TIMEOUT_MS,
+  });
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await site?.stop(true);
+});
+
+/** A page as wide as a small telephone; what it complains of goes to `complaints`. */
+async function openPage(
+  colorScheme: 'light' | 'dark' = 'light',
+): Promise<{ page: Page; complaints: string[] }> {
+  const page = await browser.newPage({ viewport: { width: 360, height: 640 }, colorScheme });
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  await page.route('https://cdn.example.com/**', (route) =>
+    route.fulfill({
+      contentType: 'image/svg+xml',
+      body: '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="30"/>',
+    }),
+  );
+  return { page, complaints };
+}
+
+/** No barrier that can be found by rules, and nothing to scroll for sideways. */
+async function expectAccessible(page: Page): Promise<void> {
+  const wide = await page.evaluate(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  );
+  expect(wide).toBe(0);
+  // Not as a script of the page: its Content-Security-Policy lets none run.
+  await page.evaluate(axe.source);
+  const found: unknown = await page.evaluate(
+    'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))',
+  );
+  expect(found).toEqual([]);
+}
+
+async function contactOf(email: string): Promise<Record<string, unknown> | undefined> {
+  return rowsOf(await on.call('GET', `/email-lists/${list}/contacts?q=${email}`))[0];
+}
+
+/** The path of the link in the newest mail to an address. */
+async function linkTo(email: string): Promise<string> {
+  const { body } = await on.app.call('GET', `/api/v1/emails?to=${email}`, { key: on.key });
+  const [mail] = body.data as { id: string }[];
+  const { raw } = on.app.services.deliveries.readCaptured(mail?.id ?? '');
+  return /\/confirm\/[\w-]+/.exec(raw.replace(/=\r?\n/g, ''))?.[0] ?? '';
+}
+
+describe.skipIf(executable === null)('in a browser', () => {
+  test('a visitor signs up with the form of the README, confirms, and leaves again', async () => {
+    const { page, complaints } = await openPage();
+    await page.goto(`http://localhost:${site.port}/`);
+    await page.fill('[name=email]', 'Visitor@example.com');
+    await page.fill('[name=first_name]', 'Vic');
+    await page.click('button');
+    await page.locator('[role=status]:not(:empty)').waitFor();
+    expect(await page.textContent('[role=status]')).toContain('Thank you');
+    await on.app.app.engine.whenIdle();
+    expect(await contactOf('visitor@example.com')).toMatchObject({
+      status: 'pending',
+      first_name: 'Vic',
+      consent_origin: `http://localhost:${site.port}`,
+    });
+    await page.goto(on.app.url + (await linkTo('visitor@example.com')));
+    expect(await page.textContent('h1')).toBe('Confirm your subscription');
+    expect(await page.getAttribute('.brand img', 'alt')).toBe('Shop & Söhne');
+    await expectAccessible(page);
+    expect(await contactOf('visitor@example.com')).toMatchObject({ status: 'pending' });
+    await page.click('button');
+    await page.getByRole('heading', { name: 'You are subscribed' }).waitFor();
+    const contact = await contactOf('visitor@example.com');
+    expect(contact).toMatchObject({ status: 'active', consent_basis: 'double_opt_in' });
+    const { subscriptions, projects, database } = on.app.services;
+    const url = await database.write((tx) =>
+      subscriptions.unsubscribeUrl(tx, projects.require('shop'), { public_id: String(contact?.id) }),
+    );
+    await page.goto(on.app.url + new URL(url).pathname);
+    expect(await page.textContent('h1')).toBe('Unsubscribe');
+    await expectAccessible(page);
+    await page.focus('button');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'You are unsubscribed' }).waitFor();
+    await expectAccessible(page);
+    expect(await contactOf('visitor@example.com')).toMatchObject({ status: 'unsubscribed' });
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('the form tells a visitor what is wrong, and a page of another origin gets nowhere', async () => {
+    const { page } = await openPage();
+    await page.goto(`http://localhost:${site.port}/`);
+    await page.fill('[name=email]', 'someone@localhost');
+    await page.click('button');
+    await page.locator('[role=status]:not(:empty)').waitFor();
+    expect(await page.textContent('[role=status]')).not.toContain('Thank you');
+    await page.goto(`http://127.0.0.1:${site.port}/`);
+    await page.fill('[name=email]', 'stranger@example.com');
+    await page.click('button');
+    await page.locator('[role=status]:not(:empty)').waitFor();
+    expect(await page.textContent('[role=status]')).not.toContain('Thank you');
+    await on.app.app.engine.whenIdle();
+    expect(await contactOf('stranger@example.com')).toBeUndefined();
+    await page.close();
+  });
+
+  test('in the dark, with a name that is long and hostile, a page stays readable and runs nothing', async () => {
+    const name = `<script>document.title='owned'</script>${'Wideword'.repeat(20)}`;
+    await on.call('PATCH', '/email-marketing/settings', { brand_name: name, brand_logo_url: null });
+    const contact = await on.contact(await on.list(), `${'long'.repeat(12)}@example.com`);
+    const { subscriptions, projects, database } = on.app.services;
+    const url = await database.write((tx) =>
+      subscriptions.unsubscribeUrl(tx, projects.require('shop'), { public_id: String(contact.id) }),
+    );
+    const { page, complaints } = await openPage('dark');
+    await page.goto(on.app.url + new URL(url).pathname);
+    expect(await page.title()).toBe('Unsubscribe');
+    expect(await page.textContent('.brand')).toBe(name);
+    await expectAccessible(page);
+    await page.goto(`${on.app.url}/confirm/none`);
+    expect(await page.textContent('h1')).toBe('This link no longer works');
+    await expectAccessible(page);
+    // The browser says of the 404 what it says of any.
+    expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
+    await page.close();
+  });
+});
+
+test('the README has one form, with the places that are to be filled in', () => {
+  expect(README.match(/^```html$/gm)).toHaveLength(1);
+  for (const place of ['http://localhost:8420', 'LIST_ID', 'FORM_KEY']) expect(FORM).toContain(place);
+});

@@ -1,0 +1,78 @@
+/** The doctor's findings over the management plane: what the command finds, from a thread, and for administrators alone. */
+import { expect, test } from 'bun:test';
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Finding } from '../../../src/platform/host/health-check.ts';
+import {
+  actor,
+  addCapturingMailbox,
+  startTestApp,
+  type TestApp,
+  type TestAppOptions,
+} from '../../support/helpers.ts';
+import { detailsOf, listOf } from '../../support/management.ts';
+
+async function start(options: TestAppOptions = {}): Promise<{ app: TestApp; admin: string; plain: string }> {
+  const app = await startTestApp(options);
+  const make = async (capabilities: 'can_administer'[]): Promise<string> => {
+    const fields = { name: 't', all_projects: true, projects: [], capabilities };
+    return (await app.services.tokens.create(actor, fields)).token;
+  };
+  return { app, admin: await make(['can_administer']), plain: await make([]) };
+}
+
+const PATH = '/api/public/v1/findings';
+
+test('are those of satchel doctor, the worst first', async () => {
+  const { app, admin } = await start();
+  await addCapturingMailbox(app);
+  const answer = await app.call('GET', `${PATH}?per_page=50`, { token: admin });
+  const healthy = listOf(answer);
+  expect([healthy[0]?.status, answer.body.meta]).toMatchObject([
+    'ok',
+    { total: healthy.length, last_page: 1 },
+  ]);
+  expect(healthy).toEqual(
+    expect.arrayContaining([
+      { check: 'clock', status: 'ok', message: 'It says 2030-01-15T12:00:00.000Z.', remedy: null },
+      expect.objectContaining({ check: 'database', status: 'ok' }),
+      expect.objectContaining({ check: 'master key', status: 'ok' }),
+      expect.objectContaining({ check: 'sending domains', message: expect.stringContaining('captured') }),
+    ]),
+  );
+  chmodSync(join(app.data_dir, 'satchel.db'), 0o644);
+  const [worst] = listOf(await app.call('GET', `${PATH}?per_page=1`, { token: admin }));
+  expect(worst).toMatchObject({
+    ...{ check: 'file modes', status: 'problem', remedy: expect.stringContaining('chmod') },
+  });
+});
+
+test('who asks while an examination runs gets what that one finds; later ones ask anew', async () => {
+  const { promise, resolve } = Promise.withResolvers<Finding[]>();
+  const finding: Finding = { check: 'x', status: 'warning', message: 'm', remedy: 'r' };
+  let runs = 0;
+  const never = () => new Promise<never>(() => {});
+  const { app, admin } = await start({
+    maintenance: {
+      ...{ backUp: never, verify: never, stop: () => {} },
+      examine() {
+        runs += 1;
+        return runs === 1 ? promise : Promise.reject(new Error('the thread died'));
+      },
+    },
+  });
+  const ask = () => app.call('GET', PATH, { token: admin });
+  const both = Promise.all([ask(), ask()]);
+  resolve([finding]);
+  for (const answer of await both) expect(listOf(answer)).toMatchObject([{ ...finding }]);
+  expect(runs).toBe(1);
+  expect((await ask()).status).toBe(500);
+  expect(runs).toBe(2);
+});
+
+test('are for administrators alone', async () => {
+  const { app, plain } = await start();
+  const answer = await app.call('GET', PATH, { token: plain });
+  expect([answer.status, detailsOf(answer)]).toEqual([403, { required_scope: 'can_administer' }]);
+  expect((await app.call('GET', PATH)).status).toBe(401);
+});

@@ -1,0 +1,120 @@
+/** Running the command line: in the test's own process, or where that process is what is tested, in one of its own. */
+import { join } from 'node:path';
+import { createCli } from '../../src/app/command-line.ts';
+import type { CliProcess } from '../../src/platform/cli/cli.ts';
+import { isPlainObject } from '../../src/platform/http/schema.ts';
+
+const MAIN = join(import.meta.dir, '../../src/main.ts');
+
+export interface Ran {
+  exit: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  /** The settings, and no others. */
+  env?: Record<string, string | undefined>;
+  /** What standard input holds. */
+  input?: string;
+  /** Settings of a service that is installed, data directory included. */
+  installed?: Record<string, string> & { SATCHEL_DATA_DIR: string };
+}
+
+/** A process for verbs, with what they wrote to it so far. */
+export function standInProcess({ env = {}, input = '', installed }: RunOptions = {}): {
+  process: CliProcess;
+  written: { stdout: string; stderr: string };
+} {
+  const written = { stdout: '', stderr: '' };
+  const process: CliProcess = {
+    environment: env,
+    out: (text) => {
+      written.stdout += text;
+    },
+    err: (text) => {
+      written.stderr += text;
+    },
+    status: () => {},
+    input: async () => new TextEncoder().encode(input),
+    out_columns: null,
+    err_columns: null,
+    installedService: () =>
+      installed ? { data_dir: installed.SATCHEL_DATA_DIR, readSettings: () => installed } : null,
+    runCommand: () => {
+      throw new Error('A verb that runs a command needs a process of its own.');
+    },
+    yieldToOthers: () => {},
+  };
+  return { process, written };
+}
+
+/** Runs `satchel <args>` to its end in this process. */
+export async function satchel(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { process, written } = standInProcess(options);
+  const exit = await createCli(process).main(args);
+  return { exit, ...written };
+}
+
+/** As `satchel`, on a data directory. */
+export function run(data_dir: string, ...args: string[]): Promise<Ran> {
+  return satchel(args, { env: { SATCHEL_DATA_DIR: data_dir } });
+}
+
+/** As `satchel`, with these settings. */
+export function runWith(env: Record<string, string | undefined>, ...args: string[]): Promise<Ran> {
+  return satchel(args, { env });
+}
+
+/** As `run` with `--json`; throws unless it ends well. The whole of stdout must be one document. */
+export async function runJson(data_dir: string, ...args: string[]): Promise<unknown> {
+  const { exit, stdout, stderr } = await run(data_dir, ...args, '--json');
+  if (exit !== 0) throw new Error(`satchel ${args.join(' ')} ended with ${exit}: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+/** As `runJson`, for a document that is an object. */
+export async function runRecord(data_dir: string, ...args: string[]): Promise<Record<string, unknown>> {
+  const value = await runJson(data_dir, ...args);
+  if (!isPlainObject(value)) throw new Error(`satchel ${args.join(' ')} printed no object`);
+  return value;
+}
+
+/** Starts `satchel <args>` from its sources in a process of its own, which the caller ends or awaits. */
+export function spawnVerb(args: readonly string[], { env = {}, input = '' }: RunOptions = {}) {
+  return Bun.spawn([process.execPath, MAIN, ...args], {
+    stdin: new TextEncoder().encode(input),
+    stdout: 'pipe',
+    stderr: 'pipe',
+    env: { PATH: process.env.PATH ?? '', ...env },
+  });
+}
+
+/** As `satchel`, in a process of its own: what only that shows, such as the modes of files. */
+export async function runSpawned(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const child = spawnVerb(args, options);
+  const [stdout, stderr, exit] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { exit, stdout, stderr };
+}
+
+/** As `run`, in a terminal: what that shows. */
+export async function runInTerminal(data_dir: string, ...args: string[]): Promise<string> {
+  let shown = '';
+  const decoder = new TextDecoder();
+  const child = Bun.spawn([process.execPath, MAIN, ...args], {
+    env: { PATH: process.env.PATH ?? '', SATCHEL_DATA_DIR: data_dir },
+    terminal: {
+      cols: 200,
+      data(_terminal, bytes) {
+        shown += decoder.decode(bytes, { stream: true });
+      },
+    },
+  });
+  await child.exited;
+  child.terminal?.close();
+  return shown;
+}

@@ -1,0 +1,81 @@
+/** DKIM keys of the real size, as making one takes longer than most tests do. Worth nothing elsewhere. */
+import type { DkimKeyPair } from '../../src/platform/mail/dkim.ts';
+
+const KEYS: DkimKeyPair[] = [
+  {
+    private_key_pem: `-----BEGIN PRIVATE KEY-----
+MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDhaeh0kjE2fN49
+9Fy8GVqoY4WXEpIy6RswvgXtTD/t2Y4ushA+LXCebp897spfgjDkwnSeDqNblALF
+vjU5YbTG/WAjL0mfptzGSptQ1TJktqTD00ANmSNAEMUuK4dryJsL01kbx+e9ftHt
+pxFUFjFro+c6FuuSWDTLAvZI2WQ6wwm2F8mJpf2OJ+1kQ6UPANUncqjeA+oq640k
+AAS+CQsT8tJHsvN12XvP87MwnoRj4YUEUw7C47Naaxy6GsReQIMOM7Q9dVzBQtNd
+QCgp2Izvz7oBAyop5qoRQqts83dJkdfAEEohkxw9OaiT3pLShKwEMFUtl0h0DC74
+0Ksw3XSnAgMBAAECggEAATpXdtMZC4fwmfvLyYaF1Ob94k3KmBZm/IP8ekdxDbWi
+raRwrDYJKAPIQEkdtxl5dLWOdxHzV9tdjIA1wANFPdRBgs+OIh2BlF7xq6YNqTjJ
+evuanLhZ1c6BlHfOPAsStSTIlnsnSwP21smTMZcRW9m/t7RKQjjSyMxSVSFCB4Pn
+2pO2onIatXfRPksTUuxKgBjJEUV0LijWrre7K+KN45IFS2MYpQ122r5NbY1euraY
+h2r8lJqWmGStWIGEdUOl6FxVOEqEoJtg2wGZxwdKFxxUKfTYmjHZfFg//JGadLg8
+1o1byfYlWP6RNMOEQCLHQKNW7Pe2219pDjh6R4uQQQKBgQDzt2N1JoxtTybgOq7d
+C1J5Hyil4A2H1EQss9/ulHzIfmKmvr7xbXPeErQsP4Hpu6u99dt81pV9uwVGDCQU
+wfcjQBUUjW7juI9UhUYoAEdIY/QJw3zFlaIdfL0TAN8hXsHJhpykXSSykBbuFaeJ
+ybyC9q91s4nhHj9u2mQ0nZ254QKBgQDsxl1pEYoJBfoWZ702cmN6lsjReO10ivzS
+xeEP+9neGkn+EOthTHEn/PTTxjs8qLGo7dQTStcHvgmFhHiBKArdSgDOkWDiWyl7
+sxP4ilODXPJwNxBj1TLZ4t+18+ckNORze//zs0SZntrgQuVG8/c1qWde5d+iyn5H
+6bGpeNRPhwKBgQDTn5taH2XyiLdeHza1s94iVF8MYdf96OBl3K8G0KLlyXDKD3ln
+1D23SJBwl5isJ4zCfxjedsoKCfpTT7mI2MBLOJrVZNY0II88uhkoJM3A2yIN1FSk
+kQDbD/Rx6uDVbh1ha2TbCBIUhy+R/vWinKz3H1NOJd8EviogjLxUP8S0oQKBgF7m
+8zHV0dnkB2VLl09ncfAE1+D9808vFj71CUx6ycx4BQhMh8ur8/7vKMJpRfz+MJdh
+HAvPh3iW9wIJIrPB9PjVXJVvN8ICgBIQqQSJjQeuDY5kw7EAFy21/azUYeTlPlv7
+a4+mXuyj+16/8V4LEx7zE3e583UwbIUuagNfZtmpAoGAez5wju133ZsmFfqQoANp
+O6/ZTz2VvamJ6GnS3NmPd4oL0WJOXhC1HgbTjyHf0CXh4ieakhcyUrSE2vHVqgMy
+FSAFHWi6Xa5ntgKPcs7UmhvYamBpcznDaQEaz5D8o1KfNpq0gsXAR1TLRllG2E/C
+RLh2vI6nnJpxYbbcdBx+Uf0=
+-----END PRIVATE KEY-----
+`,
+    public_key_base64:
+      'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA4WnodJIxNnzePfRcvBlaqGOFlxKSMukbML4F7Uw/7dmOLrIQPi1wnm6fPe7KX4Iw5MJ0ng6jW5QCxb41OWG0xv1gIy9Jn6bcxkqbUNUyZLakw9NADZkjQBDFLiuHa8ibC9NZG8fnvX7R7acRVBYxa6PnOhbrklg0ywL2SNlkOsMJthfJiaX9jiftZEOlDwDVJ3Ko3gPqKuuNJAAEvgkLE/LSR7Lzddl7z/OzMJ6EY+GFBFMOwuOzWmscuhrEXkCDDjO0PXVcwULTXUAoKdiM78+6AQMqKeaqEUKrbPN3SZHXwBBKIZMcPTmok96S0oSsBDBVLZdIdAwu+NCrMN10pwIDAQAB',
+  },
+  {
+    private_key_pem: `-----BEGIN PRIVATE KEY-----
+MIIEvgIBADANBgkqhkiG9w0BAQEFAASCBKgwggSkAgEAAoIBAQDwwZ4e/hKWyhby
+bnjQWlxZbOIac3DMuDyiH2IYJ5ywfawV5DFcw8Bixce5v01BRPUG8V9GYees+Y0y
+Ge9Ads9sRPlDl8HK7jJ/R2d6Ms55Lcqwj3R17PT4Ots05evdqK278diWGBl6E4Mq
+62EDsXUdejSj5BH0PlztOTRQWH1QWza/aYj1ATLQR0dGg7Gtg72Bj5yPpC7qUbOl
+USh6AqD6M5IYlLDdZq0p8wMeQPH83o8pwzub500AUBgBGcLrexmxzrlk0i3D4OPV
+8L3RYmjzc8E4L6JIUFb1YX2G8eURPU7Sgx3Og6hmaRu1SuXCl6ITCS8MWs5AMlNI
+4hOuNX8XAgMBAAECggEAF1Z1bkSrvEviYJAT4a04sX8hWyC186pST6w3dTxLGef8
+vpyBqnUxQ4HaOVJmzz0Q0XekCC26aE/tKh5NzRPB9JlVCQJ/dHKVmN/s6HFfXBYe
+b/IKqdm/6gYZNK4AU1rOszQfjiEk6xVUIYdyk989CTqiOqwuOgeyOK6oYwzI4k6H
+wi1161YE5Zcx2oRtqWjbWlIjmLef7C7fnMSFDBNjqgfdBt8KtAIhPbuDmDIAuhkp
++qgBOsQeSjY/snhPkRGM4OJt/5IvlILLgopyKHkD502NoAuzM6sLWGpraCzJog4Q
+vUgGcbZAs5Flu9QRfPgi/jpHSD1RW7M3dZqrravJ4QKBgQD9oThVgs6dOOWNcxIL
+Mso6UhMUVlXeqG0UmyTG84IvEDHH4WVoG2qO4tsFewagXPWfw88t3q7FPn5Ipnre
+be8xMsYDYmiF+0Q0v5XE4Cyk3581vS14UgehXO02FUeDJKCQBjg+A7Ac9GfX7vey
+C8SS8/seeneXVidorxbeIEa/dwKBgQDzAZlwSg68zXab0rGdUzgs6MJE9eZ52gQB
+5V7EME8eV2RcV9X/HO2s2OXm4au3ufWnBoD9gIGQ+oCfN5a+jkBp92HJE5r6wrhk
+3DVmokZRzXQMxq4G+50LLmN7fY8KwvNdgBtqWAoHm4ihWvfo7ZwhC6XQ6BlSnGhR
+gZ34nktlYQKBgQCD8dFKuwgdxrG1Cn4CkWOfP39pfxihAuHsbGGPlrLNJRGguGN2
+63xd5SqoCT6DQpkNimJHrKcjOcWcqe8Vs/9RiuZ0cEeMHBF5l4mkqDLRevxqioYT
+KCmMCrnk/uD7GpzlEDdGG8kM5yD2tvzpBTI4ePDVBEUe19Ucoqm02Pm1NQKBgFyv
+3nuS874VzEiw+2gbhtCyUu8Er80IWAD1IMlJ99OF19TU992fhhQogsAmkV25gzYa
+5/ZJHqJSud6A0HGMRotkfRq57KH6xWRLDd9Aw/uNltcMrPIi5IqQPgerI3UiWLrw
+EwTj4ad3Lo0E6owgnS2JiMx+yrHU0IFOJBfhILbhAoGBAO3ZOfgDg0+Qx2N4sUME
+GErnYQOQcIwbUkE3xKrGjmcCElmwsu492r4Lr/O8iwl0jkxeB8tu7+Yyi+aqw0d+
+yhugt/hWw9r8UoM8ahYgac2cyEq+ChjtkU56LtpFAj/p0f2aM63ZdHFAag2cTNi6
+5B10wQLGzB9Uzi0CKF9oQfBE
+-----END PRIVATE KEY-----
+`,
+    public_key_base64:
+      'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA8MGeHv4SlsoW8m540FpcWWziGnNwzLg8oh9iGCecsH2sFeQxXMPAYsXHub9NQUT1BvFfRmHnrPmNMhnvQHbPbET5Q5fByu4yf0dnejLOeS3KsI90dez0+DrbNOXr3aitu/HYlhgZehODKuthA7F1HXo0o+QR9D5c7Tk0UFh9UFs2v2mI9QEy0EdHRoOxrYO9gY+cj6Qu6lGzpVEoegKg+jOSGJSw3WatKfMDHkDx/N6PKcM7m+dNAFAYARnC63sZsc65ZNItw+Dj1fC90WJo83PBOC+iSFBW9WF9hvHlET1O0oMdzoOoZmkbtUrlwpeiEwkvDFrOQDJTSOITrjV/FwIDAQAB',
+  },
+];
+
+let next = 0;
+
+/** In place of a new key: one domain after the other gets another one than the domain before it. */
+export async function takeDkimKey(): Promise<DkimKeyPair> {
+  const key = KEYS[next % KEYS.length];
+  next += 1;
+  if (key === undefined) throw new Error('there are no keys');
+  return key;
+}
