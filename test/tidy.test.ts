@@ -9,6 +9,17 @@ import { basename, dirname, join, normalize } from 'node:path';
 const ROOT = join(import.meta.dir, '..');
 const MIGRATIONS = 'src/platform/database/migrations/';
 const ROOMS = ['cli', 'database', 'files', 'host', 'http', 'jobs', 'mail', 'secrets'];
+/** The districts of src/, each with those that it stands on; all stand on the platform, and app/ stands on all. */
+const DISTRICTS: Readonly<Record<string, readonly string[]>> = {
+  access: [],
+  secrets: ['access'],
+  files: ['access'],
+  mail: ['access'],
+  operation: ['access'],
+  captcha: ['secrets', 'access'],
+  marketing: ['mail', 'files', 'access'],
+  console: [],
+};
 const PAGE = 'src/console/page/';
 /** A kit that pages are made of: a part of it may wait for its page. */
 const COMPONENTS = `${PAGE}components/`;
@@ -127,7 +138,7 @@ type Room = 'main' | 'app' | 'edge' | 'service' | 'store' | 'tables' | 'platform
 
 /** Who may import whom; in the same room only files of the same folder, or one service another. */
 const MAY_IMPORT: Readonly<Record<Room, readonly Room[]>> = {
-  main: ['main', 'app', 'edge', 'service', 'platform', 'base'],
+  main: ['app', 'platform', 'base'],
   app: ['app', 'edge', 'service', 'platform', 'base'],
   edge: ['edge', 'service', 'platform', 'base'],
   service: ['service', 'store', 'tables', 'platform', 'base'],
@@ -147,15 +158,14 @@ const ROOM_OF_WORD: Readonly<Record<string, Room>> = {
   tables: 'tables',
 };
 
-/** `keys/origin-store.ts` is a store too; a file named after no room is a part of its service. */
+/** `access/keys/key-store.ts` is a store too; a file named after no room is a part of its service. */
 function roomOf(path: string): Room {
   if (path.startsWith(PAGE)) return 'page';
-  const [, folder, file] = path.split('/');
-  if (/^src\/(main|command-line|serve|verbs|checks|maintenance|maintenance\.worker)\.ts$/.test(path))
-    return 'main';
-  if (/^src\/(app|routes)\.ts$/.test(path)) return 'app';
+  const [, district, file] = path.split('/');
+  if (path === 'src/main.ts') return 'main';
+  if (district === 'app') return 'app';
   if (file === undefined) return 'base';
-  if (folder === 'platform') return 'platform';
+  if (district === 'platform') return 'platform';
   const words = basename(path, '.ts').split('-');
   return ROOM_OF_WORD[words.at(-1) ?? ''] ?? ROOM_OF_WORD[words[0] ?? ''] ?? 'service';
 }
@@ -173,9 +183,9 @@ const importDirection: Rule = (sources) =>
           return [`${file.path}:${line} is of ${from} and must not import ${target}, which is of ${to}`];
         }
         const is_abroad = dirname(file.path) !== dirname(target);
-        const is_capability = to === 'edge' || to === 'service' || to === 'store' || to === 'tables';
+        const is_of_noun = to === 'edge' || to === 'service' || to === 'store' || to === 'tables';
         const is_wiring = from === 'main' || from === 'app';
-        if (is_abroad && is_capability && !is_wiring && basename(target) !== 'service.ts') {
+        if (is_abroad && is_of_noun && !is_wiring && basename(target) !== 'service.ts') {
           return [`${file.path}:${line} must meet ${dirname(target)} through its service.ts, not ${target}`];
         }
         return [];
@@ -204,8 +214,8 @@ const noImportCircles: Rule = (sources) => {
   return complaints;
 };
 
-/** Services of one capability may use those of another, but never both each other's, by whatever way round. */
-const capabilitiesInOrder: Rule = (sources) => {
+/** Services of one noun may use those of another, but never both each other's, by whatever way round. */
+const nounsInOrder: Rule = (sources) => {
   const uses = new Map<string, Map<string, string>>();
   for (const file of sources.filter(({ path }) => ['service', 'store', 'tables'].includes(roomOf(path)))) {
     const of = dirname(file.path);
@@ -229,18 +239,30 @@ const capabilitiesInOrder: Rule = (sources) => {
   return complaints;
 };
 
+const districtsInOrder: Rule = (sources) =>
+  sources
+    .filter(({ path }) => !path.startsWith(PAGE))
+    .flatMap((file) => {
+      const [root, of = '', rest] = file.path.split('/');
+      if (root !== 'src' || rest === undefined || of === 'app' || of === 'platform') return [];
+      const stands_on = DISTRICTS[of];
+      if (stands_on === undefined)
+        return [`${file.path}:1 is in no district: ${Object.keys(DISTRICTS).join(', ')}`];
+      return importsOf(file).flatMap(({ line, target }) => {
+        const [, district = '', part] = target?.split('/') ?? [];
+        if (part === undefined || district === of || district === 'platform' || stands_on.includes(district))
+          return [];
+        return [`${file.path}:${line} imports ${target}, but ${of} does not stand on ${district}`];
+      });
+    });
+
 const elysiaOnlyAtTheEdge: Rule = (sources) =>
   sources
-    .filter(
-      ({ path }) =>
-        inSrc(path) && !/^src\/(app|platform\/http\/[a-z-]+|[a-z-]+\/([a-z-]+-)?routes)\.ts$/.test(path),
-    )
+    .filter(({ path }) => inSrc(path) && !/^src\/(app|platform\/http)\/[a-z-]+\.ts$/.test(path))
     .flatMap((file) =>
       importsOf(file)
         .filter(({ specifier }) => /^(elysia|@elysiajs)(\/|$)/.test(specifier))
-        .map(
-          ({ line }) => `${file.path}:${line} only app.ts, routes.ts and platform/http/ may import Elysia`,
-        ),
+        .map(({ line }) => `${file.path}:${line} only app/ and platform/http/ may import Elysia`),
     );
 
 /** A worker is started by its address rather than imported, so it is a root of its own, as it is in the build. */
@@ -278,15 +300,9 @@ const fileNames: Rule = (sources) =>
     if (/^(utils?|helpers|common|misc|index)\.tsx?$/.test(name) && inSrc(path)) {
       complaints.push(`${path}:1 has a name that says nothing of what belongs in it`);
     }
-    const depth = path.startsWith(PAGE)
-      ? 6
-      : path.startsWith(MIGRATIONS)
-        ? 5
-        : path.startsWith('src/platform/')
-          ? 4
-          : 3;
+    const depth = path.startsWith(PAGE) ? 6 : path.startsWith(MIGRATIONS) ? 5 : 4;
     if (inSrc(path) && path.split('/').length > depth) {
-      complaints.push(`${path}:1 is deeper than src/x/y.ts or src/platform/room/y.ts`);
+      complaints.push(`${path}:1 is deeper than src/district/noun/file.ts`);
     }
     if (path.startsWith('src/platform/') && !ROOMS.includes(path.split('/')[2] ?? '')) {
       complaints.push(`${path}:1 is in none of the platform's rooms: ${ROOMS.join(', ')}`);
@@ -318,9 +334,10 @@ const firstComments: Rule = (sources) =>
 /* --- Rules of code -------------------------------------------------------------------------------------------- */
 
 const RULES: Readonly<Record<string, Rule>> = {
-  'imports run one way, and capabilities meet in service.ts': importDirection,
+  'imports run one way, and nouns meet in service.ts': importDirection,
   'imports make no circles': noImportCircles,
-  'capabilities stand on each other in one order': capabilitiesInOrder,
+  'nouns stand on each other in one order': nounsInOrder,
+  'districts stand on each other one way': districtsInOrder,
   'Elysia stays at the edge': elysiaOnlyAtTheEdge,
   'no file is dead': noDeadFiles,
   'names are kebab-case and say something': fileNames,
@@ -380,57 +397,69 @@ const HEAD = '/** What belongs here. */\n';
 
 /** For each rule, files that break it, and the start of each complaint they must cause. */
 const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected: string[] }>> = {
-  'imports run one way, and capabilities meet in service.ts': {
+  'imports run one way, and nouns meet in service.ts': {
     files: {
-      'src/platform/auth.ts': "import {\n  a,\n} from '../keys/service.ts';",
-      'src/keys/service.ts': "import { b } from './store.ts';\nimport { c } from '../objects/store.ts';",
-      'src/keys/store.ts': "import { d } from './tables.ts';\nexport { e } from './service.ts';",
-      'src/keys/tables.ts': "const f = await import('../platform/database.ts');",
-      'src/objects/routes.ts':
-        "import type { g } from './store.ts';\nimport { h } from '../keys/service.ts';",
-      'src/errors.ts': "import './platform/auth.ts';\n// import './app.ts';",
-      'src/app.ts': "import { i } from './objects/routes.ts';\nimport { j } from './main.ts';",
+      'src/platform/auth.ts': "import {\n  a,\n} from '../access/keys/service.ts';",
+      'src/access/keys/service.ts':
+        "import { b } from './store.ts';\nimport { c } from '../../files/objects/store.ts';",
+      'src/access/keys/store.ts': "import { d } from './tables.ts';\nexport { e } from './service.ts';",
+      'src/access/keys/tables.ts': "const f = await import('../../platform/database.ts');",
+      'src/files/objects/routes.ts':
+        "import type { g } from './store.ts';\nimport { h } from '../../access/keys/service.ts';",
+      'src/errors.ts': "import './platform/auth.ts';\n// import './app/app.ts';",
+      'src/app/app.ts': "import { i } from '../files/objects/routes.ts';\nimport { j } from '../main.ts';",
       'src/console/routes.ts': "import { k } from './page/main.tsx';",
       'src/console/page/pages/keys/list.tsx': "import { l } from '../../../../limits.ts';",
     },
     expected: [
       'src/platform/auth.ts:3 ',
-      'src/keys/service.ts:2 ',
-      'src/keys/store.ts:2 ',
-      'src/keys/tables.ts:1 ',
-      'src/objects/routes.ts:1 ',
+      'src/access/keys/service.ts:2 ',
+      'src/access/keys/store.ts:2 ',
+      'src/access/keys/tables.ts:1 ',
+      'src/files/objects/routes.ts:1 ',
       'src/errors.ts:1 ',
-      'src/app.ts:2 ',
+      'src/app/app.ts:2 ',
       'src/console/routes.ts:1 ',
       'src/console/page/pages/keys/list.tsx:1 ',
     ],
   },
   'imports make no circles': {
     files: {
-      'src/keys/service.ts': "\nimport { a } from '../tokens/service.ts';",
-      'src/tokens/service.ts': "import { b } from '../vault/service.ts';",
-      'src/vault/service.ts':
-        "import type { c } from '../tokens/service.ts';\nimport { d } from '../keys/service.ts';",
+      'src/access/keys/service.ts': "\nimport { a } from '../tokens/service.ts';",
+      'src/access/tokens/service.ts': "import { b } from '../../secrets/vault/service.ts';",
+      'src/secrets/vault/service.ts':
+        "import type { c } from '../../access/tokens/service.ts';\nimport { d } from '../../access/keys/service.ts';",
     },
-    expected: ['src/vault/service.ts:2 '],
+    expected: ['src/secrets/vault/service.ts:2 '],
   },
-  'capabilities stand on each other in one order': {
+  'nouns stand on each other in one order': {
     files: {
-      'src/keys/service.ts': "import type { a } from '../origins/service.ts';",
-      'src/origins/service.ts': "\nimport type { b } from '../projects/service.ts';",
-      'src/origins/routes.ts': "import { c } from '../keys/service.ts';",
-      'src/projects/schemas.ts': "\n\nimport type { d } from '../keys/service.ts';",
+      'src/access/keys/service.ts': "import type { a } from '../origins/service.ts';",
+      'src/access/origins/service.ts': "\nimport type { b } from '../projects/service.ts';",
+      'src/access/origins/routes.ts': "import { c } from '../keys/service.ts';",
+      'src/access/projects/schemas.ts': "\n\nimport type { d } from '../keys/service.ts';",
     },
-    expected: ['src/projects/schemas.ts:3 '],
+    expected: ['src/access/projects/schemas.ts:3 '],
+  },
+  'districts stand on each other one way': {
+    files: {
+      'src/mail/emails/service.ts':
+        "import type { a } from '../../access/keys/service.ts';\nimport { b } from '../../marketing/lists/service.ts';",
+      'src/captcha/service.ts': "import { c } from '../secrets/vault/service.ts';",
+      'src/access/keys/checks.ts':
+        "import { d } from '../../platform/host/health-check.ts';\nimport { e } from '../../limits.ts';",
+      'src/keys/service.ts': '',
+    },
+    expected: ['src/mail/emails/service.ts:2 ', 'src/keys/service.ts:1 '],
   },
   'Elysia stays at the edge': {
     files: {
-      'src/keys/service.ts': "// Why.\nimport { t } from 'elysia';",
-      'src/keys/routes.ts': "import { Elysia } from 'elysia';",
+      'src/access/keys/service.ts': "// Why.\nimport { t } from 'elysia';",
+      'src/app/app.ts': "import { Elysia } from 'elysia';",
       'src/platform/http/body.ts': "import { Elysia } from 'elysia';",
       'src/platform/jobs/envelopes.ts': "import { swagger } from '@elysiajs/swagger';",
     },
-    expected: ['src/keys/service.ts:2 ', 'src/platform/jobs/envelopes.ts:1 '],
+    expected: ['src/access/keys/service.ts:2 ', 'src/platform/jobs/envelopes.ts:1 '],
   },
   'no file is dead': {
     files: {
@@ -452,12 +481,12 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
   },
   'names are kebab-case and say something': {
     files: {
-      'src/keys/originRules.ts': '',
-      'src/keys/origin_rules.ts': '',
-      'src/keys/origin-rules.ts': '',
-      'src/keys/utils.ts': '',
-      'src/Keys/service.ts': '',
-      'src/keys/rules/origins.ts': '',
+      'src/access/keys/originRules.ts': '',
+      'src/access/keys/origin_rules.ts': '',
+      'src/access/keys/origin-rules.ts': '',
+      'src/access/keys/utils.ts': '',
+      'src/access/Keys/service.ts': '',
+      'src/access/keys/rules/origins.ts': '',
       'src/platform/database.ts': '',
       'src/platform/attic/database.ts': '',
       'src/platform/mail/smtp/pool.ts': '',
@@ -467,11 +496,11 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
       'src/platform/database/migrations/0001_first_tables.sql': '',
     },
     expected: [
-      'src/keys/originRules.ts:1 ',
-      'src/keys/origin_rules.ts:1 ',
-      'src/keys/utils.ts:1 ',
-      'src/Keys/service.ts:1 ',
-      'src/keys/rules/origins.ts:1 ',
+      'src/access/keys/originRules.ts:1 ',
+      'src/access/keys/origin_rules.ts:1 ',
+      'src/access/keys/utils.ts:1 ',
+      'src/access/Keys/service.ts:1 ',
+      'src/access/keys/rules/origins.ts:1 ',
       'src/platform/database.ts:1 ',
       'src/platform/attic/database.ts:1 ',
       'src/platform/mail/smtp/pool.ts:1 ',
@@ -510,10 +539,10 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
     files: {
       'src/platform/host/clock.ts': 'Date.now();',
       'src/app.ts': 'new Date(5).toISOString();\nnew Date();',
-      'src/keys/service.ts': 'const now = Date.now;',
+      'src/access/keys/service.ts': 'const now = Date.now;',
       'test/app.test.ts': 'Date.now();',
     },
-    expected: ['src/app.ts:2 ', 'src/keys/service.ts:1 '],
+    expected: ['src/app.ts:2 ', 'src/access/keys/service.ts:1 '],
   },
   'nothing is left to be done': {
     files: {
@@ -525,10 +554,11 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
   },
   'SQL is written in two ways': {
     files: {
-      'src/keys/store.ts': 'tx.$client.query(text);\nread.get(sql`SELECT 1`);\ntx.set({ n: sql`n + 1` });',
+      'src/access/keys/store.ts':
+        'tx.$client.query(text);\nread.get(sql`SELECT 1`);\ntx.set({ n: sql`n + 1` });',
       'src/platform/database/raw-sql.ts': 'tx.$client.query(text);',
     },
-    expected: ['src/keys/store.ts:1 ', 'src/keys/store.ts:2 '],
+    expected: ['src/access/keys/store.ts:1 ', 'src/access/keys/store.ts:2 '],
   },
   'no type is any': {
     files: {
@@ -543,8 +573,8 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
     expected: ['src/app.ts:2 ', 'test/a.test.ts:1 '],
   },
   'nothing exports another file whole': {
-    files: { 'src/keys/service.ts': "\nexport * from './store.ts';" },
-    expected: ['src/keys/service.ts:2 '],
+    files: { 'src/access/keys/service.ts': "\nexport * from './store.ts';" },
+    expected: ['src/access/keys/service.ts:2 '],
   },
 };
 
