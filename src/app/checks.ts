@@ -2,7 +2,6 @@
 
 import { keyChecks } from '../access/keys/checks.ts';
 import { peopleChecks } from '../access/people/checks.ts';
-import { objectChecks } from '../files/objects/checks.ts';
 import { deliveryChecks } from '../mail/deliveries/checks.ts';
 import { emailChecks } from '../mail/emails/checks.ts';
 import { mailboxChecks } from '../mail/mailboxes/checks.ts';
@@ -10,6 +9,7 @@ import { inboxChecks } from '../mail/mailboxes/inbox-checks.ts';
 import { sendingDomainChecks } from '../mail/sending-domains/checks.ts';
 import { sequenceChecks } from '../marketing/sequences/health.ts';
 import { marketingChecks } from '../marketing/settings/checks.ts';
+import { objectChecks } from '../operation/backups/byte-checks.ts';
 import { backupChecks } from '../operation/backups/checks.ts';
 import type { DoctorDeps } from '../operation/doctor/service.ts';
 import type { Clock } from '../platform/host/clock.ts';

@@ -22,8 +22,6 @@ import { requireRoom, withScratch } from './scratch.ts';
 import { dropBlobs, dropPassing, listNamedBlobs, type NamedBlob, sumBlobBytes } from './store.ts';
 import { BackupWriter } from './writer.ts';
 
-export { findUnnamed, listNamedBlobs } from './store.ts';
-export { describeIds } from './unpacking.ts';
 export type { VerifyResult } from './verification.ts';
 
 export interface BackupResult {

@@ -3,7 +3,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { SWEEP_BATCH } from '../../limits.ts';
-import { describeIds, findUnnamed, listNamedBlobs } from '../../operation/backups/service.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { blobPathOf, listBlobFiles } from '../../platform/files/store.ts';
 import {
@@ -14,6 +13,8 @@ import {
   ok,
   problem,
 } from '../../platform/host/health-check.ts';
+import { findUnnamed, listNamedBlobs } from './store.ts';
+import { describeIds } from './unpacking.ts';
 
 const CHECK = 'objects';
 
