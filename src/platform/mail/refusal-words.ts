@@ -19,6 +19,8 @@ const OF_SENDER = [
   /\b(?:reverse|rev) ?dns\b|\brdns\b|\bptr\b/i,
   /\b(?:host ?name|helo|ehlo)\b/i,
   /\byour (?:ip|host|server|mail server|network|isp|domain|remotehost|reverse|e?mail address)\b/i,
+  // What a relay says of its customer: the account that is disabled is ours.
+  /\byour (?:smtp )?(?:account|log-?in|plan|subscription|quota|credits?|api key)\b/i,
   /\b(?:record|signature)\b.{0,40}\bnot found\b/i,
   /\b(?:spf|dkim|dmarc)\b.{0,60}\b(?:not found|no such|does(?: not|n'?t) exist|unknown|disabled)\b/i,
   /\bcall(?:out|back)\b.{0,30}\bfail/i,
@@ -67,7 +69,7 @@ const OF_US = [
   /\bnot (?:permitted|allowed to|welcome)\b|\bpermission\b|\baccess denied\b|\bdenied\b/i,
   /\brcpthosts\b/i,
   /\b(?:not|n['’]?t) (?:be )?accept(?:ed|ing)?\b[^.;]{0,40}\bfrom\b/i,
-  /\brate ?limit|\bthrottl|\btoo (?:many|much|fast|quickly)\b|\bper (?:second|minute|hour|day)\b|\b(?:daily|hourly|sending) (?:\w+ )?(?:limit|quota)\b/i,
+  /\brate ?limit|\bthrottl|\btoo (?:many|much|fast|quickly)\b|\bper (?:second|minute|hour|day)\b|\b(?:daily|hourly|sending) (?:\w+ )?(?:limit|quota)\b|\bcredits?\b/i,
   /\bvirus|\bmalware\b|\bphish|\bcontent\b|\battachment|\bheaders?\b/i,
   /\bmessage\b[^.;]{0,30}\b(?:rejected|refused|discarded|denied|dropped|not accepted)\b/i,
   /\b(?:start)?tls\b|\bencrypt/i,

@@ -210,6 +210,15 @@ export const WORDINGS: Readonly<Record<string, readonly Wording[]>> = {
       '550 5.3.0 Mail from 203.0.113.9 refused, see http://www.example.org/blacklist',
     ]),
   ],
+  'relays of providers': [
+    ...about('mailbox', [
+      '550 Your account has been disabled. Please contact support.',
+      '550 Maximum credits exceeded',
+      '554 Message rejected: Email address is not verified. The following identities failed the check in region EU-WEST-1: news@shop.example',
+      '550 Unauthorized. Your SMTP account is not yet activated.',
+      '553 Sender address is not a verified sender of your plan',
+    ]),
+  ],
   'Domino and others': [
     ...about('recipient', [
       '550 ann@example.org... User not listed in public Name & Address Book',
