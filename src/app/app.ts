@@ -269,16 +269,20 @@ function createMarketing(on: Work) {
   const marketing = new Marketing({
     ...on,
     mailboxes: {
-      listMarketingAddresses: () => mailboxes.listMarketingAddresses(),
+      listUses: () => mailboxes.listUses(),
       checkDns: (address) => sending_domains.checkMailboxDns(address),
     },
+    public_url: config.public_url,
   });
   const suppressions = new Suppressions({ ...on, marketing });
   const lists = new Lists({
     ...on,
+    problemOfLinks: (project_id) => marketing.problemOfLinks(project_id, { of_confirmations: true }),
     refusalOfConfirmation: (project_id, slug) => templates.refusalOf(project_id, slug, CONFIRMATION_VALUES),
   });
-  const contacts = new Contacts({ ...on, lists, suppressions });
+  const isCaptured = (project_id: number) => marketing.isCaptured(project_id);
+  const contacts = new Contacts({ ...on, lists, suppressions, isCaptured });
+  deliveries.setMxCheck((project_id, address) => contacts.takesMail(project_id, address));
   const imports = new Imports({
     ...{ ...on, lists, contacts },
     fileOf: (read, project_id, public_id) => {

@@ -196,6 +196,8 @@ export class Attempts {
       const content = this.#contentOf(email, outlet);
       const return_path = await this.#returnPathOf(email, outlet);
       if (outlet.route && !email.is_test) {
+        const refusal = await this.#listeners.refusalByMx(email);
+        if (refusal) return { outcome: refusal, captured: null };
         const { purpose } = wishesOf(email);
         const { mailer } = this.#deps;
         return {

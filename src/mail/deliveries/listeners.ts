@@ -1,6 +1,9 @@
 /** Who is told what becomes of emails, in the transaction that records it: capabilities that stand on deliveries. */
 
 import type { Tx } from '../../platform/database/database.ts';
+import type { TakesMail } from '../../platform/mail/mx-cache.ts';
+import { noMxOutcome, unmadeOutcome } from '../../platform/mail/smtp-replies.ts';
+import type { UnsentOutcome } from '../../platform/mail/types.ts';
 import type { EmailRow, EmailSource } from '../emails/service.ts';
 import type { ReportKind } from './tables.ts';
 
@@ -29,9 +32,13 @@ export type Fate = 'goes' | 'held' | 'withheld';
 /** Says, in the transaction that would begin another attempt, what is to become of a mail of a sequence. */
 export type Guard = (tx: Tx, mail: { email_id: string; project_id: number }) => Fate;
 
+/** Whether the domain of somebody whom marketing mails takes mail, where that was not asked when they came. */
+export type MxCheck = (project_id: number, address: string) => Promise<TakesMail>;
+
 export class Listeners {
   readonly #listeners: EmailListener[] = [];
   #guard: Guard = () => 'goes';
+  #mx_check: MxCheck = () => Promise.resolve('yes');
 
   add(listener: EmailListener): void {
     this.#listeners.push(listener);
@@ -40,6 +47,20 @@ export class Listeners {
   /** Sets who is asked before a mail of a sequence is tried again. */
   setGuard(guard: Guard): void {
     this.#guard = guard;
+  }
+
+  /** Sets who is asked before a relay gets mail for a contact. */
+  setMxCheck(check: MxCheck): void {
+    this.#mx_check = check;
+  }
+
+  /** What mail for a contact comes to whose domain takes none, or says nothing of it; null where it may go. */
+  async refusalByMx({ source, project_id, to_email }: EmailRow): Promise<UnsentOutcome | null> {
+    if (source !== 'sequence' && source !== 'confirmation') return null;
+    const answer = await this.#mx_check(project_id, to_email);
+    if (answer === 'no') return noMxOutcome(to_email);
+    const response = 'The DNS gave no answer about the domain of the address.';
+    return answer === 'yes' ? null : unmadeOutcome(response, { is_permanent: false });
   }
 
   fateOf(tx: Tx, { id, project_id, source }: EmailRow): Fate {

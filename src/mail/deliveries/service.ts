@@ -24,7 +24,7 @@ import {
 import type { SendingDomains } from '../sending-domains/service.ts';
 import { Attempts, type AttemptsDeps } from './attempts.ts';
 import { type BelievingDeps, findReportedEmail, mayBeBelieved, wordsAbout } from './believing.ts';
-import { type EmailListener, type Guard, Listeners } from './listeners.ts';
+import { type EmailListener, type Guard, Listeners, type MxCheck } from './listeners.ts';
 import { isPatient, longestWait, type Patience } from './patience.ts';
 import { type Evidence, refuseReport, report } from './reports.ts';
 import {
@@ -132,6 +132,11 @@ export class Deliveries {
     const end = endOfWithheld(tx, email);
     this.#deps.emails.withhold(tx, email, end);
     tellWithheld(tx, email, { end, listeners: this.#listeners, now_ms: this.#deps.clock.now() });
+  }
+
+  /** Sets who is asked before a relay gets mail for a contact. */
+  setMxCheck(check: MxCheck): void {
+    this.#listeners.setMxCheck(check);
   }
 
   /** Accepts an email and makes its one attempt while the client waits; throws AppError for what became of it. */

@@ -76,7 +76,9 @@ export function judge(outcome: DeliveryOutcome, tried: Tried): Verdict {
   );
   if (bounce) {
     const { smtp_code, response: smtp_response } = bounce;
-    const own = { smtp_code, smtp_response, error: `The relay refused the recipient: ${smtp_response}` };
+    // Without a code no relay was asked.
+    const error = smtp_code === null ? smtp_response : `The relay refused the recipient: ${smtp_response}`;
+    const own = { smtp_code, smtp_response, error };
     const bounce_type = bounce.about === 'full' ? 'transient' : 'permanent';
     return { ...facts, ...own, is_over: true, status: 'bounced', refused, bounce_type };
   }

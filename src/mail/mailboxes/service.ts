@@ -294,12 +294,15 @@ export class Mailboxes {
       );
   }
 
-  /** Addresses of active mailboxes that marketing may go out from. */
-  listMarketingAddresses(): string[] {
-    return store
-      .listMailboxes(this.#database.read)
-      .filter((mailbox) => mailbox.for_marketing && mailbox.status === 'active')
-      .map((mailbox) => mailbox.address);
+  /** What goes out from each mailbox, and where to. */
+  listUses() {
+    return store.listMailboxes(this.#database.read).map((mailbox) => ({
+      address: mailbox.address,
+      is_active: mailbox.status === 'active',
+      for_marketing: mailbox.for_marketing,
+      for_transactional: mailbox.for_transactional,
+      relay_host: mailbox.smtp_host,
+    }));
   }
 
   /** By address or number. Throws AppError `not_found`. */

@@ -34,7 +34,14 @@ export interface Candidate {
 export type Rejection = 'invalid_syntax' | 'missing_consent' | 'suppressed' | 'no_mx';
 
 export type Screened =
-  | { verdict: 'passed'; candidate: Candidate; email: string; consent_basis: ConsentBasis }
+  | {
+      verdict: 'passed';
+      candidate: Candidate;
+      email: string;
+      consent_basis: ConsentBasis;
+      /** Nobody gets mail at present, so that its domain was not asked for. */
+      is_mx_unasked?: boolean;
+    }
   | { verdict: 'rejected'; candidate: Candidate; rejection: Rejection }
   /** The DNS gave no answer in time: to be tried again. */
   | { verdict: 'waiting'; candidate: Candidate };
@@ -44,7 +51,8 @@ export type Admission =
   | { outcome: Rejection };
 
 export interface ScreenDeps {
-  resolver: Pick<Resolver, 'takesMail'>;
+  /** Null: nobody gets mail at present, and no domain is asked for. */
+  resolver: Pick<Resolver, 'takesMail'> | null;
   suppressed: SuppressionCheck;
 }
 
@@ -55,10 +63,11 @@ export async function screen(
   deps: ScreenDeps,
 ): Promise<Screened[]> {
   const judged = candidates.map((candidate) => judge(candidate, list, deps.suppressed));
+  const { resolver } = deps;
+  if (!resolver)
+    return judged.map((each) => (each.verdict === 'passed' ? { ...each, is_mx_unasked: true } : each));
   const domains = new Set(judged.flatMap((each) => (each.verdict === 'passed' ? domainOf(each.email) : [])));
-  const look_ups = [...domains].map(
-    async (domain) => [domain, await deps.resolver.takesMail(domain)] as const,
-  );
+  const look_ups = [...domains].map(async (domain) => [domain, await resolver.takesMail(domain)] as const);
   const answers = new Map(await Promise.all(look_ups));
   return judged.map((each): Screened => {
     if (each.verdict !== 'passed') return each;
@@ -131,6 +140,7 @@ export function admit(
     status_changed_at: now_ms,
     created_at: now_ms,
     updated_at: now_ms,
+    is_mx_unasked: passed.is_mx_unasked ?? false,
   };
   return {
     outcome: 'accepted',

@@ -7,6 +7,7 @@ import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
+import type { TakesMail } from '../../platform/mail/mx-cache.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import type { SuppressionKind, Suppressions } from '../suppressions/service.ts';
@@ -64,6 +65,8 @@ export interface ContactsDeps {
   resolver: Resolver;
   lists: Lists;
   suppressions: Suppressions;
+  /** Whether nobody gets any mail of a project's marketing at present. */
+  isCaptured(project_id: number): boolean;
 }
 
 export class Contacts {
@@ -88,8 +91,22 @@ export class Contacts {
 
   /** The first half of the pipeline, for many at once; changes nothing. */
   screen(owner: KeyOwner, list: ListRow, candidates: readonly Candidate[]): Promise<Screened[]> {
-    const { database, resolver, suppressions } = this.#deps;
+    const { database, suppressions, isCaptured } = this.#deps;
+    const resolver = isCaptured(owner.id) ? null : this.#deps.resolver;
     return screen(candidates, list, { resolver, suppressed: suppressions.checker(database.read, owner) });
+  }
+
+  /**
+   * Whether the domain of an address takes mail: asked before a relay's first mail to a contact that came while all was
+   * captured, and taken as said for all others.
+   */
+  async takesMail(project_id: number, address: string): Promise<TakesMail> {
+    const { database, resolver } = this.#deps;
+    const email = contactAddress(address)?.email;
+    if (email === undefined || !store.isAddressUnasked(database.read, project_id, email)) return 'yes';
+    const answer = await resolver.takesMail(email.slice(email.lastIndexOf('@') + 1));
+    if (answer === 'yes') await database.write((tx) => store.markAddressAsked(tx, project_id, email));
+    return answer;
   }
 
   /** The second half, within a transaction, for as many as passed: returns one admission each, in their order. */

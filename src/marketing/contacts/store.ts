@@ -58,6 +58,7 @@ const COLUMNS = [
   'status_changed_at',
   'created_at',
   'updated_at',
+  'is_mx_unasked',
 ] as const satisfies readonly (keyof NewContact)[];
 const insert = rawSql<{ id: number }, (string | number | null)[]>(
   `INSERT INTO contacts (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING id`,
@@ -108,9 +109,27 @@ export function listContactsOfAddress(read: Tx, project_id: number, email: strin
     .all();
 }
 
+const isMxUnasked = rawSql<{ n: number }, [number, string]>(
+  'SELECT 1 AS n FROM contacts WHERE project_id = ? AND email = ? AND is_mx_unasked = 1 LIMIT 1',
+);
+const mxAsked = rawSql<never, [number, string]>(
+  'UPDATE contacts SET is_mx_unasked = 0 WHERE project_id = ? AND email = ? AND is_mx_unasked = 1',
+);
+
+/** Whether an address came to a project without its domain being asked for. Nearly none did, and so it costs nothing. */
+export function isAddressUnasked(read: Tx, project_id: number, email: string): boolean {
+  return isMxUnasked.get(read, project_id, email) !== null;
+}
+
+export function markAddressAsked(tx: Tx, project_id: number, email: string): void {
+  mxAsked.run(tx, project_id, email);
+}
+
 /** Inserts a contact with its tags and returns its numeric id. */
 export function insertContact(tx: Tx, row: NewContact, tags: readonly string[]): number {
-  const values = COLUMNS.map((name) => (name === 'custom' ? JSON.stringify(row.custom) : row[name]));
+  const { custom, is_mx_unasked, ...plain } = row;
+  const stored = { ...plain, custom: JSON.stringify(custom), is_mx_unasked: Number(is_mx_unasked) };
+  const values = COLUMNS.map((name) => stored[name]);
   const inserted = insert.get(tx, ...values);
   if (!inserted) throw new Error('a contact was inserted without an id');
   for (const tag of tags) insertTag.run(tx, inserted.id, tag, row.list_id, row.status);

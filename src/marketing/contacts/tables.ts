@@ -31,6 +31,8 @@ export const contacts = sqliteTable('contacts', {
   updated_at: integer().notNull(),
   /** Of a bounced one: what lifting the suppression gives back. Null where it bounced before that was kept: active. */
   status_before_bounce: text().$type<'pending' | 'active'>(),
+  /** It came while all mail was captured: its domain is asked for before a relay's first mail to it. */
+  is_mx_unasked: integer({ mode: 'boolean' }).notNull(),
 });
 export type ContactRow = typeof contacts.$inferSelect;
 

@@ -45,6 +45,8 @@ export interface ListsDeps {
   clock: Clock;
   /** Why a template cannot ask for the confirmation of a sign-up, or null when it can. */
   refusalOfConfirmation(project_id: number, slug: string): string | null;
+  /** Why the link of such a mail would lead its reader nowhere, or null. */
+  problemOfLinks(project_id: number): string | null;
 }
 
 export class Lists {
@@ -123,9 +125,14 @@ export class Lists {
 
   /**
    * The template that asks for confirmation of a sign-up to this list. Throws AppError `conflict` when there is none, or
-   * the one there is no longer fits.
+   * the one there is no longer fits, and `public_url` where its link would lead nowhere.
    */
   requireConfirmationTemplate(list: ListRow): string {
+    if (this.#deps.problemOfLinks(list.project_id) !== null)
+      throw conflict(
+        'This list takes no sign-ups at the moment: without SATCHEL_PUBLIC_URL, the link of its mail would lead nowhere.',
+        { code: 'public_url' },
+      );
     const slug = list.confirmation_template;
     const refusal = slug === null ? 'is not set' : this.#deps.refusalOfConfirmation(list.project_id, slug);
     if (slug === null || refusal !== null)
@@ -135,7 +142,17 @@ export class Lists {
     return slug;
   }
 
-  /** Throws AppError `invalid` by field. */
+  /** Whether sign-ups of any list of a project are asked to confirm. */
+  hasDoubleOptIn(project_id: number): boolean {
+    return store.hasDoubleOptIn(this.#deps.database.read, project_id);
+  }
+
+  #refuseDeadLinks(project_id: number): void {
+    const problem = this.#deps.problemOfLinks(project_id);
+    if (problem !== null) throw conflict(problem, { code: 'public_url' });
+  }
+
+  /** Throws AppError `invalid` by field, and `conflict` for a double opt-in whose links would lead nowhere (public_url). */
   async create(
     project_id: number,
     input: ListChanges & { name: string },
@@ -143,6 +160,7 @@ export class Lists {
   ): Promise<ListRecord> {
     const row = await this.#deps.database.write((tx) => {
       const fields = this.#merge(project_id, null, input);
+      if (fields.double_opt_in) this.#refuseDeadLinks(project_id);
       const now = this.#deps.clock.now();
       const public_id = newId(now);
       note(tx, { event: 'list.created', target: `list:${public_id}`, metadata: { name: fields.name } });
@@ -158,7 +176,7 @@ export class Lists {
     return this.#present(row);
   }
 
-  /** Changes what is given. Throws AppError `not_found`, and `invalid` by field. */
+  /** Changes what is given. Throws AppError `not_found`, and as `create` does. */
   async update(
     project_id: number,
     public_id: string,
@@ -168,6 +186,7 @@ export class Lists {
     const row = await this.#deps.database.write((tx) => {
       const current = this.find(project_id, public_id, tx);
       const fields = this.#merge(project_id, current, changes);
+      if (fields.double_opt_in && !current.double_opt_in) this.#refuseDeadLinks(project_id);
       const now = this.#deps.clock.now();
       const archived_at =
         changes.archived === true

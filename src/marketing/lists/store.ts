@@ -52,6 +52,16 @@ export function listIds(read: Tx, project_id: number): number[] {
   return idsOfProject.all(read, project_id).map(({ id }) => id);
 }
 
+export function hasDoubleOptIn(read: Tx, project_id: number): boolean {
+  const is_asking = and(
+    ...[eq(contactLists.project_id, project_id), eq(contactLists.double_opt_in, true)],
+    isNull(contactLists.archived_at),
+  );
+  return (
+    read.select({ id: contactLists.id }).from(contactLists).where(is_asking).limit(1).get() !== undefined
+  );
+}
+
 export function countLists(read: Tx, of: { project_id: number; include_archived: boolean }): number {
   const { project_id, include_archived } = of;
   return readRowCount(read, {

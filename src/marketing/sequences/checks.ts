@@ -18,8 +18,10 @@ export function tellProblem({ step, message }: Problem): string {
 
 export interface ActivationFacts {
   settings: Settings;
-  /** Of each mailbox that the project's marketing may go out from. */
-  mailboxes: readonly MailboxDnsCheck[];
+  /** Of each mailbox that the project's marketing may go out from; null where all of them capture. */
+  mailboxes: readonly MailboxDnsCheck[] | null;
+  /** Why links in its mails would lead nowhere; null where they lead here. */
+  problem_of_links: string | null;
   is_list_archived: boolean;
   steps: readonly Step[];
   tracks: Tracks;
@@ -50,6 +52,7 @@ const RULES: readonly Rule[] = [
     ),
   ({ is_list_archived }) => problem(is_list_archived, 'list_archived', 'The list is archived.'),
   mailboxRule,
+  ({ problem_of_links }) => problem(problem_of_links !== null, 'public_url', problem_of_links ?? ''),
   ({ steps }) => problem(steps.length === 0, 'no_steps', 'The sequence has no steps.'),
   ({ steps, templateOf }) => steps.flatMap((step) => templateProblems(step, templateOf(step.template))),
   trackRule,
@@ -86,6 +89,7 @@ export function findProblems(facts: ActivationFacts): Problem[] {
 }
 
 function mailboxRule({ mailboxes }: ActivationFacts): Problem[] {
+  if (mailboxes === null) return [];
   if (mailboxes.length === 0)
     return [
       {

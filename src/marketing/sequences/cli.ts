@@ -123,7 +123,10 @@ function registerForesight<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
       const words = verdict.problems.map(tellProblem);
       return {
         json: verdict,
-        text: verdict.ready ? 'It is ready.' : words.join('\n'),
+        text: [
+          ...(verdict.ready ? ['It is ready.'] : words),
+          ...(verdict.captured ? ['All mailboxes of its marketing capture: nobody gets its mail.'] : []),
+        ].join('\n'),
         exit: verdict.ready ? EXIT.done : EXIT.refused,
       };
     });

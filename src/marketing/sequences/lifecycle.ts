@@ -75,7 +75,7 @@ export class Lifecycle {
   async activate(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
     const { sequences, marketing } = this.#deps;
     refuseFrom(sequences.find(owner.id, public_id), ['draft'], 'activated');
-    const mailboxes = await marketing.checkMailboxes(owner.id);
+    const mailboxes = await marketing.checkBeforeStart(owner.id);
     await this.#run(actor, owner, public_id, ['draft'], () => {
       const problems = sequences.problemsOf(owner.id, public_id, mailboxes);
       if (problems.length > 0)
@@ -87,9 +87,15 @@ export class Lifecycle {
     });
   }
 
-  /** Goes on after a pause; what fell due meanwhile is sent now, and bounces and refusals are counted afresh. */
+  /**
+   * Goes on after a pause; what fell due meanwhile is sent now, and bounces and refusals are counted afresh. Throws AppError
+   * `conflict` unless it is paused, and `public_url` where its links would lead nowhere.
+   */
   resume(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
-    return this.#run(actor, owner, public_id, ['paused']);
+    return this.#run(actor, owner, public_id, ['paused'], () => {
+      const problem = this.#deps.marketing.problemOfLinks(owner.id);
+      if (problem !== null) throw conflict(problem, { code: 'public_url' });
+    });
   }
 
   #run(

@@ -303,7 +303,13 @@ function foresightRoutes({ sequences }: SequenceRouteDeps): Route[] {
       path: '/email-sequences/:sequence/check',
       tag: TAG,
       summary: 'What keeps a sequence from being activated',
-      response: t.Object({ ready: t.Boolean(), problems: t.Array(problem) }),
+      response: t.Object({
+        ready: t.Boolean(),
+        captured: t.Boolean({
+          description: 'All mailboxes of its marketing capture: nobody gets its mail, and no DNS is asked.',
+        }),
+        problems: t.Array(problem),
+      }),
       load,
       handle: ({ caller, resource }) => sequences.check(caller.project.id, resource.id),
     }),

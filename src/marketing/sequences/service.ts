@@ -231,16 +231,22 @@ export class Sequences {
     });
   }
 
-  /** What keeps a sequence from being activated. DNS records are looked up, also those of a trusted domain. */
-  async check(project_id: number, public_id: string): Promise<{ ready: boolean; problems: Problem[] }> {
+  /**
+   * What keeps a sequence from being activated. DNS records are looked up, also those of a trusted domain; but not where it
+   * is `captured`, as all mailboxes of the project's marketing capture.
+   */
+  async check(
+    project_id: number,
+    public_id: string,
+  ): Promise<{ ready: boolean; captured: boolean; problems: Problem[] }> {
     this.find(project_id, public_id);
-    const mailboxes = await this.#deps.marketing.checkMailboxes(project_id);
+    const mailboxes = await this.#deps.marketing.checkBeforeStart(project_id);
     const problems = this.problemsOf(project_id, public_id, mailboxes);
-    return { ready: problems.length === 0, problems };
+    return { ready: problems.length === 0, captured: mailboxes === null, problems };
   }
 
   /** As `check`, with what was looked up already. */
-  problemsOf(project_id: number, public_id: string, mailboxes: MailboxDnsCheck[]): Problem[] {
+  problemsOf(project_id: number, public_id: string, mailboxes: MailboxDnsCheck[] | null): Problem[] {
     const row = this.find(project_id, public_id);
     const { lists, marketing, templateOf } = this.#deps;
     const steps = stepsOf(row);
@@ -248,6 +254,7 @@ export class Sequences {
     return findProblems({
       settings: marketing.settings(project_id),
       mailboxes,
+      problem_of_links: marketing.problemOfLinks(project_id),
       is_list_archived: list === null || list.archived_at !== null,
       steps,
       tracks: tracksOf(steps),

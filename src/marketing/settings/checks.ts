@@ -1,17 +1,31 @@
-/** What `satchel doctor` asks of marketing: keys that do not open, without which no marketing mail goes out. */
+/** What `satchel doctor` asks of marketing: links that lead nowhere, and keys that do not open, without which no mail of it goes out. */
 
 import type { Projects } from '../../access/projects/service.ts';
-import { type HealthCheck, sealedCheck } from '../../platform/host/health-check.ts';
+import { type HealthCheck, problem, sealedCheck } from '../../platform/host/health-check.ts';
 import type { Marketing } from './service.ts';
 
 export function marketingChecks({
   marketing,
   projects,
+  lists,
 }: {
   marketing: Marketing;
   projects: Projects;
+  lists: { hasDoubleOptIn(project_id: number): boolean };
 }): HealthCheck[] {
   return [
+    {
+      check: 'public URL',
+      run() {
+        const told = projects
+          .listAll({})
+          .map(({ id }) => marketing.problemOfLinks(id, { of_confirmations: lists.hasDoubleOptIn(id) }));
+        const words = told.find((one) => one !== null);
+        const remedy =
+          'set SATCHEL_PUBLIC_URL to the address by which readers reach this server, and start it again';
+        return words ? [problem('public URL', words, remedy)] : [];
+      },
+    },
     sealedCheck('Marketing keys', () =>
       projects
         .listAll({})

@@ -72,7 +72,22 @@ const mailboxes = t.Array(
 /** `accounts` on the management plane, `mailboxes` where they were asked for. */
 const shown_settings = named(
   'MarketingSettings',
-  t.Object({ ...settings.properties, accounts: t.Optional(accounts), mailboxes: t.Optional(mailboxes) }),
+  t.Object({
+    ...settings.properties,
+    accounts: t.Optional(accounts),
+    mailboxes: t.Optional(mailboxes),
+    captured: t.Optional(
+      t.Boolean({
+        description:
+          'With `dns=1`: all of them capture, so that nobody gets mail, and sequences start whatever the records are.',
+      }),
+    ),
+    problem_of_links: t.Optional(
+      nullable(
+        t.String({ description: 'With `dns=1`: why links in mails would lead their readers nowhere.' }),
+      ),
+    ),
+  }),
 );
 const changes = named(
   'MarketingSettingsChanges',
@@ -111,13 +126,18 @@ export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[
       path: '/email-marketing/settings',
       tag: TAG,
       summary: 'Marketing settings of the project',
-      unversioned: ['mailboxes'],
+      unversioned: ['mailboxes', 'captured', 'problem_of_links'],
       description: 'The management plane adds `accounts`, the mailboxes that marketing may go out from.',
       query: t.Object({ dns: t.Optional(t.Boolean({ description: 'Adds `mailboxes`, looked up now.' })) }),
       response: shown_settings,
       handle: ({ caller, query }) =>
         query.dns
-          ? marketing.checkMailboxes(caller.project.id).then((mailboxes) => ({ ...shown(caller), mailboxes }))
+          ? marketing.checkMailboxes(caller.project.id).then((mailboxes) => ({
+              ...shown(caller),
+              mailboxes,
+              captured: marketing.isCaptured(caller.project.id),
+              problem_of_links: marketing.problemOfLinks(caller.project.id),
+            }))
           : shown(caller),
     }),
     ...marketingRoute({

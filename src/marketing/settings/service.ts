@@ -3,6 +3,7 @@ import { type FieldErrors, invalid } from '../../errors.ts';
 import { noNote } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
+import { isLoopback, isLoopbackUrl } from '../../platform/host/loopback.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { type KeyOwner, MarketingKeys } from './keys.ts';
 import { DEFAULT_SETTINGS, mergeSettings, type Settings, type SettingsChanges } from './settings.ts';
@@ -25,10 +26,19 @@ export interface MailboxDnsCheck {
   dmarc: DnsCheck;
 }
 
+/** What goes out from a mailbox, and where to. */
+export interface MailboxUse {
+  address: string;
+  is_active: boolean;
+  for_marketing: boolean;
+  for_transactional: boolean;
+  /** Null: it captures. */
+  relay_host: string | null;
+}
+
 /** What the settings ask of the mailboxes capability. */
 export interface MarketingMailboxes {
-  /** Addresses of all active mailboxes that may send marketing mail. */
-  listMarketingAddresses(): string[];
+  listUses(): MailboxUse[];
   /** Looks up the DNS records of a mailbox's domain. */
   checkDns(address: string): Promise<MailboxDnsCheck>;
 }
@@ -38,6 +48,7 @@ export interface MarketingDeps {
   clock: Clock;
   key_ring: KeyRing;
   mailboxes: MarketingMailboxes;
+  public_url: string;
 }
 
 export class Marketing {
@@ -84,21 +95,66 @@ export class Marketing {
     return this.keys.opens(this.#deps.database.read, owner);
   }
 
-  /** The addresses that a project's marketing may go out from: those it names, else every active marketing mailbox. */
-  addressesOf(project_id: number): string[] {
+  /** The mailboxes that a project's marketing may go out from, paused ones too: those it names, else every one for marketing. */
+  #usesOf(project_id: number): MailboxUse[] {
     const { accounts } = this.settings(project_id);
-    const all = this.#deps.mailboxes.listMarketingAddresses();
-    return accounts.length === 0 ? all : all.filter((address) => accounts.includes(address));
+    return this.#deps.mailboxes
+      .listUses()
+      .filter(
+        ({ for_marketing, address }) =>
+          for_marketing && (accounts.length === 0 || accounts.includes(address)),
+      );
   }
 
-  /** What receivers find of each mailbox that the project's marketing may go out from. */
+  /** The addresses that a project's marketing goes out from at present. */
+  addressesOf(project_id: number): string[] {
+    return this.#usesOf(project_id).flatMap(({ is_active, address }) => (is_active ? [address] : []));
+  }
+
+  /**
+   * Whether all that a project's marketing may go out from captures, so that nobody gets any: it is tried out, and what
+   * relays would need of the DNS is not asked.
+   */
+  isCaptured(project_id: number): boolean {
+    const uses = this.#usesOf(project_id);
+    return uses.some(({ is_active }) => is_active) && uses.every(({ relay_host }) => relay_host === null);
+  }
+
+  /** What receivers find of each mailbox that the project's marketing goes out from. */
   checkMailboxes(project_id: number): Promise<MailboxDnsCheck[]> {
     return Promise.all(this.addressesOf(project_id).map((address) => this.#deps.mailboxes.checkDns(address)));
   }
 
+  /** As `checkMailboxes`, before a sequence starts; null where all of them capture, and nothing is asked. */
+  async checkBeforeStart(project_id: number): Promise<MailboxDnsCheck[] | null> {
+    return this.isCaptured(project_id) ? null : this.checkMailboxes(project_id);
+  }
+
+  /**
+   * Why links in a project's marketing mail, or in those that ask to confirm a sign-up too, would lead its readers nowhere;
+   * null where they lead here, or nobody beyond this machine gets any.
+   */
+  problemOfLinks(project_id: number, options: { of_confirmations?: boolean } = {}): string | null {
+    const { public_url, mailboxes } = this.#deps;
+    if (!isLoopbackUrl(public_url)) return null;
+    const confirming = options.of_confirmations
+      ? mailboxes.listUses().filter(({ for_transactional }) => for_transactional)
+      : [];
+    const relaying = [...this.#usesOf(project_id), ...confirming].find(
+      ({ relay_host }) => relay_host !== null && !isLoopback(relay_host),
+    );
+    if (!relaying) return null;
+    return (
+      `Links in mails would begin with ${public_url}, which nobody else can reach, and ${relaying.address} mails the world: ` +
+      'set SATCHEL_PUBLIC_URL to the address by which readers reach this server, and start it again.'
+    );
+  }
+
   #merge(read: Tx, project_id: number, changes: SettingsChanges) {
     const { merged, errors } = mergeSettings(this.settings(project_id, read), changes);
-    const known = this.#deps.mailboxes.listMarketingAddresses();
+    const known = this.#deps.mailboxes
+      .listUses()
+      .flatMap(({ for_marketing, is_active, address }) => (for_marketing && is_active ? [address] : []));
     changes.accounts?.forEach((address, index) => {
       if (!known.includes(address))
         errors[`accounts.${index}`] = [

@@ -37,6 +37,7 @@ import skipped_messages from './migrations/0032_skipped_messages.sql' with { typ
 import refusals_of_us from './migrations/0033_refusals_of_us.sql' with { type: 'text' };
 import paces from './migrations/0034_paces.sql' with { type: 'text' };
 import sequence_order from './migrations/0035_sequence_order.sql' with { type: 'text' };
+import contacts_without_mx from './migrations/0036_contacts_without_mx.sql' with { type: 'text' };
 import sign_in_failures from './migrations/0038_sign_in_failures.sql' with { type: 'text' };
 import { connect } from './plain-connection.ts';
 
@@ -83,6 +84,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 33, name: 'refusals_of_us', sql: refusals_of_us },
   { version: 34, name: 'paces', sql: paces },
   { version: 35, name: 'sequence_order', sql: sequence_order },
+  { version: 36, name: 'contacts_without_mx', sql: contacts_without_mx },
   { version: 38, name: 'sign_in_failures', sql: sign_in_failures },
 ];
 

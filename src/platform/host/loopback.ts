@@ -11,3 +11,8 @@ export function isLoopback(host: string): boolean {
     (isIP(name) === 4 && name.startsWith('127.'))
   );
 }
+
+/** Whether a link leads to nobody but who follows it. */
+export function isLoopbackUrl(url: string): boolean {
+  return isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''));
+}

@@ -43,6 +43,15 @@ export function unmadeOutcome(response: string, options: { is_permanent: boolean
     : unsentOutcome({ outcome: 'deferred', stage: 'compose', response });
 }
 
+/** The domain of the one recipient takes no mail, so that no relay was asked. */
+export function noMxOutcome(address: string): UnsentOutcome {
+  const response = 'The domain of the address takes no mail: it has no MX.';
+  const refusal = { address, smtp_code: null, response, about: 'recipient' } as const;
+  return unsentOutcome({
+    ...{ outcome: 'refused', about: 'recipient', stage: 'compose', response, rejected: [refusal] },
+  });
+}
+
 /** No recipient was taken at RCPT: final where each was refused for good, and then about what concerns the most. */
 export function rejectedOutcome(
   rejected: RefusedRecipient[],

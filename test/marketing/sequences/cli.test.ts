@@ -72,14 +72,15 @@ test('show tells all of one, in whatever case its id is written', async () => {
 });
 
 test('check prints every problem and ends with 1, or says that it is ready', async () => {
-  expect(await json(0, 'check', id)).toEqual({ ready: true, problems: [] });
-  expect((await sequence('check', id)).stdout).toBe('It is ready.\n');
+  expect(await json(0, 'check', id)).toEqual({ ready: true, captured: true, problems: [] });
+  const captured = 'All mailboxes of its marketing capture: nobody gets its mail.\n';
+  expect((await sequence('check', id)).stdout).toBe(`It is ready.\n${captured}`);
   await on.call('PATCH', `/email-sequences/${id}`, { steps: [{ key: 'x', template: 'nowhere' }] });
   expect(await json(1, 'check', id)).toEqual((await get('/check')) as never);
   const refused = await sequence('check', id);
   expect([refused.exit, refused.stdout]).toEqual([
     1,
-    'x: The template nowhere does not exist in this project.\nx: The track main has no final step: its last one must be is_final.\n',
+    `x: The template nowhere does not exist in this project.\nx: The track main has no final step: its last one must be is_final.\n${captured}`,
   ]);
 });
 

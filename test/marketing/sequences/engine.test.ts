@@ -179,7 +179,7 @@ describe('the life of a sequence', () => {
       ['too_many_recipients', undefined],
     ]);
     const check = dataOf(await on.call('GET', `/email-sequences/${id}/check`));
-    expect(check).toEqual({ ready: false, problems: refused.body.problems });
+    expect(check).toEqual({ ready: false, captured: true, problems: refused.body.problems });
     expect((await show(id)).status).toBe('draft');
   });
 

@@ -15,16 +15,17 @@ function isSound(mailbox: Mailbox): boolean {
 
 /** What the settings lack, as the check of a sequence has it; its own steps and templates are told on its page. */
 function missingOf(settings: MarketingSettings): string[] {
-  const { enabled, from_name, postal_address, mailboxes = [] } = settings;
+  const { enabled, from_name, postal_address, captured, mailboxes = [] } = settings;
   return [
     ...(enabled ? [] : ['Marketing is not enabled.']),
     ...(from_name === null ? ['There is no from name.'] : []),
     ...(postal_address === null ? ['There is no postal address.'] : []),
     ...(mailboxes.length === 0
       ? ['No active mailbox is for marketing: satchel mailbox add ADDRESS --smtp RELAY --for marketing']
-      : mailboxes.some(isSound)
+      : captured || mailboxes.some(isSound)
         ? []
         : ['No mailbox has SPF, DKIM and DMARC in place.']),
+    ...(settings.problem_of_links ? [settings.problem_of_links] : []),
   ];
 }
 
@@ -49,6 +50,12 @@ export function Readiness({ load }: { load: Load<MarketingSettings> }) {
                     ))}
                   </ul>
                 </div>
+              )}
+              {settings.captured && (
+                <p>
+                  All mailboxes of this project's marketing capture: nobody gets its mail, and what follows is
+                  for the day when one has a relay.
+                </p>
               )}
               {settings.mailboxes?.map((mailbox) => (
                 <MailboxRecords key={mailbox.address} mailbox={mailbox} />

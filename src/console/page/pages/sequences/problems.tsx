@@ -50,6 +50,7 @@ function Mend(props: {
     list_archived: [to`/projects/${path.project}/lists/${of.list}`, 'The list'],
     no_mailbox: ['/mailboxes', 'Mailboxes'],
     mailbox_dns: ['/sending-domains', 'Domains'],
+    public_url: ['/findings', 'Findings'],
     no_steps: [edit, 'Write the steps'],
     template_missing: [at_step, 'Choose another'],
     template_not_marketing: [to`/projects/${path.project}/templates/${template}`, 'The template'],
@@ -61,7 +62,7 @@ function Mend(props: {
     too_many_recipients: [edit, 'Edit the sequence'],
   };
   // Mailboxes and domains belong to the whole of Satchel.
-  const is_of_admins = problem.code === 'no_mailbox' || problem.code === 'mailbox_dns';
+  const is_of_admins = ['no_mailbox', 'mailbox_dns', 'public_url'].includes(problem.code);
   if (is_of_admins && person.value?.can_administer !== true)
     return <span class="muted">For an administrator</span>;
   const [href, words] = places[problem.code] ?? [at_step, 'Edit the sequence'];

@@ -47,8 +47,9 @@ function BeforeItStarts({ path, of, onChange }: SequencePartProps) {
       }
     >
       <Loaded load={check}>
-        {({ ready, problems }) => (
+        {({ ready, captured, problems }) => (
           <div class="stack" aria-busy={check.is_loading}>
+            {captured && <p>All mailboxes of its marketing capture: nobody gets its mail.</p>}
             {ready ? (
               <p class="notice good">Everything is in place: it can start.</p>
             ) : (
