@@ -47,6 +47,8 @@ export class Clicks {
   /** When it is run next, by `performance.now()`. */
   #timer: { due: number; handle: ReturnType<typeof setTimeout> } | null = null;
   #is_running = false;
+  /** The disk took nothing at the last try. */
+  #is_refused = false;
 
   constructor(deps: ClicksDeps) {
     this.#deps = deps;
@@ -66,8 +68,7 @@ export class Clicks {
   /** Writes what has gathered. */
   async stop(): Promise<void> {
     this.#is_running = false;
-    if (this.#timer) clearTimeout(this.#timer.handle);
-    this.#timer = null;
+    this.#unplan();
     await this.#run();
   }
 
@@ -157,11 +158,14 @@ export class Clicks {
     }
   }
 
-  /** Whatever is planned for later comes along: what has gathered must not wait for what is to be settled. */
+  /**
+   * Whatever is planned for later comes along: what has gathered must not wait for what is to be settled. But a disk that
+   * takes nothing is not tried, and complained of, again for each click.
+   */
   #plan(delay_ms: number): void {
     const due = performance.now() + delay_ms;
-    if (!this.#is_running || (this.#timer && this.#timer.due <= due)) return;
-    if (this.#timer) clearTimeout(this.#timer.handle);
+    if (!this.#is_running || (this.#timer && (this.#is_refused || this.#timer.due <= due))) return;
+    this.#unplan();
     const handle = setTimeout(() => {
       this.#timer = null;
       void this.#run();
@@ -169,10 +173,19 @@ export class Clicks {
     this.#timer = { due, handle };
   }
 
+  #unplan(): void {
+    if (this.#timer) clearTimeout(this.#timer.handle);
+    this.#timer = null;
+  }
+
   async #run(): Promise<void> {
     try {
-      if (await this.settle()) this.#plan(SCANNER_WINDOW_MS);
+      const is_waiting = await this.settle();
+      this.#is_refused = false;
+      if (is_waiting) this.#plan(SCANNER_WINDOW_MS);
     } catch (error) {
+      this.#is_refused = true;
+      this.#unplan();
       this.#deps.logger.error('clicks could not be kept', { error: messageOf(error) });
       this.#plan(SCANNER_WINDOW_MS);
     }

@@ -1,8 +1,9 @@
 /** Links of marketing mail: where they lead, who counts as a person, and what a click does. */
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { SCANNER_WINDOW_MS } from '../../../src/limits.ts';
+import { CLICK_FLUSH_MS, SCANNER_WINDOW_MS } from '../../../src/limits.ts';
 import type { Reading } from '../../../src/marketing/mails/service.ts';
 import { startTestApp } from '../../support/helpers.ts';
+import { until } from '../../support/until.ts';
 import { BROWSER, linksOf, type MailApp, startMailApp } from './setup.ts';
 
 let mail: MailApp;
@@ -288,6 +289,30 @@ describe('keeping clicks', () => {
     await database.write((tx) => tx.$client.run('DROP TRIGGER full'));
     await pass();
     expect([flags(), clickedAt()]).toEqual([[null], at]);
+  });
+
+  test('a full disk is tried once in a while, and not again for each click', async () => {
+    const { database, clicks } = mail.app.services;
+    const [a = '', b = ''] = await links();
+    clicks.start();
+    await mail.follow(a);
+    await until(() => flags().length === 1);
+    await database.write((tx) =>
+      tx.$client.run(
+        "CREATE TRIGGER full BEFORE INSERT ON email_clicks BEGIN SELECT raise(ABORT, 'full'); END",
+      ),
+    );
+    const refusals = () => mail.app.logs().split('clicks could not be kept').length - 1;
+    await mail.follow(b);
+    await until(() => refusals() === 1);
+    for (let n = 0; n < 5; n += 1) {
+      await mail.follow(a);
+      await Bun.sleep(2 * CLICK_FLUSH_MS);
+    }
+    expect(refusals()).toBe(1);
+    await database.write((tx) => tx.$client.run('DROP TRIGGER full'));
+    await clicks.stop();
+    expect(flags()).toHaveLength(3);
   });
 
   test('what is held about an address has its clicks, and forgets them with it', async () => {
