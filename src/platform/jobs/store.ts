@@ -166,12 +166,13 @@ export function continueJob(tx: Tx, id: string, options: { run_at?: number; lane
     .run();
 }
 
-/** Has a job that waits come at a moment, if that is earlier. */
+const hasten = rawSql<never, [number, string, number]>(
+  "UPDATE jobs SET run_at = ? WHERE id = ? AND status = 'pending' AND run_at > ?",
+);
+
+/** Has a job that waits come at a moment, if that is earlier: each mail of a sequence that ends asks for it. */
 export function hastenJob(tx: Tx, id: string, run_at: number): void {
-  tx.update(jobs)
-    .set({ run_at })
-    .where(and(eq(jobs.id, id), sql`${jobs.status} = 'pending'`, sql`${jobs.run_at} > ${run_at}`))
-    .run();
+  hasten.run(tx, run_at, id, run_at);
 }
 
 /** Far beyond any date: of a job that waits until it is hastened. */
