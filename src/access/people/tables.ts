@@ -57,3 +57,9 @@ export const personNetworks = sqliteTable(
   { person_id: integer().notNull(), network: text().notNull(), last_sign_in_at: integer().notNull() },
   (table) => [primaryKey({ columns: [table.person_id, table.network] })],
 );
+
+export const personProjects = sqliteTable(
+  'person_projects',
+  { person_id: integer().notNull(), project_id: integer().notNull() },
+  (table) => [primaryKey({ columns: [table.person_id, table.project_id] })],
+);

@@ -1,5 +1,5 @@
 /** Drizzle definition of access tokens. Which projects one is scoped to is the projects capability's. */
-import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 const capability = () => integer({ mode: 'boolean' }).notNull();
 
@@ -29,3 +29,9 @@ export const accessTokens = sqliteTable('access_tokens', {
   person_id: integer(),
 });
 export type TokenRow = typeof accessTokens.$inferSelect;
+
+export const accessTokenProjects = sqliteTable(
+  'access_token_projects',
+  { token_id: integer().notNull(), project_id: integer().notNull() },
+  (table) => [primaryKey({ columns: [table.token_id, table.project_id] })],
+);

@@ -108,3 +108,14 @@ export const keyUsage = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.api_key_id, table.day] })],
 );
+
+export const emailHours = sqliteTable(
+  'email_hours',
+  {
+    project_id: integer().notNull(),
+    hour: integer().notNull(),
+    what: text().$type<'sent' | 'bounced' | 'complained' | 'failed'>().notNull(),
+    n: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.project_id, table.hour, table.what] })],
+);

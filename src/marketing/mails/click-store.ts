@@ -4,9 +4,7 @@
  */
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
-
-/** Why a click or an opening counts for nobody. */
-export type ClickFlag = 'head' | 'robot' | 'burst';
+import type { ClickFlag } from './tables.ts';
 
 /** What else than a link a mail has, in the place of a link's position, which is from 1 on. */
 export const PLACE = { picture: 0, hidden_link: -1, unsubscribe_page: -2 } as const;

@@ -19,6 +19,7 @@ import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import * as store from './click-store.ts';
+import type { ClickFlag } from './tables.ts';
 
 /** A person opened a mail, or followed a link of it, for the first time. */
 export interface Reading {
@@ -198,7 +199,7 @@ const WINDOWS = { links_ms: SCANNER_WINDOW_MS, others_ms: SCANNER_MOMENT_MS };
  * What is known of a visit by itself: by HEAD, ahead of somebody's reading, by what does not say what it is, or by a robot
  * that says so, nobody reads. Pictures are fetched for people by robots of their mail's provider.
  */
-function flagOf(position: number, { method, headers }: Visit): store.ClickFlag | null {
+function flagOf(position: number, { method, headers }: Visit): ClickFlag | null {
   if (method === 'HEAD') return 'head';
   const user_agent = headers.get('user-agent')?.trim() ?? '';
   const purpose = `${headers.get('sec-purpose')} ${headers.get('purpose')}`;

@@ -129,8 +129,8 @@ export class BackupReader {
     if (about.format !== FORMAT_VERSION) {
       throw new AppError(
         'invalid',
-        `${this.path} was made by Satchel ${about.version}, in format ${about.format}; this one reads format ${FORMAT_VERSION}. ` +
-          'Use the Satchel that made it, or a later one.',
+        `${this.path} was made by ${about.format < FORMAT_VERSION ? 'an older' : 'a newer'} build of Satchel (${about.version}), in ` +
+          `format ${about.format}; this one reads format ${FORMAT_VERSION}. Use the Satchel that made it.`,
       );
     }
     return about;

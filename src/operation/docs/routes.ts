@@ -1,4 +1,8 @@
-/** The documentation pages: OpenAPI of both planes, shown by Swagger UI from files inside the executable. */
+/**
+ * The documentation pages: OpenAPI of both planes, shown by Swagger UI from files inside the executable. @elysiajs/swagger (1.3.1)
+ * was tried: its page of Swagger UI fetches the script from another host and starts it inline, which our policy forbids, its other
+ * page does not work offline without a larger bundle, and of openapi.ts it would replace the loop over paths alone.
+ */
 import swagger_css from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import swagger_js from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import type { Config } from '../../config.ts';

@@ -92,7 +92,9 @@ export async function openDataDirectory(
     const path = databasePathOf(config.data_dir);
     const { clock } = options;
     const source = masterKeySourceOf(config);
-    if (!is_new && listPendingMigrations(path).length > 0) await checkMasterKey(path, { source, clock });
+    // One that was cut off before its first migration has nothing that a key could fit.
+    const [next] = is_new ? [] : listPendingMigrations(path);
+    if (next !== undefined && next.version > 1) await checkMasterKey(path, { source, clock });
     const applied = migrate(path, { now_ms: clock.now() });
     const database = openDatabase(path, options.flush_thread);
     try {

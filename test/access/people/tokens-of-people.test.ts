@@ -1,12 +1,7 @@
-/** Whose a token is, and what becomes of it when its person goes. */
-import { Database as Sqlite } from 'bun:sqlite';
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
-import { MIGRATIONS, migrate } from '../../../src/platform/database/migrate.ts';
 import { run, runJson, runRecord } from '../../support/command.ts';
 import { actor } from '../../support/helpers.ts';
 import { dataOf, invalidFieldsOf, listOf } from '../../support/management.ts';
-import { makeTempDir } from '../../support/temp.ts';
 import { type Console, MANAGEMENT, startConsole } from './setup.ts';
 
 const ANN = 'ann@example.com';
@@ -145,44 +140,4 @@ test('the shell tells of them, and ends them where it is told to', async () => {
   });
   expect(await statuses()).toEqual([401, 401]);
   expect(await runJson(dir, 'token', 'list')).toMatchObject([{ revoked_at: null }, {}, {}]);
-});
-
-test('tokens of before know their maker, and their person, by the audit trail', () => {
-  const file = join(makeTempDir(), 'old.db');
-  migrate(file, { now_ms: 1, migrations: MIGRATIONS.filter(({ version }) => version < 38) });
-  const sqlite = new Sqlite(file, { readwrite: true, create: false });
-  const makers = [
-    ['shell', '0', 'root'],
-    ['person', '7', 'Bob'],
-    ['token', '2', 'of Bob'],
-    ['token', '3', 'of that'],
-    ['token', '1', 'of the shell'],
-  ] as const;
-  for (const [index, [kind, id, name]] of makers.entries()) {
-    sqlite.run(
-      'INSERT INTO access_tokens (name, token_prefix, token_hash, all_projects, created_at) VALUES (?, ?, ?, 1, 1)',
-      [...[`token ${index + 1}`, 'satm_', String(index)]],
-    );
-    sqlite.run(
-      'INSERT INTO audit_events (id, at, actor_kind, actor_id, actor_name, event, target) VALUES (?, 1, ?, ?, ?, ?, ?)',
-      [...[String(index), kind, id, name, 'token.created', `token:${index + 1}`]],
-    );
-  }
-  sqlite.run(
-    "INSERT INTO access_tokens (name, token_prefix, token_hash, all_projects, created_at) VALUES ('?', '', '9', 1, 1)",
-  );
-  sqlite.close();
-  migrate(file, { now_ms: 2 });
-  const after = new Sqlite(file, { readonly: true });
-  const rows = after
-    .query('SELECT created_by_kind, created_by_name, person_id FROM access_tokens ORDER BY id')
-    .values();
-  expect(rows).toEqual([
-    ['shell', 'root', null],
-    ['person', 'Bob', 7],
-    ['token', 'of Bob', 7],
-    ['token', 'of that', 7],
-    ['token', 'of the shell', null],
-    [null, null, null],
-  ]);
 });

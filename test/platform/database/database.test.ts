@@ -4,7 +4,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eq, sql } from 'drizzle-orm';
 import { openDatabase, statement, type Tx } from '../../../src/platform/database/database.ts';
-import { listPendingMigrations, MIGRATIONS, migrate } from '../../../src/platform/database/migrate.ts';
+import { listPendingMigrations, migrate } from '../../../src/platform/database/migrate.ts';
 import { dataKeys, meta } from '../../../src/platform/database/tables.ts';
 import { makeDatabase, makeTempDir } from '../../support/temp.ts';
 
@@ -308,9 +308,5 @@ describe('migrations', () => {
     expect(() =>
       migrate(file, { now_ms: 6, migrations: [{ ...one, sql: 'CREATE TABLE a (other);' }] }),
     ).toThrow(/differs/);
-  });
-
-  test('are numbered without gaps', () => {
-    expect(MIGRATIONS.map((migration) => migration.version)).toEqual(MIGRATIONS.map((_, index) => index + 1));
   });
 });

@@ -1,0 +1,1227 @@
+-- The schema, noun by noun in the order of src/. The reason of an index, a trigger or a column stands beside it; a definition of each
+-- table stands in its noun's tables.ts, and a test holds both equal. Times are milliseconds UTC; a boolean is 0 or 1.
+-- row_counts and the other counters are kept by triggers, so that a page of a list costs the same whatever the size of its table.
+
+-- --- platform ------------------------------------------------------------------------------------------------------
+
+CREATE TABLE meta (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE data_keys (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  scope TEXT NOT NULL UNIQUE, -- 'platform' or 'project:<public_id>'
+  wrapped TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE jobs (
+  id TEXT PRIMARY KEY,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  type TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed')),
+  priority INTEGER NOT NULL, -- lower runs first
+  lane TEXT NOT NULL,        -- what the job competes for, such as one sending domain
+  run_at INTEGER NOT NULL,   -- epoch ms; 0 means at once, whatever the clock does
+  attempts INTEGER NOT NULL DEFAULT 0,
+  max_attempts INTEGER NOT NULL,
+  interruptions INTEGER NOT NULL DEFAULT 0, -- attempts cut off by a crash: they count in attempts, not towards max_attempts
+  payload TEXT NOT NULL,
+  result TEXT,
+  error TEXT,
+  queued_at INTEGER NOT NULL,
+  started_at INTEGER,
+  finished_at INTEGER
+) STRICT;
+-- The claim walks this: most urgent first, then each lane and project by itself, so that all of them take turns.
+CREATE INDEX jobs_pending ON jobs (priority, lane, project_id, run_at, id) WHERE status = 'pending';
+CREATE INDEX jobs_processing ON jobs (id) WHERE status = 'processing';
+CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX jobs_by_project ON jobs (project_id, id);
+CREATE INDEX jobs_by_project_status ON jobs (project_id, status, id);
+CREATE INDEX jobs_by_project_type ON jobs (project_id, type, status, id);
+CREATE TRIGGER jobs_count_insert AFTER INSERT ON jobs BEGIN
+  INSERT INTO row_counts VALUES ('jobs', NEW.project_id, NEW.type || ':' || NEW.status, 1)
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER jobs_count_delete AFTER DELETE ON jobs BEGIN
+  UPDATE row_counts SET n = n - 1
+    WHERE list = 'jobs' AND project_id = OLD.project_id AND facet = OLD.type || ':' || OLD.status;
+END;
+CREATE TRIGGER jobs_count_update AFTER UPDATE OF status ON jobs WHEN OLD.status <> NEW.status BEGIN
+  UPDATE row_counts SET n = n - 1
+    WHERE list = 'jobs' AND project_id = OLD.project_id AND facet = OLD.type || ':' || OLD.status;
+  INSERT INTO row_counts VALUES ('jobs', NEW.project_id, NEW.type || ':' || NEW.status, 1)
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+
+-- Totals of lists, kept by triggers, so that a page costs the same whatever the size of its table.
+CREATE TABLE row_counts (
+  list TEXT NOT NULL,
+  project_id INTEGER NOT NULL,
+  facet TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (list, project_id, facet)
+) STRICT, WITHOUT ROWID;
+
+-- Append-only: who did what to what, when, from where. Rows outlive what they speak of, so nothing is referenced.
+CREATE TABLE audit_events (
+  id TEXT PRIMARY KEY,
+  at INTEGER NOT NULL,
+  actor_kind TEXT NOT NULL CHECK (actor_kind IN ('token', 'person', 'shell', 'system')),
+  actor_id TEXT,
+  actor_name TEXT NOT NULL,
+  ip TEXT,
+  event TEXT NOT NULL,
+  target TEXT,
+  project_id INTEGER,
+  project_public_id TEXT,
+  metadata TEXT NOT NULL DEFAULT '{}'
+) STRICT;
+CREATE INDEX audit_by_project ON audit_events (project_id, id);
+CREATE INDEX audit_by_event ON audit_events (event, id);
+CREATE INDEX audit_by_actor ON audit_events (actor_name, id);
+CREATE TRIGGER audit_count_insert AFTER INSERT ON audit_events WHEN NEW.project_id IS NOT NULL BEGIN
+  INSERT INTO row_counts VALUES ('audit', NEW.project_id, NEW.event, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER audit_is_append_only BEFORE UPDATE ON audit_events
+  WHEN OLD.event <> 'person.sign_in_failed' OR NEW.id <> OLD.id OR NEW.at <> OLD.at OR NEW.event <> OLD.event
+    OR NEW.actor_kind <> OLD.actor_kind OR NEW.actor_id IS NOT OLD.actor_id OR NEW.actor_name <> OLD.actor_name
+    OR NEW.ip IS NOT OLD.ip OR NEW.target IS NOT OLD.target
+    OR NEW.project_id IS NOT OLD.project_id OR NEW.project_public_id IS NOT OLD.project_public_id
+    OR NEW.metadata ->> 'count' <= OLD.metadata ->> 'count'
+BEGIN
+  SELECT RAISE(ABORT, 'the audit trail is append-only');
+END;
+CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit_events BEGIN
+  SELECT RAISE(ABORT, 'the audit trail is append-only');
+END;
+CREATE TRIGGER audit_count_all AFTER INSERT ON audit_events BEGIN
+  INSERT INTO row_counts VALUES ('audit_all', 0, NEW.event, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+
+-- The first 2xx answer to a request with an Idempotency-Key, by API key.
+CREATE TABLE idempotent_answers (
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  caller TEXT NOT NULL, -- 'key:12', 'token:3'
+  idempotency_key TEXT NOT NULL,
+  request_hash TEXT NOT NULL,
+  status INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (project_id, caller, idempotency_key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotent_answers_by_age ON idempotent_answers (created_at);
+
+-- Rates that hold across a restart: how much of one a caller has used in its current hour or day. The caller is a hash,
+-- as it may be somebody's address.
+CREATE TABLE rate_windows (
+  caller TEXT PRIMARY KEY,
+  ends_at INTEGER NOT NULL,
+  used INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX rate_windows_by_end ON rate_windows (ends_at);
+
+-- --- access: projects ----------------------------------------------------------------------------------------------
+
+CREATE TABLE projects (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  public_id TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  slug TEXT NOT NULL UNIQUE,
+  status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'inactive')),
+  notes TEXT,
+  description TEXT,
+  app_identifier TEXT,
+  primary_url TEXT,
+  repo_url TEXT,
+  repo_is_public INTEGER,
+  platforms TEXT NOT NULL DEFAULT '[]',
+  tech_stack TEXT NOT NULL DEFAULT '[]',
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX projects_by_status ON projects (status, id);
+-- Projects belong to no project: their own count stands under 0, which is no project's id.
+CREATE TRIGGER projects_count_insert AFTER INSERT ON projects BEGIN
+  INSERT INTO row_counts VALUES ('projects', 0, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER projects_count_update AFTER UPDATE OF status ON projects WHEN OLD.status <> NEW.status BEGIN
+  UPDATE row_counts SET n = n - 1 WHERE list = 'projects' AND project_id = 0 AND facet = OLD.status;
+  INSERT INTO row_counts VALUES ('projects', 0, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER projects_count_delete AFTER DELETE ON projects BEGIN
+  DELETE FROM row_counts WHERE project_id = OLD.id;
+  UPDATE row_counts SET n = n - 1 WHERE list = 'projects' AND project_id = 0 AND facet = OLD.status;
+END;
+
+-- --- access: keys --------------------------------------------------------------------------------------------------
+
+CREATE TABLE api_keys (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  key_prefix TEXT NOT NULL,
+  key_hash TEXT NOT NULL UNIQUE, -- SHA-256, hex
+  sealed_key TEXT,               -- for reveal; null when the plaintext is not retained
+  can_read INTEGER NOT NULL DEFAULT 0,
+  can_write INTEGER NOT NULL DEFAULT 0,
+  can_send_emails INTEGER NOT NULL DEFAULT 0,
+  can_manage_email_marketing INTEGER NOT NULL DEFAULT 0,
+  restricted INTEGER NOT NULL DEFAULT 0,
+  allow_no_origin INTEGER NOT NULL DEFAULT 0,
+  email_daily_limit INTEGER,
+  rate_limit_per_minute INTEGER,
+  permissions TEXT NOT NULL DEFAULT '{}',
+  is_test INTEGER NOT NULL DEFAULT 0,
+  is_active INTEGER NOT NULL DEFAULT 1,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX api_keys_by_project ON api_keys (project_id, id);
+CREATE TRIGGER api_keys_count_insert AFTER INSERT ON api_keys BEGIN
+  INSERT INTO row_counts VALUES ('api_keys', NEW.project_id, '', 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER api_keys_count_delete AFTER DELETE ON api_keys BEGIN
+  UPDATE row_counts SET n = n - 1 WHERE list = 'api_keys' AND project_id = OLD.project_id AND facet = '';
+END;
+
+-- --- access: origins -----------------------------------------------------------------------------------------------
+
+CREATE TABLE key_origins (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  api_key_id INTEGER NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
+  type TEXT NOT NULL CHECK (type IN ('domain', 'android', 'ios')),
+  value TEXT NOT NULL,
+  sha256_fingerprints TEXT NOT NULL DEFAULT '[]',
+  sha1_fingerprints TEXT NOT NULL DEFAULT '[]',
+  created_at INTEGER NOT NULL,
+  UNIQUE (api_key_id, type, value)
+) STRICT;
+
+CREATE TABLE global_origins (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  type TEXT NOT NULL CHECK (type IN ('domain', 'android', 'ios')),
+  value TEXT NOT NULL,
+  sha256_fingerprints TEXT NOT NULL DEFAULT '[]',
+  sha1_fingerprints TEXT NOT NULL DEFAULT '[]',
+  note TEXT,
+  is_active INTEGER NOT NULL DEFAULT 1,
+  created_at INTEGER NOT NULL,
+  UNIQUE (type, value)
+) STRICT;
+
+-- --- access: tokens ------------------------------------------------------------------------------------------------
+
+CREATE TABLE access_tokens (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL,
+  token_prefix TEXT NOT NULL,
+  token_hash TEXT NOT NULL UNIQUE, -- SHA-256, hex
+  all_projects INTEGER NOT NULL DEFAULT 0,
+  can_manage_database INTEGER NOT NULL DEFAULT 0,
+  can_read_vault INTEGER NOT NULL DEFAULT 0,
+  can_reveal_vault INTEGER NOT NULL DEFAULT 0,
+  can_write_vault INTEGER NOT NULL DEFAULT 0,
+  can_read_database_tokens INTEGER NOT NULL DEFAULT 0,
+  can_read_ai_accounts INTEGER NOT NULL DEFAULT 0,
+  expires_at INTEGER,
+  revoked_at INTEGER,
+  last_used_at INTEGER,
+  last_used_ip TEXT,
+  created_at INTEGER NOT NULL,
+  can_administer INTEGER NOT NULL DEFAULT 0, -- Goes with all_projects alone.
+  created_by_kind TEXT,
+  created_by_id TEXT,
+  created_by_name TEXT,
+  person_id INTEGER -- also where a token of theirs made it; the person may be gone
+) STRICT;
+CREATE INDEX access_tokens_by_person ON access_tokens (person_id) WHERE person_id IS NOT NULL;
+
+-- A token that is scoped to a deleted project stays scoped: its last row goes, all_projects stays 0.
+CREATE TABLE access_token_projects (
+  token_id INTEGER NOT NULL REFERENCES access_tokens (id) ON DELETE CASCADE,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  PRIMARY KEY (token_id, project_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX access_token_projects_by_project ON access_token_projects (project_id);
+
+-- --- access: people ------------------------------------------------------------------------------------------------
+
+-- People who sign in: what they may do, how they prove who they are, and where they are signed in.
+CREATE TABLE people (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  email TEXT NOT NULL UNIQUE COLLATE NOCASE, -- addresses are ASCII
+  name TEXT,
+  all_projects INTEGER NOT NULL DEFAULT 0,
+  can_manage_database INTEGER NOT NULL DEFAULT 0,
+  can_read_vault INTEGER NOT NULL DEFAULT 0,
+  can_reveal_vault INTEGER NOT NULL DEFAULT 0,
+  can_write_vault INTEGER NOT NULL DEFAULT 0,
+  can_read_database_tokens INTEGER NOT NULL DEFAULT 0,
+  can_read_ai_accounts INTEGER NOT NULL DEFAULT 0,
+  can_administer INTEGER NOT NULL DEFAULT 0,
+  is_active INTEGER NOT NULL DEFAULT 1,
+  password_hash TEXT,    -- argon2id; null until a link is used
+  sealed_totp TEXT,      -- null while the second step is off
+  sealed_next_totp TEXT, -- shown, and not yet confirmed with a code
+  totp_step INTEGER NOT NULL DEFAULT 0, -- of the last code that was taken: none is taken twice
+  last_sign_in_at INTEGER,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  wrong_codes INTEGER NOT NULL DEFAULT 0, -- of the second step, since the last right one
+  wrong_code_at INTEGER -- the last of them
+) STRICT;
+
+-- As with tokens: a person scoped to a deleted project stays scoped.
+CREATE TABLE person_projects (
+  person_id INTEGER NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  PRIMARY KEY (person_id, project_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX person_projects_by_project ON person_projects (project_id);
+
+-- One-time links that are still good; person_id is null for the first person, who says who they are.
+CREATE TABLE person_links (
+  token_hash TEXT PRIMARY KEY, -- SHA-256, hex
+  person_id INTEGER UNIQUE REFERENCES people (id) ON DELETE CASCADE,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE person_sessions (
+  id TEXT PRIMARY KEY,
+  token_hash TEXT NOT NULL UNIQUE, -- SHA-256, hex
+  person_id INTEGER NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+  ip TEXT,
+  user_agent TEXT,
+  created_at INTEGER NOT NULL,
+  last_seen_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX person_sessions_by_person ON person_sessions (person_id, id);
+
+CREATE TABLE person_recovery_codes (
+  person_id INTEGER NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+  code_hash TEXT NOT NULL, -- SHA-256, hex
+  PRIMARY KEY (person_id, code_hash)
+) STRICT, WITHOUT ROWID;
+
+-- Networks that a person has signed in from: strangers' failures do not count against them.
+CREATE TABLE person_networks (
+  person_id INTEGER NOT NULL REFERENCES people (id) ON DELETE CASCADE,
+  network TEXT NOT NULL,
+  last_sign_in_at INTEGER NOT NULL,
+  PRIMARY KEY (person_id, network)
+) STRICT, WITHOUT ROWID;
+
+-- --- files: objects ------------------------------------------------------------------------------------------------
+
+-- Stored objects. The bytes are files named by public_id.
+CREATE TABLE objects (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  public_id TEXT NOT NULL UNIQUE,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  original_filename TEXT NOT NULL,
+  mime_type TEXT NOT NULL,
+  size_bytes INTEGER NOT NULL,
+  sha256 TEXT NOT NULL, -- hex
+  visibility TEXT NOT NULL CHECK (visibility IN ('public', 'private')),
+  expires_at INTEGER,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX objects_by_project ON objects (project_id, id);
+CREATE INDEX objects_by_visibility ON objects (project_id, visibility, id);
+CREATE INDEX objects_expiring ON objects (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX objects_expiring_by_project ON objects (project_id, visibility, expires_at) WHERE expires_at IS NOT NULL;
+-- Files are found by the beginning of their name, ASCII case ignored.
+CREATE INDEX objects_by_name ON objects (project_id, original_filename COLLATE NOCASE, id);
+-- A search walks names, newest first, without a look into the table.
+CREATE INDEX objects_searched ON objects (project_id, id, original_filename, visibility, expires_at);
+CREATE TRIGGER objects_count_insert AFTER INSERT ON objects BEGIN
+  INSERT INTO row_counts VALUES ('objects', NEW.project_id, NEW.visibility, 1)
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER objects_count_delete AFTER DELETE ON objects BEGIN
+  UPDATE row_counts SET n = n - 1
+    WHERE list = 'objects' AND project_id = OLD.project_id AND facet = OLD.visibility;
+END;
+-- Objects whose visibility changes: each counter follows.
+CREATE TRIGGER objects_count_visibility AFTER UPDATE OF visibility ON objects WHEN OLD.visibility <> NEW.visibility BEGIN
+  UPDATE row_counts SET n = n - 1
+    WHERE list = 'objects' AND project_id = OLD.project_id AND facet = OLD.visibility;
+  INSERT INTO row_counts VALUES ('objects', NEW.project_id, NEW.visibility, 1)
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER objects_bytes_insert AFTER INSERT ON objects BEGIN
+  INSERT INTO row_counts VALUES ('object_bytes', NEW.project_id, '', NEW.size_bytes)
+    ON CONFLICT DO UPDATE SET n = n + excluded.n;
+END;
+CREATE TRIGGER objects_bytes_delete AFTER DELETE ON objects BEGIN
+  UPDATE row_counts SET n = n - OLD.size_bytes
+    WHERE list = 'object_bytes' AND project_id = OLD.project_id AND facet = '';
+END;
+
+-- What the links of a project's files are signed with; sealed. A row that goes takes every link with it.
+CREATE TABLE object_link_keys (
+  project_id INTEGER PRIMARY KEY REFERENCES projects (id) ON DELETE CASCADE,
+  sealed_key TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+
+-- --- mail: sending domains -----------------------------------------------------------------------------------------
+
+CREATE TABLE sending_domains (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL UNIQUE,
+  is_default INTEGER NOT NULL DEFAULT 0,
+  is_active INTEGER NOT NULL DEFAULT 1,
+  is_trusted INTEGER NOT NULL DEFAULT 0, -- the operator vouches for it: no look-up needed
+  verified_at INTEGER,
+  ownership_token TEXT NOT NULL,
+  dkim_selector TEXT NOT NULL,
+  dkim_public_key TEXT NOT NULL,
+  sealed_dkim_private_key TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  next_dkim_selector TEXT,
+  next_dkim_public_key TEXT,
+  next_sealed_dkim_private_key TEXT,
+  old_dkim_selector TEXT,
+  dkim_rotated_at INTEGER,
+  old_dkim_public_key TEXT -- what was signed with it comes back for some days after it was changed
+) STRICT;
+CREATE UNIQUE INDEX sending_domains_one_default ON sending_domains (is_default) WHERE is_default = 1;
+
+-- --- mail: mailboxes -----------------------------------------------------------------------------------------------
+
+CREATE TABLE mailboxes (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  domain_id INTEGER NOT NULL REFERENCES sending_domains (id) ON DELETE CASCADE,
+  address TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL CHECK (kind IN ('smtp', 'capture')),
+  smtp_host TEXT,
+  smtp_port INTEGER,
+  smtp_security TEXT,
+  smtp_username TEXT,
+  sealed_smtp_password TEXT,
+  return_path TEXT,
+  daily_limit INTEGER,
+  for_transactional INTEGER NOT NULL DEFAULT 1,
+  for_marketing INTEGER NOT NULL DEFAULT 0,
+  status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'paused')),
+  failures INTEGER NOT NULL DEFAULT 0, -- connection failures in a row
+  resting_until INTEGER,               -- after failures it is left alone until then
+  last_error TEXT,
+  last_failure_at INTEGER,
+  last_success_at INTEGER,
+  revision INTEGER NOT NULL DEFAULT 1, -- grows with every change of its settings: open connections of an old one are not reused
+  created_at INTEGER NOT NULL,
+  is_signed_by_relay INTEGER NOT NULL DEFAULT 0, -- no DKIM signature of ours
+  refusal TEXT, -- the relay's words for what it holds against the mailbox
+  refused_at INTEGER, -- null again with the next mail that it takes
+  verp INTEGER CHECK (verp IN (0, 1)), -- null: where the mailbox has an inbox
+  verp_refusal TEXT, -- the relay's words, until the mailbox is changed
+  rate TEXT
+) STRICT;
+CREATE INDEX mailboxes_by_domain ON mailboxes (domain_id);
+
+-- Messages accepted for each mailbox and for each API key, by UTC day: the daily limits survive a restart.
+CREATE TABLE mailbox_usage (
+  mailbox_id INTEGER NOT NULL REFERENCES mailboxes (id) ON DELETE CASCADE,
+  day TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (day, mailbox_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE mailbox_paces (
+  mailbox_id INTEGER PRIMARY KEY REFERENCES mailboxes (id) ON DELETE CASCADE,
+  next_at REAL NOT NULL,           -- when the next mail may go, where they go evenly
+  sent TEXT NOT NULL,              -- [slice of the rate's minute or hour, mails that went in it], oldest first
+  allowed REAL,                    -- mails a minute, while its relay has it slowed
+  lifts_at REAL,                   -- what it was before: grown to that, it is slowed no more
+  since INTEGER,
+  words TEXT,
+  slowed_at INTEGER,               -- when it was halved last
+  waits INTEGER NOT NULL,          -- halvings in a row without a mail taken between
+  waits_until INTEGER NOT NULL,
+  grown_at INTEGER
+) STRICT;
+
+-- --- mail: inboxes -------------------------------------------------------------------------------------------------
+
+-- Where reports about a mailbox's mail arrive, and how far each was read.
+CREATE TABLE inboxes (
+  mailbox_id INTEGER PRIMARY KEY REFERENCES mailboxes (id) ON DELETE CASCADE,
+  version TEXT NOT NULL, -- another one whenever it is set: what is read of the one before is not noted here
+  host TEXT NOT NULL,
+  port INTEGER NOT NULL,
+  security TEXT NOT NULL CHECK (security IN ('tls', 'starttls', 'none')),
+  username TEXT NOT NULL,
+  sealed_password TEXT NOT NULL,
+  folder TEXT NOT NULL,
+  uid_validity TEXT, -- of the folder as it was read last; null before
+  last_uid INTEGER NOT NULL, -- messages up to this one were looked at
+  unflagged TEXT NOT NULL, -- UIDs of messages whose reports took effect, and which may not bear the flag yet
+  reports INTEGER NOT NULL, -- how many took effect
+  last_look_at INTEGER,
+  last_error TEXT, -- null again with the next look that goes well
+  last_error_at INTEGER,
+  skipped INTEGER NOT NULL DEFAULT 0, -- how many, of the folder as its UIDs are now
+  last_skipped TEXT NOT NULL DEFAULT '[]' -- the last of them: [{"uid": 7, "at": 1700000000000}]
+) STRICT;
+
+-- --- mail: templates -----------------------------------------------------------------------------------------------
+
+CREATE TABLE email_templates (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  public_id TEXT NOT NULL UNIQUE,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  slug TEXT NOT NULL,
+  name TEXT NOT NULL,
+  category TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  body_html TEXT,
+  body_text TEXT,
+  description TEXT,
+  variables TEXT NOT NULL DEFAULT '[]',
+  is_active INTEGER NOT NULL DEFAULT 1,
+  is_marketing INTEGER NOT NULL DEFAULT 0,
+  layout TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  UNIQUE (project_id, slug)
+) STRICT;
+
+-- --- mail: emails --------------------------------------------------------------------------------------------------
+
+CREATE TABLE key_usage (
+  api_key_id INTEGER NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
+  day TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (api_key_id, day)
+) STRICT, WITHOUT ROWID;
+
+-- The log: one row for each message, kept when its body is gone.
+CREATE TABLE emails (
+  id TEXT PRIMARY KEY,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  job_id TEXT,
+  api_key_id INTEGER,
+  source TEXT NOT NULL CHECK (source IN ('api', 'schedule', 'sequence', 'confirmation', 'test')),
+  is_test INTEGER NOT NULL DEFAULT 0,
+  status TEXT NOT NULL CHECK (status IN (
+    'scheduled', 'queued', 'sending', 'sent', 'delivered', 'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
+  requested_domain TEXT,    -- null: the default, and any other with capacity
+  mailbox_id INTEGER,       -- the one whose quota it uses; chosen anew when due
+  quota_day TEXT,
+  from_email TEXT NOT NULL,
+  from_name TEXT,
+  domain TEXT NOT NULL,
+  to_email TEXT NOT NULL,
+  to_name TEXT,
+  cc TEXT NOT NULL DEFAULT '[]',
+  bcc TEXT NOT NULL DEFAULT '[]',
+  reply_to TEXT,
+  subject TEXT NOT NULL,
+  template TEXT,
+  attachments TEXT NOT NULL DEFAULT '[]',
+  headers TEXT NOT NULL DEFAULT '{}', -- extra headers, such as List-Unsubscribe
+  message_id TEXT NOT NULL,
+  taken TEXT NOT NULL DEFAULT '[]',    -- recipients a relay has taken; a retry leaves them out
+  refused TEXT NOT NULL DEFAULT '[]',  -- recipients refused for good, with the relay's words
+  attempts INTEGER NOT NULL DEFAULT 0,
+  smtp_code INTEGER,
+  smtp_response TEXT,
+  bounce_type TEXT CHECK (bounce_type IN ('permanent', 'transient')),
+  error TEXT,
+  app_id TEXT,
+  ip TEXT,
+  user_agent TEXT,
+  created_at INTEGER NOT NULL,
+  scheduled_at INTEGER,
+  queued_at INTEGER,
+  sent_at INTEGER,
+  delivered_at INTEGER,
+  opened_at INTEGER,
+  clicked_at INTEGER,
+  bounced_at INTEGER,
+  complained_at INTEGER,
+  failed_at INTEGER,
+  allowed_mailboxes TEXT NOT NULL DEFAULT '[]', -- addresses that bind every attempt; none: any that fits
+  merge TEXT -- what its content is rendered from as it is sent; such a mail has no row in email_bodies
+) STRICT;
+CREATE INDEX emails_by_project ON emails (project_id, id);
+CREATE INDEX emails_by_status ON emails (project_id, status, id);
+CREATE INDEX emails_by_recipient ON emails (project_id, to_email COLLATE NOCASE, id);
+CREATE INDEX emails_by_template ON emails (project_id, template, id) WHERE template IS NOT NULL;
+CREATE INDEX emails_failed ON emails (failed_at) WHERE status = 'failed';
+CREATE TRIGGER emails_count_insert AFTER INSERT ON emails BEGIN
+  INSERT INTO row_counts VALUES ('emails', NEW.project_id, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER emails_count_delete AFTER DELETE ON emails BEGIN
+  UPDATE row_counts SET n = n - 1 WHERE list = 'emails' AND project_id = OLD.project_id AND facet = OLD.status;
+END;
+CREATE TRIGGER emails_count_update AFTER UPDATE OF status ON emails WHEN OLD.status <> NEW.status BEGIN
+  UPDATE row_counts SET n = n - 1 WHERE list = 'emails' AND project_id = OLD.project_id AND facet = OLD.status;
+  INSERT INTO row_counts VALUES ('emails', NEW.project_id, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+-- A mail that is queued again and fails again has failed twice; the rest happens to it once.
+CREATE TRIGGER emails_hours_sent AFTER UPDATE OF sent_at ON emails WHEN OLD.sent_at IS NULL AND NEW.sent_at IS NOT NULL BEGIN
+  INSERT INTO email_hours VALUES (NEW.project_id, NEW.sent_at / 3600000, 'sent', 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER emails_hours_bounced AFTER UPDATE OF bounced_at ON emails WHEN OLD.bounced_at IS NULL AND NEW.bounced_at IS NOT NULL BEGIN
+  INSERT INTO email_hours VALUES (NEW.project_id, NEW.bounced_at / 3600000, 'bounced', 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER emails_hours_complained AFTER UPDATE OF complained_at ON emails WHEN OLD.complained_at IS NULL AND NEW.complained_at IS NOT NULL BEGIN
+  INSERT INTO email_hours VALUES (NEW.project_id, NEW.complained_at / 3600000, 'complained', 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER emails_hours_failed AFTER UPDATE OF failed_at ON emails WHEN OLD.failed_at IS NULL AND NEW.failed_at IS NOT NULL BEGIN
+  INSERT INTO email_hours VALUES (NEW.project_id, NEW.failed_at / 3600000, 'failed', 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER sequence_mails_gone AFTER UPDATE OF status ON emails
+WHEN NEW.source = 'sequence' AND NEW.status NOT IN ('queued', 'sending') BEGIN
+  UPDATE sequence_mails SET is_waiting = 0, sent_at = coalesce(sent_at, NEW.sent_at),
+    ended_at = coalesce(NEW.sent_at, NEW.bounced_at, NEW.failed_at)
+  WHERE email_id = NEW.id AND is_waiting = 1;
+END;
+-- A mail of a sequence that failed and is queued again waits for its relay like any other: a pause holds it, and whoever
+-- leaves does not get it.
+CREATE TRIGGER sequence_mails_again AFTER UPDATE OF status ON emails
+WHEN NEW.source = 'sequence' AND NEW.status = 'queued' AND OLD.status NOT IN ('queued', 'sending') BEGIN
+  UPDATE sequence_mails SET is_waiting = 1, ended_at = NULL, refused_at = NULL WHERE email_id = NEW.id;
+END;
+
+-- What was accepted, rendered. Apart from the log, so that lists never read it and it can be dropped earlier.
+CREATE TABLE email_bodies (
+  email_id TEXT PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
+  body_html TEXT,
+  body_text TEXT
+) STRICT, WITHOUT ROWID;
+
+-- Blobs of attachments are pinned here at acceptance: a deleted object's bytes stay until its last mail is out.
+CREATE TABLE attachment_pins (
+  email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  object_public_id TEXT NOT NULL,
+  PRIMARY KEY (object_public_id, email_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX attachment_pins_by_email ON attachment_pins (email_id);
+
+CREATE TABLE email_hours (
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  hour INTEGER NOT NULL, -- hours since 1970
+  what TEXT NOT NULL CHECK (what IN ('sent', 'bounced', 'complained', 'failed')),
+  n INTEGER NOT NULL,
+  PRIMARY KEY (project_id, hour, what)
+) STRICT, WITHOUT ROWID;
+
+-- --- mail: deliveries ----------------------------------------------------------------------------------------------
+
+CREATE TABLE email_attempts (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  attempt INTEGER NOT NULL,
+  mailbox TEXT NOT NULL,
+  choice TEXT NOT NULL, -- why this mailbox, and why not the others
+  started_at INTEGER NOT NULL,
+  finished_at INTEGER,  -- null: under way, or cut off by a crash
+  outcome TEXT,         -- sent, captured, refused, deferred, unreachable, interrupted
+  smtp_code INTEGER,
+  smtp_response TEXT,
+  tls TEXT, -- the version, or 'none'; NULL where no connection came about
+  may_be_sent INTEGER NOT NULL DEFAULT 0 -- cut off, or without an answer behind the message: it may have been delivered
+) STRICT;
+CREATE INDEX email_attempts_by_email ON email_attempts (email_id, id);
+
+-- What capturing mailboxes and test keys hold instead of sending.
+CREATE TABLE captured_messages (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  mailbox TEXT NOT NULL,
+  envelope TEXT NOT NULL, -- {from, to[]}
+  raw BLOB NOT NULL,
+  captured_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX captured_by_email ON captured_messages (email_id);
+
+-- Reports of other mail servers, and of an operator in their place. Each counts once.
+CREATE TABLE email_reports (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('delivered', 'bounced', 'soft_bounced', 'refused', 'complained')),
+  address TEXT NOT NULL COLLATE NOCASE, -- the recipient whom it concerns
+  smtp_code INTEGER,
+  words TEXT NOT NULL,
+  reported_at INTEGER NOT NULL,
+  UNIQUE (email_id, kind, address)
+) STRICT;
+-- What was told last of mails to an address, for soft bounces in a row.
+CREATE INDEX email_reports_of_address ON email_reports (address, id);
+-- For a look at the last day's, however many others there are.
+CREATE INDEX email_reports_refused ON email_reports (reported_at) WHERE kind = 'refused';
+
+-- --- mail: schedules -----------------------------------------------------------------------------------------------
+
+CREATE TABLE email_schedules (
+  id TEXT PRIMARY KEY,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  api_key_id INTEGER, -- the creating key; runs follow its is_test
+  is_test INTEGER NOT NULL DEFAULT 0,
+  name TEXT NOT NULL,
+  recipients TEXT NOT NULL,
+  cron_expression TEXT NOT NULL,
+  timezone TEXT NOT NULL,
+  template TEXT,
+  variables TEXT NOT NULL DEFAULT '{}',
+  subject TEXT,
+  body_html TEXT,
+  body_text TEXT,
+  cc TEXT NOT NULL DEFAULT '[]',
+  bcc TEXT NOT NULL DEFAULT '[]',
+  reply_to TEXT,
+  from_name TEXT,
+  domain TEXT,
+  description TEXT,
+  missed_runs TEXT NOT NULL DEFAULT 'skip' CHECK (missed_runs IN ('skip', 'run_once')),
+  is_active INTEGER NOT NULL DEFAULT 1,
+  next_run_at INTEGER,
+  last_run_at INTEGER,
+  last_status TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX email_schedules_by_project ON email_schedules (project_id, id);
+CREATE INDEX email_schedules_due ON email_schedules (next_run_at) WHERE next_run_at IS NOT NULL;
+CREATE TRIGGER email_schedules_count_insert AFTER INSERT ON email_schedules BEGIN
+  INSERT INTO row_counts VALUES ('email_schedules', NEW.project_id, '', 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER email_schedules_count_delete AFTER DELETE ON email_schedules BEGIN
+  UPDATE row_counts SET n = n - 1 WHERE list = 'email_schedules' AND project_id = OLD.project_id AND facet = '';
+END;
+
+-- --- marketing: settings -------------------------------------------------------------------------------------------
+
+CREATE TABLE marketing_settings (
+  project_id INTEGER PRIMARY KEY REFERENCES projects (id) ON DELETE CASCADE,
+  enabled INTEGER NOT NULL DEFAULT 0,
+  from_name TEXT,
+  reply_to TEXT,
+  postal_address TEXT,
+  brand_name TEXT,
+  brand_color TEXT,
+  brand_logo_url TEXT,
+  brand_website_url TEXT,
+  daily_cap INTEGER,
+  send_window_start TEXT, -- HH:MM; null together with the end: always
+  send_window_end TEXT,
+  timezone TEXT NOT NULL DEFAULT 'UTC',
+  bounce_pause_threshold_percent REAL NOT NULL,
+  accounts TEXT NOT NULL DEFAULT '[]', -- mailbox addresses; empty: every active marketing mailbox
+  updated_at INTEGER NOT NULL
+) STRICT;
+
+-- What suppression hashes and the tokens of public pages are made with; sealed, so that neither the database nor a
+-- backup lets anybody try addresses against the hashes.
+CREATE TABLE marketing_keys (
+  project_id INTEGER PRIMARY KEY REFERENCES projects (id) ON DELETE CASCADE,
+  sealed_key TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+
+-- Marketing mails of a project by UTC day, for its daily cap.
+CREATE TABLE marketing_usage (
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  day TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (project_id, day)
+) STRICT, WITHOUT ROWID;
+
+-- --- marketing: lists ----------------------------------------------------------------------------------------------
+
+CREATE TABLE contact_lists (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  public_id TEXT NOT NULL UNIQUE,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  description TEXT,
+  default_consent_basis TEXT,
+  double_opt_in INTEGER NOT NULL DEFAULT 0,
+  token_hosts TEXT NOT NULL DEFAULT '[]',
+  confirmation_template TEXT,
+  archived_at INTEGER,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX contact_lists_by_project ON contact_lists (project_id, id);
+CREATE INDEX contact_lists_current ON contact_lists (project_id, id) WHERE archived_at IS NULL;
+CREATE TRIGGER contact_lists_count_insert AFTER INSERT ON contact_lists BEGIN
+  INSERT INTO row_counts VALUES ('contact_lists', NEW.project_id, iif(NEW.archived_at IS NULL, 'current', 'archived'), 1)
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER contact_lists_count_update AFTER UPDATE OF archived_at ON contact_lists
+WHEN (OLD.archived_at IS NULL) <> (NEW.archived_at IS NULL) BEGIN
+  UPDATE row_counts SET n = n - 1 WHERE list = 'contact_lists' AND project_id = OLD.project_id
+    AND facet = iif(OLD.archived_at IS NULL, 'current', 'archived');
+  INSERT INTO row_counts VALUES ('contact_lists', NEW.project_id, iif(NEW.archived_at IS NULL, 'current', 'archived'), 1)
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+
+-- The counters of a list: by status, and by tag and status. They are as true as the rows, as they change with them.
+CREATE TABLE contact_counts (
+  list_id INTEGER NOT NULL REFERENCES contact_lists (id) ON DELETE CASCADE,
+  tag TEXT NOT NULL, -- '' counts every contact
+  status TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (list_id, tag, status)
+) STRICT, WITHOUT ROWID;
+
+-- --- marketing: contacts -------------------------------------------------------------------------------------------
+
+-- One address on one list. No foreign keys: a project with a million contacts is deleted at once, and the rows that are
+-- left without their list are swept in small steps.
+CREATE TABLE contacts (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  public_id TEXT NOT NULL UNIQUE,
+  project_id INTEGER NOT NULL,
+  list_id INTEGER NOT NULL,
+  email TEXT NOT NULL, -- canonical: lower case, domain in ASCII
+  first_name TEXT,
+  last_name TEXT,
+  custom TEXT NOT NULL DEFAULT '{}',
+  status TEXT NOT NULL CHECK (status IN ('pending', 'active', 'unsubscribed', 'bounced', 'complained')),
+  source TEXT,
+  reason TEXT,
+  contact_token TEXT NOT NULL UNIQUE,
+  -- The evidence that this address may be mailed.
+  consent_basis TEXT NOT NULL,
+  consent_at INTEGER NOT NULL,
+  consent_ip TEXT,
+  consent_origin TEXT,     -- the web page whose form it was
+  source_platform TEXT NOT NULL,
+  confirmed_at INTEGER,    -- the click in a double opt-in's mail
+  status_changed_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  status_before_bounce TEXT CHECK (status_before_bounce IN ('pending', 'active')), -- what a lifted hard bounce gives back
+  is_mx_unasked INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (list_id, email)
+) STRICT;
+CREATE INDEX contacts_by_list ON contacts (list_id, id);
+CREATE INDEX contacts_by_status ON contacts (list_id, status, id);
+CREATE INDEX contacts_by_address ON contacts (project_id, email);
+CREATE INDEX contacts_by_first_name ON contacts (list_id, first_name COLLATE NOCASE) WHERE first_name IS NOT NULL;
+CREATE INDEX contacts_by_last_name ON contacts (list_id, last_name COLLATE NOCASE) WHERE last_name IS NOT NULL;
+CREATE INDEX contacts_mx_unasked ON contacts (project_id, email) WHERE is_mx_unasked = 1;
+CREATE TRIGGER contacts_count_insert AFTER INSERT ON contacts BEGIN
+  INSERT INTO contact_counts VALUES (NEW.list_id, '', NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER contacts_count_delete AFTER DELETE ON contacts BEGIN
+  UPDATE contact_counts SET n = n - 1 WHERE list_id = OLD.list_id AND tag = '' AND status = OLD.status;
+END;
+CREATE TRIGGER contacts_count_update AFTER UPDATE OF status ON contacts WHEN OLD.status <> NEW.status BEGIN
+  UPDATE contact_counts SET n = n - 1 WHERE list_id = OLD.list_id AND tag = '' AND status = OLD.status;
+  INSERT INTO contact_counts VALUES (NEW.list_id, '', NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+  UPDATE contact_tags SET status = NEW.status WHERE contact_id = NEW.id;
+END;
+
+-- The status stands here too, so that a page of a tag, of any status or of one, is one walk of an index.
+CREATE TABLE contact_tags (
+  contact_id INTEGER NOT NULL REFERENCES contacts (id) ON DELETE CASCADE,
+  tag TEXT NOT NULL,
+  list_id INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  PRIMARY KEY (contact_id, tag)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX contact_tags_by_tag ON contact_tags (list_id, tag, contact_id);
+CREATE INDEX contact_tags_by_status ON contact_tags (list_id, tag, status, contact_id);
+CREATE TRIGGER contact_tags_count_insert AFTER INSERT ON contact_tags BEGIN
+  INSERT INTO contact_counts VALUES (NEW.list_id, NEW.tag, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER contact_tags_count_delete AFTER DELETE ON contact_tags BEGIN
+  UPDATE contact_counts SET n = n - 1 WHERE list_id = OLD.list_id AND tag = OLD.tag AND status = OLD.status;
+END;
+CREATE TRIGGER contact_tags_count_update AFTER UPDATE OF status ON contact_tags BEGIN
+  UPDATE contact_counts SET n = n - 1 WHERE list_id = OLD.list_id AND tag = OLD.tag AND status = OLD.status;
+  INSERT INTO contact_counts VALUES (NEW.list_id, NEW.tag, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+
+-- --- marketing: imports --------------------------------------------------------------------------------------------
+
+CREATE TABLE contact_imports (
+  id TEXT PRIMARY KEY,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  list_id INTEGER NOT NULL REFERENCES contact_lists (id) ON DELETE CASCADE,
+  job_id TEXT,
+  method TEXT NOT NULL CHECK (method IN ('paste', 'csv')),
+  status TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed')),
+  object_public_id TEXT,          -- the CSV file
+  settings TEXT NOT NULL,         -- columns, keep_columns, defaults, update_existing, as they were asked for
+  position TEXT NOT NULL,         -- where the next piece begins: changes with the counters, in one commit
+  total_rows INTEGER,             -- null until the rows of a long file are counted
+  accepted INTEGER NOT NULL DEFAULT 0,
+  duplicate INTEGER NOT NULL DEFAULT 0,
+  invalid_syntax INTEGER NOT NULL DEFAULT 0,
+  no_mx INTEGER NOT NULL DEFAULT 0,
+  suppressed INTEGER NOT NULL DEFAULT 0,
+  missing_consent INTEGER NOT NULL DEFAULT 0,
+  updated_existing INTEGER NOT NULL DEFAULT 0,
+  error TEXT,
+  created_at INTEGER NOT NULL,
+  started_at INTEGER,
+  finished_at INTEGER
+) STRICT;
+CREATE INDEX contact_imports_by_project ON contact_imports (project_id, id);
+-- The imports of a list, newest first.
+CREATE INDEX contact_imports_by_list ON contact_imports (list_id, id);
+
+-- Rows that were not taken, for rejected.csv.
+CREATE TABLE contact_import_rejections (
+  import_id TEXT NOT NULL REFERENCES contact_imports (id) ON DELETE CASCADE,
+  row_number INTEGER NOT NULL, -- the header is row 1
+  email TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  PRIMARY KEY (import_id, row_number)
+) STRICT, WITHOUT ROWID;
+
+-- Rows whose domain no resolver could be asked about yet. They are tried again; an import ends when none is left.
+CREATE TABLE contact_import_waiting (
+  import_id TEXT NOT NULL REFERENCES contact_imports (id) ON DELETE CASCADE,
+  row_number INTEGER NOT NULL,
+  fields TEXT NOT NULL,
+  PRIMARY KEY (import_id, row_number)
+) STRICT, WITHOUT ROWID;
+
+-- --- marketing: suppressions ---------------------------------------------------------------------------------------
+
+CREATE TABLE suppressions (
+  id TEXT PRIMARY KEY,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  hash TEXT NOT NULL, -- HMAC-SHA-256 of the canonical address, hex; the address itself is nowhere
+  kind TEXT NOT NULL CHECK (kind IN ('manual', 'unsubscribed', 'hard_bounce', 'complaint')),
+  created_at INTEGER NOT NULL,
+  mailbox TEXT, -- The mailbox whose mail came back, of a hard bounce; null where it is not known.
+  UNIQUE (project_id, hash)
+) STRICT;
+CREATE INDEX suppressions_by_project ON suppressions (project_id, id);
+CREATE TRIGGER suppressions_count_insert AFTER INSERT ON suppressions BEGIN
+  INSERT INTO row_counts VALUES ('suppressions', NEW.project_id, '', 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER suppressions_count_delete AFTER DELETE ON suppressions BEGIN
+  UPDATE row_counts SET n = n - 1 WHERE list = 'suppressions' AND project_id = OLD.project_id AND facet = '';
+END;
+
+-- --- marketing: subscriptions --------------------------------------------------------------------------------------
+
+-- A double opt-in that waits for its click. Only the hash of the link's token is kept.
+CREATE TABLE contact_confirmations (
+  token_hash TEXT PRIMARY KEY,
+  contact_id INTEGER NOT NULL REFERENCES contacts (id) ON DELETE CASCADE,
+  expires_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX contact_confirmations_by_contact ON contact_confirmations (contact_id);
+CREATE INDEX contact_confirmations_by_end ON contact_confirmations (expires_at);
+
+-- --- marketing: sequences ------------------------------------------------------------------------------------------
+
+CREATE TABLE sequences (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  public_id TEXT NOT NULL UNIQUE,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  list_id INTEGER NOT NULL REFERENCES contact_lists (id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('draft', 'active', 'paused', 'finished')),
+  max_recipients INTEGER NOT NULL,
+  exit_events TEXT NOT NULL DEFAULT '[]',
+  enroll_tags TEXT NOT NULL DEFAULT '[]',
+  auto_enroll_new_contacts INTEGER NOT NULL DEFAULT 0,
+  track_opens INTEGER NOT NULL DEFAULT 0,
+  steps TEXT NOT NULL DEFAULT '[]', -- in the order in which they were given
+  job_id TEXT,                      -- the job that moves its enrollments while it is active
+  bounces_since INTEGER,            -- sends from then on count towards the bounce threshold
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  pause_reason TEXT
+  CHECK (pause_reason IN ('manual', 'bounce_threshold', 'relay_refuses'))
+) STRICT;
+CREATE INDEX sequences_by_project ON sequences (project_id, id);
+-- Asked for at every new contact of a list.
+CREATE INDEX sequences_open ON sequences (list_id) WHERE status IN ('active', 'paused');
+CREATE TRIGGER sequences_count_insert AFTER INSERT ON sequences BEGIN
+  INSERT INTO row_counts VALUES ('sequences', NEW.project_id, '', 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER sequences_count_delete AFTER DELETE ON sequences BEGIN
+  UPDATE row_counts SET n = n - 1 WHERE list = 'sequences' AND project_id = OLD.project_id AND facet = '';
+END;
+
+-- What apps say that a contact did. One event of one name a contact; a second one is a duplicate.
+CREATE TABLE contact_events (
+  contact_id INTEGER NOT NULL REFERENCES contacts (id) ON DELETE CASCADE,
+  event TEXT NOT NULL,
+  occurred_at INTEGER NOT NULL,
+  meta TEXT,
+  created_at INTEGER NOT NULL,
+  is_whole_second INTEGER NOT NULL DEFAULT 0, -- occurred_at is known to the second alone
+  PRIMARY KEY (contact_id, event)
+) STRICT, WITHOUT ROWID;
+
+-- A contact's way through a sequence.
+CREATE TABLE enrollments (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  public_id TEXT NOT NULL UNIQUE,
+  sequence_id INTEGER NOT NULL REFERENCES sequences (id) ON DELETE CASCADE,
+  contact_id INTEGER NOT NULL REFERENCES contacts (id) ON DELETE CASCADE,
+  is_test INTEGER NOT NULL DEFAULT 0, -- made by a test key: its mail is captured, and it stands in no counter
+  state TEXT NOT NULL CHECK (state IN ('active', 'completed', 'exited', 'failed')),
+  exit_reason TEXT CHECK (exit_reason IN ('event', 'condition', 'unsubscribed', 'suppressed', 'bounced', 'complained',
+    'sequence_finished', 'manual')),
+  error TEXT,
+  track TEXT NOT NULL,
+  step TEXT NOT NULL,           -- the key of the step that comes next, or came last
+  counts_from INTEGER NOT NULL, -- what the delay of that step counts from
+  next_at INTEGER,              -- null while it waits for its mail, and once it has ended
+  waits_for TEXT,               -- the mail at whose end the next delay begins, or behind the last step it is complete
+  last_email_id TEXT,
+  enrolled_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  UNIQUE (sequence_id, contact_id, is_test)
+) STRICT;
+-- What the engine walks: one seek finds what is due next, however many wait.
+CREATE INDEX enrollments_due ON enrollments (sequence_id, next_at, id) WHERE state = 'active';
+CREATE INDEX enrollments_by_contact ON enrollments (contact_id);
+CREATE INDEX enrollments_by_sequence ON enrollments (sequence_id, id);
+CREATE INDEX enrollments_by_state ON enrollments (sequence_id, state, id);
+CREATE INDEX enrollments_by_track ON enrollments (sequence_id, track, id);
+CREATE INDEX enrollments_by_track_state ON enrollments (sequence_id, track, state, id);
+-- Test enrollments count under names of their own, which only the length of their list asks for.
+CREATE TRIGGER enrollments_count_insert AFTER INSERT ON enrollments BEGIN
+  INSERT INTO sequence_counts VALUES (NEW.sequence_id, '', NEW.track, iif(NEW.is_test, 'test_', '') || NEW.state, 1)
+    ON CONFLICT DO UPDATE SET n = n + 1;
+  INSERT INTO sequence_counts VALUES (NEW.sequence_id, NEW.step, '', iif(NEW.is_test, 'test_', '') || NEW.state, 1)
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER enrollments_count_update AFTER UPDATE OF state, track, step ON enrollments
+WHEN OLD.state <> NEW.state OR OLD.track <> NEW.track OR OLD.step <> NEW.step BEGIN
+  UPDATE sequence_counts SET n = n - 1 WHERE sequence_id = OLD.sequence_id AND step = '' AND track = OLD.track
+    AND what = iif(OLD.is_test, 'test_', '') || OLD.state;
+  UPDATE sequence_counts SET n = n - 1 WHERE sequence_id = OLD.sequence_id AND step = OLD.step AND track = ''
+    AND what = iif(OLD.is_test, 'test_', '') || OLD.state;
+  INSERT INTO sequence_counts VALUES (NEW.sequence_id, '', NEW.track, iif(NEW.is_test, 'test_', '') || NEW.state, 1)
+    ON CONFLICT DO UPDATE SET n = n + 1;
+  INSERT INTO sequence_counts VALUES (NEW.sequence_id, NEW.step, '', iif(NEW.is_test, 'test_', '') || NEW.state, 1)
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER enrollments_count_delete AFTER DELETE ON enrollments BEGIN
+  UPDATE sequence_counts SET n = n - 1 WHERE sequence_id = OLD.sequence_id AND step = '' AND track = OLD.track
+    AND what = iif(OLD.is_test, 'test_', '') || OLD.state;
+  UPDATE sequence_counts SET n = n - 1 WHERE sequence_id = OLD.sequence_id AND step = OLD.step AND track = ''
+    AND what = iif(OLD.is_test, 'test_', '') || OLD.state;
+END;
+
+-- What a step sent to whom.
+CREATE TABLE sequence_mails (
+  email_id TEXT PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
+  sequence_id INTEGER NOT NULL,
+  enrollment_id INTEGER NOT NULL,
+  step TEXT NOT NULL,
+  sent_at INTEGER,
+  clicked_at INTEGER,
+  opened_at INTEGER,
+  bounced_at INTEGER,
+  unsubscribed_at INTEGER,
+  complained_at INTEGER,
+  is_waiting INTEGER NOT NULL DEFAULT 1, -- for its relay: few, however many it sent
+  ended_at INTEGER,   -- when a relay took it, or its attempts ended; null while it waits, and for one that was taken back
+  refused_at INTEGER, -- by a relay, for what it holds against us; at SMTP time or in a report
+  is_test INTEGER NOT NULL DEFAULT 0 -- of a test key's enrollment: captured, and counted nowhere
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sequence_mails_by_enrollment ON sequence_mails (enrollment_id, email_id);
+CREATE INDEX sequence_mails_waiting ON sequence_mails (sequence_id) WHERE is_waiting = 1;
+CREATE INDEX sequence_mails_ended ON sequence_mails (sequence_id, ended_at) WHERE ended_at IS NOT NULL;
+CREATE TRIGGER sequence_mails_count
+AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, bounced_at, complained_at, unsubscribed_at ON sequence_mails
+WHEN NEW.is_test = 0 BEGIN
+  INSERT INTO sequence_counts SELECT NEW.sequence_id, NEW.step, '', column1, column2 FROM (VALUES
+      ('sent', (NEW.sent_at IS NOT NULL) - (OLD.sent_at IS NOT NULL)),
+      ('waiting', (NEW.sent_at IS NULL AND NEW.is_waiting) - (OLD.sent_at IS NULL AND OLD.is_waiting)),
+      ('lost', (NEW.sent_at IS NULL AND NOT NEW.is_waiting) - (OLD.sent_at IS NULL AND NOT OLD.is_waiting)),
+      ('clicked', (NEW.clicked_at IS NOT NULL) - (OLD.clicked_at IS NOT NULL)),
+      ('opened', (NEW.opened_at IS NOT NULL) - (OLD.opened_at IS NOT NULL)),
+      ('bounced', (NEW.bounced_at IS NOT NULL) - (OLD.bounced_at IS NOT NULL)),
+      ('complained', (NEW.complained_at IS NOT NULL) - (OLD.complained_at IS NOT NULL)),
+      ('unsubscribed', (NEW.unsubscribed_at IS NOT NULL) - (OLD.unsubscribed_at IS NOT NULL)))
+    WHERE column2 <> 0
+    ON CONFLICT DO UPDATE SET n = n + excluded.n;
+END;
+CREATE TRIGGER sequence_mails_count_insert AFTER INSERT ON sequence_mails WHEN NEW.is_test = 0 BEGIN
+  INSERT INTO sequence_counts VALUES (NEW.sequence_id, NEW.step, '', 'waiting', 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+
+-- The numbers of a sequence and of each step, as true as the rows, as they change with them.
+CREATE TABLE sequence_counts (
+  sequence_id INTEGER NOT NULL REFERENCES sequences (id) ON DELETE CASCADE,
+  step TEXT NOT NULL,   -- '' counts enrollments of the whole sequence
+  track TEXT NOT NULL,  -- of enrollments, for lists by track
+  what TEXT NOT NULL,   -- a state of enrollments, or sent, clicked, opened, bounced, unsubscribed of mails
+  n INTEGER NOT NULL,
+  PRIMARY KEY (sequence_id, step, track, what)
+) STRICT, WITHOUT ROWID;
+
+-- --- marketing: mails ----------------------------------------------------------------------------------------------
+
+-- Template, layout and the values of the sequence put together, once for all mails that share them. What is a row here
+-- never changes: a mail that names it is shown again as it was.
+CREATE TABLE merge_sources (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  hash TEXT NOT NULL, -- SHA-256 of the content
+  created_at INTEGER NOT NULL,
+  content TEXT NOT NULL, -- the last column: a redirect reads those before it and none of its pages
+  UNIQUE (project_id, hash)
+) STRICT;
+
+-- Where the links of a source lead: the only places that a redirect knows.
+CREATE TABLE merge_links (
+  source_id INTEGER NOT NULL REFERENCES merge_sources (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  target TEXT NOT NULL,  -- text and names of merge fields, as JSON
+  token_hosts TEXT,      -- hosts that get the contact_token, as JSON; null where the link leads to none
+  PRIMARY KEY (source_id, position)
+) STRICT, WITHOUT ROWID;
+
+-- A click waits until it is known whether it was one of a scanner's burst; only then may it count.
+CREATE TABLE email_clicks (
+  id INTEGER PRIMARY KEY,
+  email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL, -- of the link
+  at INTEGER NOT NULL,
+  flag TEXT CHECK (flag IN ('head', 'robot', 'burst')), -- why it drives nothing; null: a person's
+  is_settled INTEGER NOT NULL,
+  user_agent TEXT
+) STRICT;
+CREATE INDEX email_clicks_by_email ON email_clicks (email_id, at);
+CREATE INDEX email_clicks_unsettled ON email_clicks (at) WHERE is_settled = 0;
+
+-- --- secrets: vault ------------------------------------------------------------------------------------------------
+
+-- When a service's values last changed. It stays when the last of them is removed, so that a client that polls notices.
+CREATE TABLE vault_services (
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  service TEXT NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (project_id, service)
+) STRICT, WITHOUT ROWID;
+
+-- One stored field. Plain ones are sealed like secrets: nobody who can write the file can change what an app relies on.
+CREATE TABLE vault_values (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  service TEXT NOT NULL,
+  field TEXT NOT NULL,
+  sealed TEXT NOT NULL,
+  filename TEXT, -- null for what is no file
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  is_plain INTEGER NOT NULL DEFAULT 0 CHECK (is_plain IN (0, 1)), -- of the service `env`; bound into the sealed value, so that setting it here makes nothing public
+  UNIQUE (project_id, service, field)
+) STRICT;
+
+-- Who took secrets out of a vault. Written before they leave.
+CREATE TABLE vault_reveals (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  at INTEGER NOT NULL,
+  actor_kind TEXT NOT NULL CHECK (actor_kind IN ('token', 'person', 'shell', 'system')),
+  actor_id TEXT,
+  actor_name TEXT NOT NULL,
+  ip TEXT,
+  how TEXT NOT NULL CHECK (how IN ('reveal', 'file', 'env', 'run')),
+  service TEXT, -- null for the whole vault
+  field TEXT
+) STRICT;
+CREATE INDEX vault_reveals_by_project ON vault_reveals (project_id, id);
+
+-- --- secrets: AI accounts ------------------------------------------------------------------------------------------
+
+CREATE TABLE ai_accounts (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  public_id TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  provider TEXT NOT NULL,
+  key_prefix TEXT,
+  sealed_api_key TEXT,
+  base_url TEXT,
+  organization_id TEXT,
+  is_active INTEGER NOT NULL DEFAULT 1,
+  all_projects INTEGER NOT NULL DEFAULT 0, -- a standing rule: later projects too
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX ai_accounts_for_all ON ai_accounts (id) WHERE all_projects = 1;
+
+CREATE TABLE ai_account_projects (
+  ai_account_id INTEGER NOT NULL REFERENCES ai_accounts (id) ON DELETE CASCADE,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  PRIMARY KEY (ai_account_id, project_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX ai_account_projects_by_project ON ai_account_projects (project_id);
+
+-- --- secrets: database accounts ------------------------------------------------------------------------------------
+
+CREATE TABLE database_accounts (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  public_id TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  provider TEXT,
+  organization_slug TEXT,
+  token_prefix TEXT NOT NULL,
+  sealed_access_token TEXT NOT NULL,
+  expires_at INTEGER,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE database_projects (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  public_id TEXT NOT NULL UNIQUE,
+  account_id INTEGER REFERENCES database_accounts (id) ON DELETE RESTRICT,
+  ref TEXT NOT NULL,
+  name TEXT NOT NULL,
+  region TEXT,
+  status TEXT,
+  api_url TEXT,
+  publishable_key TEXT,
+  db_host TEXT,
+  db_port INTEGER,
+  db_name TEXT,
+  db_user TEXT,
+  pool_mode TEXT CHECK (pool_mode IN ('transaction', 'session')),
+  sealed_secret_key TEXT,
+  sealed_db_password TEXT,
+  sealed_connection_string TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX database_projects_by_account ON database_projects (account_id);
+
+-- Which projects a database project belongs to. One of a project's links at most is the one it shows.
+CREATE TABLE database_project_links (
+  database_project_id INTEGER NOT NULL REFERENCES database_projects (id) ON DELETE CASCADE,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  is_shown INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (database_project_id, project_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX database_project_links_by_project ON database_project_links (project_id);
+CREATE UNIQUE INDEX database_project_links_one_shown ON database_project_links (project_id) WHERE is_shown = 1;
+
+-- --- operation: backups --------------------------------------------------------------------------------------------
+
+-- The backups that a server was asked for: each is a job of no project, and what became of it. Backups leave them out.
+CREATE TABLE backup_runs (
+  id TEXT PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  status TEXT NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
+  error TEXT,
+  result TEXT,
+  created_at INTEGER NOT NULL,
+  finished_at INTEGER
+) STRICT;
+CREATE UNIQUE INDEX backup_runs_one_at_a_time ON backup_runs (status) WHERE status = 'processing';
