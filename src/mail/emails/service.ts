@@ -40,6 +40,8 @@ export {
   wishesOf,
 } from './acceptance.ts';
 export { presentEmail } from './log.ts';
+/* What the reader of a mail did: marketing's links and pictures note it in the log through these. */
+export { findReadMail, listIdsTo, noteReading, type ReadMail } from './reading-store.ts';
 export { type EmailRecord, emailRecord } from './schemas.ts';
 /* What deliveries read and write of the log, in transactions of their own. */
 export {

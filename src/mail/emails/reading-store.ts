@@ -1,0 +1,47 @@
+/** SQL of what the reader of a mail did, which stands in its log: asked for with every click and opening. */
+import type { Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
+import type { EmailRow, EmailSource } from './tables.ts';
+
+/** What a link or a picture of a mail must know of it. */
+export type ReadMail = Pick<EmailRow, 'source' | 'to_email' | 'merge' | 'clicked_at' | 'opened_at'>;
+
+const readMail = rawSql<ReadMail, [string]>(
+  'SELECT source, to_email, merge, clicked_at, opened_at FROM emails WHERE id = +?',
+);
+
+/** Null once its row is gone. */
+export function findReadMail(read: Tx, id: string): ReadMail | null {
+  return readMail.get(read, id);
+}
+
+const firstOf = {
+  clicked: rawSql<never, [number, string]>(
+    'UPDATE emails SET clicked_at = ? WHERE id = ? AND clicked_at IS NULL',
+  ),
+  opened: rawSql<never, [number, string]>(
+    'UPDATE emails SET opened_at = ? WHERE id = ? AND opened_at IS NULL',
+  ),
+};
+
+/** Notes that a person clicked or opened a mail; false unless it was the first time. */
+export function noteReading(
+  tx: Tx,
+  id: string,
+  { kind, at }: { kind: keyof typeof firstOf; at: number },
+): boolean {
+  return firstOf[kind].run(tx, at, id) > 0;
+}
+
+const newestTo = rawSql<{ id: string }, [number, string, string | null, number]>(`
+    SELECT id FROM emails WHERE project_id = +?1 AND to_email = +?2 COLLATE NOCASE AND (?3 IS NULL OR source = ?3)
+    ORDER BY id DESC LIMIT +?4`);
+
+/** Ids of the mails to an address, newest first; all of them for a limit of -1. */
+export function listIdsTo(
+  read: Tx,
+  to: { project_id: number; email: string; source?: EmailSource },
+  limit: number,
+): string[] {
+  return newestTo.all(read, to.project_id, to.email, to.source ?? null, limit).map(({ id }) => id);
+}
