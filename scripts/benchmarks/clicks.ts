@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createServices } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { findEmail } from '../../src/mail/emails/service.ts';
+import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { systemClock } from '../../src/platform/host/clock.ts';
 import { openDataDirectory } from '../../src/platform/host/data-directory.ts';
 import { createLogger } from '../../src/platform/host/logger.ts';
@@ -77,7 +78,7 @@ async function acceptMails(data_dir: string): Promise<string[]> {
   const { projects, marketing, marketing_mail, emails } = services;
   const { database } = directory;
   const owner = projects.require('bench');
-  await marketing.change(owner.id, { from_name: 'Shop', postal_address: 'Street' });
+  await marketing.change(owner.id, { from_name: 'Shop', postal_address: 'Street' }, noNote);
   const of = {
     ...{
       owner,

@@ -31,7 +31,7 @@ Examples:
 A table that is wider than the terminal (80 columns where there is none) leaves out its last columns,
 and says which. With --json a refusal is a document too: {"error":{"code","message"}}.`,
     );
-  const cli = new Cli(program, { process, open: openServices });
+  const cli = new Cli(program, { process, clock: systemClock, open: openServices });
   registerServe(cli);
   registerVerbs(cli, doctorDeps(systemClock));
   registerVersion(cli);

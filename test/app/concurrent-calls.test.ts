@@ -1,5 +1,6 @@
 /** Five of the same call at once: what a call decides is decided in its own transaction, so one wins and the others hear why. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { GRANTABLE } from '../../src/platform/http/callers.ts';
 import type { Route } from '../../src/platform/http/routes.ts';
 import { type SequenceApp, startSequenceApp } from '../marketing/sequences/setup.ts';
@@ -130,7 +131,7 @@ describe('of five at once', () => {
     const { schedules, templates } = on.app.services;
     const caller = { project: on.project, key: null, note: () => {} };
     const [, refused] = await Promise.allSettled([
-      templates.remove(on.project.id, 'gone'),
+      templates.remove(on.project.id, 'gone', noNote),
       schedules.create(caller, schedule),
     ]);
     expect(refused).toMatchObject({ status: 'rejected', reason: { kind: 'invalid' } });

@@ -1,5 +1,6 @@
 /** Verbs that destroy: without --yes each says in counts what goes along, and changes nothing. */
 import { beforeAll, expect, test } from 'bun:test';
+import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { requireVaultService } from '../../src/secrets/vault/registry.ts';
 import { PATH, startScheduleApp, VALID } from '../mail/schedules/setup.ts';
 import { run } from '../support/command.ts';
@@ -14,10 +15,14 @@ beforeAll(async () => {
   app = made;
   const { projects, keys, origins, tokens, people, vault, templates } = app.services;
   const project = projects.require(String(made.project_id));
-  await templates.create(project.id, {
-    ...{ name: 'Report', slug: 'report', category: 'notification' },
-    ...{ subject: 'Report', body_text: 'All is well.' },
-  });
+  await templates.create(
+    project.id,
+    {
+      ...{ name: 'Report', slug: 'report', category: 'notification' },
+      ...{ subject: 'Report', body_text: 'All is well.' },
+    },
+    noNote,
+  );
   const schedule = await app.call('POST', PATH, {
     key: made.keys.full ?? '',
     body: { ...VALID, template: 'report', subject: null, body_text: null, body_html: null },

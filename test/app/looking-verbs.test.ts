@@ -1,5 +1,6 @@
 /** The nouns for looking at what apps made: emails, templates, schedules and jobs. */
 import { beforeAll, expect, test } from 'bun:test';
+import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { PATH, type ScheduleApp, startScheduleApp, VALID } from '../mail/schedules/setup.ts';
 import { run, runJson, runRecord } from '../support/command.ts';
 
@@ -8,10 +9,14 @@ let schedule_id: string;
 
 beforeAll(async () => {
   app = await startScheduleApp();
-  await app.services.templates.create(app.project_id, {
-    ...{ name: 'Welcome', slug: 'welcome', category: 'welcome', subject: 'Hello {{ name }}' },
-    ...{ body_text: 'Good day, {{ name }}.', variables: [{ name: 'name', required: true }] },
-  });
+  await app.services.templates.create(
+    app.project_id,
+    {
+      ...{ name: 'Welcome', slug: 'welcome', category: 'welcome', subject: 'Hello {{ name }}' },
+      ...{ body_text: 'Good day, {{ name }}.', variables: [{ name: 'name', required: true }] },
+    },
+    noNote,
+  );
   const made = await app.call('POST', PATH, { key: app.keys.testing ?? '', body: VALID });
   schedule_id = String(made.body.id);
 }, 60_000);

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
+import { noNote } from '../../src/platform/database/audit-trail.ts';
 import {
   askOnce,
   beforeAllInConsole,
@@ -15,6 +16,7 @@ import {
   stopClock,
   TIMEOUT_MS,
 } from './browser.ts';
+
 import { addSampleData, HOSTILE, type Sample } from './sample-data.ts';
 
 let on: ConsoleTest;
@@ -28,18 +30,23 @@ beforeAllInConsole(async (started) => {
 const open = async (path: string) => openPage(on, await signIn(on), `/projects/shop${path}`);
 const shop = () => on.app.services.projects.require('shop');
 const makeList = async (fields: Record<string, unknown> = {}): Promise<string> => {
-  const made = await on.app.services.lists.create(shop().id, { name: 'Readers', ...fields });
+  const made = await on.app.services.lists.create(shop().id, { name: 'Readers', ...fields }, noNote);
   return made.id;
 };
 const contactsOf = (list: string) =>
   on.app.services.contacts.list(on.app.services.lists.find(shop().id, list), { per_page: 50 }).data;
 const add = async (list: string, email: string, fields: Record<string, unknown> = {}) => {
   const { contacts, lists } = on.app.services;
-  const { contact } = await contacts.add(shop(), lists.find(shop().id, list), {
-    ...{ email, first_name: null, last_name: null, tags: [], custom: {}, source: null, reason: null },
-    ...{ source_platform: 'api', consent_basis: 'consent', consent_at: 0, consent_ip: null },
-    ...{ consent_origin: null, ...fields },
-  });
+  const { contact } = await contacts.add(
+    shop(),
+    lists.find(shop().id, list),
+    {
+      ...{ email, first_name: null, last_name: null, tags: [], custom: {}, source: null, reason: null },
+      ...{ source_platform: 'api', consent_basis: 'consent', consent_at: 0, consent_ip: null },
+      ...{ consent_origin: null, ...fields },
+    },
+    noNote,
+  );
   return contact;
 };
 const csv = (text: string) => ({ name: 'visitors.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
@@ -69,7 +76,7 @@ describe.skipIf(executable === null)('a list', () => {
       });
 
       await page.getByRole('link', { name: 'Settings', exact: true }).click();
-      await on.app.services.lists.update(shop().id, id, { description: 'Of somebody else' });
+      await on.app.services.lists.update(shop().id, id, { description: 'Of somebody else' }, noNote);
       await page.getByLabel('Name').fill('Customers');
       await page.getByRole('button', { name: 'Save the changes' }).click();
       await page.getByText('This was changed since you read it').waitFor();

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { SequenceRecord } from '../../src/marketing/sequences/service.ts';
+import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { actor, addCapturingMailbox } from '../support/helpers.ts';
 import { until } from '../support/until.ts';
 import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn, TIMEOUT_MS } from './browser.ts';
@@ -27,7 +28,11 @@ const recordOf = (id: string): SequenceRecord => on.app.services.sequences.get(p
 const open = async (path: string) =>
   openPage(on, await signIn(on), `/projects/${sample.magazine}/sequences${path}`);
 const make = (fields: Partial<Parameters<typeof on.app.services.sequences.create>[1]>) =>
-  on.app.services.sequences.create(project_id, { name: 'Made', list, max_recipients: 100, ...fields });
+  on.app.services.sequences.create(
+    project_id,
+    { name: 'Made', list, max_recipients: 100, ...fields },
+    noNote,
+  );
 const stepOf = (page: Page, key: string) => page.getByRole('group', { name: `Step ${key}`, exact: true });
 const countMails = (): unknown =>
   on.app.services.database.read.$client.query('SELECT count(*) AS n FROM emails').get();
@@ -219,7 +224,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       const { page, complaints } = await open(`/${id}`);
       const waiting = page.locator('[data-step=b] .under-way dd');
       expect(await waiting.count()).toBe(0);
-      await on.app.services.lifecycle.enroll(project, id, { tags: ['balcony'] });
+      await on.app.services.lifecycle.enroll(project, id, { tags: ['balcony'] }, { note: noNote });
       await pass();
       const { active } = recordOf(id).stats;
       expect(active).toBeGreaterThan(5);
@@ -241,7 +246,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       expect(await page.getByRole('button', { name: 'Add a step' }).count()).toBe(0);
       await tips.getByLabel('Sent after').fill('60');
       await tips.getByLabel('Unit').selectOption('hours');
-      await on.app.services.sequences.update(project_id, sample.running, { max_recipients: 900 });
+      await on.app.services.sequences.update(project_id, sample.running, { max_recipients: 900 }, noNote);
       await page.getByRole('button', { name: 'Save the sequence' }).click();
       await page.getByText('This was changed since you read it').waitFor();
       expect(recordOf(sample.running).steps).toEqual(before.steps);
@@ -303,7 +308,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       expect(await sentence.textContent()).toMatch(/ is \d+\.$/);
       await page.getByRole('button', { name: 'Resume' }).waitFor();
       // What else is wrong is said once, with the way to where it is mended.
-      await on.app.services.templates.update(project_id, 'welcome', { is_active: false });
+      await on.app.services.templates.update(project_id, 'welcome', { is_active: false }, noNote);
       await page.getByRole('button', { name: 'Look again' }).click();
       const missing = page.getByRole('list', { name: 'What is missing' });
       await missing.getByRole('link', { name: 'The template' }).waitFor();

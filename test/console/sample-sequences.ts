@@ -1,4 +1,5 @@
 /** A project that runs sequences: one on the way with its numbers, one that its bounces have paused, and drafts. */
+import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { actor, makeProject, type TestApp } from '../support/helpers.ts';
 
 export interface SequencesSample {
@@ -134,7 +135,7 @@ async function start(
     tx.$client.run("UPDATE sequences SET status = 'paused' WHERE public_id = ?", [sequence]);
   });
   await app.services.lifecycle.resume(actor, project, sequence);
-  await app.services.lifecycle.enroll(project, sequence, { all: true });
+  await app.services.lifecycle.enroll(project, sequence, { all: true }, { note: noNote });
   app.app.engine.wake();
   await app.app.engine.whenIdle();
 }
@@ -166,7 +167,7 @@ async function run(
       );
     });
     const leaving = hour % 48 === 36 ? contacts[hour / 12] : undefined;
-    if (leaving) await app.services.contacts.unsubscribe(project, leaving);
+    if (leaving) await app.services.contacts.unsubscribe(project, leaving, noNote);
     app.clock.at_ms += 12 * HOUR_MS;
   }
 }

@@ -4,12 +4,10 @@ import type { Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
 import { numberOption, requireYes, textOption, wholeNumber } from '../../platform/cli/options.ts';
 import { formatBytes, formatFields, formatTable } from '../../platform/cli/tables.ts';
-import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Clock } from '../../platform/host/clock.ts';
 import { oneOf, parse, t } from '../../platform/http/schema.ts';
 import type { ObjectLinks, Objects } from './service.ts';
 
-type Services = { projects: Projects; objects: Objects; object_links: ObjectLinks; clock: Clock };
+type Services = { projects: Projects; objects: Objects; object_links: ObjectLinks };
 type Noun = ReturnType<Cli<Services>['noun']>;
 
 const filter = t.Object({ visibility: t.Optional(oneOf(['public', 'private'])) });
@@ -30,12 +28,12 @@ export function registerObjectCommands(cli: Cli<Services>): void {
     .verb(object, 'delete <id>', 'delete a file: its record and its bytes')
     .option('--yes', 'really do it')
     .example('satchel object delete 01J8ZQ4T9V6X2N5K3B7C1D0E4F --yes')
-    .does(async ({ services }, options, id = '') => {
+    .does(async ({ services, onTrail }, options, id = '') => {
       const row = services.objects.requireAny(id);
-      const slug = services.projects.find(String(row.project_id))?.slug ?? '';
-      const what = `1 file of ${formatBytes(row.size_bytes)}, ${JSON.stringify(row.original_filename)} of the project ${slug}`;
+      const project = services.projects.require(String(row.project_id));
+      const what = `1 file of ${formatBytes(row.size_bytes)}, ${JSON.stringify(row.original_filename)} of the project ${project.slug}`;
       requireYes(options, `deletes ${what}, for good`);
-      await services.objects.remove(row.project_id, row.public_id);
+      await services.objects.remove(project.id, row.public_id, onTrail(project));
       return {
         json: { deleted: true, public_id: row.public_id },
         text: `Deleted: ${what}. Mails that wait keep what is attached to them.`,
@@ -45,10 +43,9 @@ export function registerObjectCommands(cli: Cli<Services>): void {
     .verb(object, 'revoke-links', 'have no link to a file of a project that was made so far open anything')
     .requiredOption('--project <ref>', 'the project: numeric id, ULID or slug')
     .example('satchel object revoke-links --project shop')
-    .does(async ({ services, actor }, options) => {
+    .does(async ({ services, onTrail }, options) => {
       const project = services.projects.require(textOption(options, 'project') ?? '');
-      const note: Note = (tx, entry) => recordAudit(tx, actor, { ...entry, project }, services.clock.now());
-      await services.object_links.revoke(project, note);
+      await services.object_links.revoke(project, onTrail(project));
       return {
         json: { revoked: true, project: project.slug },
         text: `Every link to a file of ${project.slug} that was made so far is revoked. The files stay.`,

@@ -1,7 +1,7 @@
 /** Stored objects: creating, finding, deleting and expiring them, and keeping rows and bytes in step. */
 import { AppError, type FieldErrors, messageOf, notFound } from '../../errors.ts';
 import { SWEEP_BATCH } from '../../limits.ts';
-import { type Note, noNote } from '../../platform/database/audit-trail.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { declaredTypeOf } from '../../platform/files/media-types.ts';
 import { cleanFilename } from '../../platform/files/multipart-headers.ts';
@@ -229,7 +229,7 @@ export class Objects {
   }
 
   /** Deletes an object of the project, row first. Throws 404; missing bytes are no failure. */
-  remove(project_id: number, public_id: string, note = noNote): Promise<void> {
+  remove(project_id: number, public_id: string, note: Note): Promise<void> {
     return this.#remove(public_id, (tx) => {
       const row = findObject(tx, public_id);
       if (row?.project_id !== project_id || !this.#isCurrent(row)) throw notFound('Object');

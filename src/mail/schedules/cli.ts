@@ -1,11 +1,10 @@
 /** `satchel schedule`: looking at recurring emails, pausing and resuming them, running one now, and deleting them. */
 
-import type { Projects } from '../../access/projects/service.ts';
+import type { ProjectRow, Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
 import { requireYes, textOption } from '../../platform/cli/options.ts';
 import { pagedTable, pageOf, withPaging } from '../../platform/cli/paging.ts';
 import { counted, formatFields, formatTable } from '../../platform/cli/tables.ts';
-import { noNote } from '../../platform/database/audit-trail.ts';
 import type { ScheduleRecord, Schedules } from './service.ts';
 
 interface Services {
@@ -46,8 +45,9 @@ function registerOfOne(cli: Cli<Services>, noun: Noun): void {
       return { json: schedule, text: describe(schedule) };
     });
   const turn = (is_active: boolean) =>
-    cli.action(async ({ services: { schedules } }, _options, id = '') => {
-      const changed = await schedules.update(schedules.projectOf(id), id, { is_active });
+    cli.action(async ({ services, onTrail }, _options, id = '') => {
+      const project = projectOf(services, id);
+      const changed = await services.schedules.update(project.id, id, { is_active }, onTrail(project));
       return { json: changed, text: describe(changed) };
     });
   cli
@@ -61,28 +61,30 @@ function registerOfOne(cli: Cli<Services>, noun: Noun): void {
   cli
     .verb(noun, 'run <id>', 'run it now, off its cadence')
     .example('satchel schedule run 01J00000000000000000000000')
-    .does(async ({ services: { schedules } }, _options, id = '') => {
-      const job_id = await schedules.runNow(
-        { project: { id: schedules.projectOf(id) }, key: null, note: noNote },
-        id,
-      );
+    .does(async ({ services, onTrail }, _options, id = '') => {
+      const project = projectOf(services, id);
+      const job_id = await services.schedules.runNow({ project, key: null, note: onTrail(project) }, id);
       return { json: { job_id }, text: `The run is queued. How it ends: satchel job show ${job_id}` };
     });
   cli
     .verb(noun, 'delete <id>', 'delete a schedule; a run that waits fails')
     .option('--yes', 'really do it')
     .example('satchel schedule delete 01J00000000000000000000000 --yes')
-    .does(async ({ services: { schedules } }, options, id = '') => {
-      const project_id = schedules.projectOf(id);
-      const { name, recipients, next_run_at } = schedules.get(project_id, id);
+    .does(async ({ services, onTrail }, options, id = '') => {
+      const project = projectOf(services, id);
+      const { name, recipients, next_run_at } = services.schedules.get(project.id, id);
       const next = next_run_at === null ? 'is paused' : `would run next at ${next_run_at}`;
       requireYes(
         options,
         `deletes the schedule ${name} for good; it has ${counted(recipients.length, 'recipient')} and ${next}`,
       );
-      await schedules.remove(project_id, id);
+      await services.schedules.remove(project.id, id, onTrail(project));
       return { json: { deleted: true, id }, text: `Schedule ${name} is deleted.` };
     });
+}
+
+function projectOf({ projects, schedules }: Services, id: string): ProjectRow {
+  return projects.require(String(schedules.projectOf(id)));
 }
 
 function describe(schedule: ScheduleRecord): string {

@@ -1,7 +1,7 @@
 /** Recurring email schedules: what may be saved, when each runs next, and putting its runs into the queue. */
 import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { SCHEDULE_CLAIM_BATCH, SCHEDULE_GRACE_MS, SHOWN_RUNS } from '../../limits.ts';
-import { type Note, noNote } from '../../platform/database/audit-trail.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
@@ -193,7 +193,7 @@ export class Schedules {
     project_id: number,
     id: string,
     changes: ScheduleChanges,
-    note = noNote,
+    note: Note,
   ): Promise<ScheduleRecord> {
     const row = await this.#deps.database.write((tx) => {
       const current = this.#find(tx, project_id, id);
@@ -215,7 +215,7 @@ export class Schedules {
   }
 
   /** Deletes a schedule; a run that waits in the queue then fails. Throws AppError `not_found`. */
-  remove(project_id: number, id: string, note = noNote): Promise<void> {
+  remove(project_id: number, id: string, note: Note): Promise<void> {
     return this.#deps.database.write((tx) => {
       const schedule = this.#find(tx, project_id, id);
       deleteSchedule(tx, schedule.id);

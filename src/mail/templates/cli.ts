@@ -43,15 +43,15 @@ export function registerTemplateCommands(cli: Cli<Services>): void {
   verb('delete <slug>', 'delete a template')
     .option('--yes', 'really do it')
     .example('satchel template delete welcome --project shop --yes')
-    .does(async ({ services }, options, slug = '') => {
-      const { id } = projectOf(services, options);
-      const { name } = services.templates.get(id, slug);
-      const using = services.schedules.countUsing(id, slug);
+    .does(async ({ services, onTrail }, options, slug = '') => {
+      const project = projectOf(services, options);
+      const { name } = services.templates.get(project.id, slug);
+      const using = services.schedules.countUsing(project.id, slug);
       requireYes(
         options,
         `deletes the template ${name} (${slug}) for good; ${counted(using, 'schedule')} of the project would send nothing without it`,
       );
-      await services.templates.remove(id, slug);
+      await services.templates.remove(project.id, slug, onTrail(project));
       return { json: { deleted: true, slug }, text: `Template ${name} (${slug}) is deleted.` };
     });
 }

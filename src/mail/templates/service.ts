@@ -1,7 +1,7 @@
 /** Saved templates: what may be saved, how they are found, and what a send or a preview gets of them. */
 import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { MAX_COMPILED_TEMPLATES_BYTES } from '../../limits.ts';
-import { noNote } from '../../platform/database/audit-trail.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
@@ -157,7 +157,7 @@ export class Templates {
   async create(
     project_id: number,
     input: TemplateChanges & { name: string; category: string; subject: string; slug?: string | null },
-    note = noNote,
+    note: Note,
   ): Promise<TemplateRecord> {
     const { slug = null, ...given } = input;
     const fields = checkTemplate(null, given, { slug, max_body_bytes: this.#max_body_bytes });
@@ -186,7 +186,7 @@ export class Templates {
     project_id: number,
     slug: string,
     changes: TemplateChanges,
-    note = noNote,
+    note: Note,
   ): Promise<TemplateRecord> {
     const row = await this.#database.write((tx) => {
       const current = findTemplate(tx, project_id, slug);
@@ -202,7 +202,7 @@ export class Templates {
   }
 
   /** Deletes a template and frees its slug. Throws AppError `not_found`. */
-  remove(project_id: number, slug: string, note = noNote): Promise<void> {
+  remove(project_id: number, slug: string, note: Note): Promise<void> {
     return this.#database.write((tx) => {
       const current = findTemplateState(tx, project_id, slug);
       if (!current) throw notFound('Template');

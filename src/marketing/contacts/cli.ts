@@ -32,10 +32,10 @@ export function registerContactCommands<S extends Needs>(cli: Cli<S>): void {
   cli
     .verb(contact, 'unsubscribe <id>', 'take the address of a contact out of everything in its project')
     .example('satchel contact unsubscribe 01J00000000000000000000000')
-    .does(async ({ services }, _options, id = '') => {
+    .does(async ({ services, onTrail }, _options, id = '') => {
       const row = services.contacts.require(id);
       const project = services.projects.require(String(row.project_id));
-      const record = await services.contacts.unsubscribe(project, id);
+      const record = await services.contacts.unsubscribe(project, id, onTrail(project));
       return { json: record, text: `${record.email} gets no more marketing mail of ${project.name}.` };
     });
   registerPrivacy(cli, contact);

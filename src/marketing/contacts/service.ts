@@ -1,7 +1,7 @@
 /** Contacts: adding one, finding, changing and tagging them, and an address's leave from everything in a project. */
 import { AppError, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { BULK_CONTACTS_BATCH, MX_RETRY_AFTER_S } from '../../limits.ts';
-import { noNote } from '../../platform/database/audit-trail.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
@@ -135,7 +135,7 @@ export class Contacts {
     owner: KeyOwner,
     list: ListRow,
     candidate: Candidate,
-    note = noNote,
+    note: Note,
   ): Promise<{ contact: ContactRecord; is_duplicate: boolean }> {
     this.#deps.lists.requireOpen(this.#deps.database.read, list);
     const [screened] = await this.screen(owner, list, [candidate]);
@@ -272,7 +272,7 @@ export class Contacts {
     project_id: number,
     public_id: string,
     changes: ContactChanges,
-    note = noNote,
+    note: Note,
   ): Promise<ContactRecord> {
     const errors: FieldErrors = {};
     const tags = changes.tags === undefined ? null : readTags(changes.tags ?? [], 'tags', errors);
@@ -301,7 +301,7 @@ export class Contacts {
   }
 
   /** Adds and removes tags of many contacts; see `tagContacts`. */
-  bulkTag(list: ListRow, selection: ContactSelection, change: TagChange, note = noNote): Promise<number> {
+  bulkTag(list: ListRow, selection: ContactSelection, change: TagChange, note: Note): Promise<number> {
     return tagContacts(this.#deps.database, { list, note }, selection, change);
   }
 
@@ -362,7 +362,7 @@ export class Contacts {
   }
 
   /** Suppresses an address by hand: its contacts keep their status. */
-  suppress(owner: KeyOwner, address: string, note = noNote) {
+  suppress(owner: KeyOwner, address: string, note: Note) {
     const canonical = contactAddress(address);
     if (!canonical) throw invalid({ email: ['must be an email address, such as ann@example.com'] });
     return this.#deps.database.write((tx) => {
@@ -376,7 +376,7 @@ export class Contacts {
   }
 
   /** Unsubscribes a contact's address from the whole project. Throws AppError `not_found`. */
-  async unsubscribe(owner: KeyOwner, public_id: string, note = noNote): Promise<ContactRecord> {
+  async unsubscribe(owner: KeyOwner, public_id: string, note: Note): Promise<ContactRecord> {
     const row = await this.#deps.database.write((tx) => {
       const contact = this.find(owner.id, public_id, tx);
       this.leave(tx, owner, contact.email, 'unsubscribed');

@@ -9,7 +9,7 @@ import { IMPORT_WATCH_MS, IMPORTED_FILE_DAYS } from '../../limits.ts';
 import { type Cli, type CliContext, type CliSession, UsageError } from '../../platform/cli/cli.ts';
 import { listOption, textOption } from '../../platform/cli/options.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
-import { noNote } from '../../platform/database/audit-trail.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { isServed } from '../../platform/host/directory-lock.ts';
@@ -39,21 +39,23 @@ export function registerImportCommands<S extends Needs>(cli: Cli<S>): void {
     .option('--update', 'change contacts that are on the list already')
     .example('satchel import start 01J00000000000000000000000 people.csv --map "Mail=email" --basis consent')
     .does(async (session, options, list_id = '', file = '') => {
-      const { services } = session;
+      const { services, onTrail } = session;
       const list = services.lists.require(list_id);
       const project = services.projects.require(String(list.project_id));
       const { basis } = parse(t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }), {
         basis: textOption(options, 'basis'),
       });
       const column_map = readMap(listOption(options, 'map'));
-      const object = await store(services, project, file);
-      const { record } = await services.imports.csv(project, list, {
+      const note = onTrail(project);
+      const object = await store(services, project, file, note);
+      const wanted = {
         object,
         column_map,
         keep_columns: listOption(options, 'keep'),
         defaults: { consent_basis: basis, tags: listOption(options, 'tags') },
         update_existing: options.update === true,
-      });
+      };
+      const { record } = await services.imports.csv(project, list, wanted, note);
       return present(session, record);
     });
   cli
@@ -67,8 +69,9 @@ export function registerImportCommands<S extends Needs>(cli: Cli<S>): void {
     .verb(noun, 'resume <id>', 'go on with a failed import')
     .example('satchel import resume 01J00000000000000000000000')
     .does(async (session, _options, id = '') => {
-      const { imports } = session.services;
-      return present(session, await imports.resume(imports.require(id).project_id, id));
+      const { projects, imports } = session.services;
+      const project = projects.require(String(imports.require(id).project_id));
+      return present(session, await imports.resume(project.id, id, session.onTrail(project)));
     });
 }
 
@@ -87,6 +90,7 @@ async function store(
   services: Needs,
   project: { id: number; public_id: string },
   file: string,
+  note: Note,
 ): Promise<string> {
   const upload = services.blobs.openUpload(newId(services.clock.now()));
   try {
@@ -98,7 +102,7 @@ async function store(
   }
   const fields = { visibility: 'private', expires_in_days: String(IMPORTED_FILE_DAYS) };
   const wanted = { fields, filename: basename(file), mime_type: 'text/csv', upload };
-  return (await services.objects.create(project, wanted, () => {}, noNote)).public_id;
+  return (await services.objects.create(project, wanted, () => {}, note)).public_id;
 }
 
 async function watch<S extends Needs>(

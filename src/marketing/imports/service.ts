@@ -8,7 +8,7 @@ import {
   MAX_PASTED_ROWS,
   SWEEP_BATCH,
 } from '../../limits.ts';
-import { type Note, noNote } from '../../platform/database/audit-trail.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { firstIdOf, isUlid, newId } from '../../platform/host/ids.ts';
@@ -76,7 +76,7 @@ export class Imports {
     owner: KeyOwner,
     list: ListRow,
     input: { text: string; defaults?: DefaultsInput | null | undefined },
-    note = noNote,
+    note: Note,
   ): Promise<ImportRecord> {
     const rows = readPaste(input.text);
     const errors: FieldErrors = {};
@@ -106,7 +106,7 @@ export class Imports {
     owner: KeyOwner,
     list: ListRow,
     input: CsvInput,
-    note = noNote,
+    note: Note,
   ): Promise<{ record: ImportRecord; is_done: boolean }> {
     const errors: FieldErrors = {};
     const defaults = readDefaults(input.defaults ?? {}, 'csv', errors);
@@ -194,7 +194,7 @@ export class Imports {
   }
 
   /** Has a failed CSV import go on where it was. Throws AppError `not_found`, and `conflict` where there is nothing to go on with. */
-  async resume(project_id: number, id: string, note = noNote): Promise<ImportRecord> {
+  async resume(project_id: number, id: string, note: Note): Promise<ImportRecord> {
     const row = await this.#deps.database.write((tx) => {
       const current = this.find(project_id, id, tx);
       if (current.method !== 'csv' || current.status !== 'failed')

@@ -25,19 +25,20 @@ export function registerListCommands<S extends Needs>(cli: Cli<S>): void {
     .option('--confirmation-template <slug>', 'template of that mail; it holds {{confirm_url}}')
     .option('--token-hosts <hosts>', 'hosts whose links carry the contact_token')
     .example('satchel list create --project shop --name Newsletter --basis consent')
-    .does(async ({ services }, options) => {
+    .does(async ({ services, onTrail }, options) => {
       const project = services.projects.require(textOption(options, 'project') ?? '');
       const basis = parse(t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }), {
         basis: textOption(options, 'basis'),
       }).basis;
-      const made = await services.lists.create(project.id, {
+      const fields = {
         name: textOption(options, 'name') ?? '',
         description: textOption(options, 'description'),
         default_consent_basis: basis,
         double_opt_in: options.doubleOptIn === true,
         confirmation_template: textOption(options, 'confirmationTemplate'),
         token_hosts: listOption(options, 'tokenHosts'),
-      });
+      };
+      const made = await services.lists.create(project.id, fields, onTrail(project));
       return {
         json: made,
         text: `${made.id}\nThe list ${made.name} is made. Next: satchel import start ${made.id} people.csv`,
@@ -48,14 +49,15 @@ export function registerListCommands<S extends Needs>(cli: Cli<S>): void {
     .verb(list, 'archive <id>', 'have a list take nobody any more; its contacts stay')
     .option('--yes', 'really do it')
     .example('satchel list archive 01J00000000000000000000000 --yes')
-    .does(async ({ services }, options, id = '') => {
+    .does(async ({ services, onTrail }, options, id = '') => {
       const row = services.lists.require(id);
+      const project = services.projects.require(String(row.project_id));
       const { name, contacts_count } = services.lists.get(row.project_id, id);
       requireYes(
         options,
         `archives the list ${name}: nobody can be added to it; its ${contacts_count} contacts stay`,
       );
-      const archived = await services.lists.update(row.project_id, id, { archived: true });
+      const archived = await services.lists.update(project.id, id, { archived: true }, onTrail(project));
       return { json: archived, text: `The list ${name} is archived.` };
     });
 }

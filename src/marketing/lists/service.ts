@@ -1,7 +1,7 @@
 /** Contact lists: making, changing and archiving them, and what may be done with one. */
 import { conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { MAX_TOKEN_HOSTS } from '../../limits.ts';
-import { noNote } from '../../platform/database/audit-trail.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
@@ -153,11 +153,7 @@ export class Lists {
   }
 
   /** Throws AppError `invalid` by field, and `conflict` for a double opt-in whose links would lead nowhere (public_url). */
-  async create(
-    project_id: number,
-    input: ListChanges & { name: string },
-    note = noNote,
-  ): Promise<ListRecord> {
+  async create(project_id: number, input: ListChanges & { name: string }, note: Note): Promise<ListRecord> {
     const row = await this.#deps.database.write((tx) => {
       const fields = this.#merge(project_id, null, input);
       if (fields.double_opt_in) this.#refuseDeadLinks(project_id);
@@ -177,12 +173,7 @@ export class Lists {
   }
 
   /** Changes what is given. Throws AppError `not_found`, and as `create` does. */
-  async update(
-    project_id: number,
-    public_id: string,
-    changes: ListChanges,
-    note = noNote,
-  ): Promise<ListRecord> {
+  async update(project_id: number, public_id: string, changes: ListChanges, note: Note): Promise<ListRecord> {
     const row = await this.#deps.database.write((tx) => {
       const current = this.find(project_id, public_id, tx);
       const fields = this.#merge(project_id, current, changes);

@@ -6,8 +6,6 @@ import { type Cli, type CliResult, EXIT, UsageError } from '../../platform/cli/c
 import { listOption, requireYes, textOption } from '../../platform/cli/options.ts';
 import { pagedTable, pageOf, withPaging } from '../../platform/cli/paging.ts';
 import { formatFields, formatTable } from '../../platform/cli/tables.ts';
-import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Clock } from '../../platform/host/clock.ts';
 import type { Contacts } from '../contacts/service.ts';
 import { tellProblem } from './checks.ts';
 import type { Lifecycle, Selection } from './lifecycle.ts';
@@ -18,7 +16,6 @@ interface Needs {
   contacts: Contacts;
   sequences: Sequences;
   lifecycle: Lifecycle;
-  clock: Clock;
 }
 
 type Noun<S> = ReturnType<Cli<S>['noun']>;
@@ -182,11 +179,10 @@ function registerCopy<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
   cli
     .verb(noun, 'copy <id>', 'make a draft that is as a sequence is, with nobody in it')
     .example('satchel sequence copy 01J00000000000000000000000')
-    .does(async ({ services, actor }, _options, id = '') => {
+    .does(async ({ services, onTrail }, _options, id = '') => {
       const row = services.sequences.require(id);
       const project = services.projects.require(String(row.project_id));
-      const note: Note = (tx, entry) => recordAudit(tx, actor, { ...entry, project }, services.clock.now());
-      const record = await services.sequences.copy(row.project_id, id, note);
+      const record = await services.sequences.copy(project.id, id, onTrail(project));
       return { json: record, text: `The draft ${record.name} is made: ${record.id}` };
     });
 }
@@ -198,10 +194,11 @@ function registerEnroll<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
     .option('--tags <tags>', 'those with at least one of these tags')
     .option('--contacts <file>', 'those whose ids stand in a file, a line each')
     .example('satchel sequence enroll 01J00000000000000000000000 --tags customer')
-    .does(async ({ services }, options, id = '') => {
+    .does(async ({ services, onTrail }, options, id = '') => {
       const row = services.sequences.require(id);
       const project = services.projects.require(String(row.project_id));
-      const done = await services.lifecycle.enroll(project, id, selectionOf(options));
+      const how = { note: onTrail(project) };
+      const done = await services.lifecycle.enroll(project, id, selectionOf(options), how);
       return {
         json: done,
         text: `${done.enrolled} enrolled, ${done.already} were before, ${done.refused_suppressed} are suppressed, ${done.refused_status} are not active.`,

@@ -3,7 +3,7 @@
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
 import { BOUNCE_WINDOW_SENDS, ENROLL_PIECE, REFUSALS_TO_PAUSE } from '../../limits.ts';
 import type { EmailEvent, Fate } from '../../mail/deliveries/service.ts';
-import { type Note, noNote, recordAudit } from '../../platform/database/audit-trail.ts';
+import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
@@ -197,7 +197,7 @@ export class Lifecycle {
     owner: KeyOwner,
     public_id: string,
     selection: Selection,
-    { is_test = false, note = noNote }: { is_test?: boolean; note?: Note } = {},
+    { is_test = false, note }: { is_test?: boolean; note: Note },
   ): Promise<Enrolled> {
     const { sequences, lists, database } = this.#deps;
     const row = sequences.find(owner.id, public_id);

@@ -4,7 +4,7 @@ import { AppError, conflict, type FieldErrors, invalid, notFound } from '../../e
 import { MAX_NAME_CHARS, MAX_PREVIEW_ENTRIES } from '../../limits.ts';
 import type { NewEmail } from '../../mail/emails/service.ts';
 import type { TemplateFacts } from '../../mail/templates/service.ts';
-import { noNote } from '../../platform/database/audit-trail.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
@@ -111,7 +111,7 @@ export class Sequences {
   async create(
     project_id: number,
     input: SequenceChanges & { name: string; list: string; max_recipients: number },
-    note = noNote,
+    note: Note,
   ): Promise<SequenceRecord> {
     const { lists, database, clock } = this.#deps;
     const row = await database.write((tx) => {
@@ -154,7 +154,7 @@ export class Sequences {
    * Makes a draft that is as a sequence is, named after it, with nobody in it. Throws AppError `not_found`, and `conflict`
    * (list_archived) where the list is.
    */
-  async copy(project_id: number, public_id: string, note = noNote): Promise<SequenceRecord> {
+  async copy(project_id: number, public_id: string, note: Note): Promise<SequenceRecord> {
     const { lists, database, clock } = this.#deps;
     const row = await database.write((tx) => {
       const { id: _id, ...of } = this.find(project_id, public_id, tx);
@@ -181,7 +181,7 @@ export class Sequences {
     project_id: number,
     public_id: string,
     changes: SequenceChanges,
-    note = noNote,
+    note: Note,
   ): Promise<SequenceRecord> {
     const row = await this.#deps.database.write((tx) => {
       const current = this.find(project_id, public_id, tx);

@@ -1,6 +1,6 @@
 /** Marketing settings of a project: who its mails come from, how they look, when and how many may go out. */
 import { type FieldErrors, invalid } from '../../errors.ts';
-import { noNote } from '../../platform/database/audit-trail.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { isLoopback, isLoopbackUrl } from '../../platform/host/loopback.ts';
@@ -70,7 +70,7 @@ export class Marketing {
   }
 
   /** Changes what is given; null clears an optional field. Throws AppError `invalid` by field; then nothing changes. */
-  async change(project_id: number, changes: SettingsChanges, note = noNote): Promise<Settings> {
+  async change(project_id: number, changes: SettingsChanges, note: Note): Promise<Settings> {
     const { database, clock } = this.#deps;
     return database.write((tx) => {
       const { merged, errors } = this.#merge(tx, project_id, changes);

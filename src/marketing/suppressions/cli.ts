@@ -43,9 +43,9 @@ export function registerSuppressionCommands<S extends Needs>(cli: Cli<S>): void 
     .verb(suppression, 'add <address>', 'suppress an address in a project')
     .requiredOption('--project <ref>', 'the project')
     .example('satchel suppression add ann@example.com --project shop')
-    .does(async ({ services }, options, address = '') => {
+    .does(async ({ services, onTrail }, options, address = '') => {
       const project = services.projects.require(textOption(options, 'project') ?? '');
-      const { record, is_new } = await services.contacts.suppress(project, address);
+      const { record, is_new } = await services.contacts.suppress(project, address, onTrail(project));
       const what = is_new ? 'is suppressed' : `was suppressed already (${record.kind})`;
       return { json: record, text: `${address} ${what} in ${project.name}.` };
     });

@@ -2,7 +2,9 @@
 import { Command, CommanderError } from 'commander';
 import { type Config, type ConfigFlags, type Environment, loadConfig } from '../../config.ts';
 import { AppError, messageOf } from '../../errors.ts';
+import { type Note, recordAudit } from '../database/audit-trail.ts';
 import { sqliteErrorOf } from '../database/database.ts';
+import type { Clock } from '../host/clock.ts';
 import { hasDatabase } from '../host/data-directory.ts';
 import { describeDiskFailure } from '../host/disk-failures.ts';
 import { type InstalledService, isSameFolder } from '../host/installed-service.ts';
@@ -38,6 +40,8 @@ export interface CliContext {
 /** What a verb of a capability works with. Opened for it, closed after it. */
 export interface CliSession<S> extends CliContext {
   readonly services: S;
+  /** Puts what is changed in a project on the audit trail, as done by the shell user. */
+  onTrail(project: { id: number; public_id: string }): Note;
 }
 
 /** The process that verbs run in: the executable's own (own-process.ts), or what a test puts in its place. */
@@ -65,6 +69,7 @@ export interface CliProcess {
 
 export interface CliHost<S> {
   readonly process: CliProcess;
+  readonly clock: Clock;
   /** Opens the data directory and everything on it; `close` also wakes a running server if anything was written. */
   open(config: Config): Promise<{ services: S; close(): Promise<void> }>;
 }
@@ -124,7 +129,9 @@ export class Cli<S> {
     return this.plainAction(async (context, options, ...args) => {
       const { services, close } = await this.host.open(context.config);
       try {
-        return await run({ ...context, services }, options, ...args);
+        const onTrail: CliSession<S>['onTrail'] = (project) => (tx, entry) =>
+          recordAudit(tx, context.actor, { ...entry, project }, this.host.clock.now());
+        return await run({ ...context, services, onTrail }, options, ...args);
       } finally {
         await close();
       }

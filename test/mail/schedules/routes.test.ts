@@ -1,5 +1,6 @@
 /** The endpoints of schedules: who may do what, what is stored, and when a schedule runs next. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { actor } from '../../support/helpers.ts';
 import { PATH, type ScheduleApp, startScheduleApp, VALID } from './setup.ts';
 
@@ -18,9 +19,9 @@ beforeAll(async () => {
   await app.services.sending_domains.add(actor, { name: 'off.test', is_default: false, is_trusted: true });
   await app.services.sending_domains.change(actor, 'off.test', { is_active: false });
   const { templates } = app.services;
-  await templates.create(app.project_id, TEMPLATE);
-  await templates.create(app.project_id, { ...TEMPLATE, slug: 'off', is_active: false });
-  await templates.create(app.project_id, { ...TEMPLATE, slug: 'promo', is_marketing: true });
+  await templates.create(app.project_id, TEMPLATE, noNote);
+  await templates.create(app.project_id, { ...TEMPLATE, slug: 'off', is_active: false }, noNote);
+  await templates.create(app.project_id, { ...TEMPLATE, slug: 'promo', is_marketing: true }, noNote);
 });
 
 const call = (method: string, path: string, key: string | null, body?: unknown) =>
@@ -286,9 +287,9 @@ describe('PATCH /email-schedules/{id}', () => {
   });
 
   test('pauses and renames a schedule whose template is gone', async () => {
-    await app.services.templates.create(app.project_id, { ...TEMPLATE, slug: 'doomed' });
+    await app.services.templates.create(app.project_id, { ...TEMPLATE, slug: 'doomed' }, noNote);
     const { id } = await create({ template: 'doomed', variables: { sum: 1 } });
-    await app.services.templates.remove(app.project_id, 'doomed');
+    await app.services.templates.remove(app.project_id, 'doomed', noNote);
     expect((await call('PATCH', `/${id}`, 'full', { is_active: false, name: 'x' })).status).toBe(200);
     expect((await call('PATCH', `/${id}`, 'full', { variables: { sum: 2 } })).status).toBe(422);
   });

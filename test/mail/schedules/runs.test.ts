@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { SCHEDULE_RUN } from '../../../src/mail/schedules/service.ts';
 import { listRunsQueuedAfter } from '../../../src/mail/schedules/store.ts';
+import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { jobs } from '../../../src/platform/database/tables.ts';
 import { actor, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { makeTempDir, TestClock } from '../../support/temp.ts';
@@ -106,9 +107,9 @@ describe('a run', () => {
   test('is rendered from the template as it is then', async () => {
     const { templates } = app.services;
     const template = { name: 'T', slug: 't', category: 'other', subject: 'Old {{ n }}', body_text: 'x' };
-    await templates.create(app.project_id, template);
+    await templates.create(app.project_id, template, noNote);
     await create({ template: 't', variables: { n: 7 } });
-    await templates.update(app.project_id, 't', { subject: 'New {{ n }}' });
+    await templates.update(app.project_id, 't', { subject: 'New {{ n }}' }, noNote);
     await goTo('2030-01-21T09:00:00Z');
     const rows = app.services.database.read.all(sql`SELECT DISTINCT subject, template FROM emails`);
     expect(rows).toEqual([{ subject: 'New 7', template: 't' }]);
@@ -122,15 +123,19 @@ describe('a run', () => {
 
   test('whose template is gone is a failed job that sends nothing', async () => {
     const { templates } = app.services;
-    await templates.create(app.project_id, {
-      name: 'T',
-      slug: 't',
-      category: 'other',
-      subject: 's',
-      body_text: 'x',
-    });
+    await templates.create(
+      app.project_id,
+      {
+        name: 'T',
+        slug: 't',
+        category: 'other',
+        subject: 's',
+        body_text: 'x',
+      },
+      noNote,
+    );
     const id = await create({ template: 't' });
-    await templates.remove(app.project_id, 't');
+    await templates.remove(app.project_id, 't', noNote);
     await goTo('2030-01-21T09:00:00Z');
     expect(runsOf(app)).toMatchObject([{ status: 'failed', error: expect.stringContaining('template') }]);
     expect(emailsOf(app)).toEqual([]);
@@ -142,7 +147,7 @@ describe('a run', () => {
     app.clock.at_ms = Date.parse('2030-01-21T09:00:00Z');
     await Promise.all([
       app.services.schedules.queueDueRuns(),
-      app.services.schedules.remove(app.project_id, id),
+      app.services.schedules.remove(app.project_id, id, noNote),
     ]);
     await app.app.engine.whenIdle();
     expect(runsOf(app)).toMatchObject([{ status: 'failed', error: expect.stringContaining('deleted') }]);
@@ -508,7 +513,7 @@ describe('a crash', () => {
     await schedules.runs.execute(job);
     expect(addressesOf(app)).toEqual(['ann@example.com', 'ben@example.com']);
     // Nor does a pause make a failure of a run that has served everybody.
-    await schedules.update(app.project_id, id, { is_active: false });
+    await schedules.update(app.project_id, id, { is_active: false }, noNote);
     await restart();
     await app.app.engine.whenIdle();
     expect(addressesOf(app)).toEqual(['ann@example.com', 'ben@example.com']);

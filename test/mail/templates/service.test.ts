@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { AppError } from '../../../src/errors.ts';
 import { CompiledCache } from '../../../src/mail/templates/compiled-cache.ts';
 import { Templates } from '../../../src/mail/templates/service.ts';
+import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { openDatabase } from '../../../src/platform/database/database.ts';
 import { makeDatabase, TestClock } from '../../support/temp.ts';
 
@@ -31,7 +32,7 @@ async function create(fields: Record<string, unknown> = {}): Promise<string> {
     subject: 'Hello {{ name }}',
     body_text: 'Hi',
   };
-  return (await templates.create(1, { ...base, ...fields })).slug;
+  return (await templates.create(1, { ...base, ...fields }, noNote)).slug;
 }
 
 /** The messages by field of the refusal that a call ends in. */
@@ -129,7 +130,7 @@ describe('after a change, the next send', () => {
   test('has the new form, also within one millisecond', async () => {
     const slug = await create();
     for (const subject of ['One {{ name }}', 'Two {{ name }}', 'Three {{ name }}']) {
-      await templates.update(1, slug, { subject });
+      await templates.update(1, slug, { subject }, noNote);
       expect(subjectOf(slug)).toBe(subject.replace('{{ name }}', 'x'));
     }
   });
@@ -137,11 +138,11 @@ describe('after a change, the next send', () => {
   test('has what another process wrote', async () => {
     const slug = await create();
     expect(subjectOf(slug)).toBe('Hello x');
-    await elsewhere.update(1, slug, { subject: 'Elsewhere {{ name }}' });
+    await elsewhere.update(1, slug, { subject: 'Elsewhere {{ name }}' }, noNote);
     expect(subjectOf(slug)).toBe('Elsewhere x');
-    await elsewhere.update(1, slug, { is_active: false });
+    await elsewhere.update(1, slug, { is_active: false }, noNote);
     refusalOf(() => subjectOf(slug));
-    await elsewhere.update(1, slug, { is_active: true });
+    await elsewhere.update(1, slug, { is_active: true }, noNote);
     expect(subjectOf(slug)).toBe('Elsewhere x');
   });
 
@@ -149,7 +150,7 @@ describe('after a change, the next send', () => {
     const slug = await create();
     subjectOf(slug);
     clock.advance(-60_000);
-    await templates.update(1, slug, { subject: 'Earlier {{ name }}' });
+    await templates.update(1, slug, { subject: 'Earlier {{ name }}' }, noNote);
     clock.advance(60_000);
     expect(subjectOf(slug)).toBe('Earlier x');
   });
@@ -157,7 +158,7 @@ describe('after a change, the next send', () => {
   test('has the template that took over the slug of a deleted one', async () => {
     const slug = await create();
     subjectOf(slug);
-    await templates.remove(1, slug);
+    await templates.remove(1, slug, noNote);
     refusalOf(() => subjectOf(slug));
     await create({ slug, subject: 'Successor' });
     expect(subjectOf(slug)).toBe('Successor');

@@ -1,5 +1,6 @@
 /** What marketing mail says: merge fields, layout, headers, and that it is shown again as it was. */
 import { beforeAll, expect, test } from 'bun:test';
+import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { dataOf } from '../settings/setup.ts';
 import { linksOf, type MailApp, startMailApp } from './setup.ts';
 
@@ -95,7 +96,7 @@ test('a mail is shown again as it was, whatever changed or went since', async ()
   await mail.settings({ brand_name: 'Other', postal_address: 'Elsewhere', brand_color: '#ff0000' });
   await mail.template({ body_html: '<p>New {{first_name}}</p>' });
   await database.write((tx) => contacts.forget(tx, Number(mail.project.id), 'old@example.com'));
-  await templates.remove(Number(mail.project.id), 'news');
+  await templates.remove(Number(mail.project.id), 'news', noNote);
   expect(shown()).toEqual(before);
   expect(before.body_html).toContain('Hi Old');
 });

@@ -3,6 +3,7 @@ import { expect } from 'bun:test';
 import PostalMime, { type Email } from 'postal-mime';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import type { MailContact, MailOfStep, MailPlan } from '../../../src/marketing/mails/service.ts';
+import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { atEnd } from '../../support/cleanup.ts';
 import { type Answer, actor, type TestAppOptions } from '../../support/helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
@@ -74,7 +75,7 @@ export async function startMailApp(options: TestAppOptions = {}): Promise<MailAp
       is_saved = true;
     },
     async settings(fields) {
-      await marketing.change(Number(project.id), fields);
+      await marketing.change(Number(project.id), fields, noNote);
     },
     step(fields = {}, variables = {}) {
       const list = services.lists.find(Number(project.id), list_id);

@@ -1,6 +1,7 @@
 /** What people and tools do with email marketing on the management plane stands on the audit trail; what keys do does not. */
 import { expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { actor } from '../../support/helpers.ts';
 import { startMarketingApp } from './setup.ts';
 
@@ -16,10 +17,14 @@ test('each change names who made it, and what was refused or changes nothing lea
       .reverse()
       .filter(({ actor_name }) => actor_name === 'mirror')
       .map(({ event, target, metadata }) => [event, target, metadata]);
-  await templates.create(owner.id, {
-    ...{ name: 'hello', slug: 'hello', category: 'marketing', is_marketing: true, layout: 'marketing' },
-    ...{ subject: 'Hello', body_text: 'Hello' },
-  });
+  await templates.create(
+    owner.id,
+    {
+      ...{ name: 'hello', slug: 'hello', category: 'marketing', is_marketing: true, layout: 'marketing' },
+      ...{ subject: 'Hello', body_text: 'Hello' },
+    },
+    noNote,
+  );
 
   // A key does the same, and leaves nothing.
   await call('PATCH', '/email-marketing/settings', { enabled: true });

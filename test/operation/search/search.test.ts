@@ -1,5 +1,6 @@
 /** The search: what finds what, and within whose projects. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { isPlainObject } from '../../../src/platform/http/schema.ts';
 import { actor, addCapturingMailbox, makeProject } from '../../support/helpers.ts';
 import {
@@ -24,7 +25,7 @@ async function fill(slug: string, file: string): Promise<void> {
   expect((await app.call('POST', '/api/v1/objects', { key, body: form })).status).toBe(201);
   const body = { to: 'Ann@example.org', subject: `Hello from ${slug}`, body_text: 'b' };
   expect((await app.call('POST', '/api/v1/emails/send', { key, body })).status).toBe(202);
-  const list = await lists.create(project.id, { name: `News of ${slug}` });
+  const list = await lists.create(project.id, { name: `News of ${slug}` }, noNote);
   const candidate = {
     ...{ email: 'ann@example.org', first_name: 'Ann', last_name: null, tags: [], custom: {}, source: null },
     ...{ reason: null, source_platform: 'api', consent_basis: 'consent', consent_at: 0, consent_ip: null },

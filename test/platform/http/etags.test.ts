@@ -1,5 +1,6 @@
 /** Versions of records: whoever changes one says which they have read, and of two who read the same one exactly one wins. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { rows } from '../../mail/emails/setup.ts';
 import { type Answer, addCapturingMailbox } from '../../support/helpers.ts';
 import { codeOf, dataOf, type Management, startManagement } from '../../support/management.ts';
@@ -83,7 +84,7 @@ describe('a change that names the version it was made to', () => {
     const etag = await etagOf(path);
     const slug = path.split('/').at(-1) ?? '';
     // What the data plane, or a command, does: it names no version.
-    const other = on.app.services.templates.update(on.mine.id, slug, { subject: 'first' });
+    const other = on.app.services.templates.update(on.mine.id, slug, { subject: 'first' }, noNote);
     const refused = await patch(path, { subject: 'second' }, etag);
     await other;
     expect([refused.status, dataOf(await get(path)).subject]).toEqual([409, 'first']);

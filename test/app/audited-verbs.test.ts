@@ -1,0 +1,153 @@
+/** Whoever changes something at the shell is on record: every verb that changes anything leaves its row on the audit trail. */
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createCli } from '../../src/app/command-line.ts';
+import { type SequenceApp, startSequenceApp } from '../marketing/sequences/setup.ts';
+import { dataOf } from '../marketing/settings/setup.ts';
+import { standInProcess } from '../support/command.ts';
+import { allVerbs, pathOf } from '../support/verbs.ts';
+
+/** What is run in this order, `NAME` standing for an id that an earlier one printed, with the event that it leaves. */
+const CHANGES: readonly (readonly [command: string, event: string, keep?: string])[] = [
+  ['project create --name Side --slug side', 'project.created'],
+  ['project change side --name Aside', 'project.updated'],
+  ['token create --name ci --all-projects', 'token.created', 'TOKEN'],
+  ['token revoke TOKEN --yes', 'token.revoked'],
+  ['person add bob@example.com --all-projects', 'person.created'],
+  ['person change bob@example.com --name Bob', 'person.updated'],
+  ['person reset bob@example.com', 'person.reset'],
+  ['person remove bob@example.com --yes', 'person.removed'],
+  ['key create --project side --name web --can read,write --restricted', 'api_key.created', 'KEY'],
+  ['key change KEY --name site', 'api_key.updated'],
+  ['key rotate KEY', 'api_key.rotated'],
+  ['key reveal KEY', 'api_key.revealed'],
+  ['key deactivate KEY', 'api_key.updated'],
+  ['key activate KEY', 'api_key.updated'],
+  ['key origin add KEY --type domain --value a.example.com', 'api_key.origin_added', 'ORIGIN'],
+  ['key origin remove KEY ORIGIN --yes', 'api_key.origin_removed'],
+  ['origin add --type domain --value b.example.com', 'global_origin.added', 'GLOBAL'],
+  ['origin remove GLOBAL --yes', 'global_origin.removed'],
+  ['key delete KEY --yes', 'api_key.deleted'],
+  ['object revoke-links --project shop', 'object_links.revoked'],
+  ['object delete OBJECT --yes', 'object.deleted'],
+  ['vault set captcha site_key=0x4AAA --project side', 'vault.updated'],
+  ['vault reveal captcha --project side', 'vault.revealed'],
+  ['vault env --project side --target server', 'vault.revealed'],
+  ['vault run --project side -- true', 'vault.revealed'],
+  ['vault delete captcha --project side --yes', 'vault.deleted'],
+  ['email bounce EMAIL', 'email.reported'],
+  ['email retry EMAIL', 'email.retried'],
+  ['domain add side.example', 'sending_domain.added'],
+  ['domain trust side.example', 'sending_domain.trusted'],
+  ['domain deactivate side.example', 'sending_domain.deactivated'],
+  ['domain activate side.example', 'sending_domain.activated'],
+  ['domain default side.example', 'sending_domain.made_default'],
+  ['domain dkim rotate side.example', 'sending_domain.dkim_key_made'],
+  ['mailbox add hi@side.example --capture', 'mailbox.added'],
+  ['mailbox change hi@side.example --daily-limit 7', 'mailbox.changed'],
+  ['mailbox pause hi@side.example', 'mailbox.paused'],
+  ['mailbox resume hi@side.example', 'mailbox.resumed'],
+  ['mailbox remove hi@side.example --yes', 'mailbox.removed'],
+  ['domain remove side.example --yes', 'sending_domain.removed'],
+  ['schedule pause SCHEDULE', 'schedule.changed'],
+  ['schedule resume SCHEDULE', 'schedule.changed'],
+  ['schedule run SCHEDULE', 'schedule.run'],
+  ['schedule delete SCHEDULE --yes', 'schedule.deleted'],
+  ['list create --project shop --name News --basis consent', 'list.created', 'LIST'],
+  ['import start LIST FILE', 'import.started'],
+  ['import resume IMPORT', 'import.resumed'],
+  ['suppression add eve@example.com --project shop', 'suppression.added'],
+  ['suppression remove eve@example.com --project shop --yes', 'suppression.lifted'],
+  ['sequence copy SEQUENCE', 'sequence.created'],
+  ['sequence activate SEQUENCE', 'sequence.activated'],
+  ['sequence enroll SEQUENCE --all', 'sequence.enrolled'],
+  ['sequence pause SEQUENCE', 'sequence.paused'],
+  ['sequence resume SEQUENCE', 'sequence.resumed'],
+  ['sequence finish SEQUENCE --yes', 'sequence.finished'],
+  ['contact unsubscribe CONTACT', 'contact.unsubscribed'],
+  ['contact forget ann@example.com --project shop --yes', 'contact.forgotten'],
+  ['list archive LIST --yes', 'list.changed'],
+  ['template delete hello --project shop --yes', 'template.deleted'],
+  ['project delete side --yes', 'public_api.project.deleted'],
+  ['master-key rotate', 'master_key.rotated'],
+];
+
+/** Those that change no row, or are about a data directory as a whole. */
+const OTHERS = `
+  audit list, token list, person list, project list, project show, key list, key why, key origin list, origin list,
+  object list, object show, vault services, vault show, domain list, domain verify, mailbox list, mailbox test,
+  email why, email captured, email list, template list, template show, schedule list, schedule show, job list, job show,
+  list list, list show, contact list, contact show, contact why, contact export, import show, suppression list,
+  sequence list, sequence show, sequence why, sequence check, sequence preview,
+  backup, restore, verify, migrate, doctor, serve, completion, version`
+  .split(',')
+  .map((verb) => verb.trim());
+
+/** The first id that a verb prints, not the number in a name or secret. */
+const ID = /\b[0-9A-HJKMNP-TV-Z]{26}\b|(?<=Key |Token |[oO]rigin )\d+/;
+
+test('every verb changes something and is walked here, or is listed among the others', () => {
+  const walked = CHANGES.map(([command]) => command);
+  const named = allVerbs()
+    .map((verb) => pathOf(verb).replace('satchel ', ''))
+    .filter((verb) => !OTHERS.includes(verb));
+  expect(named.filter((verb) => !walked.some((command) => `${command} `.startsWith(`${verb} `)))).toEqual([]);
+});
+
+test('each verb that changes something leaves its event, as done by the shell user', async () => {
+  const on = await startSequenceApp();
+  const ids = await makeWhatIsChanged(on);
+  const env = { SATCHEL_DATA_DIR: on.app.data_dir, SATCHEL_DNS_SERVERS: on.dns.address };
+  const trail = () => on.app.services.audit.list(null, { page: 1, per_page: 10 }).data;
+  for (const [command, event, keep] of CHANGES) {
+    const before = trail()[0]?.id ?? '';
+    const { process, written } = standInProcess({ env });
+    const args = command.split(' ').map((word) => ids[word] ?? word);
+    const exit = await createCli({ ...process, runCommand: async () => 0 }).main(args);
+    if (exit !== 0) throw new Error(`satchel ${command}: ${written.stderr}${written.stdout}`);
+    if (keep) ids[keep] = ID.exec(written.stdout)?.[0] ?? '';
+    // What a turn of the server reads is of one moment; a process of its own would have ended in another turn.
+    await Bun.sleep(0);
+    const left = trail().filter(({ id, actor_kind }) => id > before && actor_kind === 'shell');
+    expect([command, left.map((one) => one.event)]).toEqual([command, expect.arrayContaining([event])]);
+  }
+}, 60_000);
+
+/** What no verb makes, or not as it is needed here. */
+async function makeWhatIsChanged(on: SequenceApp): Promise<Record<string, string>> {
+  const { app, project, call } = on;
+  const key = await project.key({ can_read: true, can_write: true, can_send_emails: true });
+  const post = async (path: string, body: unknown) =>
+    (await app.call('POST', `/api/v1${path}`, { key, body })).body;
+  const form = new FormData();
+  form.set('file', new Blob(['bytes']), 'a.txt');
+  const object = await post('/objects', form);
+  const mail = { subject: 'Hello', body_text: 'Hi' };
+  const email = await post('/emails/send', { to: 'ben@example.org', ...mail });
+  const recipients = [{ email: 'ben@example.org' }];
+  const schedule = await post('/email-schedules', {
+    ...{ name: 'daily', recipients, cron_expression: '@daily', ...mail },
+  });
+  await on.template('hello');
+  const list = await on.list();
+  const contact = await on.contact(list, 'ann@example.com');
+  const file = join(app.data_dir, 'people.csv');
+  writeFileSync(file, 'email\ncat@example.com\n');
+  const pasted = dataOf(
+    await call('POST', `/email-lists/${list}/imports`, { method: 'paste', text: 'dan@example.com' }),
+    201,
+  );
+  await app.services.database.write((tx) =>
+    tx.$client.run("UPDATE contact_imports SET status = 'failed', method = 'csv' WHERE id = ?", [
+      String(pasted.id),
+    ]),
+  );
+  await app.app.engine.whenIdle();
+  const sequence = await on.draft(list, [{ key: 'a', template: 'hello', is_final: true }]);
+  const made = {
+    ...{ OBJECT: object.public_id, EMAIL: email.id, SCHEDULE: schedule.id, CONTACT: contact.id },
+    ...{ IMPORT: pasted.id, FILE: file, SEQUENCE: sequence },
+  };
+  return Object.fromEntries(Object.entries(made).map(([name, id]) => [name, String(id)]));
+}
