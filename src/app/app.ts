@@ -70,11 +70,10 @@ import { createResolver, type Resolver } from '../platform/mail/dns.ts';
 import { createMailer } from '../platform/mail/mailer.ts';
 import { createReportReader } from '../platform/mail/report-reader.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
-import { AiAssignments, aiAccountsCascade } from '../secrets/ai-accounts/assignments.ts';
-import { AiAccounts } from '../secrets/ai-accounts/service.ts';
-import { createDatabaseLinks, databaseLinksCascade } from '../secrets/database-accounts/links.ts';
-import { DatabaseProjects } from '../secrets/database-accounts/projects.ts';
-import { DatabaseAccounts } from '../secrets/database-accounts/service.ts';
+import { AiAccounts } from '../secrets/provider-accounts/ai-accounts.ts';
+import { AiAssignments, providerLinksCascade } from '../secrets/provider-accounts/assignments.ts';
+import { DatabaseAccounts } from '../secrets/provider-accounts/database-accounts.ts';
+import { createDatabaseLinks, DatabaseProjects } from '../secrets/provider-accounts/database-projects.ts';
 import { Vault, vaultCascade } from '../secrets/vault/service.ts';
 import { createRoutes } from './routes.ts';
 
@@ -128,7 +127,7 @@ function createPlatform(config: Config, deps: AppDeps) {
     blobs: new BlobStore(config.data_dir),
     maintenance: deps.maintenance ?? NO_MAINTENANCE,
     /** What takes part in the deletion of a project. */
-    cascades: [forgetDataKey(key_ring), vaultCascade, databaseLinksCascade, aiAccountsCascade],
+    cascades: [forgetDataKey(key_ring), vaultCascade, providerLinksCascade],
   };
 }
 

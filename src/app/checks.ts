@@ -15,8 +15,7 @@ import type { DoctorDeps } from '../operation/doctor/service.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { CheckedDirectory, HealthCheck } from '../platform/host/health-check.ts';
 import { silentLogger } from '../platform/host/logger.ts';
-import { aiAccountChecks } from '../secrets/ai-accounts/checks.ts';
-import { databaseAccountChecks } from '../secrets/database-accounts/checks.ts';
+import { providerAccountChecks } from '../secrets/provider-accounts/checks.ts';
 import { vaultChecks } from '../secrets/vault/checks.ts';
 import { createServices, type Services } from './app.ts';
 
@@ -36,8 +35,7 @@ function createServiceChecks(services: Services): HealthCheck[] {
     ...vaultChecks(services),
     ...marketingChecks(services),
     ...sequenceChecks(services),
-    ...databaseAccountChecks(services),
-    ...aiAccountChecks(services),
+    ...providerAccountChecks(services),
     ...peopleChecks(services),
   ];
 }

@@ -34,8 +34,7 @@ import { searchRoutes } from '../operation/search/routes.ts';
 import { statusRoutes } from '../operation/status/routes.ts';
 import { withEtags } from '../platform/http/etags.ts';
 import type { Route } from '../platform/http/routes.ts';
-import { aiAccountRoutes } from '../secrets/ai-accounts/routes.ts';
-import { databaseAccountRoutes } from '../secrets/database-accounts/routes.ts';
+import { providerAccountRoutes } from '../secrets/provider-accounts/routes.ts';
 import { vaultRoutes } from '../secrets/vault/routes.ts';
 import type { Services } from './app.ts';
 
@@ -51,8 +50,7 @@ export function createRoutes(services: Services): Route[] {
     ...searchRoutes(services.search),
     ...overviewRoutes(services.overviews),
     ...vaultRoutes(services.vault, services.projects),
-    ...databaseAccountRoutes(services),
-    ...aiAccountRoutes(services),
+    ...providerAccountRoutes(services),
     ...captchaRoutes(services.captcha, services.limiter),
     ...objectRoutes(services),
     ...emailRoutes(services.emails),

@@ -49,13 +49,11 @@ async function addAccounts(app: TestApp, hostile: string): Promise<SecretsSample
   });
   await ai_accounts.create(actor, caller, [], { name: hostile, provider: 'ollama', all_projects: true });
   await ai_accounts.create(actor, caller, [], { name: 'Spare', provider: 'custom', is_active: false });
-  const account = await database_accounts.create(actor, {
-    ...{
-      name: 'Supabase',
-      provider: 'supabase',
-      organization_slug: 'corner',
-      access_token: 'sbp_of_the_shop',
-    },
+  const account = await database_accounts.create(actor, caller, [], {
+    name: 'Supabase',
+    provider: 'supabase',
+    organization_slug: 'corner',
+    access_token: 'sbp_of_the_shop',
   });
   const database = await database_projects.create(actor, caller, [shop.id], {
     ...{ ref: 'abcdefghijkl', name: 'Shop database', region: 'eu-central-1', account_id: account.id },

@@ -11,7 +11,7 @@ import {
 } from '@sinclair/typebox';
 import { REFUSES_NULL } from './validation.ts';
 
-export { type Static, type TSchema, Type as t } from '@sinclair/typebox';
+export { type Static, type TSchema, type TUnsafe, Type as t } from '@sinclair/typebox';
 export {
   countCodePoints,
   isPlainObject,

@@ -1,26 +1,61 @@
-/** Drizzle definitions: accounts and projects at database providers, and whose they are. */
+/** Drizzle definitions: accounts and databases at providers, and whom they serve. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-export const databaseAccounts = sqliteTable('database_accounts', {
+export const AI_PROVIDERS = [
+  'openai',
+  'anthropic',
+  'gemini',
+  'openrouter',
+  'bedrock',
+  'vertex-ai',
+  'ollama',
+  'custom',
+] as const;
+
+/** What every record at a provider has. */
+const record = () => ({
   id: integer().primaryKey({ autoIncrement: true }),
   public_id: text().notNull(),
   name: text().notNull(),
+  created_at: integer().notNull(),
+  updated_at: integer().notNull(),
+});
+
+export const aiAccounts = sqliteTable('ai_accounts', {
+  ...record(),
+  provider: text().$type<(typeof AI_PROVIDERS)[number]>().notNull(),
+  key_prefix: text(),
+  sealed_api_key: text(),
+  base_url: text(),
+  organization_id: text(),
+  is_active: integer({ mode: 'boolean' }).notNull(),
+  all_projects: integer({ mode: 'boolean' }).notNull(),
+});
+export type AiAccountRow = typeof aiAccounts.$inferSelect;
+
+export const aiAccountProjects = sqliteTable(
+  'ai_account_projects',
+  {
+    ai_account_id: integer().notNull(),
+    project_id: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.ai_account_id, table.project_id] })],
+);
+
+export const databaseAccounts = sqliteTable('database_accounts', {
+  ...record(),
   provider: text(),
   organization_slug: text(),
   token_prefix: text().notNull(),
   sealed_access_token: text().notNull(),
   expires_at: integer(),
-  created_at: integer().notNull(),
-  updated_at: integer().notNull(),
 });
 export type DatabaseAccountRow = typeof databaseAccounts.$inferSelect;
 
 export const databaseProjects = sqliteTable('database_projects', {
-  id: integer().primaryKey({ autoIncrement: true }),
-  public_id: text().notNull(),
+  ...record(),
   account_id: integer(),
   ref: text().notNull(),
-  name: text().notNull(),
   region: text(),
   status: text(),
   api_url: text(),
@@ -33,8 +68,6 @@ export const databaseProjects = sqliteTable('database_projects', {
   sealed_secret_key: text(),
   sealed_db_password: text(),
   sealed_connection_string: text(),
-  created_at: integer().notNull(),
-  updated_at: integer().notNull(),
 });
 export type DatabaseProjectRow = typeof databaseProjects.$inferSelect;
 

@@ -1,17 +1,14 @@
 /** Which AI accounts serve which projects: assignments one by one, and the standing rule of an account. */
-
 import type { ProjectCascade, ProjectRow, Projects } from '../../access/projects/service.ts';
 import { type FieldErrors, invalid } from '../../errors.ts';
-import { recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Database } from '../../platform/database/database.ts';
+import { type AuditEntry, recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
 import { explainMissing } from '../../platform/database/foreign-keys.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { type Actor, type ManagementCaller, scopeOf } from '../../platform/http/callers.ts';
-import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
-import type { Reference } from '../../platform/secrets/account-schemas.ts';
-import { type AccountDeps, auditRecord } from '../../platform/secrets/account-secrets.ts';
-import type { AccountProjectsInput, AiAccountRecord, AssignedProject } from './schemas.ts';
-import type { AiAccounts } from './service.ts';
+import { type Page, type PageQuery, paginateAll } from '../../platform/http/pagination.ts';
+import type { AiAccounts } from './ai-accounts.ts';
+import type { AccountProjectsInput, AssignedProject, Reference } from './schemas.ts';
 import * as store from './store.ts';
 import type { AiAccountRow } from './tables.ts';
 
@@ -21,57 +18,44 @@ export class AiAssignments {
   readonly #accounts: AiAccounts;
   readonly #projects: Projects;
 
-  constructor(deps: AccountDeps & { accounts: AiAccounts; projects: Projects }) {
+  constructor(deps: { database: Database; clock: Clock; accounts: AiAccounts; projects: Projects }) {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#accounts = deps.accounts;
     this.#projects = deps.projects;
   }
 
-  /** One page of the accounts that serve a project, by assignment or by their standing rule. */
-  listAccounts(project: ProjectRow, query: PageQuery): Page<AiAccountRecord> {
-    return this.#accounts.listServing([project.id], query);
-  }
-
   /** One page of the projects an account serves, as far as the caller sees them. */
   listProjects(caller: ManagementCaller, account: AiAccountRow, query: PageQuery): Page<AssignedProject> {
     if (account.all_projects) return this.#projects.list(caller, query).map(presentProject);
     const scope = scopeOf(caller);
-    const ids = store
-      .listProjectIds(this.#database.read, account.id)
-      .filter((id) => scope === null || scope.includes(id));
-    return paginate(query, {
-      total: ids.length,
-      fetch: (limit, offset) =>
-        ids.slice(offset, offset + limit).map((id) => presentProject(this.#projects.require(String(id)))),
-    });
+    const ids = store.listProjectIds(this.#database.read, account.id);
+    const seen = ids.filter((id) => scope === null || scope.includes(id));
+    return paginateAll(query, seen).map((id) => presentProject(this.#projects.require(String(id))));
   }
 
   /**
    * Replaces the projects that an account is assigned to; a scoped token replaces among its own alone. Throws AppError
    * `invalid` unless one of all_existing and project_ids is given, or for a project that the caller cannot see.
    */
-  async setProjects(
+  setProjects(
     actor: Actor,
     caller: ManagementCaller,
     account: AiAccountRow,
     input: AccountProjectsInput,
   ): Promise<void> {
     const scope = scopeOf(caller);
-    const now = this.#clock.now();
-    await this.#database
-      .write((tx) => {
-        const wanted = this.#resolveProjects(caller, input);
-        const present = store.listProjectIds(tx, account.id);
-        const removed = present.filter((id) => (scope === null || scope.includes(id)) && !wanted.has(id));
-        const added = [...wanted].filter((id) => !present.includes(id));
-        store.deleteAssignmentsOfAccount(tx, account.id, removed);
-        for (const project_id of added) {
-          store.insertAssignment(tx, { ai_account_id: account.id, project_id });
-        }
-        auditRecord(tx, actor, 'ai_account.assigned', account, { added, removed }, now);
-      })
-      .catch(explainMissing('Project or account'));
+    return this.#replace(actor, (tx) => {
+      const wanted = this.#resolveProjects(caller, input);
+      const present = store.listProjectIds(tx, account.id);
+      const own = present.filter((id) => scope === null || scope.includes(id));
+      const added = [...wanted].filter((id) => !present.includes(id));
+      const removed = own.filter((id) => !wanted.has(id));
+      store.deleteAssignments(tx, [account.id], removed);
+      for (const project_id of added) store.insertAssignment(tx, account.id, project_id);
+      const metadata = { name: account.name, added, removed };
+      return { event: 'ai_account.assigned', target: `ai_account:${account.id}`, project: null, metadata };
+    });
   }
 
   #resolveProjects(caller: ManagementCaller, input: AccountProjectsInput): Set<number> {
@@ -81,9 +65,7 @@ export class AiAssignments {
     }
     if (project_ids === undefined) {
       if (all_existing !== true) throw invalid({ _: ['Send all_existing: true, or project_ids.'] });
-      return new Set(
-        caller.all_projects ? this.#projects.listAll({}).map(({ id }) => id) : caller.project_ids,
-      );
+      return new Set(scopeOf(caller) ?? this.#projects.listAll({}).map(({ id }) => id));
     }
     return resolveAll('project_ids', project_ids, (ref) => {
       const project = this.#projects.find(String(ref));
@@ -96,34 +78,36 @@ export class AiAssignments {
    * Replaces the accounts that are assigned to a project; standing rules stay as they are. Throws AppError `invalid` for an
    * account that the caller cannot see.
    */
-  async setAccounts(
+  setAccounts(
     actor: Actor,
     caller: ManagementCaller,
     project: ProjectRow,
     account_ids: readonly Reference[],
   ): Promise<void> {
-    const find = (ref: Reference): number | null => this.#accounts.findFor(caller, ref)?.id ?? null;
+    return this.#replace(actor, (tx) => {
+      const find = (ref: Reference): number | null => this.#accounts.findFor(caller, ref)?.id ?? null;
+      const wanted = resolveAll('account_ids', account_ids, find);
+      const present = store.listAccountIds(tx, project.id);
+      const added = [...wanted].filter((id) => !present.includes(id));
+      const removed = present.filter((id) => !wanted.has(id));
+      store.deleteAssignments(tx, removed, [project.id]);
+      for (const account_id of added) store.insertAssignment(tx, account_id, project.id);
+      const target = `project:${project.id}`;
+      return { event: 'project.ai_accounts_assigned', target, project, metadata: { added, removed } };
+    });
+  }
+
+  async #replace(actor: Actor, change: (tx: Tx) => AuditEntry): Promise<void> {
     const now = this.#clock.now();
     await this.#database
-      .write((tx) => {
-        const wanted = resolveAll('account_ids', account_ids, find);
-        const present = store.listAccountIds(tx, project.id);
-        const removed = present.filter((id) => !wanted.has(id));
-        const added = [...wanted].filter((id) => !present.includes(id));
-        store.deleteAssignmentsOfProject(tx, project.id);
-        for (const ai_account_id of wanted) {
-          store.insertAssignment(tx, { ai_account_id, project_id: project.id });
-        }
-        const entry = { event: 'project.ai_accounts_assigned', target: `project:${project.id}`, project };
-        recordAudit(tx, actor, { ...entry, metadata: { added, removed } }, now);
-      })
+      .write((tx) => recordAudit(tx, actor, change(tx), now))
       .catch(explainMissing('Project or account'));
   }
 }
 
-/** The assignments of a project go with it, by foreign key. */
-export const aiAccountsCascade: ProjectCascade = {
-  count: (tx, project) => ({ links: store.listAccountIds(tx, project.id).length }),
+/** What ties a project to accounts and databases goes with it, by foreign key. */
+export const providerLinksCascade: ProjectCascade = {
+  count: (tx, { id }) => ({ links: store.listAccountIds(tx, id).length + store.countLinksOfProject(tx, id) }),
 };
 
 function resolveAll(
@@ -141,7 +125,6 @@ function resolveAll(
   return new Set(ids);
 }
 
-function presentProject(project: ProjectRow): AssignedProject {
-  const { id, public_id, name, slug, status } = project;
+function presentProject({ id, public_id, name, slug, status }: ProjectRow): AssignedProject {
   return { id, public_id, name, slug, status };
 }

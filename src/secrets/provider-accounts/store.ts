@@ -1,0 +1,189 @@
+/** The SQL of records at providers: accounts, databases, and which projects they serve. */
+import { and, count, desc, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { statement, type Tx } from '../../platform/database/database.ts';
+import type { RecordRef } from '../../platform/host/ids.ts';
+import type { Scope } from '../../platform/http/callers.ts';
+import {
+  aiAccountProjects,
+  aiAccounts,
+  databaseAccounts,
+  databaseProjectLinks,
+  databaseProjects,
+} from './tables.ts';
+
+/* --- Records -------------------------------------------------------------------------------------------------- */
+
+/** What is done with the rows of a kind of record; a scope leaves those that serve one of its projects. */
+export interface RecordStore<Row, New> {
+  insert(tx: Tx, row: New): Row;
+  /** The changed row, or null when there is none any more. */
+  update(tx: Tx, id: number, changes: Partial<New>): Row | null;
+  remove(tx: Tx, id: number): void;
+  find(read: Tx, ref: RecordRef, scope: Scope): Row | null;
+  /** Newest first. */
+  list(read: Tx, scope: Scope, page: { limit: number; offset: number }): Row[];
+  count(read: Tx, scope: Scope): number;
+}
+
+type RecordTable = SQLiteTable & { id: SQLiteColumn; public_id: SQLiteColumn };
+
+function recordStore<T extends RecordTable>(
+  table: T,
+  serving: (project_ids: readonly number[]) => SQL | undefined,
+): RecordStore<T['$inferSelect'], T['$inferInsert']> {
+  const within = (scope: Scope): SQL | undefined => (scope === null ? undefined : serving(scope));
+  // The type of what is selected from a table that is not known yet is more than TypeScript works out.
+  const select = (read: Tx) => read.select().from(table as RecordTable);
+  return {
+    insert: (tx, row) => tx.insert(table).values(row).returning().get(),
+    update: (tx, id, changes) =>
+      tx.update(table).set(changes).where(eq(table.id, id)).returning().get() ?? null,
+    remove: (tx, id) => void tx.delete(table).where(eq(table.id, id)).run(),
+    find(read, ref, scope) {
+      const named = 'id' in ref ? eq(table.id, ref.id) : eq(table.public_id, ref.public_id);
+      return (
+        select(read)
+          .where(and(named, within(scope)))
+          .get() ?? null
+      );
+    },
+    list: (read, scope, { limit, offset }) =>
+      select(read).where(within(scope)).orderBy(desc(table.id)).limit(limit).offset(offset).all(),
+    count: (read, scope) =>
+      read
+        .select({ n: count() })
+        .from(table as RecordTable)
+        .where(within(scope))
+        .get()?.n ?? 0,
+  };
+}
+
+/** One JSON parameter: there may be more ids than a statement may have parameters. */
+function jsonIds(ids: readonly number[]): SQL {
+  return sql`(SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+}
+
+/** Accounts that serve a project by assignment or by their standing rule. */
+export const aiAccountStore = recordStore(aiAccounts, (project_ids) =>
+  or(
+    eq(aiAccounts.all_projects, true),
+    sql`${aiAccounts.id} IN (SELECT ${aiAccountProjects.ai_account_id} FROM ${aiAccountProjects}
+      WHERE ${aiAccountProjects.project_id} IN ${jsonIds(project_ids)})`,
+  ),
+);
+
+/** They belong to no project. */
+export const databaseAccountStore = recordStore(databaseAccounts, () => sql`0`);
+
+export const databaseProjectStore = recordStore(
+  databaseProjects,
+  (project_ids) =>
+    sql`${databaseProjects.id} IN (SELECT ${databaseProjectLinks.database_project_id} FROM ${databaseProjectLinks}
+      WHERE ${databaseProjectLinks.project_id} IN ${jsonIds(project_ids)})`,
+);
+
+/** How many database projects are of an account. */
+export function countProjectsOfAccount(read: Tx, account_id: number): number {
+  const of = eq(databaseProjects.account_id, account_id);
+  return read.select({ n: count() }).from(databaseProjects).where(of).get()?.n ?? 0;
+}
+
+/* --- Assignments of AI accounts ------------------------------------------------------------------------------- */
+
+/** Ids of the projects an account is assigned to, newest project first. */
+export function listProjectIds(read: Tx, ai_account_id: number): number[] {
+  return read
+    .select({ id: aiAccountProjects.project_id })
+    .from(aiAccountProjects)
+    .where(eq(aiAccountProjects.ai_account_id, ai_account_id))
+    .orderBy(desc(aiAccountProjects.project_id))
+    .all()
+    .map(({ id }) => id);
+}
+
+/** Ids of the accounts that are assigned to a project. */
+export function listAccountIds(read: Tx, project_id: number): number[] {
+  return read
+    .select({ id: aiAccountProjects.ai_account_id })
+    .from(aiAccountProjects)
+    .where(eq(aiAccountProjects.project_id, project_id))
+    .all()
+    .map(({ id }) => id);
+}
+
+export function insertAssignment(tx: Tx, ai_account_id: number, project_id: number): void {
+  tx.insert(aiAccountProjects).values({ ai_account_id, project_id }).onConflictDoNothing().run();
+}
+
+/** Ends the assignments of these accounts to these projects. */
+export function deleteAssignments(
+  tx: Tx,
+  account_ids: readonly number[],
+  project_ids: readonly number[],
+): void {
+  const of_accounts = inArray(aiAccountProjects.ai_account_id, jsonIds(account_ids));
+  const to_projects = inArray(aiAccountProjects.project_id, jsonIds(project_ids));
+  tx.delete(aiAccountProjects).where(and(of_accounts, to_projects)).run();
+}
+
+/* --- Links of database projects ------------------------------------------------------------------------------- */
+
+/** Ids of the projects that a database project belongs to. */
+export function listLinkedIds(read: Tx, database_project_id: number): number[] {
+  return read
+    .select({ id: databaseProjectLinks.project_id })
+    .from(databaseProjectLinks)
+    .where(eq(databaseProjectLinks.database_project_id, database_project_id))
+    .all()
+    .map(({ id }) => id);
+}
+
+const shownAt = statement((tx) =>
+  tx
+    .select({ id: databaseProjectLinks.database_project_id })
+    .from(databaseProjectLinks)
+    // A literal: with a parameter SQLite plans the statement anew at each use, as the partial index depends on its value.
+    .where(
+      and(
+        eq(databaseProjectLinks.project_id, sql.placeholder('id')),
+        sql`${databaseProjectLinks.is_shown} = 1`,
+      ),
+    )
+    .prepare(),
+);
+
+/** The database project that a project shows, or null; asked for every project that is read. */
+export function findShownId(read: Tx, project_id: number): number | null {
+  return shownAt(read).get({ id: project_id })?.id ?? null;
+}
+
+/** Gives a database project to a project, and shows it there if nothing else is shown. */
+export function insertLink(tx: Tx, database_project_id: number, project_id: number): void {
+  const is_shown = findShownId(tx, project_id) === null;
+  tx.insert(databaseProjectLinks)
+    .values({ database_project_id, project_id, is_shown })
+    .onConflictDoNothing()
+    .run();
+}
+
+/** Ends the link that a project shows, and shows another one instead unless it is null. */
+export function replaceShownLink(tx: Tx, project_id: number, database_project_id: number | null): void {
+  const { is_shown } = databaseProjectLinks;
+  tx.delete(databaseProjectLinks)
+    .where(and(eq(databaseProjectLinks.project_id, project_id), eq(is_shown, true)))
+    .run();
+  if (database_project_id === null) return;
+  tx.insert(databaseProjectLinks)
+    .values({ database_project_id, project_id, is_shown: true })
+    .onConflictDoUpdate({
+      target: [databaseProjectLinks.database_project_id, databaseProjectLinks.project_id],
+      set: { is_shown: true },
+    })
+    .run();
+}
+
+export function countLinksOfProject(read: Tx, project_id: number): number {
+  const of = eq(databaseProjectLinks.project_id, project_id);
+  return read.select({ n: count() }).from(databaseProjectLinks).where(of).get()?.n ?? 0;
+}
