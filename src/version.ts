@@ -1,7 +1,7 @@
 /** Which Satchel this is: the product's version and the deploy marker that health and version endpoints show. */
 import { version as package_version } from '../package.json';
 
-// scripts/build.ts replaces both names by literals; when Satchel runs from source they do not exist at all.
+// scripts/build.ts replaces both names by literals; run from source, they are not defined.
 declare const SATCHEL_VERSION: string;
 declare const SATCHEL_BACKEND_VERSION: string;
 

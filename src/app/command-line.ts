@@ -1,4 +1,4 @@
-/** The whole command line, apart from the process that it runs in. Each capability registers its own verbs. */
+/** The whole command line, apart from the process that it runs in. Each noun registers its own verbs. */
 import { Command } from 'commander';
 import type { Config } from '../config.ts';
 import { Cli, type CliHost, type CliProcess } from '../platform/cli/cli.ts';
@@ -41,7 +41,7 @@ and says which. With --json a refusal is a document too: {"error":{"code","messa
 /** Opens the data directory for one verb. */
 async function openServices(config: Config): ReturnType<CliHost<Services>['open']> {
   const clock = systemClock;
-  // A mistyped or forgotten --data-dir would else look like an installation that lost everything.
+  // Otherwise a mistyped or forgotten --data-dir would look like an installation that lost everything.
   requireDatabase(config.data_dir);
   const directory = await openDataDirectory(config, { clock });
   const { database, key_ring } = directory;

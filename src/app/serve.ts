@@ -65,7 +65,7 @@ export async function serve(config: Config, terminal: Terminal): Promise<number>
   return 0;
 }
 
-/** Printed for who sits at the terminal, and kept nowhere: a log would let in whoever reads it. */
+/** Printed for whoever sits at the terminal and logged nowhere: the link lets its reader in. */
 async function welcomeFirstPerson(people: People, terminal: Terminal): Promise<void> {
   const link = await people.makeFirstLink();
   if (link === null) return;

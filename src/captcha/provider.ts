@@ -20,7 +20,7 @@ export interface ProviderVerdict {
   cdata: string | null;
 }
 
-/** The provider could not be asked, or gave no answer that can be read. The message never holds what was sent. */
+/** The provider could not be asked, or its answer could not be read. The message never holds what was sent. */
 export class ProviderFailure extends Error {}
 
 /**
@@ -69,7 +69,7 @@ async function readAnswer(response: Response, signal: AbortSignal): Promise<stri
     let size = 0;
     for (;;) {
       const { done, value } = await reader.read();
-      // A cancelled reader ends just like a complete one.
+      // A reader that was cancelled looks just like one that came to the end.
       signal.throwIfAborted();
       if (done) return new TextDecoder().decode(Buffer.concat(chunks));
       size += value.byteLength;

@@ -2,7 +2,7 @@
 import { MAX_CAPTCHA_OPTION_CHARS, MAX_CAPTCHA_TOKEN_CHARS } from '../limits.ts';
 import { named, nullable, oneOf, type Static, t, text } from '../platform/http/schema.ts';
 
-/** Only one of the two names counts, so neither is checked before it is known which. */
+/** Clients send one of the two names; which one counts is decided before either is checked. */
 const uncheckedToken = (description: string) =>
   t.Optional(t.Unknown({ type: 'string', maxLength: MAX_CAPTCHA_TOKEN_CHARS, description }));
 

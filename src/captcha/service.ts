@@ -12,11 +12,11 @@ export interface CaptchaQuestion {
   token: string;
   remoteip?: string | undefined;
   idempotency_key?: string | undefined;
-  /** Instead of the vault's expected_action. */
+  /** Used in place of the vault's expected_action. */
   action?: string | undefined;
 }
 
-/** Ours, not the provider's: the token was made for another action. */
+/** Our own code: the token was made for another action. */
 const ACTION_MISMATCH = 'service-action-mismatch';
 
 export interface CaptchaDeps {
@@ -75,7 +75,7 @@ export class Captcha {
         "The project's vault holds no captcha secret. An admin stores it as secret_key of the vault service captcha.",
       );
     }
-    // An expected action that cannot be read must not pass for none: that would let other actions' tokens in.
+    // An expected action that can't be decrypted must not count as none, which would let tokens of other actions in.
     const is_action_lost = action === undefined && undecryptable.includes('expected_action');
     if (values.secret_key === undefined || is_action_lost) {
       throw refusal(
@@ -111,7 +111,7 @@ const KIND_OF_REFUSAL = {
   upstream_failed: 'upstream_failed',
 } as const satisfies Partial<Record<CaptchaResult['status'], ErrorKind>>;
 
-/** No verdict: the body has the fields of a result all the same, so that clients read one shape. */
+/** The provider gave no verdict. The body has the fields of a result all the same, so that clients read one shape. */
 function refusal(status: keyof typeof KIND_OF_REFUSAL, message: string): AppError {
   return new AppError(KIND_OF_REFUSAL[status], message, {
     details: { status, error_codes: [], hostname: null, challenge_ts: null, action: null, cdata: null },

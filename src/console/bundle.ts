@@ -18,7 +18,7 @@ export interface Bundle {
   assets: readonly Asset[];
 }
 
-// scripts/build.ts replaces it by a literal; when Satchel runs from source it does not exist at all.
+// scripts/build.ts replaces this name by a literal; run from source, it is not defined.
 declare const SATCHEL_CONSOLE: string;
 
 const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', css: 'text/css' };

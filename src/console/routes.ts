@@ -7,7 +7,7 @@ import { readSessionCookie } from '../platform/http/browser.ts';
 import { openRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { loadBundle } from './bundle.ts';
 
-/** Nothing from any other host, no script or style that is not a file of ours, and no text that becomes a script. */
+/** Nothing from any other host, and no script or style but files of ours. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; " +
   "font-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
@@ -87,7 +87,7 @@ async function answerPage(): Promise<Response> {
   });
 }
 
-/** A file's name changes with its content, so that what a browser has is right for ever. */
+/** A file's name changes with its content, so browsers may keep it for ever. */
 async function answerAsset({ request, params }: RequestContext): Promise<Response> {
   const { assets } = await loadBundle();
   const asset = assets.find(({ name }) => name === params.name);

@@ -41,7 +41,7 @@ export class Audit {
     this.#database = deps.database;
   }
 
-  /** One page of a project's events, newest first; of all there are where `project` is null. */
+  /** One page of a project's events, newest first; `project` null is every project's, and those of none. */
   list(project: ProjectRow | null, query: AuditQuery & PageQuery): Page<AuditRecord> {
     const { read } = this.#database;
     const filter = { ...filterOf(query), ...(project ? { project_id: project.id } : {}) };

@@ -1,4 +1,4 @@
-/** What `--can` says of a key, and what a key is said to be able to do. */
+/** The option `--can` of a key, and how tables show what a key may do. */
 import { InvalidArgumentError } from 'commander';
 import type { KeyRecord } from './schemas.ts';
 
@@ -17,7 +17,7 @@ const ABILITIES = {
 type Ability = keyof typeof ABILITIES;
 export const ABILITY_NAMES = Object.keys(ABILITIES).join(', ');
 
-/** Commander's parser of `--can`. Wrong usage for a word that is none of them. */
+/** Commander's parser of `--can`. An unknown word is wrong usage. */
 export function readAbilities(value: string, previous: Ability[] | undefined): Ability[] {
   const chosen = value
     .split(',')

@@ -27,7 +27,7 @@ import type { KeyRow, Keys } from './service.ts';
 type Services = { projects: Projects; keys: Keys };
 type Options = Record<string, unknown>;
 
-/** Registers `satchel key ...`, and returns the noun for those of a key's origins. */
+/** Registers `satchel key ...`, and returns the noun, below which the verbs of a key's origins go. */
 export function registerKeyCommands(cli: Cli<Services>): Command {
   const key = cli.noun('key', 'API keys of projects, and the origins they are restricted to');
   registerCreate(cli, key);

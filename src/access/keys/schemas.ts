@@ -18,7 +18,7 @@ const name = text({ min: 1, max: MAX_NAME_CHARS });
 const limits = {
   email_daily_limit: t.Integer({ minimum: 0, description: 'Emails a UTC day; null for no limit.' }),
   rate_limit_per_minute: t.Integer({ minimum: 1, description: 'Requests a minute; null for the default.' }),
-  // They are read with every request of the key, so there can't be heaps of them.
+  // Every request of the key reads them, so their number is bounded.
   permissions: t.Record(t.String(), t.Boolean(), {
     maxProperties: MAX_LIST_ENTRIES,
     propertyNames: { maxLength: MAX_NAME_CHARS },
@@ -61,7 +61,7 @@ export const updateKeyBody = named(
 );
 export type KeyChanges = Static<typeof updateKeyBody>;
 
-/** The safe representation: neither the key nor its hash. */
+/** A key as clients see it: without its secret and without its hash. */
 const keyShape = {
   id: t.Integer(),
   name: t.String(),
@@ -101,7 +101,7 @@ export const lookupAnswer = t.Object({
   origins: t.Array(originRecord),
 });
 
-/** A request as it would be made with a key. */
+/** A request that might be made with a key: would it be accepted? */
 export const whyBody = t.Object({
   origin: t.Optional(nullable(text({ max: MAX_URL_CHARS, description: 'The Origin that a browser sends.' }))),
   app_id: t.Optional(nullable(text({ max: MAX_URL_CHARS, description: 'The X-App-Id that an app sends.' }))),

@@ -83,7 +83,7 @@ interface ScopedRule {
 const LOCALHOST_ANY_PORT = 'http://localhost:*';
 const SUBDOMAINS_OF = 'https://*.';
 const EXTENSION_SCHEMES: readonly string[] = ['chrome-extension', 'moz-extension', 'safari-web-extension'];
-/** Decision: what plain http may name besides loopback and private addresses. Nobody can register these in public. */
+/** Decision: besides loopback and private addresses, plain http may name hosts below these, which nobody can register in public. */
 const PRIVATE_TLDS: readonly string[] = ['localhost', 'local', 'test', 'internal', 'lan'];
 /** Ranges that are not routed on the internet: RFC 1918, 4193, 3927, 4291 and, for VPNs, 6598. */
 const PRIVATE_RANGES: readonly string[] = [
@@ -93,7 +93,7 @@ const PRIVATE_RANGES: readonly string[] = [
   'linkLocal',
   'carrierGradeNat',
 ];
-/** Underscores are no host name letters, but browsers load such names. */
+/** Host names have no underscores by the book, but browsers load such names. */
 const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
 const ANDROID_PACKAGE = /^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+$/i;
 const IOS_BUNDLE_ID = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/i;
@@ -247,7 +247,7 @@ export function matchRequest(request: RequestOrigin, key: KeyOrigins): OriginDec
   });
 }
 
-/** Whether one of the rules covers a whole candidate: a concrete origin or app, or a value with a wildcard. */
+/** Whether one of the rules accepts everything that a candidate stands for: an origin, an app, or all that a wildcard names. */
 export function checkCandidate(candidate: OriginCandidate, rules: readonly OriginRule[]): OriginVerdict {
   const { type, value } = candidate;
   const canonical = canonicalizeOrigin(type, value);
@@ -337,7 +337,7 @@ function coversValue(rule: OriginRule, value: string): boolean {
   if (rule.value === value) return true;
   if (rule.value === LOCALHOST_ANY_PORT) return /^http:\/\/localhost(?::\d+)?$/.test(value);
   if (!rule.value.startsWith(SUBDOMAINS_OF) || !value.startsWith('https://')) return false;
-  // A port stays part of the text, so that another port than 443 never matches.
+  // The port stays part of the text, so a wildcard matches on port 443 alone.
   const domain = rule.value.slice(SUBDOMAINS_OF.length);
   const host = value.slice('https://'.length);
   return host === domain || host.endsWith(`.${domain}`);
@@ -377,7 +377,7 @@ function describeRule({ rule, scope }: ScopedRule): string {
   return `${scope} rule ${rule.id} (${rule.value})`;
 }
 
-/** That no rule does something, in a sentence that its object ends. */
+/** The beginning of a sentence that says that no rule matches. */
 function noneOf(rules: readonly ScopedRule[], verb: { one: string; infinitive: string }): string {
   if (rules.length === 1) return `The only rule, own or global, does not ${verb.infinitive}`;
   return `None of the ${rules.length} rules, own and global, ${verb.one}`;

@@ -3,7 +3,7 @@ import { MAX_LIST_ENTRIES, MAX_NAME_CHARS, MAX_ORIGIN_CHECKS, MAX_URL_CHARS } fr
 import { changesOf, named, nullable, oneOf, type Static, t, text } from '../../platform/http/schema.ts';
 
 const originType = oneOf(['domain', 'android', 'ios']);
-/** Whatever is longer is no origin either; the matcher says so for less. */
+/** A generous bound; the matcher refuses much shorter texts that are no origin. */
 const originValue = text({ min: 1, max: MAX_URL_CHARS });
 const fingerprints = t.Array(t.String(), {
   maxItems: MAX_LIST_ENTRIES,

@@ -93,7 +93,7 @@ export class Origins {
       .catch(explainMissing('API key'));
   }
 
-  /** What is wrong with a new rule of a key, or with changes of one, by rules past their shape. */
+  /** What is wrong with a new or changed rule of a key beyond what its schema checks, by field. */
   errorsIn(sent: OriginChanges, current: OriginRow | null = null): FieldErrors {
     const rule = current ? { ...sent, type: current.type } : sent;
     return { ...(current ? refusalOfType(sent, current) : {}), ...readRule(rule).errors };
@@ -106,7 +106,7 @@ export class Origins {
     if (Object.keys(changes).length === 0) return presentOrigin(origin);
     const now = this.#clock.now();
     return await this.#database.write((tx) => {
-      // What is left out stays as it is now, not as it was read.
+      // A field that is left out keeps its value of now, which another request may have changed since this one read it.
       const current = store.findOrigin(tx, { api_key_id: key.id, id: origin.id });
       if (!current) throw notFound('Origin');
       const { sha256_fingerprints, sha1_fingerprints } = changes;
@@ -216,7 +216,7 @@ function canonicalValues(input: OriginInput): store.OriginValues {
   return { type: input.type, value, ...lists };
 }
 
-/** What is there of a rule in canonical form, and what is wrong with it by field. */
+/** The given fields of a rule in canonical form, and what is wrong with them. */
 function readRule({ type, value, ...given }: Partial<OriginInput>) {
   const errors: FieldErrors = {};
   const origin = type === undefined || value === undefined ? null : canonicalizeOrigin(type, value);

@@ -1,4 +1,4 @@
-/** What `satchel doctor` asks of people: second steps that do not decrypt, whether strangers are told from them, and what they try. */
+/** What `satchel doctor` asks of people: second steps that do not decrypt, sign-ins that failed, and whether clients' addresses are known. */
 import type { Config } from '../../config.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import {

@@ -160,7 +160,7 @@ function describeTokens(n: number): string {
   return `Still good: ${counted(n, 'token')} of theirs. To end them: satchel token list, satchel token revoke ID --yes`;
 }
 
-/** The link first, for scripts; with a word of warning where nobody could use it. */
+/** Prints the link, on the first line for scripts, and warns where nobody could use it. */
 function showLink(
   made: { link: string },
   what: string,
@@ -179,7 +179,7 @@ function readCapabilitiesOrNone(value: string, previous: Capability[] | undefine
   return value === 'none' && previous === undefined ? [] : readCapabilities(value, previous);
 }
 
-/** The fields of powers that options give; `in_full` says no to those that --can leaves out. */
+/** The powers that options give. With `in_full` those that --can leaves out are taken away. */
 function powersOf(options: Options, in_full = false): Record<string, unknown> {
   const { can } = options;
   const capabilities: unknown[] | null = Array.isArray(can) ? can : null;

@@ -6,25 +6,25 @@ import { MINUTE_MS } from '../../platform/host/clock.ts';
 import type { PersonRow } from './tables.ts';
 
 const EVENT = 'person.sign_in_failed';
-/** As long as the windows of the limits are. */
+/** Equal to the windows of the limits. */
 const WINDOW_MS = 15 * MINUTE_MS;
-/** Strangers do it, and have no name. */
+/** The actor is the system: strangers have no name. */
 const SYSTEM = { kind: 'system', id: null, name: 'satchel', ip: null } as const;
 
 interface Told extends Record<string, unknown> {
-  /** Of the account; what was typed where there is none is kept nowhere: it may be a password. */
+  /** The account's address. What was typed for an unknown one is kept nowhere: it may be a password. */
   email?: string;
   count: number;
   /** How many of them had the right password, and a wrong code. */
   wrong_codes: number;
-  /** Whether strangers, or who tried from where the person signed in before, had to wait. */
+  /** Whether anybody had to wait: strangers, or somebody from where the person signed in before. */
   locked_out: boolean;
-  /** The first ones. */
+  /** The first networks it came from. */
   networks: string[];
 }
 
 export interface Failure {
-  /** Null for a name that nobody has: these share one row. */
+  /** Null for an unknown name: all of these share one row. */
   person: PersonRow | null;
   network: string;
   is_wrong_code: boolean;

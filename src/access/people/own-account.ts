@@ -55,7 +55,7 @@ export class OwnAccount {
     });
   }
 
-  /** A secret for an authenticator app; it counts once a code of it was given. Throws AppError `conflict`, `invalid`. */
+  /** A secret for an authenticator app. It is in force once a code made with it was given. Throws AppError `conflict`, `invalid`. */
   async offerTotp(caller: SessionCaller, password: string): Promise<{ secret: string; uri: string }> {
     const { database, key_ring } = this.#deps;
     const person = await this.#prove(caller, password, 'password');
@@ -125,7 +125,7 @@ export class OwnAccount {
     }
   }
 
-  /** The caller's row, once their password was checked. Throws AppError `invalid`, `rate_limited`, `unavailable`. */
+  /** Checks the caller's password and returns their row. Throws AppError `invalid`, `rate_limited`, `unavailable`. */
   async #prove(caller: SessionCaller, password: string, field: string): Promise<PersonRow> {
     const { database, passwords, tries } = this.#deps;
     const person = this.#find(caller);
@@ -139,7 +139,7 @@ export class OwnAccount {
     }
   }
 
-  /** Throws AppError `conflict` where the session was ended while the password was looked at. */
+  /** Throws AppError `conflict` where the session was ended while the password was being checked. */
   #find(caller: SessionCaller, read = this.#deps.database.read): PersonRow {
     const person = store.findPerson(read, caller.person.id);
     if (!person || !sessions.hasSession(read, person.id, caller.session_id)) throw changedMeanwhile();

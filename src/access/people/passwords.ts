@@ -22,7 +22,7 @@ const SETTING = {
   parallelism: PASSWORD_LANES,
 };
 
-/** One text, however a keyboard or system composes its letters. */
+/** Unicode's composed form: keyboards and systems differ in how they put accented letters together. */
 const canonical = (password: string): string => password.normalize('NFKC');
 
 const TOO_EASY =
@@ -42,15 +42,15 @@ function loadArgon2(): Promise<Argon2> {
   return import('@node-rs/argon2');
 }
 
-/** Hashing, a bounded number at once: a flood of sign-ins takes neither the memory nor the threads of everybody else. */
+/** Hashing, only so many at once: a flood of sign-ins must not take all memory and threads. */
 export class Passwords {
   readonly #load: () => Promise<Argon2>;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
-  /** What is checked for somebody who has no password: it takes as long, and nothing fits it. */
+  /** Checked in place of a password that is not there: it takes as long, and nothing fits it. */
   #stand_in: Promise<string> | null = null;
 
-  /** Loaded where it is needed, as it unpacks a native module; tests put another one in its place. */
+  /** Loaded at first use, as it unpacks a native module; tests replace it. */
   constructor(load: () => Promise<Argon2> = loadArgon2) {
     this.#load = load;
   }
@@ -60,7 +60,7 @@ export class Passwords {
     return this.#inTurn(async (argon2) => argon2.hash(canonical(password), SETTING));
   }
 
-  /** Whether the password fits; where there is no hash, false after the same work. Throws AppError `unavailable`. */
+  /** Whether the password fits. Without a hash it does the same work and answers false. Throws AppError `unavailable`. */
   async verify(hash: string | null, password: string): Promise<boolean> {
     return this.#inTurn(async (argon2) => {
       this.#stand_in ??= argon2.hash(crypto.randomUUID(), SETTING);

@@ -18,12 +18,12 @@ const moment = () => t.String({ format: 'date-time' });
 const person = {
   id: t.Integer(),
   email: t.String(),
-  /** The address, where none was given. */
+  /** The address, where no name was given. */
   name: t.String(),
   ...capabilityFields,
   can_administer: t.Boolean(),
   all_projects: t.Boolean(),
-  /** Where not all. */
+  /** Left out where it is all of them. */
   projects: t.Optional(t.Array(abbreviatedProject)),
   /** Whether signing in takes a code too. */
   totp: t.Boolean(),
@@ -32,7 +32,7 @@ const person = {
   created_at: moment(),
 };
 
-/** How many of their tokens are good: told where they are deactivated or removed. */
+/** How many of their tokens are still good. Only in the answer to deactivating or removing them. */
 const tokens = t.Integer();
 
 export const personRecord = named('Person', t.Object({ ...person, tokens: t.Optional(tokens) }));
@@ -54,7 +54,7 @@ export const newPerson = named(
 );
 export type NewPersonInput = Static<typeof newPerson>;
 
-/** Ends the tokens that they made, and those that these made. */
+/** Also ends the tokens that they made, and the tokens that were made with those. */
 const revoke_tokens = t.Boolean();
 
 export const personChanges = named(
@@ -81,7 +81,7 @@ export const removalBody = t.Object({ revoke_tokens: t.Optional(revoke_tokens) }
 export const resetBody = t.Object({ totp: t.Optional(t.Boolean()) });
 
 export const newPassword = () => text({ min: MIN_PASSWORD_CHARS, max: MAX_PASSWORD_CHARS });
-/** What was typed: whether it fits is not told by its length. */
+/** Whatever was typed as a password: one that is too long is wrong like any other, so the bound is far above that of real ones. */
 export const typedPassword = () => text({ max: 4 * MAX_PASSWORD_CHARS });
 export const typedCode = () => text({ max: 64 });
 
@@ -89,7 +89,7 @@ export const invited = t.Object({ email: nullable(t.String()) });
 
 export const welcomeBody = t.Object({
   password: newPassword(),
-  /** The first person says who they are; others are known. */
+  /** Asked of the first person only; others are known already. */
   email: t.Optional(emailAddress()),
   name: t.Optional(name),
 });
@@ -110,7 +110,7 @@ export const sessionRecord = named(
   'Session',
   t.Object({
     id: t.String(),
-    /** Whether it is the one that asks. */
+    /** Whether this request came by it. */
     is_current: t.Boolean(),
     ip: nullable(t.String()),
     user_agent: nullable(t.String()),

@@ -28,7 +28,7 @@ function totpOf(secret: string, email: string): TOTP {
   });
 }
 
-/** A new secret, in base32 as apps take it, and the address that their camera reads. */
+/** A new secret in base32, as authenticator apps take it, and the URI for a QR code. */
 export function createTotp(email: string): { secret: string; uri: string } {
   const secret = new Secret({ size: TOTP_SECRET_BYTES }).base32;
   return { secret, uri: totpOf(secret, email).toString() };
@@ -44,8 +44,8 @@ export function openTotp(key_ring: KeyRing, read: Tx, person_id: number, sealed:
 }
 
 /**
- * The time step of a code that is good now and was not taken before, or null. A last step from the future is of a clock
- * that was set back since.
+ * The time step of a code that is good now and was not used before, or null. A last step that lies ahead of now is ignored:
+ * the clock was set back since.
  */
 export function stepOfCode(
   person: Pick<PersonRow, 'email' | 'totp_step'>,
@@ -76,12 +76,12 @@ function hashOfRecoveryCode(code: string): string {
   return hashToken(code.toLowerCase().replaceAll('-', ''));
 }
 
-/** What is stored of wrong codes where there is none since the last right one. */
+/** What is stored while no wrong code came since the last right one. */
 export const NO_WRONG_CODES = { wrong_codes: 0, wrong_code_at: null };
 
 /**
- * How long it takes until another code of a person is looked at, in milliseconds: nobody may guess for ever. After a clock was
- * set back it is looked at.
+ * How long, in milliseconds, until another code of a person is looked at: nobody may go on guessing. It is 0 where the clock was
+ * set back.
  */
 export function waitOfCodes(
   person: Pick<PersonRow, 'wrong_codes' | 'wrong_code_at'>,
@@ -95,7 +95,7 @@ export function waitOfCodes(
   return left_ms > wait_ms ? 0 : Math.max(0, left_ms);
 }
 
-/** Takes a code of either kind, within the transaction of what it allows: once. False where it is not good. */
+/** Uses up a code of either kind, within the transaction of what it allows. False where it is not good. */
 export function takeCode(
   deps: { tx: Tx; key_ring: KeyRing; now_ms: number },
   person: PersonRow,

@@ -41,7 +41,7 @@ import { forgiveFailures } from './tries.ts';
 export type { PersonRecord } from './schemas.ts';
 export type { PersonRow } from './tables.ts';
 
-/** What everything about people stands on. */
+/** What the services of people need. */
 export interface PeopleDeps {
   database: Database;
   clock: Clock;
@@ -85,7 +85,7 @@ export class People {
     return person;
   }
 
-  /** Who a person is to authorization, as of now. */
+  /** A person as a caller, with the powers that they have now. */
   callerOf(person: PersonRow): ManagementCaller {
     return { kind: 'person', id: person.id, name: nameOf(person), ...this.#powersOf(person) };
   }
@@ -187,7 +187,7 @@ export class People {
    * Changes the fields that are given; it holds from the person's next request. Who is made inactive is signed out, and their
    * link is void; their tokens stay good unless they are to end. Throws AppError `invalid`, `conflict`, `not_found`, and `forbidden` where the giver (null: the shell) lacks
    * what is given, or anything of what somebody has who loses some of it, is kept out or let in, or whose address is changed:
-   * a lesser one could make a greater one small first, and take them over then.
+   * otherwise somebody could first take powers from a mightier person and then take the account over.
    */
   async change(
     actor: Actor,
@@ -232,7 +232,7 @@ export class People {
   }
 
   /**
-   * Makes a new link; the password stops, every session ends at once, and what has failed counts no more. With `totp` the second step is off as well. Throws
+   * Makes a new link; the password stops working, every session ends, and failed sign-ins are forgotten. With `totp` the second step is off as well. Throws
    * AppError `forbidden` where the person has more than who resets them (null: the shell), `not_found`.
    */
   async reset(
@@ -262,7 +262,7 @@ export class People {
   }
 
   /**
-   * Removes a person with all that lets them in; what they did stays on record, and their tokens stay good unless they are to end. Throws AppError `forbidden` where the person
+   * Removes a person with their password, sessions and links. The audit trail stays, and so do their tokens unless they are to end. Throws AppError `forbidden` where the person
    * has more than who removes them (null: the shell), `not_found`.
    */
   async remove(
@@ -284,19 +284,19 @@ export class People {
     });
   }
 
-  /** Throws AppError `invalid` where tokens are to end of somebody who stays. */
+  /** Tokens can be ended only together with deactivating. Throws AppError `invalid`. */
   requireEnd({ is_active, revoke_tokens }: PersonChanges): void {
     if (revoke_tokens && is_active !== false)
       throw invalid({ revoke_tokens: ['goes with is_active: false only'] });
   }
 
-  /** How many tokens of a person are still good, after they were ended where they are to. */
+  /** Ends a person's tokens if asked to, and returns how many are good then. */
   #endTokens(tx: Tx, actor: Actor, { id }: PersonRow, revoke_tokens: boolean): number {
     if (revoke_tokens) this.#deps.tokens.revokeOf(tx, actor, id);
     return this.#deps.tokens.countOf(tx, id);
   }
 
-  /** How many tokens of a person are good: they stay so unless they are ended. */
+  /** How many tokens of a person are good. */
   countTokens(person: PersonRow): number {
     return this.#deps.tokens.countOf(this.#database.read, person.id);
   }
@@ -332,7 +332,7 @@ export class People {
       );
   }
 
-  /** Who was locked out of signing in, and whose password is known to who knows no code of theirs. */
+  /** Who was locked out of signing in, and for whom somebody gave the right password but wrong codes. */
   listSignInTroubles() {
     const { database, clock } = this.#deps;
     const guessed = store
@@ -382,7 +382,7 @@ function told({ capabilities, all_projects, project_ids }: Powers): Record<strin
   return { capabilities: [...capabilities], all_projects, project_ids };
 }
 
-/** What a change gives: where somebody had nothing to do before, all that they can. */
+/** The powers that a change gives. Where projects are added all capabilities count, as they are new there. */
 function added(before: Powers, after: Powers): Powers {
   const all_projects = after.all_projects && !before.all_projects;
   const project_ids = before.all_projects
@@ -393,7 +393,7 @@ function added(before: Powers, after: Powers): Powers {
   return { capabilities, all_projects, project_ids };
 }
 
-/** Whether a change takes any capability or project away. */
+/** Whether a change takes a capability or a project away. */
 function takesAway(before: Powers, after: Powers): boolean {
   const is_narrower = before.all_projects || before.project_ids.some((id) => !after.project_ids.includes(id));
   return (!after.all_projects && is_narrower) || !before.capabilities.isSubsetOf(after.capabilities);

@@ -90,7 +90,7 @@ export function replaceRecoveryCodes(tx: Tx, person_id: number, hashes: readonly
   for (const code_hash of hashes) tx.insert(personRecoveryCodes).values({ person_id, code_hash }).run();
 }
 
-/** Takes a code out of those that are left; false where it is none of them. */
+/** Uses a code up; false where it is none of those that are left. */
 export function takeRecoveryCode(tx: Tx, person_id: number, code_hash: string): boolean {
   const one = and(eq(personRecoveryCodes.person_id, person_id), eq(personRecoveryCodes.code_hash, code_hash));
   return tx.delete(personRecoveryCodes).where(one).returning().all().length > 0;
@@ -123,7 +123,7 @@ const forgetOldNetworks = rawSql<never, [number, number, number]>(
      (SELECT network FROM person_networks WHERE person_id = ? ORDER BY last_sign_in_at DESC, network LIMIT ?)`,
 );
 
-/** Remembers where a person signed in from, among the newest `max`. */
+/** Remembers a network that a person signed in from; the newest `max` are kept. */
 export function rememberNetwork(
   tx: Tx,
   seen: { person_id: number; network: string; now_ms: number; max: number },

@@ -1,4 +1,4 @@
-/** Sessions: whom a browser's cookie stands for, until when, and ending them. */
+/** Sessions: which person a browser's cookie stands for, until when, and ending them. */
 import { notFound } from '../../errors.ts';
 import { SESSION_ABSOLUTE_MS, SESSION_IDLE_MS, SESSION_SEEN_GRANULARITY_MS } from '../../limits.ts';
 import { toIso } from '../../platform/host/clock.ts';
@@ -18,8 +18,8 @@ export class Sessions {
   }
 
   /**
-   * Who is signed in with this secret, with what they may do as of now; null where nobody is. Notes its use at most once a
-   * minute, without holding up the answer.
+   * The person whose session this secret is of, with their powers of now, or null. Notes the use at most once a minute, without
+   * holding up the answer.
    */
   authenticate(secret: string): SessionCaller | null {
     const { database, clock, people } = this.#deps;

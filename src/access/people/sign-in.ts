@@ -1,4 +1,4 @@
-/** Signing in: slowed before the password is looked at, as long for unknown names as for known ones, and never in a stranger's hands. */
+/** Signing in: limits come before the password, unknown names take as long as known ones, and no stranger can lock a person out. */
 import { AppError } from '../../errors.ts';
 import { MAX_KNOWN_NETWORKS, MAX_USER_AGENT_CHARS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -87,7 +87,7 @@ export class SignIn {
     recordFailure(tx, { person, network, is_wrong_code, locks_out }, this.#deps.clock.now());
   }
 
-  /** Returns a refusal rather than throws it: what was counted must be kept. */
+  /** Returns a refusal instead of throwing it: a throw would undo the count of this failure. */
   #admit(
     tx: Tx,
     checked: PersonRow,
@@ -107,7 +107,7 @@ export class SignIn {
     if (person.sealed_totp !== null) {
       if (code === undefined || code.trim() === '')
         return { refusal: secondStep('Give the code of your authenticator app too, or a recovery code.') };
-      // No code is looked at, so nothing has failed.
+      // No code was given, so this is no failure.
       const wait_ms = sessions.isKnownNetwork(tx, person.id, network) ? 0 : waitOfCodes(person, now);
       if (wait_ms > 0) return { refusal: tooManyCodes(wait_ms) };
       if (!takeCode({ tx, key_ring, now_ms: now }, person, code)) {
@@ -130,7 +130,7 @@ export class SignIn {
   }
 }
 
-/** As rows are compared: another letter that Unicode folds into one of ASCII, such as the Kelvin sign, is another letter. */
+/** Lower case as SQLite compares addresses, ASCII letters only: the Kelvin sign is no k. */
 function foldAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

@@ -7,7 +7,7 @@ export function findPerson(read: Tx, id: number): PersonRow | null {
   return read.select().from(people).where(eq(people.id, id)).get() ?? null;
 }
 
-/** By address, whatever its case: the column's collation. */
+/** By address, whatever its case; the column's collation sees to that. */
 export function findPersonByEmail(read: Tx, email: string): PersonRow | null {
   return read.select().from(people).where(eq(people.email, email)).get() ?? null;
 }
@@ -37,7 +37,7 @@ export function deletePerson(tx: Tx, id: number): void {
   tx.delete(people).where(eq(people.id, id)).run();
 }
 
-/** Makes a link the only one of its person; null is the first person. */
+/** Stores a link in place of the person's others; null is the first person. */
 export function replaceLink(tx: Tx, link: LinkRow): void {
   deleteLinksOf(tx, link.person_id);
   tx.insert(personLinks).values(link).run();

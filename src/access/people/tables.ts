@@ -1,4 +1,4 @@
-/** Drizzle definitions of people and of what they sign in with. Which projects one is scoped to is the projects capability's. */
+/** Drizzle definitions of people and of what they sign in with. Which projects one is scoped to stands in access/projects. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 const flag = () => integer({ mode: 'boolean' }).notNull();

@@ -1,6 +1,6 @@
 /**
- * Tries of what can be guessed: only so many may have failed. One counts when it has failed, so a crash counts none; until then
- * it holds a place, so that many at once are no more than many one after the other.
+ * Limits on guessing passwords and codes. A try counts once it has failed, so a crash counts none. Until then it holds a place,
+ * so that many tries at once get no further than the same tries one after another.
  */
 import { SIGN_IN_FAILURES_OF_ACCOUNT, SIGN_IN_FAILURES_OF_ADDRESS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -12,15 +12,15 @@ const OF_ACCOUNT: Rate = {
 const OF_ADDRESS: Rate = {
   ...{ limit: SIGN_IN_FAILURES_OF_ADDRESS, per: 'quarter', what: 'Failed sign-ins from your address' },
 };
-/** Counted apart from signing in: whoever sits at an open session can't keep its person out. */
+/** Counted apart from signing in: whoever sits at somebody's open session can't lock that person out. */
 const PROOFS: Rate = { limit: SIGN_IN_FAILURES_OF_ACCOUNT, per: 'quarter', what: 'Wrong passwords or codes' };
 
-/** Whose failures count, and by which rate. */
+/** A limit: who is counted, and how many may fail in which time. */
 export type Limit = readonly [caller: string, rate: Rate];
 
 const ofPerson = (person_id: number): string => `sign-in of person ${person_id}`;
 
-/** Strangers use up what strangers have, their address's too: where a person signed in before, they still can. */
+/** Strangers have limits of their own, so that a person still gets in from where they signed in before. */
 export const limitsWhereKnown = (person_id: number, network: string): Limit[] => [
   [`${ofPerson(person_id)} from ${network}`, OF_ACCOUNT],
 ];
@@ -30,7 +30,7 @@ export const limitsOfStranger = (person_id: number, network: string): Limit[] =>
   [`sign-in from ${network}`, OF_ADDRESS],
 ];
 
-/** What was typed stands last: no text that a stranger makes up can be another's name. */
+/** What was typed stands last, so that no made-up text can pass for the name of another counter. */
 export const limitsOfNobody = (typed: string, network: string): Limit[] => [
   [`sign-in of nobody ${typed}`, OF_ACCOUNT],
   [`sign-in from ${network}`, OF_ADDRESS],
@@ -38,7 +38,7 @@ export const limitsOfNobody = (typed: string, network: string): Limit[] => [
 
 export const limitsOfProof = (person_id: number): Limit[] => [[`proofs of person ${person_id}`, PROOFS]];
 
-/** Everything that has failed for a person, wherever it was tried. */
+/** Every counter of a person's failures. */
 export function forgiveFailures(
   tx: Tx,
   rates: DurableRates,
@@ -51,9 +51,9 @@ export function forgiveFailures(
 }
 
 export interface Try {
-  /** Counts it as failed, within the transaction of what is refused; true where it was the last that the first limit has. */
+  /** Counts it as failed, within the transaction that refuses it. True where this used the first limit up. */
   fail(tx: Tx): boolean;
-  /** Gives its place back, however it ended. */
+  /** Gives its place back; called however the try ended. */
   end(): void;
 }
 
@@ -65,7 +65,7 @@ export class Tries {
     this.#deps = deps;
   }
 
-  /** Throws RateLimitError where as many have failed, or may yet, as a limit allows. */
+  /** Takes a place. Throws RateLimitError where failures, with those tries that are still open, have reached a limit. */
   begin(limits: readonly Limit[]): Try {
     const { database, rates } = this.#deps;
     for (const [caller, rate] of limits) {

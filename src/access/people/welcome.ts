@@ -43,7 +43,7 @@ export class Welcome {
     const password_hash = await passwords.hash(input.password);
     const now = clock.now();
     await database.write((tx) => {
-      // Of two who use it at once, the second finds it used.
+      // Looked up again within the write: of two who use it at once, one is second.
       const { link, person } = this.find(secret, tx);
       store.deleteLinksOf(tx, link.person_id);
       if (person) store.updatePerson(tx, person.id, { password_hash, updated_at: now });

@@ -54,7 +54,7 @@ export function registerProjectCommands(cli: Cli<Services>): void {
     });
 }
 
-/** The option of each field that is a text; what is given empty is cleared. */
+/** The option of each text field; an empty text clears the field. */
 const TEXT_OPTIONS = {
   description: 'what it is',
   notes: 'for people',

@@ -40,7 +40,7 @@ const optional = {
   tech_stack: words,
 };
 
-/** A project as the records of those who are scoped to it name it. */
+/** A project as the records of tokens and people name it. */
 export const abbreviatedProject = t.Object({
   id: t.Integer(),
   public_id: t.String(),

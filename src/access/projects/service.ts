@@ -40,7 +40,7 @@ export {
 export type { ProjectState } from './store.ts';
 export type { ProjectRow } from './tables.ts';
 
-/** How another capability takes part in the deletion of a project. */
+/** How another noun takes part in the deletion of a project. */
 export interface ProjectCascade {
   /** How many of its things go with the project; counts of one name are added up. */
   count(tx: Tx, project: ProjectRow): Partial<CascadeCounts>;
@@ -50,7 +50,7 @@ export interface ProjectCascade {
   afterCommit?(project: ProjectRow, state: unknown): void | Promise<void>;
 }
 
-/** How a project is tied to a database project; the capability of database accounts knows. */
+/** How a project is tied to a database project; secrets/ implements it. */
 export interface DatabaseLinks {
   /** Numeric id of the database project that `ref` names, if the caller (null: the shell) may see it. */
   visibleIdFor(caller: ManagementCaller | null, ref: string): number | null;
@@ -63,7 +63,7 @@ export interface ProjectsDeps {
   clock: Clock;
   cascades?: readonly ProjectCascade[];
   databaseLinks: DatabaseLinks;
-  /** The keys of a project, newest first; the keys capability knows. */
+  /** The keys of a project, newest first; access/keys implements it. */
   keysOf(project_id: number): AbbreviatedKey[];
 }
 
@@ -92,7 +92,7 @@ export class Projects {
     return findIn(this.#database.read, ref);
   }
 
-  /** The little of a project that every request with an API key asks for; one indexed read. Null when it is gone. */
+  /** What every request with an API key needs of its project: one indexed read. Null when it is gone. */
   stateOf(id: number, read: Tx = this.#database.read): ProjectState | null {
     return store.findProjectState(read, id);
   }
@@ -104,7 +104,7 @@ export class Projects {
     return project;
   }
 
-  /** As `find`, for a caller: a project out of their scope is not found either. Throws AppError `not_found`. */
+  /** As `find`, for a caller. Throws AppError `not_found`, for a project out of their scope too. */
   requireFor(caller: ManagementCaller, ref: string): ProjectRow {
     const project = this.find(ref);
     if (!project || !mayAccessProject(caller, project.id)) throw notFound('Project');
@@ -147,7 +147,7 @@ export class Projects {
     return readRowCount(this.#database.read, { list: 'api_keys', project_id: project.id });
   }
 
-  /** What is wrong with the fields of a new or changed project by rules past their shape; `caller` as in `update`. */
+  /** What is wrong with a new or changed project beyond what its schema checks; `caller` as in `update`. */
   errorsIn(sent: ProjectChanges, caller: ManagementCaller | null = null): FieldErrors {
     const { slug, database_project_id } = sent;
     return collectErrors(
@@ -243,14 +243,14 @@ export class Projects {
       store.deleteProject(tx, project.id);
       return { project, cascade, states };
     });
-    // The deletion stands, whatever becomes of the files: the sweep takes what is left of them.
+    // The deletion stands even if this fails: the sweep removes what is left of the files.
     await Promise.allSettled(
       this.#cascades.map(async (each, index) => each.afterCommit?.(project, states[index])),
     );
     return { deleted: true, cascade };
   }
 
-  /** How much of what would go with a project. */
+  /** How much would go with a project, by kind. */
   countContents(project: ProjectRow): CascadeCounts & { emails: number; email_schedules: number } {
     const { read } = this.#database;
     const countOf = (list: string): number => readRowCount(read, { list, project_id: project.id });
@@ -330,7 +330,7 @@ export class Projects {
   }
 }
 
-/** Drops the data key of a deleted project: whatever copy of its secrets is left opens no more. */
+/** Drops the data key of a deleted project, so that no copy of its secrets can be opened any more. */
 export function forgetDataKey(key_ring: KeyRing): ProjectCascade {
   return {
     count: () => ({}),

@@ -3,7 +3,7 @@ import { invalid } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 
-/** Room for the number that tells a generated slug from one that exists. */
+/** Room for the number behind a generated slug that exists already. */
 const MAX_BASE_CHARS = MAX_NAME_CHARS - 12;
 const ONLY_DIGITS = /^\d+$/;
 

@@ -26,7 +26,7 @@ export type ProjectState = Pick<ProjectRow, 'id' | 'public_id' | 'status'>;
 
 const stateById = rawSql<ProjectState, [number]>('SELECT id, public_id, status FROM projects WHERE id = ?');
 
-/** The little of a project that every request with an API key asks for. */
+/** What every request with an API key needs of its project. */
 export function findProjectState(read: Tx, id: number): ProjectState | null {
   return stateById.get(read, id);
 }
@@ -103,7 +103,7 @@ export interface ScopeHolder {
 function scopeSql(table: string, column: string) {
   return {
     ids: rawSql<{ project_id: number }, [number]>(`SELECT project_id FROM ${table} WHERE ${column} = ?`),
-    // A project that was deleted meanwhile is one that they had until then.
+    // An id whose project was deleted meanwhile is left out.
     add: rawSql<never, [number, number]>(
       `INSERT INTO ${table} (${column}, project_id) SELECT ?, id FROM projects WHERE id = ? ON CONFLICT DO NOTHING`,
     ),

@@ -14,13 +14,13 @@ import {
 } from '../../platform/http/schema.ts';
 import { abbreviatedProject } from '../projects/service.ts';
 
-/** One of the two; without either it is the default number of days. */
+/** At most one of the two; without either it is the default number of days. */
 const expiryWithin = (max_days: number) => ({
   expires_at: t.Optional(dateTime()),
   expires_in_days: t.Optional(t.Integer({ minimum: 1, maximum: max_days })),
 });
 
-/** As the command line makes it. */
+/** What the command line gives. */
 export const newToken = t.Object({
   name: text({ min: 1, max: MAX_NAME_CHARS }),
   all_projects: t.Boolean(),
@@ -49,12 +49,12 @@ const introspection = {
   expires_at: moment,
   last_used_at: moment,
   ...capabilityFields,
-  /** Only where true. */
+  /** There only where it is true. */
   can_administer: t.Optional(t.Literal(true)),
   projects: t.Optional(t.Array(abbreviatedProject)),
 };
 
-/** What a caller may know of itself; a person has no prefix, and no end. */
+/** What a caller may know of itself; a person has neither prefix nor expiry. */
 export const tokenIntrospection = named('TokenIntrospection', t.Object(introspection));
 export type TokenIntrospection = Static<typeof tokenIntrospection>;
 

@@ -26,7 +26,7 @@ import type { TokenRow } from './tables.ts';
 
 export type { TokenRecord } from './schemas.ts';
 
-/** A token that exists, whether or not it is still good, and whom it lets in. */
+/** A token that exists, whether or not it is still good, with its caller. */
 interface Bearer {
   token: TokenRow;
   caller: ManagementCaller;
@@ -36,7 +36,7 @@ export class Tokens {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #projects: Projects;
-  /** When each token's last use was last written down. */
+  /** When the last use of each token was last written down. */
   readonly #touched_at = new Map<number, number>();
 
   constructor(deps: { database: Database; clock: Clock; projects: Projects }) {
@@ -100,7 +100,7 @@ export class Tokens {
     if (last <= now && now - last < TOKEN_LAST_USED_GRANULARITY_MS) return;
     this.#touched_at.set(token.id, now);
     const before_ms = now - TOKEN_LAST_USED_GRANULARITY_MS;
-    // Nobody waits for this note; on a full disk it is lost, and reading must go on.
+    // Not awaited: on a full disk the note is lost, but requests that only read must still be answered.
     this.#database
       .write((tx) => store.touchToken(tx, { id: token.id, ip, now_ms: now, before_ms }))
       .catch(() => {});
@@ -153,7 +153,7 @@ export class Tokens {
     return Date.parse(expires_at);
   }
 
-  /** Throws AppError `invalid` for a moment that is over, or further away than a token may live: longer where the shell (null) makes it. */
+  /** Throws AppError `invalid` for an expiry in the past, or later than a token may live, which is longer in the shell (null). */
   requireExpiry(
     { expires_at, expires_in_days }: Partial<NewTokenInput>,
     giver: ManagementCaller | null,
@@ -256,7 +256,7 @@ export class Tokens {
   }
 }
 
-/** The row once it is ended and that is on record, or null where there is none that was not. */
+/** Ends a token, puts that on record and returns its row; null where there is none, or it was ended before. */
 function revoke(tx: Tx, actor: Actor, id: number, now_ms: number): TokenRow | null {
   const revoked = store.revokeToken(tx, id, now_ms);
   if (!revoked) return null;
@@ -266,7 +266,7 @@ function revoke(tx: Tx, actor: Actor, id: number, now_ms: number): TokenRow | nu
   return revoked;
 }
 
-/** Whose a new token is: what a token of somebody makes is theirs, too, and no way to outlast them. */
+/** Whose a new token is. What a person's token makes is that person's too, so that ending theirs ends it. */
 function ownerOf(tx: Tx, giver: ManagementCaller | null): number | null {
   if (!giver) return null;
   return giver.kind === 'person' ? giver.id : (store.findToken(tx, giver.id)?.person_id ?? null);

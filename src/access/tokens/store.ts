@@ -34,7 +34,7 @@ export function insertToken(tx: Tx, token: typeof accessTokens.$inferInsert): To
   return tx.insert(accessTokens).values(token).returning().get();
 }
 
-/** The row once it is revoked, or null when there is none that was not. */
+/** Revokes a token and returns its row; null where there is none, or it was revoked before. */
 export function revokeToken(tx: Tx, id: number, now_ms: number): TokenRow | null {
   return (
     tx
@@ -57,7 +57,7 @@ export function listGoodTokensOf(read: Tx, person_id: number, now_ms: number): T
     .all();
 }
 
-/** Notes a use, unless one was noted since `before_ms`; one from after `now_ms` is a clock's that was set back. */
+/** Notes a use unless one was noted since `before_ms`. One that lies after `now_ms` is overwritten: the clock was set back. */
 export function touchToken(
   tx: Tx,
   use: { id: number; ip: string | null; now_ms: number; before_ms: number },

@@ -1,4 +1,4 @@
-/** Drizzle definition of access tokens. Which projects one is scoped to is the projects capability's. */
+/** Drizzle definition of access tokens. Which projects one is scoped to stands in access/projects. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 const capability = () => integer({ mode: 'boolean' }).notNull();
@@ -21,7 +21,7 @@ export const accessTokens = sqliteTable('access_tokens', {
   last_used_at: integer(),
   last_used_ip: text(),
   created_at: integer().notNull(),
-  /** All three are null where it is not known any more. */
+  /** All three are null where nobody knows any more who made it. */
   created_by_kind: text().$type<'token' | 'person' | 'shell' | 'system'>(),
   created_by_id: text(),
   created_by_name: text(),

@@ -6,8 +6,8 @@ import { parseDateTime } from '../../platform/http/schema.ts';
 import type { Visibility } from './tables.ts';
 
 /**
- * What the fields ask for. A field left blank, as forms send it, counts as omitted. Throws AppError `invalid` with what is
- * wrong, and with what was found wrong before.
+ * What the fields ask for; a blank field, as forms send it, counts as omitted. Throws AppError `invalid` with what is wrong
+ * here and what was found wrong before.
  */
 export function readUploadFields(
   fields: Readonly<Record<string, string>>,

@@ -18,7 +18,7 @@ interface Owner {
   readonly public_id: string;
 }
 
-/** What a link says, of which nothing can be changed. */
+/** What a link says; its signature covers all of it. */
 interface Claim {
   public_id: string;
   expires_at: number;
@@ -33,7 +33,7 @@ export interface ObjectLinksDeps {
   projectOf(id: number): Owner | null;
 }
 
-/** Of SHA-256. */
+/** The length of SHA-256. */
 const KEY_BYTES = 32;
 
 export class ObjectLinks {
@@ -57,7 +57,7 @@ export class ObjectLinks {
     return { url: `${public_url}/api/v1/object-links/${tokenOf(claim, key)}`, expires_at: toIso(expires_at) };
   }
 
-  /** What a link opens; null where it is expired, revoked, no link of ours, or to an object that is gone. */
+  /** The object that a link opens; null where the link is expired, revoked or forged, or the object is gone. */
   open(token: string): { public_id: string; download: boolean } | null {
     const { clock, database, projectOf } = this.#deps;
     const claim = claimOf(token);
@@ -68,7 +68,7 @@ export class ObjectLinks {
     return claim;
   }
 
-  /** No link to a file of the project that was made so far opens anything any more. */
+  /** Revokes every link to the project's files that was made so far. */
   revoke(owner: Owner, note: Note): Promise<void> {
     return this.#deps.database.write((tx) => {
       deleteLinkKey(tx, owner.id);
@@ -76,7 +76,7 @@ export class ObjectLinks {
     });
   }
 
-  /** Null too where it does not open under the master key: then none of its links can be told from a forged one. */
+  /** The project's signing key. Null also where it does not decrypt: then no link can be told from a forged one. */
   #find(read: Tx, owner: Owner): Uint8Array | null {
     const sealed = findLinkKey(read, owner.id);
     return sealed === null ? null : this.#deps.key_ring.open(read, sealed, contextOf(owner));
@@ -109,7 +109,7 @@ function claimOf(token: string): Claim | null {
     : { public_id, expires_at: Number(expires_at), download: mode === 'd' };
 }
 
-/** In a time that does not depend on where they differ. */
+/** Compares in constant time. */
 function isSame(a: string, b: string): boolean {
   const left = Buffer.from(a);
   const right = Buffer.from(b);

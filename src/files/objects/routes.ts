@@ -52,7 +52,7 @@ export interface ObjectRoutesDeps {
   config: Pick<Config, 'max_upload_bytes' | 'uploads_per_minute'>;
 }
 
-/** For the documentation; what a download has besides the headers of every answer. */
+/** For the documentation: the headers that only downloads have. */
 const DOWNLOAD_HEADERS = {
   ETag: 'The SHA-256 of the bytes, for `If-None-Match`, `If-Match` and `If-Range`.',
   'Last-Modified': 'When it was stored.',
@@ -286,7 +286,7 @@ async function download(
   return serveObject(deps, ctx, row);
 }
 
-/** Its address is a secret: what it opens is not to tell it to the pages that it links to. */
+/** The link itself is a secret, so the browser must not send it on as a referrer. */
 async function followLink(deps: ObjectRoutesDeps, ctx: RequestContext): Promise<Response> {
   const link = deps.object_links.open(ctx.params.link ?? '');
   const row = link && (await deps.objects.find(link.public_id));
@@ -331,7 +331,7 @@ function serveObject(deps: ObjectRoutesDeps, ctx: RequestContext, row: ObjectRow
   // A large file takes longer than an idle time-out allows when its reader is slow.
   ctx.keepOpen();
   const file = deps.blobs.read(row.public_id);
-  // A HEAD gets the body too: the server leaves it out, and takes Content-Length from it.
+  // Given for a HEAD too: the server sends only its length.
   return new Response(verdict.status === 206 ? file.slice(start, end) : file, {
     status: verdict.status,
     headers,

@@ -58,7 +58,7 @@ export const listedObject = named(
 );
 export type ListedObject = Static<typeof listedObject>;
 
-/** All there is to know of one: what the management plane answers where the data plane has its bytes. */
+/** The full record, which the management plane answers where the data plane sends the bytes. */
 export const objectRecord = named(
   'ObjectRecord',
   t.Object({

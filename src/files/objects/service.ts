@@ -32,7 +32,7 @@ import type { ObjectRow, Visibility } from './tables.ts';
 export { ObjectLinks } from './links.ts';
 export type { ObjectRow } from './tables.ts';
 
-/** What a client sent: bytes that are not yet an object. */
+/** What a client sent: bytes that have no row yet. */
 export interface UploadedFile {
   fields: Readonly<Record<string, string>>;
   filename: string;
@@ -41,7 +41,7 @@ export interface UploadedFile {
   upload: BlobUpload;
 }
 
-/** Bytes that must stay though their object is gone: those of mails that wait to be sent. */
+/** Says which bytes must stay though their object is gone: attachments of mails that wait to be sent. */
 export interface Pins {
   isPinned(tx: Tx, public_id: string): boolean;
 }
@@ -114,7 +114,7 @@ export class Objects {
   async #chooseType(file: UploadedFile): Promise<{ mime_type: string; refusal: FieldErrors }> {
     const allowed = this.#deps.allowed_mime_types;
     const declared = declaredTypeOf({ declared: file.mime_type });
-    // Then nothing depends on the bytes, and looking at them is a tenth of the work of a small upload.
+    // With both settled the bytes decide nothing, and looking at them is a tenth of the work of a small upload.
     if (declared !== null && allowed.length === 0) return { mime_type: declared, refusal: {} };
     const { chooseMediaType, isAllowedMediaType, sniffMediaType } = await import(
       '../../platform/files/type-detection.ts'
@@ -156,8 +156,8 @@ export class Objects {
   }
 
   /**
-   * The object, or null when there is none or it has expired; an expired one is deleted on the way. It is gone for its
-   * readers also where that fails, as on a full disk: the next one tries again, and the sweeper does.
+   * The object, or null when there is none or it has expired; an expired one is deleted on the way. Where that fails, as on a
+   * full disk, it is null all the same: the next reader tries again, and so does the sweep.
    */
   async find(public_id: string): Promise<ObjectRow | null> {
     const row = findObject(this.#deps.database.read, public_id);
@@ -178,7 +178,7 @@ export class Objects {
     return row;
   }
 
-  /** All there is to know of an object but its numeric ids. */
+  /** An object's full record, without numeric ids. */
   describe(row: ObjectRow, project: { public_id: string }): ObjectRecord {
     const { sha256, expires_at } = row;
     return { ...this.#toListItem(row), project_id: project.public_id, sha256, expires_at: toIso(expires_at) };
@@ -278,7 +278,7 @@ export class Objects {
       const lost = this.#withoutRow(database.read, ids).filter((id) => blobs.isLeftover(id));
       if (lost.length === 0) continue;
       removed += await database.write((tx) => {
-        // While this holds the database no row can come, so nothing that is removed here is anybody's.
+        // Within a write no row can be added, so what has no row now is nobody's.
         const gone = this.#withoutRow(tx, lost);
         for (const id of gone) blobs.removeNow(id);
         return gone.length;

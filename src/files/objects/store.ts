@@ -36,7 +36,7 @@ export function findObject(tx: Tx, public_id: string): ObjectRow | undefined {
   return byPublicId.get(tx, public_id) ?? undefined;
 }
 
-/** Those of the given objects that belong to the project and have not expired. */
+/** Of the given objects, those that belong to the project and have not expired. */
 export function findObjectsOfProject(
   tx: Tx,
   project_id: number,
@@ -105,8 +105,7 @@ export function countObjects(
 }
 
 /**
- * A page of unexpired objects, newest first. Where none has expired, `has_expired` false spares every skipped row a look
- * into the table.
+ * A page of unexpired objects, newest first. With `has_expired` false the index alone answers, without a look at each row.
  */
 export function listObjects(
   tx: Tx,
