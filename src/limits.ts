@@ -456,8 +456,6 @@ export const BACKUP_BUFFER_BYTES = 1024 * 1024;
 export const BACKUP_PACE_BYTES = 16 * 1024 * 1024;
 /** What a backup beside the database leaves free, so that a server can go on meanwhile: some thousand commits. */
 export const BACKUP_SPARE_BYTES = 64 * 1024 * 1024;
-/** How often recording the end of a backup is tried while the disk is full. */
-export const BACKUP_RECORD_RETRY_MS = 1_000;
 /** What a backup says of itself has some 80 bytes; more is damage, or another's archive. */
 export const MAX_BACKUP_ABOUT_BYTES = 4096;
 /** Files that a restore flushes at once: enough to keep a disk busy, few enough to stay below every limit of open files. */

@@ -43,7 +43,7 @@ import { CONFIRMATION_VALUES, Subscriptions } from '../marketing/subscriptions/s
 import { createSubscribeTask, subscriptionCronEntries } from '../marketing/subscriptions/tasks.ts';
 import { Suppressions } from '../marketing/suppressions/service.ts';
 import { Backups, type BackupWork } from '../operation/backups/collection.ts';
-import { backupCronEntries } from '../operation/backups/tasks.ts';
+import { createBackupTask } from '../operation/backups/tasks.ts';
 import { Doctor } from '../operation/doctor/service.ts';
 import { Jobs } from '../operation/jobs/service.ts';
 import { jobCronEntries } from '../operation/jobs/tasks.ts';
@@ -143,7 +143,6 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const audit = new Audit(on);
   const search = new Search(on);
   const overviews = new Overviews(on);
-  const backups = new Backups({ ...on, work: on.maintenance });
   const doctor = new Doctor({ ...on, examine: (now_ms) => on.maintenance.examine(now_ms) });
   const vault = new Vault(on);
   const captcha = new Captcha({ ...on, vault });
@@ -152,7 +151,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const ai_accounts = new AiAccounts(on);
   const ai_assignments = new AiAssignments({ ...on, projects, accounts: ai_accounts });
   return {
-    ...{ projects, origins, keys, tokens, ...people, audit, search, overviews, backups, doctor },
+    ...{ projects, origins, keys, tokens, ...people, audit, search, overviews, doctor },
     ...{ vault, captcha },
     ...{ database_accounts, database_projects, ai_accounts, ai_assignments },
   };
@@ -223,6 +222,7 @@ function createWork(on: Tenancy) {
   // Made here and started by the app: a command enqueues through it, and the running server does the work.
   const { imports, subscriptions } = marketing;
   cascades.push(marketing.lists.projectCascade(), imports.projectCascade());
+  const backups = new Backups({ ...on, work: on.maintenance, enqueue });
   const rows_per_minute = config.import_rows_per_minute;
   const engine = createJobEngine({
     ...on,
@@ -232,6 +232,7 @@ function createWork(on: Tenancy) {
       createImportTask({ ...on, imports, rows_per_minute }),
       createSubscribeTask(subscriptions, on.clock),
       createSequenceTask(marketing.sequence_engine, projects),
+      createBackupTask(backups),
     ],
   });
   const jobs = new Jobs(on);
@@ -245,6 +246,7 @@ function createWork(on: Tenancy) {
     emails,
     deliveries,
     schedules,
+    backups,
     jobs,
     engine,
     status,
@@ -396,7 +398,6 @@ function createCronEntries(services: Services): CronEntry[] {
     ),
     ...jobCronEntries(jobs),
     ...overviewCronEntries(services.overviews),
-    ...backupCronEntries(services.backups),
     ...objectCronEntries(objects),
     ...contactCronEntries(services.contacts),
     ...importCronEntries(services.imports),
@@ -459,7 +460,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     scheduler,
     handle: (request) => http.handle(request),
     async start() {
-      await services.backups.start();
+      services.backups.removeLeftovers();
       await engine.start();
       wake_file = watchWakeFile(config.data_dir, clock.now(), () => {
         engine.wake();
@@ -477,16 +478,15 @@ export function createApp(config: Config, deps: AppDeps): App {
     whenSwept: () => swept,
     async stop() {
       wake_file?.close();
-      const is_backed_up = services.backups.stop();
-      services.maintenance.stop();
       // No new attempts from here on; those under way go on while the last requests are answered.
       const is_drained = engine.stop(STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS);
+      services.maintenance.stop();
       const is_left = inbox_readers.stop();
       services.report_reader.stop();
       await Promise.all([http.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
       await clicks.stop();
       await mailer.stop(STOP_MAILER_DEADLINE_MS);
-      await Promise.all([is_drained, is_backed_up]);
+      await is_drained;
     },
   };
 }

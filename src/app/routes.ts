@@ -57,7 +57,7 @@ export function createRoutes(services: Services): Route[] {
     ...deliveryRoutes(services),
     ...templateRoutes(services.templates),
     ...scheduleRoutes(services.schedules, services.config),
-    ...jobRoutes(services.jobs, (id) => services.backups.findJob(id)),
+    ...jobRoutes(services.jobs),
     ...marketingRoutes(services),
     ...listRoutes(services),
     ...contactRoutes(services),

@@ -100,7 +100,7 @@ describe('of five at once', () => {
     const answers = await Promise.all(Array.from({ length: CALLS }, () => manage('POST', path, body)));
     const [won = 0, ...others] = answers.map(({ status }) => status).toSorted();
     expect([won < 300, ...others]).toEqual([true, lost, lost, lost, lost]);
-    await on.app.services.backups.whenIdle();
+    await on.app.services.engine.whenIdle();
     const count = (answer: Answer): number => Object(answer.body.data).length;
     expect(count(await manage('GET', path))).toBe(count(before) + 1);
   });

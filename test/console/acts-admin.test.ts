@@ -104,9 +104,9 @@ describe.skipIf(executable === null)('in a browser', () => {
   });
 
   test('where the browser lets a page write a file, a backup goes into it as it comes', async () => {
-    const { backups } = on.app.services;
+    const { backups, engine } = on.app.services;
     const { name } = await backups.make(actor);
-    await backups.whenIdle();
+    await engine.whenIdle();
     const { page, complaints } = await open(`/backups/${name}`);
     await page.evaluate(`
         window.written = { name: null, bytes: 0, parts: 0, is_closed: false };

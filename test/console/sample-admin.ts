@@ -10,7 +10,7 @@ export interface AdministrationSample {
 
 /** `hostile`: what must be shown as the text it is. */
 export async function addAdministration(app: TestApp, hostile: string): Promise<AdministrationSample> {
-  const { sending_domains, origins, backups } = app.services;
+  const { sending_domains, origins, backups, engine } = app.services;
   await sending_domains.add(actor, { name: 'news.example.com' });
   await sending_domains.rotateDkim(actor, 'news.example.com');
   await sending_domains.add(actor, { name: 'old.example.com' });
@@ -19,8 +19,8 @@ export async function addAdministration(app: TestApp, hostile: string): Promise<
   await origins.addGlobal(actor, { type: 'domain', value: 'http://localhost:*', note: 'development' });
   await origins.addGlobal(actor, { type: 'ios', value: 'com.example.shop', note: hostile });
   const { name, job_id } = await backups.make({ ...actor, name: hostile });
-  await backups.whenIdle();
-  return { backup: name, backup_job: job_id };
+  await engine.whenIdle();
+  return { backup: name, backup_job: String(job_id) };
 }
 
 /** Of a domain that is not verified, so that no mail of the sample goes out from them. */

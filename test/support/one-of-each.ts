@@ -72,7 +72,7 @@ export async function makeOneOfEach(
   const person = await manage('/people', { email: 'one@example.com', all_projects: true });
   const other_token = await manage('/tokens', { name: 'one', all_projects: true });
   const backup = await manage('/backups');
-  await app.services.backups.whenIdle();
+  await app.services.engine.whenIdle();
 
   const named = { public_id: object.public_id, apiKey, list, import: pasted.id, sequence: sequence.id };
   const mailed = { id: email.id, job_id: email.job_id, 'email-schedules/:id': schedule.id };

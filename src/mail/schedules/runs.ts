@@ -11,6 +11,7 @@ import type { JobRow } from '../../platform/database/tables.ts';
 import { type Clock, SECOND_MS } from '../../platform/host/clock.ts';
 import { nullable, parse, type Static, t } from '../../platform/http/schema.ts';
 import type { TaskOutcome } from '../../platform/jobs/engine.ts';
+import { projectOf } from '../../platform/jobs/store.ts';
 import type { Emails } from '../emails/service.ts';
 import type { Templates } from '../templates/service.ts';
 import { findSchedule, noteRunEnd, saveRunPayload } from './store.ts';
@@ -72,7 +73,7 @@ export class ScheduleRuns {
     const { database } = this.#deps;
     // Everybody was served, and only a crash kept that from being recorded.
     if (payload.progress?.waiting.length === 0) return this.#outcome(run, payload.progress, null);
-    const schedule = findSchedule(database.read, job.project_id, payload.schedule_id);
+    const schedule = findSchedule(database.read, projectOf(job), payload.schedule_id);
     if (!schedule) return giveUp({ run, payload }, [], 'The schedule was deleted before this run.');
     const stopped = this.#whyStopped(schedule, payload);
     if (stopped !== null) return giveUp({ run, payload }, schedule.recipients, stopped);
@@ -133,7 +134,7 @@ export class ScheduleRuns {
     const { api_key_id, is_test } = payload;
     const common = {
       ...{ cc, bcc, reply_to, from_name, domain, template, content },
-      ...{ project_id: job.project_id, api_key_id, is_test },
+      ...{ project_id: projectOf(job), api_key_id, is_test },
     };
     let wait: AppError | null = null;
     // Who was taken off the schedule while the run waited is not waited for. It knows addresses however their case.

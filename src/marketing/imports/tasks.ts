@@ -9,6 +9,7 @@ import { explainDescriptors } from '../../platform/host/descriptors.ts';
 import { parse, t } from '../../platform/http/schema.ts';
 import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import type { CronEntry } from '../../platform/jobs/scheduler.ts';
+import { projectOf } from '../../platform/jobs/store.ts';
 import { EMAIL_IMPORT, endOf, type Imports } from './service.ts';
 
 const payload = t.Object({ import_id: t.String() });
@@ -34,7 +35,7 @@ export function createImportTask(deps: ImportTaskDeps): Task<null> {
 async function takeTurn(deps: ImportTaskDeps, job: JobRow, stopping: AbortSignal): Promise<TaskOutcome> {
   const { imports, projects, clock, rows_per_minute } = deps;
   const { import_id } = parse(payload, job.payload);
-  const owner = projects.find(String(job.project_id));
+  const owner = projects.find(String(projectOf(job)));
   if (!owner) return endOf(import_id, { status: 'failed', error: 'The project was deleted.' });
   const began_ms = clock.now();
   const limits = {

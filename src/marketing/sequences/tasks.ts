@@ -5,6 +5,7 @@ import { SEQUENCE_CONCURRENCY } from '../../limits.ts';
 import { parse, t } from '../../platform/http/schema.ts';
 import type { Task } from '../../platform/jobs/engine.ts';
 import type { CronEntry } from '../../platform/jobs/scheduler.ts';
+import { projectOf } from '../../platform/jobs/store.ts';
 import type { SequenceEngine } from './engine.ts';
 import { type Lifecycle, SEQUENCE_STEP } from './lifecycle.ts';
 
@@ -27,7 +28,7 @@ export function createSequenceTask(engine: SequenceEngine, projects: Projects): 
     begin: () => ({ go: true, started: null }),
     async run(job, _started, stopping) {
       const { sequence_id } = parse(payload, job.payload);
-      const owner = projects.find(String(job.project_id));
+      const owner = projects.find(String(projectOf(job)));
       if (!owner) return OVER;
       const turn = await engine.turn(owner, { sequence_id, job_id: job.id }, stopping);
       if ('is_over' in turn) return OVER;

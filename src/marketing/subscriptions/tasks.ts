@@ -6,6 +6,7 @@ import type { Clock } from '../../platform/host/clock.ts';
 import { nullable, parse, t } from '../../platform/http/schema.ts';
 import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import type { CronEntry } from '../../platform/jobs/scheduler.ts';
+import { projectOf } from '../../platform/jobs/store.ts';
 import { EMAIL_SUBSCRIBE, type Subscriptions } from './service.ts';
 import { mayPassLater } from './sign-ups.ts';
 
@@ -45,7 +46,7 @@ async function carryOut(subscriptions: Subscriptions, clock: Clock, job: JobRow)
       ? { status: 'retry', error, run_at: clock.now() + SUBSCRIBE_RETRY_MIN_MS * 2 ** (tries - 1) }
       : { status: 'failed', result: null, error, ...forget };
   try {
-    const end = await subscriptions.carryOut(job.project_id, parse(sign_up, job.payload));
+    const end = await subscriptions.carryOut(projectOf(job), parse(sign_up, job.payload));
     return end === 'waiting'
       ? later('The DNS gave no answer about the domain of the address.')
       : { ...END, ...forget };

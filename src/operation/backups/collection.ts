@@ -1,23 +1,25 @@
 /**
  * The backups that a server keeps in its data directory: making, listing, verifying and removing them over the API. The
- * work itself is done in a thread (src/app/maintenance.ts); what becomes of it is a row, so that it is known after a restart.
+ * work itself is a job, done in a thread (src/app/maintenance.ts). A cut-off one is made anew at the next start.
  */
 import { lstatSync, readdirSync, rmSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, conflict, errorCodeOf, messageOf, notFound } from '../../errors.ts';
-import { BACKUP_RECORD_RETRY_MS, JOB_RETENTION_MS } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
-import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { JobRow } from '../../platform/database/tables.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { makeFolder } from '../../platform/host/folders.ts';
-import { isUlid, newId } from '../../platform/host/ids.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { Actor } from '../../platform/http/callers.ts';
+import { t } from '../../platform/http/schema.ts';
+import { parse } from '../../platform/http/validation.ts';
+import type { TaskOutcome } from '../../platform/jobs/engine.ts';
+import { AT_ONCE, deleteJob, listJobsOfNoProject, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import { looksWhole } from './reader.ts';
 import { datedName } from './rotation.ts';
 import type { BackupResult } from './service.ts';
-import * as store from './store.ts';
-import type { RunRow } from './tables.ts';
+import { BACKUP_MAKE } from './store.ts';
 import type { VerifyResult } from './verification.ts';
 
 /** What takes as long as there is data; see src/app/maintenance.ts. */
@@ -31,22 +33,17 @@ export interface BackupRecord {
   /** Null until it is whole, and where it failed. */
   size_bytes: number | null;
   created_at: string;
-  status: RunRow['status'];
+  status: 'processing' | 'completed' | 'failed';
   /** Null for a file that was put there by other means, or long ago. */
   job_id: string | null;
 }
 
-/** The record of a job, as those of projects have it. */
-export interface BackupJob {
+/** A job of a backup, which tells of it where there is no file. */
+interface Run {
   id: string;
-  type: 'backup.make';
-  status: RunRow['status'];
-  attempts: number;
-  result: Record<string, unknown> | null;
-  error: string | null;
-  queued_at: string;
-  started_at: string | null;
-  finished_at: string | null;
+  name: string;
+  status: BackupRecord['status'];
+  created_at: number;
 }
 
 export interface BackupsDeps {
@@ -55,8 +52,12 @@ export interface BackupsDeps {
   logger: Logger;
   config: { data_dir: string };
   work: BackupWork;
+  enqueue(tx: Tx, job: NewJob): string;
 }
 
+/** One that takes the server down with it must not do so at each start. */
+const BACKUP_MAX_ATTEMPTS = 3;
+const job_payload = t.Object({ name: t.String() });
 /** A name leads nowhere but into the folder. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.tar$/;
 /** What backups and verifications leave that were cut off, with the process that did. */
@@ -65,11 +66,9 @@ const LEFTOVER = /^\.satchel-.*?(\d+)(?:\.(?:partial|snapshot|snapshot-journal))
 export class Backups {
   readonly #deps: BackupsDeps;
   readonly #folder: string;
-  #making: Promise<void> = Promise.resolve();
   #is_verifying = false;
   /** Names of those that are being removed: they are gone for everybody else. */
   readonly #removing = new Set<string>();
-  #is_stopping = false;
 
   constructor(deps: BackupsDeps) {
     this.#deps = deps;
@@ -79,76 +78,52 @@ export class Backups {
   /* --- Making one ------------------------------------------------------------------------------------------------- */
 
   /** Begins a backup and returns its record. Throws AppError `conflict` while another one, or a verification, is under way. */
-  async make(actor: Actor): Promise<BackupRecord & { job_id: string }> {
-    const { database, clock } = this.#deps;
-    const now = clock.now();
-    const name = datedName(now);
-    const id = newId(now);
+  async make(actor: Actor): Promise<BackupRecord> {
+    const { database, clock, enqueue } = this.#deps;
+    const name = datedName(clock.now());
     const is_taken = this.#statOf(name) !== null;
     await database.write((tx) => {
       if (this.#is_verifying) throw conflict('A backup is being verified. Try again when that is done.');
-      const other = store.findRunUnderWay(tx);
+      const runs = listRuns(tx);
+      const other = runs.find(isUnderWay);
       if (other) throw conflict('A backup is being made already.', { details: { job_id: other.id } });
-      if (is_taken || store.findRun(tx, { name }))
+      if (is_taken || runs.some((run) => run.name === name))
         throw conflict(`There is a backup ${name} already. Try again.`);
-      store.insertRun(tx, { id, name, created_at: now });
+      const of = { type: BACKUP_MAKE, priority: PRIORITY.background, max_attempts: BACKUP_MAX_ATTEMPTS };
+      enqueue(tx, { ...of, project_id: null, payload: { name } });
       this.#audit(tx, actor, 'backup.started', name);
     });
-    this.#making = this.#carryOut({ id, name }, now);
-    return { name, size_bytes: null, created_at: toIso(now), status: 'processing', job_id: id };
+    return this.require(name);
   }
 
-  async #carryOut({ id, name }: Pick<RunRow, 'id' | 'name'>, now: number): Promise<void> {
-    const { logger, work } = this.#deps;
+  /** Does the job of a backup: for its task. */
+  async carryOut(job: JobRow, stopping: AbortSignal): Promise<TaskOutcome> {
+    const { logger, work, clock } = this.#deps;
+    const { name } = parse(job_payload, job.payload);
+    // What a crash cut off; or the backup was whole by then, and only that was not written down any more.
+    this.removeLeftovers();
+    const size_bytes = this.#wholeSizeOf(name);
+    if (size_bytes !== null) return { status: 'completed', error: null, result: { name, size_bytes } };
     try {
       makeFolder(this.#folder);
-      const { file: _, ...result } = await work.backUp(join(this.#folder, name), now);
-      await this.#end(id, { status: 'completed', error: null, result: { name, ...result } });
+      const { file: _, ...result } = await work.backUp(join(this.#folder, name), clock.now());
+      return { status: 'completed', error: null, result: { name, ...result } };
     } catch (error) {
-      // It is begun anew by nobody; the next start says that it failed, and removes what is left of it.
-      if (this.#is_stopping) return;
-      logger.error('a backup failed', { job_id: id, error: messageOf(error) });
+      const message = messageOf(error);
+      if (stopping.aborted) return { status: 'retry', error: message, run_at: AT_ONCE, is_cut_off: true };
       // A thread that died has removed nothing.
-      this.#removeLeftovers();
-      const is_known = error instanceof AppError && error.kind !== 'internal';
-      const message = is_known ? error.message : 'Something went wrong on the server.';
-      await this.#end(id, { status: 'failed', error: message, result: null }).catch((cause: unknown) =>
-        logger.error('recording a backup failed', { job_id: id, error: messageOf(cause) }),
-      );
+      this.removeLeftovers();
+      if (!(error instanceof AppError) || error.kind === 'internal') throw error;
+      logger.error('a backup failed', { job_id: job.id, error: message });
+      return { status: 'failed', error: message, result: null };
     }
   }
 
-  /** Waits out a full disk: what became of it must not be lost for that. */
-  async #end(id: string, end: Pick<RunRow, 'status' | 'error' | 'result'>): Promise<void> {
-    const { database, clock } = this.#deps;
-    for (;;) {
-      try {
-        await database.write((tx) => store.endRun(tx, id, { ...end, finished_at: clock.now() }));
-        return;
-      } catch (error) {
-        if (!mayPass(error) || this.#is_stopping) throw error;
-        await Bun.sleep(BACKUP_RECORD_RETRY_MS);
-      }
-    }
-  }
-
-  /** Says of a backup that the last stop cut off that it failed, and removes what is left of such. Before any other call. */
-  async start(): Promise<void> {
-    const { database, clock } = this.#deps;
-    const run = store.findRunUnderWay(database.read);
-    this.#removeLeftovers();
-    if (!run) return;
-    // It may have been whole, and only that was not written down any more.
-    const size_bytes = this.#wholeSizeOf(run.name);
-    const end =
-      size_bytes === null
-        ? { status: 'failed' as const, error: 'The server stopped before it was done.', result: null }
-        : { status: 'completed' as const, error: null, result: { name: run.name, size_bytes } };
-    await database.write((tx) => store.endRun(tx, run.id, { ...end, finished_at: clock.now() }));
-  }
-
-  /** What can't be removed is in nobody's way: the log says so, and the next start tries again. */
-  #removeLeftovers(): void {
+  /**
+   * Removes what backups and verifications left that were cut off, while none is under way. What can't be removed is in
+   * nobody's way: the log says so, and the next time tries again.
+   */
+  removeLeftovers(): void {
     try {
       for (const name of this.#names()) {
         const pid = Number(LEFTOVER.exec(name)?.[1] ?? Number.NaN);
@@ -160,22 +135,11 @@ export class Backups {
     }
   }
 
-  /** Resolves when no backup is being made; for tests. */
-  whenIdle(): Promise<void> {
-    return this.#making;
-  }
-
-  /** What is under way is ended by whoever does the work. */
-  stop(): Promise<void> {
-    this.#is_stopping = true;
-    return this.#making;
-  }
-
   /* --- Those there are ---------------------------------------------------------------------------------------------- */
 
   /** Newest first. */
   list(): BackupRecord[] {
-    const runs = store.listRuns(this.#deps.database.read);
+    const runs = listRuns(this.#deps.database.read);
     const files = this.#names().flatMap((name) => {
       const stat = this.#statOf(name);
       return stat ? [this.#recordOf(name, stat, runs.find((run) => run.name === name) ?? null)] : [];
@@ -189,7 +153,7 @@ export class Backups {
   /** Throws AppError `not_found`, for what is no name of a backup too. */
   require(name: string): BackupRecord {
     const stat = this.#statOf(name);
-    const run = store.findRun(this.#deps.database.read, { name });
+    const run = this.#findRun(this.#deps.database.read, name);
     if (stat) return this.#recordOf(name, stat, run);
     if (run && run.status !== 'completed') return recordWithoutFile(run);
     throw notFound('Backup');
@@ -210,7 +174,7 @@ export class Backups {
   async verify({ name, status }: BackupRecord): Promise<VerifyResult> {
     requireWhole(status);
     const { database, clock, work } = this.#deps;
-    if (this.#is_verifying || store.findRunUnderWay(database.read))
+    if (this.#is_verifying || listRuns(database.read).some(isUnderWay))
       throw conflict('A backup is being made or verified. Try again when that is done.');
     this.#is_verifying = true;
     try {
@@ -232,7 +196,8 @@ export class Backups {
     this.#removing.add(name);
     try {
       await this.#deps.database.write((tx) => {
-        store.deleteRun(tx, name);
+        const run = this.#findRun(tx, name);
+        if (run) deleteJob(tx, run.id);
         this.#audit(tx, actor, 'backup.deleted', name);
       });
       rmSync(join(this.#folder, name), { force: true });
@@ -241,22 +206,8 @@ export class Backups {
     }
   }
 
-  /** The job of a backup; null for any other id. */
-  findJob(id: string): BackupJob | null {
-    const run = isUlid(id) ? store.findRun(this.#deps.database.read, { id: id.toUpperCase() }) : null;
-    if (!run) return null;
-    const { status, result, error } = run;
-    const at = toIso(run.created_at);
-    return {
-      ...{ id: run.id, type: 'backup.make', status, attempts: 1, result, error },
-      ...{ queued_at: at, started_at: at, finished_at: toIso(run.finished_at) },
-    };
-  }
-
-  /** Forgets the jobs of old backups; the files stay. */
-  async sweep(): Promise<void> {
-    const { database, clock } = this.#deps;
-    await database.write((tx) => store.deleteRunsBefore(tx, clock.now() - JOB_RETENTION_MS));
+  #findRun(read: Tx, name: string): Run | null {
+    return listRuns(read).find((run) => run.name === name) ?? null;
   }
 
   #names(): string[] {
@@ -280,7 +231,7 @@ export class Backups {
     return stat && looksWhole(join(this.#folder, name)) ? stat.size : null;
   }
 
-  #recordOf(name: string, stat: Stats, run: RunRow | null): BackupRecord {
+  #recordOf(name: string, stat: Stats, run: Run | null): BackupRecord {
     const is_whole = looksWhole(join(this.#folder, name));
     return {
       name,
@@ -296,11 +247,23 @@ export class Backups {
   }
 }
 
-function recordWithoutFile({ id, name, status, created_at }: RunRow): BackupRecord {
+/** Of the jobs that are remembered, newest first. */
+function listRuns(read: Tx): Run[] {
+  return listJobsOfNoProject(read, BACKUP_MAKE).map(({ id, status, queued_at, payload }) => ({
+    ...{ id, name: parse(job_payload, payload).name, created_at: queued_at },
+    status: status === 'pending' ? 'processing' : status,
+  }));
+}
+
+function isUnderWay({ status }: Run): boolean {
+  return status === 'processing';
+}
+
+function recordWithoutFile({ id, name, status, created_at }: Run): BackupRecord {
   return { name, size_bytes: null, created_at: toIso(created_at), status, job_id: id };
 }
 
-function requireWhole(status: RunRow['status']): void {
+function requireWhole(status: BackupRecord['status']): void {
   if (status === 'completed') return;
   throw conflict(
     status === 'processing'

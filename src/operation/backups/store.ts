@@ -1,10 +1,6 @@
-/** SQL of backups: which files the rows name, how a snapshot lets go of those that are gone, and what a server made. */
+/** SQL of backups: which files the rows name, and how a snapshot lets go of those that are gone. */
 import type { Database as Sqlite } from 'bun:sqlite';
-import { eq, lt } from 'drizzle-orm';
-import type { Tx } from '../../platform/database/database.ts';
 import { connect, readCount, readTexts } from '../../platform/database/plain-connection.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
-import { backupRuns, type RunRow } from './tables.ts';
 
 /** A file that rows name. `sha256` and `size_bytes` are null where no object stands for it any more. */
 export interface NamedBlob {
@@ -122,7 +118,9 @@ function catchUpRow(sqlite: Sqlite, table: 'emails' | 'jobs', id: string): void 
  * What is of the moment: other backups, whose files are not where this one is restored, and what lets people in without a
  * password, as whoever signed out or used a link since would be back.
  */
-const PASSING = ['backup_runs', 'person_sessions', 'person_links'];
+const PASSING = ['person_sessions', 'person_links'];
+/** The job that makes a backup. */
+export const BACKUP_MAKE = 'backup.make';
 
 /** Takes out of a snapshot what must not come back with it. */
 export function dropPassing(snapshot_path: string): void {
@@ -133,51 +131,8 @@ export function dropPassing(snapshot_path: string): void {
     // A database that is not migrated yet may have none of these.
     const there = readTexts(sqlite, "SELECT name FROM sqlite_master WHERE type = 'table'");
     for (const table of PASSING.filter((name) => there.includes(name))) sqlite.run(`DELETE FROM ${table}`);
+    sqlite.query('DELETE FROM jobs WHERE type = ?').run(BACKUP_MAKE);
   } finally {
     sqlite.close();
   }
-}
-
-/* --- Runs of a server ------------------------------------------------------------------------------------------- */
-
-const RUNS = 'SELECT * FROM backup_runs';
-const allRuns = rawSql<RunRow, []>(`${RUNS} ORDER BY id DESC`, backupRuns);
-const runById = rawSql<RunRow, [string]>(`${RUNS} WHERE id = ?`, backupRuns);
-const runByName = rawSql<RunRow, [string]>(`${RUNS} WHERE name = ?`, backupRuns);
-const runUnderWay = rawSql<RunRow, []>(`${RUNS} WHERE status = 'processing'`, backupRuns);
-
-/** Newest first. */
-export function listRuns(read: Tx): RunRow[] {
-  return allRuns.all(read);
-}
-
-export function findRun(read: Tx, by: { id: string } | { name: string }): RunRow | null {
-  return 'id' in by ? runById.get(read, by.id) : runByName.get(read, by.name);
-}
-
-/** There is one at most. */
-export function findRunUnderWay(read: Tx): RunRow | null {
-  return runUnderWay.get(read);
-}
-
-export function insertRun(tx: Tx, run: Pick<RunRow, 'id' | 'name' | 'created_at'>): void {
-  tx.insert(backupRuns)
-    .values({ ...run, status: 'processing', error: null, result: null, finished_at: null })
-    .run();
-}
-
-export function endRun(
-  tx: Tx,
-  id: string,
-  end: Pick<RunRow, 'status' | 'error' | 'result' | 'finished_at'>,
-): void {
-  tx.update(backupRuns).set(end).where(eq(backupRuns.id, id)).run();
-}
-
-export function deleteRun(tx: Tx, name: string): void {
-  tx.delete(backupRuns).where(eq(backupRuns.name, name)).run();
-}
-
-export function deleteRunsBefore(tx: Tx, before_ms: number): void {
-  tx.delete(backupRuns).where(lt(backupRuns.finished_at, before_ms)).run();
 }

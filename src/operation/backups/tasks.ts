@@ -1,7 +1,20 @@
-/** What is done about backups by the clock. */
-import type { CronEntry } from '../../platform/jobs/scheduler.ts';
+/** The job that makes a backup. */
+import type { Task } from '../../platform/jobs/engine.ts';
 import type { Backups } from './collection.ts';
+import { BACKUP_MAKE } from './store.ts';
 
-export function backupCronEntries(backups: Backups): CronEntry[] {
-  return [{ name: 'jobs of backups', expression: '14 3 * * *', at_start: true, run: () => backups.sweep() }];
+/** Runs jobs of the type `backup.make`. */
+export function createBackupTask(backups: Backups): Task<null> {
+  return {
+    type: BACKUP_MAKE,
+    lane_concurrency: 1,
+    begin: (_tx, job) =>
+      job.attempts > job.max_attempts
+        ? {
+            go: false,
+            end: { status: 'failed', result: null, error: 'The server stopped before it was done.' },
+          }
+        : { go: true, started: null },
+    run: (job, _started, stopping) => backups.carryOut(job, stopping),
+  };
 }

@@ -5,7 +5,7 @@ import { ADMINISTER } from '../../platform/http/callers.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import { bothPlanes, managementRoute, type Route } from '../../platform/http/routes.ts';
 import { dateTime, named, nullable, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
-import type { JobRecord, Jobs } from './service.ts';
+import type { Jobs } from './service.ts';
 
 const job = named(
   'Job',
@@ -22,8 +22,7 @@ const job = named(
   }),
 );
 
-/** `findOther` finds jobs that are of no project. */
-export function jobRoutes(jobs: Jobs, findOther: (id: string) => JobRecord | null): Route[] {
+export function jobRoutes(jobs: Jobs): Route[] {
   return [
     ...bothPlanes({
       method: 'GET',
@@ -59,7 +58,7 @@ export function jobRoutes(jobs: Jobs, findOther: (id: string) => JobRecord | nul
       summary: 'One job, whatever its project',
       description: 'That of a backup too, which is of none.',
       response: job,
-      load: ({ ctx }) => findOther(ctx.params.job ?? '') ?? jobs.require(ctx.params.job ?? ''),
+      load: ({ ctx }) => jobs.require(ctx.params.job ?? ''),
       handle: ({ resource }) => resource,
     }),
   ];

@@ -22,7 +22,8 @@ export type JobStatus = (typeof JOB_STATUSES)[number];
 
 export const jobs = sqliteTable('jobs', {
   id: text().primaryKey(),
-  project_id: integer().notNull(),
+  /** Null for a job of no project, such as a backup. */
+  project_id: integer(),
   type: text().notNull(),
   status: text().$type<JobStatus>().notNull(),
   priority: integer().notNull(),

@@ -285,8 +285,8 @@ class Engine implements JobEngine {
     if (room <= 0) return [];
     const last = this.#last_project.get(lane) ?? 0;
     const order = [
-      ...rivals.filter((group) => group.project_id > last),
-      ...rivals.filter((group) => group.project_id <= last),
+      ...rivals.filter((group) => (group.project_id ?? 0) > last),
+      ...rivals.filter((group) => (group.project_id ?? 0) <= last),
     ];
     // Every group has a due job, so more groups than there is room for can't all have their turn now.
     const hands = order.slice(0, room).map((group) => listDueJobs(tx, group, now, room));
@@ -298,7 +298,7 @@ class Engine implements JobEngine {
     }
     const served = taken.at(-1);
     if (served) {
-      this.#last_project.set(lane, served.project_id);
+      this.#last_project.set(lane, served.project_id ?? 0);
       this.#last_lane.set(served.priority, lane);
     }
     return taken;

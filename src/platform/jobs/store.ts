@@ -2,7 +2,8 @@
  * The job queue's SQL. A job is a row, a task the function that runs it (`engine.ts`). States: pending, processing,
  * completed, failed. Jobs compete within a lane; within one, urgent ones go first and projects take turns.
  */
-import { and, eq, lt, sql } from 'drizzle-orm';
+import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm';
+import { AppError } from '../../errors.ts';
 import type { Tx } from '../database/database.ts';
 import { rawSql } from '../database/raw-sql.ts';
 import { type JobRow, jobs } from '../database/tables.ts';
@@ -15,7 +16,8 @@ export const PRIORITY = { transactional: 0, scheduled: 10, marketing: 20, backgr
 export const AT_ONCE = 0;
 
 export interface NewJob {
-  project_id: number;
+  /** Null for a job of no project. */
+  project_id: number | null;
   type: string;
   priority: number;
   /** What the job competes for with others of its type, such as a sending domain. */
@@ -29,6 +31,12 @@ export interface NewJob {
 /** What a job competes in: its type by itself, or one resource of its type. */
 export function laneOf(job: Pick<NewJob, 'type' | 'resource'>): string {
   return job.resource === undefined ? job.type : `${job.type}:${job.resource}`;
+}
+
+/** The project of a job whose type has one. */
+export function projectOf({ type, project_id }: JobRow): number {
+  if (project_id === null) throw new AppError('internal', `A job of the type ${type} is of no project.`);
+  return project_id;
 }
 
 /** Adds a pending job within the transaction of the change it belongs to, and returns its id. */
@@ -50,7 +58,10 @@ export function insertJob(tx: Tx, job: NewJob, now_ms: number): string {
 }
 
 // Written out here and below, where every job passes.
-const insert = rawSql<never, [string, number, string, number, string, number, number, string, number]>(`
+const insert = rawSql<
+  never,
+  [string, number | null, string, number, string, number, number, string, number]
+>(`
   INSERT INTO jobs (id, project_id, type, status, priority, lane, run_at, attempts, max_attempts, interruptions,
     payload, queued_at)
   VALUES (?, ?, ?, 'pending', ?, ?, ?, 0, ?, 0, ?, ?)`);
@@ -59,7 +70,7 @@ const insert = rawSql<never, [string, number, string, number, string, number, nu
 export interface PendingGroup {
   priority: number;
   lane: string;
-  project_id: number;
+  project_id: number | null;
   first_run_at: number;
 }
 
@@ -82,7 +93,7 @@ function groupAfter(
   skip_lane: boolean,
 ): PendingGroup | null {
   return (
-    (skip_lane ? null : nextProject.get(tx, priority, lane, project_id)) ??
+    (skip_lane ? null : nextProject.get(tx, priority, lane, project_id ?? 0)) ??
     nextLane.get(tx, priority, lane) ??
     nextPriority.get(tx, priority)
   );
@@ -103,9 +114,9 @@ export function listPendingGroups(tx: Tx, isFull: (lane: string) => boolean): Pe
   return groups;
 }
 
-const dueOfGroup = rawSql<JobRow, [number, string, number, number, number]>(
+const dueOfGroup = rawSql<JobRow, [number, string, number | null, number, number]>(
   `SELECT * FROM jobs
-   WHERE status = 'pending' AND priority = +? AND lane = +? AND project_id = +? AND run_at <= +?
+   WHERE status = 'pending' AND priority = +? AND lane = +? AND project_id IS +? AND run_at <= +?
    ORDER BY run_at, id LIMIT +?`,
   jobs,
 );
@@ -218,4 +229,18 @@ export function shiftRetries(tx: Tx, by_ms: number): void {
 export function deleteFinishedJobs(tx: Tx, before_ms: number, limit: number): number {
   const old = tx.select({ id: jobs.id }).from(jobs).where(lt(jobs.finished_at, before_ms)).limit(limit);
   return tx.delete(jobs).where(sql`${jobs.id} IN ${old}`).returning({ id: jobs.id }).all().length;
+}
+
+/** Jobs of a type that are of no project, newest first. */
+export function listJobsOfNoProject(tx: Tx, type: string): JobRow[] {
+  return tx
+    .select()
+    .from(jobs)
+    .where(and(isNull(jobs.project_id), eq(jobs.type, type)))
+    .orderBy(desc(jobs.id))
+    .all();
+}
+
+export function deleteJob(tx: Tx, id: string): void {
+  tx.delete(jobs).where(eq(jobs.id, id)).run();
 }

@@ -177,7 +177,7 @@ test('every documented example works when it is tried, in the order of making, c
     const { body } = answer;
     const data = isPlainObject(body.data) ? body.data : body;
     const id = data.slug ?? data.public_id ?? data.id ?? data.name;
-    await app.services.backups.whenIdle();
+    await app.services.engine.whenIdle();
     if (route.method === 'POST' && answer.status < 300 && id !== undefined) {
       made[route.path.replace('/emails/send', '/emails')] ??= String(id);
       // A backup's job is of no project.

@@ -18,7 +18,7 @@ CREATE TABLE data_keys (
 
 CREATE TABLE jobs (
   id TEXT PRIMARY KEY,
-  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  project_id INTEGER REFERENCES projects (id) ON DELETE CASCADE, -- null: of none, such as a backup
   type TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed')),
   priority INTEGER NOT NULL, -- lower runs first
@@ -41,18 +41,19 @@ CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX jobs_by_project ON jobs (project_id, id);
 CREATE INDEX jobs_by_project_status ON jobs (project_id, status, id);
 CREATE INDEX jobs_by_project_type ON jobs (project_id, type, status, id);
+-- Jobs of no project are counted under 0, which is no project's id.
 CREATE TRIGGER jobs_count_insert AFTER INSERT ON jobs BEGIN
-  INSERT INTO row_counts VALUES ('jobs', NEW.project_id, NEW.type || ':' || NEW.status, 1)
+  INSERT INTO row_counts VALUES ('jobs', coalesce(NEW.project_id, 0), NEW.type || ':' || NEW.status, 1)
     ON CONFLICT DO UPDATE SET n = n + 1;
 END;
 CREATE TRIGGER jobs_count_delete AFTER DELETE ON jobs BEGIN
   UPDATE row_counts SET n = n - 1
-    WHERE list = 'jobs' AND project_id = OLD.project_id AND facet = OLD.type || ':' || OLD.status;
+    WHERE list = 'jobs' AND project_id = coalesce(OLD.project_id, 0) AND facet = OLD.type || ':' || OLD.status;
 END;
 CREATE TRIGGER jobs_count_update AFTER UPDATE OF status ON jobs WHEN OLD.status <> NEW.status BEGIN
   UPDATE row_counts SET n = n - 1
-    WHERE list = 'jobs' AND project_id = OLD.project_id AND facet = OLD.type || ':' || OLD.status;
-  INSERT INTO row_counts VALUES ('jobs', NEW.project_id, NEW.type || ':' || NEW.status, 1)
+    WHERE list = 'jobs' AND project_id = coalesce(OLD.project_id, 0) AND facet = OLD.type || ':' || OLD.status;
+  INSERT INTO row_counts VALUES ('jobs', coalesce(NEW.project_id, 0), NEW.type || ':' || NEW.status, 1)
     ON CONFLICT DO UPDATE SET n = n + 1;
 END;
 
@@ -1211,17 +1212,3 @@ CREATE TABLE database_project_links (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX database_project_links_by_project ON database_project_links (project_id);
 CREATE UNIQUE INDEX database_project_links_one_shown ON database_project_links (project_id) WHERE is_shown = 1;
-
--- --- operation: backups --------------------------------------------------------------------------------------------
-
--- The backups that a server was asked for: each is a job of no project, and what became of it. Backups leave them out.
-CREATE TABLE backup_runs (
-  id TEXT PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE,
-  status TEXT NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
-  error TEXT,
-  result TEXT,
-  created_at INTEGER NOT NULL,
-  finished_at INTEGER
-) STRICT;
-CREATE UNIQUE INDEX backup_runs_one_at_a_time ON backup_runs (status) WHERE status = 'processing';
