@@ -42,7 +42,7 @@ import { Marketing } from '../marketing/settings/service.ts';
 import { CONFIRMATION_VALUES, Subscriptions } from '../marketing/subscriptions/service.ts';
 import { createSubscribeTask, subscriptionCronEntries } from '../marketing/subscriptions/tasks.ts';
 import { Suppressions } from '../marketing/suppressions/service.ts';
-import { Backups, type BackupWork } from '../operation/backups/collection.ts';
+import { Backups, type BackupWork } from '../operation/backups/service.ts';
 import { createBackupTask } from '../operation/backups/tasks.ts';
 import { Doctor } from '../operation/doctor/service.ts';
 import { Jobs } from '../operation/jobs/service.ts';

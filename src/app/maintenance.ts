@@ -2,7 +2,8 @@
 
 import type { Config } from '../config.ts';
 import { AppError, type ErrorKind } from '../errors.ts';
-import type { BackupResult, VerifyResult } from '../operation/backups/service.ts';
+import type { BackupResult } from '../operation/backups/making.ts';
+import type { VerifyResult } from '../operation/backups/verification.ts';
 import { requireThreadDescriptors } from '../platform/host/descriptors.ts';
 import type { Finding } from '../platform/host/health-check.ts';
 import type { Maintenance } from './app.ts';

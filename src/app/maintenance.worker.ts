@@ -1,7 +1,7 @@
 /** A thread of maintenance.ts: does one piece of work and answers. */
 
 import { AppError, messageOf } from '../errors.ts';
-import { backUpWithin } from '../operation/backups/service.ts';
+import { backUpWithin } from '../operation/backups/making.ts';
 import { verifyBackup } from '../operation/backups/verification.ts';
 import { examine } from '../operation/doctor/service.ts';
 import { doctorDeps } from './checks.ts';

@@ -5,9 +5,9 @@ import { numberOption, textOption, wholeNumber } from '../../platform/cli/option
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { formatBytes, formatFields } from '../../platform/cli/tables.ts';
 import type { Clock } from '../../platform/host/clock.ts';
+import { type BackupResult, backUp } from './making.ts';
 import { restoreBackup } from './restore.ts';
 import { backUpInto } from './rotation.ts';
-import { type BackupResult, backUp } from './service.ts';
 import { type VerifyResult, verifyBackup } from './verification.ts';
 
 export function registerBackupCommands<S>(cli: Cli<S>, clock: Clock): void {

@@ -3,8 +3,8 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { type BackupResult, backUp } from './making.ts';
 import { looksWhole } from './reader.ts';
-import { type BackupResult, backUp } from './service.ts';
 
 export interface RotatedBackup extends BackupResult {
   /** Older backups that this one took the place of. */

@@ -4,7 +4,7 @@ import { ADMINISTER, actorOf } from '../../platform/http/callers.ts';
 import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { dateTime, named, nullable, oneOf, t, ulid } from '../../platform/http/schema.ts';
-import type { BackupRecord, Backups } from './collection.ts';
+import type { BackupRecord, Backups } from './service.ts';
 
 const backup = named(
   'Backup',

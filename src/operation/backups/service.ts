@@ -1,220 +1,283 @@
 /**
- * Making a backup: one consistent file of the database and of every file that its rows name, while a server goes on.
- *
- * The database comes first, as a snapshot: VACUUM INTO reads one committed state and, in WAL mode, holds up no writer. Then
- * the files are copied that the snapshot names. A file never changes, but it may be deleted in between. Rather than
- * make every server hold its deletions back for as long as some backup runs (or seems to, after a crash), the backup
- * follows: what was deleted meanwhile is deleted in the snapshot too. So the snapshot is final only after the files, and
- * stands behind them.
+ * The backups that a server keeps in its data directory: making, listing, verifying and removing them over the API. The
+ * work itself is a job, done in a thread (src/app/maintenance.ts). A cut-off one is made anew at the next start.
  */
-import { closeSync, existsSync, fstatSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
-import { AppError, conflict, errorCodeOf, messageOf } from '../../errors.ts';
-import { BACKUP_SPARE_BYTES } from '../../limits.ts';
-import type { OnProgress } from '../../platform/cli/progress.ts';
-import { connect, readMetaValue } from '../../platform/database/plain-connection.ts';
-import { blobPathOf } from '../../platform/files/store.ts';
-import { flushFolder } from '../../platform/files/upload.ts';
+import { lstatSync, readdirSync, rmSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
+import { AppError, conflict, errorCodeOf, messageOf, notFound } from '../../errors.ts';
+import { recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { JobRow } from '../../platform/database/tables.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
-import { requireDatabase } from '../../platform/host/data-directory.ts';
-import { blobName, DATABASE } from './format.ts';
-import { requireRoom, withScratch } from './scratch.ts';
-import { dropBlobs, dropPassing, listNamedBlobs, type NamedBlob, sumBlobBytes } from './store.ts';
-import { BackupWriter } from './writer.ts';
+import { makeFolder } from '../../platform/host/folders.ts';
+import type { Logger } from '../../platform/host/logger.ts';
+import type { Actor } from '../../platform/http/callers.ts';
+import { t } from '../../platform/http/schema.ts';
+import { parse } from '../../platform/http/validation.ts';
+import type { TaskOutcome } from '../../platform/jobs/engine.ts';
+import { AT_ONCE, deleteJob, listJobsOfNoProject, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import type { BackupResult } from './making.ts';
+import { looksWhole } from './reader.ts';
+import { datedName } from './rotation.ts';
+import { BACKUP_MAKE } from './store.ts';
+import type { VerifyResult } from './verification.ts';
 
-export type { VerifyResult } from './verification.ts';
+/** What takes as long as there is data; see src/app/maintenance.ts. */
+export interface BackupWork {
+  backUp(file: string, now_ms: number): Promise<BackupResult>;
+  verify(file: string, now_ms: number): Promise<VerifyResult>;
+}
 
-export interface BackupResult {
-  file: string;
-  size_bytes: number;
+export interface BackupRecord {
+  name: string;
+  /** Null until it is whole, and where it failed. */
+  size_bytes: number | null;
   created_at: string;
-  objects: number;
-  object_bytes: number;
-  database_bytes: number;
-  /** Which master key the backup needs; null when nothing was ever sealed. */
-  master_key_id: string | null;
-  /** Objects whose bytes were missing or damaged on the disk already: they are not in the backup. */
-  left_out: string[];
+  status: 'processing' | 'completed' | 'failed';
+  /** Null for a file that was put there by other means, or long ago. */
+  job_id: string | null;
 }
 
-/**
- * Writes a backup of a data directory to a new file, mode 0600, which appears under its name only when it is whole and
- * durable. Needs no master key, migrates nothing, and works beside a running server. Throws AppError `conflict` when the
- * file exists, `not_found` when there is no database, `unavailable` when it can't be written.
- */
-export async function backUp(
-  data_dir: string,
-  options: { file: string; clock: Clock; onProgress?: OnProgress },
-): Promise<BackupResult> {
-  const file = resolve(options.file);
-  const live_path = requireDatabase(data_dir);
-  refuseExisting(file);
-  if (!existsSync(dirname(file)))
-    throw new AppError('invalid', `The folder ${dirname(file)} does not exist.`);
-  const mark = `.${basename(file)}.${process.pid}`;
-  const partial = join(dirname(file), `${mark}.partial`);
-  const snapshot = join(dirname(file), `${mark}.snapshot`);
-  return withScratch([partial, snapshot, `${snapshot}-journal`], async () => {
-    try {
-      takeSnapshot(live_path, snapshot);
-      dropPassing(snapshot);
-      const result = await writeBackup(
-        { data_dir, live_path, snapshot, partial },
-        { created_ms: options.clock.now(), onProgress: options.onProgress ?? (() => {}) },
-      );
-      publish(partial, file);
-      await flushFolder(dirname(file));
-      return { file, ...result };
-    } catch (error) {
-      throw error instanceof AppError ? error : explainFailure(error, file);
-    }
-  });
+/** A job of a backup, which tells of it where there is no file. */
+interface Run {
+  id: string;
+  name: string;
+  status: BackupRecord['status'];
+  created_at: number;
 }
 
-/**
- * As `backUp`, into the data directory itself, for a server: throws AppError `unavailable` before it begins where it would
- * not leave the server room to go on.
- */
-export async function backUpWithin(
-  data_dir: string,
-  options: { file: string; clock: Clock },
-): Promise<BackupResult> {
-  const live_path = requireDatabase(data_dir);
-  const live = connect(live_path, { query_only: true });
-  try {
-    // The snapshot, and the backup with another copy of it.
-    const database_bytes =
-      statSync(live_path).size + (statSync(`${live_path}-wal`, { throwIfNoEntry: false })?.size ?? 0);
-    requireRoom(
-      dirname(options.file),
-      2 * database_bytes + sumBlobBytes(live) + BACKUP_SPARE_BYTES,
-      'a backup',
-    );
-  } finally {
-    live.close();
+export interface BackupsDeps {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  config: { data_dir: string };
+  work: BackupWork;
+  enqueue(tx: Tx, job: NewJob): string;
+}
+
+/** One that takes the server down with it must not do so at each start. */
+const BACKUP_MAX_ATTEMPTS = 3;
+const job_payload = t.Object({ name: t.String() });
+/** A name leads nowhere but into the folder. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.tar$/;
+/** What backups and verifications leave that were cut off, with the process that did. */
+const LEFTOVER = /^\.satchel-.*?(\d+)(?:\.(?:partial|snapshot|snapshot-journal))?$/;
+
+export class Backups {
+  readonly #deps: BackupsDeps;
+  readonly #folder: string;
+  #is_verifying = false;
+  /** Names of those that are being removed: they are gone for everybody else. */
+  readonly #removing = new Set<string>();
+
+  constructor(deps: BackupsDeps) {
+    this.#deps = deps;
+    this.#folder = join(deps.config.data_dir, 'backups');
   }
-  return backUp(data_dir, options);
+
+  /* --- Making one ------------------------------------------------------------------------------------------------- */
+
+  /** Begins a backup and returns its record. Throws AppError `conflict` while another one, or a verification, is under way. */
+  async make(actor: Actor): Promise<BackupRecord> {
+    const { database, clock, enqueue } = this.#deps;
+    const name = datedName(clock.now());
+    const is_taken = this.#statOf(name) !== null;
+    await database.write((tx) => {
+      if (this.#is_verifying) throw conflict('A backup is being verified. Try again when that is done.');
+      const runs = listRuns(tx);
+      const other = runs.find(isUnderWay);
+      if (other) throw conflict('A backup is being made already.', { details: { job_id: other.id } });
+      if (is_taken || runs.some((run) => run.name === name))
+        throw conflict(`There is a backup ${name} already. Try again.`);
+      const of = { type: BACKUP_MAKE, priority: PRIORITY.background, max_attempts: BACKUP_MAX_ATTEMPTS };
+      enqueue(tx, { ...of, project_id: null, payload: { name } });
+      this.#audit(tx, actor, 'backup.started', name);
+    });
+    return this.require(name);
+  }
+
+  /** Does the job of a backup: for its task. */
+  async carryOut(job: JobRow, stopping: AbortSignal): Promise<TaskOutcome> {
+    const { logger, work, clock } = this.#deps;
+    const { name } = parse(job_payload, job.payload);
+    // What a crash cut off; or the backup was whole by then, and only that was not written down any more.
+    this.removeLeftovers();
+    const size_bytes = this.#wholeSizeOf(name);
+    if (size_bytes !== null) return { status: 'completed', error: null, result: { name, size_bytes } };
+    try {
+      makeFolder(this.#folder);
+      const { file: _, ...result } = await work.backUp(join(this.#folder, name), clock.now());
+      return { status: 'completed', error: null, result: { name, ...result } };
+    } catch (error) {
+      const message = messageOf(error);
+      if (stopping.aborted) return { status: 'retry', error: message, run_at: AT_ONCE, is_cut_off: true };
+      // A thread that died has removed nothing.
+      this.removeLeftovers();
+      if (!(error instanceof AppError) || error.kind === 'internal') throw error;
+      logger.error('a backup failed', { job_id: job.id, error: message });
+      return { status: 'failed', error: message, result: null };
+    }
+  }
+
+  /**
+   * Removes what backups and verifications left that were cut off, while none is under way. What can't be removed is in
+   * nobody's way: the log says so, and the next time tries again.
+   */
+  removeLeftovers(): void {
+    try {
+      for (const name of this.#names()) {
+        const pid = Number(LEFTOVER.exec(name)?.[1] ?? Number.NaN);
+        if (Number.isNaN(pid) || (pid !== process.pid && isRunning(pid))) continue;
+        rmSync(join(this.#folder, name), { recursive: true, force: true });
+      }
+    } catch (error) {
+      this.#deps.logger.error('removing what is left of backups failed', { error: messageOf(error) });
+    }
+  }
+
+  /* --- Those there are ---------------------------------------------------------------------------------------------- */
+
+  /** Newest first. */
+  list(): BackupRecord[] {
+    const runs = listRuns(this.#deps.database.read);
+    const files = this.#names().flatMap((name) => {
+      const stat = this.#statOf(name);
+      return stat ? [this.#recordOf(name, stat, runs.find((run) => run.name === name) ?? null)] : [];
+    });
+    const without_file = runs
+      .filter(({ name, status }) => status !== 'completed' && !files.some((file) => file.name === name))
+      .map(recordWithoutFile);
+    return [...files, ...without_file].sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
+  }
+
+  /** Throws AppError `not_found`, for what is no name of a backup too. */
+  require(name: string): BackupRecord {
+    const stat = this.#statOf(name);
+    const run = this.#findRun(this.#deps.database.read, name);
+    if (stat) return this.#recordOf(name, stat, run);
+    if (run && run.status !== 'completed') return recordWithoutFile(run);
+    throw notFound('Backup');
+  }
+
+  /**
+   * Where a backup is; on record, as who has it has everything but the master key. Throws AppError `conflict` unless it is
+   * whole, `not_found` where it was deleted meanwhile.
+   */
+  async take(actor: Actor, { name, status }: BackupRecord): Promise<string> {
+    requireWhole(status);
+    await this.#deps.database.write((tx) => this.#audit(tx, actor, 'backup.downloaded', name));
+    if (!this.#statOf(name)) throw notFound('Backup');
+    return join(this.#folder, name);
+  }
+
+  /** Reads all of a backup and checks it in a scratch folder. Throws AppError `conflict`, and `unavailable` without room. */
+  async verify({ name, status }: BackupRecord): Promise<VerifyResult> {
+    requireWhole(status);
+    const { database, clock, work } = this.#deps;
+    if (this.#is_verifying || listRuns(database.read).some(isUnderWay))
+      throw conflict('A backup is being made or verified. Try again when that is done.');
+    this.#is_verifying = true;
+    try {
+      return await work.verify(join(this.#folder, name), clock.now());
+    } finally {
+      this.#is_verifying = false;
+    }
+  }
+
+  /**
+   * Removes a backup, or the record of one that failed. Throws AppError `conflict` for one that is being made, `not_found`
+   * where it is gone already.
+   */
+  async remove(actor: Actor, { name, status }: BackupRecord): Promise<void> {
+    if (status === 'processing') throw conflict('The backup is being made. Try again when that is done.');
+    if (this.#is_verifying) throw conflict('A backup is being verified. Try again when that is done.');
+    // Its file can't go in the transaction that decides so.
+    if (this.#removing.has(name)) throw notFound('Backup');
+    this.#removing.add(name);
+    try {
+      await this.#deps.database.write((tx) => {
+        const run = this.#findRun(tx, name);
+        if (run) deleteJob(tx, run.id);
+        this.#audit(tx, actor, 'backup.deleted', name);
+      });
+      rmSync(join(this.#folder, name), { force: true });
+    } finally {
+      this.#removing.delete(name);
+    }
+  }
+
+  #findRun(read: Tx, name: string): Run | null {
+    return listRuns(read).find((run) => run.name === name) ?? null;
+  }
+
+  #names(): string[] {
+    try {
+      return readdirSync(this.#folder);
+    } catch (error) {
+      if (errorCodeOf(error) === 'ENOENT') return [];
+      throw error;
+    }
+  }
+
+  /** Null for what is no file, or has no name of a backup: a link might lead anywhere. */
+  #statOf(name: string): Stats | null {
+    if (!NAME.test(name)) return null;
+    const stat = lstatSync(join(this.#folder, name), { throwIfNoEntry: false });
+    return stat?.isFile() ? stat : null;
+  }
+
+  #wholeSizeOf(name: string): number | null {
+    const stat = this.#statOf(name);
+    return stat && looksWhole(join(this.#folder, name)) ? stat.size : null;
+  }
+
+  #recordOf(name: string, stat: Stats, run: Run | null): BackupRecord {
+    const is_whole = looksWhole(join(this.#folder, name));
+    return {
+      name,
+      size_bytes: is_whole ? stat.size : null,
+      created_at: toIso(run?.created_at ?? Math.floor(stat.mtimeMs)),
+      status: is_whole ? 'completed' : 'failed',
+      job_id: run?.id ?? null,
+    };
+  }
+
+  #audit(tx: Tx, actor: Actor, event: string, name: string): void {
+    recordAudit(tx, actor, { event, target: `backup:${name}`, project: null }, this.#deps.clock.now());
+  }
 }
 
-function refuseExisting(file: string): void {
-  if (existsSync(file))
-    throw conflict(`${file} exists already, and a backup overwrites nothing. Choose another name.`);
+/** Of the jobs that are remembered, newest first. */
+function listRuns(read: Tx): Run[] {
+  return listJobsOfNoProject(read, BACKUP_MAKE).map(({ id, status, queued_at, payload }) => ({
+    ...{ id, name: parse(job_payload, payload).name, created_at: queued_at },
+    status: status === 'pending' ? 'processing' : status,
+  }));
 }
 
-function explainFailure(error: unknown, file: string): AppError {
-  return new AppError(
-    'unavailable',
-    `The backup ${file} could not be made: ${messageOf(error)}. Nothing was left behind.`,
-    {
-      cause: error,
-    },
+function isUnderWay({ status }: Run): boolean {
+  return status === 'processing';
+}
+
+function recordWithoutFile({ id, name, status, created_at }: Run): BackupRecord {
+  return { name, size_bytes: null, created_at: toIso(created_at), status, job_id: id };
+}
+
+function requireWhole(status: BackupRecord['status']): void {
+  if (status === 'completed') return;
+  throw conflict(
+    status === 'processing'
+      ? 'The backup is being made. Try again when that is done.'
+      : 'This is no whole backup.',
   );
 }
 
-/** A copy of one committed state. Its pages go to the disk with the backup, so the copy itself is not flushed. */
-function takeSnapshot(live_path: string, snapshot: string): void {
-  rmSync(snapshot, { force: true });
-  closeSync(openSync(snapshot, 'wx', 0o600));
-  const live = connect(live_path, { query_only: false });
+/** Whether a process is there; one of another user is. */
+function isRunning(pid: number): boolean {
   try {
-    live.run('PRAGMA synchronous = OFF');
-    live.query('VACUUM INTO ?').run(snapshot);
-  } finally {
-    live.close();
-  }
-}
-
-interface Places {
-  data_dir: string;
-  live_path: string;
-  snapshot: string;
-  partial: string;
-}
-
-async function writeBackup(
-  places: Places,
-  { created_ms, onProgress }: { created_ms: number; onProgress: OnProgress },
-): Promise<Omit<BackupResult, 'file'>> {
-  const { data_dir, live_path, snapshot, partial } = places;
-  rmSync(partial, { force: true });
-  const fd = openSync(partial, 'wx', 0o600);
-  try {
-    const writer = new BackupWriter(fd, created_ms);
-    const copy = connect(snapshot, { query_only: true });
-    const missing: string[] = [];
-    const blobs = { objects: 0, object_bytes: 0 };
-    let master_key_id: string | null;
-    let total_bytes = statSync(snapshot).size;
-    try {
-      master_key_id = readMetaValue(copy, 'master_key_id');
-      total_bytes += sumBlobBytes(copy);
-      for (const blob of listNamedBlobs(copy)) {
-        const size_bytes = await copyBlob(writer, data_dir, blob);
-        if (size_bytes === null) missing.push(blob.public_id);
-        else blobs.objects += 1;
-        blobs.object_bytes += size_bytes ?? 0;
-        onProgress(writer.position, total_bytes);
-      }
-    } finally {
-      copy.close();
-    }
-    const left_out = missing.length > 0 ? dropBlobs(snapshot, live_path, missing) : [];
-    const database_bytes = await copyDatabase(writer, snapshot);
-    const size_bytes = await writer.finish();
-    return {
-      ...{ size_bytes, created_at: toIso(created_ms), ...blobs, database_bytes },
-      ...{ master_key_id, left_out },
-    };
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** Their number, or null when the bytes are gone or are not those that the row tells of. */
-async function copyBlob(writer: BackupWriter, data_dir: string, blob: NamedBlob): Promise<number | null> {
-  const { public_id, sha256 } = blob;
-  const fd = openIfPresent(blobPathOf(data_dir, public_id));
-  if (fd === null) return null;
-  try {
-    const size_bytes = fstatSync(fd).size;
-    if (blob.size_bytes !== null && blob.size_bytes !== size_bytes) return null;
-    return (await writer.writeFile(blobName(public_id), { fd, size_bytes, sha256 })) ? size_bytes : null;
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function openIfPresent(path: string): number | null {
-  try {
-    return openSync(path, 'r');
+    process.kill(pid, 0);
+    return true;
   } catch (error) {
-    if (errorCodeOf(error) === 'ENOENT') return null;
-    throw error;
-  }
-}
-
-async function copyDatabase(writer: BackupWriter, snapshot: string): Promise<number> {
-  const fd = openSync(snapshot, 'r');
-  try {
-    const size_bytes = statSync(snapshot).size;
-    if (!(await writer.writeFile(DATABASE, { fd, size_bytes, sha256: null }))) {
-      throw new Error('the snapshot of the database was cut short');
-    }
-    return size_bytes;
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** Gives the finished file its name. A link, unlike a rename, never replaces a file that came into being meanwhile. */
-function publish(partial: string, file: string): void {
-  try {
-    linkSync(partial, file);
-  } catch (error) {
-    refuseExisting(file);
-    const code = errorCodeOf(error);
-    // File systems without links, such as FAT.
-    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error;
-    renameSync(partial, file);
+    return errorCodeOf(error) !== 'ESRCH';
   }
 }

@@ -1,6 +1,6 @@
 /** The job that makes a backup. */
 import type { Task } from '../../platform/jobs/engine.ts';
-import type { Backups } from './collection.ts';
+import type { Backups } from './service.ts';
 import { BACKUP_MAKE } from './store.ts';
 
 /** Runs jobs of the type `backup.make`. */

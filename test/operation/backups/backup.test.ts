@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
-import { backUp } from '../../../src/operation/backups/service.ts';
+import { backUp } from '../../../src/operation/backups/making.ts';
 import { dropBlobs } from '../../../src/operation/backups/store.ts';
 import { isPlainObject } from '../../../src/platform/http/schema.ts';
 import { run, runRecord, runSpawned } from '../../support/command.ts';

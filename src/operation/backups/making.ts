@@ -1,0 +1,218 @@
+/**
+ * Making a backup: one consistent file of the database and of every file that its rows name, while a server goes on.
+ *
+ * The database comes first, as a snapshot: VACUUM INTO reads one committed state and, in WAL mode, holds up no writer. Then
+ * the files are copied that the snapshot names. A file never changes, but it may be deleted in between. Rather than
+ * make every server hold its deletions back for as long as some backup runs (or seems to, after a crash), the backup
+ * follows: what was deleted meanwhile is deleted in the snapshot too. So the snapshot is final only after the files, and
+ * stands behind them.
+ */
+import { closeSync, existsSync, fstatSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { AppError, conflict, errorCodeOf, messageOf } from '../../errors.ts';
+import { BACKUP_SPARE_BYTES } from '../../limits.ts';
+import type { OnProgress } from '../../platform/cli/progress.ts';
+import { connect, readMetaValue } from '../../platform/database/plain-connection.ts';
+import { blobPathOf } from '../../platform/files/store.ts';
+import { flushFolder } from '../../platform/files/upload.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { requireDatabase } from '../../platform/host/data-directory.ts';
+import { blobName, DATABASE } from './format.ts';
+import { requireRoom, withScratch } from './scratch.ts';
+import { dropBlobs, dropPassing, listNamedBlobs, type NamedBlob, sumBlobBytes } from './store.ts';
+import { BackupWriter } from './writer.ts';
+
+export interface BackupResult {
+  file: string;
+  size_bytes: number;
+  created_at: string;
+  objects: number;
+  object_bytes: number;
+  database_bytes: number;
+  /** Which master key the backup needs; null when nothing was ever sealed. */
+  master_key_id: string | null;
+  /** Objects whose bytes were missing or damaged on the disk already: they are not in the backup. */
+  left_out: string[];
+}
+
+/**
+ * Writes a backup of a data directory to a new file, mode 0600, which appears under its name only when it is whole and
+ * durable. Needs no master key, migrates nothing, and works beside a running server. Throws AppError `conflict` when the
+ * file exists, `not_found` when there is no database, `unavailable` when it can't be written.
+ */
+export async function backUp(
+  data_dir: string,
+  options: { file: string; clock: Clock; onProgress?: OnProgress },
+): Promise<BackupResult> {
+  const file = resolve(options.file);
+  const live_path = requireDatabase(data_dir);
+  refuseExisting(file);
+  if (!existsSync(dirname(file)))
+    throw new AppError('invalid', `The folder ${dirname(file)} does not exist.`);
+  const mark = `.${basename(file)}.${process.pid}`;
+  const partial = join(dirname(file), `${mark}.partial`);
+  const snapshot = join(dirname(file), `${mark}.snapshot`);
+  return withScratch([partial, snapshot, `${snapshot}-journal`], async () => {
+    try {
+      takeSnapshot(live_path, snapshot);
+      dropPassing(snapshot);
+      const result = await writeBackup(
+        { data_dir, live_path, snapshot, partial },
+        { created_ms: options.clock.now(), onProgress: options.onProgress ?? (() => {}) },
+      );
+      publish(partial, file);
+      await flushFolder(dirname(file));
+      return { file, ...result };
+    } catch (error) {
+      throw error instanceof AppError ? error : explainFailure(error, file);
+    }
+  });
+}
+
+/**
+ * As `backUp`, into the data directory itself, for a server: throws AppError `unavailable` before it begins where it would
+ * not leave the server room to go on.
+ */
+export async function backUpWithin(
+  data_dir: string,
+  options: { file: string; clock: Clock },
+): Promise<BackupResult> {
+  const live_path = requireDatabase(data_dir);
+  const live = connect(live_path, { query_only: true });
+  try {
+    // The snapshot, and the backup with another copy of it.
+    const database_bytes =
+      statSync(live_path).size + (statSync(`${live_path}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+    requireRoom(
+      dirname(options.file),
+      2 * database_bytes + sumBlobBytes(live) + BACKUP_SPARE_BYTES,
+      'a backup',
+    );
+  } finally {
+    live.close();
+  }
+  return backUp(data_dir, options);
+}
+
+function refuseExisting(file: string): void {
+  if (existsSync(file))
+    throw conflict(`${file} exists already, and a backup overwrites nothing. Choose another name.`);
+}
+
+function explainFailure(error: unknown, file: string): AppError {
+  return new AppError(
+    'unavailable',
+    `The backup ${file} could not be made: ${messageOf(error)}. Nothing was left behind.`,
+    {
+      cause: error,
+    },
+  );
+}
+
+/** A copy of one committed state. Its pages go to the disk with the backup, so the copy itself is not flushed. */
+function takeSnapshot(live_path: string, snapshot: string): void {
+  rmSync(snapshot, { force: true });
+  closeSync(openSync(snapshot, 'wx', 0o600));
+  const live = connect(live_path, { query_only: false });
+  try {
+    live.run('PRAGMA synchronous = OFF');
+    live.query('VACUUM INTO ?').run(snapshot);
+  } finally {
+    live.close();
+  }
+}
+
+interface Places {
+  data_dir: string;
+  live_path: string;
+  snapshot: string;
+  partial: string;
+}
+
+async function writeBackup(
+  places: Places,
+  { created_ms, onProgress }: { created_ms: number; onProgress: OnProgress },
+): Promise<Omit<BackupResult, 'file'>> {
+  const { data_dir, live_path, snapshot, partial } = places;
+  rmSync(partial, { force: true });
+  const fd = openSync(partial, 'wx', 0o600);
+  try {
+    const writer = new BackupWriter(fd, created_ms);
+    const copy = connect(snapshot, { query_only: true });
+    const missing: string[] = [];
+    const blobs = { objects: 0, object_bytes: 0 };
+    let master_key_id: string | null;
+    let total_bytes = statSync(snapshot).size;
+    try {
+      master_key_id = readMetaValue(copy, 'master_key_id');
+      total_bytes += sumBlobBytes(copy);
+      for (const blob of listNamedBlobs(copy)) {
+        const size_bytes = await copyBlob(writer, data_dir, blob);
+        if (size_bytes === null) missing.push(blob.public_id);
+        else blobs.objects += 1;
+        blobs.object_bytes += size_bytes ?? 0;
+        onProgress(writer.position, total_bytes);
+      }
+    } finally {
+      copy.close();
+    }
+    const left_out = missing.length > 0 ? dropBlobs(snapshot, live_path, missing) : [];
+    const database_bytes = await copyDatabase(writer, snapshot);
+    const size_bytes = await writer.finish();
+    return {
+      ...{ size_bytes, created_at: toIso(created_ms), ...blobs, database_bytes },
+      ...{ master_key_id, left_out },
+    };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Their number, or null when the bytes are gone or are not those that the row tells of. */
+async function copyBlob(writer: BackupWriter, data_dir: string, blob: NamedBlob): Promise<number | null> {
+  const { public_id, sha256 } = blob;
+  const fd = openIfPresent(blobPathOf(data_dir, public_id));
+  if (fd === null) return null;
+  try {
+    const size_bytes = fstatSync(fd).size;
+    if (blob.size_bytes !== null && blob.size_bytes !== size_bytes) return null;
+    return (await writer.writeFile(blobName(public_id), { fd, size_bytes, sha256 })) ? size_bytes : null;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function openIfPresent(path: string): number | null {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if (errorCodeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+async function copyDatabase(writer: BackupWriter, snapshot: string): Promise<number> {
+  const fd = openSync(snapshot, 'r');
+  try {
+    const size_bytes = statSync(snapshot).size;
+    if (!(await writer.writeFile(DATABASE, { fd, size_bytes, sha256: null }))) {
+      throw new Error('the snapshot of the database was cut short');
+    }
+    return size_bytes;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Gives the finished file its name. A link, unlike a rename, never replaces a file that came into being meanwhile. */
+function publish(partial: string, file: string): void {
+  try {
+    linkSync(partial, file);
+  } catch (error) {
+    refuseExisting(file);
+    const code = errorCodeOf(error);
+    // File systems without links, such as FAT.
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error;
+    renameSync(partial, file);
+  }
+}
