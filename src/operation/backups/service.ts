@@ -22,6 +22,8 @@ import { datedName } from './rotation.ts';
 import { BACKUP_MAKE } from './store.ts';
 import type { VerifyResult } from './verification.ts';
 
+export { BACKUP_MAKE } from './store.ts';
+
 /** What takes as long as there is data; see src/app/maintenance.ts. */
 export interface BackupWork {
   backUp(file: string, now_ms: number): Promise<BackupResult>;

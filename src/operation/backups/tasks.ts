@@ -1,7 +1,6 @@
 /** The job that makes a backup. */
 import type { Task } from '../../platform/jobs/engine.ts';
-import type { Backups } from './service.ts';
-import { BACKUP_MAKE } from './store.ts';
+import { BACKUP_MAKE, type Backups } from './service.ts';
 
 /** Runs jobs of the type `backup.make`. */
 export function createBackupTask(backups: Backups): Task<null> {
