@@ -25,6 +25,35 @@ const PAGE = 'src/console/page/';
 const COMPONENTS = `${PAGE}components/`;
 /** Written by scripts/console-types.ts. */
 const GENERATED = /\.generated\.ts$/;
+/** Who may name tables of other nouns in SQL: what looks at everything, and the polling of the platform's jobs. */
+const LOOKS_ACROSS = [
+  'src/operation/backups/store.ts',
+  'src/operation/backups/unpacking.ts',
+  'src/operation/doctor/secret-checks.ts',
+  'src/operation/doctor/store.ts',
+  'src/operation/jobs/store.ts',
+  'src/operation/overview/store.ts',
+  'src/operation/search/store.ts',
+];
+/** Who does so and has yet to ask the noun's service instead. */
+const NOT_YET: Readonly<Record<string, readonly string[]>> = {
+  'src/mail/deliveries/return-paths.ts': ['meta'],
+  'src/mail/deliveries/store.ts': ['emails', 'jobs'],
+  'src/mail/emails/failure-store.ts': ['jobs'],
+  'src/mail/emails/store.ts': [
+    'api_keys',
+    'captured_messages',
+    'email_attempts',
+    'email_reports',
+    'jobs',
+    'projects',
+  ],
+  'src/mail/mailboxes/store.ts': ['sending_domains'],
+  'src/marketing/mails/click-store.ts': ['emails'],
+  'src/marketing/mails/store.ts': ['emails'],
+  'src/marketing/sequences/enrollment-store.ts': ['marketing_usage'],
+  'src/marketing/subscriptions/store.ts': ['jobs'],
+};
 const MAX_SRC_LINES = 500;
 /** A list of constants, one home for all of them: it grows with what there is to limit, and is read by searching. */
 const MAX_LIMITS_LINES = 700;
@@ -331,6 +360,37 @@ const firstComments: Rule = (sources) =>
     )
     .map(({ path }) => `${path}:1 must begin with a comment that says what belongs in the file`);
 
+const tablesAtHome: Rule = (sources) => {
+  const files = sources.filter(({ path }) => inSrc(path) && path.endsWith('.ts'));
+  // The platform is one home.
+  const homeOf = (path: string) => (path.startsWith('src/platform/') ? 'src/platform' : dirname(path));
+  const homes = new Map(
+    files.flatMap(({ path, code }) =>
+      [...code.matchAll(/\bsqliteTable\(\s*'(\w+)'/g)].map(
+        ([, table = '']) => [table, homeOf(path)] as const,
+      ),
+    ),
+  );
+  return files
+    .filter(({ path }) => !LOOKS_ACROSS.includes(path))
+    .flatMap(({ path, code }) => {
+      const known = NOT_YET[path] ?? [];
+      const found = [...code.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)/g)]
+        .map(({ 1: table = '', index }) => ({ table, line: lineAt(code, index), home: homes.get(table) }))
+        .filter(({ home }) => home !== undefined && home !== homeOf(path));
+      return [
+        ...found
+          .filter(({ table }) => !known.includes(table))
+          .map(
+            ({ table, line, home }) => `${path}:${line} names the table ${table} in SQL, which is of ${home}`,
+          ),
+        ...known
+          .filter((table) => !found.some((one) => one.table === table))
+          .map((table) => `${path}:1 names ${table} no more: take that off NOT_YET`),
+      ];
+    });
+};
+
 /* --- Rules of code -------------------------------------------------------------------------------------------- */
 
 const RULES: Readonly<Record<string, Rule>> = {
@@ -367,6 +427,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     "is a third way of writing SQL: use drizzle's builder or rawSql",
     (path) => inSrc(path) && !path.startsWith('src/platform/database/'),
   ),
+  'SQL names the tables of its own noun': tablesAtHome,
   'no type is any': forbid('bare', /(?<![\w$.])any(?![\w$]|\s*[(:?]\s)/, 'uses the type any', (path) =>
     path.endsWith('.ts'),
   ),
@@ -559,6 +620,17 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
       'src/platform/database/raw-sql.ts': 'tx.$client.query(text);',
     },
     expected: ['src/access/keys/store.ts:1 ', 'src/access/keys/store.ts:2 '],
+  },
+  'SQL names the tables of its own noun': {
+    files: {
+      'src/access/keys/tables.ts': "sqliteTable('api_keys', {});",
+      'src/access/keys/store.ts': "rawSql('SELECT 1 FROM api_keys JOIN jobs');",
+      'src/files/objects/store.ts': "// FROM api_keys\nrawSql('UPDATE api_keys SET x = 1');",
+      'src/platform/database/tables.ts': "sqliteTable('jobs', {});",
+      'src/platform/jobs/store.ts': "rawSql('SELECT 1 FROM jobs');",
+      'src/operation/doctor/store.ts': "rawSql('SELECT 1 FROM api_keys');",
+    },
+    expected: ['src/access/keys/store.ts:1 ', 'src/files/objects/store.ts:2 '],
   },
   'no type is any': {
     files: {
