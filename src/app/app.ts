@@ -271,6 +271,7 @@ function createMarketing(on: Work) {
     ...on,
     mailboxes: {
       listUses: () => mailboxes.listUses(),
+      refusalOf: (accounts) => mailboxes.refusalOf('marketing', accounts),
       checkDns: (address) => sending_domains.checkMailboxDns(address),
     },
     public_url: config.public_url,

@@ -258,6 +258,15 @@ export class Mailboxes {
     return choose(store.listCandidates(tx, request.day), request);
   }
 
+  /** Why no mailbox, or none of those that are named, can take such mail, quotas apart; null where one can. */
+  refusalOf(purpose: Purpose, only: readonly string[]): string | null {
+    const now_ms = this.#clock.now();
+    // Of a test: no quota is asked.
+    const asked = { domain: null, purpose, only, is_test: true, day: utcDay(now_ms), now_ms };
+    const choice = this.choose(this.#database.read, asked);
+    return choice.ok ? null : choice.error.message;
+  }
+
   /** Gives a counted message's place back. */
   release(tx: Tx, mailbox_id: number, day: string): void {
     store.releaseUsage(tx, mailbox_id, day);

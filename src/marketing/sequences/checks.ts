@@ -20,6 +20,8 @@ export interface ActivationFacts {
   settings: Settings;
   /** Of each mailbox that the project's marketing may go out from; null where all of them capture. */
   mailboxes: readonly MailboxDnsCheck[] | null;
+  /** Why none of them takes mail now, whatever its records; null where one does. */
+  problem_of_mailboxes: string | null;
   /** Why links in its mails would lead nowhere; null where they lead here. */
   problem_of_links: string | null;
   is_list_archived: boolean;
@@ -88,8 +90,14 @@ export function findProblems(facts: ActivationFacts): Problem[] {
   return RULES.flatMap((rule) => rule(facts));
 }
 
-function mailboxRule({ mailboxes }: ActivationFacts): Problem[] {
-  if (mailboxes === null) return [];
+function mailboxRule({ mailboxes, problem_of_mailboxes }: ActivationFacts): Problem[] {
+  // Of one that captures no records are asked; its domain must be in use all the same.
+  if (mailboxes === null)
+    return problem(
+      problem_of_mailboxes !== null,
+      'no_mailbox',
+      `${problem_of_mailboxes} Try it without DNS records: satchel domain trust NAME. See: satchel mailbox list`,
+    );
   if (mailboxes.length === 0)
     return [
       {

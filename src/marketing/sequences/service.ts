@@ -254,6 +254,7 @@ export class Sequences {
     return findProblems({
       settings: marketing.settings(project_id),
       mailboxes,
+      problem_of_mailboxes: marketing.problemOfMailboxes(project_id),
       problem_of_links: marketing.problemOfLinks(project_id),
       is_list_archived: list === null || list.archived_at !== null,
       steps,

@@ -39,6 +39,8 @@ export interface MailboxUse {
 /** What the settings ask of the mailboxes capability. */
 export interface MarketingMailboxes {
   listUses(): MailboxUse[];
+  /** Why none of these, or of all where none is named, can take marketing mail, quotas apart; null where one can. */
+  refusalOf(accounts: readonly string[]): string | null;
   /** Looks up the DNS records of a mailbox's domain. */
   checkDns(address: string): Promise<MailboxDnsCheck>;
 }
@@ -128,6 +130,11 @@ export class Marketing {
   /** As `checkMailboxes`, before a sequence starts; null where all of them capture, and nothing is asked. */
   async checkBeforeStart(project_id: number): Promise<MailboxDnsCheck[] | null> {
     return this.isCaptured(project_id) ? null : this.checkMailboxes(project_id);
+  }
+
+  /** Why no mailbox takes a project's marketing mail, whatever its DNS records; null where one does. */
+  problemOfMailboxes(project_id: number): string | null {
+    return this.#deps.mailboxes.refusalOf(this.settings(project_id).accounts);
   }
 
   /**

@@ -77,6 +77,26 @@ test('while all mailboxes capture, contacts come and a sequence runs without a q
   expect(settings.body.data).toMatchObject({ captured: true, mailboxes: [{ spf: { ok: false } }] });
 });
 
+test('a mailbox that captures takes no mail while its domain is not in use: nothing starts that would wait for ever', async () => {
+  const on = await start();
+  const list = await on.list();
+  await on.app.services.sending_domains.add(actor, { name: 'fresh.example.com', is_default: true });
+  await on.app.services.mailboxes.add(actor, {
+    ...{ address: 'hello@fresh.example.com', relay: null, daily_limit: null, return_path: null },
+    ...{ for_transactional: true, for_marketing: true },
+  });
+  const accounts = ['hello@fresh.example.com'];
+  dataOf(await on.mirror('PATCH', '/email-marketing/settings', { accounts }));
+  const sequence = await on.draft(list, STEPS);
+  expect(dataOf(await on.call('GET', `/email-sequences/${sequence}/check`))).toMatchObject({
+    ...{ ready: false, captured: true },
+    problems: [
+      { code: 'no_mailbox', message: expect.stringContaining('1 is of a domain that is not verified') },
+    ],
+  });
+  expect((await on.call('POST', `/email-sequences/${sequence}/activate`)).status).toBe(422);
+});
+
 test.each([
   ['for marketing', 'active'],
   ['for marketing, though paused,', 'paused'],
