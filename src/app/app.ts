@@ -316,7 +316,7 @@ function createMarketing(on: Work) {
   const holders = [
     // Before the emails, which forget whom they were for.
     clicks.holderOfAddresses(),
-    ...[emails.holderOfAddresses(), importsHolder, subscriptions.holderOfAddresses()],
+    ...[deliveries.holderOfAddresses(), importsHolder, subscriptions.holderOfAddresses()],
     sequencing.contact_events.holderOfAddresses(),
     sequencing.sequences.holderOfAddresses(),
   ];

@@ -193,6 +193,11 @@ export class Keys {
     return store.findKey(this.#database.read, id)?.name ?? null;
   }
 
+  /** How many emails a key may send a day; null where it is gone. */
+  emailLimitOf(tx: Tx, id: number): { email_daily_limit: number | null } | null {
+    return store.findEmailLimit(tx, id);
+  }
+
   #find(ref: string): KeyRow | null {
     return /^\d{1,15}$/.test(ref) ? store.findKey(this.#database.read, Number(ref)) : null;
   }

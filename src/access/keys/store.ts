@@ -16,6 +16,15 @@ export function findKey(read: Tx, id: number): KeyRow | null {
   return read.select().from(apiKeys).where(eq(apiKeys.id, id)).get() ?? null;
 }
 
+const emailLimit = rawSql<Pick<KeyRow, 'email_daily_limit'>, [number]>(
+  'SELECT email_daily_limit FROM api_keys WHERE id = ?',
+);
+
+/** Asked for with every email that is accepted. */
+export function findEmailLimit(read: Tx, id: number): Pick<KeyRow, 'email_daily_limit'> | null {
+  return emailLimit.get(read, id);
+}
+
 /** Keys whose shown prefix begins so. Made for the shell only: it looks at every key. */
 export function findKeysByPrefix(read: Tx, prefix: string): KeyRow[] {
   return read

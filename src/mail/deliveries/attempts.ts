@@ -14,16 +14,19 @@ import { slowdownOf } from '../../platform/mail/throttling.ts';
 import type { DeliveryOutcome, MailContent, UnsentOutcome } from '../../platform/mail/types.ts';
 import {
   beginAttempt,
+  countAttemptOut,
   deletePins,
   EMAIL_SEND,
   type EmailRow,
   type Emails,
   endAttempt,
+  endEmail,
   findEmail,
   isEmptied,
   laneResourceOf,
   mailboxOfLane,
-  updateEmail,
+  moveToMailbox,
+  putBack,
   wishesOf,
 } from '../emails/service.ts';
 import type { Choice, ChoiceRequest, ChosenMailbox, Mailboxes, Outlet } from '../mailboxes/service.ts';
@@ -99,7 +102,7 @@ export class Attempts {
     if (!email) return over('failed', 'The email was deleted.', null);
     if (email.status === 'canceled') return over('failed', 'Canceled before it was due.', email.id);
     if (isEmptied(email)) {
-      updateEmail(tx, email.id, { status: 'canceled' });
+      endEmail(tx, email.id, { status: 'canceled' });
       return over('failed', 'Its recipient was forgotten.', email.id);
     }
     const done = new Set([...email.taken, ...email.refused.map((recipient) => recipient.address)]);
@@ -111,7 +114,7 @@ export class Attempts {
     // What waits is held and taken back at once. What was in hand then, and has not left, is asked about here.
     const fate = attempt > 1 || tried.length > 0 ? this.#listeners.fateOf(tx, email) : 'goes';
     if (fate === 'held') {
-      updateEmail(tx, email.id, { status: 'queued' });
+      putBack(tx, email.id);
       return { go: false, wait: { run_at: NEVER } };
     }
     if (fate === 'withheld') {
@@ -127,7 +130,7 @@ export class Attempts {
     if (choice.ok && !options.any_lane) {
       const lane = laneOfEmail(email, choice.mailbox_id);
       if (lane !== job.lane) {
-        updateEmail(tx, email.id, { mailbox_id, quota_day });
+        moveToMailbox(tx, email.id, { mailbox_id, quota_day });
         return { go: false, wait: { lane } };
       }
     }
@@ -265,7 +268,7 @@ export class Attempts {
       const { may_be_sent } = verdict;
       store.endAttempt(tx, attempt.id, { outcome: 'unreachable', ...verdict.said, may_be_sent }, now_ms);
       this.#recordHealth(tx, attempt, to.handed.outcome, now_ms);
-      updateEmail(tx, email.id, { attempts: email.attempts - 1 });
+      countAttemptOut(tx, email.id);
     };
     return { verdict, outcome: { status: 'continue', lane: laneOfEmail(email, to.next.mailbox_id), apply } };
   }
@@ -352,7 +355,7 @@ export class Attempts {
     }
     const complainer = captured?.envelope.to.find(isComplaintAddress);
     const state = complainer === undefined ? verdict : { ...verdict, status: 'complained' as const };
-    endAttempt(tx, email.id, state, now_ms);
+    if (endAttempt(tx, email.id, state, now_ms).is_emptied) store.emptyDelivery(tx, email.id);
     if (verdict.is_over && email.attachments.length > 0) deletePins(tx, email.id);
     this.#announce(tx, email, { verdict, complainer, at: now_ms });
   }
@@ -420,7 +423,7 @@ export class Attempts {
     const email = findEmail(tx, emailIdOf(job));
     if (!email) return;
     store.interruptAttempts(tx, email, now_ms);
-    if (email.status === 'sending') updateEmail(tx, email.id, { status: 'queued' });
+    if (email.status === 'sending') putBack(tx, email.id);
   }
 
   /** Records a failure of Satchel's own making. */
@@ -431,13 +434,13 @@ export class Attempts {
     deletePins(tx, email.id);
     if (!email.taken.includes(email.to_email)) {
       const error = 'Something went wrong on the server.';
-      updateEmail(tx, email.id, { status: 'failed', failed_at: now_ms, error });
+      endEmail(tx, email.id, { status: 'failed', failed_at: now_ms, error });
       this.#listeners.tell(tx, email, { kind: 'failed', address: email.to_email, at: now_ms });
     }
   }
 }
 
-function emailIdOf(job: JobRow): string {
+export function emailIdOf(job: JobRow): string {
   const { payload } = job;
   return isPlainObject(payload) && typeof payload.email_id === 'string' ? payload.email_id : '';
 }

@@ -3,10 +3,11 @@
 import { conflict, invalid, notFound } from '../../errors.ts';
 import { SOFT_BOUNCE_DAYS_TO_HARD } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import { type EmailRow, findEmail, updateEmail } from '../emails/service.ts';
+import { DAY_MS } from '../../platform/host/clock.ts';
+import { type EmailRow, findEmail, lastReadAt, type Reported, recordReport } from '../emails/service.ts';
 import type { Listeners } from './listeners.ts';
 import { recipientsOf } from './recipients.ts';
-import { countSoftDays, insertReport } from './store.ts';
+import { insertReport, listReportsOf } from './store.ts';
 import type { ReportKind } from './tables.ts';
 
 export interface Evidence {
@@ -49,7 +50,7 @@ export function report(
   const is_own = address === email.to_email;
   // What somebody holds against us says nothing of the recipient, and the relay has taken the mail.
   if (is_own && kind !== 'refused')
-    updateEmail(tx, email.id, changesOf(email, { kind, smtp_code, words, at }));
+    recordReport(tx, email.id, changesOf(email, { kind, smtp_code, words, at }));
   listeners.tell(tx, email, { kind, address, at, is_report_of_copy: !is_own });
   if (kind === 'soft_bounced' && countSoftDays(tx, email.project_id, address) >= SOFT_BOUNCE_DAYS_TO_HARD) {
     const days = `on ${SOFT_BOUNCE_DAYS_TO_HARD} days without a delivery, an open or a click between`;
@@ -57,6 +58,23 @@ export function report(
     report(tx, { email_id: email.id, kind: 'bounced', evidence: hard, at }, listeners);
   }
   return true;
+}
+
+/**
+ * On how many UTC days a project's mails to an address came back soft, since one was delivered, opened or clicked, or a hard
+ * bounce was made of them.
+ */
+function countSoftDays(read: Tx, project_id: number, address: string): number {
+  const told = listReportsOf(read, address).filter(
+    ({ email_id }) => findEmail(read, email_id)?.project_id === project_id,
+  );
+  const ends = told.filter(({ kind }) => kind === 'delivered' || kind === 'bounced');
+  const since = Math.max(
+    lastReadAt(read, project_id, address),
+    ...ends.map(({ reported_at }) => reported_at),
+  );
+  const soft = told.filter(({ kind, reported_at }) => kind === 'soft_bounced' && reported_at > since);
+  return new Set(soft.map(({ reported_at }) => Math.floor(reported_at / DAY_MS))).size;
 }
 
 /** Throws AppError `invalid` or `conflict` where `report` would take nothing of what an operator says. */
@@ -70,7 +88,7 @@ export function refuseReport(email: EmailRow, address: string): void {
 
 type Told = { kind: Exclude<ReportKind, 'refused'>; smtp_code: number | null; words: string; at: number };
 
-function changesOf(email: EmailRow, { kind, smtp_code, words, at }: Told): Partial<EmailRow> {
+function changesOf(email: EmailRow, { kind, smtp_code, words, at }: Told): Reported {
   const known = email.status === 'bounced' && email.bounce_type === 'permanent' ? 4 : WEIGHT[email.status];
   const says = (weight: number): boolean => weight > (known ?? 0);
   if (kind === 'delivered')

@@ -6,19 +6,18 @@ import { recordAudit } from '../../platform/database/audit-trail.ts';
 import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
-import type { NewJob } from '../../platform/jobs/store.ts';
+import { findJob, type NewJob } from '../../platform/jobs/store.ts';
 import {
   type EmailRow,
   type Emails,
   findEmail,
-  insertPins,
+  listFailed,
+  reopenEmail,
   sendingJob,
-  updateEmail,
   wishesOf,
 } from '../emails/service.ts';
 import type { Mailboxes } from '../mailboxes/service.ts';
 import type { Fate } from './listeners.ts';
-import { listFailed } from './store.ts';
 
 /** The event of a retry in the audit trail; its target is `email:ID`, and `attempts` those made before it. */
 export const EMAIL_RETRIED = 'email.retried';
@@ -42,7 +41,8 @@ export interface LeftOut {
 export function sortFailed(tx: Tx, since_ms: number): { ids: string[]; left_out: LeftOut[] } {
   const left_out: LeftOut[] = [];
   const ids: string[] = [];
-  for (const { id, is_test, was_waited_for } of listFailed(tx, since_ms)) {
+  for (const { id, is_test, job_id } of listFailed(tx, since_ms)) {
+    const was_waited_for = job_id !== null && findJob(tx, job_id)?.max_attempts === 1;
     if (is_test) left_out.push({ id, reason: 'it is of a test key' });
     else if (was_waited_for)
       left_out.push({ id, reason: 'its client was told at once that it failed, and may have sent it again' });
@@ -113,19 +113,8 @@ function requeueEmail(
     return { id, refusal: 'its recipient is to get nothing more of its sequence' };
   const place = takePlace(tx, email, options);
   if ('refusal' in place) return { id, refusal: place.refusal };
-  insertPins(tx, id, attachments);
   const job_id = deps.enqueue(tx, sendingJob(email, place.mailbox_id));
-  updateEmail(tx, id, {
-    ...place,
-    job_id,
-    status: 'queued',
-    queued_at: now_ms,
-    refused: [],
-    error: null,
-    bounce_type: null,
-    failed_at: null,
-    bounced_at: null,
-  });
+  reopenEmail(tx, email, { ...place, job_id, now_ms });
   const project = deps.names.projectOf(email.project_id);
   const entry = {
     event: EMAIL_RETRIED,

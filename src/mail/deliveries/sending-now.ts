@@ -12,10 +12,9 @@ import type { JobRow } from '../../platform/database/tables.ts';
 import { type Clock, SECOND_MS } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { ClaimedKey, KeptAnswer } from '../../platform/http/idempotency.ts';
-import { finishJob, type JobEnd, startJob } from '../../platform/jobs/store.ts';
+import { findJob, finishJob, type JobEnd, startJob } from '../../platform/jobs/store.ts';
 import { type Accepted, type Emails, findEmail, type NewEmail } from '../emails/service.ts';
 import type { Attempt, Attempts, Conclusion } from './attempts.ts';
-import { findJob } from './store.ts';
 import type { Verdict } from './verdict.ts';
 
 export interface SendingNowDeps {

@@ -7,6 +7,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import { HOUR_MS, toIso } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import type { ClaimedKey, KeptAnswer } from '../../platform/http/idempotency.ts';
+import { findJob, listWaitingJobs } from '../../platform/jobs/store.ts';
 import type { MailReport } from '../../platform/mail/mail-reports.ts';
 import { type ReportReader, UnreadableReport } from '../../platform/mail/report-reader.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
@@ -22,7 +23,7 @@ import {
   presentEmail,
 } from '../emails/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
-import { Attempts, type AttemptsDeps } from './attempts.ts';
+import { Attempts, type AttemptsDeps, emailIdOf } from './attempts.ts';
 import { type BelievingDeps, findReportedEmail, mayBeBelieved, wordsAbout } from './believing.ts';
 import { type EmailListener, type Guard, Listeners, type MxCheck } from './listeners.ts';
 import { isPatient, longestWait, type Patience } from './patience.ts';
@@ -249,7 +250,7 @@ export class Deliveries {
       attempts: store.listAttempts(read, email.id),
       reports: store.listReports(read, email.id),
       retries: listAudit(read, { event: EMAIL_RETRIED, target: auditTargetOf(email.id) }, STORY_RETRIES, 0),
-      job: email.job_id === null ? null : (store.findJob(read, email.job_id) ?? null),
+      job: email.job_id === null ? null : findJob(read, email.job_id),
       key: email.api_key_id === null ? null : names.keyOf(email.api_key_id),
       project: project?.slug ?? null,
       has_content: emails.hasContent(read, email),
@@ -323,15 +324,31 @@ export class Deliveries {
     const latestOf = ({ source, project_id }: Pick<EmailRow, 'source' | 'project_id'>): number =>
       Math.max(now_ms + waitOf(source), source === 'sequence' ? opensAt(project_id, now_ms) : 0);
     const after_ms = now_ms + Math.min(waitOf('sequence'), waitOf('api'));
-    const late = store.listLateAttempts(database.read, EMAIL_SEND, after_ms).flatMap((one) => {
-      const email = findEmail(database.read, one.email_id);
-      const latest = email ? latestOf(email) : one.run_at;
-      return one.run_at > latest ? [{ job_id: one.job_id, latest }] : [];
+    const late = listWaitingJobs(database.read, EMAIL_SEND, after_ms).flatMap((job) => {
+      const email = findEmail(database.read, emailIdOf(job));
+      // One that was to go out so late waits for that.
+      if (!email || (email.scheduled_at !== null && email.attempts === 0)) return [];
+      const latest = latestOf(email);
+      return job.run_at > latest ? [{ job_id: job.id, latest }] : [];
     });
     for (let from = 0; from < late.length; from += SWEEP_BATCH)
       await database.write((tx) => {
         for (const { job_id, latest } of late.slice(from, from + SWEEP_BATCH)) hasten(tx, job_id, latest);
       });
+  }
+
+  /** What mail holds about an address, and forgetting it: in the log, and of what was said and captured of its mails. */
+  holderOfAddresses() {
+    const { emails } = this.#deps;
+    return {
+      name: 'emails',
+      export: emails.exportAddress.bind(emails),
+      forget: (tx: Tx, project_id: number, email: string): number => {
+        const ids = emails.forgetAddress(tx, project_id, email);
+        for (const id of ids) store.emptyDelivery(tx, id);
+        return ids.length;
+      },
+    };
   }
 
   /** Forgets captured messages whose time is over. */

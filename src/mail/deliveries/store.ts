@@ -1,10 +1,7 @@
-/** SQL of attempts, reports, captured messages, and of what failed. */
+/** SQL of attempts, reports and captured messages. */
 import { and, asc, desc, eq, isNull, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
-import { type JobRow, jobs } from '../../platform/database/tables.ts';
-import { DAY_MS } from '../../platform/host/clock.ts';
-import { NEVER } from '../../platform/jobs/store.ts';
 import {
   type AttemptOutcome,
   type AttemptRow,
@@ -114,48 +111,6 @@ export function interruptAttempts(tx: Tx, email: { id: string; is_test: boolean 
     .run();
 }
 
-export function findJob(tx: Tx, id: string): JobRow | undefined {
-  return tx.select().from(jobs).where(eq(jobs.id, id)).get();
-}
-
-/** A mail whose next attempt lies far ahead. */
-export interface LateAttempt {
-  job_id: string;
-  email_id: string;
-  run_at: number;
-}
-
-const lateAttempts = rawSql<LateAttempt, [string, number, number]>(
-  `SELECT j.id AS job_id, e.id AS email_id, j.run_at FROM jobs j JOIN emails e ON e.id = j.payload ->> 'email_id'
-   WHERE j.status = 'pending' AND j.type = ? AND j.run_at > ? AND j.run_at < ?
-     AND (e.scheduled_at IS NULL OR e.attempts > 0)`,
-);
-
-/** Mails that jobs of a type try later than a moment, but for those that are held, and those that were to go out so late. */
-export function listLateAttempts(read: Tx, job_type: string, after_ms: number): LateAttempt[] {
-  return lateAttempts.all(read, job_type, after_ms, NEVER);
-}
-
-/* --- What failed ------------------------------------------------------------------------------------------------ */
-
-/** An email that failed, and what speaks against trying it again unasked. */
-export interface FailedEmail {
-  id: string;
-  is_test: 0 | 1;
-  /** It had one attempt while its client waited, and the client was told. */
-  was_waited_for: 0 | 1;
-}
-
-const failedSince = rawSql<FailedEmail, [number]>(`
-    SELECT e.id, e.is_test, coalesce(j.max_attempts = 1, 0) AS was_waited_for
-    FROM emails e LEFT JOIN jobs j ON j.id = e.job_id
-    WHERE e.status = 'failed' AND e.failed_at >= ? ORDER BY e.failed_at, e.id`);
-
-/** Emails that failed at or after a moment, oldest first. */
-export function listFailed(tx: Tx, since_ms: number): FailedEmail[] {
-  return failedSince.all(tx, since_ms);
-}
-
 /* --- Reports ---------------------------------------------------------------------------------------------------- */
 
 /** Keeps a report; false where the same was told before. */
@@ -168,21 +123,17 @@ export function insertReport(tx: Tx, report: Omit<ReportRow, 'id'>): boolean {
   return inserted.get() !== undefined;
 }
 
-const softDays = rawSql<{ n: number }, [number, string]>(`
-    WITH mails AS (SELECT id, opened_at, clicked_at FROM emails WHERE project_id = ?1 AND to_email = ?2 COLLATE NOCASE),
-      told AS (SELECT r.kind, r.reported_at FROM email_reports r JOIN emails e ON e.id = r.email_id
-        WHERE r.address = ?2 AND e.project_id = ?1)
-    SELECT count(DISTINCT reported_at / ${DAY_MS}) AS n FROM told
-    WHERE kind = 'soft_bounced' AND reported_at > max(
-      coalesce((SELECT max(reported_at) FROM told WHERE kind IN ('delivered', 'bounced')), 0),
-      coalesce((SELECT max(max(coalesce(opened_at, 0), coalesce(clicked_at, 0))) FROM mails), 0))`);
-
-/**
- * On how many UTC days a project's mails to an address came back soft, since one was delivered, opened or clicked, or a hard
- * bounce was made of them.
- */
-export function countSoftDays(read: Tx, project_id: number, address: string): number {
-  return softDays.get(read, project_id, address)?.n ?? 0;
+/** What was ever reported of an address, by any project's mails. */
+export function listReportsOf(
+  read: Tx,
+  address: string,
+): Pick<ReportRow, 'email_id' | 'kind' | 'reported_at'>[] {
+  const { email_id, kind, reported_at } = emailReports;
+  return read
+    .select({ email_id, kind, reported_at })
+    .from(emailReports)
+    .where(eq(emailReports.address, address))
+    .all();
 }
 
 /** What others would not take of a mailbox, whoever it was to. */
@@ -196,14 +147,16 @@ export interface RefusedMailbox {
 }
 
 // SQLite: beside max(), a bare column is of the row that has the maximum.
-const refusedSince = rawSql<RefusedMailbox, [number]>(`
-    SELECT e.from_email AS mailbox, count(*) AS n, r.words, r.email_id, max(r.reported_at) AS last_at
-    FROM email_reports r JOIN emails e ON e.id = r.email_id
-    WHERE r.kind = 'refused' AND r.reported_at >= ? GROUP BY e.from_email ORDER BY e.from_email`);
+const refusedSince = rawSql<RefusedMailbox, [string, number]>(`
+    SELECT mailbox, count(*) AS n, words, email_id, max(reported_at) AS last_at
+    FROM (SELECT r.words, r.email_id, r.reported_at, (SELECT a.mailbox FROM email_attempts a
+        WHERE a.email_id = r.email_id AND a.mailbox <> ?1 ORDER BY a.id DESC LIMIT 1) AS mailbox
+      FROM email_reports r WHERE r.kind = 'refused' AND r.reported_at >= ?2)
+    WHERE mailbox IS NOT NULL GROUP BY mailbox ORDER BY mailbox`);
 
 /** What was reported since a moment of refusals that speak of us: by mailbox, with the last words. */
 export function listRefusedSince(read: Tx, since_ms: number): RefusedMailbox[] {
-  return refusedSince.all(read, since_ms);
+  return refusedSince.all(read, NO_MAILBOX, since_ms);
 }
 
 /** In the order in which they came. */
@@ -258,4 +211,11 @@ export function deleteCapturedBefore(tx: Tx, before_ms: number, limit: number): 
   const last = old.at(-1);
   if (last !== undefined) tx.delete(capturedMessages).where(sql`${capturedMessages.id} <= ${last}`).run();
   return old.length;
+}
+
+/** Forgets what was said of an email and what was captured of it; that there were attempts stays. */
+export function emptyDelivery(tx: Tx, email_id: string): void {
+  tx.update(emailAttempts).set({ smtp_response: null }).where(eq(emailAttempts.email_id, email_id)).run();
+  tx.delete(emailReports).where(eq(emailReports.email_id, email_id)).run();
+  tx.delete(capturedMessages).where(eq(capturedMessages.email_id, email_id)).run();
 }

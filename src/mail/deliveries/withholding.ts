@@ -1,7 +1,7 @@
 /** A mail that was accepted, and whose recipient is to get nothing more: what the log can truly say of it. */
 
 import type { Tx } from '../../platform/database/database.ts';
-import { type EmailRow, type TakenBack, updateEmail } from '../emails/service.ts';
+import { type EmailRow, endEmail, type TakenBack } from '../emails/service.ts';
 import type { Listeners } from './listeners.ts';
 import { findMaybeSent } from './store.ts';
 
@@ -13,16 +13,16 @@ const NOTHING_MORE = 'Its recipient is to get nothing more.';
  */
 export function endOfWithheld(tx: Tx, email: EmailRow): TakenBack {
   const sent_at = findMaybeSent(tx, email.id);
-  if (sent_at === null) return { changes: { status: 'canceled', error: NOTHING_MORE }, error: NOTHING_MORE };
+  if (sent_at === null) return { ending: { status: 'canceled', error: NOTHING_MORE }, error: NOTHING_MORE };
   const error =
     'Its relay may have taken it when an attempt was cut off; it was not tried again, as its recipient is to get nothing more.';
-  return { changes: { status: 'sent', sent_at, error }, error: null };
+  return { ending: { status: 'sent', sent_at, error }, error: null };
 }
 
 /** Records that end of a mail whose job is ended by whoever asks, and tells of it. */
 export function endWithheld(tx: Tx, email: EmailRow, listeners: Listeners, now_ms: number): TakenBack {
   const end = endOfWithheld(tx, email);
-  updateEmail(tx, email.id, end.changes);
+  endEmail(tx, email.id, end.ending);
   tellWithheld(tx, email, { end, listeners, now_ms });
   return end;
 }
@@ -32,10 +32,10 @@ export function tellWithheld(
   email: EmailRow,
   of: { end: TakenBack; listeners: Listeners; now_ms: number },
 ): void {
-  const { sent_at } = of.end.changes;
-  of.listeners.tell(tx, email, {
-    kind: sent_at ? 'sent' : 'withheld',
-    address: email.to_email,
-    at: sent_at ?? of.now_ms,
-  });
+  const { ending } = of.end;
+  const told =
+    ending.status === 'sent'
+      ? ({ kind: 'sent', at: ending.sent_at } as const)
+      : ({ kind: 'withheld', at: of.now_ms } as const);
+  of.listeners.tell(tx, email, { ...told, address: email.to_email });
 }

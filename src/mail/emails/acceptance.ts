@@ -84,6 +84,8 @@ export interface AttachmentSource {
 export interface AcceptanceDeps {
   mailboxes: Mailboxes;
   objects: AttachmentSource;
+  /** Null for a key that is gone. */
+  keys: { emailLimitOf(tx: Tx, id: number): { email_daily_limit: number | null } | null };
   max_body_bytes: number;
   enqueue(tx: Tx, job: NewJob): string;
 }
@@ -150,7 +152,7 @@ export function acceptEmail(
   const mailbox = deps.mailboxes.take(tx, { ...wishesOf(asked), day, now_ms });
   if (!mailbox.ok) throw mailbox.error;
   try {
-    if (email.api_key_id !== null) countForKey(tx, email.api_key_id, day, now_ms);
+    if (email.api_key_id !== null) countForKey(tx, { api_key_id: email.api_key_id, day }, options);
   } catch (error) {
     if (!email.is_test) deps.mailboxes.release(tx, mailbox.mailbox_id, day);
     throw error;
@@ -238,11 +240,17 @@ function priorityNameOf(
   return email.source === 'schedule' || email.scheduled_at !== null ? 'scheduled' : 'transactional';
 }
 
-function countForKey(tx: Tx, api_key_id: number, day: string, now_ms: number): void {
-  const count = takeKeyUsage(tx, api_key_id, day);
-  if (!count || count.email_daily_limit === null || count.n <= count.email_daily_limit) return;
+function countForKey(
+  tx: Tx,
+  { api_key_id, day }: { api_key_id: number; day: string },
+  { deps: { keys }, now_ms }: { deps: AcceptanceDeps; now_ms: number },
+): void {
+  const known = keys.emailLimitOf(tx, api_key_id);
+  // It is gone, such as that of an old schedule.
+  if (!known) return;
+  const limit = known.email_daily_limit;
+  if (takeKeyUsage(tx, api_key_id, day) <= (limit ?? Number.POSITIVE_INFINITY)) return;
   releaseKeyUsage(tx, api_key_id, day);
-  const limit = count.email_daily_limit;
   const used = limit === 1 ? 'message' : `${limit} messages`;
   const advice = day === utcDay(now_ms) ? 'Try again after midnight UTC.' : 'Choose another day.';
   throw new AppError('rate_limited', `This API key has used up its ${used} of ${day} (UTC). ${advice}`, {

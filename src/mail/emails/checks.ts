@@ -2,15 +2,18 @@
 import { DOCTOR_FAILURES_MS } from '../../limits.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type CheckedDirectory, type HealthCheck, ok, warning } from '../../platform/host/health-check.ts';
-import { countFailedEmails, countLeftOutEmails } from './failure-store.ts';
+import { countSingleTries } from '../../platform/jobs/store.ts';
+import { listFailedJobs } from './failure-store.ts';
 
 export function emailChecks({ sqlite, now_ms }: CheckedDirectory): HealthCheck[] {
   const check = 'failed emails';
   const since_ms = now_ms - DOCTOR_FAILURES_MS;
   const run: HealthCheck['run'] = () => {
-    const count = countFailedEmails(sqlite, since_ms);
+    const jobs = listFailedJobs(sqlite, since_ms);
+    const count = jobs.length;
     if (count === 0) return [ok(check, 'None failed in the last 24 hours.')];
-    const left_out = countLeftOutEmails(sqlite, since_ms);
+    // Those that were sent while their client waited.
+    const left_out = countSingleTries(sqlite, jobs);
     const all_but =
       left_out === 0
         ? ''

@@ -45,3 +45,12 @@ export function listIdsTo(
 ): string[] {
   return newestTo.all(read, to.project_id, to.email, to.source ?? null, limit).map(({ id }) => id);
 }
+
+const lastRead = rawSql<{ at: number }, [number, string]>(`
+    SELECT coalesce(max(max(coalesce(opened_at, 0), coalesce(clicked_at, 0))), 0) AS at FROM emails
+    WHERE project_id = +? AND to_email = +? COLLATE NOCASE`);
+
+/** When a person last opened or clicked a mail of a project to an address; 0 where none did. */
+export function lastReadAt(read: Tx, project_id: number, email: string): number {
+  return lastRead.get(read, project_id, email)?.at ?? 0;
+}

@@ -24,6 +24,7 @@ import { PLANE_PREFIX, type ProjectCaller, projectUrl } from '../../platform/htt
 import { finishJob, holdJob } from '../../platform/jobs/store.ts';
 import { type AcceptanceDeps, type Accepted, acceptEmail, type Merge, type NewEmail } from './acceptance.ts';
 import { checkEmail, findAttachments, findSender } from './checking.ts';
+import * as life from './life-store.ts';
 import { pageOfLog, presentEmail } from './log.ts';
 import { presentContent } from './reading.ts';
 import type { EmailContent, EmailListQuery, EmailRecord, SendBody, SendResult } from './schemas.ts';
@@ -39,21 +40,28 @@ export {
   sendingJob,
   wishesOf,
 } from './acceptance.ts';
-export { presentEmail } from './log.ts';
-/* What the reader of a mail did: marketing's links and pictures note it in the log through these. */
-export { findReadMail, listIdsTo, noteReading, type ReadMail } from './reading-store.ts';
-export { type EmailRecord, emailRecord } from './schemas.ts';
-/* What deliveries read and write of the log, in transactions of their own. */
+/* An email's life: what deliveries read and write of the log, in transactions of their own. */
 export {
   beginAttempt,
+  countAttemptOut,
   deletePins,
   type EmailState,
+  type Ending,
   endAttempt,
+  endEmail,
   findEmail,
-  insertPins,
   isEmptied,
-  updateEmail,
-} from './store.ts';
+  moveToMailbox,
+  putBack,
+  type Reported,
+  recordReport,
+  reopenEmail,
+} from './life-store.ts';
+export { presentEmail } from './log.ts';
+/* What the reader of a mail did: marketing's links and pictures note it in the log through these. */
+export { findReadMail, lastReadAt, listIdsTo, noteReading, type ReadMail } from './reading-store.ts';
+export { type EmailRecord, emailRecord } from './schemas.ts';
+export { listFailed } from './store.ts';
 export {
   EMAIL_STATUSES,
   type EmailRow,
@@ -113,7 +121,7 @@ export interface ScheduledEmail
 
 /** What becomes of a mail that is taken back; no error where it counts as sent. */
 export interface TakenBack {
-  changes: Partial<EmailRow>;
+  ending: life.Ending;
   error: string | null;
 }
 
@@ -348,7 +356,7 @@ export class Emails {
 
   /** Why a mail stands as it does, in the log's words; null where there is nothing to say. */
   errorOf(read: Tx, id: string): string | null {
-    return store.findEmail(read, id)?.error ?? null;
+    return life.findEmail(read, id)?.error ?? null;
   }
 
   /** How many mails of all projects wait for one of these mailboxes. */
@@ -382,13 +390,13 @@ export class Emails {
 
   /** Has a mail that waits go on waiting until it is released; one that is being sent is not stopped. */
   hold(tx: Tx, id: string): void {
-    const email = store.findEmail(tx, id);
+    const email = life.findEmail(tx, id);
     if (email?.status === 'queued' && email.job_id !== null) holdJob(tx, email.job_id);
   }
 
   /** Has a mail that was held leave at a moment, in its turn. */
   release(tx: Tx, id: string, at: number): void {
-    const email = store.findEmail(tx, id);
+    const email = life.findEmail(tx, id);
     if (email?.status === 'queued' && email.job_id !== null) this.#deps.hasten(tx, email.job_id, at);
   }
 
@@ -396,10 +404,10 @@ export class Emails {
   #takeBack(
     tx: Tx,
     email: EmailRow,
-    end: TakenBack = { changes: { status: 'canceled' }, error: 'Canceled before it was due.' },
+    end: TakenBack = { ending: { status: 'canceled' }, error: 'Canceled before it was due.' },
   ): void {
     const { clock, mailboxes } = this.#deps;
-    store.updateEmail(tx, email.id, end.changes);
+    life.endEmail(tx, email.id, end.ending);
     if (email.job_id !== null) {
       const status = end.error === null ? ('completed' as const) : ('failed' as const);
       const of_job = { status, result: { email_id: email.id }, error: end.error };
@@ -410,30 +418,27 @@ export class Emails {
         mailboxes.release(tx, email.mailbox_id, email.quota_day);
       if (email.api_key_id !== null) store.releaseKeyUsage(tx, email.api_key_id, email.quota_day);
     }
-    store.deletePins(tx, email.id);
+    life.deletePins(tx, email.id);
   }
 
   /**
-   * What the log holds about an address, and emptying it: whom a mail was for, its content and what was said of it go, that
-   * there was one stays. A mail that waits is canceled; one that is being sent is not tried again.
+   * Empties the mails to an address and returns their ids: whom a mail was for and its content go, that there was one stays.
+   * A mail that waits is canceled; one that is being sent is not tried again.
    */
-  holderOfAddresses() {
-    return {
-      name: 'emails',
-      export: (read: Tx, owner: { id: number; public_id: string }, email: string): unknown[] =>
-        store.listEmailsOfAddress(read, owner.id, email).map((row) => ({
-          ...presentEmail(row, owner.public_id),
-          content: store.findBodies(read, row.id),
-        })),
-      forget: (tx: Tx, project_id: number, email: string): number => {
-        const rows = store.listEmailsOfAddress(tx, project_id, email);
-        for (const row of rows) {
-          if (row.status === 'scheduled' || row.status === 'queued') this.#takeBack(tx, row);
-          store.emptyEmail(tx, row.id);
-        }
-        return rows.length;
-      },
-    };
+  forgetAddress(tx: Tx, project_id: number, email: string): string[] {
+    return store.listEmailsOfAddress(tx, project_id, email).map((row) => {
+      if (row.status === 'scheduled' || row.status === 'queued') this.#takeBack(tx, row);
+      life.emptyEmail(tx, row);
+      return row.id;
+    });
+  }
+
+  /** What the log holds about an address. */
+  exportAddress(read: Tx, owner: { id: number; public_id: string }, email: string): unknown[] {
+    return store.listEmailsOfAddress(read, owner.id, email).map((row) => ({
+      ...presentEmail(row, owner.public_id),
+      content: store.findBodies(read, row.id),
+    }));
   }
 
   /** How emails take part in the deletion of their project: those still scheduled leave their places to others. */
@@ -448,7 +453,7 @@ export class Emails {
   }
 
   #require(tx: Tx, project_id: number, id: string): EmailRow {
-    const row = isUlid(id) ? store.findEmail(tx, id.toUpperCase()) : undefined;
+    const row = isUlid(id) ? life.findEmail(tx, id.toUpperCase()) : undefined;
     if (row?.project_id !== project_id) throw notFound('Email');
     return row;
   }
@@ -483,6 +488,6 @@ function clientOf(
 /** Which bytes of deleted objects must stay: those of mails that are not out yet. */
 export class AttachmentPins {
   isPinned(tx: Tx, object_public_id: string): boolean {
-    return store.isPinned(tx, object_public_id);
+    return life.isPinned(tx, object_public_id);
   }
 }

@@ -13,19 +13,12 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import { statement, type Tx } from '../../platform/database/database.ts';
+import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
-import {
-  attachmentPins,
-  type EmailRow,
-  type EmailStatus,
-  emailBodies,
-  emails,
-  keyUsage,
-  type RefusedRecord,
-} from './tables.ts';
+import { insertPins } from './life-store.ts';
+import { type EmailRow, type EmailStatus, emailBodies, emails, keyUsage } from './tables.ts';
 
 /* --- Accepting -------------------------------------------------------------------------------------------------- */
 
@@ -55,26 +48,17 @@ function valuesOf(email: EmailRow): (string | number | null)[] {
 export function insertEmail(tx: Tx, email: EmailRow, bodies: Bodies | null): void {
   insertRow.run(tx, ...valuesOf(email));
   if (bodies) insertBodies.run(tx, email.id, bodies.body_html, bodies.body_text);
-  const attached = email.attachments.map((attachment) => attachment.public_id);
-  insertPins(tx, email.id, attached);
+  insertPins(tx, email);
 }
 
 /* --- What each key sent ----------------------------------------------------------------------------------------- */
 
-/** A key's count of a day and the limit it must not pass. */
-interface KeyCount {
-  n: number;
-  email_daily_limit: number | null;
-}
+const countForKey = rawSql<{ n: number }, [number, string]>(`
+    INSERT INTO key_usage (api_key_id, day, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1 RETURNING n`);
 
-const countForKey = rawSql<KeyCount, [string, number]>(`
-    INSERT INTO key_usage (api_key_id, day, n) SELECT id, ?, 1 FROM api_keys WHERE id = ?
-    ON CONFLICT DO UPDATE SET n = n + 1
-    RETURNING n, (SELECT email_daily_limit FROM api_keys WHERE id = api_key_id) AS email_daily_limit`);
-
-/** Counts one more message of a key on a day; null for a key that is gone, such as that of an old schedule. */
-export function takeKeyUsage(tx: Tx, api_key_id: number, day: string): KeyCount | null {
-  return countForKey.get(tx, day, api_key_id);
+/** Counts one more message of a key on a day; returns how many that makes. */
+export function takeKeyUsage(tx: Tx, api_key_id: number, day: string): number {
+  return countForKey.get(tx, api_key_id, day)?.n ?? 0;
 }
 
 export function releaseKeyUsage(tx: Tx, api_key_id: number, day: string): void {
@@ -90,14 +74,9 @@ export function deleteKeyUsageBefore(tx: Tx, day: string): void {
 
 /* --- The log ---------------------------------------------------------------------------------------------------- */
 
-const rowOf = rawSql<EmailRow, [string]>('SELECT * FROM emails WHERE id = +?', emails);
 const bodiesOf = rawSql<Bodies, [string]>(
   'SELECT body_html, body_text FROM email_bodies WHERE email_id = +?',
 );
-
-export function findEmail(tx: Tx, id: string): EmailRow | null {
-  return rowOf.get(tx, id);
-}
 
 /** Null once they are no longer kept, and for an email that is rendered as it is sent. */
 export function findBodies(tx: Tx, id: string): Bodies | null {
@@ -160,41 +139,6 @@ export function listEmailsOfAddress(read: Tx, project_id: number, email: string)
   return [...to, ...copied.filter((row) => !known.has(row.id))];
 }
 
-/** Whether its recipient was forgotten. */
-export function isEmptied({ to_email }: Pick<EmailRow, 'to_email'>): boolean {
-  return to_email === '';
-}
-
-/** Leaves of a mail that there was one, when, and what became of it. */
-export function emptyEmail(tx: Tx, id: string): void {
-  updateEmail(tx, id, {
-    ...{
-      to_email: '',
-      to_name: null,
-      cc: [],
-      bcc: [],
-      reply_to: null,
-      subject: '',
-      headers: {},
-      merge: null,
-    },
-    ...{ taken: [], refused: [], smtp_response: null, error: null, ip: null, user_agent: null },
-  });
-  for (const change of [deleteBodies, deleteCaptures, emptyAttempts, emptyJob, deleteReports])
-    change.run(tx, id);
-}
-
-const deleteBodies = rawSql<object, [string]>('DELETE FROM email_bodies WHERE email_id = ?');
-const deleteCaptures = rawSql<object, [string]>('DELETE FROM captured_messages WHERE email_id = ?');
-const emptyAttempts = rawSql<object, [string]>(
-  'UPDATE email_attempts SET smtp_response = NULL WHERE email_id = ?',
-);
-/** A relay's refusal repeats the address. */
-const emptyJob = rawSql<object, [string]>(
-  'UPDATE jobs SET error = NULL WHERE id = (SELECT job_id FROM emails WHERE id = ?)',
-);
-const deleteReports = rawSql<object, [string]>('DELETE FROM email_reports WHERE email_id = ?');
-
 /** Mails that asked an address for confirmation, accepted at or after a moment: a walk of the recipient's own rows. */
 export function countConfirmations(
   read: Tx,
@@ -217,12 +161,11 @@ export function countConfirmations(
   return found?.n ?? 0;
 }
 
-export function updateEmail(tx: Tx, id: string, changes: Partial<EmailRow>): void {
-  tx.update(emails).set(changes).where(eq(emails.id, id)).run();
-}
-
+// Project by project, each found by a seek in the index that its mails are then counted in.
 const waitingFor = rawSql<{ n: number }, [string]>(
-  `SELECT count(*) AS n FROM projects p CROSS JOIN emails e INDEXED BY emails_by_status ON e.project_id = p.id
+  `WITH RECURSIVE p (id) AS (SELECT min(project_id) FROM emails
+     UNION ALL SELECT (SELECT min(project_id) FROM emails WHERE project_id > p.id) FROM p WHERE p.id IS NOT NULL)
+   SELECT count(*) AS n FROM p CROSS JOIN emails e INDEXED BY emails_by_status ON e.project_id = p.id
    WHERE e.status IN ('scheduled', 'queued', 'sending') AND e.mailbox_id IN (SELECT value FROM json_each(+?1))`,
 );
 
@@ -248,101 +191,14 @@ export function listScheduledPlaces(tx: Tx, project_id: number): { mailbox_id: n
     .all();
 }
 
-/* --- Attempts --------------------------------------------------------------------------------------------------- */
-
-type Value = string | number | null;
-
-const beginRow = rawSql<never, Value[]>(`
-    UPDATE emails SET attempts = ?, mailbox_id = ?, quota_day = ?, from_email = ?, domain = ?,
-      status = CASE WHEN status IN ('scheduled', 'queued', 'sending') THEN 'sending' ELSE status END,
-      queued_at = coalesce(queued_at, ?)
-    WHERE id = ?`);
-
-export interface AttemptBegin {
-  attempt: number;
-  mailbox_id: number | null;
-  quota_day: string | null;
-  from_email: string;
-  domain: string;
-  now_ms: number;
-}
-
-/** Notes that an attempt at an email begins, and what it goes out from. */
-export function beginAttempt(tx: Tx, id: string, begin: AttemptBegin): void {
-  const { attempt, mailbox_id, quota_day, from_email, domain, now_ms } = begin;
-  beginRow.run(tx, attempt, mailbox_id, quota_day, from_email, domain, now_ms, id);
-}
-
-const endRow = rawSql<{ to_email: string }, Value[]>(`
-    UPDATE emails SET
-      status = CASE WHEN ?2 IN ('sent', 'queued') AND status IN ('delivered', 'bounced', 'complained')
-        THEN status ELSE ?2 END,
-      smtp_code = ?3, smtp_response = ?4, bounce_type = coalesce(?5, bounce_type), error = ?6, taken = ?7, refused = ?8,
-      sent_at = coalesce(sent_at, ?9), bounced_at = coalesce(bounced_at, ?10),
-      complained_at = coalesce(complained_at, ?11), failed_at = ?12
-    WHERE id = ?1 RETURNING to_email`);
-
-/** How an email stands after an attempt. */
-export interface EmailState {
-  status: 'queued' | 'sent' | 'bounced' | 'failed' | 'complained';
-  smtp_code: number | null;
-  smtp_response: string | null;
-  bounce_type: 'permanent' | 'transient' | null;
-  error: string | null;
-  taken: readonly string[];
-  refused: readonly RefusedRecord[];
-}
-
-/**
- * Records it; what a report said meanwhile of those whom an earlier attempt reached stands. Of a mail that was emptied
- * meanwhile nothing that names anybody is kept.
- */
-export function endAttempt(tx: Tx, id: string, state: EmailState, now_ms: number): void {
-  const { status } = state;
-  const at = (...statuses: EmailStatus[]): number | null => (statuses.includes(status) ? now_ms : null);
-  const row = endRow.get(
-    tx,
-    id,
-    status,
-    state.smtp_code,
-    state.smtp_response,
-    state.bounce_type,
-    state.error,
-    JSON.stringify(state.taken),
-    JSON.stringify(state.refused),
-    at('sent', 'complained'),
-    at('bounced'),
-    at('complained'),
-    at('failed'),
-  );
-  if (row && isEmptied(row)) emptyEmail(tx, id);
-}
-
-/* --- Pins ------------------------------------------------------------------------------------------------------- */
-
-const pinOf = statement((tx) =>
-  tx
-    .select({ email_id: attachmentPins.email_id })
-    .from(attachmentPins)
-    .where(eq(attachmentPins.object_public_id, sql.placeholder('public_id')))
-    .limit(1)
-    .prepare(),
-);
-
-export function isPinned(tx: Tx, object_public_id: string): boolean {
-  return pinOf(tx).get({ public_id: object_public_id }) !== undefined;
-}
-
-export function insertPins(tx: Tx, email_id: string, object_public_ids: readonly string[]): void {
-  if (object_public_ids.length === 0) return;
-  tx.insert(attachmentPins)
-    .values(object_public_ids.map((object_public_id) => ({ email_id, object_public_id })))
-    .onConflictDoNothing()
-    .run();
-}
-
-export function deletePins(tx: Tx, email_id: string): void {
-  tx.delete(attachmentPins).where(eq(attachmentPins.email_id, email_id)).run();
+/** Emails of all projects that failed at or after a moment, oldest first. */
+export function listFailed(tx: Tx, since_ms: number): Pick<EmailRow, 'id' | 'is_test' | 'job_id'>[] {
+  return tx
+    .select({ id: emails.id, is_test: emails.is_test, job_id: emails.job_id })
+    .from(emails)
+    .where(and(sql`${emails.status} = 'failed'`, gte(emails.failed_at, since_ms)))
+    .orderBy(emails.failed_at, emails.id)
+    .all();
 }
 
 /* --- Sweeps ----------------------------------------------------------------------------------------------------- */

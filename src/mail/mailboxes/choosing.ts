@@ -1,8 +1,10 @@
-/** Which mailbox a message goes out from, and why: one pure function over what is known of all of them. */
+/** Which mailbox a message goes out from, and why: one function over what is known of all of them. */
 import { AppError, invalid } from '../../errors.ts';
 import { MAX_EXPLAINED_MAILBOXES, NO_MAILBOX_RETRY_AFTER_S } from '../../limits.ts';
+import type { Tx } from '../../platform/database/database.ts';
 import { secondsToUtcMidnight, toIso, utcDay } from '../../platform/host/clock.ts';
-import type { Candidate } from './store.ts';
+import type { DomainStanding } from '../sending-domains/service.ts';
+import { listSenders, listUsage, type SenderRow } from './store.ts';
 
 export type Purpose = 'transactional' | 'marketing';
 
@@ -23,6 +25,43 @@ export interface ChoiceRequest {
   late?: readonly string[];
   /** Only these mailboxes, by address; absent or empty means any. */
   only?: readonly string[];
+}
+
+/** A mailbox with its domain and what it has taken on one day; of a domain without any the domain alone. */
+export interface Candidate
+  extends DomainStanding,
+    Omit<{ [Name in keyof SenderRow]: SenderRow[Name] | null }, 'domain_id'> {
+  used: number;
+}
+
+const NONE: Omit<Candidate, keyof DomainStanding> = {
+  mailbox_id: null,
+  address: null,
+  kind: null,
+  revision: null,
+  status: null,
+  for_transactional: null,
+  for_marketing: null,
+  daily_limit: null,
+  failures: null,
+  resting_until: null,
+  used: 0,
+};
+
+/** Every mailbox and every domain without one, the default domain's first. */
+export function listCandidates(tx: Tx, domains: readonly DomainStanding[], day: string): Candidate[] {
+  const used = listUsage(tx, day);
+  const senders = listSenders(tx);
+  const candidates = domains.flatMap((domain): Candidate[] => {
+    const own = senders.filter(({ domain_id }) => domain_id === domain.domain_id);
+    if (own.length === 0) return [{ ...NONE, ...domain }];
+    return own.map((sender) => ({ ...sender, ...domain, used: used.get(sender.mailbox_id) ?? 0 }));
+  });
+  // Joined and sorted here: for a handful of rows SQLite's sorter and outer join cost ten times all the rest.
+  return candidates.sort(
+    (a, b) =>
+      b.is_default - a.is_default || a.domain_id - b.domain_id || (a.mailbox_id ?? 0) - (b.mailbox_id ?? 0),
+  );
 }
 
 export interface ChosenMailbox {

@@ -13,10 +13,12 @@ import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts
 import type { InboxAddress, Inboxes } from '../inboxes/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import {
+  type Candidate,
   type Choice,
   type ChoiceRequest,
   choose,
   findSender,
+  listCandidates,
   type Purpose,
   refuseDomain,
 } from './choosing.ts';
@@ -255,7 +257,11 @@ export class Mailboxes {
 
   /** The mailbox that `take` would give a message now. */
   choose(tx: Tx, request: ChoiceRequest): Choice {
-    return choose(store.listCandidates(tx, request.day), request);
+    return choose(this.#candidates(tx, request.day), request);
+  }
+
+  #candidates(tx: Tx, day: string): Candidate[] {
+    return listCandidates(tx, this.#domains.listStandings(tx), day);
   }
 
   /** Why no mailbox, or none of those that are named, can take such mail, quotas apart; null where one can. */
@@ -274,12 +280,12 @@ export class Mailboxes {
 
   /** Why nothing can be sent from a domain, capacity apart; null where it is known, active and verified. */
   refuseDomain(tx: Tx, name: string): string | null {
-    return refuseDomain(store.listCandidates(tx, utcDay(this.#clock.now())), name);
+    return refuseDomain(this.#candidates(tx, utcDay(this.#clock.now())), name);
   }
 
   /** The active mailbox of this address, whatever its case, if such mail may go out from it. */
   findSender(tx: Tx, address: string, purpose: Purpose): { address: string; domain: string } | null {
-    return findSender(store.listCandidates(tx, utcDay(this.#clock.now())), address, purpose);
+    return findSender(this.#candidates(tx, utcDay(this.#clock.now())), address, purpose);
   }
 
   /** Forgets the usage of days that no limit asks for any more. */

@@ -66,48 +66,38 @@ export function readUsage(tx: Tx, mailbox_id: number, day: string): number {
   );
 }
 
-/** A mailbox with its domain and what it has taken on one day: what the choice is made from. */
-export interface Candidate {
+/** A mailbox as the choice sees it. */
+export interface SenderRow {
   domain_id: number;
-  domain: string;
-  is_default: number;
-  is_active: number;
-  is_verified: number;
-  /** Null for a domain without any mailbox; then the fields below are null too. */
-  mailbox_id: number | null;
-  address: string | null;
-  kind: MailboxKind | null;
-  revision: number | null;
-  status: string | null;
-  for_transactional: number | null;
-  for_marketing: number | null;
+  mailbox_id: number;
+  address: string;
+  kind: MailboxKind;
+  revision: number;
+  status: string;
+  for_transactional: number;
+  for_marketing: number;
   daily_limit: number | null;
-  failures: number | null;
+  failures: number;
   resting_until: number | null;
-  used: number;
 }
 
 /** This runs for every email and every attempt. */
-const candidates = rawSql<Candidate, []>(`
-    SELECT d.id AS domain_id, d.name AS domain, d.is_default, d.is_active,
-      d.is_trusted OR d.verified_at IS NOT NULL AS is_verified,
-      m.id AS mailbox_id, m.address, m.kind, m.revision, m.status, m.for_transactional, m.for_marketing, m.daily_limit,
-      m.failures, m.resting_until, 0 AS used
-    FROM sending_domains d LEFT JOIN mailboxes m ON m.domain_id = d.id`);
+const senders = rawSql<SenderRow, []>(`
+    SELECT domain_id, id AS mailbox_id, address, kind, revision, status, for_transactional, for_marketing, daily_limit,
+      failures, resting_until
+    FROM mailboxes`);
+
+export function listSenders(tx: Tx): SenderRow[] {
+  return senders.all(tx);
+}
+
 const usageOfDay = rawSql<{ mailbox_id: number; n: number }, [string]>(
   'SELECT mailbox_id, n FROM mailbox_usage WHERE day = ?',
 );
 
-/** Every mailbox and every domain without one, the default domain's first. */
-export function listCandidates(tx: Tx, day: string): Candidate[] {
-  const rows = candidates.all(tx);
-  const used = new Map(usageOfDay.all(tx, day).map(({ mailbox_id, n }) => [mailbox_id, n]));
-  for (const row of rows) row.used = used.get(row.mailbox_id ?? 0) ?? 0;
-  // Joined and sorted here: for a handful of rows SQLite's sorter and outer join cost ten times all the rest.
-  return rows.sort(
-    (a, b) =>
-      b.is_default - a.is_default || a.domain_id - b.domain_id || (a.mailbox_id ?? 0) - (b.mailbox_id ?? 0),
-  );
+/** What each mailbox has taken on a day, by its id. */
+export function listUsage(tx: Tx, day: string): Map<number, number> {
+  return new Map(usageOfDay.all(tx, day).map(({ mailbox_id, n }) => [mailbox_id, n]));
 }
 
 const addUsage = rawSql<never, [number, string]>(

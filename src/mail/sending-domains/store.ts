@@ -1,6 +1,7 @@
 /** SQL of sending domains. */
 import { asc, desc, eq } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
 import { type DomainRow, sendingDomains } from './tables.ts';
 
 export function insertDomain(tx: Tx, domain: Omit<DomainRow, 'id'>): DomainRow {
@@ -13,6 +14,24 @@ export function findDomain(tx: Tx, name: string): DomainRow | undefined {
 
 export function findDomainById(tx: Tx, id: number): DomainRow | undefined {
   return tx.select().from(sendingDomains).where(eq(sendingDomains.id, id)).get();
+}
+
+/** What the choice of a mailbox must know of a domain. */
+export interface DomainStanding {
+  domain_id: number;
+  domain: string;
+  is_default: number;
+  is_active: number;
+  is_verified: number;
+}
+
+const standings = rawSql<DomainStanding, []>(`
+    SELECT id AS domain_id, name AS domain, is_default, is_active, is_trusted OR verified_at IS NOT NULL AS is_verified
+    FROM sending_domains`);
+
+/** Asked for with every email and every attempt. */
+export function listStandings(tx: Tx): DomainStanding[] {
+  return standings.all(tx);
 }
 
 /** The default first, then by name. */

@@ -2,9 +2,11 @@
  * The job queue's SQL. A job is a row, a task the function that runs it (`engine.ts`). States: pending, processing,
  * completed, failed. Jobs compete within a lane; within one, urgent ones go first and projects take turns.
  */
-import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm';
+import type { Database as Sqlite } from 'bun:sqlite';
+import { and, desc, eq, gt, isNull, lt, sql } from 'drizzle-orm';
 import { AppError } from '../../errors.ts';
 import type { Tx } from '../database/database.ts';
+import { readCount } from '../database/plain-connection.ts';
 import { rawSql } from '../database/raw-sql.ts';
 import { type JobRow, jobs } from '../database/tables.ts';
 import { newId } from '../host/ids.ts';
@@ -195,6 +197,39 @@ export function holdJob(tx: Tx, id: string): void {
     .set({ run_at: NEVER })
     .where(and(eq(jobs.id, id), sql`${jobs.status} = 'pending'`))
     .run();
+}
+
+const byId = rawSql<JobRow, [string]>('SELECT * FROM jobs WHERE id = ?', jobs);
+
+export function findJob(read: Tx, id: string): JobRow | null {
+  return byId.get(read, id);
+}
+
+/** Jobs of a type that wait for a moment after one, but for those that are held. */
+export function listWaitingJobs(read: Tx, type: string, after_ms: number): JobRow[] {
+  return read
+    .select()
+    .from(jobs)
+    .where(
+      and(
+        sql`${jobs.status} = 'pending'`,
+        eq(jobs.type, type),
+        gt(jobs.run_at, after_ms),
+        lt(jobs.run_at, NEVER),
+      ),
+    )
+    .all();
+}
+
+/** How many of these jobs had one try and no more. */
+export function countSingleTries(sqlite: Sqlite, ids: readonly string[]): number {
+  const of = 'FROM jobs WHERE max_attempts = 1 AND id IN (SELECT value FROM json_each(?))';
+  return readCount(sqlite, `SELECT count(*) ${of}`, JSON.stringify(ids));
+}
+
+/** Forgets what a job ended with, where that names somebody. */
+export function forgetJobError(tx: Tx, id: string): void {
+  tx.update(jobs).set({ error: null }).where(eq(jobs.id, id)).run();
 }
 
 /** Jobs that a crash left in the middle of an attempt. */

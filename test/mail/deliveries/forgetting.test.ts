@@ -19,8 +19,8 @@ afterEach(async () => {
 });
 
 function forget(): Promise<number> {
-  const { database, emails } = sender.app.services;
-  return database.write((tx) => emails.holderOfAddresses().forget(tx, sender.project.id, ADA));
+  const { database, deliveries } = sender.app.services;
+  return database.write((tx) => deliveries.holderOfAddresses().forget(tx, sender.project.id, ADA));
 }
 
 /** Every text that the tables of mail hold. */

@@ -1,7 +1,7 @@
 /** Which mailbox a message goes out from, and what is said about it. */
 import { describe, expect, test } from 'bun:test';
+import type { Candidate } from '../../../src/mail/mailboxes/choosing.ts';
 import { type ChoiceRequest, choose } from '../../../src/mail/mailboxes/choosing.ts';
-import type { Candidate } from '../../../src/mail/mailboxes/store.ts';
 
 const NOW = Date.parse('2030-01-15T18:00:00Z');
 const REQUEST: ChoiceRequest = {

@@ -1,0 +1,224 @@
+/**
+ * SQL of an email's life: what becomes of its row from its first attempt to its end, each change by a name of its own. It is
+ * the one way by which deliveries write the log.
+ */
+import { eq, sql } from 'drizzle-orm';
+import { statement, type Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
+import { forgetJobError } from '../../platform/jobs/store.ts';
+import {
+  attachmentPins,
+  type EmailRow,
+  type EmailStatus,
+  emailBodies,
+  emails,
+  type RefusedRecord,
+} from './tables.ts';
+
+const rowOf = rawSql<EmailRow, [string]>('SELECT * FROM emails WHERE id = +?', emails);
+
+export function findEmail(tx: Tx, id: string): EmailRow | null {
+  return rowOf.get(tx, id);
+}
+
+/* --- Attempts --------------------------------------------------------------------------------------------------- */
+
+type Value = string | number | null;
+
+const beginRow = rawSql<never, Value[]>(`
+    UPDATE emails SET attempts = ?, mailbox_id = ?, quota_day = ?, from_email = ?, domain = ?,
+      status = CASE WHEN status IN ('scheduled', 'queued', 'sending') THEN 'sending' ELSE status END,
+      queued_at = coalesce(queued_at, ?)
+    WHERE id = ?`);
+
+export interface AttemptBegin {
+  attempt: number;
+  mailbox_id: number | null;
+  quota_day: string | null;
+  from_email: string;
+  domain: string;
+  now_ms: number;
+}
+
+/** Notes that an attempt at an email begins, and what it goes out from. */
+export function beginAttempt(tx: Tx, id: string, begin: AttemptBegin): void {
+  const { attempt, mailbox_id, quota_day, from_email, domain, now_ms } = begin;
+  beginRow.run(tx, attempt, mailbox_id, quota_day, from_email, domain, now_ms, id);
+}
+
+const endRow = rawSql<Pick<EmailRow, 'id' | 'job_id' | 'to_email'>, Value[]>(`
+    UPDATE emails SET
+      status = CASE WHEN ?2 IN ('sent', 'queued') AND status IN ('delivered', 'bounced', 'complained')
+        THEN status ELSE ?2 END,
+      smtp_code = ?3, smtp_response = ?4, bounce_type = coalesce(?5, bounce_type), error = ?6, taken = ?7, refused = ?8,
+      sent_at = coalesce(sent_at, ?9), bounced_at = coalesce(bounced_at, ?10),
+      complained_at = coalesce(complained_at, ?11), failed_at = ?12
+    WHERE id = ?1 RETURNING id, job_id, to_email`);
+
+/** How an email stands after an attempt. */
+export interface EmailState {
+  status: 'queued' | 'sent' | 'bounced' | 'failed' | 'complained';
+  smtp_code: number | null;
+  smtp_response: string | null;
+  bounce_type: 'permanent' | 'transient' | null;
+  error: string | null;
+  taken: readonly string[];
+  refused: readonly RefusedRecord[];
+}
+
+/**
+ * Records it; what a report said meanwhile of those whom an earlier attempt reached stands. Of a mail that was emptied
+ * meanwhile nothing that names anybody is kept, which `is_emptied` tells.
+ */
+export function endAttempt(tx: Tx, id: string, state: EmailState, now_ms: number): { is_emptied: boolean } {
+  const { status } = state;
+  const at = (...statuses: EmailStatus[]): number | null => (statuses.includes(status) ? now_ms : null);
+  const row = endRow.get(
+    tx,
+    id,
+    status,
+    state.smtp_code,
+    state.smtp_response,
+    state.bounce_type,
+    state.error,
+    JSON.stringify(state.taken),
+    JSON.stringify(state.refused),
+    at('sent', 'complained'),
+    at('bounced'),
+    at('complained'),
+    at('failed'),
+  );
+  const is_emptied = row !== null && isEmptied(row);
+  if (is_emptied) emptyEmail(tx, row);
+  return { is_emptied };
+}
+
+/* --- Between attempts ------------------------------------------------------------------------------------------- */
+
+function update(tx: Tx, id: string, changes: Partial<EmailRow>): void {
+  tx.update(emails).set(changes).where(eq(emails.id, id)).run();
+}
+
+/** Has an email wait that an attempt had taken up. */
+export function putBack(tx: Tx, id: string): void {
+  update(tx, id, { status: 'queued' });
+}
+
+/** Has an email wait for another mailbox, in whose quota it has its place. */
+export function moveToMailbox(tx: Tx, id: string, to: Pick<EmailRow, 'mailbox_id' | 'quota_day'>): void {
+  update(tx, id, to);
+}
+
+/** Counts an attempt out that goes on with another mailbox, where it counts as the same one. */
+export function countAttemptOut(tx: Tx, id: string): void {
+  tx.update(emails)
+    .set({ attempts: sql`${emails.attempts} - 1` })
+    .where(eq(emails.id, id))
+    .run();
+}
+
+/** How an email ends that no attempt ends. */
+export type Ending =
+  | { status: 'canceled'; error?: string }
+  | { status: 'sent'; sent_at: number; error: string }
+  | { status: 'failed'; failed_at: number; error: string };
+
+export function endEmail(tx: Tx, id: string, ending: Ending): void {
+  update(tx, id, ending);
+}
+
+/** What a report from outside may change. */
+export type Reported = Partial<
+  Pick<
+    EmailRow,
+    | 'status'
+    | 'delivered_at'
+    | 'complained_at'
+    | 'bounced_at'
+    | 'bounce_type'
+    | 'smtp_code'
+    | 'smtp_response'
+    | 'error'
+  >
+>;
+
+export function recordReport(tx: Tx, id: string, reported: Reported): void {
+  update(tx, id, reported);
+}
+
+/** Has an email that ended wait once more with another job, as it was accepted; its attachments are pinned again. */
+export function reopenEmail(
+  tx: Tx,
+  email: Pick<EmailRow, 'id' | 'attachments'>,
+  to: { job_id: string; mailbox_id: number; quota_day: string; now_ms: number },
+): void {
+  const { now_ms, ...place } = to;
+  insertPins(tx, email);
+  update(tx, email.id, {
+    ...place,
+    status: 'queued',
+    queued_at: now_ms,
+    refused: [],
+    error: null,
+    bounce_type: null,
+    failed_at: null,
+    bounced_at: null,
+  });
+}
+
+/* --- Pins ------------------------------------------------------------------------------------------------------- */
+
+const pinOf = statement((tx) =>
+  tx
+    .select({ email_id: attachmentPins.email_id })
+    .from(attachmentPins)
+    .where(eq(attachmentPins.object_public_id, sql.placeholder('public_id')))
+    .limit(1)
+    .prepare(),
+);
+
+export function isPinned(tx: Tx, object_public_id: string): boolean {
+  return pinOf(tx).get({ public_id: object_public_id }) !== undefined;
+}
+
+export function insertPins(tx: Tx, { id, attachments }: Pick<EmailRow, 'id' | 'attachments'>): void {
+  if (attachments.length === 0) return;
+  tx.insert(attachmentPins)
+    .values(attachments.map(({ public_id }) => ({ email_id: id, object_public_id: public_id })))
+    .onConflictDoNothing()
+    .run();
+}
+
+export function deletePins(tx: Tx, email_id: string): void {
+  tx.delete(attachmentPins).where(eq(attachmentPins.email_id, email_id)).run();
+}
+
+/* --- Forgetting ------------------------------------------------------------------------------------------------- */
+
+/** Whether its recipient was forgotten. */
+export function isEmptied({ to_email }: Pick<EmailRow, 'to_email'>): boolean {
+  return to_email === '';
+}
+
+/** Leaves of a mail that there was one, when, and what became of it. Deliveries forget what they hold of it themselves. */
+export function emptyEmail(tx: Tx, { id, job_id }: Pick<EmailRow, 'id' | 'job_id'>): void {
+  update(tx, id, {
+    to_email: '',
+    to_name: null,
+    cc: [],
+    bcc: [],
+    reply_to: null,
+    subject: '',
+    headers: {},
+    merge: null,
+    taken: [],
+    refused: [],
+    smtp_response: null,
+    error: null,
+    ip: null,
+    user_agent: null,
+  });
+  tx.delete(emailBodies).where(eq(emailBodies.email_id, id)).run();
+  // A relay's refusal repeats the address.
+  if (job_id !== null) forgetJobError(tx, job_id);
+}
