@@ -38,17 +38,6 @@ const LOOKS_ACROSS = [
 /** Who does so and has yet to ask the noun's service instead. */
 const NOT_YET: Readonly<Record<string, readonly string[]>> = {
   'src/mail/deliveries/return-paths.ts': ['meta'],
-  'src/mail/deliveries/store.ts': ['emails', 'jobs'],
-  'src/mail/emails/failure-store.ts': ['jobs'],
-  'src/mail/emails/store.ts': [
-    'api_keys',
-    'captured_messages',
-    'email_attempts',
-    'email_reports',
-    'jobs',
-    'projects',
-  ],
-  'src/mail/mailboxes/store.ts': ['sending_domains'],
   'src/marketing/mails/click-store.ts': ['emails'],
   'src/marketing/mails/store.ts': ['emails'],
   'src/marketing/sequences/enrollment-store.ts': ['marketing_usage'],
