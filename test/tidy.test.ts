@@ -181,7 +181,8 @@ function roomOf(path: string): Room {
   if (path.startsWith(PAGE)) return 'page';
   const [, district, file] = path.split('/');
   if (path === 'src/main.ts') return 'main';
-  if (district === 'app') return 'app';
+  // The file by which a district composes itself, such as src/marketing/marketing.ts, is wiring.
+  if (district === 'app' || file === `${district}.ts`) return 'app';
   if (file === undefined) return 'base';
   if (district === 'platform') return 'platform';
   const words = basename(path, '.ts').split('-');

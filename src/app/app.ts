@@ -15,7 +15,7 @@ import { objectCronEntries } from '../files/objects/tasks.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
 import { Deliveries } from '../mail/deliveries/service.ts';
 import { createEmailTask, deliveryCronEntries } from '../mail/deliveries/tasks.ts';
-import { AttachmentPins, Emails, type NewEmail } from '../mail/emails/service.ts';
+import { AttachmentPins, Emails } from '../mail/emails/service.ts';
 import { emailCronEntries } from '../mail/emails/tasks.ts';
 import { InboxReaders } from '../mail/inboxes/readers.ts';
 import { Inboxes } from '../mail/inboxes/service.ts';
@@ -25,23 +25,12 @@ import { createScheduleTask, scheduleCronEntry } from '../mail/schedules/tasks.t
 import { SendingDomains } from '../mail/sending-domains/service.ts';
 import { sendingDomainCronEntries } from '../mail/sending-domains/tasks.ts';
 import { Templates } from '../mail/templates/service.ts';
-import { Privacy } from '../marketing/contacts/privacy.ts';
-import { Contacts } from '../marketing/contacts/service.ts';
-import { contactCronEntries } from '../marketing/contacts/tasks.ts';
-import { importsHolder } from '../marketing/imports/privacy.ts';
-import { Imports } from '../marketing/imports/service.ts';
-import { createImportTask, importCronEntries } from '../marketing/imports/tasks.ts';
-import { Lists } from '../marketing/lists/service.ts';
-import { Clicks, MarketingMail } from '../marketing/mails/service.ts';
-import { SequenceEngine } from '../marketing/sequences/engine.ts';
-import { ContactEvents, type ReservedEvent } from '../marketing/sequences/events.ts';
-import { Lifecycle } from '../marketing/sequences/lifecycle.ts';
-import { Sequences } from '../marketing/sequences/service.ts';
-import { createSequenceTask, sequenceCronEntries } from '../marketing/sequences/tasks.ts';
-import { Marketing } from '../marketing/settings/service.ts';
-import { CONFIRMATION_VALUES, Subscriptions } from '../marketing/subscriptions/service.ts';
-import { createSubscribeTask, subscriptionCronEntries } from '../marketing/subscriptions/tasks.ts';
-import { Suppressions } from '../marketing/suppressions/service.ts';
+import {
+  createMarketing,
+  marketingCascades,
+  marketingCronEntries,
+  marketingTasks,
+} from '../marketing/marketing.ts';
 import { Backups, type BackupWork } from '../operation/backups/service.ts';
 import { createBackupTask } from '../operation/backups/tasks.ts';
 import { Doctor } from '../operation/doctor/service.ts';
@@ -63,7 +52,7 @@ import type { Route } from '../platform/http/routes.ts';
 import { createHttpServer, type HttpServer } from '../platform/http/server.ts';
 import { createJobEngine, type JobEngine } from '../platform/jobs/engine.ts';
 import { type CronEntry, createScheduler, type Scheduler } from '../platform/jobs/scheduler.ts';
-import { finishJob, hastenJob, type NewJob } from '../platform/jobs/store.ts';
+import { hastenJob, type NewJob } from '../platform/jobs/store.ts';
 import { watchWakeFile } from '../platform/jobs/wake-file.ts';
 import { generateDkimKey } from '../platform/mail/dkim.ts';
 import { createResolver, type Resolver } from '../platform/mail/dns.ts';
@@ -219,19 +208,15 @@ function createWork(on: Tenancy) {
     enqueue,
     hasten,
   });
+  cascades.push(...marketingCascades(marketing));
   // Made here and started by the app: a command enqueues through it, and the running server does the work.
-  const { imports, subscriptions } = marketing;
-  cascades.push(marketing.lists.projectCascade(), imports.projectCascade());
   const backups = new Backups({ ...on, work: on.maintenance, enqueue });
-  const rows_per_minute = config.import_rows_per_minute;
   const engine = createJobEngine({
     ...on,
     tasks: [
       createEmailTask(deliveries),
       createScheduleTask(schedules),
-      createImportTask({ ...on, imports, rows_per_minute }),
-      createSubscribeTask(subscriptions, on.clock),
-      createSequenceTask(marketing.sequence_engine, projects),
+      ...marketingTasks({ ...on, ...marketing }),
       createBackupTask(backups),
     ],
   });
@@ -253,140 +238,6 @@ function createWork(on: Tenancy) {
   };
 }
 
-interface Work extends Tenancy, ReturnType<typeof createMail> {
-  objects: Objects;
-  templates: Templates;
-  emails: Emails;
-  deliveries: Deliveries;
-  enqueue(tx: Tx, job: NewJob): string;
-  /** Has a job that waits come earlier. */
-  hasten(tx: Tx, job_id: string, run_at: number): void;
-}
-
-/** Email marketing: the people, how they came, and how they leave. */
-function createMarketing(on: Work) {
-  const { config, clock, mailboxes, sending_domains, objects, templates, emails, deliveries } = on;
-  const { projects, captcha } = on;
-  const marketing = new Marketing({
-    ...on,
-    mailboxes: {
-      listUses: () => mailboxes.listUses(),
-      refusalOf: (accounts) => mailboxes.refusalOf('marketing', accounts),
-      checkDns: (address) => sending_domains.checkMailboxDns(address),
-    },
-    public_url: config.public_url,
-  });
-  const suppressions = new Suppressions({ ...on, marketing });
-  const lists = new Lists({
-    ...on,
-    problemOfLinks: (project_id) => marketing.problemOfLinks(project_id, { of_confirmations: true }),
-    refusalOfConfirmation: (project_id, slug) => templates.refusalOf(project_id, slug, CONFIRMATION_VALUES),
-  });
-  const isCaptured = (project_id: number) => marketing.isCaptured(project_id);
-  const contacts = new Contacts({ ...on, lists, suppressions, isCaptured });
-  deliveries.setMxCheck((project_id, address) => contacts.takesMail(project_id, address));
-  const imports = new Imports({
-    ...{ ...on, lists, contacts },
-    fileOf: (read, project_id, public_id) => {
-      const [object] = objects.findMany(read, project_id, [public_id]);
-      return object ? { path: objects.pathOf(public_id), is_public: object.visibility === 'public' } : null;
-    },
-    finishJob: (tx, job_id, end) => finishJob(tx, job_id, end, clock.now()),
-  });
-  const subscriptions = new Subscriptions({
-    ...{ ...on, lists, contacts, marketing, suppressions, captcha },
-    public_url: config.public_url,
-    confirmations_per_day: config.confirmations_per_day,
-    projectOf: (id) => projects.find(String(id)),
-    acceptConfirmation: (tx, mail) => emails.acceptConfirmation(tx, mail),
-    countConfirmations: (read, project_id, email, since_ms) =>
-      emails.countConfirmations(read, { project_id, email, since_ms }),
-  });
-  // A hard bounce of any mail is one for marketing, too.
-  deliveries.listen((tx, { kind, project_id, address, mailbox, is_report_of_copy }) => {
-    const left = kind === 'bounced' ? 'hard_bounce' : kind === 'complained' ? 'complaint' : null;
-    const owner = left && !is_report_of_copy && projects.find(String(project_id));
-    if (owner) contacts.leaveByReport(tx, owner, address, { kind: left, mailbox });
-  });
-  const clicks = new Clicks(on);
-  subscriptions.listen((contact, request) => clicks.leavingPage(contact, request));
-  const sequencing = createSequences({
-    ...{ ...on, marketing, suppressions, lists, contacts, subscriptions, clicks },
-  });
-  const holders = [
-    // Before the emails, which forget whom they were for.
-    clicks.holderOfAddresses(),
-    ...[deliveries.holderOfAddresses(), importsHolder, subscriptions.holderOfAddresses()],
-    sequencing.contact_events.holderOfAddresses(),
-    sequencing.sequences.holderOfAddresses(),
-  ];
-  const whyMore = (project_id: number, email: string) => sequencing.sequences.whyAddress(project_id, email);
-  const privacy = new Privacy({ ...on, lists, contacts, suppressions, holders, whyMore });
-  return { marketing, suppressions, lists, contacts, imports, subscriptions, clicks, privacy, ...sequencing };
-}
-
-interface Audience extends Work {
-  marketing: Marketing;
-  suppressions: Suppressions;
-  lists: Lists;
-  contacts: Contacts;
-  subscriptions: Subscriptions;
-  clicks: Clicks;
-}
-
-/** Email marketing: the conversation. */
-function createSequences(on: Audience) {
-  const { config, projects, contacts, deliveries, emails, templates, clicks } = on;
-  const marketing_mail = new MarketingMail({
-    ...on,
-    public_url: config.public_url,
-    max_body_bytes: config.max_email_body_bytes,
-    projectOf: (id) => projects.find(String(id)),
-  });
-  const acceptMail = (tx: Tx, email: NewEmail) => emails.accept(tx, email);
-  const templateOf = (project_id: number, slug: string) => templates.factsOf(project_id, slug);
-  const sequences: Sequences = new Sequences({
-    ...{ ...on, marketing_mail, templateOf },
-    acceptMail,
-    projectOf: (id) => projects.find(String(id)),
-    errorOf: (read, email_id) => emails.errorOf(read, email_id),
-    retime: (sequence_id) => lifecycle.retime(sequence_id),
-  });
-  const lifecycle = new Lifecycle({
-    ...{ ...on, sequences },
-    projectOf: (id) => projects.find(String(id)),
-    withholdMail: (tx, id) => deliveries.withhold(tx, id),
-    holdMail: (tx, id) => emails.hold(tx, id),
-    releaseMail: (tx, id, at) => emails.release(tx, id, at),
-  });
-  const contact_events = new ContactEvents({
-    ...on,
-    onEvent: (tx, event) => lifecycle.heedEvent(tx, event),
-  });
-  const sequence_engine = new SequenceEngine({
-    ...{ ...on, marketing_mail, templateOf },
-    acceptMail,
-    eventsSince: (read, contact_id, since_ms) => contact_events.since(read, contact_id, since_ms),
-    unsettledClick: (read, email_id) => clicks.unsettled(read, email_id),
-  });
-  contacts.listen((tx, { kind, contact, at }) => {
-    const note = (event: ReservedEvent): void =>
-      contact_events.note(tx, { contact_id: contact.id, event, at });
-    // It ends no enrollment that begins with it.
-    if (kind === 'activated' && contact.confirmed_at === at) note('confirmed');
-    lifecycle.heedContact(tx, { kind, contact, at });
-    if (kind === 'unsubscribed' || kind === 'bounced' || kind === 'complained') note(kind);
-  });
-  deliveries.listen((tx, event) => lifecycle.heedMail(tx, event));
-  deliveries.setGuard((tx, mail) => lifecycle.fateOfMail(tx, mail));
-  clicks.listen((tx, reading) => {
-    const contact_id = lifecycle.heedReading(tx, reading);
-    if (reading.kind === 'clicked' && contact_id !== null)
-      contact_events.note(tx, { contact_id, event: 'clicked', at: reading.at });
-  });
-  return { sequences, lifecycle, contact_events, sequence_engine, marketing_mail };
-}
-
 /** What is done by the clock: the schedules of apps, and tidying up at a quiet hour (UTC). */
 function createCronEntries(services: Services): CronEntry[] {
   const { objects, jobs, idempotency, rates, schedules, emails, deliveries } = services;
@@ -400,11 +251,8 @@ function createCronEntries(services: Services): CronEntry[] {
     ...jobCronEntries(jobs),
     ...overviewCronEntries(services.overviews),
     ...objectCronEntries(objects),
-    ...contactCronEntries(services.contacts),
-    ...importCronEntries(services.imports),
-    ...subscriptionCronEntries(services.subscriptions),
     ...peopleCronEntries(services),
-    ...sequenceCronEntries(services.lifecycle),
+    ...marketingCronEntries(services),
     { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
     { name: 'rates', expression: '53 * * * *', at_start: true, run: () => rates.sweep() },
   ];

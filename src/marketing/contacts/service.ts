@@ -1,6 +1,7 @@
 /** Contacts: adding one, finding, changing and tagging them, and an address's leave from everything in a project. */
 import { AppError, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { BULK_CONTACTS_BATCH, MX_RETRY_AFTER_S } from '../../limits.ts';
+import type { EmailEvent } from '../../mail/deliveries/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -9,9 +10,10 @@ import { type Page, type PageQuery, paginate } from '../../platform/http/paginat
 import type { Resolver } from '../../platform/mail/dns.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
-import type { KeyOwner } from '../settings/service.ts';
-import type { SuppressionKind, Suppressions } from '../suppressions/service.ts';
+import type { KeyOwner, Marketing } from '../settings/service.ts';
+import type { Suppressions } from '../suppressions/service.ts';
 import { findBouncedAddresses, restoreBounced } from './bounced.ts';
+import { type Departure, depart, departureOf, STATUS_AFTER } from './departures.ts';
 import { contactAddress, readCustom, readTags, refuse } from './fields.ts';
 import {
   type Admission,
@@ -30,6 +32,7 @@ import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts
 export { contactAddress, readCustom, readTags, refuse, SOURCE_PLATFORM } from './fields.ts';
 export type { Admission, Candidate, Rejection, Screened } from './pipeline.ts';
 export type { ContactRecord } from './records.ts';
+export { type Bar, barOf, hasLeftByChoice } from './standing.ts';
 export type { ContactStanding } from './store.ts';
 export { CONTACT_STATUSES, type ContactRow, type ContactStatus, type CustomFields } from './tables.ts';
 export type { ContactSelection, TagChange } from './tagging.ts';
@@ -65,8 +68,8 @@ export interface ContactsDeps {
   resolver: Resolver;
   lists: Lists;
   suppressions: Suppressions;
-  /** Whether nobody gets any mail of a project's marketing at present. */
-  isCaptured(project_id: number): boolean;
+  marketing: Pick<Marketing, 'isCaptured'>;
+  projectOf(id: number): KeyOwner | null;
 }
 
 export class Contacts {
@@ -91,8 +94,8 @@ export class Contacts {
 
   /** The first half of the pipeline, for many at once; changes nothing. */
   screen(owner: KeyOwner, list: ListRow, candidates: readonly Candidate[]): Promise<Screened[]> {
-    const { database, suppressions, isCaptured } = this.#deps;
-    const resolver = isCaptured(owner.id) ? null : this.#deps.resolver;
+    const { database, suppressions, marketing } = this.#deps;
+    const resolver = marketing.isCaptured(owner.id) ? null : this.#deps.resolver;
     return screen(candidates, list, { resolver, suppressed: suppressions.checker(database.read, owner) });
   }
 
@@ -312,36 +315,19 @@ export class Contacts {
    * its contacts, which tells the strongest reason there was. May be repeated. `mailbox` is the address of that whose mail
    * came back, where one did.
    */
-  leave(
-    tx: Tx,
-    owner: KeyOwner,
-    email: string,
-    kind: Exclude<SuppressionKind, 'manual'>,
-    mailbox: string | null = null,
-  ): void {
+  leave(tx: Tx, owner: KeyOwner, email: string, kind: Departure, mailbox: string | null = null): void {
     this.#deps.suppressions.add(tx, owner, email, kind, mailbox);
-    const now = this.#deps.clock.now();
-    const status = STATUS_OF_LEAVING[kind];
-    for (const contact of store.listContactsOfAddress(tx, owner.id, email)) {
-      if (LEAVING.indexOf(status) <= LEAVING.indexOf(contact.status)) continue;
-      const before = contact.status === 'pending' ? 'pending' : 'active';
-      const row = store.updateContact(tx, contact.id, {
-        ...{ status, status_changed_at: now, updated_at: now },
-        status_before_bounce: status === 'bounced' ? before : null,
-      });
-      this.#announce(tx, { kind: status, contact: row, at: now });
-    }
+    const now_ms = this.#deps.clock.now();
+    for (const contact of depart(tx, { project_id: owner.id, email, kind, now_ms }))
+      this.#announce(tx, { kind: STATUS_AFTER[kind], contact, at: now_ms });
   }
 
-  /** As `leave`, for an address as a mail server wrote it. */
-  leaveByReport(
-    tx: Tx,
-    owner: KeyOwner,
-    address: string,
-    of: { kind: 'hard_bounce' | 'complaint'; mailbox: string },
-  ): void {
-    const canonical = contactAddress(address);
-    if (canonical) this.leave(tx, owner, canonical.email, of.kind, of.mailbox.toLowerCase());
+  /** Told of what became of a mail, in the transaction that records it: some of that has its recipient leave. */
+  heedMail(tx: Tx, event: EmailEvent): void {
+    const kind = departureOf(event);
+    const owner = kind && this.#deps.projectOf(event.project_id);
+    const address = owner && contactAddress(event.address);
+    if (address) this.leave(tx, owner, address.email, kind, event.mailbox.toLowerCase());
   }
 
   /** Deletes every contact of an address in a project, within a transaction, and returns how many there were. */
@@ -447,12 +433,3 @@ export class Contacts {
     return present(row, list.public_id, store.listTags(read, [row.id]).get(row.id) ?? []);
   }
 }
-
-const STATUS_OF_LEAVING = {
-  unsubscribed: 'unsubscribed',
-  hard_bounce: 'bounced',
-  complaint: 'complained',
-} as const;
-
-/** Weakest first, as of suppressions: who left by choice does not become one that merely bounced. */
-const LEAVING: readonly ContactStatus[] = ['bounced', 'unsubscribed', 'complained'];

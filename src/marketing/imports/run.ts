@@ -4,6 +4,7 @@
  */
 
 import { AppError } from '../../errors.ts';
+import type { Objects } from '../../files/objects/service.ts';
 import {
   IMPORT_COMMIT_ROWS,
   IMPORT_DNS_GIVE_UP_MS,
@@ -39,8 +40,17 @@ export interface ImportRunDeps {
   clock: Clock;
   contacts: Contacts;
   lists: Lists;
-  /** The bytes of an object of the project; null when it is gone. */
-  fileOf(read: Tx, project_id: number, object_public_id: string): { path: string } | null;
+  objects: Pick<Objects, 'findMany' | 'pathOf'>;
+}
+
+/** The bytes of an object of the project; null when it is gone or another's. */
+export function findFile(
+  { objects, database }: Pick<ImportRunDeps, 'objects' | 'database'>,
+  project_id: number,
+  public_id: string,
+): { path: string; is_public: boolean } | null {
+  const [object] = objects.findMany(database.read, project_id, [public_id]);
+  return object ? { path: objects.pathOf(public_id), is_public: object.visibility === 'public' } : null;
 }
 
 export interface RunLimits {
@@ -135,8 +145,7 @@ export class ImportRun {
 
   #path(): string {
     const { project_id, object_public_id } = this.#import;
-    const { fileOf, database } = this.#deps;
-    const file = object_public_id === null ? null : fileOf(database.read, project_id, object_public_id);
+    const file = object_public_id === null ? null : findFile(this.#deps, project_id, object_public_id);
     if (!file) throw new MissingFile('the object is gone');
     return file.path;
   }

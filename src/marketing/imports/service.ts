@@ -13,7 +13,7 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { firstIdOf, isUlid, newId } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
-import { type JobEnd, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { finishJob, type JobEnd, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import type { Contacts } from '../contacts/service.ts';
 import { readTags, refuse, SOURCE_PLATFORM } from '../contacts/service.ts';
 import type { ConsentBasis, ListRow, Lists } from '../lists/service.ts';
@@ -22,7 +22,7 @@ import { type Columns, findColumns, type ImportDefaults } from './columns.ts';
 import { MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
 import { readPaste } from './paste.ts';
 import { type ImportRecord, present } from './records.ts';
-import { type ImportPause, ImportRun, type RunLimits } from './run.ts';
+import { findFile, type ImportPause, ImportRun, type ImportRunDeps, type RunLimits } from './run.ts';
 import * as store from './store.ts';
 import type { ImportPosition, ImportRow } from './tables.ts';
 
@@ -52,10 +52,8 @@ export interface ImportsDeps {
   clock: Clock;
   contacts: Contacts;
   lists: Lists;
-  /** The bytes of an object of the project; null when it is gone or another's. */
-  fileOf(read: Tx, project_id: number, object_public_id: string): { path: string; is_public: boolean } | null;
+  objects: ImportRunDeps['objects'];
   enqueue(tx: Tx, job: NewJob): string;
-  finishJob(tx: Tx, job_id: string, end: JobEnd): void;
 }
 
 const NO_COLUMNS: Columns = { fields: {}, kept: {} };
@@ -112,7 +110,7 @@ export class Imports {
     const defaults = readDefaults(input.defaults ?? {}, 'csv', errors);
     const object = input.object.toUpperCase();
     const requireFile = (): { path: string } => {
-      const file = this.#deps.fileOf(this.#deps.database.read, owner.id, object);
+      const file = findFile(this.#deps, owner.id, object);
       if (!file) throw notFound('Object');
       if (file.is_public) errors.object = ['must be private: anybody may read this one'];
       refuse(errors);
@@ -288,10 +286,10 @@ export class Imports {
 
   async #finishInRequest(owner: KeyOwner, row: ImportRow): Promise<ImportRecord> {
     const pause = await this.advance(owner, row.id, NO_LIMITS);
-    const { database, finishJob } = this.#deps;
+    const { database, clock } = this.#deps;
     const { job_id } = row;
     if (job_id !== null && (pause.status === 'completed' || pause.status === 'failed'))
-      await database.write((tx) => finishJob(tx, job_id, endOf(row.id, pause)));
+      await database.write((tx) => finishJob(tx, job_id, endOf(row.id, pause), clock.now()));
     return this.get(owner.id, row.id);
   }
 

@@ -14,17 +14,19 @@ import {
   SEQUENCE_WAIT_MS,
   TEMPLATE_WAIT_MS,
 } from '../../limits.ts';
-import type { NewEmail } from '../../mail/emails/service.ts';
-import type { TemplateFacts } from '../../mail/templates/service.ts';
+import type { Emails } from '../../mail/emails/service.ts';
+import type { Templates } from '../../mail/templates/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.ts';
-import type { ContactRow, Contacts } from '../contacts/service.ts';
+import { barOf, type ContactRow, type Contacts } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
-import type { MailOfStep, MailOwner, MarketingMail } from '../mails/service.ts';
+import type { Clicks, MailOfStep, MailOwner, MarketingMail } from '../mails/service.ts';
 import type { Marketing, Settings } from '../settings/service.ts';
 import type { SuppressionCheck, Suppressions } from '../suppressions/service.ts';
 import { lackOf, templateProblems } from './checks.ts';
 import * as store from './enrollment-store.ts';
+import type { ContactEvents } from './events.ts';
+import { exit, exitReasonOf, fail } from './exits.ts';
 import {
   type Decision,
   decide,
@@ -36,7 +38,7 @@ import {
   tracksOf,
 } from './model.ts';
 import { findSequenceById } from './store.ts';
-import type { EnrollmentRow, ExitReason, SequenceRow } from './tables.ts';
+import type { EnrollmentRow, SequenceRow } from './tables.ts';
 import { isOpen, nextOpening } from './window.ts';
 
 export interface EngineDeps {
@@ -47,17 +49,10 @@ export interface EngineDeps {
   marketing: Marketing;
   suppressions: Suppressions;
   marketing_mail: MarketingMail;
-  /**
-   * Accepts a mail. Throws AppError `rate_limited` or `unavailable` where no mailbox has capacity:
-   * nothing has changed then.
-   */
-  acceptMail(tx: Tx, email: NewEmail): { id: string };
-  /** A template of the project as the checks see it; null where there is none. */
-  templateOf(project_id: number, slug: string): TemplateFacts | null;
-  /** Events of a contact since a moment. */
-  eventsSince(read: Tx, contact_id: number, since_ms: number): ReadonlySet<string>;
-  /** When a click came in a mail that may yet turn out to be a scanner's; null where none waits. */
-  unsettledClick(read: Tx, email_id: string): number | null;
+  emails: Pick<Emails, 'accept'>;
+  templates: Pick<Templates, 'factsOf'>;
+  contact_events: Pick<ContactEvents, 'since'>;
+  clicks: Pick<Clicks, 'unsettled'>;
 }
 
 /** How a turn of the engine ended: everything waits until then, it goes on with what is due next, or it is over. */
@@ -143,7 +138,8 @@ export class SequenceEngine {
     const isFit = (step: Step): boolean => {
       const known = fit.get(step.template);
       if (known !== undefined) return known;
-      const is_fit = templateProblems(step, this.#deps.templateOf(owner.id, step.template)).length === 0;
+      const is_fit =
+        templateProblems(step, this.#deps.templates.factsOf(owner.id, step.template)).length === 0;
       fit.set(step.template, is_fit);
       return is_fit;
     };
@@ -164,9 +160,9 @@ export class SequenceEngine {
     const { tracks, now_ms } = move;
     const contact = this.#deps.contacts.findById(enrollment.contact_id, tx);
     if (!contact) return null;
-    const gone = whyGone(contact, move.suppressed);
-    if (gone) {
-      exit(tx, enrollment.id, gone, now_ms);
+    const bar = barOf(contact, move.suppressed);
+    if (bar) {
+      exit(tx, enrollment.id, exitReasonOf(bar), now_ms);
       return null;
     }
     let at = { ...enrollment };
@@ -178,7 +174,7 @@ export class SequenceEngine {
       }
       const has_clicked = at.last_email_id !== null && hasClicked(tx, at.last_email_id);
       if (!has_clicked && at.last_email_id !== null && asksForClicks(step)) {
-        const click = this.#deps.unsettledClick(tx, at.last_email_id);
+        const click = this.#deps.clicks.unsettled(tx, at.last_email_id);
         if (click !== null) {
           // A second later than it settles, if nothing goes wrong.
           const next_at = Math.max(click + SCANNER_WINDOW_MS, now_ms) + 1_000;
@@ -188,7 +184,7 @@ export class SequenceEngine {
       }
       const facts: Facts = {
         has_clicked,
-        events: this.#deps.eventsSince(tx, at.contact_id, at.enrolled_at),
+        events: this.#deps.contact_events.since(tx, at.contact_id, at.enrolled_at),
       };
       const decision = decide(step, facts);
       if (decision.result === 'send') return this.#send(tx, at, { ...move, contact, step });
@@ -230,7 +226,7 @@ export class SequenceEngine {
     }
     let email_id: string;
     try {
-      email_id = this.#deps.acceptMail(tx, planned.email).id;
+      email_id = this.#deps.emails.accept(tx, planned.email).id;
     } catch (error) {
       const retry_after_s = waitOf(error);
       if (retry_after_s === null) throw error;
@@ -246,13 +242,6 @@ export class SequenceEngine {
     store.moveEnrollment(tx, at.id, { ...to, waits_for: email_id, last_email_id: email_id });
     return null;
   }
-}
-
-/** Why a contact gets nothing more, also where its own listeners have not told. */
-export function whyGone(contact: ContactRow, suppressed: SuppressionCheck): ExitReason | null {
-  if (contact.status === 'bounced' || contact.status === 'complained') return contact.status;
-  if (contact.status !== 'active') return 'unsubscribed';
-  return suppressed(contact.email) === null ? null : 'suppressed';
 }
 
 /** Why an enrollment fails at a step. */
@@ -333,18 +322,6 @@ function advance(
   const moved = { ...at, ...changes };
   store.moveEnrollment(tx, at.id, moved);
   return moved;
-}
-
-/** Ends an enrollment that a reason took out, within the transaction that learns of it. */
-export function exit(tx: Tx, id: number, exit_reason: ExitReason, now_ms: number): void {
-  const over = { next_at: null, waits_for: null, ended_at: now_ms };
-  store.updateEnrollment(tx, id, { state: 'exited', exit_reason, ...over });
-}
-
-/** Ends an enrollment that can't go on. */
-export function fail(tx: Tx, id: number, error: string, now_ms: number): void {
-  const over = { next_at: null, waits_for: null, ended_at: now_ms };
-  store.updateEnrollment(tx, id, { state: 'failed', error, ...over });
 }
 
 /** Seconds that a lack of capacity lasts; null for any other error. */

@@ -5,8 +5,8 @@
 import { ENROLL_PIECE, TEMPLATE_WAIT_MS, TIMES_PIECE } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../../platform/host/clock.ts';
-import { fail } from './engine.ts';
 import * as rows from './enrollment-store.ts';
+import { fail } from './exits.ts';
 import { type Step, stepsOf } from './model.ts';
 import * as store from './store.ts';
 import type { EnrollmentRow, SequenceRow } from './tables.ts';

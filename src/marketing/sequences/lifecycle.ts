@@ -1,23 +1,31 @@
-/** A sequence's life: activating, pausing, resuming, finishing; enrolling; and what ends an enrollment from outside. */
+/** A sequence's life: activating, pausing, resuming, finishing; enrolling; and what it is told from outside. */
 
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
 import { BOUNCE_WINDOW_SENDS, ENROLL_PIECE, REFUSALS_TO_PAUSE } from '../../limits.ts';
-import type { EmailEvent, Fate } from '../../mail/deliveries/service.ts';
+import type { Deliveries, EmailEvent, Fate } from '../../mail/deliveries/service.ts';
+import type { Emails } from '../../mail/emails/service.ts';
 import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { AT_ONCE, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
-import type { ContactEvent, ContactRow, ContactStanding, Contacts } from '../contacts/service.ts';
+import {
+  barOf,
+  type ContactEvent,
+  type ContactRow,
+  type ContactStanding,
+  type Contacts,
+} from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { Reading } from '../mails/service.ts';
 import type { KeyOwner, Marketing } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { tellProblem } from './checks.ts';
-import { exit, whyGone } from './engine.ts';
 import * as rows from './enrollment-store.ts';
-import { dueAt, GoingOn } from './going-on.ts';
+import type { ContactEvents } from './events.ts';
+import type { Exits } from './exits.ts';
+import { dueAt, type GoingOn } from './going-on.ts';
 import { firstStep, type Step, stepsOf, tracksOf } from './model.ts';
 import type { Sequences } from './service.ts';
 import * as store from './store.ts';
@@ -48,22 +56,18 @@ export interface LifecycleDeps {
   sequences: Sequences;
   projectOf(id: number): KeyOwner | null;
   enqueue(tx: Tx, job: NewJob): string;
-  /** Takes back a mail that waits, if it does. */
-  withholdMail(tx: Tx, email_id: string): void;
-  /** Has a mail that waits go on waiting until it is released, if it does. */
-  holdMail(tx: Tx, email_id: string): void;
-  releaseMail(tx: Tx, email_id: string, at: number): void;
-  /** Has a waiting job come earlier. */
-  hasten(tx: Tx, job_id: string, run_at: number): void;
+  deliveries: Pick<Deliveries, 'withhold'>;
+  emails: Pick<Emails, 'hold' | 'release'>;
+  contact_events: Pick<ContactEvents, 'note'>;
+  exits: Exits;
+  going_on: GoingOn;
 }
 
 export class Lifecycle {
   readonly #deps: LifecycleDeps;
-  readonly #going_on: GoingOn;
 
   constructor(deps: LifecycleDeps) {
     this.#deps = deps;
-    this.#going_on = new GoingOn(deps);
   }
 
   /* --- Transitions ------------------------------------------------------------------------------------------------ */
@@ -124,7 +128,7 @@ export class Lifecycle {
   #release(tx: Tx, row: SequenceRow, now: number): void {
     const at = nextOpening(this.#deps.marketing.settings(row.project_id, tx), now);
     for (const email_id of rows.listWaitingMails(tx, row.id))
-      this.#deps.releaseMail(tx, email_id, at > now ? at : AT_ONCE);
+      this.#deps.emails.release(tx, email_id, at > now ? at : AT_ONCE);
   }
 
   /** Sends nothing until it is resumed; delays run on. Throws AppError `conflict` unless it is active. */
@@ -145,34 +149,22 @@ export class Lifecycle {
       refuseFrom(current, ['active', 'paused'], 'finished');
       this.#audit(tx, actor, owner, current, 'sequence.finished');
       const finished = store.updateSequence(tx, current.id, { status: 'finished', updated_at: clock.now() });
-      for (const id of rows.listWaitingMails(tx, current.id)) this.#deps.withholdMail(tx, id);
+      for (const id of rows.listWaitingMails(tx, current.id)) this.#deps.deliveries.withhold(tx, id);
       return finished;
     });
-    await this.endLeftOver(row.id);
+    await this.#deps.exits.endAll(row.id);
   }
 
   /** Ends what a crash in the middle of a finish has left, and has whoever waits for a mail that is gone go on. */
   async sweep(): Promise<void> {
     const { database } = this.#deps;
-    for (const { id } of store.listFinishedWithActive(database.read)) await this.endLeftOver(id);
-    await this.#going_on.sweep();
-  }
-
-  /** Ends the enrollments of a finished sequence, in pieces. */
-  async endLeftOver(sequence_id: number): Promise<void> {
-    const { database, clock } = this.#deps;
-    for (let count = ENROLL_PIECE; count === ENROLL_PIECE; ) {
-      count = await database.write((tx) => {
-        const piece = rows.listActiveAfter(tx, { sequence_id }, { after_id: 0, limit: ENROLL_PIECE });
-        for (const { id } of piece) exit(tx, id, 'sequence_finished', clock.now());
-        return piece.length;
-      });
-    }
+    for (const { id } of store.listFinishedWithActive(database.read)) await this.#deps.exits.endAll(id);
+    await this.#deps.going_on.sweep();
   }
 
   #pause(tx: Tx, row: SequenceRow, pause_reason: PauseReason): void {
     store.updateSequence(tx, row.id, { status: 'paused', pause_reason, updated_at: this.#deps.clock.now() });
-    for (const id of rows.listWaitingMails(tx, row.id)) this.#deps.holdMail(tx, id);
+    for (const id of rows.listWaitingMails(tx, row.id)) this.#deps.emails.hold(tx, id);
   }
 
   #audit(tx: Tx, actor: Actor, owner: KeyOwner, row: SequenceRow, event: string): void {
@@ -252,8 +244,8 @@ export class Lifecycle {
     let fresh = 0;
     for (const piece of this.#piecesOf(list, selection)) {
       const suppressed = suppressions.checker(database.read, owner);
-      for (const { id, status, email } of piece)
-        if (status === 'active' && suppressed(email) === null && !rows.isEnrolled(database.read, of, id))
+      for (const contact of piece)
+        if (barOf(contact, suppressed) === null && !rows.isEnrolled(database.read, of, contact.id))
           fresh += 1;
       await Bun.sleep(0); // Others have their turn.
     }
@@ -292,10 +284,10 @@ export class Lifecycle {
     const before = rows.countEnrolled(tx, of);
     const asked: ContactStanding[] = [];
     for (const contact of piece) {
-      const is_suppressed = suppressed(contact.email) !== null;
-      if (!is_suppressed && contact.status === 'active') asked.push(contact);
+      const bar = barOf(contact, suppressed);
+      if (bar === null) asked.push(contact);
       else if (rows.isEnrolled(tx, of, contact.id)) done.already += 1;
-      else if (is_suppressed) done.refused_suppressed += 1;
+      else if (bar.is_suppressed) done.refused_suppressed += 1;
       else done.refused_status += 1;
     }
     this.#insert(tx, row, { ...of, first }, asked);
@@ -304,7 +296,7 @@ export class Lifecycle {
     // Others may have enrolled since the look at all of them.
     if (!of.is_test && before + done.enrolled > row.max_recipients)
       throw tooMany(row, { enrolled: before, fresh: done.enrolled });
-    if (done.enrolled > 0) this.#going_on.hasten(tx, row, dueAt(first, clock.now()));
+    if (done.enrolled > 0) this.#deps.going_on.hasten(tx, row, dueAt(first, clock.now()));
     return done;
   }
 
@@ -328,17 +320,17 @@ export class Lifecycle {
 
   /** Told of what happens to contacts, in the transaction that records it. */
   heedContact(tx: Tx, { kind, contact, at }: ContactEvent): void {
+    const { contact_events, exits } = this.#deps;
+    if (kind === 'deleted') return; // Its enrollments go with it.
     if (kind === 'activated') {
+      // First, as it ends no enrollment that begins with it.
+      if (contact.confirmed_at === at)
+        contact_events.note(tx, { contact_id: contact.id, event: 'confirmed', at });
       this.#autoEnroll(tx, contact);
       return;
     }
-    if (kind === 'deleted') return; // Its enrollments go with it.
-    for (const { enrollment } of rows.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
-    // A relay may be hours behind what was accepted for it; also what was queued again.
-    for (const email_id of rows.listWaitingOf(tx, contact.id)) this.#deps.withholdMail(tx, email_id);
-    // Also behind a last step, from which most leave.
-    const email_id = kind === 'unsubscribed' ? rows.findLastMailOf(tx, contact.id) : null;
-    if (email_id !== null) rows.updateMail(tx, email_id, { unsubscribed_at: at });
+    exits.heedContact(tx, { kind, contact, at });
+    if (kind !== 'suppressed') contact_events.note(tx, { contact_id: contact.id, event: kind, at });
   }
 
   #autoEnroll(tx: Tx, contact: ContactRow): void {
@@ -353,17 +345,8 @@ export class Lifecycle {
       const first = firstStep(tracksOf(stepsOf(row)));
       if (!first || rows.isEnrolled(tx, of, contact.id)) continue;
       this.#insert(tx, row, { ...of, first }, [contact]);
-      this.#going_on.hasten(tx, row, dueAt(first, this.#deps.clock.now()));
+      this.#deps.going_on.hasten(tx, row, dueAt(first, this.#deps.clock.now()));
     }
-  }
-
-  /** Told of a product event: enrollments that it ends, end at once; one from before an enrollment does not end it. */
-  heedEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void {
-    for (const { enrollment, sequence } of rows.listActiveOf(tx, told.contact_id))
-      if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at) {
-        exit(tx, enrollment.id, 'event', told.at);
-        if (enrollment.last_email_id !== null) this.#deps.withholdMail(tx, enrollment.last_email_id);
-      }
   }
 
   /**
@@ -374,7 +357,7 @@ export class Lifecycle {
     const mail = rows.findMail(tx, told.email_id);
     if (!mail) return;
     const enrollment = mail.is_waiting ? null : rows.findWaitingFor(tx, mail);
-    if (enrollment) this.#going_on.goOn(tx, enrollment, { step: mail.step, at: told.at });
+    if (enrollment) this.#deps.going_on.goOn(tx, enrollment, { step: mail.step, at: told.at });
     if (told.is_refused || told.kind === 'refused') this.#heedRefusal(tx, mail, told.at);
     else if (told.kind === 'bounced' || told.kind === 'complained') this.#heedReturn(tx, mail, told);
   }
@@ -410,32 +393,24 @@ export class Lifecycle {
     const contact = enrollment && contacts.findById(enrollment.contact_id, tx);
     const owner = projectOf(project_id);
     if (!owner || !contact || !sequence || sequence.status === 'finished') return 'withheld';
-    if (enrollment.exit_reason === 'event' || whyGone(contact, suppressions.checker(tx, owner)) !== null)
+    if (enrollment.exit_reason === 'event' || barOf(contact, suppressions.checker(tx, owner)) !== null)
       return 'withheld';
     return sequence.status === 'paused' ? 'held' : 'goes';
   }
 
-  /** Told that a mail was opened, or a link of it followed by a person. The contact whom it was sent to; null for others' mail. */
-  heedReading(tx: Tx, { kind, email_id, at }: Reading): number | null {
+  /** Told that a mail was opened, or a link of it followed by a person. */
+  heedReading(tx: Tx, { kind, email_id, at }: Reading): void {
     const mail = rows.findMail(tx, email_id);
-    if (!mail) return null;
+    if (!mail) return;
     rows.updateMail(tx, email_id, kind === 'clicked' ? { clicked_at: at } : { opened_at: at });
-    return rows.findEnrollment(tx, mail.enrollment_id)?.contact_id ?? null;
-  }
-
-  /** Has whoever waits past what their step allows from now wait anew. */
-  mendTimes(): Promise<void> {
-    return this.#going_on.mendTimes();
+    const enrollment = kind === 'clicked' && rows.findEnrollment(tx, mail.enrollment_id);
+    if (enrollment)
+      this.#deps.contact_events.note(tx, { contact_id: enrollment.contact_id, event: 'clicked', at });
   }
 
   /** When the window of a project is open: now, or next. */
   opensAt(project_id: number, now_ms: number): number {
     return nextOpening(this.#deps.marketing.settings(project_id), now_ms);
-  }
-
-  /** Has everybody wait as long as the steps say now. */
-  retime(sequence_id: number): Promise<void> {
-    return this.#going_on.retime(sequence_id);
   }
 }
 

@@ -2,21 +2,23 @@
 
 import { AppError, conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { MAX_NAME_CHARS, MAX_PREVIEW_ENTRIES } from '../../limits.ts';
-import type { NewEmail } from '../../mail/emails/service.ts';
-import type { TemplateFacts } from '../../mail/templates/service.ts';
+import type { Emails } from '../../mail/emails/service.ts';
+import type { Templates } from '../../mail/templates/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
-import type { ContactRow, Contacts } from '../contacts/service.ts';
+import { barOf, type ContactRow, type Contacts } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { MailOwner, MarketingMail } from '../mails/service.ts';
 import type { MailboxDnsCheck, Marketing, Settings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { findProblems, type Problem, tellProblem, templateProblems } from './checks.ts';
-import { mailOfStep, tellNoMail, whyGone } from './engine.ts';
+import { mailOfStep, tellNoMail } from './engine.ts';
 import * as rows from './enrollment-store.ts';
+import { exitReasonOf } from './exits.ts';
+import type { GoingOn } from './going-on.ts';
 import { type Step, stepsOf, tracksOf } from './model.ts';
 import { type Answers, type TimelineEntry, walk } from './preview.ts';
 import { EVENT_SLUG, readSteps, refuseOtherSteps, refuseOthersMail, type StepInput } from './reading.ts';
@@ -60,15 +62,11 @@ export interface SequencesDeps {
   contacts: Contacts;
   marketing: Marketing;
   suppressions: Suppressions;
-  /** A template of the project as the checks see it; null where there is none. */
-  templateOf(project_id: number, slug: string): TemplateFacts | null;
-  /** Has who waits in a sequence wait as long as its steps say now. */
-  retime(sequence_id: number): Promise<void>;
+  templates: Pick<Templates, 'factsOf'>;
+  going_on: Pick<GoingOn, 'retime'>;
   marketing_mail: MarketingMail;
   projectOf(id: number): MailOwner | null;
-  acceptMail(tx: Tx, email: NewEmail): { id: string; job_id: string };
-  /** Why a mail stands as it does, in the log's words. */
-  errorOf(read: Tx, email_id: string): string | null;
+  emails: Pick<Emails, 'accept' | 'errorOf'>;
 }
 
 export class Sequences {
@@ -214,7 +212,7 @@ export class Sequences {
       });
     });
     // Even where no delay differs: the request that changed one may have been cut off before all were re-timed.
-    if (row.status !== 'draft' && changes.steps) await this.#deps.retime(row.id);
+    if (row.status !== 'draft' && changes.steps) await this.#deps.going_on.retime(row.id);
     return this.#present(row);
   }
 
@@ -226,7 +224,7 @@ export class Sequences {
   ): void {
     steps.forEach((step, index) => {
       if (step.template === before[index]?.template) return;
-      const problems = templateProblems(step, this.#deps.templateOf(project_id, step.template));
+      const problems = templateProblems(step, this.#deps.templates.factsOf(project_id, step.template));
       if (problems.length > 0) errors[`steps.${index}.template`] ??= problems.map(({ message }) => message);
     });
   }
@@ -248,7 +246,7 @@ export class Sequences {
   /** As `check`, with what was looked up already. */
   problemsOf(project_id: number, public_id: string, mailboxes: MailboxDnsCheck[] | null): Problem[] {
     const row = this.find(project_id, public_id);
-    const { lists, marketing, templateOf } = this.#deps;
+    const { lists, marketing, templates } = this.#deps;
     const steps = stepsOf(row);
     const list = lists.findById(row.list_id);
     return findProblems({
@@ -259,7 +257,7 @@ export class Sequences {
       is_list_archived: list === null || list.archived_at !== null,
       steps,
       tracks: tracksOf(steps),
-      templateOf: (slug) => templateOf(project_id, slug),
+      templateOf: (slug) => templates.factsOf(project_id, slug),
       matching_contacts: list ? this.#countMatching(list, row) : 0,
       max_recipients: row.max_recipients,
     });
@@ -283,11 +281,12 @@ export class Sequences {
     const { contacts, marketing, marketing_mail, lists, database, suppressions } = this.#deps;
     const contact = input.contact ? contacts.find(owner.id, input.contact) : null;
     // Whoever has yet to confirm would get it all once they did.
-    const gone =
+    const bar =
       contact && contact.status !== 'pending'
-        ? whyGone(contact, suppressions.checker(database.read, owner))
+        ? barOf(contact, suppressions.checker(database.read, owner))
         : null;
-    if (gone) return { timeline: [], end: { at: toIso(answers.start_at), reason: gone, error: null } };
+    if (bar)
+      return { timeline: [], end: { at: toIso(answers.start_at), reason: exitReasonOf(bar), error: null } };
     const settings = marketing.settings(owner.id);
     const list = lists.findById(row.list_id);
     const walked = walk(steps, {
@@ -326,7 +325,7 @@ export class Sequences {
     to: string,
   ): Promise<{ email_id: string; job_id: string }> {
     const owner = this.#ownerOf(project_id);
-    const { database, lists, marketing, marketing_mail, acceptMail } = this.#deps;
+    const { database, lists, marketing, marketing_mail, emails } = this.#deps;
     return database.write((tx) => {
       const sequence = this.find(owner.id, of.public_id, tx);
       const list = lists.findById(sequence.list_id, tx);
@@ -337,7 +336,7 @@ export class Sequences {
       const mail = mailOfStep({ owner, sequence, list, settings, step, is_test });
       const planned = marketing_mail.planTest(tx, mail, to);
       if (!planned.ok) throw new AppError('invalid', planned.reason);
-      const { id, job_id } = acceptMail(tx, planned.email);
+      const { id, job_id } = emails.accept(tx, planned.email);
       return { email_id: id, job_id };
     });
   }

@@ -7,13 +7,20 @@ import type { Task } from '../../platform/jobs/engine.ts';
 import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { projectOf } from '../../platform/jobs/store.ts';
 import type { SequenceEngine } from './engine.ts';
+import type { GoingOn } from './going-on.ts';
 import { type Lifecycle, SEQUENCE_STEP } from './lifecycle.ts';
 
 /** Mends what a crash in the middle of a finish, or a clock that was wrong, has left. */
-export function sequenceCronEntries(lifecycle: Lifecycle): CronEntry[] {
+export function sequenceCronEntries({
+  lifecycle,
+  going_on,
+}: {
+  lifecycle: Lifecycle;
+  going_on: GoingOn;
+}): CronEntry[] {
   return [
     { name: 'finished sequences', expression: '37 * * * *', at_start: true, run: () => lifecycle.sweep() },
-    { name: 'late enrollments', expression: '29 * * * *', at_start: true, run: () => lifecycle.mendTimes() },
+    { name: 'late enrollments', expression: '29 * * * *', at_start: true, run: () => going_on.mendTimes() },
   ];
 }
 

@@ -1,5 +1,6 @@
 /** What `sequence why` and `contact why` are told from, as the rows stand now. */
 
+import type { Emails } from '../../mail/emails/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
 import type { ContactRow } from '../contacts/service.ts';
@@ -12,8 +13,7 @@ export interface WhyDeps {
   database: Database;
   clock: Clock;
   marketing: Marketing;
-  /** Why a mail stands as it does, in the log's words. */
-  errorOf(read: Tx, email_id: string): string | null;
+  emails: Pick<Emails, 'errorOf'>;
 }
 
 /** What a contact gets and got of these sequences, and of all others that it is in where that is asked for. */
@@ -31,7 +31,7 @@ export function tellContact(
     .map(({ enrollment, sequence }) => {
       const mails = rows
         .listMailsOf(read, enrollment.id)
-        .map((mail) => ({ ...mail, error: deps.errorOf(read, mail.email_id) }));
+        .map((mail) => ({ ...mail, error: deps.emails.errorOf(read, mail.email_id) }));
       return tellEnrollment(enrollment, sequence, { mails, waits });
     });
   const never = sequences.filter(({ id }) => !enrolled.some(({ sequence }) => sequence.id === id));

@@ -10,6 +10,7 @@ import { type Html, html, pageResponse } from '../../platform/http/pages.ts';
 import { bothPlanes, openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { nullable, t, text } from '../../platform/http/schema.ts';
 import type { Lists } from '../lists/service.ts';
+import type { Clicks } from '../mails/service.ts';
 import { lookOf } from './brand.ts';
 import { TEST_TOKEN } from './links.ts';
 import type { Subscriptions, Visitor } from './service.ts';
@@ -20,14 +21,11 @@ const TAG = 'Sign-up forms';
 export interface SubscriptionRouteDeps {
   subscriptions: Subscriptions;
   lists: Lists;
+  clicks: Clicks;
 }
 
 export function subscriptionRoutes(deps: SubscriptionRouteDeps): Route[] {
-  return [
-    ...subscribeRoutes(deps),
-    ...confirmRoutes(deps.subscriptions),
-    ...unsubscribeRoutes(deps.subscriptions),
-  ];
+  return [...subscribeRoutes(deps), ...confirmRoutes(deps.subscriptions), ...unsubscribeRoutes(deps)];
 }
 
 function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route[] {
@@ -140,7 +138,7 @@ function confirmRoutes(subscriptions: Subscriptions): Route[] {
   ];
 }
 
-function unsubscribeRoutes(subscriptions: Subscriptions): Route[] {
+function unsubscribeRoutes({ subscriptions, clicks }: SubscriptionRouteDeps): Route[] {
   const find = (ctx: RequestContext) => subscriptions.visitorOfUnsubscribe(ctx.params.token ?? '');
   const unknown = (ctx: RequestContext) =>
     ctx.params.token === TEST_TOKEN
@@ -163,7 +161,7 @@ function unsubscribeRoutes(subscriptions: Subscriptions): Route[] {
       handle: ({ ctx }) => {
         const visitor = find(ctx);
         if (!visitor) return unknown(ctx);
-        subscriptions.noteLeavingPage(visitor, ctx.request);
+        clicks.leavingPage(visitor.contact, ctx.request);
         const question = html`<p>Do you want no more mail from ${visitor.brand.name} to ${visitor.contact.email}?</p>`;
         return branded(visitor, 200, 'Unsubscribe', html`${question}${BUTTON('Unsubscribe')}`);
       },

@@ -10,6 +10,7 @@ import {
   SUBSCRIBE_MAX_ATTEMPTS,
   SUBSCRIBES_PER_HOUR,
 } from '../../limits.ts';
+import type { Emails } from '../../mail/emails/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS } from '../../platform/host/clock.ts';
 import { networkOf } from '../../platform/http/client-ip.ts';
@@ -17,11 +18,13 @@ import type { DurableRates, Rate } from '../../platform/http/rate-limit.ts';
 import { type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import { oneLine } from '../../platform/mail/header-text.ts';
 import {
+  barOf,
   type ContactRow,
   type Contacts,
   contactAddress,
   createContactToken,
   hashContactToken,
+  hasLeftByChoice,
 } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner, Marketing } from '../settings/service.ts';
@@ -49,16 +52,6 @@ const CONFIRMATIONS = {
 /** What a sign-up came to. `waiting`: the DNS gave no answer. */
 export type SignUpEnd = 'active' | 'confirmation_sent' | 'unchanged' | 'rejected' | 'waiting';
 
-export interface ConfirmationMail {
-  project_id: number;
-  is_test: boolean;
-  to: string;
-  from_name: string | null;
-  reply_to: string | null;
-  template: string;
-  variables: Readonly<Record<string, string>>;
-}
-
 export interface SubscriptionsDeps {
   database: Database;
   clock: Clock;
@@ -75,10 +68,7 @@ export interface SubscriptionsDeps {
     isConfigured(project: KeyOwner): boolean;
     verify(project: KeyOwner, question: { token: string; remoteip?: string }): Promise<{ success: boolean }>;
   };
-  /** Renders and accepts a confirmation mail. Throws AppError `invalid`, `rate_limited` or `unavailable`. */
-  acceptConfirmation(tx: Tx, mail: ConfirmationMail): void;
-  /** How many confirmation mails an address was sent since a moment. */
-  countConfirmations(read: Tx, project_id: number, email: string, since_ms: number): number;
+  emails: Pick<Emails, 'acceptConfirmation' | 'countConfirmations'>;
   enqueue(tx: Tx, job: NewJob): string;
 }
 
@@ -90,15 +80,8 @@ export interface Visitor {
   brand: Brand;
 }
 
-/** Told that a page was asked for by which somebody may leave, and by what request. */
-export type LeavingPageListener = (
-  contact: Pick<ContactRow, 'project_id' | 'email'>,
-  request: Pick<Request, 'method' | 'headers'>,
-) => void;
-
 export class Subscriptions {
   readonly #deps: SubscriptionsDeps;
-  readonly #listeners: LeavingPageListener[] = [];
 
   constructor(deps: SubscriptionsDeps) {
     this.#deps = deps;
@@ -190,7 +173,6 @@ export class Subscriptions {
       if (!admission || !('contact' in admission)) return 'rejected';
       let { contact } = admission;
       if (contact.status === 'active' && admission.outcome === 'duplicate') return 'unchanged';
-      // Anybody can type an address into a form: whoever left by choice comes back by a click in a mail only.
       if (hasLeftByChoice(contact) && !current.double_opt_in) return 'unchanged';
       // One that left, and whose suppression was lifted since: the person asks to be back.
       if (admission.outcome === 'duplicate' && contact.status !== 'pending')
@@ -214,7 +196,8 @@ export class Subscriptions {
     const { owner, list, contact } = to;
     const now = clock.now();
     const day_began = now - (now % DAY_MS);
-    const sent = this.#deps.countConfirmations(tx, owner.id, contact.email, day_began);
+    const of = { project_id: owner.id, email: contact.email, since_ms: day_began };
+    const sent = this.#deps.emails.countConfirmations(tx, of);
     if (sent >= MAX_CONFIRMATIONS_PER_DAY) return 'unchanged';
     // Sign-ups of yesterday may come to their mail today.
     this.#takeConfirmation(tx, owner, 'mail');
@@ -227,7 +210,7 @@ export class Subscriptions {
       expires_at: now + CONFIRMATION_EXPIRY_MS,
       created_at: now,
     });
-    this.#deps.acceptConfirmation(tx, {
+    this.#deps.emails.acceptConfirmation(tx, {
       project_id: owner.id,
       is_test: to.is_test,
       to: contact.email,
@@ -264,8 +247,9 @@ export class Subscriptions {
     return database.write((tx) => {
       const contact = contacts.findById(visitor.contact.id, tx);
       const list = lists.findById(visitor.list.id, tx);
-      if (!contact || !list || suppressions.checker(tx, visitor.owner)(contact.email) !== null) return 'left';
-      if (contact.status === 'active') return 'confirmed';
+      const bar = contact && barOf(contact, suppressions.checker(tx, visitor.owner));
+      if (!contact || !list || bar?.is_suppressed) return 'left';
+      if (bar === null) return 'confirmed';
       if (list.archived_at !== null) return 'closed';
       return contacts.confirm(tx, contact, 'click').status === 'active' ? 'confirmed' : 'left';
     });
@@ -279,15 +263,6 @@ export class Subscriptions {
     if (!visitor) return null;
     const hash = this.#deps.marketing.keys.find(this.#deps.database.read, visitor.owner, 'unsubscribe');
     return hash && isTrueToken(token, visitor.contact.public_id, hash) ? visitor : null;
-  }
-
-  /** Has something told of each visit to a page by which somebody may leave. */
-  listen(listener: LeavingPageListener): void {
-    this.#listeners.push(listener);
-  }
-
-  noteLeavingPage(visitor: Visitor, request: Pick<Request, 'method' | 'headers'>): void {
-    for (const listener of this.#listeners) listener(visitor.contact, request);
   }
 
   /** Takes an address out of everything in its project. May be repeated. */
@@ -330,8 +305,4 @@ export class Subscriptions {
     const brand = brandOf(this.#deps.marketing.settings(owner.id), owner.name);
     return { contact, list, owner, brand };
   }
-}
-
-function hasLeftByChoice({ status }: ContactRow): boolean {
-  return status === 'unsubscribed' || status === 'complained';
 }

@@ -76,7 +76,7 @@ test('who waits as long as a step may stays where they are', async () => {
   await on.enroll(id);
   await on.pass();
   const before = await on.enrollment(id, 'waits@example.com');
-  await on.app.services.lifecycle.mendTimes();
+  await on.app.services.going_on.mendTimes();
   expect(await on.enrollment(id, 'waits@example.com')).toEqual(before);
 });
 

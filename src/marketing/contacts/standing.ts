@@ -1,0 +1,25 @@
+/** May this contact be mailed? The one answer for whatever sends, enrolls or takes people in. Pure functions. */
+import type { SuppressionCheck } from '../suppressions/service.ts';
+import type { ContactRow, ContactStatus } from './tables.ts';
+
+/** What keeps a contact from being mailed: its own status, a suppression of its address, or both. */
+export interface Bar {
+  /** Null where it is active. */
+  status: Exclude<ContactStatus, 'active'> | null;
+  is_suppressed: boolean;
+}
+
+/** Null where it may be mailed. */
+export function barOf(
+  contact: Pick<ContactRow, 'status' | 'email'>,
+  suppressed: SuppressionCheck,
+): Bar | null {
+  const is_suppressed = suppressed(contact.email) !== null;
+  if (contact.status !== 'active') return { status: contact.status, is_suppressed };
+  return is_suppressed ? { status: null, is_suppressed } : null;
+}
+
+/** Anybody can type an address into a form: whoever left by choice comes back by a click in a mail only. */
+export function hasLeftByChoice({ status }: Pick<ContactRow, 'status'>): boolean {
+  return status === 'unsubscribed' || status === 'complained';
+}

@@ -1,0 +1,160 @@
+/** Email marketing, composed: the people, how they came and how they leave, and the conversation with them. */
+import type { Projects } from '../access/projects/service.ts';
+import type { Config } from '../config.ts';
+import type { Objects } from '../files/objects/service.ts';
+import type { Deliveries } from '../mail/deliveries/service.ts';
+import type { Emails } from '../mail/emails/service.ts';
+import type { Mailboxes } from '../mail/mailboxes/service.ts';
+import type { SendingDomains } from '../mail/sending-domains/service.ts';
+import type { Templates } from '../mail/templates/service.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import type { Clock } from '../platform/host/clock.ts';
+import type { Logger } from '../platform/host/logger.ts';
+import type { DurableRates } from '../platform/http/rate-limit.ts';
+import type { CronEntry } from '../platform/jobs/scheduler.ts';
+import type { NewJob } from '../platform/jobs/store.ts';
+import type { Resolver } from '../platform/mail/dns.ts';
+import type { KeyRing } from '../platform/secrets/key-ring.ts';
+import { Privacy } from './contacts/privacy.ts';
+import { Contacts } from './contacts/service.ts';
+import { contactCronEntries } from './contacts/tasks.ts';
+import { importsHolder } from './imports/privacy.ts';
+import { Imports } from './imports/service.ts';
+import { createImportTask, importCronEntries } from './imports/tasks.ts';
+import { Lists } from './lists/service.ts';
+import { Clicks, MarketingMail } from './mails/service.ts';
+import { SequenceEngine } from './sequences/engine.ts';
+import { ContactEvents } from './sequences/events.ts';
+import { Exits } from './sequences/exits.ts';
+import { GoingOn } from './sequences/going-on.ts';
+import { Lifecycle } from './sequences/lifecycle.ts';
+import { Sequences } from './sequences/service.ts';
+import { createSequenceTask, sequenceCronEntries } from './sequences/tasks.ts';
+import { Marketing } from './settings/service.ts';
+import { CONFIRMATION_VALUES, Subscriptions, type SubscriptionsDeps } from './subscriptions/service.ts';
+import { createSubscribeTask, subscriptionCronEntries } from './subscriptions/tasks.ts';
+import { Suppressions } from './suppressions/service.ts';
+
+/** What email marketing stands on. */
+export interface MarketingNeeds {
+  config: Config;
+  clock: Clock;
+  logger: Logger;
+  database: Database;
+  key_ring: KeyRing;
+  resolver: Resolver;
+  rates: DurableRates;
+  projects: Projects;
+  captcha: SubscriptionsDeps['captcha'];
+  objects: Objects;
+  mailboxes: Mailboxes;
+  sending_domains: SendingDomains;
+  templates: Templates;
+  emails: Emails;
+  deliveries: Deliveries;
+  enqueue(tx: Tx, job: NewJob): string;
+  /** Has a job that waits come earlier. */
+  hasten(tx: Tx, job_id: string, run_at: number): void;
+}
+
+export type MarketingServices = ReturnType<typeof createMarketing>;
+
+/** The capabilities of email marketing, each told of what the others do. Starts nothing. */
+export function createMarketing(needs: MarketingNeeds) {
+  const { config, projects, sending_domains, mailboxes, templates, deliveries } = needs;
+  const on = {
+    ...needs,
+    public_url: config.public_url,
+    projectOf: (id: number) => projects.find(String(id)),
+  };
+  const marketing = new Marketing({
+    ...on,
+    mailboxes: {
+      listUses: () => mailboxes.listUses(),
+      refusalOf: (accounts) => mailboxes.refusalOf('marketing', accounts),
+      checkDns: (address) => sending_domains.checkMailboxDns(address),
+    },
+  });
+  const suppressions = new Suppressions({ ...on, marketing });
+  const lists = new Lists({
+    ...on,
+    problemOfLinks: (project_id) => marketing.problemOfLinks(project_id, { of_confirmations: true }),
+    refusalOfConfirmation: (project_id, slug) => templates.refusalOf(project_id, slug, CONFIRMATION_VALUES),
+  });
+  const contacts = new Contacts({ ...on, marketing, lists, suppressions });
+  const audience = { marketing, suppressions, lists, contacts };
+  const imports = new Imports({ ...on, ...audience });
+  const { confirmations_per_day } = config;
+  const subscriptions = new Subscriptions({ ...on, ...audience, confirmations_per_day });
+  const clicks = new Clicks(on);
+  const sequencing = createSequences({ ...on, ...audience, subscriptions, clicks });
+  deliveries.setMxCheck((project_id, address) => contacts.takesMail(project_id, address));
+  // After the contacts, whose leaving tells more of an enrollment's end than the end of its mail.
+  const { lifecycle, sequences } = sequencing;
+  deliveries.listen((tx, event) => contacts.heedMail(tx, event));
+  deliveries.listen((tx, event) => lifecycle.heedMail(tx, event));
+  deliveries.setGuard((tx, mail) => lifecycle.fateOfMail(tx, mail));
+  contacts.listen((tx, event) => lifecycle.heedContact(tx, event));
+  clicks.listen((tx, reading) => lifecycle.heedReading(tx, reading));
+  const holders = [
+    // Before the emails, which forget whom they were for.
+    clicks.holderOfAddresses(),
+    deliveries.holderOfAddresses(),
+    importsHolder,
+    subscriptions.holderOfAddresses(),
+    sequencing.contact_events.holderOfAddresses(),
+    sequences.holderOfAddresses(),
+  ];
+  const whyMore = (project_id: number, email: string) => sequences.whyAddress(project_id, email);
+  const privacy = new Privacy({ ...on, ...audience, holders, whyMore });
+  return { ...audience, imports, subscriptions, clicks, privacy, ...sequencing };
+}
+
+interface SequenceNeeds extends MarketingNeeds {
+  public_url: string;
+  projectOf(id: number): ReturnType<Projects['find']>;
+  marketing: Marketing;
+  suppressions: Suppressions;
+  lists: Lists;
+  contacts: Contacts;
+  subscriptions: Subscriptions;
+  clicks: Clicks;
+}
+
+function createSequences(on: SequenceNeeds) {
+  const marketing_mail = new MarketingMail({ ...on, max_body_bytes: on.config.max_email_body_bytes });
+  const going_on = new GoingOn(on);
+  const sequences = new Sequences({ ...on, marketing_mail, going_on });
+  const exits = new Exits(on);
+  const contact_events = new ContactEvents({ ...on, onEvent: (tx, event) => exits.heedEvent(tx, event) });
+  const lifecycle = new Lifecycle({ ...on, sequences, contact_events, exits, going_on });
+  const sequence_engine = new SequenceEngine({ ...on, marketing_mail, contact_events });
+  return { sequences, lifecycle, going_on, contact_events, sequence_engine, marketing_mail };
+}
+
+/** What of email marketing goes with a project. */
+export function marketingCascades({ lists, imports }: MarketingServices) {
+  return [lists.projectCascade(), imports.projectCascade()];
+}
+
+/** The jobs of email marketing. */
+export function marketingTasks(
+  services: MarketingServices & Pick<MarketingNeeds, 'config' | 'clock' | 'projects'>,
+) {
+  const { config, clock, projects, subscriptions, sequence_engine } = services;
+  return [
+    createImportTask({ ...services, rows_per_minute: config.import_rows_per_minute }),
+    createSubscribeTask(subscriptions, clock),
+    createSequenceTask(sequence_engine, projects),
+  ];
+}
+
+/** What email marketing does by the clock. */
+export function marketingCronEntries(services: MarketingServices): CronEntry[] {
+  return [
+    ...contactCronEntries(services.contacts),
+    ...importCronEntries(services.imports),
+    ...subscriptionCronEntries(services.subscriptions),
+    ...sequenceCronEntries(services),
+  ];
+}

@@ -1,0 +1,76 @@
+/** What ends an enrollment besides its own steps: its contact leaves, an exit event happens, its sequence is finished. */
+import { ENROLL_PIECE } from '../../limits.ts';
+import type { Deliveries } from '../../mail/deliveries/service.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import type { Bar, ContactEvent } from '../contacts/service.ts';
+import * as store from './enrollment-store.ts';
+import type { ExitReason } from './tables.ts';
+
+export interface ExitsDeps {
+  database: Database;
+  clock: Clock;
+  /** Takes back a mail that waits, if it does. */
+  deliveries: Pick<Deliveries, 'withhold'>;
+}
+
+export class Exits {
+  readonly #deps: ExitsDeps;
+
+  constructor(deps: ExitsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whoever left gets nothing more of any sequence. */
+  heedContact(tx: Tx, told: { kind: Departed; contact: { id: number }; at: number }): void {
+    const { kind, contact, at } = told;
+    for (const { enrollment } of store.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
+    // A relay may be hours behind what was accepted for it; also what was queued again.
+    for (const email_id of store.listWaitingOf(tx, contact.id)) this.#deps.deliveries.withhold(tx, email_id);
+    // Also behind a last step, from which most leave.
+    const email_id = kind === 'unsubscribed' ? store.findLastMailOf(tx, contact.id) : null;
+    if (email_id !== null) store.updateMail(tx, email_id, { unsubscribed_at: at });
+  }
+
+  /** A product event ends what it is an exit event of; one from before an enrollment does not end it. */
+  heedEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void {
+    for (const { enrollment, sequence } of store.listActiveOf(tx, told.contact_id))
+      if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at) {
+        exit(tx, enrollment.id, 'event', told.at);
+        if (enrollment.last_email_id !== null) this.#deps.deliveries.withhold(tx, enrollment.last_email_id);
+      }
+  }
+
+  /** Ends the enrollments of a finished sequence, in pieces. */
+  async endAll(sequence_id: number): Promise<void> {
+    const { database, clock } = this.#deps;
+    for (let count = ENROLL_PIECE; count === ENROLL_PIECE; ) {
+      count = await database.write((tx) => {
+        const piece = store.listActiveAfter(tx, { sequence_id }, { after_id: 0, limit: ENROLL_PIECE });
+        for (const { id } of piece) exit(tx, id, 'sequence_finished', clock.now());
+        return piece.length;
+      });
+    }
+  }
+}
+
+/** How a contact may have left. */
+export type Departed = Exclude<ContactEvent['kind'], 'activated' | 'deleted'>;
+
+/** Why whoever may not be mailed leaves a sequence. */
+export function exitReasonOf({ status }: Bar): ExitReason {
+  if (status === 'bounced' || status === 'complained') return status;
+  return status === null ? 'suppressed' : 'unsubscribed';
+}
+
+/** Ends an enrollment that a reason took out, within the transaction that learns of it. */
+export function exit(tx: Tx, id: number, exit_reason: ExitReason, now_ms: number): void {
+  const over = { next_at: null, waits_for: null, ended_at: now_ms };
+  store.updateEnrollment(tx, id, { state: 'exited', exit_reason, ...over });
+}
+
+/** Ends an enrollment that can't go on. */
+export function fail(tx: Tx, id: number, error: string, now_ms: number): void {
+  const over = { next_at: null, waits_for: null, ended_at: now_ms };
+  store.updateEnrollment(tx, id, { state: 'failed', error, ...over });
+}
