@@ -43,7 +43,7 @@ const add = async (list: string, email: string, fields: Record<string, unknown> 
     {
       ...{ email, first_name: null, last_name: null, tags: [], custom: {}, source: null, reason: null },
       ...{ source_platform: 'api', consent_basis: 'consent', consent_at: 0, consent_ip: null },
-      ...{ consent_origin: null, ...fields },
+      ...{ consent_origin: null, is_test: false, ...fields },
     },
     noNote,
   );

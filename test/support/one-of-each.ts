@@ -97,6 +97,7 @@ async function makeContact({ services }: TestApp, owner: Owner, list_id: string)
     ...{ email, first_name: null, last_name: null, tags: [], custom: {}, source: null, reason: null },
     ...{ source_platform: 'api', consent_basis: 'consent', consent_at: 0, consent_ip: null },
     consent_origin: null,
+    is_test: false,
   };
   const passed = { verdict: 'passed', candidate, email, consent_basis: 'consent' } as const;
   const [admitted] = await database.write((tx) =>

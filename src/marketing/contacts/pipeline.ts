@@ -28,6 +28,8 @@ export interface Candidate {
   consent_at: number;
   consent_ip: string | null;
   consent_origin: string | null;
+  /** Came by a test key: a sequence that takes them up by itself does so as a test. */
+  is_test: boolean;
 }
 
 /** Why a candidate is not taken; the contract's codes. */

@@ -179,7 +179,7 @@ function routesOfList({
         const { contact, is_duplicate } = await contacts.add(
           caller.project,
           resource,
-          candidateOf(body, clock.now()),
+          candidateOf(body, { now_ms: clock.now(), is_test: caller.key?.is_test ?? false }),
           caller.note,
         );
         return is_duplicate ? new Reply(200, contact, {}, { duplicate: true }) : contact;
@@ -294,7 +294,10 @@ function checkBulkTag(body: Partial<Static<typeof bulk_tag>>): FieldErrors {
   return errors;
 }
 
-function candidateOf(body: Static<typeof creation>, now_ms: number): Candidate {
+function candidateOf(
+  body: Static<typeof creation>,
+  { now_ms, is_test }: { now_ms: number; is_test: boolean },
+): Candidate {
   return {
     email: body.email,
     first_name: body.first_name ?? null,
@@ -308,5 +311,6 @@ function candidateOf(body: Static<typeof creation>, now_ms: number): Candidate {
     consent_at: body.consent_at ? Date.parse(body.consent_at) : now_ms,
     consent_ip: body.consent_ip ?? null,
     consent_origin: body.consent_origin ?? null,
+    is_test,
   };
 }

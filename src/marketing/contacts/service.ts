@@ -59,6 +59,8 @@ export interface ContactEvent {
   kind: 'activated' | 'unsubscribed' | 'bounced' | 'complained' | 'suppressed' | 'deleted';
   contact: ContactRow;
   at: number;
+  /** Of `activated`: by a test key. */
+  is_test?: boolean;
 }
 export type ContactListener = (tx: Tx, event: ContactEvent) => void;
 
@@ -125,7 +127,9 @@ export class Contacts {
     return passed.map((each) => {
       const admission = admit(tx, list, each, { ...options, suppressed, now_ms });
       if (admission.outcome === 'accepted' && options.status === 'active')
-        this.#announce(tx, { kind: 'activated', contact: admission.contact, at: now_ms });
+        this.#announce(tx, {
+          ...{ kind: 'activated', contact: admission.contact, at: now_ms, is_test: each.candidate.is_test },
+        });
       return admission;
     });
   }
@@ -372,8 +376,15 @@ export class Contacts {
     return this.#present(row);
   }
 
-  /** Makes a contact active that waited for its click, within a transaction; one with another status stays as it is. */
-  confirm(tx: Tx, contact: ContactRow, by: 'click' | 'form'): ContactRow {
+  /**
+   * Makes a contact active that waited for its click, within a transaction; one with another status stays as it is. `is_test`:
+   * who signed up did so by a test key.
+   */
+  confirm(
+    tx: Tx,
+    contact: ContactRow,
+    { by, is_test }: { by: 'click' | 'form'; is_test: boolean },
+  ): ContactRow {
     if (contact.status !== 'pending') return contact;
     const now = this.#deps.clock.now();
     const row = store.updateContact(tx, contact.id, {
@@ -382,7 +393,7 @@ export class Contacts {
       status_changed_at: now,
       updated_at: now,
     });
-    this.#announce(tx, { kind: 'activated', contact: row, at: now });
+    this.#announce(tx, { kind: 'activated', contact: row, at: now, is_test });
     return row;
   }
 

@@ -118,7 +118,7 @@ export function candidateOf(
   columns: Columns,
   defaults: ImportDefaults,
   now_ms: number,
-): Candidate {
+): Omit<Candidate, 'is_test'> {
   const cell = (field: MappableField): string | null => {
     const place = columns.fields[field];
     return (place === undefined ? undefined : cells[place]?.trim()) || null;

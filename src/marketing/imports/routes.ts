@@ -128,9 +128,10 @@ export function importRoutes({ imports, lists }: { imports: Imports; lists: List
       handle: async ({ caller, resource: list, body: { method, text: pasted, object, ...sent } }) => {
         refuse(missingSource({ method, text: pasted, object }));
         const { project, note } = caller;
+        const is_test = caller.key?.is_test ?? false;
         if (method === 'paste')
-          return imports.paste(project, list, { text: pasted ?? '', defaults: sent.defaults }, note);
-        const csv_input = { ...sent, object: object ?? '' };
+          return imports.paste(project, list, { text: pasted ?? '', defaults: sent.defaults, is_test }, note);
+        const csv_input = { ...sent, object: object ?? '', is_test };
         const { record: started, is_done } = await imports.csv(project, list, csv_input, note);
         return new Reply(is_done ? 201 : 202, started);
       },

@@ -208,12 +208,12 @@ export class ImportRun {
   }
 
   #candidateOf(fields: WaitingFields): Candidate {
-    const { columns, defaults } = this.#import.settings;
+    const { columns, defaults, is_test } = this.#import.settings;
     const now_ms = this.#deps.clock.now();
-    if ('cells' in fields) return candidateOf(fields.cells, columns, defaults, now_ms);
+    if ('cells' in fields) return { ...candidateOf(fields.cells, columns, defaults, now_ms), is_test };
     const cells = [fields.email, fields.first_name ?? '', fields.last_name ?? ''];
     const places = { fields: { email: 0, first_name: 1, last_name: 2 }, kept: {} };
-    return candidateOf(cells, places, defaults, now_ms);
+    return { ...candidateOf(cells, places, defaults, now_ms), is_test };
   }
 
   async #commit(piece: readonly Judged[]): Promise<void> {

@@ -45,6 +45,8 @@ export interface CsvInput {
   keep_columns?: string[] | null | undefined;
   defaults?: DefaultsInput | null | undefined;
   update_existing?: boolean | null | undefined;
+  /** By a test key. */
+  is_test?: boolean;
 }
 
 export interface ImportsDeps {
@@ -73,7 +75,7 @@ export class Imports {
   async paste(
     owner: KeyOwner,
     list: ListRow,
-    input: { text: string; defaults?: DefaultsInput | null | undefined },
+    input: { text: string; defaults?: DefaultsInput | null | undefined; is_test?: boolean },
     note: Note,
   ): Promise<ImportRecord> {
     const rows = readPaste(input.text);
@@ -86,7 +88,9 @@ export class Imports {
     const started = await this.#start(owner, list, {
       method: 'paste',
       object_public_id: null,
-      settings: { columns: NO_COLUMNS, defaults, update_existing: false },
+      settings: {
+        ...{ columns: NO_COLUMNS, defaults, update_existing: false, is_test: input.is_test ?? false },
+      },
       position: { ...START, row: rows.length, is_file_done: true },
       total_rows: rows.length,
       is_in_request: true,
@@ -126,7 +130,10 @@ export class Imports {
     const started = await this.#start(owner, list, {
       method: 'csv',
       object_public_id: object,
-      settings: { columns, defaults, update_existing: input.update_existing ?? false },
+      settings: {
+        ...{ columns, defaults, update_existing: input.update_existing ?? false },
+        is_test: input.is_test ?? false,
+      },
       position: { ...START, row: 1, byte: head.end_byte },
       total_rows: head.is_short ? head.rows : null,
       is_in_request: head.is_short,

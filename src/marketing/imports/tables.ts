@@ -9,6 +9,8 @@ export interface ImportSettings {
   columns: { fields: Partial<Record<string, number>>; kept: Record<string, number> };
   defaults: { consent_basis: string | null; source_platform: string; tags: string[] };
   update_existing: boolean;
+  /** By a test key. */
+  is_test: boolean;
 }
 
 /** Where an import is: it changes with the counters, in one commit. */

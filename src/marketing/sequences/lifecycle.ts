@@ -319,29 +319,29 @@ export class Lifecycle {
   /* --- What comes from outside ------------------------------------------------------------------------------------ */
 
   /** Told of what happens to contacts, in the transaction that records it. */
-  heedContact(tx: Tx, { kind, contact, at }: ContactEvent): void {
+  heedContact(tx: Tx, { kind, contact, at, is_test = false }: ContactEvent): void {
     const { contact_events, exits } = this.#deps;
     if (kind === 'deleted') return; // Its enrollments go with it.
     if (kind === 'activated') {
       // First, as it ends no enrollment that begins with it.
       if (contact.confirmed_at === at)
         contact_events.note(tx, { contact_id: contact.id, event: 'confirmed', at });
-      this.#autoEnroll(tx, contact);
+      this.#autoEnroll(tx, contact, is_test);
       return;
     }
     exits.heedContact(tx, { kind, contact, at });
     if (kind !== 'suppressed') contact_events.note(tx, { contact_id: contact.id, event: kind, at });
   }
 
-  #autoEnroll(tx: Tx, contact: ContactRow): void {
+  #autoEnroll(tx: Tx, contact: ContactRow, is_test: boolean): void {
     for (const row of store.listEnrollingSequences(tx, contact.list_id)) {
       if (
         row.enroll_tags.length > 0 &&
         this.#deps.contacts.withAnyTag([contact], row.enroll_tags, tx).length === 0
       )
         continue;
-      const of = { sequence_id: row.id, is_test: false };
-      if (rows.countEnrolled(tx, of) >= row.max_recipients) continue;
+      const of = { sequence_id: row.id, is_test };
+      if (!is_test && rows.countEnrolled(tx, of) >= row.max_recipients) continue;
       const first = firstStep(tracksOf(stepsOf(row)));
       if (!first || rows.isEnrolled(tx, of, contact.id)) continue;
       this.#insert(tx, row, { ...of, first }, [contact]);

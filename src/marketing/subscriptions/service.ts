@@ -80,6 +80,11 @@ export interface Visitor {
   brand: Brand;
 }
 
+/** Whoever confirms a sign-up; `is_test`: that of a test key. */
+export interface Confirming extends Visitor {
+  is_test: boolean;
+}
+
 export class Subscriptions {
   readonly #deps: SubscriptionsDeps;
 
@@ -177,9 +182,12 @@ export class Subscriptions {
       // One that left, and whose suppression was lifted since: the person asks to be back.
       if (admission.outcome === 'duplicate' && contact.status !== 'pending')
         contact = contacts.renew(tx, contact, screened.candidate);
+      const { is_test } = sign_up;
       if (!current.double_opt_in)
-        return contacts.confirm(tx, contact, 'form').status === 'active' ? 'active' : 'unchanged';
-      return this.#askForConfirmation(tx, { owner, list: current, contact, is_test: sign_up.is_test });
+        return contacts.confirm(tx, contact, { by: 'form', is_test }).status === 'active'
+          ? 'active'
+          : 'unchanged';
+      return this.#askForConfirmation(tx, { owner, list: current, contact, is_test });
     });
   }
 
@@ -208,6 +216,7 @@ export class Subscriptions {
       token_hash: hashContactToken(token),
       contact_id: contact.id,
       expires_at: now + CONFIRMATION_EXPIRY_MS,
+      is_test: to.is_test,
       created_at: now,
     });
     this.#deps.emails.acceptConfirmation(tx, {
@@ -232,17 +241,18 @@ export class Subscriptions {
   /* --- Pages ------------------------------------------------------------------------------------------------------ */
 
   /** Whose confirmation a token of a confirm link is; null when it is unknown or has expired. */
-  visitorOfConfirmation(token: string): Visitor | null {
+  visitorOfConfirmation(token: string): Confirming | null {
     const found = store.findConfirmation(this.#deps.database.read, hashContactToken(token));
     if (!found || found.expires_at <= this.#deps.clock.now()) return null;
-    return this.#visitor(this.#deps.contacts.findById(found.contact_id));
+    const visitor = this.#visitor(this.#deps.contacts.findById(found.contact_id));
+    return visitor && { ...visitor, is_test: found.is_test };
   }
 
   /**
    * Makes the contact active whose click it is. May be repeated. `closed`: the list was archived; `left`: the address was
    * suppressed since.
    */
-  confirm(visitor: Visitor): Promise<'confirmed' | 'closed' | 'left'> {
+  confirm(visitor: Confirming): Promise<'confirmed' | 'closed' | 'left'> {
     const { contacts, database, lists, suppressions } = this.#deps;
     return database.write((tx) => {
       const contact = contacts.findById(visitor.contact.id, tx);
@@ -251,7 +261,10 @@ export class Subscriptions {
       if (!contact || !list || bar?.is_suppressed) return 'left';
       if (bar === null) return 'confirmed';
       if (list.archived_at !== null) return 'closed';
-      return contacts.confirm(tx, contact, 'click').status === 'active' ? 'confirmed' : 'left';
+      const { is_test } = visitor;
+      return contacts.confirm(tx, contact, { by: 'click', is_test }).status === 'active'
+        ? 'confirmed'
+        : 'left';
     });
   }
 

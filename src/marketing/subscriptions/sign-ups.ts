@@ -31,6 +31,7 @@ export function candidateOf(sign_up: SignUp): Candidate {
     consent_at: sign_up.at,
     consent_ip: sign_up.ip,
     consent_origin: sign_up.origin,
+    is_test: sign_up.is_test,
   };
 }
 

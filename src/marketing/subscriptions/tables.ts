@@ -5,5 +5,6 @@ export const contactConfirmations = sqliteTable('contact_confirmations', {
   token_hash: text().primaryKey(),
   contact_id: integer().notNull(),
   expires_at: integer().notNull(),
+  is_test: integer({ mode: 'boolean' }).notNull().default(false),
   created_at: integer().notNull(),
 });

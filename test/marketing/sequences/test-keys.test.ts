@@ -82,6 +82,53 @@ test('tests stand under no max_recipients and no daily cap, and use neither up',
   expect(sink.mails).toHaveLength(1);
 });
 
+test('whoever a test key adds, imports or signs up gets nothing of a sequence that takes them up by itself', async () => {
+  const id = await on.active(list, STEPS, { auto_enroll_new_contacts: true, max_recipients: 1 });
+  expect((await call('POST', `/email-lists/${list}/contacts`, { email: 'added@example.com' })).status).toBe(
+    201,
+  );
+  const text = 'pasted@example.com';
+  expect((await call('POST', `/email-lists/${list}/imports`, { method: 'paste', text })).status).toBe(201);
+  const form = await on.project.key({
+    ...{ can_manage_email_marketing: true, restricted: true, allow_no_origin: true, is_test: true },
+  });
+  const signUp = (email: string) =>
+    on.app.call('POST', `/api/v1/email-lists/${list}/subscribe`, { key: form, body: { email } });
+  expect((await signUp('typed@example.com')).status).toBe(202);
+  await on.pass();
+  const template_key = await on.project.key({ can_write: true, permissions: { email_template: true } });
+  const body = {
+    ...{ name: 'Confirm', slug: 'confirm', category: 'opt_in', subject: 'Confirm' },
+    body_text: '{{confirm_url}}',
+  };
+  expect((await on.app.call('POST', '/api/v1/emails/templates', { key: template_key, body })).status).toBe(
+    201,
+  );
+  const double = { double_opt_in: true, confirmation_template: 'confirm' };
+  dataOf(await on.call('PATCH', `/email-lists/${list}`, double));
+  expect((await signUp('asked@example.com')).status).toBe(202);
+  await on.pass();
+  const [asked] = on.app.services.deliveries.listCaptured(1);
+  const { raw } = on.app.services.deliveries.readCaptured(asked?.email_id ?? '');
+  const path = /\/confirm\/[\w-]+/.exec(raw.replaceAll('=\r\n', ''))?.[0] ?? '';
+  expect((await on.app.call('POST', path)).status).toBe(200);
+  await on.pass();
+  await on.pass(1);
+  expect(sink.mails).toEqual([]);
+  const { data } = await enrollmentsOf(id);
+  const names = (data as { email: string; is_test: boolean }[]).map((one) => [one.email, one.is_test]);
+  expect(names.sort()).toEqual([
+    ['added@example.com', true],
+    ['asked@example.com', true],
+    ['pasted@example.com', true],
+    ['typed@example.com', true],
+  ]);
+  // Those are no enrollments: who comes in earnest has the one place that there is.
+  await on.contact(list, 'real@example.com');
+  await on.pass();
+  expect(sink.mails.map(({ envelope }) => envelope.to)).toEqual([['real@example.com']]);
+});
+
 test('a test of a step by a test key is captured', async () => {
   const id = await on.draft(list, STEPS);
   const sent = await call('POST', `/email-sequences/${id}/steps/a/test`, { to: 'author@example.com' });

@@ -30,6 +30,7 @@ async function fill(slug: string, file: string): Promise<void> {
     ...{ email: 'ann@example.org', first_name: 'Ann', last_name: null, tags: [], custom: {}, source: null },
     ...{ reason: null, source_platform: 'api', consent_basis: 'consent', consent_at: 0, consent_ip: null },
     consent_origin: null,
+    is_test: false,
   };
   const passed = { verdict: 'passed', candidate, email: candidate.email, consent_basis: 'consent' } as const;
   const row = lists.find(project.id, list.id);

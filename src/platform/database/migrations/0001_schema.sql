@@ -916,6 +916,7 @@ CREATE TABLE contact_confirmations (
   token_hash TEXT PRIMARY KEY,
   contact_id INTEGER NOT NULL REFERENCES contacts (id) ON DELETE CASCADE,
   expires_at INTEGER NOT NULL,
+  is_test INTEGER NOT NULL DEFAULT 0, -- of a test key's sign-up
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX contact_confirmations_by_contact ON contact_confirmations (contact_id);
