@@ -1,4 +1,4 @@
-/** The option `--can` of tokens and people, and what their tables show of it. */
+/** The option `--can` of tokens and people, and how tables show what was given. */
 import { InvalidArgumentError } from 'commander';
 import { ADMINISTER, CAPABILITIES, type Capability, GRANTABLE } from '../http/callers.ts';
 

@@ -34,7 +34,7 @@ export function wholeNumber(min: number): (value: string) => number {
   };
 }
 
-/** As `wholeNumber`, for a limit that a word takes away; commander keeps no null, so `limitOption` makes it of the word. */
+/** As `wholeNumber`, for a limit that the word `none` takes away. Commander keeps no null, so `limitOption` turns the word into it. */
 export function limitOrWord(min: number, word: string): (value: string) => number | string {
   return (value) => (value === word ? word : wholeNumber(min)(value));
 }

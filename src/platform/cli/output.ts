@@ -8,7 +8,7 @@ export function writeTo(descriptor: number, text: string): void {
   writeAll(descriptor, isatty(descriptor) ? showControls(text) : text);
 }
 
-/** Puts a line of our own in place of the terminal's present one: the carriage return, then ECMA-48's "erase in line". */
+/** Replaces the line that the cursor is on: a carriage return, then ECMA-48's "erase in line". */
 export function writeStatus(descriptor: number, line: string): void {
   writeAll(descriptor, `\r\x1b[K${line}`);
 }
@@ -27,7 +27,7 @@ function writeAll(descriptor: number, text: string): void {
   }
 }
 
-/** A relay's words or a client's subject must not steer the terminal that they are shown on. Shown so, JSON stays JSON. */
+/** Writes control characters as escapes: a relay's reply or a client's subject must not steer the terminal. JSON stays valid. */
 function showControls(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
   return text.replace(/\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, (control) => {

@@ -25,7 +25,7 @@ export function ownProcess(umask: number): CliProcess {
       try {
         setPriority(BACKUP_NICENESS);
       } catch {
-        // Containers may forbid it; that costs speed only.
+        // Containers may forbid a lower priority, which does no harm.
       }
     },
   };

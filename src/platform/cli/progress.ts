@@ -1,11 +1,11 @@
 /** How far a long command is: one line of a terminal's standard error, written over itself, and gone at the end. */
 import type { CliProcess } from './cli.ts';
 
-/** Is told how much of a long work is done, in units of its choice. */
+/** Told how much of a long piece of work is done, in any unit. */
 export type OnProgress = (done: number, total: number) => void;
 
 export interface Progress {
-  /** Shows what is being done, and returns what tells how far it is. */
+  /** Shows what is being done; the function that it returns shows how far it has come. */
   of(what: string): OnProgress;
   end(): void;
 }

@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { processEnvironment } from '../../config.ts';
 import { AppError } from '../../errors.ts';
 
-/** What opens Satchel itself is no business of the programs it runs. */
+/** Left out of the program's environment: they open Satchel itself. */
 const OWN_SECRETS: readonly string[] = ['SATCHEL_MASTER_KEY', 'SATCHEL_PASSPHRASE'];
 
 /** Signals that are sent to us but meant for the program. */
@@ -32,7 +32,7 @@ export async function runCommand(
     if (child) child.kill(signal);
     else early.push(signal);
   };
-  // Before the program starts: a signal that comes as soon as it runs would end us alone and leave it behind.
+  // Listened to before the program starts: a signal right after that would end us alone and leave it running.
   for (const signal of FORWARDED) process.on(signal, forward);
   try {
     child = start(command, { ...Object.fromEntries(inherited), ...variables });

@@ -17,7 +17,7 @@ export function shellActor(
   };
 }
 
-/** The system has no name for a user without an account, which a container may well be run as. */
+/** A container may run as a user without an account, for whom the system has no name. */
 function nameOf(username: () => string, uid: number | undefined): string {
   try {
     return username();

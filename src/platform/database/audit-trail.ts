@@ -1,6 +1,6 @@
 /**
- * The audit trail: one append-only table, written in the same transaction as the change it tells of. Failed sign-ins alone are
- * told by one row for many, whose count grows.
+ * The audit trail: one append-only table, written in the transaction of the change it tells of. Only failed sign-ins share a
+ * row, whose count grows.
  */
 import { and, count, desc, eq, gte, isNull, lt, type SQL } from 'drizzle-orm';
 import { firstIdOf, newId } from '../host/ids.ts';
@@ -18,7 +18,7 @@ export interface AuditEntry {
   metadata?: Record<string, unknown>;
 }
 
-/** Records who has made a change, within the transaction of it; who that is and in which project is known before. */
+/** Puts a change on the audit trail, within the change's own transaction. Who made it, and in which project, is bound in. */
 export type Note = (tx: Tx, entry: Omit<AuditEntry, 'project'>) => void;
 
 /** For changes that are not put on the trail. */
@@ -43,7 +43,7 @@ export function recordAudit(tx: Tx, actor: Actor, entry: AuditEntry, now_ms: num
     .run();
 }
 
-/** What an event that is told by one row for many tells now: its metadata with a greater `count`. */
+/** Gives a row that stands for many events its new count. */
 export function countInAudit(tx: Tx, id: string, metadata: { count: number }): void {
   tx.update(auditEvents).set({ metadata }).where(eq(auditEvents.id, id)).run();
 }
@@ -53,7 +53,7 @@ export type AuditRow = typeof auditEvents.$inferSelect;
 export interface AuditFilter {
   project_id?: number;
   event?: string;
-  /** No index holds it: to be asked together with an event. Null where it names nothing. */
+  /** No index has it, so ask for an event as well. Null finds rows without a target. */
   target?: string | null;
   actor_name?: string;
   since_ms?: number;

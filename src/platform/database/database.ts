@@ -13,15 +13,15 @@ import { type FlushWorker, isSafeBesideCommits, WalFlusher } from './wal-flusher
 /** A connection to query: in a `write()` it sees that transaction, `Database.read` sees what is committed. */
 export type Tx = BunSQLiteDatabase<Record<string, never>> & { $client: Sqlite };
 
-/** What the type of `write()` asks for when a change is asynchronous: an await would commit half of it. */
+/** Makes `write()` refuse an asynchronous change at compile time: an await inside would commit half of it. */
 type AsynchronousChange = 'a change must be synchronous';
 
 export interface Database {
   /**
    * Committed state, the latest of which may still be on its way to disk (`settled`); refuses changes. All that is read in
    * one turn of the event loop is read from one snapshot, which this connection's own commits end: taking and releasing
-   * SQLite's locks costs more than most reads. Within a change it is what that change's transaction sees, so that nothing is
-   * decided there by what was true before.
+   * SQLite's locks costs more than most reads. Within a change it reads from that change's transaction, so that nothing is
+   * decided there by older state.
    */
   readonly read: Tx;
   /**
@@ -35,11 +35,11 @@ export interface Database {
     ...refusal: [T] extends [never] ? [] : T extends PromiseLike<unknown> ? [AsynchronousChange] : []
   ): Promise<T>;
   /**
-   * Runs `work`, whose first change is made only where `check` does not throw: it is called in that change's transaction,
-   * and sees the other changes of the same commit.
+   * Runs `work`, and `check` in the transaction of its first change, just before that. Where `check` throws, the change is not
+   * made. So what was checked when a request came in still holds when it changes something.
    */
   guarded<T>(check: () => void, work: () => Promise<T>): Promise<T>;
-  /** Null when all that `read` shows is on disk, else what resolves once it is. */
+  /** Null when all that `read` shows is on disk, else a promise that resolves once it is. */
   settled(): Promise<void> | null;
   /** Whether this connection has committed anything; a command then wakes the server. */
   hasWritten(): boolean;
@@ -105,12 +105,12 @@ export function explainFailure(error: unknown): unknown {
   return error;
 }
 
-/** Whether a write was refused for what may pass: the disk is full or failing, or another process keeps the database busy. */
+/** Whether a write failed for a reason that may pass: the disk is full or failing, or another process keeps the database busy. */
 export function mayPass(error: unknown): boolean {
   return error instanceof AppError && error.kind === 'unavailable';
 }
 
-/** For a server's database, which must not keep requests waiting for the disk. */
+/** For a server, whose requests must not wait for the disk one after another. */
 export interface FlushThreadOptions {
   /**
    * The disk failed to keep what was committed. Readers have seen it, and nothing can take it back: end the process, and
@@ -195,8 +195,8 @@ class GroupCommitDatabase implements Database {
     try {
       this.#snapshot.end.run();
     } catch {
-      // After a read that met a bad disk the end fails too, or SQLite has ended the snapshot already. Who read was told:
-      // the changes that wait for the snapshot's end must not suffer.
+      // After a read that met a bad disk this fails too, or SQLite has ended the snapshot by itself. The reader has its error;
+      // the changes that wait for the snapshot's end must not fail with it.
       if (this.#reader.inTransaction) this.#reader.run('ROLLBACK');
     }
   }
@@ -233,7 +233,7 @@ class GroupCommitDatabase implements Database {
     try {
       return await this.#guards.run(guard, work);
     } finally {
-      // What goes on in the background is not what was guarded.
+      // Work that goes on in the background is not guarded any more.
       guard.is_over = true;
     }
   }
@@ -338,8 +338,7 @@ class GroupCommitDatabase implements Database {
 }
 
 /**
- * A prepared statement for each connection, built at first use: the way of the hot paths, which would else spend more
- * time on building SQL than SQLite on running it. In one that sorts, joins or has `LIMIT ?`, SQLite takes `= ?` for a
+ * A prepared statement for each connection, built at first use. For hot paths: building the SQL takes longer than running it. In one that sorts, joins or has `LIMIT ?`, SQLite takes `= ?` for a
  * reason to plan it anew for each value, which costs ten times its run: there, `+?` hides the value from the planner.
  */
 export function statement<T>(build: (tx: Tx) => T): (tx: Tx) => T {

@@ -1,6 +1,6 @@
 /**
- * A plain connection to a database file, with the little SQL that every such file answers: snapshots, restored copies and
- * damaged databases are not opened as the database of a server is.
+ * A plain connection to a database file, for snapshots, restored copies and damaged databases, and the little SQL that any
+ * of them answers.
  */
 import { type SQLQueryBindings, Database as Sqlite } from 'bun:sqlite';
 import { BUSY_TIMEOUT_MS } from '../../limits.ts';

@@ -5,18 +5,18 @@
  */
 
 export type WalFlusherRequest = { op: 'open'; path: string } | { op: 'flush' } | { op: 'close' };
-/** What comes back for a flush and a close, and for whatever fails. */
+/** The thread's answers to a flush and a close, and its failure. */
 export type WalFlusherReply = { failure: string | null };
 
-/** What of a worker is used; tests hold its answers back. */
+/** The part of a worker that is used here; tests delay its answers. */
 export type FlushWorker = Pick<Worker, 'postMessage' | 'terminate' | 'onmessage' | 'onerror'>;
 
 /** The build gives every worker a flat name beside the executable's code. */
 const startWorker = (): FlushWorker => new Worker(new URL('./wal-flusher.worker.ts', import.meta.url));
 
 /**
- * Whether two connections may commit and move the log at once, as they do all the time here. Before 3.51.3 SQLite could then
- * take what was not moved for moved and lose it (the "WAL-reset bug"). On macOS, Bun runs the system's SQLite.
+ * Whether one connection may commit while another moves the log into the database, as happens here all the time. Before 3.51.3
+ * SQLite could lose commits then (the "WAL-reset bug"). On macOS, Bun runs the system's SQLite.
  */
 export function isSafeBesideCommits(sqlite_version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = sqlite_version.split('.').map(Number);
@@ -28,8 +28,8 @@ export class WalFlusher {
   #onDone: (() => void) | null = null;
 
   /**
-   * For a database that is open in WAL mode. `onLost` is called when the disk did not keep the log, or the thread failed;
-   * then nothing that is waited for comes any more.
+   * For a database that is open in WAL mode. `onLost` is called when the disk did not keep the log, or the thread failed; flushes
+   * that are awaited then never resolve.
    */
   constructor(path: string, onLost: (error: Error) => void, worker = startWorker()) {
     this.#worker = worker;

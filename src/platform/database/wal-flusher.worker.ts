@@ -74,7 +74,7 @@ function checkpoint(mode: 'NOOP' | 'PASSIVE'): { in_log: number; moved: number }
     const [, in_log, moved] = database?.query(`PRAGMA wal_checkpoint(${mode})`).values()[0] ?? [];
     return { in_log: Number(in_log), moved: Number(moved) };
   } catch {
-    // A full disk, say: the log, which is on disk, is kept and goes on growing. Whoever commits to it is told of the disk.
+    // A full disk, say: the log is on disk already, so it just goes on growing. The next commit reports the full disk.
     return { in_log: 0, moved: -1 };
   }
 }

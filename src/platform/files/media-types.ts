@@ -34,8 +34,8 @@ export function dispositionFor(file: { mime_type: string; filename: string; down
 }
 
 /**
- * The policy a stored file is served with. Whatever it contains can load nothing and run nothing; a page that a
- * browser makes around an image or a film may show that. `sandbox` would keep browsers from showing a PDF.
+ * The Content-Security-Policy of a stored file: it can load nothing and run nothing. The page that a browser makes around an
+ * image or a film may show that. `sandbox` would keep browsers from showing a PDF.
  */
 export function contentSecurityPolicyFor(mime_type: string): string {
   if (essenceOf(mime_type) === 'application/pdf') return "default-src 'none'";

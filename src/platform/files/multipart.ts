@@ -48,11 +48,11 @@ export interface MultipartOptions {
   idle_timeout_ms?: number;
 }
 
-/** What the parser is given at once. Its worst are parts of a few bytes each, which take it milliseconds. */
+/** Bytes that the parser is given at once: even parts of a few bytes each take it only milliseconds. */
 const FORM_PIECE_BYTES = 8 * 1024;
 /** The part that holds the file; the contract names it. */
 const FILE_PART = 'file';
-/** They could reach a prototype wherever fields are copied, and mean nothing here. */
+/** Names that could reach a prototype wherever fields are copied; they are dropped. */
 const IGNORED_FIELDS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
@@ -105,7 +105,7 @@ async function* readPatiently(
   const ends_ms = monotonicMs() + deadline_ms;
   let waits_since_ms: number | null = null;
   let too_late: AppError | null = null;
-  // Four looks in each of them: to set a timer for each piece costs more than that is worth.
+  // Looked at four times in each span; a timer for each piece would cost more.
   const timer = setInterval(() => {
     const now_ms = monotonicMs();
     if (waits_since_ms === null) return;
@@ -122,7 +122,7 @@ async function* readPatiently(
         throw malformed('it was cut off before its end', error);
       });
       waits_since_ms = null;
-      // A cancelled reader ends just like a complete one.
+      // A reader that was cancelled looks just like one that came to the end.
       if (too_late) throw too_late;
       if (done) return;
       yield value;
@@ -167,7 +167,7 @@ class FormReader {
   readonly #parsed = Promise.withResolvers<void>();
   #found: { part: OpenPart; chunk: Uint8Array }[] = [];
   #part_count = 0;
-  /** Parts whose headers were read and taken. */
+  /** How many parts there were so far. */
   readonly #parts: OpenPart[] = [];
   #file: MultipartFile | null = null;
   /** The first thing that is wrong, which is what the client is told. */
@@ -175,8 +175,8 @@ class FormReader {
 
   constructor(boundary: string, options: MultipartOptions) {
     this.#options = options;
-    // A part never asks the parser to pause: one that ends in the very chunk that filled its buffer would never ask it to
-    // go on. The client is slowed down between chunks instead, and a chunk is all that is ever held.
+    // A part never pauses the parser, as one that ends in the chunk that filled its buffer would never resume it. The client is
+    // slowed down between chunks instead, so at most one chunk is held.
     const parser_options: Dicer.Config & { partHwm: number } = { boundary, partHwm: Number.MAX_SAFE_INTEGER };
     this.#parser = new Dicer(parser_options);
     this.#parser.on('part', (part) => this.#onPart(part));

@@ -78,7 +78,7 @@ function parseRange(
   header: string,
   size_bytes: number,
 ): { start: number; end: number } | 'ignored' | 'unsatisfiable' {
-  // No blanks around the dash: where they may be on either side of no digits, they are tried in every way.
+  // No blanks around the dash: with them the expression would take quadratic time.
   const match = /^bytes\s*=\s*(\d*)-(\d*)$/i.exec(header.trim());
   const first = match?.[1] ?? '';
   const last = match?.[2] ?? '';

@@ -98,7 +98,7 @@ export class BlobStore {
     return Bun.file(this.path(id));
   }
 
-  /** Deletes the bytes of an id whose row is gone. Bytes that are missing are fine. */
+  /** Deletes the bytes of an id whose row is gone. Missing bytes are no error. */
   async remove(id: string): Promise<void> {
     await rm(this.path(id), { force: true });
   }
@@ -119,8 +119,8 @@ export class BlobStore {
   }
 
   /**
-   * Whether the bytes, where they have no row, are what a crash left: changed neither since this store was opened nor for
-   * an hour. An upload that is under way, in this process or another, has been changed since, so it stays.
+   * Whether bytes without a row are what a crash left: they have not changed since this store was opened, nor for an hour. An
+   * upload under way, in this process or another, has changed since then, so it stays.
    */
   isLeftover(id: string): boolean {
     const changed_ms = statSync(this.path(id), { throwIfNoEntry: false })?.mtimeMs;
@@ -133,7 +133,7 @@ export class BlobStore {
     return existsSync(this.path(id));
   }
 
-  /** `remove` at once, for where nothing may come between the look at the rows and this. */
+  /** As `remove`, but synchronous: for where nothing may happen between looking at the rows and this. */
   removeNow(id: string): void {
     rmSync(this.path(id), { force: true });
   }

@@ -1,5 +1,5 @@
 /**
- * Which type a file that comes gets: what its bytes show, what its name says, and whether that is allowed. To be loaded by `import()`
+ * The type that an uploaded file gets, by its bytes and by its name, and whether that is allowed. To be loaded by `import()`
  * once a file has come: the tables behind it are a fourth of what a start and every command have to load.
  */
 import { extname } from 'node:path';

@@ -32,7 +32,7 @@ export class BlobUpload {
   #size_bytes = 0;
   #fd: number | null = null;
   #folder_made: Promise<void> = Promise.resolve();
-  /** What has come and is not yet handed to the disk, and the buffer that the disk had before. */
+  /** The buffer that is being filled, and the spare one that the disk is done with. */
   #buffer: Buffer = NO_BYTES;
   #used = 0;
   #spare: Buffer | null = null;
@@ -147,7 +147,7 @@ export class BlobUpload {
     if (this.#unsynced_bytes < BLOB_SYNC_EVERY_BYTES) return;
     // The disk works while the client still sends, so that little is left to flush at the end.
     this.#unsynced_bytes = 0;
-    // Chunks from the network are garbage by now, in amounts that the collector sees too late: without a word, 10 MB more.
+    // By now the chunks from the network are garbage, which the collector notices too late: without this hint, 10 MB more are in use.
     Bun.gc(false);
     await flushData(fd);
   }

@@ -92,7 +92,7 @@ export async function openDataDirectory(
     const path = databasePathOf(config.data_dir);
     const { clock } = options;
     const source = masterKeySourceOf(config);
-    // One that was cut off before its first migration has nothing that a key could fit.
+    // A database that was cut off before its first migration has sealed nothing, so any key fits.
     const [next] = is_new ? [] : listPendingMigrations(path);
     if (next !== undefined && next.version > 1) await checkMasterKey(path, { source, clock });
     const applied = migrate(path, { now_ms: clock.now() });
@@ -119,7 +119,7 @@ export async function openDataDirectory(
   }
 }
 
-/** What SQLite says names no file, nor why it can't be written; a full disk is explained by whoever reports it. */
+/** SQLite's own message names neither the file nor the reason. A full disk is explained elsewhere. */
 function explainOpening(error: unknown, data_dir: string): unknown {
   const code = sqliteErrorOf(error)?.code ?? errorCodeOf(error) ?? '';
   if (!/^EROFS|^SQLITE_(NOTADB|CORRUPT|CANTOPEN|PERM|READONLY|AUTH)/.test(code)) return error;
@@ -184,7 +184,7 @@ export function makeDataDirectory(data_dir: string): void {
   }
 }
 
-/** Folders that say nothing of whose directory it is. */
+/** Folders that may stand in any directory, so they don't show that it is somebody's. */
 const ANYBODYS_FOLDER = /^(objects|lost\+found|\..*)$/;
 
 function refuseForeign(data_dir: string): void {

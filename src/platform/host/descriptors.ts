@@ -1,9 +1,9 @@
-/** File descriptors: what it means to have none left, and not to begin what can't do without. */
+/** File descriptors: the error of having none left, and not starting what would end the process then. */
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { AppError, errorCodeOf } from '../../errors.ts';
 
-/** More than a thread takes, as connections may come while it starts. */
+/** More than a thread needs: connections may come while it starts. */
 const THREAD_DESCRIPTORS = 32;
 
 /**
@@ -21,7 +21,7 @@ export function requireThreadDescriptors(): void {
   }
 }
 
-/** What it means to a caller that the process or the machine has no file descriptor left; anything else stays what it is. */
+/** Turns the failure of having no file descriptor left into AppError `unavailable`; any other error stays what it is. */
 export function explainDescriptors(error: unknown): unknown {
   if (!isOfDescriptors(error)) return error;
   return new AppError(

@@ -13,7 +13,7 @@ const FAILURES: readonly [RegExp, string][] = [
   ],
 ];
 
-/** In words, as the end of a sentence; null for a code of SQLite's or the system's that says something else. */
+/** The reason in words, as the end of a sentence; null for an error code that is not about the disk. */
 export function describeDiskFailure(code: unknown): string | null {
   if (typeof code !== 'string') return null;
   return FAILURES.find(([pattern]) => pattern.test(code))?.[1] ?? null;

@@ -1,10 +1,10 @@
-/** Folders that stay: what was acknowledged in one must not be lost with its name. */
+/** Making folders so that a power cut can't lose them: with a folder's name all that is in it would be lost. */
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /**
  * Makes a folder, its owner's alone, and those above it that are missing. When it returns, the names of all that it made
- * survive a power cut; that of one which was there too, as whoever made it may have ended before it was durable.
+ * survive a power cut. So does that of one which was there already: its maker may have died before it was durable.
  */
 export function makeFolder(path: string): void {
   const folder = resolve(path);
@@ -13,14 +13,14 @@ export function makeFolder(path: string): void {
     try {
       syncFolder(dirname(folder));
     } catch {
-      // It is another's, such as a mount point in a folder that this user may not read.
+      // It belongs to somebody else, such as a mount point in a folder that this user may not read.
     }
     return;
   }
   for (let made = folder; made !== dirname(topmost); made = dirname(made)) syncFolder(dirname(made));
 }
 
-/** Has the names in a folder survive a power cut. */
+/** Flushes a folder, so that the names in it survive a power cut. */
 export function syncFolder(path: string): void {
   const fd = openSync(path, 'r');
   try {

@@ -1,4 +1,4 @@
-/** What a health check found: the common form in which every capability reports to `satchel doctor`. */
+/** What a health check found: the common form in which every noun reports to `satchel doctor`. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import type { Stats } from 'node:fs';
 
@@ -20,10 +20,10 @@ export interface HealthCheck {
   run(): Finding[] | Promise<Finding[]>;
 }
 
-/** What a check has that needs neither the master key nor a service: it also runs where either is lost. */
+/** What checks get that need neither the master key nor a service, so that they run even where those can't be had. */
 export interface CheckedDirectory {
   data_dir: string;
-  /** Can't be changed, and may be of an older schema. */
+  /** Read-only, and perhaps of an older schema. */
   sqlite: Sqlite;
   is_served: boolean;
   now_ms: number;
@@ -41,7 +41,7 @@ export function problem(check: string, message: string, remedy: string): Finding
   return { check, status: 'problem', message, remedy };
 }
 
-/** The check of a capability's sealed values: those that do not decrypt, or that all do. */
+/** A check of a noun's sealed values: it names those that do not decrypt. */
 export function sealedCheck(
   what: string,
   listLost: () => { message: string; remedy: string }[],
@@ -56,7 +56,7 @@ export function sealedCheck(
   };
 }
 
-/** Whoever else than the owner may do anything with a file is one too many: a directory is 0700, a file 0600. */
+/** Only the owner may do anything: a directory is 0700, a file 0600. */
 export function isOpenToOthers(stat: Stats): boolean {
   return (stat.mode & 0o077) !== 0;
 }

@@ -15,11 +15,11 @@ export function isUlid(value: string): boolean {
 }
 
 /**
- * The least id of a moment. Ids never go back, so after a clock was set back they are ahead of it: what was made at or after
- * a moment has an id from there on, but not the other way round.
+ * The least id of a moment. What was made at or after that moment has a greater id. The reverse need not hold: ids never go
+ * back, so after a clock was set back they run ahead of it.
  */
 export function firstIdOf(ms: number): string {
-  // Ids know no time before 1970, and nothing is that old.
+  // An id can't tell a time before 1970, and nothing is that old.
   return encodeTime(Math.max(ms, 0), 10);
 }
 

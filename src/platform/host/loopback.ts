@@ -12,7 +12,7 @@ export function isLoopback(host: string): boolean {
   );
 }
 
-/** Whether a link leads to nobody but who follows it. */
+/** Whether a link leads its reader to the reader's own machine. */
 export function isLoopbackUrl(url: string): boolean {
   return isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''));
 }

@@ -1,4 +1,4 @@
-/** Files that root makes in a service's data directory belong to the service, which could not open them else. */
+/** Files that root makes in a service's data directory are given to the service, which could not open them otherwise. */
 import { chownSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 

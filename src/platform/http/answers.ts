@@ -35,7 +35,7 @@ const MANAGEMENT_CODES = {
   unavailable: 'UNAVAILABLE',
 } as const;
 
-/** What a client is told of a failure in one sentence. What an `internal` error says stays in the log. */
+/** One sentence about a failure, for the client. The message of an `internal` error stays in the log. */
 export function failureMessage(error: AppError): string {
   if (error.kind !== 'internal') return error.message;
   return 'Something went wrong on the server. The X-Request-Id names it in the log.';

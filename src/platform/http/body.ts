@@ -30,7 +30,7 @@ export async function readBody(
     let size = 0;
     for (;;) {
       const { done, value } = await reader.read();
-      // A cancelled reader ends just like a complete one.
+      // A reader that was cancelled looks just like one that came to the end.
       if (is_late) throw tooSlow();
       if (done) break;
       size += value.byteLength;
@@ -75,7 +75,7 @@ function cutOff(cause: unknown): AppError {
   return invalid({ _: ['The body was cut off before its end.'] }, { cause });
 }
 
-/** As with JSON, before it is parsed. */
+/** Checked before it is parsed, as with JSON. */
 function refuseManyFields(raw: Uint8Array, type: string): void {
   const separator = /^multipart\//i.test(type) ? '\n--' : '&';
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
@@ -88,7 +88,7 @@ function refuseManyFields(raw: Uint8Array, type: string): void {
 
 /** A JSON object; an empty body counts as `{}`. Throws AppError `invalid` for anything else. */
 export function parseJsonObject(raw: Uint8Array): Record<string, unknown> {
-  // Before it is parsed: what parsing a hostile body takes grows faster than the body.
+  // Checked before it is parsed: parsing a hostile body takes more than linear time.
   refuseSprawling(raw);
   let value: unknown;
   try {
@@ -109,13 +109,13 @@ const BRACE = { open: 0x7b, close: 0x7d };
 
 /**
  * Throws AppError `invalid` for a body with more members and items than are allowed, or nested deeper, by one look at its
- * bytes. Of what is no JSON it may say either.
+ * bytes. For a body that is no JSON the outcome means nothing.
  */
 function refuseSprawling(raw: Uint8Array): void {
   let count = 0;
   let depth = 0;
   let is_in_string = false;
-  // What has just been opened has nothing in it yet: each comma means one more, and its first thing is one as well.
+  // Members are counted by commas; the first member of each object or array has none, so it is counted when it begins.
   let is_empty = false;
   for (let at = 0; at < raw.length; at += 1) {
     const byte = raw[at] ?? 0;

@@ -57,18 +57,18 @@ export function requireConsoleRequest(ctx: RequestContext, config: Config, has_b
   }
 }
 
-/** Whether there is a line that nobody reads along: over TLS, or on this machine. */
+/** Whether nobody can read along: the request came over TLS, or from this machine. */
 export function mayBePrivate(config: Config): boolean {
   return isHttps(config) || isLoopback(hostOf(new URL(config.public_url)));
 }
 
-/** A proxy here that is not trusted has our address, but says that it asks for somebody elsewhere. */
+/** A proxy on this machine that is not trusted has our address, but its headers say that it asks for somebody elsewhere. */
 function isOnThisMachine({ ip, request }: RequestContext): boolean {
   const asked_for = request.headers.get('x-forwarded-for')?.split(',') ?? [];
   return ip !== null && [ip, ...asked_for].every((address) => isLoopback(address.trim()));
 }
 
-/** Passwords and what lets a person in travel over TLS, or not at all beyond this machine. Throws AppError `forbidden`. */
+/** Passwords, links and sessions never travel beyond this machine without TLS. Throws AppError `forbidden`. */
 export function requirePrivateLine(ctx: RequestContext, config: Config): void {
   if (isHttps(config) || (mayBePrivate(config) && isOnThisMachine(ctx))) return;
   throw forbidden(

@@ -1,4 +1,4 @@
-/** Who calls, and what they may do. The credentials themselves are looked up by the keys and tokens capabilities. */
+/** Who calls, and what they may do. Credentials are looked up by access/keys, access/tokens and access/people. */
 import { AppError, forbidden } from '../../errors.ts';
 import type { ActorKind } from '../database/tables.ts';
 
@@ -54,7 +54,7 @@ export interface KeyCaller {
 /** Who is accepted on the management plane: the bearer of a token, or a person who is signed in. */
 export interface ManagementCaller {
   readonly kind: 'token' | 'person';
-  /** Of its kind: the token 5 and the person 5 are two callers. */
+  /** Unique within its kind: token 5 and person 5 are two callers. */
   readonly id: number;
   readonly name: string;
   readonly all_projects: boolean;
@@ -131,17 +131,17 @@ export function mayAccessProject(caller: ManagementCaller, project_id: number): 
   return caller.all_projects || caller.project_ids.includes(project_id);
 }
 
-/** Ids of the projects whose records count; null for all records. */
+/** Ids of the projects whose records a caller sees; null for all records. */
 export type Scope = readonly number[] | null;
 
-/** The projects whose records a caller sees. */
+/** The caller's scope. */
 export function scopeOf(caller: ManagementCaller): Scope {
   return caller.all_projects ? null : caller.project_ids;
 }
 
 /**
  * The projects that get what a caller creates: its own, none for a caller of all projects. Throws AppError `forbidden` for
- * a scoped one without a project left, which could not see what it made.
+ * a scoped one that has no project left, as it could not see what it makes.
  */
 export function projectsOfNewRecord(caller: ManagementCaller): readonly number[] {
   if (caller.all_projects) return [];
@@ -164,7 +164,7 @@ export function refuseBeyondScope(
   }
 }
 
-/** The 401 of the data plane; its wording does not tell a missing key from a wrong one beyond the obvious. */
+/** The 401 of the data plane. */
 export function keyRefused(reason: 'missing' | 'invalid'): AppError {
   return new AppError(
     'unauthenticated',

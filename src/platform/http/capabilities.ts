@@ -23,7 +23,7 @@ export const capabilityFields = {
   can_read_ai_accounts: t.Boolean(),
 };
 
-/** What may be given: the body of a new or changed holder. */
+/** What may be given, as the body of a new or changed token or person has it. */
 export const powerFields = {
   ...capabilityFields,
   can_administer: t.Boolean(),
@@ -51,7 +51,7 @@ export function flagsOf(capabilities: readonly Capability[]): CapabilityFlags {
 /** What somebody may do, and where; project_ids is empty where that is everywhere. */
 export type Powers = Pick<ManagementCaller, 'capabilities' | 'all_projects' | 'project_ids'>;
 
-/** Throws AppError `invalid` for powers that nobody can have together. */
+/** Throws AppError `invalid` for powers that contradict each other. */
 export function requireSensible({ capabilities, all_projects, project_ids }: Powers): void {
   if (all_projects === project_ids.length > 0) {
     throw invalid({ projects: ['name at least one project, or all projects, but not both'] });
@@ -66,12 +66,12 @@ export function capabilitiesIn(sent: Readonly<Record<string, unknown>>): Set<Cap
   return new Set(GRANTABLE.filter((each) => sent[each] === true));
 }
 
-/** As `requireHolding`, of the capabilities in a body that nothing is known of yet: 403 comes before 422. */
+/** As `requireHolding`, for a body that is not validated yet: 403 comes before 422. */
 export function requireGivable(giver: ManagementCaller, sent: Readonly<Record<string, unknown>>): void {
   requireCapabilities(giver, [...capabilitiesIn(sent)]);
 }
 
-/** Whether a body is wrong in a field that powers are made of: nothing can be said of them together then. */
+/** Whether a field of the powers is itself wrong; then whether they contradict each other is not asked. */
 export function isAnyPowerBroken(broken: ReadonlySet<string>): boolean {
   return Object.keys(powerFields).some((field) => broken.has(field));
 }

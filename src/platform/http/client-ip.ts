@@ -58,14 +58,14 @@ function parseNetwork(text: string): Network {
   if (address === null || bits > width) {
     throw new AppError('invalid', 'A trusted proxy must be an address or a network such as 10.0.0.0/8.');
   }
-  // Clients are compared in IPv4 form, so a network inside ::ffff:0:0/96 must be too.
+  // Clients are compared in IPv4 form, so a network inside ::ffff:0:0/96 is turned into IPv4 too.
   if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96) {
     return [address.toIPv4Address(), bits - 96];
   }
   return [address, bits];
 }
 
-/** One customer of a provider: an IPv4 address, or the 64 bits of IPv6 that one gets, within which it picks as it likes. */
+/** What one customer of a provider has: an IPv4 address, or an IPv6 /64, within which they may pick any address. */
 export function networkOf(ip: string | null): string {
   if (ip === null) return 'unknown';
   const address = ipaddr.parse(ip);

@@ -9,7 +9,7 @@ const RESPONSE_HEADERS =
   'X-Request-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, ETag, Content-Disposition, Content-Range, ' +
   'Accept-Ranges, Idempotent-Replayed, Warning';
 
-/** Whether a request only asks what a later one may do. */
+/** Whether a request is a preflight. */
 export function isPreflight(request: Request): boolean {
   return (
     request.method === 'OPTIONS' &&

@@ -12,7 +12,7 @@ import { isPlainObject } from './schema.ts';
 /** A route that reads a record. */
 type Reader = Route & Required<Pick<Route, 'read'>>;
 
-/** These routes, of which those that read a record and those that change it know its ETag. */
+/** Gives every route that reads or changes a record its ETag. */
 export function withEtags(routes: readonly Route[]): Route[] {
   const changed = new Set(routes.filter(isChange).map(({ path }) => path));
   const readers = new Map(routes.flatMap((route) => (isReader(route) ? [[route.path, route]] : [])));
@@ -35,7 +35,7 @@ function isReader(route: Route): route is Reader {
 
 const ETAG = { ETag: 'The version of the record, for `If-Match`.' };
 
-/** The route, which answers the ETag of its record too, to whoever may read it. */
+/** The route with an ETag in its answer, for whoever may read the record. */
 function tagged(route: Route, { needs, docs: { unversioned } }: Reader): Route {
   return {
     ...route,
@@ -52,7 +52,7 @@ function tagged(route: Route, { needs, docs: { unversioned } }: Reader): Route {
   };
 }
 
-/** The route, which changes nothing where its request names another version; it answers the new one where it answers the record. */
+/** The route with If-Match honoured: another version is 409 and changes nothing. Where it answers the record, the ETag is the new one. */
 function guarded(route: Route, reader: Reader): Route {
   const changing: Route = {
     ...route,
@@ -85,7 +85,7 @@ function requireVersion(
     );
 }
 
-/** The same for the same record, in whatever order its fields stand. */
+/** A hash of the record that does not depend on the order of its fields. */
 function etagOf(record: unknown, unversioned: readonly string[] = []): string {
   if (record instanceof Promise) throw new AppError('internal', 'A record is read at once, or has no ETag.');
   const text = JSON.stringify(record, (_name, value: unknown) =>

@@ -13,13 +13,13 @@ import { idempotentAnswers } from '../database/tables.ts';
 import type { Clock } from '../host/clock.ts';
 import { countCodePoints } from './schema.ts';
 
-/** A success that may be given again. */
+/** A success that may be answered once more. */
 export interface KeptAnswer {
   status: number;
   value: unknown;
 }
 
-/** What an answer that is given once more says of itself. */
+/** The header of an answer that is given once more. */
 export const REPLAYED_HEADERS = { 'Idempotent-Replayed': 'true' } as const;
 
 export interface IdempotentRequest {
@@ -28,17 +28,17 @@ export interface IdempotentRequest {
   caller: string;
   /** The header; null runs the request without any of this. */
   key: string | null;
-  /** Asked after a wait: throws the refusal of a caller who was let go meanwhile. */
+  /** Called after a wait: throws where the caller has lost access meanwhile. */
   acceptAgain(): unknown;
 }
 
 /** Keeps the answer within the transaction of the change it reports. */
 export type KeepAnswer = (tx: Tx, answer: KeptAnswer) => void;
 
-/** What a request may do with its key. */
+/** What the handler of a request may do with its key. */
 export interface ClaimedKey {
   keep: KeepAnswer;
-  /** Has requests with the key refused until this is over, as the answer may still be kept then. */
+  /** Refuses requests with the key until this settles: an answer may yet be kept. */
   hold(until: Promise<unknown>): void;
 }
 
@@ -55,7 +55,7 @@ function idempotencyKeyOf(headers: Headers): string | null {
   return key;
 }
 
-/** A request of a caller of the project, with the Idempotency-Key that it may have. */
+/** The request with its Idempotency-Key, if it has one. */
 export function idempotentRequest(
   caller: { identity: string; project: { id: number } },
   headers: Headers,
@@ -65,7 +65,7 @@ export function idempotentRequest(
   return { project_id: caller.project.id, caller: caller.identity, key, acceptAgain };
 }
 
-/** What makes two requests the same: method, path and body, as one hash. */
+/** The hash by which two requests are the same: of method, path and body. */
 export function hashRequest(method: string, path: string, ...body: (string | Uint8Array)[]): string {
   const hasher = new Bun.CryptoHasher('sha256').update(`${method} ${path}`);
   for (const part of body) hasher.update(`\n${part.length}:`).update(part);
@@ -77,7 +77,7 @@ export class Idempotency {
   readonly #clock: Clock;
   /** Requests under way, by key: a second one waits for the first. One server serves a data directory, so memory will do. */
   readonly #under_way = new Map<string, Promise<void>>();
-  /** Keys of requests that were answered before their end was recorded. */
+  /** Keys of requests that were answered before their outcome was recorded. */
   readonly #held = new Set<string>();
 
   constructor(database: Database, clock: Clock) {
@@ -89,7 +89,7 @@ export class Idempotency {
    * Runs `work` unless the same request was answered before. `work` learns whether it may go on from `claim`, which it
    * calls once its body is known: a kept answer comes back, a different body under the same key throws AppError `conflict`.
    * Requests with the same key run one after the other; one that is refused leaves nothing, and the next gets its turn, unless
-   * its caller was let go while it waited.
+   * its caller lost access while it waited.
    * Throws AppError `unavailable` while the key is held.
    */
   async run<T>(
@@ -142,7 +142,7 @@ export class Idempotency {
         ),
       )
       .get();
-    // Kept by a clock that was ahead and has been set right, an answer must not stay for longer than the retention.
+    // An answer from a moment ahead of now was kept while the clock was wrong; it must not stay for longer than the retention.
     const is_valid = row !== undefined && Math.abs(now - row.created_at) < IDEMPOTENCY_RETENTION_MS;
     if (is_valid && row.request_hash !== request.request_hash) {
       throw conflict('This Idempotency-Key was used for another request. Use a new key for a new request.');

@@ -1,4 +1,4 @@
-/** What a client sent and no endpoint knows: it stays ignored, but is named in a Warning header, so that a typing error shows. */
+/** Fields that no endpoint knows are ignored, but named in a Warning header, so that a typing error shows. */
 import { MAX_WARNED_FIELD_CHARS, MAX_WARNED_FIELDS } from '../../limits.ts';
 import type { TSchema } from './schema.ts';
 

@@ -11,8 +11,7 @@ import {
 import type { TSchema } from './schema.ts';
 
 /**
- * An endpoint of email marketing on both planes: for servers with a key that may manage it, never with a key that anybody
- * could read in a page or an app.
+ * An endpoint of email marketing on both planes. It refuses restricted keys, which anybody can read in a page or an app.
  */
 export function marketingRoute<Q extends TSchema, B extends TSchema, R>(
   spec: Omit<BothPlanesSpec<Q, B, R>, 'needs' | 'family' | 'authorize'>,

@@ -44,7 +44,7 @@ export function buildOpenApiDocument(routes: readonly Route[], about: About): Js
     info: { title, version, description, license },
     servers: [
       { url: about.server_url },
-      // Where the page was opened at another address: its Content-Security-Policy lets it ask that one alone.
+      // Relative, as the page may be open at another address than the public URL, and its policy lets it talk to that one only.
       { url: '/', description: 'The address of this page' },
     ],
     tags: about.tags,
@@ -169,7 +169,7 @@ function responsesOf(route: Route, book: SchemaBook): Json {
 function successContent({ docs, family, method }: Route, book: SchemaBook): Json {
   const { response } = docs;
   if (!response) return { '*/*': { schema: { type: 'string', format: 'binary' } } };
-  // A list that was replaced is answered with its first page.
+  // Replacing a list answers its first page.
   const is_page =
     docs.query?.properties?.per_page !== undefined || (method === 'PUT' && response.type === 'array');
   return { 'application/json': { schema: book.print(enveloped(response, family, is_page, docs.beside)) } };

@@ -27,7 +27,7 @@ a{color:inherit}
 @media (prefers-color-scheme:dark){body{color:#ececec;background:#161617}main{background:#232325}}
 `;
 
-/** How the pages of one sender look: none of it is markup from outside. */
+/** How the pages of one sender look; nothing in it is markup from outside. */
 export interface PageLook {
   /** CSS behind that of every page. */
   style: string;

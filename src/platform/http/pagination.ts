@@ -96,7 +96,7 @@ export function paginateAll<T>(query: PageQuery, rows: readonly T[]): Page<T> {
   });
 }
 
-/** Restates the position and the next call; `path` is the request's own path with its query. */
+/** The message: where in the list this page is, and the next call. `path` is the request's own, with its query. */
 export function pageMessage(meta: PageMeta, url: URL): string {
   const place =
     meta.from === null

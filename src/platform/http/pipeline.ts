@@ -19,10 +19,10 @@ export async function answer(route: Route, ctx: RequestContext, deps: HttpDeps):
   let response: Response;
   try {
     const result = await route.run(ctx, deps, trace);
-    // A file may take its time on the way out; any other answer goes out at once, and the connection may not idle for ever.
+    // Only a file may take its time on the way out; for any other answer the idle time-out is put back.
     if (!(result instanceof Response) || ctx.request.method === 'HEAD') ctx.closeWhenIdle();
     response = toResponse(route, result, ctx);
-    // "It is so already" is an acknowledgement too, and may rest on what another request has only just committed.
+    // Also where nothing was changed: "it is so already" may rest on what another request has committed and the disk does not have yet.
     const settled = route.method === 'GET' ? null : deps.settled();
     if (settled) await settled;
   } catch (error) {
@@ -36,7 +36,7 @@ export async function answer(route: Route, ctx: RequestContext, deps: HttpDeps):
   return response;
 }
 
-/** The answer to a request that no route takes: with the headers and in the log like any other. */
+/** The answer to a request that fits no route; it has the usual headers and its line in the log. */
 export function answerUnrouted(
   refusal: { plane: Plane; family: Family; thrown: unknown },
   ctx: RequestContext,
@@ -63,7 +63,7 @@ function toResponse(route: Route, result: unknown, ctx: RequestContext): Respons
   return Response.json(successBody(route.family, result, ctx.url), { status: route.status });
 }
 
-/** What a page of a failure is headed by. */
+/** The heading of a page that tells of a failure. */
 const TITLES: Readonly<Record<ErrorKind, string>> = {
   unauthenticated: 'Not allowed',
   forbidden: 'Not allowed',
@@ -142,7 +142,7 @@ function logRequest(
   });
 }
 
-/** Links of mails and invitations carry what lets their bearer in; ids are shorter, and so are most names. */
+/** Path segments as long as a token are cut in the log: links in mails and invitations carry tokens. Ids and most names are shorter. */
 function withoutTokens(path: string): string {
   return path.replace(/[^/]{32,}/g, '…');
 }

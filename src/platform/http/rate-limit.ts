@@ -12,7 +12,7 @@ import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../host/clock.ts';
 
 const LENGTH_MS = {
   ...{ minute: MINUTE_MS, quarter: 15 * MINUTE_MS, hour: HOUR_MS, day: DAY_MS },
-  /** It ends at midnight UTC; the others when they are over. */
+  /** A day ends at midnight UTC; the other windows that long after they began. */
   utc_day: DAY_MS,
 } as const;
 const SPAN = {
@@ -22,7 +22,7 @@ const SPAN = {
 export interface Rate {
   limit: number;
   per: keyof typeof LENGTH_MS;
-  /** Names it to the reader: `Uploads of this API key`. */
+  /** What the client is told about: `Uploads of this API key`. */
   what: string;
 }
 
@@ -33,7 +33,7 @@ export interface RateState {
   reset_s: number;
 }
 
-/** A 429, with what its RateLimit headers tell. */
+/** A 429, with the numbers for its RateLimit headers. */
 export class RateLimitError extends AppError {
   readonly rate: RateState;
 
@@ -51,7 +51,7 @@ interface Window {
   used: number;
 }
 
-/** The window that counts now. A clock that was set back must not leave a caller waiting for one of the old time. */
+/** The current window. One that begins ahead of now is dropped: the clock was set back, and nobody should wait for it. */
 function currentOf(window: Window | undefined, rate: Rate, now: number): Window {
   const length_ms = LENGTH_MS[rate.per];
   if (window && now < window.ends_at && window.ends_at - now <= length_ms) return window;
@@ -114,7 +114,7 @@ const keepWindow = rawSql<never, [string, number, number]>(
 
 const forgetWindow = rawSql<never, [string]>('DELETE FROM rate_windows WHERE caller = ?');
 
-/** Nobody is named by what is stored. */
+/** Callers are stored as hashes: these rows name nobody. */
 function hashOf(caller: string, { per }: Rate): string {
   return new Bun.CryptoHasher('sha256').update(`${per} ${caller}`).digest('hex');
 }
@@ -129,8 +129,8 @@ export class DurableRates {
   }
 
   /**
-   * As a RateLimiter's, within the transaction of what is counted: undone, it was not used. A caller is counted for each
-   * kind of window by itself. Throws RateLimitError, and then nothing is written.
+   * As a RateLimiter's, within the transaction of what is counted, and undone with it. A caller has one count for each kind of
+   * window. Throws RateLimitError, and then nothing is written.
    */
   take(tx: Tx, caller: string, rate: Rate): RateState {
     const now = this.#clock.now();

@@ -23,24 +23,24 @@ import type { Rate, RateLimiter, RateState } from './rate-limit.ts';
 import type { Method, RouteDocs } from './routes.ts';
 import { requireValid, type Static, type TSchema, type Validated, validate } from './schema.ts';
 
-/** What the pipeline needs of the rest of Satchel; the capabilities provide it in `app.ts`. */
+/** What the pipeline needs of the nouns; app/ hands it in. */
 export interface HttpDeps {
   config: Config;
   clock: Clock;
   logger: Logger;
   limiter: RateLimiter;
-  /** Throws 401 or 403; see the keys capability. */
+  /** Throws 401 or 403; see access/keys. */
   authenticateKey(credentials: KeyCredentials): KeyCaller;
-  /** Throws one of the five 401s; see the tokens capability. */
+  /** Throws one of the five 401s; see access/tokens. */
   authenticateToken(authorization: string | null, ip: string | null): ManagementCaller;
-  /** Who is signed in with the secret of a session's cookie, or null; see the people capability. */
+  /** The person whose session a cookie's secret is of, or null; see access/people. */
   authenticateSession(secret: string): SessionCaller | null;
-  /** The project that a path of the management plane names; throws 404. See the projects capability. */
+  /** The project that a path of the management plane names; throws 404. See access/projects. */
   findProject(caller: ManagementCaller, ref: string): ProjectRef;
-  /** Runs `work`, whose first change is made only where `check` does not throw in its transaction; see Database. */
+  /** Runs `work`, with `check` in the transaction of its first change; see Database. */
   guarded<T>(check: () => void, work: () => Promise<T>): Promise<T>;
   clientIp(peer: string | null, forwarded_for: string | null): string | null;
-  /** Null when all that a handler may have read is on disk, else what resolves once it is. */
+  /** See Database. */
   settled(): Promise<void> | null;
 }
 
@@ -57,13 +57,13 @@ export interface RequestContext {
   readonly request_id: string;
   readonly ip: string | null;
   readonly user_agent: string | null;
-  /** Lifts the server's idle time-out for a body or an answer that takes its time. */
+  /** Lifts the server's idle time-out, for a body or an answer that may take long. */
   keepOpen(): void;
-  /** Puts the idle time-out back: a client that was refused must not hold its connection by saying nothing. */
+  /** Puts the idle time-out back: a client that was refused must not keep its connection by staying silent. */
   closeWhenIdle(): void;
 }
 
-/** What is noted on the way, for headers and the log. */
+/** What is noted while a request is handled, for headers and the log. */
 export interface Trace {
   rate: RateState | null;
   caller: string | null;
@@ -71,7 +71,8 @@ export interface Trace {
   ignored: readonly string[];
   /** Who was accepted on the management plane. */
   manager?: ManagementCaller;
-  /** Throws where the record is not the one that the client read (etags.ts), or the caller has lost what they had (routes.ts). */
+  /** Checked again when something is changed: throws where the record has changed since the client read it (etags.ts), or the
+   * caller has lost powers since (routes.ts). */
   guard?: () => void;
 }
 
@@ -83,7 +84,7 @@ interface Inputs<C, Q extends TSchema, B extends TSchema, R> {
   /** The JSON bytes as sent. */
   raw: Uint8Array;
   resource: R;
-  /** The caller as of now, for a handler that has waited for what the client does. Throws their refusal. */
+  /** Authenticates again, for a handler that has waited for the client. Throws where the caller has lost access meanwhile. */
   acceptAgain(): C;
 }
 
@@ -107,23 +108,23 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
   max_body_bytes?: number;
   /** Shape of a multipart form that the handler reads by itself; for the documentation. */
   form?: TSchema;
-  /** Throws the 403 that only some callers meet; nothing of the body is read before it. */
+  /** Throws a 403 that depends on the caller, before anything of the body is read. */
   authorize?(input: { ctx: RequestContext; caller: C }): void;
   /**
    * Throws the 403 that depends on the body; it comes before 404 and 422. `sent` is the body as it came, empty where it is
    * no JSON object.
    */
   authorizeBody?(input: { caller: C; sent: Readonly<Record<string, unknown>> }): void;
-  /** Counts a request of a stranger, once there is what it asks for and before its body is read. Throws the 429. */
+  /** Counts a stranger's request, after the resource was found and before the body is read. Throws the 429. */
   count?(input: { ctx: RequestContext; caller: C }): Promise<void>;
   /**
-   * Finds the resource the path names, or throws 404: that comes before validation. Asked once more in the transaction of
-   * the first change, as of many requests at once another may have come first: so it changes nothing.
+   * Finds the resource that the path names, or throws 404, which comes before validation. Called again in the transaction of the
+   * first change, since another request may have deleted it meanwhile; so it must change nothing itself.
    */
   load?(input: { ctx: RequestContext; caller: C }): R;
   /**
-   * What is wrong with a body by rules past the schema. Asked only once something is wrong, so that all of it is told at
-   * once: `body` holds the fields that the schema found nothing wrong with, `broken` names the others.
+   * What is wrong with a body beyond its schema. Called once a body is refused, so that the client is told everything at once:
+   * `body` has the fields that fit the schema, `broken` names the others.
    */
   check?(input: {
     caller: C;
@@ -163,7 +164,7 @@ export function acceptKey(
   return { caller: accept(caller), takeRate, acceptAgain: () => accept(authenticate()) };
 }
 
-/** Notes who calls and what is left of their rate, for a refusal too; what it returns uses one up. */
+/** Notes who calls and what is left of their rate, for refusals too. The returned function uses one up. */
 export function noteCaller(
   { deps, trace }: { deps: HttpDeps; trace: Trace },
   caller: string,
@@ -183,7 +184,7 @@ export interface Accepted<C> {
   trace: Trace;
   caller: C;
   takeRate(): void;
-  /** The caller as of now. Throws their refusal. */
+  /** Authenticates again. Throws where the caller has lost access meanwhile. */
   acceptAgain(): C;
 }
 
@@ -204,14 +205,14 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
     spec.load?.(accepted);
     await spec.count(accepted);
   }
-  // The body is read before the resource is looked up, so that no row is held across an await; it is judged after.
+  // The body is read before the resource is looked up, so that no row grows old during an await. It is validated after.
   const sent = spec.body ? await readSent(ctx.request, spec, deps.config) : NOTHING_SENT;
-  // Who keeps a request open while they are let go must not get themselves another way in by it.
+  // A slow body may take minutes, in which the caller may lose access: authenticated again, they can't make themselves a new key.
   const caller = spec.body ? acceptAgain() : accepted.caller;
   trace.ignored = ignoredNames(spec, ctx.url, 'error' in sent ? {} : sent.value);
   if (spec.authorizeBody) {
     spec.authorizeBody({ caller, sent: 'error' in sent ? {} : sent.value });
-    // Only now, as a refused request uses none of the rate up.
+    // After the refusals, which use up none of the rate.
     takeRate();
   }
   // An absent schema, or an absent `load`, has the type of an absent input; TypeScript cannot tie the two together.
@@ -223,7 +224,7 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
     const body = requireValid(found);
     const inputs = { ctx, caller, query, body, raw: sent.raw, resource, acceptAgain } as Inputs<C, Q, B, R>;
     if (spec.method === 'GET' || (!spec.load && !trace.guard)) return await spec.handle(inputs);
-    // Asked before as well, as not every request changes a row.
+    // Checked here as well, as not every request goes on to change a row.
     trace.guard?.();
     const stillIs = (): void => {
       spec.load?.({ ctx, caller });
@@ -231,7 +232,7 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
     };
     return await deps.guarded(stillIs, async () => spec.handle(inputs));
   } catch (error) {
-    // Where what the request is about was deleted while it ran, that is the answer.
+    // Where the resource, or the caller's access, went while the request ran, that is the answer.
     if (isOfMissingRow(error)) {
       const present = acceptAgain();
       spec.load?.({ ctx, caller: present });
@@ -240,7 +241,7 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   }
 }
 
-/** What a route without a body answers, at once and with no part of a query: a record as it is now. */
+/** What a route without body and query answers now: for the ETag of a record. */
 export function readRecord<C, Q extends TSchema, B extends TSchema, R>(
   spec: SpecBase<C, Q, B, R>,
   { ctx, caller }: { ctx: RequestContext; caller: C },
@@ -256,13 +257,13 @@ function readQuery<Q extends TSchema>(schema: Q | undefined, url: URL): Static<Q
   return requireValid(validate(schema, Object.fromEntries(url.searchParams), { coerce: true }));
 }
 
-/** A refused body is told everything that is wrong with it, not just what was found first. */
+/** The refusal of a body with everything that is wrong with it, not just what was found first. */
 function toldWhole<C, Q extends TSchema, B extends TSchema, R>(
   error: unknown,
   spec: SpecBase<C, Q, B, R>,
   input: { found: Validated<B>; caller: C; resource: R },
 ): unknown {
-  // With a code or details it speaks of more than the body: of a mail that a relay refused, say.
+  // An error with a code or details is about more than the body: a mail that a relay refused, say.
   const is_of_body = error instanceof AppError && error.kind === 'invalid' && !error.code && !error.details;
   if (!spec.check || !is_of_body) return error;
   const { found, caller, resource } = input;
@@ -277,7 +278,7 @@ function toldWhole<C, Q extends TSchema, B extends TSchema, R>(
 type Sent = { raw: Uint8Array; value: Record<string, unknown> } | { error: unknown };
 const NOTHING_SENT: Sent = { raw: new Uint8Array(0), value: {} };
 
-/** The body before it is judged: what is wrong with it is said later, by the validation. */
+/** The body as it came. A failure to read it is kept, to be thrown when the body is validated. */
 async function readSent(
   request: Request,
   { max_body_bytes }: { max_body_bytes?: number },

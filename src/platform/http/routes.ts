@@ -49,7 +49,7 @@ export const PLANE_PREFIX: Record<Plane, string> = {
   page: '',
 };
 
-/** An answer with another status than the route's own, with headers, or with something beside `data`. */
+/** An answer with another status than the route's own, with headers, or with fields beside `data`. */
 export class Reply {
   readonly status: number;
   readonly value: unknown;
@@ -108,7 +108,7 @@ export interface Route {
   readonly needs: readonly string[] | null;
   readonly docs: RouteDocs;
   run(context: RequestContext, deps: HttpDeps, trace: Trace): Promise<unknown>;
-  /** What it answers an accepted caller of the management plane, at once: a record as it is now. */
+  /** Answers an accepted caller of the management plane at once with the record as it is now, for its ETag. */
   read?(context: RequestContext, deps: HttpDeps, manager: ManagementCaller): unknown;
 }
 
@@ -121,7 +121,7 @@ export interface ManagementRouteSpec<Q extends TSchema, B extends TSchema, R>
   needs?: readonly Capability[];
 }
 
-/** A declaration says what its documentation needs, but that a form is the body. */
+/** What a declaration says for the documentation; that a form is the body follows from the kind of route. */
 function docsOf(spec: RouteDocs & { form?: TSchema }): RouteDocs {
   return spec.form ? { consumes: 'multipart/form-data', ...spec, body: spec.form } : spec;
 }
@@ -182,7 +182,8 @@ function acceptManager(
   };
 }
 
-/** What decides over everybody is decided by what its caller has when it is written, not by what they had when they asked. */
+/** For changes that concern everybody: in the transaction that makes one, the caller must still have all the powers that they had
+ * when the request came. */
 function holdToPowers({ trace, acceptAgain }: Accepted<ManagementCaller>): void {
   const { guard } = trace;
   trace.guard = () => {
@@ -224,8 +225,7 @@ function requireSession(request: Pick<Accepted<unknown>, 'ctx' | 'deps'>): Sessi
 }
 
 /**
- * An endpoint of the console itself, for a person who is signed in. What changes something takes a request of our own pages
- * only.
+ * An endpoint of the console itself, for a person who is signed in. Whatever changes something must come from our own pages.
  */
 export function consoleRoute<Q extends TSchema, B extends TSchema, R>(
   spec: SpecBase<SessionCaller, Q, B, R>,
@@ -243,7 +243,7 @@ export function consoleRoute<Q extends TSchema, B extends TSchema, R>(
   };
 }
 
-/** An endpoint of the console for whoever is not signed in yet; it answers on a line that nobody reads along. */
+/** An endpoint of the console for whoever is not signed in yet. It answers over TLS or on this machine only. */
 export function signInRoute<Q extends TSchema, B extends TSchema, R>(spec: SpecBase<null, Q, B, R>): Route {
   return {
     ...consoleBase(spec),
@@ -277,18 +277,18 @@ export interface ProjectCaller {
   readonly identity: string;
   /** Who is held responsible for what the request does. */
   readonly actor: Actor;
-  /** Puts a change on the audit trail. What keys do is not put there: it would be every request of every app. */
+  /** Puts a change on the audit trail. Changes by keys are left out: they would be every request of every app. */
   readonly note: Note;
 }
 
 export interface ProjectRouteSpec<Q extends TSchema, B extends TSchema, R>
   extends SpecBase<ProjectCaller, Q, B, R> {
-  /** What a caller of the management plane must hold. */
+  /** Capabilities that a caller of the management plane needs. */
   needs_of_manager?: readonly Capability[];
 }
 
 export interface BothPlanesSpec<Q extends TSchema, B extends TSchema, R> extends ProjectRouteSpec<Q, B, R> {
-  /** What a key must hold. */
+  /** Permissions that a key needs. */
   needs: readonly Permission[];
   /** Where the mirror differs: its path below the project, the shape of its answer, what stands beside `data`. */
   mirror?: Pick<RouteDocs, 'beside'> & { path?: string; response?: TSchema };
@@ -365,7 +365,7 @@ function projectCallerOf(key: KeyCaller, ctx: RequestContext): ProjectCaller {
   };
 }
 
-/** Where the plane that a caller came by has what belongs to the project. */
+/** The path of the project's resources on the caller's plane. */
 export function projectUrl(public_url: string, caller: ProjectCaller): string {
   return caller.key
     ? `${public_url}${PLANE_PREFIX.data}`
@@ -380,7 +380,7 @@ export interface OpenRouteSpec<F extends TSchema>
   path: string;
   /** Shape of the form that a page posts; its fields are text, read as numbers and booleans where the shape asks for those. */
   form?: F;
-  /** `acceptKey` authenticates where the handler finds that this request needs it. */
+  /** `acceptKey` authenticates, where the handler finds that the request needs a key. */
   handle(input: {
     ctx: RequestContext;
     form: Static<F>;

@@ -46,7 +46,7 @@ export function named<T extends TSchema>(name: string, schema: T): T {
 
 /**
  * The body of a PATCH: each field may be left out, and null clears those that take it. For the others it is refused by
- * name, as to ignore it would leave the client in the belief that it had cleared something.
+ * name: a client whose null was ignored would believe that it had cleared something.
  */
 export function changesOf<T extends TProperties>(fields: T) {
   return Object.assign(Type.Partial(Type.Object(fields)), { [REFUSES_NULL]: true });
@@ -59,12 +59,12 @@ function mapFields(fields: TProperties, change: (schema: TSchema) => TSchema): T
   return Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, change(schema)]));
 }
 
-/** These fields, each of which may be left out of what is made. */
+/** These fields, each optional: for a POST. */
 export function optionals<T extends TProperties>(fields: T): Optionals<T> {
   return mapFields(fields, (schema) => Type.Optional(schema)) as Optionals<T>; // Field by field the same.
 }
 
-/** These fields, each of which null clears in a change. */
+/** These fields, each optional and cleared by null: for a PATCH. */
 export function nullables<T extends TProperties>(fields: T): Nullables<T> {
   return mapFields(fields, nullable) as Nullables<T>; // Field by field the same.
 }

@@ -68,7 +68,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
       return response;
     }
     const response = await app.handle(request);
-    // Elysia counts the bytes that a HEAD leaves out, and finds none in a 304, whose file has some.
+    // Elysia gives a HEAD a Content-Length of its own, and a 304 one of 0, though its file is longer.
     if (response.status === 304) response.headers.delete('Content-Length');
     return response;
   };
@@ -109,11 +109,11 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
   };
 }
 
-/** The answer where a body could not be opened, such as a file's; which request asked for it is not told here. */
+/** The answer where the body of a response, such as a file, could not be opened. Bun does not say for which request. */
 function unsentResponse(thrown: Error, { clock, logger }: Pick<HttpDeps, 'clock' | 'logger'>): Response {
   const request_id = newId(clock.now());
   const explained = explainDescriptors(thrown);
-  // A file may be deleted between the look at it and its first byte.
+  // A file may be deleted between looking it up and sending its first byte.
   const is_gone = errorCodeOf(thrown) === 'ENOENT';
   const known = is_gone ? notFound('File') : explained instanceof AppError ? explained : null;
   const { message, stack } = thrown;

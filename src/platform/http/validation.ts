@@ -84,7 +84,7 @@ function check(schema: TSchema, input: unknown, path: string, walk: Walk): unkno
     case 'Unsafe':
       return checkString(schema, input, path, walk);
     case 'Any':
-      // Judged by the route's own rules, under names of their own.
+      // Left to the route's own rules.
       return input;
     default:
       return isWellFormed(input) ? input : fail(walk, path, ILL_FORMED);
@@ -140,7 +140,7 @@ function checkFormat(format: string | undefined, input: string, path: string, wa
     const at = parseDateTime(input);
     if (at === null) return fail(walk, path, 'must be an ISO 8601 date-time, such as 2030-01-31T09:00:00Z');
     const moment = new Date(at).toISOString();
-    // One that was told to the second says so.
+    // A moment without a fraction is known to the second only.
     return /[.,]\d/.test(input) ? moment : moment.replace('.000Z', 'Z');
   }
   if (format === 'ulid')
@@ -191,7 +191,7 @@ function checkNumber(schema: TSchema, input: unknown, path: string, walk: Walk):
   return value;
 }
 
-/** A whole number that is too large to be exact is still one, for the bounds of its field to judge. */
+/** A whole number that is too large to be exact still counts as one; the bounds of its field refuse it. */
 function nearestExact(value: number): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(value, Number.MAX_SAFE_INTEGER));
 }
@@ -263,7 +263,7 @@ function checkRecord(schema: TSchema, input: unknown, path: string, walk: Walk):
       fail(walk, path, `every name ${ILL_FORMED}`);
       continue;
     }
-    // Names of a record are the client's, so a message speaks of the record, not of the name.
+    // The keys of a record come from the client, so messages name the record and not the key.
     const inner: Walk = { errors: {}, coerce: walk.coerce };
     value[name] = check(item, given, '', inner);
     const message = Object.values(inner.errors)[0]?.[0];
