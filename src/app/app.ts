@@ -13,18 +13,8 @@ import { AppError, messageOf } from '../errors.ts';
 import { ObjectLinks, Objects } from '../files/objects/service.ts';
 import { objectCronEntries } from '../files/objects/tasks.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
-import { Deliveries } from '../mail/deliveries/service.ts';
-import { createEmailTask, deliveryCronEntries } from '../mail/deliveries/tasks.ts';
-import { AttachmentPins, Emails } from '../mail/emails/service.ts';
-import { emailCronEntries } from '../mail/emails/tasks.ts';
-import { InboxReaders } from '../mail/inboxes/readers.ts';
-import { Inboxes } from '../mail/inboxes/service.ts';
-import { Mailboxes } from '../mail/mailboxes/service.ts';
-import { Schedules } from '../mail/schedules/service.ts';
-import { createScheduleTask, scheduleCronEntry } from '../mail/schedules/tasks.ts';
-import { SendingDomains } from '../mail/sending-domains/service.ts';
-import { sendingDomainCronEntries } from '../mail/sending-domains/tasks.ts';
-import { Templates } from '../mail/templates/service.ts';
+import { AttachmentPins } from '../mail/emails/service.ts';
+import { createMail, mailCronEntries, mailTasks } from '../mail/mail.ts';
 import {
   createMarketing,
   marketingCascades,
@@ -148,28 +138,9 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
 
 type Tenancy = ReturnType<typeof createPlatform> & ReturnType<typeof createTenancy>;
 
-/** What mail goes out from. */
-function createMail(on: Tenancy) {
-  const sending_domains = new SendingDomains({
-    ...on,
-    mailboxes: {
-      countOf: (tx, domain_id) => mailboxes.countOf(tx, domain_id),
-      relaysOf: (tx, domain_id) => mailboxes.relaysOf(tx, domain_id),
-      areSigned: (tx, domain_id) => mailboxes.areSigned(tx, domain_id),
-      bounceDomainsOf: (tx, domain_id) => mailboxes.bounceDomainsOf(tx, domain_id),
-      renew: (tx, domain_id) => mailboxes.renew(tx, domain_id),
-    },
-  });
-  const inboxes = new Inboxes(on);
-  const mailboxes: Mailboxes = new Mailboxes({ ...on, sending_domains, inboxes });
-  return { sending_domains, mailboxes, inboxes };
-}
-
 /** What apps do: they store files and send mail, now and later. */
 function createWork(on: Tenancy) {
-  const { config, keys, projects, cascades } = on;
-  const mail = createMail(on);
-  const max_body_bytes = config.max_email_body_bytes;
+  const { config, projects, cascades } = on;
   const enqueue = (tx: Tx, job: NewJob): string => engine.enqueue(tx, job);
   const hasten = (tx: Tx, job_id: string, run_at: number): void => {
     hastenJob(tx, job_id, run_at);
@@ -186,39 +157,15 @@ function createWork(on: Tenancy) {
     public_url: config.public_url,
     projectOf: (id) => projects.find(String(id)),
   });
-  const templates = new Templates({ ...on, max_body_bytes });
-  const names = {
-    keyOf: (id: number) => keys.nameOf(id),
-    projectOf: (id: number) => projects.find(String(id)),
-  };
-  const emails: Emails = new Emails({
-    ...{ ...on, ...mail, objects, templates, enqueue, hasten },
-    sendNow: (email, claimed) => deliveries.sendNow(email, claimed),
-  });
-  const deliveries: Deliveries = new Deliveries({ ...on, ...mail, emails, objects, names, enqueue, hasten });
-  const schedules = new Schedules({ ...on, templates, emails, enqueue, max_body_bytes });
-  cascades.push(objects.projectCascade(), emails.projectCascade());
-  const marketing = createMarketing({
-    ...on,
-    ...mail,
-    objects,
-    templates,
-    emails,
-    deliveries,
-    enqueue,
-    hasten,
-  });
+  const mail = createMail({ ...on, objects, enqueue, hasten });
+  cascades.push(objects.projectCascade(), mail.emails.projectCascade());
+  const marketing = createMarketing({ ...on, ...mail, objects, enqueue, hasten });
   cascades.push(...marketingCascades(marketing));
   // Made here and started by the app: a command enqueues through it, and the running server does the work.
   const backups = new Backups({ ...on, work: on.maintenance, enqueue });
   const engine = createJobEngine({
     ...on,
-    tasks: [
-      createEmailTask(deliveries),
-      createScheduleTask(schedules),
-      ...marketingTasks({ ...on, ...marketing }),
-      createBackupTask(backups),
-    ],
+    tasks: [...mailTasks(mail), ...marketingTasks({ ...on, ...marketing }), createBackupTask(backups)],
   });
   const jobs = new Jobs(on);
   const status = new Status({ ...on, data_dir: config.data_dir });
@@ -227,10 +174,6 @@ function createWork(on: Tenancy) {
     ...marketing,
     objects,
     object_links,
-    templates,
-    emails,
-    deliveries,
-    schedules,
     backups,
     jobs,
     engine,
@@ -240,14 +183,9 @@ function createWork(on: Tenancy) {
 
 /** What is done by the clock: the schedules of apps, and tidying up at a quiet hour (UTC). */
 function createCronEntries(services: Services): CronEntry[] {
-  const { objects, jobs, idempotency, rates, schedules, emails, deliveries } = services;
+  const { objects, jobs, idempotency, rates } = services;
   return [
-    scheduleCronEntry(schedules),
-    ...sendingDomainCronEntries(services.sending_domains),
-    ...emailCronEntries(emails),
-    ...deliveryCronEntries(deliveries, (project_id, now_ms) =>
-      services.lifecycle.opensAt(project_id, now_ms),
-    ),
+    ...mailCronEntries(services, (project_id, now_ms) => services.lifecycle.opensAt(project_id, now_ms)),
     ...jobCronEntries(jobs),
     ...overviewCronEntries(services.overviews),
     ...objectCronEntries(objects),
@@ -276,15 +214,7 @@ export interface App {
 export function createApp(config: Config, deps: AppDeps): App {
   const services = createServices(config, deps);
   const routes = createRoutes(services);
-  const { engine, mailer, objects, deliveries, clicks } = services;
-  const inbox_readers = new InboxReaders({
-    ...services,
-    readReport: (message) => deliveries.readReport(message),
-    takeReport(tx, report) {
-      const taken = deliveries.takeReport(tx, report);
-      return taken && { is_new: taken.told.some(({ is_new }) => is_new) };
-    },
-  });
+  const { engine, mailer, objects, inbox_readers, clicks } = services;
   const { clock, logger } = deps;
   const scheduler = createScheduler({ entries: createCronEntries(services), clock, logger });
   const http: HttpServer = createHttpServer(routes, {

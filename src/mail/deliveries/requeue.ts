@@ -1,5 +1,6 @@
 /** An operator's requeue: failed and bounced emails are queued again as they were accepted. */
 
+import type { Projects } from '../../access/projects/service.ts';
 import { messageOf } from '../../errors.ts';
 import { EMAIL_RETRY_BATCH_ROWS, EMAIL_RETRY_PAUSE_MS } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
@@ -57,7 +58,7 @@ export interface RequeueDeps {
   emails: Pick<Emails, 'hasContent'>;
   mailboxes: Mailboxes;
   objects: { findMany(tx: Tx, project_id: number, public_ids: readonly string[]): readonly unknown[] };
-  names: { projectOf(id: number): { public_id: string } | null };
+  projects: Pick<Projects, 'find'>;
   enqueue(tx: Tx, job: NewJob): string;
   /** What would become of a mail of a sequence that is tried again. */
   fateOf(tx: Tx, email: EmailRow): Fate;
@@ -115,7 +116,7 @@ function requeueEmail(
   if ('refusal' in place) return { id, refusal: place.refusal };
   const job_id = deps.enqueue(tx, sendingJob(email, place.mailbox_id));
   reopenEmail(tx, email, { ...place, job_id, now_ms });
-  const project = deps.names.projectOf(email.project_id);
+  const project = deps.projects.find(String(email.project_id));
   const entry = {
     event: EMAIL_RETRIED,
     target: auditTargetOf(id),

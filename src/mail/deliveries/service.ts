@@ -1,4 +1,6 @@
 /** Deliveries: what becomes of accepted emails, by our own attempts, by reports from outside and by an operator. */
+import type { Keys } from '../../access/keys/service.ts';
+import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
 import { EMAIL_BODY_RETENTION_MS, STORY_RETRIES, SWEEP_BATCH } from '../../limits.ts';
@@ -78,11 +80,8 @@ export interface DeliveriesDeps
   objects: AttemptsDeps['objects'] & RequeueDeps['objects'];
   /** Has a job that waits come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
-  /** Names for people: of a key and of a project, by numeric id; null where it is gone. */
-  names: {
-    keyOf(id: number): string | null;
-    projectOf(id: number): { public_id: string; slug: string } | null;
-  };
+  projects: Pick<Projects, 'find'>;
+  keys: Pick<Keys, 'nameOf'>;
 }
 
 export interface CapturedMessage {
@@ -191,14 +190,14 @@ export class Deliveries {
    * mail did not go to, `conflict` where the mail has not left yet.
    */
   reportByHand(actor: Actor, id: string, said: { kind: ReportKind; address?: string }): Promise<HandReport> {
-    const { database, clock, names } = this.#deps;
+    const { database, clock, projects } = this.#deps;
     return database.write((tx) => {
       const email = findEmail(tx, id.toUpperCase());
       if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
       const { kind, address = email.to_email } = said;
       refuseReport(email, address);
       const is_new = this.report(tx, email.id, kind, { address, words: `said by ${actor.name}` });
-      const project = names.projectOf(email.project_id);
+      const project = projects.find(String(email.project_id));
       if (is_new) {
         const owner = project && { id: email.project_id, public_id: project.public_id };
         const entry = { event: 'email.reported', target: auditTargetOf(email.id), project: owner };
@@ -240,18 +239,18 @@ export class Deliveries {
 
   /** The log of an email of any project, its story in plain words, and as events. Throws AppError `not_found`. */
   explain(id: string): { email: EmailRecord; story: string[]; events: ReturnType<typeof timelineOf> } {
-    const { names, database, emails } = this.#deps;
+    const { keys, projects, database, emails } = this.#deps;
     const { read } = database;
     const email = findEmail(read, id.toUpperCase());
     if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
-    const project = names.projectOf(email.project_id);
+    const project = projects.find(String(email.project_id));
     const facts: StoryFacts = {
       email,
       attempts: store.listAttempts(read, email.id),
       reports: store.listReports(read, email.id),
       retries: listAudit(read, { event: EMAIL_RETRIED, target: auditTargetOf(email.id) }, STORY_RETRIES, 0),
       job: email.job_id === null ? null : findJob(read, email.job_id),
-      key: email.api_key_id === null ? null : names.keyOf(email.api_key_id),
+      key: email.api_key_id === null ? null : keys.nameOf(email.api_key_id),
       project: project?.slug ?? null,
       has_content: emails.hasContent(read, email),
       patience_ms: isPatient(email.source) ? this.#deps.config.marketing_patience_hours * HOUR_MS : null,
@@ -277,11 +276,11 @@ export class Deliveries {
   }
 
   #presentCaptured(message: Omit<store.CapturedRow, 'raw'>): CapturedMessage {
-    const { database, names } = this.#deps;
+    const { database, projects } = this.#deps;
     const email = findEmail(database.read, message.email_id);
     return {
       email_id: message.email_id,
-      project_id: email ? (names.projectOf(email.project_id)?.public_id ?? null) : null,
+      project_id: email ? (projects.find(String(email.project_id))?.public_id ?? null) : null,
       mailbox: message.mailbox,
       from: message.envelope.from,
       to: message.envelope.to,

@@ -35,10 +35,12 @@ export interface ReaderDeps {
   database: Database;
   logger: Logger;
   resolver: Resolver;
-  /** The report in a message; null where there is none that may be believed. Rejects where it can't be read. */
-  readReport(message: Uint8Array): Promise<MailReport | null>;
-  /** Has a report take effect, and says whether it told anything new; null where it is not believed. */
-  takeReport(tx: Tx, report: MailReport): { is_new: boolean } | null;
+  reports: {
+    /** The report in a message; null where there is none that may be believed. Rejects where it can't be read. */
+    readReport(message: Uint8Array): Promise<MailReport | null>;
+    /** Has a report take effect, and says what it told of whom; null where it is not believed. */
+    takeReport(tx: Tx, report: MailReport): { told: readonly { is_new: boolean }[] } | null;
+  };
   /** Other waits, for tests. */
   waits?: Partial<Waits>;
 }
@@ -233,7 +235,7 @@ export class InboxReader {
     if (is_again) await this.#step(client, client.fetchOne(String(uid), { uid: true }, { uid: true }));
     try {
       const source = await this.#fetch(client, uid);
-      return await this.#note(uid, source && (await this.#deps.readReport(source)));
+      return await this.#note(uid, source && (await this.#deps.reports.readReport(source)));
     } catch (error) {
       if (error instanceof Replaced || mayPass(error) || this.#stopping.signal.aborted) throw error;
       if (is_again) await this.#skip(uid, error);
@@ -261,9 +263,9 @@ export class InboxReader {
 
   /** Has a report take effect and notes that its message was looked at, both or neither. Whether it did. */
   async #note(uid: number, report: MailReport | null): Promise<boolean> {
-    const { database, inboxes, takeReport } = this.#deps;
+    const { database, inboxes, reports } = this.#deps;
     const is_taken = await database.write((tx) => {
-      const taken = report && takeReport(tx, report);
+      const taken = report && reports.takeReport(tx, report);
       if (!inboxes.noteMessage(tx, this.#inbox, { uid, taken })) throw new Replaced();
       return taken !== null;
     });

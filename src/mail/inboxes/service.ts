@@ -113,11 +113,15 @@ export class Inboxes {
    * Notes in the transaction of what it did that a message was looked at; `taken` where it was a report that is believed, so
    * that it gets the flag. False where the inbox was set anew, or is gone.
    */
-  noteMessage(tx: Tx, inbox: InboxRow, looked: { uid: number; taken: { is_new: boolean } | null }): boolean {
+  noteMessage(
+    tx: Tx,
+    inbox: InboxRow,
+    looked: { uid: number; taken: { told: readonly { is_new: boolean }[] } | null },
+  ): boolean {
     const row = store.findInbox(tx, inbox.mailbox_id);
     if (row?.version !== inbox.version) return false;
     const { uid, taken } = looked;
-    const reports = row.reports + (taken?.is_new ? 1 : 0);
+    const reports = row.reports + (taken?.told.some(({ is_new }) => is_new) ? 1 : 0);
     const unflagged = taken ? [...row.unflagged, uid] : row.unflagged;
     return store.updateInbox(tx, inbox, { last_uid: uid, unflagged, reports });
   }

@@ -98,7 +98,7 @@ export interface SendingDomainsDeps {
   resolver: Resolver;
   generateDkimKey(): Promise<DkimKeyPair>;
   /** What domains ask of the mailboxes, which stand on them. */
-  mailboxes: {
+  mailboxes(): {
     countOf(tx: Tx, domain_id: number): number;
     /** Hosts of their relays: SPF is to name them. */
     relaysOf(tx: Tx, domain_id: number): string[];
@@ -185,7 +185,7 @@ export class SendingDomains {
     const domain = this.#require(name);
     return {
       ...this.#recordOf(database.read, domain),
-      records: recordsToPublish(domain, mailboxes.relaysOf(database.read, domain.id)),
+      records: recordsToPublish(domain, mailboxes().relaysOf(database.read, domain.id)),
       advised: advisedRecords(domain),
       dkim_rotation: rotationOf(domain),
     };
@@ -247,11 +247,11 @@ export class SendingDomains {
     const { database, resolver, clock, mailboxes } = this.#deps;
     const { read } = database;
     const domain = (await this.#takeUpNextKey(actor, this.#require(name))) ?? this.#require(name);
-    const relays = mailboxes.relaysOf(read, domain.id);
-    const is_signed = mailboxes.areSigned(read, domain.id);
+    const relays = mailboxes().relaysOf(read, domain.id);
+    const is_signed = mailboxes().areSigned(read, domain.id);
     const [records, bounces] = await Promise.all([
       checkRecords(resolver, domain, { relays, is_signed }),
-      checkBounces(resolver, mailboxes.bounceDomainsOf(read, domain.id)),
+      checkBounces(resolver, mailboxes().bounceDomainsOf(read, domain.id)),
     ]);
     const needed = records.filter((record) => NEEDED_TO_VERIFY.includes(record.purpose));
     const fits = needed.every((record) => record.status === 'found' || record.status === 'unneeded');
@@ -331,7 +331,7 @@ export class SendingDomains {
         old_dkim_public_key: now.dkim_public_key,
         dkim_rotated_at: clock.now(),
       });
-      mailboxes.renew(tx, domain.id);
+      mailboxes().renew(tx, domain.id);
       this.#audit(tx, actor, 'sending_domain.dkim_rotated', domain.name);
       return this.#reload(tx, domain.id);
     });
@@ -371,7 +371,7 @@ export class SendingDomains {
     const domain = this.#require(name);
     return this.#deps.database.write((tx) => {
       this.#reload(tx, domain.id);
-      const removed_mailboxes = this.#deps.mailboxes.countOf(tx, domain.id);
+      const removed_mailboxes = this.#deps.mailboxes().countOf(tx, domain.id);
       store.deleteDomain(tx, domain.id);
       this.#audit(tx, actor, 'sending_domain.removed', domain.name);
       return { name: domain.name, removed_mailboxes };
@@ -386,7 +386,7 @@ export class SendingDomains {
     const name = parseAddress(address)?.domain ?? '';
     const domain = this.#require(name);
     const { resolver, database, mailboxes } = this.#deps;
-    const is_signed = mailboxes.areSigned(database.read, domain.id);
+    const is_signed = mailboxes().areSigned(database.read, domain.id);
     const [spf, dkim, dmarc] = await Promise.all([
       checkSpf(resolver, domain.name),
       checkDkim(resolver, { domain, is_signed }),
@@ -416,7 +416,7 @@ export class SendingDomains {
       is_verified: domain.verified_at !== null,
       verified_at: toIso(domain.verified_at),
       dkim_selector: domain.dkim_selector,
-      mailboxes: this.#deps.mailboxes.countOf(read, domain.id),
+      mailboxes: this.#deps.mailboxes().countOf(read, domain.id),
       created_at: toIso(domain.created_at),
     };
   }

@@ -119,11 +119,7 @@ describe('a report to it, without anything of the mail', () => {
       if (!row) throw new Error('no inbox was set');
       const reader = new InboxReader(row, {
         ...on.app.services,
-        readReport: (message) => deliveries.readReport(message),
-        takeReport(tx, report) {
-          const taken = deliveries.takeReport(tx, report);
-          return taken && { is_new: taken.told.some(({ is_new }) => is_new) };
-        },
+        reports: deliveries,
       });
       const ended = reader.run();
       await until(async () => (await dovecot?.flagsOf('news'))?.get(4)?.includes('$Satchel') ?? false);

@@ -84,11 +84,7 @@ function read(waits: ReaderDeps['waits'] = {}): void {
   for (const row of services.inboxes.listRows()) {
     const reader = new InboxReader(row, {
       ...services,
-      readReport: (message) => services.deliveries.readReport(message),
-      takeReport(tx, report) {
-        const taken = services.deliveries.takeReport(tx, report);
-        return taken && { is_new: taken.told.some(({ is_new }) => is_new) };
-      },
+      reports: services.deliveries,
       waits: { retry_min_ms: 20, ...waits },
     });
     readers.push({ reader, ended: reader.run() });

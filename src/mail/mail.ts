@@ -1,0 +1,87 @@
+/** Mail, composed: what it goes out from, what is written and when, what was accepted and what becomes of it. */
+import type { Keys } from '../access/keys/service.ts';
+import type { Projects } from '../access/projects/service.ts';
+import type { Config } from '../config.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import type { Clock } from '../platform/host/clock.ts';
+import type { Logger } from '../platform/host/logger.ts';
+import type { Idempotency } from '../platform/http/idempotency.ts';
+import type { CronEntry } from '../platform/jobs/scheduler.ts';
+import type { NewJob } from '../platform/jobs/store.ts';
+import type { generateDkimKey } from '../platform/mail/dkim.ts';
+import type { Resolver } from '../platform/mail/dns.ts';
+import type { Mailer } from '../platform/mail/mailer.ts';
+import type { ReportReader } from '../platform/mail/report-reader.ts';
+import type { KeyRing } from '../platform/secrets/key-ring.ts';
+import { Deliveries, type DeliveriesDeps } from './deliveries/service.ts';
+import { createEmailTask, deliveryCronEntries } from './deliveries/tasks.ts';
+import { Emails } from './emails/service.ts';
+import { emailCronEntries } from './emails/tasks.ts';
+import { InboxReaders } from './inboxes/readers.ts';
+import { Inboxes } from './inboxes/service.ts';
+import { Mailboxes } from './mailboxes/service.ts';
+import { Schedules } from './schedules/service.ts';
+import { createScheduleTask, scheduleCronEntry } from './schedules/tasks.ts';
+import { SendingDomains } from './sending-domains/service.ts';
+import { sendingDomainCronEntries } from './sending-domains/tasks.ts';
+import { Templates } from './templates/service.ts';
+
+/** What mail stands on. */
+export interface MailNeeds {
+  config: Config;
+  clock: Clock;
+  logger: Logger;
+  database: Database;
+  key_ring: KeyRing;
+  resolver: Resolver;
+  generateDkimKey: typeof generateDkimKey;
+  idempotency: Idempotency;
+  mailer: Mailer;
+  report_reader: ReportReader;
+  keys: Keys;
+  projects: Projects;
+  /** The bytes of attachments. */
+  objects: DeliveriesDeps['objects'] & ConstructorParameters<typeof Emails>[0]['objects'];
+  enqueue(tx: Tx, job: NewJob): string;
+  /** Has a job that waits come earlier. */
+  hasten(tx: Tx, job_id: string, run_at: number): void;
+}
+
+export type MailServices = ReturnType<typeof createMail>;
+
+/** The capabilities of mail, each told of what the others do. Starts nothing. */
+export function createMail(needs: MailNeeds) {
+  const on = { ...needs, max_body_bytes: needs.config.max_email_body_bytes };
+  const sending_domains = new SendingDomains({ ...on, mailboxes: () => mailboxes });
+  const inboxes = new Inboxes(on);
+  const mailboxes: Mailboxes = new Mailboxes({ ...on, sending_domains, inboxes });
+  const templates = new Templates(on);
+  const emails: Emails = new Emails({
+    ...on,
+    mailboxes,
+    templates,
+    sendNow: (email, claimed) => deliveries.sendNow(email, claimed),
+  });
+  const deliveries = new Deliveries({ ...on, mailboxes, sending_domains, emails });
+  const schedules = new Schedules({ ...on, templates, emails });
+  const inbox_readers = new InboxReaders({ ...on, inboxes, reports: deliveries });
+  return { sending_domains, inboxes, mailboxes, templates, emails, deliveries, schedules, inbox_readers };
+}
+
+/** The jobs of mail. */
+export function mailTasks({ deliveries, schedules }: MailServices) {
+  return [createEmailTask(deliveries), createScheduleTask(schedules)];
+}
+
+/** What mail does by the clock. `opensAt` says when the mail of a project's sequences may go out: now, or next. */
+export function mailCronEntries(
+  services: MailServices,
+  opensAt: (project_id: number, now_ms: number) => number,
+): CronEntry[] {
+  return [
+    scheduleCronEntry(services.schedules),
+    ...sendingDomainCronEntries(services.sending_domains),
+    ...emailCronEntries(services.emails),
+    ...deliveryCronEntries(services.deliveries, opensAt),
+  ];
+}
