@@ -132,6 +132,7 @@ export class SequenceEngine {
     const limit = Math.min(SEQUENCE_PIECE, room);
     const due = store.listDue(tx, sequence_id, { now_ms, limit, after: shut?.after ?? store.FIRST_DUE });
     const settings = marketing.settings(owner.id, tx);
+    const have_links_a_place = marketing.problemOfLinks(owner.id) === null;
     const tracks = tracksOf(stepsOf(sequence));
     const suppressed = suppressions.checker(tx, owner);
     const fit = new Map<string, boolean>();
@@ -145,7 +146,10 @@ export class SequenceEngine {
     };
     for (const enrollment of due) {
       const shut_until = shut?.waits_until ?? null;
-      const move = { owner, sequence, list, settings, tracks, suppressed, isFit, shut_until, now_ms };
+      const move = {
+        ...{ owner, sequence, list, settings, tracks, suppressed, isFit, shut_until, now_ms },
+        have_links_a_place,
+      };
       const waits_until = this.#move(tx, enrollment, move);
       const after = { next_at: enrollment.next_at ?? 0, id: enrollment.id };
       if (shut) shut = { ...shut, after };
@@ -207,6 +211,8 @@ export class SequenceEngine {
     const { settings, owner, now_ms, step, tracks } = move;
     if (move.shut_until !== null) return move.shut_until;
     if (lackOf(settings) !== null) return Number.POSITIVE_INFINITY;
+    // A relay came, or the public URL went, while it ran: nobody gets mail that they can't leave.
+    if (!at.is_test && !move.have_links_a_place) return Number.POSITIVE_INFINITY;
     if (!isOpen(settings, now_ms)) return nextOpening(settings, now_ms);
     const day = utcDay(now_ms);
     const tomorrow = now_ms - (now_ms % DAY_MS) + DAY_MS;
@@ -282,6 +288,8 @@ interface Move {
   suppressed: SuppressionCheck;
   /** Whether a step's template makes mail that may go out. */
   isFit(step: Step): boolean;
+  /** Whether links in mails lead those here who get them. */
+  have_links_a_place: boolean;
   /** Where no mail goes: until when. */
   shut_until: number | null;
   now_ms: number;

@@ -10,6 +10,8 @@ import { nextOpening } from './window.ts';
 /** What all mail of a project waits for. */
 export interface Waits {
   settings: Settings;
+  /** Whether links in its mails lead here. */
+  have_links_a_place: boolean;
   /** Mails of the project that count towards its daily cap today. */
   used_today: number;
   now_ms: number;
@@ -176,9 +178,10 @@ function tellCondition({ step: key }: Pick<EnrollmentRow, 'step'>, sequence: Seq
   return step && step.condition.type !== 'always' ? `, if: ${describeStepCondition(step)}` : '';
 }
 
-function tellWait({ settings, used_today, now_ms }: Waits): string {
+function tellWait({ settings, have_links_a_place, used_today, now_ms }: Waits): string {
   const lack = lackOf(settings);
   if (lack !== null) return lack;
+  if (!have_links_a_place) return 'its links to lead here (SATCHEL_PUBLIC_URL)';
   const opens_at = nextOpening(settings, now_ms);
   if (opens_at > now_ms) return `its window, which opens ${toIso(opens_at)}`;
   if (settings.daily_cap !== null && used_today >= settings.daily_cap)

@@ -47,7 +47,8 @@ export function tellContact(
 export function waitsOf({ database, marketing, clock }: WhyDeps, project_id: number): Waits {
   const now_ms = clock.now();
   const used_today = rows.readUsage(database.read, project_id, utcDay(now_ms));
-  return { settings: marketing.settings(project_id), used_today, now_ms };
+  const have_links_a_place = marketing.problemOfLinks(project_id) === null;
+  return { settings: marketing.settings(project_id), have_links_a_place, used_today, now_ms };
 }
 
 export function endedOf(read: Tx, row: SequenceRow): Ended {

@@ -115,6 +115,29 @@ describe('where the public URL is', () => {
     expect(direct.status).toBe(202);
   });
 
+  test('unset, what runs sends nothing more once there is a relay elsewhere, and says so, until its links lead here', async () => {
+    const on = await start('');
+    expect((await on.call('POST', `/email-sequences/${on.sequence}/activate`)).status).toBe(200);
+    await on.contact(on.news, 'ann@example.com');
+    await on.contact(on.news, 'bob@example.com');
+    const enroll = async (name: string) => {
+      const { body } = await on.call('GET', `/email-lists/${on.news}/contacts?q=${name}`);
+      const [found] = body.data as { id: string }[];
+      await on.enroll(on.sequence, { contact_ids: [found?.id] });
+      await on.pass();
+    };
+    await enroll('ann');
+    expect(await on.got('ann@example.com')).toHaveLength(1);
+    await addRelay(on, 'smtp://relay.example.net');
+    await enroll('bob');
+    expect(await on.got('bob@example.com')).toEqual([]);
+    const told = on.app.services.sequences.whyContact(Number(on.project.id), on.sequence, 'bob@example.com');
+    expect(told.join(' ')).toContain('SATCHEL_PUBLIC_URL');
+    await on.app.services.mailboxes.remove(actor, REMOTE);
+    await on.pass(1);
+    expect(await on.got('bob@example.com')).toHaveLength(1);
+  });
+
   test('unset, a relay elsewhere for transactional mail keeps lists from asking, as that is how they ask', async () => {
     const on = await start('');
     await on.list(double);
