@@ -1,6 +1,7 @@
 /**
- * Every cap, timeout and retention of Satchel, with its reason or source. Units stand last in a name. What an
- * operator may set is in `config.ts`; a default of such a setting is here.
+ * The caps, timeouts and retentions that a caller or an operator meets, and what several files share, each with its reason or
+ * source. A number that one file uses and nobody meets stands in that file. Units stand last in a name. What an operator may
+ * set is in `config.ts`; a default of such a setting is here.
  * Sources: "contract" is the service specification, "decision" what it leaves open.
  */
 
@@ -30,8 +31,6 @@ export const MAX_WARNED_FIELDS = 10;
 export const MAX_WARNED_FIELD_CHARS = 64;
 /** A connection may idle this long between requests; bodies have deadlines of their own, and a download lasts as long as its reader. */
 export const HTTP_IDLE_TIMEOUT_S = 60;
-/** Past it Bun answers 413 without a body before any handler, where the contract wants 422: it stands above every limit of ours. */
-export const MAX_REQUEST_BODY_BYTES = 2 ** 50;
 /** An upload may be slow, but a client that sends nothing at all for this long is gone. */
 export const UPLOAD_IDLE_TIMEOUT_MS = 30_000;
 /** 10 MB at 12 KB/s, the slowest mobile link that still works, takes about 15 minutes. */
@@ -42,8 +41,6 @@ export const IDEMPOTENCY_RETENTION_MS = 24 * 3_600_000;
 /** Decision: exit within 15 s of SIGTERM; requests get most of that, the mailer the rest. */
 export const STOP_REQUESTS_DEADLINE_MS = 8_000;
 export const STOP_MAILER_DEADLINE_MS = 5_000;
-/** What closing the connections that are left may take. */
-export const STOP_CONNECTIONS_DEADLINE_MS = 500;
 /** Decision: how long browsers come by https alone. */
 export const HSTS_MAX_AGE_S = 31_536_000;
 /** Browsers may keep a preflight's answer for this long (Chromium's own cap is 2 h). */
@@ -60,25 +57,14 @@ export const CAPTCHA_RATE_PER_MINUTE = 60;
 /* --- Jobs ----------------------------------------------------------------------------------------------------- */
 /** Contract: queued email is attempted three times. */
 export const EMAIL_MAX_ATTEMPTS = 3;
-/**
- * How many jobs one claim marks as processing, of all lanes together: one commit carries many attempts, and yet requests
- * wait no longer for it than for a slice of other changes.
- */
-export const JOB_CLAIM_BATCH = 20;
 /** How many jobs of one lane (what goes out from one mailbox, say) run at once; a hanging relay can hold no more than these. */
 export const LANE_CONCURRENCY = 40;
 /** Finished jobs are kept this long for clients that poll late. */
 export const JOB_RETENTION_MS = 30 * 86_400_000;
-/** setTimeout overflows past 2^31 ms; a longer sleep is cut into pieces of at most this, which also notices a clock that jumped. */
-export const JOB_MAX_SLEEP_MS = 60_000;
 
 /* --- Database ------------------------------------------------------------------------------------------------- */
 /** The CLI's transactions are short; waiting longer means something is wrong. */
 export const BUSY_TIMEOUT_MS = 5_000;
-/** Changes run for this long before they are committed and requests get a turn; one change is never cut. */
-export const WRITE_SLICE_MS = 0.5;
-/** Pages in the log from which on it is moved into the database: SQLite's own default. */
-export const WAL_CHECKPOINT_FRAMES = 1_000;
 /** Rows that one transaction of a sweep deletes: some 10 ms, so that no request waits long behind it. */
 export const SWEEP_BATCH = 500;
 /** Retry-After while the disk is full or failing: somebody has to make room. */
@@ -119,26 +105,12 @@ export const MIN_EXPIRES_IN_DAYS = 1;
 export const MAX_EXPIRES_IN_DAYS = 3_650;
 /** Decision: a file name is at most 255 bytes, the limit of common file systems. */
 export const MAX_FILENAME_BYTES = 255;
-/** Signatures of the formats people upload stand in the first 4 KiB. */
-export const SNIFF_BYTES = 4_100;
 /** RFC 6838 4.2 allows 127 characters to a type and to a subtype; parameters may fill the rest. */
 export const MAX_MEDIA_TYPE_CHARS = 255;
-/** RFC 2046 5.1.1. */
-export const MAX_BOUNDARY_CHARS = 70;
 /** Parts of an upload form: the file and four fields have room for what a form adds by itself, such as a token. */
 export const MAX_FORM_PARTS = 32;
 /** A plain field of an upload form holds a word or a date. */
 export const MAX_FORM_FIELD_BYTES = 16 * 1024;
-/** What an upload's body may have besides the file: its other fields, headers and boundaries. */
-export const MAX_FORM_OVERHEAD_BYTES = 1024 * 1024;
-/** Bytes of an upload written at once: fewer calls gain nothing any more, and two such buffers are all that an upload holds. */
-export const BLOB_WRITE_BYTES = 256 * 1024;
-/** A large upload is flushed each time this much is written, so that its end is quick. */
-export const BLOB_SYNC_EVERY_BYTES = 8 * 1024 * 1024;
-/** A sweep rests for so many times as long as it works: 130,000 files take it 6 s then, in which uploads are hardly slower. */
-export const BLOB_SWEEP_RESTS = 9;
-/** A sweep leaves bytes without a row alone for this long: four times what the slowest upload may take. */
-export const BLOB_SETTLE_MS = 4 * UPLOAD_DEADLINE_MS;
 /** A year, the longest that RFC 9111 caches honour; an object's bytes never change. */
 export const OBJECT_MAX_AGE_S = 31_536_000;
 /** Contract: a signed link opens its file for a week at most. */
@@ -175,19 +147,10 @@ export const MAX_PLACEHOLDER_CHARS = 255;
 export const MAX_RENDERED_CHARS = 25 * 1024 * 1024;
 /** Declared variables of one template: more than any mail reads, few enough to list them all in a message. */
 export const MAX_TEMPLATE_VARIABLES = 100;
-/** Compiled templates in memory: the hot ones of a team fit many times over. */
-export const MAX_COMPILED_TEMPLATES_BYTES = 32 * 1024 * 1024;
 /** Decision: a run of a schedule that is up to this late (a restart) is run, not missed. */
 export const SCHEDULE_GRACE_MS = 5 * 60_000;
 /** Contract: what is shown of the times at which a schedule runs next. */
 export const SHOWN_RUNS = 5;
-/** Due schedules claimed by one commit, so that thousands of them cannot hold up other writes: some 6 ms of reading cron. */
-export const SCHEDULE_CLAIM_BATCH = 25;
-/** Runs at once: each renders and stores at most 50 mails, so more would only compete for the same writer. */
-export const SCHEDULE_RUN_CONCURRENCY = 4;
-/** When a run whose recipients wait for capacity tries again, where the refusal does not say; and at the earliest. */
-export const SCHEDULE_RETRY_MS = 5 * 60_000;
-export const MIN_SCHEDULE_RETRY_MS = 30_000;
 /** Quotas start afresh each UTC day: who could not be served within one and a bit is reported as not served. */
 export const SCHEDULE_GIVE_UP_MS = 25 * 3_600_000;
 /** Decision: attachments of one mail, before base64. */
@@ -199,26 +162,7 @@ export const SMTP_CONNECT_TIMEOUT_MS = 10_000;
 export const SMTP_GREETING_TIMEOUT_MS = 10_000;
 export const SMTP_COMMAND_TIMEOUT_MS = 30_000;
 export const SMTP_DATA_TIMEOUT_MS = 120_000;
-/** Open connections to one relay; most providers allow at least 10. */
-export const SMTP_CONNECTIONS_PER_MAILBOX = 10;
-/** A relay that limits connections may count one for a while after it ended it; one is tried this often, and for this long. */
-export const SMTP_REOPEN_EVERY_MS = 500;
-export const SMTP_REOPEN_WITHIN_MS = 5_000;
-/** Servers drop an idle connection after one to five minutes; closing first avoids most races with that. */
-export const SMTP_IDLE_CLOSE_MS = 30_000;
-/** Worker thread and its 20 to 30 MB are given back after this long without a mail. */
-export const MAILER_IDLE_STOP_MS = 5 * 60_000;
-/** Mails whose attachments sum up to more are streamed from disk, twice when signed, instead of being held in memory. */
-export const MAX_BUFFERED_MESSAGE_BYTES = 1024 * 1024;
-/** Parsed DKIM keys in memory, 2 KB each; far more than one team has sending domains. */
-export const MAX_CACHED_DKIM_KEYS = 500;
-/** HTML nested deeper than this is cut in a derived text part: the converter is recursive. */
-export const MAX_DERIVED_TEXT_DEPTH = 200;
-/** RFC 6376 3.3.3: signers use at least 1024 bits; 2048 is what receivers recommend. */
-export const DKIM_KEY_BITS = 2_048;
 
-/** Signatures of a returned message that are looked at: ours, the relay's, a list's; each costs some 50 microseconds. */
-export const MAX_DKIM_SIGNATURES_READ = 8;
 /**
  * How much of a message is read to find a report in it: its fields and the headers of the mail that it returns come first, and
  * what follows is that mail's content.
@@ -230,52 +174,18 @@ export const MAX_REPORT_PARTS = 100;
 export const MAX_REPORT_DEPTH = 10;
 /** Of what a report says to people: real ones have 1 to 3 KB. */
 export const MAX_REPORT_TEXT_BYTES = 32 * 1024;
-/** A field of a report is cut here: RFC 5322 2.1.1 has lines of 998 characters, and addresses are far shorter. */
-export const MAX_REPORT_FIELD_CHARS = 2_000;
 /** Addresses and signatures of a message that are looked at for one of ours; reports have a handful of each. */
 export const MAX_REPORT_CANDIDATES = 100;
-/** Decision: processor time for reading one report; real ones take some ten milliseconds. */
-export const REPORT_CPU_MS = 2_000;
-/** A thread that reads nothing and ends nothing is given up after this, however busy the machine is. */
-export const REPORT_DEADLINE_MS = 60_000;
-/** The thread that reads reports, and its 20 to 30 MB, is given back after this long without one. */
-export const REPORT_READER_IDLE_STOP_MS = 10_000;
-/** Recipients that one report is believed about; a mail of ours has at most 151. */
-export const MAX_REPORTED_RECIPIENTS = 200;
 /** RFC 5321 4.5.3.1.1: a local part. */
 export const MAX_LOCAL_PART_CHARS = 64;
-/** Leaves room for what makes a return path one mail's own: a plus sign, an id of 26, a dot and a code of 20. */
-export const MAX_VERP_LOCAL_PART_CHARS = MAX_LOCAL_PART_CHARS - 48;
 
-/** As SMTP's deadlines: for the connection with TLS, and the greeting. */
-export const IMAP_CONNECT_TIMEOUT_MS = 10_000;
-export const IMAP_GREETING_TIMEOUT_MS = 10_000;
-/** One command with its whole answer: a server that says a byte now and then keeps nothing waiting for longer. */
-export const IMAP_STEP_DEADLINE_MS = 60_000;
-/** After this long without a command IDLE begins, so that a look with many commands is not cut up by it. */
-export const IMAP_IDLE_AFTER_MS = 1_000;
-/** One line of an answer: the UIDs of some 500,000 messages. */
-export const MAX_IMAP_LINE_BYTES = 4 * 1024 * 1024;
-/** What a server sends in answer to one command: more than the longest line and all that it fetches. */
-export const MAX_IMAP_STEP_BYTES = 32 * 1024 * 1024;
-/** Between two looks, whatever the server tells of news. */
-export const INBOX_LOOK_PAUSE_MS = 250;
 /** Decision: an inbox is looked at each minute where IDLE tells nothing. */
 export const INBOX_LOOK_EVERY_MS = 60_000;
-/** An inbox that could not be read is tried again after this, doubling up to the other. */
-export const INBOX_RETRY_MIN_MS = 5_000;
-export const INBOX_RETRY_MAX_MS = 15 * 60_000;
-/** Messages whose type is asked for at once. */
-export const INBOX_CHUNK_MESSAGES = 50;
-/** A server's words about trouble, in `mailbox list` and `doctor`: a sentence or two. */
-export const MAX_INBOX_ERROR_CHARS = 300;
 /** `doctor` wonders about an inbox that nobody read for this long while a server runs. */
 export const INBOX_UNREAD_SHOWN_MS = 10 * 60_000;
 /** Messages that were passed over: so many are remembered by their UIDs, and `doctor` names them for this long. */
 export const INBOX_SKIPPED_NAMED = 10;
 export const INBOX_SKIPPED_SHOWN_MS = 7 * 86_400_000;
-/** At a stop the transaction of a message is waited for, and no network. */
-export const STOP_INBOXES_DEADLINE_MS = 2_000;
 
 /** A mailbox whose relay could not be used this many times in a row is left alone for a while, which doubles each time. */
 export const MAILBOX_REST_AFTER_FAILURES = 3;
@@ -290,8 +200,6 @@ export const PACE_ASKED_WAIT_MAX_MS = 15 * 60_000;
 /** Decision: a mailbox without a rate is slowed to half of what it sent in this time, and none below one mail a minute. */
 export const PACE_LOOKBACK_MS = 10_000;
 export const PACE_MIN_PER_MINUTE = 1;
-/** Attempts that are looked through for what a mailbox sent last: more than go out in that time. */
-export const PACE_LOOKBACK_ATTEMPTS = 5_000;
 /** Decision: for so long a relay that asks a mailbox to slow down costs a mail none of its attempts. */
 export const PACE_FORGIVEN_MS = 3_600_000;
 /** How long a client that waits for its mail is kept waiting for its mailbox's turn; longer is 503. */
@@ -300,24 +208,12 @@ export const PACE_CLIENT_WAIT_MS = 5_000;
 export const MAILBOX_REFUSAL_SHOWN_MS = 86_400_000;
 /** Retry-After where a domain has no mailbox to send with: as long as an admin needs to resume one. */
 export const NO_MAILBOX_RETRY_AFTER_S = 60;
-/** Mailboxes of which an attempt says why not they: more than most teams have, and some 1 KB of text. */
-export const MAX_EXPLAINED_MAILBOXES = 20;
 /** What was sent is kept this long after its end, for `email retry` and `email captured`; then only the log remains. */
 export const EMAIL_BODY_RETENTION_MS = 30 * 86_400_000;
-/** `email why` tells of at most so many retries: nobody tries one mail again more often and still wonders why. */
-export const STORY_RETRIES = 100;
 /** Decision: UTC days with a soft bounce, without a delivery, an open or a click between, that make a hard one. */
 export const SOFT_BOUNCE_DAYS_TO_HARD = 5;
 /** The log itself: a year answers "did we ever write to them" without growing for ever. */
 export const EMAIL_LOG_RETENTION_MS = 365 * 86_400_000;
-/** How long one transaction of a sweep deletes contents, of which SWEEP_BATCH of the largest would take two seconds. */
-export const EMAIL_SWEEP_STEP_MS = 5;
-/** Emails that one transaction of `email retry` queues again, some 25 ms of work, and how long the server then has the lock. */
-export const EMAIL_RETRY_BATCH_ROWS = 50;
-export const EMAIL_RETRY_PAUSE_MS = 25;
-/** How long a client waits for its mail's end to be recorded while the disk is full or the database busy, and how often that is tried. */
-export const EMAIL_RECORD_WAIT_MS = 10_000;
-export const EMAIL_RECORD_RETRY_MS = 500;
 /** RFC 5321 4.5.3.1.5 has reply lines of 512 octets; a long multi-line reply is cut here. */
 export const MAX_SMTP_RESPONSE_CHARS = 1_000;
 /** Browsers' user agents have 100 to 300 characters; a longer one is cut. */
@@ -326,29 +222,10 @@ export const MAX_USER_AGENT_CHARS = 500;
 export const CAPTURED_LIST_ROWS = 100;
 
 /* --- DNS ------------------------------------------------------------------------------------------------------ */
-/** A dead server would otherwise keep a look-up pending for more than 9 s. */
-export const DNS_DEADLINE_MS = 5_000;
-/** One UDP try; with two tries a server the look-up stays within its deadline. */
-export const DNS_TRY_TIMEOUT_MS = 1_500;
-export const DNS_TRIES_PER_SERVER = 2;
-/** A relay's name about which nothing is told for so long is not looked up by the system, which would keep a thread waiting. */
-export const SLOW_RELAY_NAME_MS = 1_000;
-/** DNS Flag Day 2020: the largest UDP answer that crosses every common network unfragmented. */
-export const DNS_UDP_PAYLOAD_BYTES = 1_232;
 /** RFC 7208 4.6.4: receivers give up on an SPF record that takes more. */
 export const SPF_MAX_LOOKUPS = 10;
-/** RFC 1035 3.3: a TXT record is made of strings of at most this many. */
-export const MAX_TXT_STRING_BYTES = 255;
 /** How long after a change of keys mail signed with the old one may still be on its way: RFC 5321 4.5.4.1 has servers try for 4 to 5 days. */
 export const DKIM_OLD_KEY_DAYS = 7;
-/** Whether a domain takes mail is remembered for this long, and no longer than operators wait for a change of their DNS. */
-export const MX_CACHE_MS = 10 * 60_000;
-/** Where nobody answered it is asked again after this: at once for whoever tries again, and not for each of their rows. */
-export const MX_UNKNOWN_CACHE_MS = 2_000;
-/** Some 200 bytes each; a large list of contacts has a few thousand domains. */
-export const MAX_MX_CACHE_DOMAINS = 20_000;
-/** Domains asked about at once: each is one UDP socket, and public resolvers refuse floods. */
-export const MX_LOOKUPS_AT_ONCE = 32;
 /** RFC 1035 2.3.4: a label and a whole name, written with dots. */
 export const MAX_DNS_LABEL_CHARS = 63;
 export const MAX_DNS_NAME_CHARS = 253;
@@ -360,8 +237,6 @@ export const DEFAULT_CAPTCHA_TIMEOUT_MS = 5_000;
 export const MAX_CAPTCHA_TOKEN_CHARS = 4_096;
 /** An IP address, a UUID, an action: no provider takes more of any of them. */
 export const MAX_CAPTCHA_OPTION_CHARS = 255;
-/** A provider's answer has some hundred bytes; whatever sends more is none. */
-export const MAX_CAPTCHA_ANSWER_BYTES = 64 * 1024;
 
 /* --- Vault ---------------------------------------------------------------------------------------------------- */
 /** Decision: a stored configuration file. */
@@ -371,23 +246,14 @@ export const MAX_VAULT_VALUE_CHARS = 32_000;
 /** Decision: the names of the vault service `env`, and what each may hold. */
 export const MAX_ENV_NAMES = 200;
 export const MAX_ENV_VALUE_BYTES = 65_536;
-/** RFC 9106, 4: the second recommended argon2id setting. A part of what a passphrase means: it can't change later. */
-export const ARGON2_MEMORY_KIB = 64 * 1024;
-export const ARGON2_PASSES = 3;
-export const ARGON2_LANES = 4;
-/** RFC 9106, 3.1: 16 bytes of salt are enough for every use. */
-export const PASSPHRASE_SALT_BYTES = 16;
 
 /* --- Providers ------------------------------------------------------------------------------------------------ */
 /** Keys of AI and database providers have 40 to 250 characters, tokens that are JWTs up to 2,000. */
 export const MAX_PROVIDER_SECRET_CHARS = 8_192;
-/** How much of a key or token its safe form shows: enough to recognise it, too little to guess the rest. */
-export const SECRET_PREFIX_CHARS = 8;
 /** Projects or accounts named in one request. */
 export const MAX_ASSIGNMENTS = 1_000;
 
 /* --- People --------------------------------------------------------------------------------------------------- */
-
 /** Decision: a password's length, in code points. */
 export const MIN_PASSWORD_CHARS = 12;
 export const MAX_PASSWORD_CHARS = 256;
@@ -398,10 +264,6 @@ export const MIN_PASSWORD_SCORE = 3;
 export const PASSWORD_MEMORY_KIB = 19 * 1024;
 export const PASSWORD_PASSES = 2;
 export const PASSWORD_LANES = 1;
-/** One after the other: the pool of threads that hashes is the one that files are read and written by. */
-export const PASSWORD_HASHES_AT_ONCE = 1;
-/** What a flood of sign-ins may keep waiting, some two seconds of work; past it 503. */
-export const MAX_WAITING_PASSWORD_HASHES = 80;
 /** Decision: failed sign-ins in 15 minutes, by account, and by address for all accounts together. */
 export const SIGN_IN_FAILURES_OF_ACCOUNT = 10;
 export const SIGN_IN_FAILURES_OF_ADDRESS = 30;
@@ -412,25 +274,10 @@ export const SIGN_IN_FAILURES_OF_ADDRESS = 30;
 export const WRONG_CODES_BEFORE_WAIT = 30;
 export const WRONG_CODES_WAIT_MS = 3_600_000;
 export const MAX_WRONG_CODES_WAIT_MS = 86_400_000;
-/** Wrong codes after a right password that doctor tells of: who mistypes one twice gets the third right. */
-export const WRONG_CODES_TOLD = 3;
-/** Lock-outs of the last day are told by doctor. */
-export const LOCK_OUTS_TOLD_MS = 86_400_000;
-/** Networks that the audit row of failed sign-ins names, the first ones. */
-export const MAX_NAMED_NETWORKS = 20;
-/** Networks that a person has signed in from, the newest ones: home, work, phone, travels. */
-export const MAX_KNOWN_NETWORKS = 50;
 /** Decision: one-time links are good for 24 h, sessions end 12 h after their last request and 14 days after sign-in. */
 export const LINK_EXPIRY_MS = 24 * 3_600_000;
 export const SESSION_IDLE_MS = 12 * 3_600_000;
 export const SESSION_ABSOLUTE_MS = 14 * 86_400_000;
-/** A session's last use is noted this often. */
-export const SESSION_SEEN_GRANULARITY_MS = 60_000;
-/** RFC 4226, 4 (R6): 160 bits. */
-export const TOTP_SECRET_BYTES = 20;
-/** RFC 6238, 5.2: codes change each 30 s, and one step before and after is taken, for clocks that differ. */
-export const TOTP_PERIOD_S = 30;
-export const TOTP_WINDOW_STEPS = 1;
 /** Decision: ten recovery codes. 80 bits each: too many to try, even against the hash. */
 export const RECOVERY_CODES = 10;
 export const RECOVERY_CODE_BYTES = 10;
@@ -454,18 +301,8 @@ export const OVERVIEW_HOURS = 24;
 export const BACKUP_BUFFER_BYTES = 1024 * 1024;
 /** A backup waits for the disk each time this much is written: a commit of the server never waits behind more. */
 export const BACKUP_PACE_BYTES = 16 * 1024 * 1024;
-/** What a backup beside the database leaves free, so that a server can go on meanwhile: some thousand commits. */
-export const BACKUP_SPARE_BYTES = 64 * 1024 * 1024;
-/** What a backup says of itself has some 80 bytes; more is damage, or another's archive. */
-export const MAX_BACKUP_ABOUT_BYTES = 4096;
-/** Files that a restore flushes at once: enough to keep a disk busy, few enough to stay below every limit of open files. */
-export const RESTORE_FLUSHES = 32;
-/** The lowest priority of a process (setpriority(2)): a backup takes what the server leaves. */
-export const BACKUP_NICENESS = 19;
 /** Below this `doctor` warns: room for some hundred uploads of the default limit, so that there is time to act. */
 export const LOW_DISK_BYTES = 1024 ** 3;
-/** Clocks of one machine are corrected in steps of less than this; rows from further ahead mean that it is wrong. */
-export const CLOCK_TOLERANCE_MS = 60_000;
 /** `doctor` counts mails that failed within this time. */
 export const DOCTOR_FAILURES_MS = 24 * 3_600_000;
 /** Ids that a finding lists before it only counts. */
@@ -491,11 +328,6 @@ export const MAX_CONTACT_QUERY_CHARS = 320;
 export const MAX_CONTACT_IDS = 500;
 /** Contacts that one transaction of a bulk change touches: a few milliseconds, so that nobody waits long behind it. */
 export const BULK_CONTACTS_BATCH = 200;
-/** Suppressions that one transaction of a lifting in bulk takes; a command does it beside the server, which waits meanwhile. */
-export const LIFT_BATCH = 50;
-export const LIFT_PAUSE_MS = 25;
-/** Contacts whose addresses are hashed before others have their turn: some 5 ms. */
-export const HASHED_CONTACTS_PIECE = 1_000;
 /** Of the last 100 or more sends: where senders lose their name at large receivers (5 %; healthy lists stay below 2 %). */
 export const DEFAULT_BOUNCE_PAUSE_THRESHOLD_PERCENT = 5;
 /** A footer's postal address. */
@@ -510,17 +342,8 @@ export const IMPORT_ROWS_IN_REQUEST = 500;
 export const MAX_PASTED_ROWS = 5_000;
 /** A hundred for each of them: reading so much is some tens of milliseconds, whatever it is. */
 export const MAX_PASTE_CHARS = 100 * MAX_PASTED_ROWS;
-/** Rows that are judged together before their commit, and whose domains are looked up together: some milliseconds as well. */
-export const IMPORT_SCREEN_ROWS = 100;
-/** Rows that one transaction of an import takes: a few milliseconds, so that nobody waits long behind it. */
-export const IMPORT_COMMIT_ROWS = 50;
-/** A CSV file is read and parsed in pieces of so many bytes: a few hundred rows, so that nobody waits long behind them. */
-export const CSV_PIECE_BYTES = 16 * 1024;
 /** One row of a CSV file: more is a quote that is never closed. */
 export const MAX_CSV_ROW_BYTES = 128 * 1024;
-/** Rows that wait for an answer of the DNS are tried again after this long, doubling up to the other. */
-export const IMPORT_DNS_RETRY_MIN_MS = 60_000;
-export const IMPORT_DNS_RETRY_MAX_MS = 30 * 60_000;
 /** After this long without an answer an import ends as failed; it can be resumed. */
 export const IMPORT_DNS_GIVE_UP_MS = 24 * 3_600_000;
 /** An import that is done within its request has a job besides, for the case that the server dies: it begins after this long. */
@@ -545,12 +368,6 @@ export const SUBSCRIBE_RETRY_MIN_MS = 60_000;
 export const IMPORTED_FILE_DAYS = 30;
 /** How often `import show --watch` looks: often enough for a bar that moves. */
 export const IMPORT_WATCH_MS = 500;
-/** An import in the background takes up rows in turns of this length, so that its rate is even. */
-export const IMPORT_TURN_MS = 12_000;
-/** Imports that go on at once: each holds the event loop up for a few milliseconds at a time. */
-export const IMPORT_CONCURRENCY = 2;
-/** Sign-ups carried out at once: most of the time of one is a look-up. */
-export const SUBSCRIBE_CONCURRENCY = 20;
 
 /* --- Sequences ------------------------------------------------------------------------------------------------ */
 /** Steps of one sequence: a year of weekly mails, with as many branches. */
@@ -568,31 +385,16 @@ export const MAX_RECIPIENTS = 10_000_000;
 export const MAX_EVENT_BATCH = 100;
 /** Facts of an event, as JSON. */
 export const MAX_EVENT_META_BYTES = 8 * 1024;
-/** Enrollments that one transaction of the engine moves: a few milliseconds, so that nobody waits long behind it. */
-export const SEQUENCE_PIECE = 20;
-/**
- * Mails of a sequence that wait for their relay at most. Whatever is behind them still heeds a pause, the window and who leaves,
- * and another sequence of the project waits behind no more of them.
- */
-export const SEQUENCE_AHEAD = 1_000;
-/** How soon a sequence with so many looks again: no two cores send five thousand a second. */
-export const SEQUENCE_AHEAD_WAIT_MS = 200;
-/** A sequence that waits for its window, the daily cap, a mailbox or `enabled` looks again after this: any may change. */
-export const SEQUENCE_WAIT_MS = 60_000;
 /** An enrollment whose template is gone or switched off looks again after this. */
 export const TEMPLATE_WAIT_MS = 10 * 60_000;
-/** Enrollments that one transaction makes, likewise. */
+/** Enrollments that one transaction makes: a few milliseconds, so that nobody waits long behind it. */
 export const ENROLL_PIECE = 200;
-/** Enrollments that are looked at in one go for times which a wrong clock has left: some milliseconds. */
-export const TIMES_PIECE = 2_000;
 /** A preview ends here: tracks may route in a circle. */
 export const MAX_PREVIEW_ENTRIES = 200;
 /** Decision: several distinct links of one mail within seconds are a scanner's, and what comes so near to its invisible link. */
 export const SCANNER_WINDOW_MS = 10_000;
 /** Decision: so are two of a mail's link, picture and unsubscribe page within two seconds. */
 export const SCANNER_MOMENT_MS = 2_000;
-/** Mails whose unsubscribe page one visit is of: the newest, as scanners look at mail when it arrives. */
-export const MAX_MAILS_OF_A_PAGE = 5;
 /** Decision: the bounce threshold looks at the last 100 sends. */
 export const BOUNCE_WINDOW_SENDS = 100;
 /** Decision: so many of the last REFUSAL_WINDOW_MAILS that ended, or of fewer, that relays refused for what they hold against us pause it. */
@@ -600,24 +402,12 @@ export const REFUSALS_TO_PAUSE = 20;
 export const REFUSAL_WINDOW_MAILS = 100;
 /** Routes that one enrollment takes at once: more go in a circle. */
 export const MAX_ROUTES_AT_ONCE = 20;
-/** A sequence has one job; lanes are by sequence, so this is one at a time each. */
-export const SEQUENCE_CONCURRENCY = 1;
 
 /* --- Marketing mail -------------------------------------------------------------------------------------------- */
-/** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */
-export const MAX_SOURCES_CACHE_BYTES = 16 * 1024 * 1024;
-/** Which source a combination of template, variables and settings has: a line each, begun anew when full. */
-export const MAX_SOURCE_NAMES = 2_000;
-/** Gmail shows these identifiers in its reports; a longer one tells nobody more. */
-export const MAX_FEEDBACK_TAG_CHARS = 60;
 /**
  * Clicks and opens gather this long for one transaction, as a redirect waits for none. Decision: they are on disk within
  * 200 ms of their answer; what is left of that is for the commit.
  */
 export const CLICK_FLUSH_MS = 50;
-/** Those that gather at most, some 200 bytes each: of a flood that comes faster the rest is not kept. */
-export const MAX_GATHERED_CLICKS = 10_000;
 /** Clicks of one mail that are kept: a person follows a few links, a scanner all of them, some of them daily. */
 export const MAX_CLICKS_PER_EMAIL = 100;
-/** Clicks settled in one transaction, so that nobody waits long behind it. */
-export const CLICK_SETTLE_PIECE = 200;

@@ -1,9 +1,13 @@
 /** Failed sign-ins on the audit trail: one row for an account and window, whose count grows, and what doctor tells of them. */
-import { LOCK_OUTS_TOLD_MS, MAX_NAMED_NETWORKS } from '../../limits.ts';
 import { countInAudit, listAudit, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { MINUTE_MS } from '../../platform/host/clock.ts';
 import type { PersonRow } from './tables.ts';
+
+/** Lock-outs of the last day are told by doctor. */
+const LOCK_OUTS_TOLD_MS = 86_400_000;
+/** Networks that the audit row of failed sign-ins names, the first ones. */
+const MAX_NAMED_NETWORKS = 20;
 
 const EVENT = 'person.sign_in_failed';
 /** Equal to the windows of the limits. */

@@ -2,9 +2,7 @@
 import { AppError, invalid } from '../../errors.ts';
 import {
   JUDGED_PASSWORD_CHARS,
-  MAX_WAITING_PASSWORD_HASHES,
   MIN_PASSWORD_SCORE,
-  PASSWORD_HASHES_AT_ONCE,
   PASSWORD_LANES,
   PASSWORD_MEMORY_KIB,
   PASSWORD_PASSES,
@@ -12,6 +10,11 @@ import {
 import { requireThreadDescriptors } from '../../platform/host/descriptors.ts';
 import { scoreOf } from './password-strength.ts';
 import type { PersonRow } from './tables.ts';
+
+/** One after the other: the pool of threads that hashes is the one that files are read and written by. */
+const PASSWORD_HASHES_AT_ONCE = 1;
+/** What a flood of sign-ins may keep waiting, some two seconds of work; past it 503. */
+export const MAX_WAITING_PASSWORD_HASHES = 80;
 
 /** Algorithm.Argon2id: a `const enum` has no value at run time where modules are compiled one by one. */
 const ARGON2ID = 2;

@@ -5,9 +5,6 @@ import {
   MAX_WRONG_CODES_WAIT_MS,
   RECOVERY_CODE_BYTES,
   RECOVERY_CODES,
-  TOTP_PERIOD_S,
-  TOTP_SECRET_BYTES,
-  TOTP_WINDOW_STEPS,
   WRONG_CODES_BEFORE_WAIT,
   WRONG_CODES_WAIT_MS,
 } from '../../limits.ts';
@@ -18,6 +15,12 @@ import { hashToken } from '../../platform/secrets/token-format.ts';
 import * as sessions from './session-store.ts';
 import * as store from './store.ts';
 import type { PersonRow } from './tables.ts';
+
+/** RFC 4226, 4 (R6): 160 bits. */
+const TOTP_SECRET_BYTES = 20;
+/** RFC 6238, 5.2: codes change each 30 s, and one step before and after is taken, for clocks that differ. */
+const TOTP_PERIOD_S = 30;
+const TOTP_WINDOW_STEPS = 1;
 
 const contextOf = (person_id: number): string[] => ['person', String(person_id), 'totp'];
 

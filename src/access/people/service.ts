@@ -1,6 +1,6 @@
 /** People: who may sign in, what they may do, and the one-time links by which they set a password. */
 import { conflict, invalid, notFound } from '../../errors.ts';
-import { LINK_EXPIRY_MS, WRONG_CODES_TOLD } from '../../limits.ts';
+import { LINK_EXPIRY_MS } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
@@ -40,6 +40,9 @@ import { forgiveFailures } from './tries.ts';
 
 export type { PersonRecord } from './schemas.ts';
 export type { PersonRow } from './tables.ts';
+
+/** Wrong codes after a right password that doctor tells of: who mistypes one twice gets the third right. */
+const WRONG_CODES_TOLD = 3;
 
 /** What the services of people need. */
 export interface PeopleDeps {

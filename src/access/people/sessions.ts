@@ -1,6 +1,6 @@
 /** Sessions: which person a browser's cookie stands for, until when, and ending them. */
 import { notFound } from '../../errors.ts';
-import { SESSION_ABSOLUTE_MS, SESSION_IDLE_MS, SESSION_SEEN_GRANULARITY_MS } from '../../limits.ts';
+import { SESSION_ABSOLUTE_MS, SESSION_IDLE_MS } from '../../limits.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { actorOf, type SessionCaller } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
@@ -9,6 +9,9 @@ import type { SessionRecord } from './schemas.ts';
 import { audit, type People, type PeopleDeps } from './service.ts';
 import * as store from './session-store.ts';
 import type { SessionRow } from './tables.ts';
+
+/** A session's last use is noted this often. */
+const SESSION_SEEN_GRANULARITY_MS = 60_000;
 
 export class Sessions {
   readonly #deps: PeopleDeps & { people: People };

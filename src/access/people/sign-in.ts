@@ -1,6 +1,6 @@
 /** Signing in: limits come before the password, unknown names take as long as known ones, and no stranger can lock a person out. */
 import { AppError } from '../../errors.ts';
-import { MAX_KNOWN_NETWORKS, MAX_USER_AGENT_CHARS } from '../../limits.ts';
+import { MAX_USER_AGENT_CHARS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { MINUTE_MS, SECOND_MS } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
@@ -22,6 +22,9 @@ import {
   type Tries,
   type Try,
 } from './tries.ts';
+
+/** Networks that a person has signed in from, the newest ones: home, work, phone, travels. */
+const MAX_KNOWN_NETWORKS = 50;
 
 export interface SignInInput {
   email: string;

@@ -1,7 +1,7 @@
 /** Attempts at an email: one each from choosing the mailbox to recording what its relay said. */
 
 import { AppError, messageOf } from '../../errors.ts';
-import { PACE_CLIENT_WAIT_MS, PACE_LOOKBACK_ATTEMPTS, PACE_LOOKBACK_MS } from '../../limits.ts';
+import { PACE_CLIENT_WAIT_MS, PACE_LOOKBACK_MS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import { type Clock, MINUTE_MS, utcDay } from '../../platform/host/clock.ts';
@@ -40,6 +40,9 @@ import * as store from './store.ts';
 import { NO_MAILBOX } from './tables.ts';
 import { isOfOurs, judge, type Verdict } from './verdict.ts';
 import { endWithheld } from './withholding.ts';
+
+/** Attempts that are looked through for what a mailbox sent last: more than go out in that time. */
+const PACE_LOOKBACK_ATTEMPTS = 5_000;
 
 /** What attempts ask of the objects capability. */
 export interface AttachmentFiles {

@@ -2,7 +2,6 @@
 
 import type { Projects } from '../../access/projects/service.ts';
 import { messageOf } from '../../errors.ts';
-import { EMAIL_RETRY_BATCH_ROWS, EMAIL_RETRY_PAUSE_MS } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
@@ -19,6 +18,10 @@ import {
 } from '../emails/service.ts';
 import type { Mailboxes } from '../mailboxes/service.ts';
 import type { Fate } from './listeners.ts';
+
+/** Emails that one transaction of `email retry` queues again, some 25 ms of work, and how long the server then has the lock. */
+export const EMAIL_RETRY_BATCH_ROWS = 50;
+const EMAIL_RETRY_PAUSE_MS = 25;
 
 /** The event of a retry in the audit trail; its target is `email:ID`, and `attempts` those made before it. */
 export const EMAIL_RETRIED = 'email.retried';

@@ -1,12 +1,7 @@
 /** Sending an email while its client waits: one attempt, with a job that never passes through the queue. */
 
 import { AppError, type FieldErrors, messageOf } from '../../errors.ts';
-import {
-  DISK_RETRY_AFTER_S,
-  EMAIL_RECORD_RETRY_MS,
-  EMAIL_RECORD_WAIT_MS,
-  PACE_CLIENT_WAIT_MS,
-} from '../../limits.ts';
+import { DISK_RETRY_AFTER_S, PACE_CLIENT_WAIT_MS } from '../../limits.ts';
 import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import { type Clock, SECOND_MS } from '../../platform/host/clock.ts';
@@ -16,6 +11,10 @@ import { findJob, finishJob, type JobEnd, startJob } from '../../platform/jobs/s
 import { type Accepted, type Emails, findEmail, type NewEmail } from '../emails/service.ts';
 import type { Attempt, Attempts, Conclusion } from './attempts.ts';
 import type { Verdict } from './verdict.ts';
+
+/** How long a client waits for its mail's end to be recorded while the disk is full or the database busy, and how often that is tried. */
+export const EMAIL_RECORD_WAIT_MS = 10_000;
+export const EMAIL_RECORD_RETRY_MS = 500;
 
 export interface SendingNowDeps {
   database: Database;

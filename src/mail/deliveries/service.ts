@@ -3,7 +3,7 @@ import type { Keys } from '../../access/keys/service.ts';
 import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
-import { EMAIL_BODY_RETENTION_MS, STORY_RETRIES, SWEEP_BATCH } from '../../limits.ts';
+import { EMAIL_BODY_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
 import { listAudit, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { HOUR_MS, toIso } from '../../platform/host/clock.ts';
@@ -51,6 +51,9 @@ export type { Attempt } from './attempts.ts';
 export type { EmailEvent, EmailListener, Fate } from './listeners.ts';
 export type { Evidence } from './reports.ts';
 export type { ReportKind } from './tables.ts';
+
+/** `email why` tells of at most so many retries: nobody tries one mail again more often and still wonders why. */
+const STORY_RETRIES = 100;
 
 /** What an operator's word about an email came to. */
 export interface HandReport {

@@ -4,7 +4,6 @@ import { AppError, collectErrors, conflict, type FieldErrors, notFound } from '.
 import {
   EMAIL_BODY_RETENTION_MS,
   EMAIL_LOG_RETENTION_MS,
-  EMAIL_SWEEP_STEP_MS,
   MAX_USER_AGENT_CHARS,
   SWEEP_BATCH,
 } from '../../limits.ts';
@@ -69,6 +68,9 @@ export {
   type EmailStatus,
   type RefusedRecord,
 } from './tables.ts';
+
+/** How long one transaction of a sweep deletes contents, of which SWEEP_BATCH of the largest would take two seconds. */
+const EMAIL_SWEEP_STEP_MS = 5;
 
 /** What emails ask of the templates capability. Throws AppError `invalid` where the template does not fit. */
 export interface TemplateSource {

@@ -5,27 +5,34 @@
 import { isIP } from 'node:net';
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
 import { messageOf } from '../../errors.ts';
-import {
-  IMAP_CONNECT_TIMEOUT_MS,
-  IMAP_GREETING_TIMEOUT_MS,
-  IMAP_IDLE_AFTER_MS,
-  IMAP_STEP_DEADLINE_MS,
-  INBOX_CHUNK_MESSAGES,
-  INBOX_LOOK_EVERY_MS,
-  INBOX_LOOK_PAUSE_MS,
-  INBOX_RETRY_MAX_MS,
-  INBOX_RETRY_MIN_MS,
-  MAX_IMAP_LINE_BYTES,
-  MAX_IMAP_STEP_BYTES,
-  MAX_INBOX_ERROR_CHARS,
-  MAX_REPORT_BYTES,
-} from '../../limits.ts';
+import { INBOX_LOOK_EVERY_MS, MAX_REPORT_BYTES } from '../../limits.ts';
 import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import type { MailReport } from '../../platform/mail/mail-reports.ts';
 import { whyUnanswered } from '../../platform/mail/relay-name.ts';
 import type { Inboxes, InboxRow } from './service.ts';
+
+/** As SMTP's deadlines: for the connection with TLS, and the greeting. */
+const IMAP_CONNECT_TIMEOUT_MS = 10_000;
+const IMAP_GREETING_TIMEOUT_MS = 10_000;
+/** One command with its whole answer: a server that says a byte now and then keeps nothing waiting for longer. */
+const IMAP_STEP_DEADLINE_MS = 60_000;
+/** After this long without a command IDLE begins, so that a look with many commands is not cut up by it. */
+const IMAP_IDLE_AFTER_MS = 1_000;
+/** One line of an answer: the UIDs of some 500,000 messages. */
+const MAX_IMAP_LINE_BYTES = 4 * 1024 * 1024;
+/** What a server sends in answer to one command: more than the longest line and all that it fetches. */
+export const MAX_IMAP_STEP_BYTES = 32 * 1024 * 1024;
+/** Between two looks, whatever the server tells of news. */
+const INBOX_LOOK_PAUSE_MS = 250;
+/** An inbox that could not be read is tried again after this, doubling up to the other. */
+const INBOX_RETRY_MIN_MS = 5_000;
+const INBOX_RETRY_MAX_MS = 15 * 60_000;
+/** Messages whose type is asked for at once. */
+const INBOX_CHUNK_MESSAGES = 50;
+/** A server's words about trouble, in `mailbox list` and `doctor`: a sentence or two. */
+const MAX_INBOX_ERROR_CHARS = 300;
 
 /** Set on messages whose reports took effect. */
 const HANDLED_FLAG = '$Satchel';

@@ -1,7 +1,10 @@
 /** The readers of all inboxes: one for each, begun and ended as commands set and take away inboxes beside the server. */
 import { messageOf } from '../../errors.ts';
-import { INBOX_LOOK_EVERY_MS, STOP_INBOXES_DEADLINE_MS } from '../../limits.ts';
+import { INBOX_LOOK_EVERY_MS } from '../../limits.ts';
 import { InboxReader, type ReaderDeps } from './reader.ts';
+
+/** At a stop the transaction of a message is waited for, and no network. */
+const STOP_INBOXES_DEADLINE_MS = 2_000;
 
 export class InboxReaders {
   readonly #deps: ReaderDeps;

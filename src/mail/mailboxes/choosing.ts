@@ -1,10 +1,13 @@
 /** Which mailbox a message goes out from, and why: one function over what is known of all of them. */
 import { AppError, invalid } from '../../errors.ts';
-import { MAX_EXPLAINED_MAILBOXES, NO_MAILBOX_RETRY_AFTER_S } from '../../limits.ts';
+import { NO_MAILBOX_RETRY_AFTER_S } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { secondsToUtcMidnight, toIso, utcDay } from '../../platform/host/clock.ts';
 import type { DomainStanding } from '../sending-domains/service.ts';
 import { listSenders, listUsage, type SenderRow } from './store.ts';
+
+/** Mailboxes of which an attempt says why not they: more than most teams have, and some 1 KB of text. */
+const MAX_EXPLAINED_MAILBOXES = 20;
 
 export type Purpose = 'transactional' | 'marketing';
 

@@ -5,7 +5,7 @@
 
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError } from '../../errors.ts';
-import { MIN_SCHEDULE_RETRY_MS, SCHEDULE_GIVE_UP_MS, SCHEDULE_RETRY_MS } from '../../limits.ts';
+import { SCHEDULE_GIVE_UP_MS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import { type Clock, SECOND_MS } from '../../platform/host/clock.ts';
@@ -16,6 +16,10 @@ import type { Emails } from '../emails/service.ts';
 import type { Templates } from '../templates/service.ts';
 import { findSchedule, noteRunEnd, saveRunPayload } from './store.ts';
 import type { Recipient, ScheduleRow } from './tables.ts';
+
+/** When a run whose recipients wait for capacity tries again, where the refusal does not say; and at the earliest. */
+const SCHEDULE_RETRY_MS = 5 * 60_000;
+const MIN_SCHEDULE_RETRY_MS = 30_000;
 
 const recipient = t.Object({ email: t.String(), name: nullable(t.String()) });
 

@@ -1,8 +1,10 @@
 /** Background work of schedules: the job that is one run, and the look at each minute for what is due. */
-import { SCHEDULE_RUN_CONCURRENCY } from '../../limits.ts';
 import type { Task } from '../../platform/jobs/engine.ts';
 import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { SCHEDULE_RUN, type Schedules } from './service.ts';
+
+/** Runs at once: each renders and stores at most 50 mails, so more would only compete for the same writer. */
+const SCHEDULE_RUN_CONCURRENCY = 4;
 
 /** Runs jobs of the type `schedule.run`. */
 export function createScheduleTask(schedules: Schedules): Task<null> {

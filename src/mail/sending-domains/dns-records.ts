@@ -1,11 +1,13 @@
 /** The DNS records of a sending domain: what to publish, what is advised, and looking up what is there. */
-import { MAX_TXT_STRING_BYTES } from '../../limits.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { checkDmarc, judgeDkim, judgeOwnership, type RecordVerdict } from './record-judging.ts';
 import { sendersOf } from './relay-senders.ts';
 import { checkSpf } from './spf.ts';
 import type { DomainRow } from './tables.ts';
+
+/** RFC 1035 3.3: a TXT record is made of strings of at most this many. */
+const MAX_TXT_STRING_BYTES = 255;
 
 export type RecordPurpose = 'ownership' | 'spf' | 'dkim' | 'dmarc' | 'mta_sts' | 'tls_rpt';
 

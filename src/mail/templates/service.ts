@@ -1,6 +1,5 @@
 /** Saved templates: what may be saved, how they are found, and what a send or a preview gets of them. */
 import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
-import { MAX_COMPILED_TEMPLATES_BYTES } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
@@ -33,6 +32,9 @@ export { CompiledCache } from './compiled-cache.ts';
 export { compileTemplate } from './placeholders.ts';
 export type { TemplateState } from './store.ts';
 export type { TemplateRow } from './tables.ts';
+
+/** Compiled templates in memory: the hot ones of a team fit many times over. */
+const MAX_COMPILED_TEMPLATES_BYTES = 32 * 1024 * 1024;
 
 /** Decision: the fixed categories. They sort; only `is_marketing` makes a template a marketing one. */
 export const TEMPLATE_CATEGORIES = [

@@ -1,9 +1,11 @@
 /** Contacts that bounced, for whoever lifts the suppression of a hard bounce: their addresses by hash, and their status back. */
-import { HASHED_CONTACTS_PIECE } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Lists } from '../lists/service.ts';
 import type { KeyedHash } from '../settings/service.ts';
 import * as store from './store.ts';
+
+/** Contacts whose addresses are hashed before others have their turn: some 5 ms. */
+const HASHED_CONTACTS_PIECE = 1_000;
 
 /** Those of these hashes that are of contacts that bounced, with the address. In pieces, between which others have their turn. */
 export async function findBouncedAddresses(

@@ -2,7 +2,10 @@
 import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
 import { errorCodeOf } from '../../errors.ts';
-import { CSV_PIECE_BYTES, MAX_CSV_ROW_BYTES } from '../../limits.ts';
+import { MAX_CSV_ROW_BYTES } from '../../limits.ts';
+
+/** A CSV file is read and parsed in pieces of so many bytes: a few hundred rows, so that nobody waits long behind them. */
+const CSV_PIECE_BYTES = 16 * 1024;
 
 /** One row with the place after it, from which the next reading may begin. */
 export interface CsvRow {

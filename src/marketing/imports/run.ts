@@ -5,14 +5,7 @@
 
 import { AppError } from '../../errors.ts';
 import type { Objects } from '../../files/objects/service.ts';
-import {
-  IMPORT_COMMIT_ROWS,
-  IMPORT_DNS_GIVE_UP_MS,
-  IMPORT_DNS_RETRY_MAX_MS,
-  IMPORT_DNS_RETRY_MIN_MS,
-  IMPORT_SCREEN_ROWS,
-  MAX_ADDRESS_CHARS,
-} from '../../limits.ts';
+import { IMPORT_DNS_GIVE_UP_MS, MAX_ADDRESS_CHARS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Candidate, Contacts, Screened } from '../contacts/service.ts';
@@ -23,6 +16,14 @@ import { MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
 import { type Counters, countersOf } from './records.ts';
 import * as store from './store.ts';
 import type { ImportPosition, ImportRow, WaitingFields } from './tables.ts';
+
+/** Rows that are judged together before their commit, and whose domains are looked up together: some milliseconds as well. */
+const IMPORT_SCREEN_ROWS = 100;
+/** Rows that one transaction of an import takes: a few milliseconds, so that nobody waits long behind it. */
+const IMPORT_COMMIT_ROWS = 50;
+/** Rows that wait for an answer of the DNS are tried again after this long, doubling up to the other. */
+const IMPORT_DNS_RETRY_MIN_MS = 60_000;
+const IMPORT_DNS_RETRY_MAX_MS = 30 * 60_000;
 
 /** What an import came to when it stopped: its end, or when it goes on. */
 export type ImportPause =

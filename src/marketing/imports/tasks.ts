@@ -1,7 +1,7 @@
 /** The job that goes on with an import at the configured rate, and forgetting what old ones rejected. */
 
 import type { Projects } from '../../access/projects/service.ts';
-import { IMPORT_CONCURRENCY, IMPORT_REQUEST_GRACE_MS, IMPORT_TURN_MS } from '../../limits.ts';
+import { IMPORT_REQUEST_GRACE_MS } from '../../limits.ts';
 import { mayPass } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import { type Clock, MINUTE_MS } from '../../platform/host/clock.ts';
@@ -11,6 +11,11 @@ import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { projectOf } from '../../platform/jobs/store.ts';
 import { EMAIL_IMPORT, endOf, type Imports } from './service.ts';
+
+/** An import in the background takes up rows in turns of this length, so that its rate is even. */
+const IMPORT_TURN_MS = 12_000;
+/** Imports that go on at once: each holds the event loop up for a few milliseconds at a time. */
+const IMPORT_CONCURRENCY = 2;
 
 const payload = t.Object({ import_id: t.String() });
 

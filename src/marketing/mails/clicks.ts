@@ -6,10 +6,7 @@ import { isbot } from 'isbot';
 import { messageOf } from '../../errors.ts';
 import {
   CLICK_FLUSH_MS,
-  CLICK_SETTLE_PIECE,
   MAX_CLICKS_PER_EMAIL,
-  MAX_GATHERED_CLICKS,
-  MAX_MAILS_OF_A_PAGE,
   MAX_USER_AGENT_CHARS,
   SCANNER_MOMENT_MS,
   SCANNER_WINDOW_MS,
@@ -20,6 +17,13 @@ import type { Logger } from '../../platform/host/logger.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import * as store from './click-store.ts';
 import type { ClickFlag } from './tables.ts';
+
+/** Mails whose unsubscribe page one visit is of: the newest, as scanners look at mail when it arrives. */
+const MAX_MAILS_OF_A_PAGE = 5;
+/** Those that gather at most, some 200 bytes each: of a flood that comes faster the rest is not kept. */
+const MAX_GATHERED_CLICKS = 10_000;
+/** Clicks settled in one transaction, so that nobody waits long behind it. */
+const CLICK_SETTLE_PIECE = 200;
 
 /** A person opened a mail, or followed a link of it, for the first time. */
 export interface Reading {

@@ -4,12 +4,7 @@
  */
 
 import { AppError, invalid } from '../../errors.ts';
-import {
-  MAX_FEEDBACK_TAG_CHARS,
-  MAX_SOURCE_NAMES,
-  MAX_SOURCES_CACHE_BYTES,
-  MAX_SUBJECT_CHARS,
-} from '../../limits.ts';
+import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import type { EmailRow, Emails, NewEmail } from '../../mail/emails/service.ts';
 import { CompiledCache, type TemplateState, type Templates } from '../../mail/templates/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -35,6 +30,13 @@ import { fillParts, inHtml, type MergeContact, plain, targetOf } from './values.
 
 export { Clicks, type Reading } from './clicks.ts';
 export type { MergeContact } from './values.ts';
+
+/** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */
+const MAX_SOURCES_CACHE_BYTES = 16 * 1024 * 1024;
+/** Which source a combination of template, variables and settings has: a line each, begun anew when full. */
+const MAX_SOURCE_NAMES = 2_000;
+/** Gmail shows these identifiers in its reports; a longer one tells nobody more. */
+const MAX_FEEDBACK_TAG_CHARS = 60;
 
 /** The project whose mail it is. */
 export interface MailOwner extends KeyOwner {

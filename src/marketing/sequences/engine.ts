@@ -5,15 +5,7 @@
  */
 
 import { AppError } from '../../errors.ts';
-import {
-  MAX_ROUTES_AT_ONCE,
-  SCANNER_WINDOW_MS,
-  SEQUENCE_AHEAD,
-  SEQUENCE_AHEAD_WAIT_MS,
-  SEQUENCE_PIECE,
-  SEQUENCE_WAIT_MS,
-  TEMPLATE_WAIT_MS,
-} from '../../limits.ts';
+import { MAX_ROUTES_AT_ONCE, SCANNER_WINDOW_MS, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { Emails } from '../../mail/emails/service.ts';
 import type { Templates } from '../../mail/templates/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -40,6 +32,18 @@ import {
 import { findSequenceById } from './store.ts';
 import type { EnrollmentRow, SequenceRow } from './tables.ts';
 import { isOpen, nextOpening } from './window.ts';
+
+/** Enrollments that one transaction of the engine moves: a few milliseconds, so that nobody waits long behind it. */
+const SEQUENCE_PIECE = 20;
+/**
+ * Mails of a sequence that wait for their relay at most. Whatever is behind them still heeds a pause, the window and who leaves,
+ * and another sequence of the project waits behind no more of them.
+ */
+export const SEQUENCE_AHEAD = 1_000;
+/** How soon a sequence with so many looks again: no two cores send five thousand a second. */
+const SEQUENCE_AHEAD_WAIT_MS = 200;
+/** A sequence that waits for its window, the daily cap, a mailbox or `enabled` looks again after this: any may change. */
+export const SEQUENCE_WAIT_MS = 60_000;
 
 export interface EngineDeps {
   database: Database;

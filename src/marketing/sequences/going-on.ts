@@ -2,7 +2,7 @@
  * What has an enrollment wait for another moment, besides the engine: the end of its mail, a changed delay, and a clock that
  * was wrong.
  */
-import { ENROLL_PIECE, TEMPLATE_WAIT_MS, TIMES_PIECE } from '../../limits.ts';
+import { ENROLL_PIECE, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../../platform/host/clock.ts';
 import * as rows from './enrollment-store.ts';
@@ -10,6 +10,9 @@ import { fail } from './exits.ts';
 import { type Step, stepsOf } from './model.ts';
 import * as store from './store.ts';
 import type { EnrollmentRow, SequenceRow } from './tables.ts';
+
+/** Enrollments that are looked at in one go for times which a wrong clock has left: some milliseconds. */
+const TIMES_PIECE = 2_000;
 
 export interface GoingOnDeps {
   database: Database;

@@ -1,7 +1,6 @@
 /** The job that moves a sequence's enrollments. */
 
 import type { Projects } from '../../access/projects/service.ts';
-import { SEQUENCE_CONCURRENCY } from '../../limits.ts';
 import { parse, t } from '../../platform/http/schema.ts';
 import type { Task } from '../../platform/jobs/engine.ts';
 import type { CronEntry } from '../../platform/jobs/scheduler.ts';
@@ -9,6 +8,9 @@ import { projectOf } from '../../platform/jobs/store.ts';
 import type { SequenceEngine } from './engine.ts';
 import type { GoingOn } from './going-on.ts';
 import { type Lifecycle, SEQUENCE_STEP } from './lifecycle.ts';
+
+/** A sequence has one job; lanes are by sequence, so this is one at a time each. */
+const SEQUENCE_CONCURRENCY = 1;
 
 /** Mends what a crash in the middle of a finish, or a clock that was wrong, has left. */
 export function sequenceCronEntries({

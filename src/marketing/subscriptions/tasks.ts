@@ -1,6 +1,6 @@
 /** The job that carries a sign-up out, and forgetting confirmations that have expired. */
 import { messageOf } from '../../errors.ts';
-import { SUBSCRIBE_CONCURRENCY, SUBSCRIBE_RETRY_MIN_MS } from '../../limits.ts';
+import { SUBSCRIBE_RETRY_MIN_MS } from '../../limits.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { nullable, parse, t } from '../../platform/http/schema.ts';
@@ -9,6 +9,9 @@ import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { projectOf } from '../../platform/jobs/store.ts';
 import { EMAIL_SUBSCRIBE, type Subscriptions } from './service.ts';
 import { mayPassLater } from './sign-ups.ts';
+
+/** Sign-ups carried out at once: most of the time of one is a look-up. */
+const SUBSCRIBE_CONCURRENCY = 20;
 
 const sign_up = t.Object({
   list_id: t.Integer(),

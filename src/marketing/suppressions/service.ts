@@ -3,7 +3,6 @@
  * kept, so a suppression outlives the person's data without being any.
  */
 import { invalid, notFound } from '../../errors.ts';
-import { LIFT_BATCH, LIFT_PAUSE_MS } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
@@ -16,6 +15,10 @@ import * as store from './store.ts';
 import { SUPPRESSION_KINDS, type SuppressionKind, type SuppressionRow } from './tables.ts';
 
 export { SUPPRESSION_KINDS, type SuppressionKind } from './tables.ts';
+
+/** Suppressions that one transaction of a lifting in bulk takes; a command does it beside the server, which waits meanwhile. */
+const LIFT_BATCH = 50;
+const LIFT_PAUSE_MS = 25;
 
 export interface SuppressionRecord {
   id: string;

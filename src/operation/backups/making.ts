@@ -10,7 +10,6 @@
 import { closeSync, existsSync, fstatSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, conflict, errorCodeOf, messageOf } from '../../errors.ts';
-import { BACKUP_SPARE_BYTES } from '../../limits.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { connect, readMetaValue } from '../../platform/database/plain-connection.ts';
 import { blobPathOf } from '../../platform/files/store.ts';
@@ -21,6 +20,9 @@ import { blobName, DATABASE } from './format.ts';
 import { requireRoom, withScratch } from './scratch.ts';
 import { dropBlobs, dropPassing, listNamedBlobs, type NamedBlob, sumBlobBytes } from './store.ts';
 import { BackupWriter } from './writer.ts';
+
+/** What a backup beside the database leaves free, so that a server can go on meanwhile: some thousand commits. */
+const BACKUP_SPARE_BYTES = 64 * 1024 * 1024;
 
 export interface BackupResult {
   file: string;

@@ -1,7 +1,7 @@
 /** Reads a backup file as a stream and finds any damage of it. The format is told in format.ts. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { AppError, messageOf } from '../../errors.ts';
-import { BACKUP_BUFFER_BYTES, BACKUP_PACE_BYTES, MAX_BACKUP_ABOUT_BYTES } from '../../limits.ts';
+import { BACKUP_BUFFER_BYTES, BACKUP_PACE_BYTES } from '../../limits.ts';
 import { explainDescriptors } from '../../platform/host/descriptors.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import {
@@ -16,6 +16,9 @@ import {
   sumLine,
   type TarEntry,
 } from './format.ts';
+
+/** What a backup says of itself has some 80 bytes; more is damage, or another's archive. */
+const MAX_BACKUP_ABOUT_BYTES = 4096;
 
 export class BackupReader {
   readonly path: string;

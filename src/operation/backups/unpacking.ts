@@ -3,7 +3,7 @@ import { closeSync, existsSync, fsync, mkdirSync, openSync, readSync, writeSync 
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../../errors.ts';
-import { BACKUP_BUFFER_BYTES, FINDING_EXAMPLES, RESTORE_FLUSHES } from '../../limits.ts';
+import { BACKUP_BUFFER_BYTES, FINDING_EXAMPLES } from '../../limits.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { listPendingMigrations } from '../../platform/database/migrate.ts';
 import { connect, listDefects, readCount, readMetaValue } from '../../platform/database/plain-connection.ts';
@@ -13,6 +13,9 @@ import type { KeyDemand } from '../../platform/secrets/master-key-fit.ts';
 import { blobIdOf, DATABASE } from './format.ts';
 import type { BackupReader } from './reader.ts';
 import { countWaitingEmails, listNamedBlobs } from './store.ts';
+
+/** Files that a restore flushes at once: enough to keep a disk busy, few enough to stay below every limit of open files. */
+const RESTORE_FLUSHES = 32;
 
 /** What a restored directory holds. */
 export interface RestoredCounts {

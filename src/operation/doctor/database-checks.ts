@@ -1,12 +1,14 @@
 /** What `satchel doctor` asks of the database as a whole: its schema, its soundness, and whether the clock went back. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { messageOf } from '../../errors.ts';
-import { CLOCK_TOLERANCE_MS } from '../../limits.ts';
 import { listPendingMigrations, MIGRATIONS } from '../../platform/database/migrate.ts';
 import { listDefects } from '../../platform/database/plain-connection.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type Finding, ok, problem, warning } from '../../platform/host/health-check.ts';
 import { newestMoment } from './store.ts';
+
+/** Clocks of one machine are corrected in steps of less than this; rows from further ahead mean that it is wrong. */
+const CLOCK_TOLERANCE_MS = 60_000;
 
 export function checkSchema(path: string): Finding {
   const check = 'schema';

@@ -1,11 +1,13 @@
 /** The process that the executable runs in, as verbs see it: nothing else of the command line touches `process`. */
 import { setPriority } from 'node:os';
 import { processEnvironment } from '../../config.ts';
-import { BACKUP_NICENESS } from '../../limits.ts';
 import { findInstalledService, processUser, servicePathsOf } from '../host/installed-service.ts';
 import type { CliProcess } from './cli.ts';
 import { writeStatus, writeTo } from './output.ts';
 import { runCommand } from './run-command.ts';
+
+/** The lowest priority of a process (setpriority(2)): a backup takes what the server leaves. */
+const BACKUP_NICENESS = 19;
 
 /** `umask` is the one Satchel was started with; a command that it runs gets it back. */
 export function ownProcess(umask: number): CliProcess {

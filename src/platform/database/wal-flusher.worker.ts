@@ -7,8 +7,10 @@ import { Database } from 'bun:sqlite';
 import { closeSync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import { WAL_CHECKPOINT_FRAMES } from '../../limits.ts';
 import type { WalFlusherReply, WalFlusherRequest } from './wal-flusher.ts';
+
+/** Pages in the log from which on it is moved into the database: SQLite's own default. */
+const WAL_CHECKPOINT_FRAMES = 1_000;
 
 declare const self: Worker;
 

@@ -1,6 +1,9 @@
 /** What the headers of a multipart body and of its parts say: boundary, part names, file names. */
 import { parse } from 'content-disposition';
-import { MAX_BOUNDARY_CHARS, MAX_FILENAME_BYTES } from '../../limits.ts';
+import { MAX_FILENAME_BYTES } from '../../limits.ts';
+
+/** RFC 2046 5.1.1. */
+const MAX_BOUNDARY_CHARS = 70;
 
 /** What a part says of itself. */
 export interface PartHeaders {

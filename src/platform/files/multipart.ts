@@ -6,7 +6,6 @@ import { Dicer } from '@fastify/busboy';
 import { type AppError, type FieldErrors, invalid } from '../../errors.ts';
 import {
   MAX_FORM_FIELD_BYTES,
-  MAX_FORM_OVERHEAD_BYTES,
   MAX_FORM_PARTS,
   UPLOAD_DEADLINE_MS,
   UPLOAD_IDLE_TIMEOUT_MS,
@@ -20,6 +19,9 @@ import {
   readPartHeaders,
 } from './multipart-headers.ts';
 import type { BlobUpload } from './upload.ts';
+
+/** What an upload's body may have besides the file: its other fields, headers and boundaries. */
+const MAX_FORM_OVERHEAD_BYTES = 1024 * 1024;
 
 export interface MultipartFile {
   /** Cleaned for storing; see `cleanFilename`. */

@@ -3,15 +3,21 @@
  * which are random and so fill the folders evenly. An upload has its final name from its first byte on, and is nothing
  * until its row is written.
  */
+
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCodeOf } from '../../errors.ts';
-import { BLOB_SETTLE_MS, BLOB_SWEEP_RESTS } from '../../limits.ts';
+import { UPLOAD_DEADLINE_MS } from '../../limits.ts';
 import { type Clock, monotonicMs, systemClock } from '../host/clock.ts';
 import { makeFolder } from '../host/folders.ts';
 import { isUlid } from '../host/ids.ts';
 import { BlobUpload, flushFolder } from './upload.ts';
+
+/** A sweep rests for so many times as long as it works: 130,000 files take it 6 s then, in which uploads are hardly slower. */
+const BLOB_SWEEP_RESTS = 9;
+/** A sweep leaves bytes without a row alone for this long: four times what the slowest upload may take. */
+export const BLOB_SETTLE_MS = 4 * UPLOAD_DEADLINE_MS;
 
 /** Crockford's base 32, which ULIDs are written in. */
 const DIGITS = [...'0123456789ABCDEFGHJKMNPQRSTVWXYZ'];

@@ -5,8 +5,15 @@
 import { closeSync, fdatasync, fsync, open, openSync, rmSync, write } from 'node:fs';
 import { promisify } from 'node:util';
 import { AppError, errorCodeOf } from '../../errors.ts';
-import { BLOB_SYNC_EVERY_BYTES, BLOB_WRITE_BYTES, DISK_RETRY_AFTER_S, SNIFF_BYTES } from '../../limits.ts';
+import { DISK_RETRY_AFTER_S } from '../../limits.ts';
 import { describeDiskFailure } from '../host/disk-failures.ts';
+
+/** Signatures of the formats people upload stand in the first 4 KiB. */
+export const SNIFF_BYTES = 4_100;
+/** Bytes of an upload written at once: fewer calls gain nothing any more, and two such buffers are all that an upload holds. */
+export const BLOB_WRITE_BYTES = 256 * 1024;
+/** A large upload is flushed each time this much is written, so that its end is quick. */
+export const BLOB_SYNC_EVERY_BYTES = 8 * 1024 * 1024;
 
 const openFile: (path: string, flags: string, mode: number) => Promise<number> = promisify(open);
 const flush: (fd: number) => Promise<void> = promisify(fsync);

@@ -3,7 +3,6 @@
  * woken by an enqueue, by a task that ended, and by another process that wrote; it never polls.
  */
 import { messageOf } from '../../errors.ts';
-import { JOB_CLAIM_BATCH, JOB_MAX_SLEEP_MS } from '../../limits.ts';
 import { type Database, mayPass, type Tx } from '../database/database.ts';
 import type { JobRow } from '../database/tables.ts';
 import { type Clock, monotonicMs } from '../host/clock.ts';
@@ -25,6 +24,14 @@ import {
   shiftRetries,
   startJob,
 } from './store.ts';
+
+/**
+ * How many jobs one claim marks as processing, of all lanes together: one commit carries many attempts, and yet requests
+ * wait no longer for it than for a slice of other changes.
+ */
+export const JOB_CLAIM_BATCH = 20;
+/** setTimeout overflows past 2^31 ms; a longer sleep is cut into pieces of at most this, which also notices a clock that jumped. */
+const JOB_MAX_SLEEP_MS = 60_000;
 
 /**
  * How one attempt ended. `apply` runs in the transaction that records it; `afterCommit` once that is on disk, for what

@@ -4,8 +4,10 @@ import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
 import * as dnsPacket from 'dns-packet';
 import { messageOf } from '../../errors.ts';
-import * as limits from '../../limits.ts';
 import { monotonicMs } from '../host/clock.ts';
+
+/** DNS Flag Day 2020: the largest UDP answer that crosses every common network unfragmented. */
+const DNS_UDP_PAYLOAD_BYTES = 1_232;
 
 export interface Server {
   host: string;
@@ -85,7 +87,7 @@ function ednsRecord(): dnsPacket.OptAnswer {
   return {
     type: 'OPT',
     name: '.',
-    udpPayloadSize: limits.DNS_UDP_PAYLOAD_BYTES,
+    udpPayloadSize: DNS_UDP_PAYLOAD_BYTES,
     extendedRcode: 0,
     ednsVersion: 0,
     flags: 0,

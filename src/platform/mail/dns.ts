@@ -19,6 +19,12 @@ import {
 } from './dns-exchange.ts';
 import { MxCache, type TakesMail } from './mx-cache.ts';
 
+/** A dead server would otherwise keep a look-up pending for more than 9 s. */
+const DNS_DEADLINE_MS = 5_000;
+/** One UDP try; with two tries a server the look-up stays within its deadline. */
+const DNS_TRY_TIMEOUT_MS = 1_500;
+const DNS_TRIES_PER_SERVER = 2;
+
 /**
  * What became of a look-up. `found` with no records: the name exists and has none of this type. `absent`: the name
  * does not exist (NXDOMAIN, or it could never exist). `unknown`: nobody told us; never take it for an absence.
@@ -58,14 +64,14 @@ export interface ResolverOptions {
 const NAME_LABEL = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
 
 /**
- * A resolver that never throws and never outlasts its deadline (`limits.DNS_DEADLINE_MS` a look-up). It holds no
+ * A resolver that never throws and never outlasts its deadline (`DNS_DEADLINE_MS` a look-up). It holds no
  * socket between look-ups, so there is nothing to close. Without servers it reads resolv.conf at each look-up, as
  * that file may change while the process runs.
  */
 export function createResolver(options: ResolverOptions): Resolver {
   const fixed = options.servers.map(parseServer);
-  const deadline_ms = options.deadline_ms ?? limits.DNS_DEADLINE_MS;
-  const try_timeout_ms = options.try_timeout_ms ?? limits.DNS_TRY_TIMEOUT_MS;
+  const deadline_ms = options.deadline_ms ?? DNS_DEADLINE_MS;
+  const try_timeout_ms = options.try_timeout_ms ?? DNS_TRY_TIMEOUT_MS;
   const path = options.resolv_conf_path ?? '/etc/resolv.conf';
   /** The server that answered last is asked first, so that a dead one costs its time-out only once. */
   let last_good = '';
@@ -75,7 +81,7 @@ export function createResolver(options: ResolverOptions): Resolver {
     const known = fixed.length > 0 ? fixed : await readSystemServers(path);
     const servers = [...known].sort((a, b) => Number(b.label === last_good) - Number(a.label === last_good));
     let reason = 'no DNS server is configured';
-    for (let round = 0; round < limits.DNS_TRIES_PER_SERVER; round++) {
+    for (let round = 0; round < DNS_TRIES_PER_SERVER; round++) {
       for (const server of servers) {
         const left_ms = Math.floor(end_ms - monotonicMs());
         if (left_ms <= 0) return { ok: false, reason: `no answer within ${deadline_ms} ms; last: ${reason}` };

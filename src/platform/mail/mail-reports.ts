@@ -3,10 +3,8 @@ import type { Attachment } from 'postal-mime';
 import {
   MAX_REPORT_CANDIDATES,
   MAX_REPORT_DEPTH,
-  MAX_REPORT_FIELD_CHARS,
   MAX_REPORT_HEADER_BYTES,
   MAX_REPORT_TEXT_BYTES,
-  MAX_REPORTED_RECIPIENTS,
   MAX_SMTP_RESPONSE_CHARS,
 } from '../../limits.ts';
 import {
@@ -19,6 +17,11 @@ import {
   STATUS_TYPES,
 } from './raw-report.ts';
 import { endOf, lastReplyIn, type ReportedEnd } from './refusals.ts';
+
+/** A field of a report is cut here: RFC 5322 2.1.1 has lines of 998 characters, and addresses are far shorter. */
+const MAX_REPORT_FIELD_CHARS = 2_000;
+/** Recipients that one report is believed about; a mail of ours has at most 151. */
+const MAX_REPORTED_RECIPIENTS = 200;
 
 /** What a report says, whoever wrote it. Whether to believe it, its reader decides. */
 export interface MailReport {

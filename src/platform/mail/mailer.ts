@@ -13,6 +13,11 @@ import type {
   SmtpRoute,
 } from './types.ts';
 
+/** Servers drop an idle connection after one to five minutes; closing first avoids most races with that. */
+const SMTP_IDLE_CLOSE_MS = 30_000;
+/** Worker thread and its 20 to 30 MB are given back after this long without a mail. */
+const MAILER_IDLE_STOP_MS = 5 * 60_000;
+
 export interface Mailer {
   /**
    * Sends a mail to those of its recipients (to, cc and bcc alike) that are given here. Resolves with what became of
@@ -48,7 +53,7 @@ const DEADLINES: SmtpDeadlines = {
   greeting_ms: limits.SMTP_GREETING_TIMEOUT_MS,
   command_ms: limits.SMTP_COMMAND_TIMEOUT_MS,
   data_ms: limits.SMTP_DATA_TIMEOUT_MS,
-  idle_ms: limits.SMTP_IDLE_CLOSE_MS,
+  idle_ms: SMTP_IDLE_CLOSE_MS,
 };
 
 interface Pending {
@@ -164,7 +169,7 @@ class WorkerMailer implements Mailer {
     this.#pending.get(reply.id)?.resolve(reply);
     this.#pending.delete(reply.id);
     if (this.#pending.size > 0 || this.#is_stopping) return;
-    const idle_stop_ms = this.#options.idle_stop_ms ?? limits.MAILER_IDLE_STOP_MS;
+    const idle_stop_ms = this.#options.idle_stop_ms ?? MAILER_IDLE_STOP_MS;
     this.#idle_timer = setTimeout(() => this.#endWorker(''), idle_stop_ms);
     this.#idle_timer.unref();
   }

@@ -7,9 +7,13 @@ import MailComposer from 'nodemailer/lib/mail-composer';
 import { encodeWord } from 'nodemailer/lib/mime-funcs';
 import type MimeNode from 'nodemailer/lib/mime-node';
 import { AppError, invalid } from '../../errors.ts';
-import { MAX_BUFFERED_MESSAGE_BYTES, MAX_DERIVED_TEXT_DEPTH } from '../../limits.ts';
 import { hashBody, signHeaders } from './dkim.ts';
 import type { MailAttachment, MailContent } from './types.ts';
+
+/** Mails whose attachments sum up to more are streamed from disk, twice when signed, instead of being held in memory. */
+export const MAX_BUFFERED_MESSAGE_BYTES = 1024 * 1024;
+/** HTML nested deeper than this is cut in a derived text part: the converter is recursive. */
+const MAX_DERIVED_TEXT_DEPTH = 200;
 
 /** A message ready to be sent. */
 export interface ComposedMessage {

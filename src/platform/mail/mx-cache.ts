@@ -1,7 +1,15 @@
 /** Whether domains take mail, remembered for a while: a list of 100,000 contacts has few domains, and each is asked about once. */
-import * as limits from '../../limits.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Lookup, MxRecord } from './dns.ts';
+
+/** Whether a domain takes mail is remembered for this long, and no longer than operators wait for a change of their DNS. */
+export const MX_CACHE_MS = 10 * 60_000;
+/** Where nobody answered it is asked again after this: at once for whoever tries again, and not for each of their rows. */
+export const MX_UNKNOWN_CACHE_MS = 2_000;
+/** Some 200 bytes each; a large list of contacts has a few thousand domains. */
+export const MAX_MX_CACHE_DOMAINS = 20_000;
+/** Domains asked about at once: each is one UDP socket, and public resolvers refuse floods. */
+export const MX_LOOKUPS_AT_ONCE = 32;
 
 /** `unknown`: nobody told us. It is no verdict, and never `no`. */
 export type TakesMail = 'yes' | 'no' | 'unknown';
@@ -31,7 +39,7 @@ export class MxCache {
     const known = this.#known.get(key);
     const left_ms = (known?.until_ms ?? 0) - this.#clock.now();
     // More than there ever is: the clock was set back.
-    if (known && left_ms > 0 && left_ms <= limits.MX_CACHE_MS) return Promise.resolve(known.verdict);
+    if (known && left_ms > 0 && left_ms <= MX_CACHE_MS) return Promise.resolve(known.verdict);
     const under_way = this.#under_way.get(key);
     if (under_way) return under_way;
     const asking = this.#ask(key).finally(() => this.#under_way.delete(key));
@@ -40,7 +48,7 @@ export class MxCache {
   }
 
   async #ask(domain: string): Promise<TakesMail> {
-    if (this.#running < limits.MX_LOOKUPS_AT_ONCE) this.#running += 1;
+    if (this.#running < MX_LOOKUPS_AT_ONCE) this.#running += 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
       const verdict = await this.#judge(domain);
@@ -66,10 +74,10 @@ export class MxCache {
   }
 
   #remember(domain: string, verdict: TakesMail): void {
-    const for_ms = verdict === 'unknown' ? limits.MX_UNKNOWN_CACHE_MS : limits.MX_CACHE_MS;
+    const for_ms = verdict === 'unknown' ? MX_UNKNOWN_CACHE_MS : MX_CACHE_MS;
     this.#known.delete(domain);
     this.#known.set(domain, { verdict, until_ms: this.#clock.now() + for_ms });
     const [oldest] = this.#known.keys();
-    if (this.#known.size > limits.MAX_MX_CACHE_DOMAINS && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size > MAX_MX_CACHE_DOMAINS && oldest !== undefined) this.#known.delete(oldest);
   }
 }

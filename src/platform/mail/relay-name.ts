@@ -1,10 +1,12 @@
 /** Whether a relay's name can be looked up at all, found out without holding up what else the process waits for. */
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { SLOW_RELAY_NAME_MS } from '../../limits.ts';
 import { monotonicMs } from '../host/clock.ts';
 import { isLoopback } from '../host/loopback.ts';
 import type { Resolver } from './dns.ts';
+
+/** A relay's name about which nothing is told for so long is not looked up by the system, which would keep a thread waiting. */
+const SLOW_RELAY_NAME_MS = 1_000;
 
 /**
  * Null where the system may look the name up, else why that would take long. Its own look-up (getaddrinfo) keeps a thread of the

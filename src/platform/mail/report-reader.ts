@@ -3,10 +3,16 @@
  * each within REPORT_CPU_MS; the thread of one that takes longer is ended, and the next one gets another.
  */
 import { AppError } from '../../errors.ts';
-import { REPORT_CPU_MS, REPORT_DEADLINE_MS, REPORT_READER_IDLE_STOP_MS } from '../../limits.ts';
 import { monotonicMs } from '../host/clock.ts';
 import { requireThreadDescriptors } from '../host/descriptors.ts';
 import type { MailReport } from './mail-reports.ts';
+
+/** Decision: processor time for reading one report; real ones take some ten milliseconds. */
+const REPORT_CPU_MS = 2_000;
+/** A thread that reads nothing and ends nothing is given up after this, however busy the machine is. */
+const REPORT_DEADLINE_MS = 60_000;
+/** The thread that reads reports, and its 20 to 30 MB, is given back after this long without one. */
+const REPORT_READER_IDLE_STOP_MS = 10_000;
 
 export type ReportReply = { report: MailReport | null } | { failure: string };
 

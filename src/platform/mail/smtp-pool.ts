@@ -1,10 +1,15 @@
 /** The connections to one relay: a few, reused for mail after mail, closed when idle. One relay's trouble stays in its own pool. */
-import { SMTP_CONNECTIONS_PER_MAILBOX, SMTP_REOPEN_EVERY_MS, SMTP_REOPEN_WITHIN_MS } from '../../limits.ts';
 import { monotonicMs } from '../host/clock.ts';
 import type { ComposedMessage } from './message.ts';
 import { interruptedOutcome } from './smtp-replies.ts';
 import { type Envelope, openSession, SmtpSession } from './smtp-session.ts';
 import type { DeliveryOutcome, MailPurpose, SmtpDeadlines, SmtpRoute, UnsentOutcome } from './types.ts';
+
+/** Open connections to one relay; most providers allow at least 10. */
+const SMTP_CONNECTIONS_PER_MAILBOX = 10;
+/** A relay that limits connections may count one for a while after it ended it; one is tried this often, and for this long. */
+const SMTP_REOPEN_EVERY_MS = 500;
+const SMTP_REOPEN_WITHIN_MS = 5_000;
 
 interface WaitingMail {
   envelope: Envelope;

@@ -20,10 +20,16 @@ import {
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
-import { ARGON2_LANES, ARGON2_MEMORY_KIB, ARGON2_PASSES, PASSPHRASE_SALT_BYTES } from '../../limits.ts';
 import { shellWord } from '../cli/shell-words.ts';
 import { syncFolder } from '../host/folders.ts';
 import { createMasterKey, KEY_BYTES, type MasterKey, masterKeyOf } from './sealing.ts';
+
+/** RFC 9106, 4: the second recommended argon2id setting. A part of what a passphrase means: it can't change later. */
+const ARGON2_MEMORY_KIB = 64 * 1024;
+const ARGON2_PASSES = 3;
+const ARGON2_LANES = 4;
+/** RFC 9106, 3.1: 16 bytes of salt are enough for every use. */
+const PASSPHRASE_SALT_BYTES = 16;
 
 export type MasterKeySource =
   | { kind: 'key'; text: string }

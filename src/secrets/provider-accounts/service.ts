@@ -4,7 +4,6 @@
  * file of its name.
  */
 import { AppError, type FieldErrors, notFound } from '../../errors.ts';
-import { SECRET_PREFIX_CHARS } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { explainMissing } from '../../platform/database/foreign-keys.ts';
@@ -22,6 +21,9 @@ import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../../platform/
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
 import type { DeletedRecord, Reference } from './schemas.ts';
 import type { RecordStore } from './store.ts';
+
+/** How much of a key or token its safe form shows: enough to recognise it, too little to guess the rest. */
+const SECRET_PREFIX_CHARS = 8;
 
 export interface RecordDeps {
   database: Database;

@@ -1,8 +1,7 @@
 /** Hashing passwords: bounded, and the same work whoever signs in. */
 import { describe, expect, test } from 'bun:test';
 import argon2 from '@node-rs/argon2';
-import { type Argon2, Passwords } from '../../../src/access/people/passwords.ts';
-import { MAX_WAITING_PASSWORD_HASHES } from '../../../src/limits.ts';
+import { type Argon2, MAX_WAITING_PASSWORD_HASHES, Passwords } from '../../../src/access/people/passwords.ts';
 
 /** The real one, counting, and letting each work begin only when told. */
 function countingArgon2() {

@@ -1,8 +1,9 @@
 /** Which reports take effect: those about our mail that carry what only that mail had. A forged one does nothing. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MAX_VERP_LOCAL_PART_CHARS } from '../../../src/limits.ts';
+import { MAX_VERP_LOCAL_PART_CHARS } from '../../../src/mail/mailboxes/verp.ts';
 import { readMailReport } from '../../../src/platform/mail/mail-reports.ts';
 import { run, runRecord } from '../../support/command.ts';
 import { longestTurnMs } from '../../support/event-loop.ts';

@@ -1,8 +1,9 @@
 /** Delivery against relays that take, refuse, defer, hang up or are not there; and what the log says of it. */
+
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { AppError } from '../../../src/errors.ts';
-import { EMAIL_RECORD_RETRY_MS, EMAIL_RECORD_WAIT_MS } from '../../../src/limits.ts';
 import { recipientsOf } from '../../../src/mail/deliveries/recipients.ts';
+import { EMAIL_RECORD_RETRY_MS, EMAIL_RECORD_WAIT_MS } from '../../../src/mail/deliveries/sending-now.ts';
 import { mailboxChecks } from '../../../src/mail/mailboxes/checks.ts';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import { actor } from '../../support/helpers.ts';

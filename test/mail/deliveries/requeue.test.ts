@@ -1,7 +1,8 @@
 /** Queueing many failed emails again, beside a server that goes on writing. */
+
 import { expect, spyOn, test } from 'bun:test';
 import { AppError } from '../../../src/errors.ts';
-import { EMAIL_RETRY_BATCH_ROWS } from '../../../src/limits.ts';
+import { EMAIL_RETRY_BATCH_ROWS } from '../../../src/mail/deliveries/requeue.ts';
 import { newId } from '../../../src/platform/host/ids.ts';
 import { actor } from '../../support/helpers.ts';
 import { addDomain, rows, type Sender, startSender } from '../emails/setup.ts';

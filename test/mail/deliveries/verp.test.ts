@@ -1,8 +1,9 @@
 /** Return paths of one mail each, from the envelope to the report that comes back to one, and relays that refuse them. */
+
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { MAX_VERP_LOCAL_PART_CHARS } from '../../../src/limits.ts';
 import { InboxReader } from '../../../src/mail/inboxes/reader.ts';
 import { parseInbox } from '../../../src/mail/inboxes/service.ts';
+import { MAX_VERP_LOCAL_PART_CHARS } from '../../../src/mail/mailboxes/verp.ts';
 import { type MailApp, startMailApp } from '../../marketing/mails/setup.ts';
 import { run, runJson } from '../../support/command.ts';
 import { DOVECOT, type Dovecot, startDovecot } from '../../support/dovecot.ts';

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:te
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../../src/errors.ts';
-import { INBOX_SKIPPED_SHOWN_MS, MAX_IMAP_STEP_BYTES, MAX_REPORT_BYTES } from '../../../src/limits.ts';
-import { InboxReader, type ReaderDeps } from '../../../src/mail/inboxes/reader.ts';
+import { INBOX_SKIPPED_SHOWN_MS, MAX_REPORT_BYTES } from '../../../src/limits.ts';
+import { InboxReader, MAX_IMAP_STEP_BYTES, type ReaderDeps } from '../../../src/mail/inboxes/reader.ts';
 import { parseInbox } from '../../../src/mail/inboxes/service.ts';
 import { UnreadableReport } from '../../../src/platform/mail/report-reader.ts';
 import { run, runJson } from '../../support/command.ts';

@@ -14,9 +14,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '../../../src/errors.ts';
-import { BLOB_SETTLE_MS, BLOB_SYNC_EVERY_BYTES, BLOB_WRITE_BYTES, SNIFF_BYTES } from '../../../src/limits.ts';
-import { BlobStore } from '../../../src/platform/files/store.ts';
-import { diskErrorOf } from '../../../src/platform/files/upload.ts';
+import { BLOB_SETTLE_MS, BlobStore } from '../../../src/platform/files/store.ts';
+import {
+  BLOB_SYNC_EVERY_BYTES,
+  BLOB_WRITE_BYTES,
+  diskErrorOf,
+  SNIFF_BYTES,
+} from '../../../src/platform/files/upload.ts';
 import { newId } from '../../../src/platform/host/ids.ts';
 
 const NOW_MS = Date.UTC(2030, 0, 1);

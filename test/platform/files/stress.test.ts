@@ -1,9 +1,10 @@
 /** Many uploads at once, given up and failing at every stage: each that is stored has its own bytes, and nothing is left of the rest. */
+
 import { expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { BLOB_WRITE_BYTES } from '../../../src/limits.ts';
 import { BlobStore } from '../../../src/platform/files/store.ts';
+import { BLOB_WRITE_BYTES } from '../../../src/platform/files/upload.ts';
 import { newId } from '../../../src/platform/host/ids.ts';
 import { makeTempDir } from '../../support/temp.ts';
 

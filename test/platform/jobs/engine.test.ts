@@ -1,12 +1,12 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
 import { AppError } from '../../../src/errors.ts';
-import { JOB_CLAIM_BATCH } from '../../../src/limits.ts';
 import type { Database, Tx } from '../../../src/platform/database/database.ts';
 import { type JobRow, jobs, meta } from '../../../src/platform/database/tables.ts';
 import { silentLogger } from '../../../src/platform/host/logger.ts';
 import {
   createJobEngine,
+  JOB_CLAIM_BATCH,
   type JobEngine,
   type Task,
   type TaskOutcome,

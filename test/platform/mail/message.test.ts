@@ -6,9 +6,13 @@ import { join } from 'node:path';
 import { dkimVerify } from 'mailauth/lib/dkim/verify';
 import PostalMime, { type Email } from 'postal-mime';
 import { AppError } from '../../../src/errors.ts';
-import { MAX_BUFFERED_MESSAGE_BYTES } from '../../../src/limits.ts';
 import { type DkimKeyPair, generateDkimKey } from '../../../src/platform/mail/dkim.ts';
-import { composeBytes, composeMessage, deriveText } from '../../../src/platform/mail/message.ts';
+import {
+  composeBytes,
+  composeMessage,
+  deriveText,
+  MAX_BUFFERED_MESSAGE_BYTES,
+} from '../../../src/platform/mail/message.ts';
 import type { MailAttachment, MailContent } from '../../../src/platform/mail/types.ts';
 import { mailOf, SAMPLE_DATE_MS } from '../../support/mail-samples.ts';
 

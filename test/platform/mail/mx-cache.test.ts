@@ -1,14 +1,15 @@
 /** Whether domains take mail: asked once for each, and silence is never taken for a no. */
 import { afterEach, expect, test } from 'bun:test';
+import { systemClock } from '../../../src/platform/host/clock.ts';
+import { createResolver } from '../../../src/platform/mail/dns.ts';
 import {
   MAX_MX_CACHE_DOMAINS,
   MX_CACHE_MS,
   MX_LOOKUPS_AT_ONCE,
   MX_UNKNOWN_CACHE_MS,
-} from '../../../src/limits.ts';
-import { systemClock } from '../../../src/platform/host/clock.ts';
-import { createResolver } from '../../../src/platform/mail/dns.ts';
-import { MxCache, type MxLookups } from '../../../src/platform/mail/mx-cache.ts';
+  MxCache,
+  type MxLookups,
+} from '../../../src/platform/mail/mx-cache.ts';
 import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
 
 let server: DnsServer | null = null;
