@@ -1,10 +1,11 @@
 /**
  * SQL of what was asked for of a mail's addresses: links, the picture of openings, and what tells scanners from people. What
- * it says of a mail stands in the mail's own row, where its log shows it.
+ * it says of a mail stands in the mail's own row, which is the log's.
  */
+import { and, asc, count, eq, gt, lte, min, type SQL, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
-import type { ClickFlag } from './tables.ts';
+import { type ClickFlag, emailClicks } from './tables.ts';
 
 /** What else than a link a mail has, in the place of a link's position, which is from 1 on. */
 export const PLACE = { picture: 0, hidden_link: -1, unsubscribe_page: -2 } as const;
@@ -18,29 +19,19 @@ export interface NewClick {
   user_agent: string | null;
 }
 
-export interface Kept {
-  n: number;
-  clicked_at: number | null;
-  opened_at: number | null;
+export function countClicks(read: Tx, email_id: string): number {
+  const counted = read
+    .select({ n: count() })
+    .from(emailClicks)
+    .where(eq(emailClicks.email_id, email_id))
+    .get();
+  return counted?.n ?? 0;
 }
-
-const keptOf = rawSql<Kept, [string]>(`
-    SELECT (SELECT count(*) FROM email_clicks WHERE email_id = emails.id) AS n, clicked_at, opened_at
-    FROM emails WHERE id = ?`);
-
-/** How many rows a mail has here, and when a person first clicked and opened it; null for a mail whose row is gone. */
-export function findKept(read: Tx, email_id: string): Kept | null {
-  return keptOf.get(read, email_id);
-}
-
-const insertRow = rawSql<never, (string | number | null)[]>(
-  'INSERT INTO email_clicks (email_id, position, at, flag, is_settled, user_agent) VALUES (?, ?, ?, ?, ?, ?)',
-);
 
 /** What is flagged is settled at once, as it never counts; so is what stands for neither a link nor the picture. */
 export function insertClick(tx: Tx, { email_id, position, at, flag, user_agent }: NewClick): void {
   const may_count = flag === null && position >= PLACE.picture;
-  insertRow.run(tx, email_id, position, at, flag, may_count ? 0 : 1, user_agent);
+  tx.insert(emailClicks).values({ email_id, position, at, flag, user_agent, is_settled: !may_count }).run();
 }
 
 /**
@@ -49,6 +40,7 @@ export function insertClick(tx: Tx, { email_id, position, at, flag, user_agent }
  */
 const PARTNERS = `email_id = +?1 AND position <> +?2 AND at BETWEEN ?3 - ?4 AND ?3 + ?4
       AND (abs(at - ?3) <= ?5 OR (position > 0 AND ?2 > 0) OR ${PLACE.hidden_link} IN (position, ?2))`;
+// Written out, as both ask for the same, by parameters that each names several times.
 const partnerOf = rawSql<{ id: number }, [string, number, number, number, number]>(
   `SELECT id FROM email_clicks WHERE ${PARTNERS} LIMIT 1`,
 );
@@ -68,6 +60,9 @@ export function flagBurst(
   return true;
 }
 
+// A literal, so that SQLite sees that the partial index holds every row asked for.
+const IS_UNSETTLED = sql`${emailClicks.is_settled} = 0`;
+
 export interface DueClick {
   id: number;
   email_id: string;
@@ -75,72 +70,53 @@ export interface DueClick {
   at: number;
 }
 
-const dueOf = rawSql<DueClick, [number, number]>(`
-    SELECT id, email_id, position, at FROM email_clicks WHERE is_settled = 0 AND at <= +? ORDER BY at LIMIT +?`);
-
 export function listDue(read: Tx, until_ms: number, limit: number): DueClick[] {
-  return dueOf.all(read, until_ms, limit);
+  return read
+    .select({
+      id: emailClicks.id,
+      email_id: emailClicks.email_id,
+      position: emailClicks.position,
+      at: emailClicks.at,
+    })
+    .from(emailClicks)
+    .where(and(IS_UNSETTLED, lte(emailClicks.at, until_ms)))
+    .orderBy(asc(emailClicks.at))
+    .limit(limit)
+    .all();
 }
-
-const anyUnsettled = rawSql<{ id: number }, []>('SELECT id FROM email_clicks WHERE is_settled = 0 LIMIT 1');
 
 export function hasUnsettled(read: Tx): boolean {
-  return anyUnsettled.get(read) !== null;
+  const found = read.select({ id: emailClicks.id }).from(emailClicks).where(IS_UNSETTLED).limit(1).get();
+  return found !== undefined;
 }
-
-const unsettledOf = rawSql<{ at: number | null }, [string]>(
-  'SELECT min(at) AS at FROM email_clicks WHERE email_id = ? AND is_settled = 0 AND position > 0',
-);
 
 /** When the first click came of those of a mail that do not count yet. */
 export function findUnsettled(read: Tx, email_id: string): number | null {
-  return unsettledOf.get(read, email_id)?.at ?? null;
+  const found = read
+    .select({ at: min(emailClicks.at) })
+    .from(emailClicks)
+    .where(and(eq(emailClicks.email_id, email_id), IS_UNSETTLED, gt(emailClicks.position, PLACE.picture)))
+    .get();
+  return found?.at ?? null;
 }
 
-const settleRow = rawSql<never, [number]>('UPDATE email_clicks SET is_settled = 1 WHERE id = ?');
-const setClicked = rawSql<never, [number, string]>(
-  'UPDATE emails SET clicked_at = ? WHERE id = ? AND clicked_at IS NULL',
-);
-const setOpened = rawSql<never, [number, string]>(
-  'UPDATE emails SET opened_at = ? WHERE id = ? AND opened_at IS NULL',
-);
-
-/** A click or an opening counts from now on; returns whether it is the mail's first that does. */
-export function settleClick(tx: Tx, click: DueClick): boolean {
-  settleRow.run(tx, click.id);
-  const set = click.position === PLACE.picture ? setOpened : setClicked;
-  return set.run(tx, click.at, click.email_id) > 0;
+/** A click or an opening counts from now on. */
+export function settleClick(tx: Tx, id: number): void {
+  tx.update(emailClicks).set({ is_settled: true }).where(eq(emailClicks.id, id)).run();
 }
 
-const newestOf = rawSql<{ id: string }, [number, string, number]>(`
-    SELECT id FROM emails WHERE project_id = +? AND to_email = +? COLLATE NOCASE AND source = 'sequence'
-    ORDER BY id DESC LIMIT +?`);
+export type ClickRow = typeof emailClicks.$inferSelect;
 
-/** The newest mails whose unsubscribe page is that of an address. */
-export function listNewestOfAddress(read: Tx, project_id: number, email: string, limit: number): string[] {
-  return newestOf.all(read, project_id, email, limit).map(({ id }) => id);
+/** All that was asked for of these mails, in the order in which it was written down. */
+export function listClicks(read: Tx, email_ids: readonly string[]): ClickRow[] {
+  return read.select().from(emailClicks).where(isOneOf(email_ids)).orderBy(asc(emailClicks.id)).all();
 }
 
-/** A click as an export of what is held about an address shows it. */
-export interface ShownClick {
-  email_id: string;
-  position: number;
-  at: number;
-  flag: ClickFlag | null;
-  user_agent: string | null;
+export function deleteClicks(tx: Tx, email_ids: readonly string[]): number {
+  return tx.delete(emailClicks).where(isOneOf(email_ids)).returning({ id: emailClicks.id }).all().length;
 }
 
-const ofAddress = rawSql<ShownClick, [number, string]>(`
-    SELECT c.email_id, c.position, c.at, c.flag, c.user_agent FROM email_clicks c JOIN emails e ON e.id = c.email_id
-    WHERE e.project_id = +? AND e.to_email = +? ORDER BY c.id`);
-
-export function listClicksOfAddress(read: Tx, project_id: number, email: string): ShownClick[] {
-  return ofAddress.all(read, project_id, email);
-}
-
-const deleteOfAddress = rawSql<never, [number, string]>(`
-    DELETE FROM email_clicks WHERE email_id IN (SELECT id FROM emails WHERE project_id = ? AND to_email = ?)`);
-
-export function deleteClicksOfAddress(tx: Tx, project_id: number, email: string): number {
-  return deleteOfAddress.run(tx, project_id, email);
+/** By one parameter, however many they are. */
+function isOneOf(email_ids: readonly string[]): SQL {
+  return sql`${emailClicks.email_id} IN (SELECT value FROM json_each(${JSON.stringify(email_ids)}))`;
 }

@@ -11,6 +11,7 @@ import {
   SCANNER_MOMENT_MS,
   SCANNER_WINDOW_MS,
 } from '../../limits.ts';
+import { findReadMail, listIdsTo, noteReading } from '../../mail/emails/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
@@ -24,6 +25,8 @@ const MAX_MAILS_OF_A_PAGE = 5;
 const MAX_GATHERED_CLICKS = 10_000;
 /** Clicks settled in one transaction, so that nobody waits long behind it. */
 const CLICK_SETTLE_PIECE = 200;
+/** No limit, as SQLite says it. */
+const ALL = -1;
 
 /** A person opened a mail, or followed a link of it, for the first time. */
 export interface Reading {
@@ -94,8 +97,9 @@ export class Clicks {
 
   /** Notes that the page was asked for by which an address leaves: it is that of all its mails, of which new ones are scanned. */
   leavingPage(of: { project_id: number; email: string }, visit: Visit): void {
-    const { read } = this.#deps.database;
-    for (const email_id of store.listNewestOfAddress(read, of.project_id, of.email, MAX_MAILS_OF_A_PAGE))
+    const { project_id, email } = of;
+    const to = { project_id, email, source: 'sequence' } as const;
+    for (const email_id of listIdsTo(this.#deps.database.read, to, MAX_MAILS_OF_A_PAGE))
       this.#gather({ email_id, position: store.PLACE.unsubscribe_page }, visit);
   }
 
@@ -147,18 +151,25 @@ export class Clicks {
       name: 'clicks',
       export: (read: Tx, owner: KeyOwner, email: string): unknown[] =>
         store
-          .listClicksOfAddress(read, owner.id, email)
-          .map(({ at, position, ...click }) => ({ ...click, what: whatOf(position), at: toIso(at) })),
+          .listClicks(read, listIdsTo(read, { project_id: owner.id, email, source: 'sequence' }, ALL))
+          .map(({ email_id, position, at, flag, user_agent }) => ({
+            email_id,
+            what: whatOf(position),
+            at: toIso(at),
+            flag,
+            user_agent,
+          })),
       forget: (tx: Tx, project_id: number, email: string): number =>
-        store.deleteClicksOfAddress(tx, project_id, email),
+        store.deleteClicks(tx, listIdsTo(tx, { project_id, email, source: 'sequence' }, ALL)),
     };
   }
 
   #settlePiece(tx: Tx, until_ms: number): void {
     for (const click of store.listDue(tx, until_ms, CLICK_SETTLE_PIECE)) {
       const { email_id, position, at } = click;
-      if (!store.settleClick(tx, click)) continue;
       const kind = position === store.PLACE.picture ? 'opened' : 'clicked';
+      store.settleClick(tx, click.id);
+      if (!noteReading(tx, email_id, { kind, at })) continue;
       for (const listener of this.#listeners) listener(tx, { kind, email_id, at });
     }
   }
@@ -213,14 +224,14 @@ function flagOf(position: number, { method, headers }: Visit): ClickFlag | null 
 
 /** What several addresses of one mail were asked for within seconds is a scanner's: this one, and those before it that do not count yet. */
 function keep(tx: Tx, click: store.NewClick): void {
-  const kept = store.findKept(tx, click.email_id);
-  if (!kept) return;
+  const mail = findReadMail(tx, click.email_id);
+  if (!mail) return;
   const is_burst = store.flagBurst(tx, click, WINDOWS);
   const flag = click.flag ?? (is_burst ? 'burst' : null);
-  const counted_at = click.position === store.PLACE.picture ? kept.opened_at : kept.clicked_at;
-  const is_full =
-    kept.n >= MAX_CLICKS_PER_EMAIL && (flag !== null || click.position < 0 || counted_at !== null);
-  if (!is_full) store.insertClick(tx, { ...click, flag });
+  const counted_at = click.position === store.PLACE.picture ? mail.opened_at : mail.clicked_at;
+  const may_count = flag === null && click.position >= 0 && counted_at === null;
+  if (may_count || store.countClicks(tx, click.email_id) < MAX_CLICKS_PER_EMAIL)
+    store.insertClick(tx, { ...click, flag });
 }
 
 /** As an export names what was asked for. */

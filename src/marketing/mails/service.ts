@@ -5,7 +5,7 @@
 
 import { AppError, invalid } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
-import type { EmailRow, Emails, NewEmail } from '../../mail/emails/service.ts';
+import { type EmailRow, type Emails, findReadMail, type NewEmail } from '../../mail/emails/service.ts';
 import { CompiledCache, type TemplateState, type Templates } from '../../mail/templates/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -296,32 +296,34 @@ export class MarketingMail {
   /** Where a link leads; null for a token that was not made here, and for one whose target is gone. */
   follow(read: Tx, token: string): Followed | null {
     const name = readLinkToken(token);
-    const row = name && store.findFollowed(read, name);
+    const row = name && store.findLink(read, name.source_id, name.position);
     const hash = row && this.#linkHash(read, row.project_id);
     if (!name || !row || !hash || !isTrueLinkToken(token, hash)) return null;
-    const { v, is_kept } = mergedOf(row.merge);
+    const mail = findReadMail(read, name.email_id);
+    const { v, is_kept } = mergedOf(mail?.merge ?? null);
     const target = JSON.parse(row.target) as Link['target']; // Written by `#sourceOf` alone.
     if (!is_kept && target.some((part) => typeof part !== 'string')) return null;
-    const url = targetOf(target, { ...v, email: row.to_email ?? '' });
+    const url = targetOf(target, { ...v, email: mail?.to_email ?? '' });
     if (!url) return null;
     const hosts: unknown = row.token_hosts === null ? [] : JSON.parse(row.token_hosts);
     if (
-      row.email_source !== 'test' &&
+      mail?.source !== 'test' &&
       v.contact_token !== undefined &&
       Array.isArray(hosts) &&
       hosts.includes(url.hostname)
     )
       addContactToken(url, v.contact_token);
-    return { ...name, url: url.href, is_counted: is_kept && row.email_source === 'sequence' };
+    return { ...name, url: url.href, is_counted: is_kept && mail?.source === 'sequence' };
   }
 
   /** The mail whose picture or hidden link a token is of; null for one that was not made here. */
   mailOf(read: Tx, token: string): { email_id: string; is_counted: boolean } | null {
     const name = readLinkToken(token);
-    const row = name?.position === 0 ? store.findShown(read, name) : null;
-    const hash = row && this.#linkHash(read, row.project_id);
-    if (!name || !row || !hash || !isTrueLinkToken(token, hash)) return null;
-    return { email_id: name.email_id, is_counted: row.email_source === 'sequence' };
+    const project_id = name?.position === 0 ? store.findProjectOfSource(read, name.source_id) : null;
+    const hash = project_id === null ? null : this.#linkHash(read, project_id);
+    if (!name || !hash || !isTrueLinkToken(token, hash)) return null;
+    const is_counted = findReadMail(read, name.email_id)?.source === 'sequence';
+    return { email_id: name.email_id, is_counted };
   }
 
   #linkHash(read: Tx, project_id: number): KeyedHash | null {

@@ -1,7 +1,10 @@
 /** SQL of the sources of marketing mail and of where their links lead. */
+import { eq } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
+import { mergeLinks, mergeSources } from './tables.ts';
 
+// Written out here and below, where every mail of a sequence passes.
 const idOfHash = rawSql<{ id: number }, [number, string]>(
   'SELECT id FROM merge_sources WHERE project_id = ? AND hash = ?',
 );
@@ -26,57 +29,40 @@ export function findSource(read: Tx, project_id: number, id: number): string | n
   return contentOf.get(read, id, project_id)?.content ?? null;
 }
 
-const insertRow = rawSql<{ id: number }, [number, string, number, string]>(
-  'INSERT INTO merge_sources (project_id, hash, created_at, content) VALUES (?, ?, ?, ?) RETURNING id',
-);
-const insertLink = rawSql<never, [number, number, string, string | null]>(
-  'INSERT INTO merge_links (source_id, position, target, token_hosts) VALUES (?, ?, ?, ?)',
-);
-
 /** Stores a source with the targets of its links, from position 1 on; returns its id. */
 export function insertSource(
   tx: Tx,
-  source: { project_id: number; hash: string; created_at: number; content: string },
+  source: Omit<typeof mergeSources.$inferSelect, 'id'>,
   links: readonly { target: string; token_hosts: string | null }[],
 ): number {
-  const { project_id, hash, created_at, content } = source;
-  const id = insertRow.get(tx, project_id, hash, created_at, content)?.id ?? 0;
-  links.forEach(({ target, token_hosts }, index) => {
-    insertLink.run(tx, id, index + 1, target, token_hosts);
-  });
+  const { id } = tx.insert(mergeSources).values(source).returning({ id: mergeSources.id }).get();
+  if (links.length > 0)
+    tx.insert(mergeLinks)
+      .values(links.map((link, index) => ({ ...link, source_id: id, position: index + 1 })))
+      .run();
   return id;
 }
 
-/** A link as it is followed; the columns of the mail are null once its row is gone. */
-export interface FollowedRow {
+/** Where a link leads, as it is stored, and whose it is. */
+export interface LinkRow {
   project_id: number;
   target: string;
   token_hosts: string | null;
-  email_source: string | null;
-  to_email: string | null;
-  merge: string | null;
 }
 
-const followed = rawSql<FollowedRow, [string, number, number]>(`
-    SELECT s.project_id, l.target, l.token_hosts, e.source AS email_source, e.to_email, e.merge
-    FROM merge_links l JOIN merge_sources s ON s.id = l.source_id LEFT JOIN emails e ON e.id = +?
+// Written out, as every click passes: a redirect costs little more than this.
+const link = rawSql<LinkRow, [number, number]>(`
+    SELECT s.project_id, l.target, l.token_hosts FROM merge_links l JOIN merge_sources s ON s.id = l.source_id
     WHERE l.source_id = +? AND l.position = +?`);
 
-export function findFollowed(
-  read: Tx,
-  link: { email_id: string; source_id: number; position: number },
-): FollowedRow | null {
-  return followed.get(read, link.email_id, link.source_id, link.position);
+export function findLink(read: Tx, source_id: number, position: number): LinkRow | null {
+  return link.get(read, source_id, position);
 }
 
-/** What stands behind a mail's own token: whose it is, and the source of the mail, null once its row is gone. */
-const shown = rawSql<{ project_id: number; email_source: string | null }, [string, number]>(`
-    SELECT s.project_id, e.source AS email_source
-    FROM merge_sources s LEFT JOIN emails e ON e.id = +? WHERE s.id = +?`);
-
-export function findShown(
-  read: Tx,
-  picture: { email_id: string; source_id: number },
-): { project_id: number; email_source: string | null } | null {
-  return shown.get(read, picture.email_id, picture.source_id);
+/** Whose a source is; null for one that is gone. */
+export function findProjectOfSource(read: Tx, id: number): number | null {
+  const { project_id } = mergeSources;
+  return (
+    read.select({ project_id }).from(mergeSources).where(eq(mergeSources.id, id)).get()?.project_id ?? null
+  );
 }

@@ -13,7 +13,7 @@ import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.t
 import { barOf, type ContactRow, type Contacts } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { Clicks, MailOfStep, MailOwner, MarketingMail } from '../mails/service.ts';
-import type { Marketing, Settings } from '../settings/service.ts';
+import { type Marketing, readUsage, type Settings, takeUsage } from '../settings/service.ts';
 import type { SuppressionCheck, Suppressions } from '../suppressions/service.ts';
 import { lackOf, templateProblems } from './checks.ts';
 import * as store from './enrollment-store.ts';
@@ -221,7 +221,7 @@ export class SequenceEngine {
     const day = utcDay(now_ms);
     const tomorrow = now_ms - (now_ms % DAY_MS) + DAY_MS;
     const is_capped = settings.daily_cap !== null && !at.is_test;
-    if (is_capped && store.readUsage(tx, owner.id, day) >= (settings.daily_cap ?? 0)) return tomorrow;
+    if (is_capped && readUsage(tx, owner.id, day) >= (settings.daily_cap ?? 0)) return tomorrow;
     const planned = move.isFit(step)
       ? this.#deps.marketing_mail.plan(tx, mailOfStep({ ...move, is_test: at.is_test }), move.contact)
       : null;
@@ -243,7 +243,7 @@ export class SequenceEngine {
       return now_ms + retry_after_s * 1_000;
     }
     const { id: enrollment_id, sequence_id, is_test } = at;
-    if (!is_test) store.takeUsage(tx, owner.id, day);
+    if (!is_test) takeUsage(tx, owner.id, day);
     store.insertMail(tx, { email_id, sequence_id, enrollment_id, step: step.key, is_test });
     // What follows begins when the mail has ended; behind the last step that is its end.
     const next = stepAfter(tracks, step, { result: 'send' });

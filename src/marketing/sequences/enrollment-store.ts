@@ -426,20 +426,3 @@ export function countRefused(
 ): { ended: number; refused: number } {
   return refusedOfLast.get(read, id, bounces_since ?? 0) ?? { ended: 0, refused: 0 };
 }
-
-/* --- The daily cap -------------------------------------------------------------------------------------------------- */
-
-const usageOf = rawSql<{ n: number }, [number, string]>(
-  'SELECT n FROM marketing_usage WHERE project_id = ? AND day = ?',
-);
-const addUsage = rawSql<never, [number, string]>(
-  'INSERT INTO marketing_usage (project_id, day, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1',
-);
-
-export function readUsage(read: Tx, project_id: number, day: string): number {
-  return usageOf.get(read, project_id, day)?.n ?? 0;
-}
-
-export function takeUsage(tx: Tx, project_id: number, day: string): void {
-  addUsage.run(tx, project_id, day);
-}

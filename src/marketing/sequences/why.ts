@@ -4,7 +4,7 @@ import type { Emails } from '../../mail/emails/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
 import type { ContactRow } from '../contacts/service.ts';
-import type { Marketing } from '../settings/service.ts';
+import { type Marketing, readUsage } from '../settings/service.ts';
 import * as rows from './enrollment-store.ts';
 import type { SequenceRow } from './tables.ts';
 import { type Ended, tellEnrollment, type Waits } from './telling.ts';
@@ -46,7 +46,7 @@ export function tellContact(
 
 export function waitsOf({ database, marketing, clock }: WhyDeps, project_id: number): Waits {
   const now_ms = clock.now();
-  const used_today = rows.readUsage(database.read, project_id, utcDay(now_ms));
+  const used_today = readUsage(database.read, project_id, utcDay(now_ms));
   const have_links_a_place = marketing.problemOfLinks(project_id) === null;
   return { settings: marketing.settings(project_id), have_links_a_place, used_today, now_ms };
 }

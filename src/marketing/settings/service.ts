@@ -11,6 +11,7 @@ import { findSettings, saveSettings } from './store.ts';
 
 export { type HashPurpose, type KeyedHash, type KeyOwner, type MarketingKeys, sameHash } from './keys.ts';
 export type { Settings, SettingsChanges } from './settings.ts';
+export { readUsage, takeUsage } from './store.ts';
 
 /** What a receiver finds of one mailbox's domain. */
 export interface DnsCheck {

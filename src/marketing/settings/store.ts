@@ -1,4 +1,4 @@
-/** SQL of marketing settings and keys. */
+/** SQL of marketing settings, keys, and of what the daily cap counts. */
 import { eq, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
@@ -34,4 +34,22 @@ export function findSealedKey(tx: Tx, project_id: number): string | null {
 
 export function insertSealedKey(tx: Tx, key: typeof marketingKeys.$inferInsert): void {
   tx.insert(marketingKeys).values(key).run();
+}
+
+// Written out, where every mail of a sequence passes.
+const usageOf = rawSql<{ n: number }, [number, string]>(
+  'SELECT n FROM marketing_usage WHERE project_id = ? AND day = ?',
+);
+const addUsage = rawSql<never, [number, string]>(
+  'INSERT INTO marketing_usage (project_id, day, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1',
+);
+
+/** How many marketing mails a project sent on a UTC day. */
+export function readUsage(read: Tx, project_id: number, day: string): number {
+  return usageOf.get(read, project_id, day)?.n ?? 0;
+}
+
+/** Counts a mail of a project towards its daily cap. */
+export function takeUsage(tx: Tx, project_id: number, day: string): void {
+  addUsage.run(tx, project_id, day);
 }

@@ -15,7 +15,7 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS } from '../../platform/host/clock.ts';
 import { networkOf } from '../../platform/http/client-ip.ts';
 import type { DurableRates, Rate } from '../../platform/http/rate-limit.ts';
-import { type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { forgetPayload, listOpenJobsWith, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import { oneLine } from '../../platform/mail/header-text.ts';
 import {
   barOf,
@@ -35,7 +35,9 @@ import { candidateOf, errorsInSignUp, type SignUp } from './sign-ups.ts';
 import * as store from './store.ts';
 
 export { testUnsubscribeUrl } from './links.ts';
-export { EMAIL_SUBSCRIBE } from './store.ts';
+
+/** The type of the jobs that are sign-ups. */
+export const EMAIL_SUBSCRIBE = 'email.subscribe';
 
 /** What a confirmation mail's template may use, and what it must hold. */
 export const CONFIRMATION_VALUES = {
@@ -138,7 +140,7 @@ export class Subscriptions {
       if (list.double_opt_in) this.#takeConfirmation(tx, owner, 'sign-up');
       this.#deps.enqueue(tx, {
         project_id: owner.id,
-        type: store.EMAIL_SUBSCRIBE,
+        type: EMAIL_SUBSCRIBE,
         priority: PRIORITY.transactional,
         payload: { ...sign_up },
         max_attempts: SUBSCRIBE_MAX_ATTEMPTS,
@@ -290,19 +292,18 @@ export class Subscriptions {
     return unsubscribeUrl(this.#deps.public_url, contact.public_id, hash);
   }
 
-  /** Empties a sign-up that is carried out, within the transaction that ends its job. */
-  forgetSignUp(tx: Tx, job_id: string): void {
-    store.forgetSignUp(tx, job_id);
-  }
-
-  /** Sign-ups that are not carried out yet. */
+  /** Sign-ups that are not carried out yet: what is done keeps no address. */
   holderOfAddresses() {
+    const waiting = (read: Tx, project_id: number, email: string) =>
+      listOpenJobsWith(read, { project_id, type: EMAIL_SUBSCRIBE, field: 'email', value: email });
     return {
       name: 'sign_ups',
-      export: (read: Tx, owner: KeyOwner, email: string): unknown[] =>
-        store.listSignUps(read, owner.id, email),
-      forget: (tx: Tx, project_id: number, email: string): number =>
-        store.listSignUps(tx, project_id, email).filter(({ id }) => store.forgetSignUp(tx, id)).length,
+      export: (read: Tx, owner: KeyOwner, email: string): unknown[] => waiting(read, owner.id, email),
+      forget: (tx: Tx, project_id: number, email: string): number => {
+        const found = waiting(tx, project_id, email);
+        for (const { id } of found) forgetPayload(tx, id);
+        return found.length;
+      },
     };
   }
 

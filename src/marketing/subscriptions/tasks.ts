@@ -1,12 +1,13 @@
 /** The job that carries a sign-up out, and forgetting confirmations that have expired. */
 import { messageOf } from '../../errors.ts';
 import { SUBSCRIBE_RETRY_MIN_MS } from '../../limits.ts';
+import type { Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { nullable, parse, t } from '../../platform/http/schema.ts';
 import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import type { CronEntry } from '../../platform/jobs/scheduler.ts';
-import { projectOf } from '../../platform/jobs/store.ts';
+import { forgetPayload, projectOf } from '../../platform/jobs/store.ts';
 import { EMAIL_SUBSCRIBE, type Subscriptions } from './service.ts';
 import { mayPassLater } from './sign-ups.ts';
 
@@ -33,16 +34,15 @@ export function createSubscribeTask(subscriptions: Subscriptions, clock: Clock):
       // It was forgotten meanwhile.
       'email' in job.payload ? { go: true, started: null } : { go: false, end: END },
     run: (job) => carryOut(subscriptions, clock, job),
-    abandon: (tx, job) => subscriptions.forgetSignUp(tx, job.id),
+    abandon: (tx, job) => forgetPayload(tx, job.id),
   };
 }
 
 const END = { status: 'completed', result: null, error: null } as const;
 
 async function carryOut(subscriptions: Subscriptions, clock: Clock, job: JobRow): Promise<TaskOutcome> {
-  const forget = {
-    apply: (tx: Parameters<Subscriptions['forgetSignUp']>[0]) => subscriptions.forgetSignUp(tx, job.id),
-  };
+  // Whoever signed up is nobody's business once that is carried out.
+  const forget = { apply: (tx: Tx) => forgetPayload(tx, job.id) };
   const tries = job.attempts - job.interruptions;
   const later = (error: string): TaskOutcome =>
     tries < job.max_attempts

@@ -3,7 +3,7 @@
  * completed, failed. Jobs compete within a lane; within one, urgent ones go first and projects take turns.
  */
 import type { Database as Sqlite } from 'bun:sqlite';
-import { and, desc, eq, gt, isNull, lt, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, inArray, isNull, lt, sql } from 'drizzle-orm';
 import { AppError } from '../../errors.ts';
 import type { Tx } from '../database/database.ts';
 import { readCount } from '../database/plain-connection.ts';
@@ -225,6 +225,30 @@ export function listWaitingJobs(read: Tx, type: string, after_ms: number): JobRo
 export function countSingleTries(sqlite: Sqlite, ids: readonly string[]): number {
   const of = 'FROM jobs WHERE max_attempts = 1 AND id IN (SELECT value FROM json_each(?))';
   return readCount(sqlite, `SELECT count(*) ${of}`, JSON.stringify(ids));
+}
+
+/** Jobs of a type and a project that have not ended, and in whose payload a field has this value. */
+export function listOpenJobsWith(
+  read: Tx,
+  of: { project_id: number; type: string; field: string; value: string },
+): Pick<JobRow, 'id' | 'payload' | 'queued_at'>[] {
+  return read
+    .select({ id: jobs.id, payload: jobs.payload, queued_at: jobs.queued_at })
+    .from(jobs)
+    .where(
+      and(
+        eq(jobs.project_id, of.project_id),
+        eq(jobs.type, of.type),
+        inArray(jobs.status, ['pending', 'processing']),
+        sql`${jobs.payload} ->> ${of.field} = ${of.value}`,
+      ),
+    )
+    .all();
+}
+
+/** Empties what a job is to do, where that names somebody. */
+export function forgetPayload(tx: Tx, id: string): void {
+  tx.update(jobs).set({ payload: {} }).where(eq(jobs.id, id)).run();
 }
 
 /** Forgets what a job ended with, where that names somebody. */
