@@ -100,6 +100,8 @@ describe.skipIf(executable === null)('of people and tokens', () => {
     await page.goto(
       `${on.app.url}/console/people/${personOf('bob.with.a.rather.long.address@bakery.example.org').id}`,
     );
+    // A form of which something is still on its way sends nothing.
+    await page.getByLabel('Corner shop').waitFor();
     await page.getByLabel('Write vaults').uncheck();
     await page.getByRole('button', { name: 'Save the changes' }).click();
     await page.getByRole('alert').filter({ hasText: 'lacks the capability can_write_vault' }).waitFor();
