@@ -1,4 +1,4 @@
-/** Contacts that bounced, for whoever lifts the suppression of a hard bounce: their addresses by hash, and their status back. */
+/** Lifting the suppression of a hard bounce: finds the contacts of a hash, and gives them the status that they had. */
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Lists } from '../lists/service.ts';
 import type { KeyedHash } from '../settings/service.ts';
@@ -7,7 +7,7 @@ import * as store from './store.ts';
 /** Contacts whose addresses are hashed before others have their turn: some 5 ms. */
 const HASHED_CONTACTS_PIECE = 1_000;
 
-/** Those of these hashes that are of contacts that bounced, with the address. In pieces, between which others have their turn. */
+/** Of these hashes, those of contacts that bounced, with the address. In pieces, with pauses for other requests. */
 export async function findBouncedAddresses(
   on: { database: Database; lists: Lists },
   project_id: number,

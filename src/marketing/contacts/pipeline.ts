@@ -13,7 +13,7 @@ import * as store from './store.ts';
 import type { ContactRow, ContactStatus, CustomFields } from './tables.ts';
 import { createContactToken } from './tokens.ts';
 
-/** Somebody who is to be on a list. Fields are within their bounds; the address is yet to be judged. */
+/** Somebody who is to be on a list. Fields are validated; the address is not. */
 export interface Candidate {
   email: string;
   first_name: string | null;
@@ -23,7 +23,7 @@ export interface Candidate {
   source: string | null;
   reason: string | null;
   source_platform: string;
-  /** Null: the list's default counts. A word that is no basis counts as none, and no other takes its place. */
+  /** Null: the list's default counts. An unknown word counts as no consent; the default does not replace it. */
   consent_basis: string | null;
   consent_at: number;
   consent_ip: string | null;
@@ -41,7 +41,7 @@ export type Screened =
       candidate: Candidate;
       email: string;
       consent_basis: ConsentBasis;
-      /** Nobody gets mail at present, so that its domain was not asked for. */
+      /** Mail is captured at present, so the domain was not looked up. */
       is_mx_unasked?: boolean;
     }
   | { verdict: 'rejected'; candidate: Candidate; rejection: Rejection }
@@ -53,12 +53,12 @@ export type Admission =
   | { outcome: Rejection };
 
 export interface ScreenDeps {
-  /** Null: nobody gets mail at present, and no domain is asked for. */
+  /** Null: mail is captured at present, and no domain is looked up. */
   resolver: Pick<Resolver, 'takesMail'> | null;
   suppressed: SuppressionCheck;
 }
 
-/** Judges all that can be judged without the list's contacts, each domain looked up once. */
+/** Checks everything but the list's own contacts; each domain is looked up once. */
 export async function screen(
   candidates: readonly Candidate[],
   list: Pick<ListRow, 'default_consent_basis'>,
@@ -150,7 +150,7 @@ export function admit(
   };
 }
 
-/** What is given takes the place of what there was; tags and custom fields are added. Status and evidence stay. */
+/** Given fields replace the stored ones; tags and custom fields are added. Status and evidence stay. */
 function update(tx: Tx, known: ContactRow, candidate: Candidate, options: AdmitOptions): Admission {
   const contact = store.updateContact(tx, known.id, {
     first_name: candidate.first_name ?? known.first_name,

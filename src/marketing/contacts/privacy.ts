@@ -1,4 +1,4 @@
-/** What is held about one address in a project: telling it, explaining it, and forgetting it. */
+/** What is held about one address in a project: exporting it, explaining it, and forgetting it. */
 
 import { invalid } from '../../errors.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
@@ -11,7 +11,7 @@ import type { SuppressionRecord, Suppressions } from '../suppressions/service.ts
 import { contactAddress } from './fields.ts';
 import type { ContactRecord, Contacts } from './service.ts';
 
-/** How another capability takes part: what it holds about an address, and how it forgets it. */
+/** How another noun takes part: what it holds about an address, and how it forgets it. */
 export interface HolderOfAddresses {
   /** Under what name an export shows it. */
   name: string;
@@ -34,7 +34,7 @@ export interface PrivacyDeps {
   contacts: Contacts;
   suppressions: Suppressions;
   holders: readonly HolderOfAddresses[];
-  /** What else an address gets, and why: a sentence a line. */
+  /** What else an address gets, and why, one sentence a line. */
   whyMore(project_id: number, email: string): string[];
 }
 
@@ -85,7 +85,7 @@ export class Privacy {
     return counts;
   }
 
-  /** Why an address is mailed or not: a sentence a line. Throws AppError `invalid`. */
+  /** Why an address is mailed or not, one sentence a line. Throws AppError `invalid`. */
   why(owner: KeyOwner, address: string): string[] {
     const { suppression, contacts, email } = this.export(owner, address);
     const on_lists = contacts.map(

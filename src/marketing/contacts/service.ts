@@ -38,7 +38,7 @@ export { CONTACT_STATUSES, type ContactRow, type ContactStatus, type CustomField
 export type { ContactSelection, TagChange } from './tagging.ts';
 export { createContactToken, hashContactToken } from './tokens.ts';
 
-/** What of a contact may be changed; null clears. Never its status or its evidence. */
+/** What may be changed of a contact; null clears. Its status and its evidence never change this way. */
 export interface ContactChanges {
   first_name?: string | null | undefined;
   last_name?: string | null | undefined;
@@ -54,7 +54,7 @@ export interface ContactQuery extends PageQuery {
   q?: string | undefined;
 }
 
-/** What happened to a contact, for other capabilities. */
+/** What happened to a contact, for listeners. */
 export interface ContactEvent {
   kind: 'activated' | 'unsubscribed' | 'bounced' | 'complained' | 'suppressed' | 'deleted';
   contact: ContactRow;
@@ -87,7 +87,7 @@ export class Contacts {
     });
   }
 
-  /** Has a capability told of what happens to contacts, in the transaction that records it. */
+  /** Adds a listener, which is told what happens to contacts in the transaction that records it. */
   listen(listener: ContactListener): void {
     this.#listeners.push(listener);
   }
@@ -102,8 +102,8 @@ export class Contacts {
   }
 
   /**
-   * Whether the domain of an address takes mail: asked before a relay's first mail to a contact that came while all was
-   * captured, and taken as said for all others.
+   * Whether the domain of an address takes mail. Only contacts that came while mail was captured are looked up, before a relay's
+   * first mail to them; for all others that was done when they came.
    */
   async takesMail(project_id: number, address: string): Promise<TakesMail> {
     const { database, resolver } = this.#deps;
@@ -230,7 +230,7 @@ export class Contacts {
     return this.#present(this.find(project_id, public_id));
   }
 
-  /** The row of a contact, for other capabilities. Throws AppError `not_found`. */
+  /** The row of a contact, for other nouns. Throws AppError `not_found`. */
   find(project_id: number, public_id: string, read: Tx = this.#deps.database.read): ContactRow {
     const row = isUlid(public_id) ? store.findContact(read, project_id, public_id.toUpperCase()) : undefined;
     if (!row) throw notFound('Contact');
@@ -397,11 +397,11 @@ export class Contacts {
     return row;
   }
 
-  /** Takes somebody back who had left, on new evidence, within a transaction that knows them not to be suppressed. */
+  /** Takes somebody back who had left, on new evidence. The caller's transaction has made sure that they are not suppressed. */
   renew(tx: Tx, contact: ContactRow, candidate: Candidate): ContactRow {
     const now = this.#deps.clock.now();
     return store.updateContact(tx, contact.id, {
-      // Active comes next, by `confirm`, which tells who listens.
+      // Pending at first: `confirm` makes it active and tells the listeners.
       status: 'pending',
       first_name: candidate.first_name ?? contact.first_name,
       last_name: candidate.last_name ?? contact.last_name,

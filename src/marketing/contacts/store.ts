@@ -66,7 +66,7 @@ const insert = rawSql<{ id: number }, (string | number | null)[]>(
 const insertTag = rawSql<never, [number, string, number, string]>(
   'INSERT INTO contact_tags (contact_id, tag, list_id, status) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
 );
-/** For a contact that may have tags already: no more than fit. */
+/** For a contact that may have tags already: no more than a contact may have. */
 const addTag = rawSql<never, [number, string, number, string]>(
   `INSERT INTO contact_tags (contact_id, tag, list_id, status) SELECT ?1, ?2, ?3, ?4
      WHERE (SELECT count(*) FROM contact_tags WHERE contact_id = ?1) < ${MAX_CONTACT_TAGS} ON CONFLICT DO NOTHING`,
@@ -116,7 +116,7 @@ const mxAsked = rawSql<never, [number, string]>(
   'UPDATE contacts SET is_mx_unasked = 0 WHERE project_id = ? AND email = ? AND is_mx_unasked = 1',
 );
 
-/** Whether an address came to a project without its domain being asked for. Nearly none did, and so it costs nothing. */
+/** Whether an address came to a project without its domain being looked up. Few did; a partial index holds those. */
 export function isAddressUnasked(read: Tx, project_id: number, email: string): boolean {
   return isMxUnasked.get(read, project_id, email) !== null;
 }

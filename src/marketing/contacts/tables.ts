@@ -29,9 +29,9 @@ export const contacts = sqliteTable('contacts', {
   status_changed_at: integer().notNull(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
-  /** Of a bounced one: what lifting the suppression gives back. Null where it bounced before that was kept: active. */
+  /** The status before it bounced, which lifting the suppression gives back; null counts as active. */
   status_before_bounce: text().$type<'pending' | 'active'>(),
-  /** It came while all mail was captured: its domain is asked for before a relay's first mail to it. */
+  /** It came while all mail was captured: its domain is looked up before a relay's first mail to it. */
   is_mx_unasked: integer({ mode: 'boolean' }).notNull(),
 });
 export type ContactRow = typeof contacts.$inferSelect;

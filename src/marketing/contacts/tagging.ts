@@ -18,8 +18,8 @@ export interface TagChange {
 }
 
 /**
- * Adds and removes tags of many contacts, in pieces of which each is a transaction of its own: a list of any size holds
- * nobody up, and what a crash leaves undone the same call does. Returns how many contacts it changed. Throws AppError
+ * Adds and removes tags of many contacts, in pieces, each a transaction of its own: a list of any size keeps
+ * nobody waiting, and after a crash the same call does the rest. Returns how many contacts it changed. Throws AppError
  * `invalid` by field, also for ids that are of no contact of this list.
  */
 export async function tagContacts(

@@ -32,7 +32,7 @@ export interface Columns {
   kept: Record<string, number>;
 }
 
-/** What every row has that does not say otherwise. */
+/** Defaults for rows that don't have the column. */
 export interface ImportDefaults {
   consent_basis: string | null;
   source_platform: string;
@@ -112,7 +112,7 @@ function recogniseColumns(headers: readonly string[]): Columns['fields'] {
   return fields;
 }
 
-/** A row as a candidate. What is longer than its field is cut. */
+/** A row as a candidate; values that are too long for their field are cut. */
 export function candidateOf(
   cells: readonly string[],
   columns: Columns,

@@ -38,7 +38,7 @@ export async function* readCsvRows(path: string, from_byte: number): AsyncGenera
   const file = createReadStream(path, { start: from_byte, highWaterMark: CSV_PIECE_BYTES });
   const parser = parse(CSV);
   const reading = feed(file, parser);
-  // Awaited below; until then nobody listens.
+  // Awaited below; without this a failure until then would count as unhandled.
   reading.catch(() => {});
   try {
     for await (const { record, info } of parser) yield { cells: record, end_byte: from_byte + info.bytes };

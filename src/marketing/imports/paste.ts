@@ -8,7 +8,7 @@ export interface PastedRow {
   last_name: string | null;
 }
 
-/** One row for each address, and for each text that stands where one should; no lines are read behind those that are too many. */
+/** One row for each address, and for each text where an address should be. Reading stops once there are too many. */
 export function readPaste(text: string): PastedRow[] {
   const rows: PastedRow[] = [];
   for (const given of text.split(/\r\n|\n|\r/)) {
@@ -37,7 +37,7 @@ function readPlain(line: string): PastedRow[] {
   return cells.map((email) => ({ email, first_name: null, last_name: null }));
 }
 
-/** A cell in which blanks stand between addresses holds several; in any other, blanks belong to a name. */
+/** Blanks between addresses separate them; any other blank belongs to a name. */
 function splitAddresses(cell: string): string[] {
   const words = cell.trim().split(/\s+/);
   return (words.every((word) => word.includes('@')) ? words : [words.join(' ')]).filter(

@@ -1,4 +1,4 @@
-/** What imports hold about an address that is on no list for it, and forgetting that. */
+/** What imports hold about an address that did not get on the list, and forgetting it. */
 
 import type { Tx } from '../../platform/database/database.ts';
 import { contactAddress } from '../contacts/service.ts';

@@ -25,15 +25,15 @@ const IMPORT_COMMIT_ROWS = 50;
 const IMPORT_DNS_RETRY_MIN_MS = 60_000;
 const IMPORT_DNS_RETRY_MAX_MS = 30 * 60_000;
 
-/** What an import came to when it stopped: its end, or when it goes on. */
+/** How a run of an import stopped: at its end, or to go on later. */
 export type ImportPause =
   | { status: 'completed' }
   | { status: 'failed'; error: string }
-  /** `rows` were taken up; the rest when the rate allows. */
+  /** This many rows were read; the rest follows when the rate allows. */
   | { status: 'more'; rows: number }
   /** Rows wait for the DNS. */
   | { status: 'waiting'; run_at: number }
-  /** Somebody else goes on with it, or has ended it. */
+  /** Another run goes on with it, or has ended it. */
   | { status: 'superseded' };
 
 export interface ImportRunDeps {
@@ -61,13 +61,13 @@ export interface RunLimits {
   shouldStop(): boolean;
 }
 
-/** The import was deleted, ended, or is run by somebody else: whoever runs it as well lets go. */
+/** The import was deleted, has ended, or is run by somebody else: this run stops. */
 class Superseded extends Error {}
 
 interface Row {
   row_number: number;
   fields: WaitingFields;
-  /** Where the row behind this one begins; null for one that is in the database already. */
+  /** The byte at which the next row begins; null for a row that is in the database already. */
   end_byte: number | null;
 }
 
@@ -173,7 +173,7 @@ export class ImportRun {
     return taken;
   }
 
-  /** The cells that are asked for, in their places: the others of a long row would fill the memory. */
+  /** Only the cells that are needed, in their places: keeping all cells of long rows would fill the memory. */
   #wantedOf(cells: readonly string[]): string[] {
     const { fields, kept } = this.#import.settings.columns;
     const wanted: string[] = new Array(cells.length).fill('');

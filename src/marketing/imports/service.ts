@@ -69,8 +69,8 @@ export class Imports {
   }
 
   /**
-   * Imports what was pasted, within the request but for rows whose domains the DNS says nothing about: those go on
-   * waiting, and the import is `processing`. Throws AppError `invalid` by field, and `conflict` (list_archived).
+   * Imports what was pasted within the request. Rows whose domain the DNS gives no answer about wait, and the import stays
+   * `processing`. Throws AppError `invalid` by field, and `conflict` (list_archived).
    */
   async paste(
     owner: KeyOwner,
@@ -139,7 +139,7 @@ export class Imports {
       is_in_request: head.is_short,
       waiting: [],
       note,
-      // While its head was read it may have been deleted, or shown to everybody.
+      // While its head was being read the object may have been deleted or made public.
       check: requireFile,
     });
     if (!head.is_short) return { record: this.#present(started, list.public_id), is_done: false };
@@ -155,7 +155,7 @@ export class Imports {
     }).map((row) => this.#present(row, list.public_id));
   }
 
-  /** What goes of it with a project. */
+  /** How many go with a project. */
   projectCascade() {
     return {
       count: (tx: Tx, project: { id: number }) => ({

@@ -15,7 +15,7 @@ export interface ImportSettings {
 
 /** Where an import is: it changes with the counters, in one commit. */
 export interface ImportPosition {
-  /** Counts the commits: whoever saw another number does not know what is done by now. */
+  /** Counts the commits: a run that saw another number is out of date, and stops. */
   commits: number;
   /** The last row of the file that was taken up, with the header as row 1; of a paste, its last. */
   row: number;

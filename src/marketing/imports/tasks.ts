@@ -26,7 +26,7 @@ export interface ImportTaskDeps {
   rows_per_minute: number;
 }
 
-/** Runs jobs of the type `email.import`: a turn takes up the rows that the rate allows, and the next one comes in time for more. */
+/** Runs jobs of the type `email.import`: each turn takes as many rows as the rate allows, and the next turn comes when it allows more. */
 export function createImportTask(deps: ImportTaskDeps): Task<null> {
   return {
     type: EMAIL_IMPORT,
@@ -55,7 +55,7 @@ async function takeTurn(deps: ImportTaskDeps, job: JobRow, stopping: AbortSignal
   if (pause === null) return { status: 'continue', run_at: clock.now() + IMPORT_TURN_MS };
   if (pause.status === 'more')
     return { status: 'continue', run_at: began_ms + Math.ceil((pause.rows * MINUTE_MS) / rows_per_minute) };
-  // A request goes on with it that took longer than is usual: should it die, the job is there.
+  // The request that began it is still at it; this job goes on with it should the server die.
   if (pause.status === 'superseded')
     return { status: 'continue', run_at: clock.now() + IMPORT_REQUEST_GRACE_MS };
   if (pause.status === 'waiting') return { status: 'continue', run_at: pause.run_at };

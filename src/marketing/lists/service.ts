@@ -43,9 +43,9 @@ export interface ListChanges {
 export interface ListsDeps {
   database: Database;
   clock: Clock;
-  /** Why a template cannot ask for the confirmation of a sign-up, or null when it can. */
+  /** Why a template can't be the mail that asks to confirm a sign-up, or null when it can. */
   refusalOfConfirmation(project_id: number, slug: string): string | null;
-  /** Why the link of such a mail would lead its reader nowhere, or null. */
+  /** Why the link in that mail would lead its reader nowhere, or null. */
   problemOfLinks(project_id: number): string | null;
 }
 
@@ -66,7 +66,7 @@ export class Lists {
     });
   }
 
-  /** What goes of it with a project, besides the lists themselves. */
+  /** How many contacts go with a project, besides the lists themselves. */
   projectCascade() {
     return {
       count: (tx: Tx, project: { id: number }) => ({
@@ -80,7 +80,7 @@ export class Lists {
     return this.#present(this.find(project_id, public_id));
   }
 
-  /** The row of a list, for other capabilities. Throws AppError `not_found`. */
+  /** The row of a list, for other nouns. Throws AppError `not_found`. */
   find(project_id: number, public_id: string, read: Tx = this.#deps.database.read): ListRow {
     const row = isUlid(public_id) ? store.findList(read, project_id, public_id.toUpperCase()) : undefined;
     if (!row) throw notFound('List');
@@ -110,7 +110,7 @@ export class Lists {
   }
 
   /**
-   * The list as it is within a transaction that adds to it. Throws AppError `conflict` (list_archived) where it takes
+   * The list, read in the transaction that adds to it. Throws AppError `conflict` (list_archived) where it takes
    * nobody any more, and `not_found` where it is gone.
    */
   requireOpen(tx: Tx, list: Pick<ListRow, 'id'>): ListRow {
@@ -192,10 +192,10 @@ export class Lists {
     return this.#present(row);
   }
 
-  /** Every field that does not fit, by rules past its schema. */
+  /** Everything that is wrong with the fields beyond what the schema checks. */
   check(project_id: number, changes: ListChanges): FieldErrors {
     const errors: FieldErrors = {};
-    // It may stand in the subject of a confirmation mail.
+    // The name may be put into the subject of a confirmation mail.
     if (/\p{Cc}/u.test(changes.name ?? ''))
       errors.name = ['must have no line breaks or other control characters'];
     readTokenHosts(changes.token_hosts ?? [], errors);
@@ -230,7 +230,7 @@ export class Lists {
   }
 }
 
-/** Host names in lower-case ASCII, each once; what is none is named in `errors`. */
+/** Host names in lower-case ASCII, each once. Others are named in `errors`. */
 function readTokenHosts(hosts: readonly string[], errors: FieldErrors): string[] {
   if (hosts.length > MAX_TOKEN_HOSTS)
     errors.token_hosts = [`at most ${MAX_TOKEN_HOSTS} (got ${hosts.length})`];

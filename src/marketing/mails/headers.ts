@@ -24,7 +24,7 @@ function identifier(text: string): string {
   return text.replace(/[^A-Za-z0-9._-]+/g, '-') || '-';
 }
 
-/** The link by which a mail's reader leaves, which its row has in this header alone. */
+/** The unsubscribe link of a mail, whose row has it in this header only. */
 export function unsubscribeUrlOf(headers: Readonly<Record<string, string>>): string {
   return /<([^>]+)>/.exec(headers['List-Unsubscribe'] ?? '')?.[1] ?? '';
 }

@@ -6,7 +6,7 @@ export interface LayoutValues {
   brand_color: string | null;
   brand_logo_url: string | null;
   brand_website_url: string | null;
-  /** Markers stand for the two where each mail has its own. */
+  /** The two that differ from mail to mail are markers. */
   postal_address: string;
   unsubscribe_url: string;
 }
@@ -14,7 +14,7 @@ export interface LayoutValues {
 const DEFAULT_COLOR = '#1f4e79';
 const COLOR = /^#[0-9a-f]{6}$/i;
 
-// Colours are given twice: mail programs that turn them round in the dark do so badly unless they are told what to use.
+// Colours are given twice: in dark mode mail programs invert them badly unless they are told what to use.
 const STYLE = `:root{color-scheme:light dark;supported-color-schemes:light dark}
 body{margin:0;padding:0;width:100%}
 img{max-width:100%;height:auto;border:0}

@@ -12,7 +12,7 @@ export interface Merge {
   c: number | null;
 }
 
-/** Fields whose value is the contact's wherever it has one: no variable stands in for them. */
+/** Fields in which the contact's own value wins over a variable of the same name. */
 export function withoutContactFields(variables: Readonly<Record<string, string>>): Record<string, string> {
   const own = ['first_name', 'last_name', 'contact_token', ...OF_THE_ROW] as readonly string[];
   return Object.fromEntries(

@@ -123,7 +123,7 @@ function pictureAt(address: string): string {
   return `<img src="${Bun.escapeHTML(address)}" width="1" height="1" alt="" style="display:block;border:0">`;
 }
 
-/** No person sees or reaches it, by keyboard or screen reader either: who follows it follows every link there is. */
+/** A link that no person can see or reach, by keyboard or screen reader either: whoever follows it is a scanner. */
 function hiddenLinkTo(address: string): string {
   return `<a href="${Bun.escapeHTML(address)}" aria-hidden="true" tabindex="-1"></a>`;
 }
@@ -180,10 +180,10 @@ class FoundLinks {
   }
 }
 
-/** What mark a text may hold without being taken for one: a character for private use that none of the texts has. */
+/** A mark that can't be confused with text: a private-use character that none of the texts holds. */
 const PRIVATE_USE = Array.from({ length: 0x19_00 }, (_, n) => String.fromCharCode(0xe0_00 + n));
 
-/** Stands for merge fields and links while the text around them is taken apart. */
+/** Marks put in place of merge fields and links while the text around them is parsed. */
 class Marks {
   readonly #mark: string;
   readonly #names: string[] = [];

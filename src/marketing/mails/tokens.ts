@@ -10,7 +10,7 @@ export interface LinkName {
 
 /** 64 of the 256 bits of the hash: each guess is a request, so nobody tries 2^63 of them, and links stay short. */
 const MAC_CHARS = 16;
-/** In lower case throughout: some scanners follow links in lower case only. */
+/** Lower case only, as some scanners change links to lower case. */
 const TOKEN = /^([0-9a-z]{26})([0-9a-z]{1,10})-([0-9a-z]{1,4})-([0-9a-f]{16})$/;
 
 export function linkToken({ email_id, source_id, position }: LinkName, hash: KeyedHash): string {

@@ -14,7 +14,7 @@ export function findEvent(read: Tx, contact_id: number, event: string): EventRow
     .get();
 }
 
-/** Of an event that happens again the last time counts; when it was heard of first stays. */
+/** A repeated event gets its last time; when it was first received stays. */
 export function saveEvent(tx: Tx, row: EventRow): void {
   const { occurred_at, is_whole_second, meta } = row;
   const target = [contactEvents.contact_id, contactEvents.event];
@@ -26,7 +26,7 @@ const namesSince = rawSql<{ event: string }, [number, number]>(
   'SELECT event FROM contact_events WHERE contact_id = ? AND occurred_at + 999 * is_whole_second >= ?',
 );
 
-/** Names of those that happened at or after a moment, as far as is known: each mail of a sequence asks for them. */
+/** Names of events at or after a moment; asked for each mail of a sequence. */
 export function listEventNamesSince(read: Tx, contact_id: number, since_ms: number): string[] {
   return namesSince.all(read, contact_id, since_ms).map(({ event }) => event);
 }

@@ -61,7 +61,7 @@ export class ContactEvents {
       const known = findEvent(tx, contact.id, input.event);
       const now = clock.now();
       const time = timeOf(input.occurred_at ?? null, now);
-      // What a clock that was wrong, or an app, put ahead of now is known no better.
+      // A stored time ahead of now, from a wrong clock or an app, counts as now.
       if (known && known.occurred_at <= now && latestOf(time) <= latestOf(known))
         return { record: present(contact, known), is_duplicate: true };
       const meta = input.meta ?? known?.meta ?? null;
@@ -80,7 +80,7 @@ export class ContactEvents {
     this.#deps.onEvent(tx, { contact_id, event, occurred_at: at, at });
   }
 
-  /** As `record` for each, in their order; one that is refused, also by how `read` finds it, keeps no other back. */
+  /** As `record` for each, in order. One that is refused, by `read` or later, holds back no other. */
   async recordAll(project_id: number, inputs: readonly unknown[], read: (input: unknown) => EventInput) {
     return Promise.all(
       inputs.map(async (input) => {

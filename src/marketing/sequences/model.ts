@@ -1,6 +1,6 @@
 /**
- * What a sequence is: steps in tracks, each with a condition. Pure types and functions; where the steps are kept is
- * `store.ts`, who goes through them is an enrollment.
+ * What a sequence is: steps in tracks, each with a condition. Pure types and functions; `store.ts` keeps the steps, and
+ * enrollments go through them.
  */
 
 /** A question about one enrollment, asked when its step is due. `clicked` looks at the last message that it got. */

@@ -43,8 +43,8 @@ interface WalkOptions {
 }
 
 /**
- * Steps in the order in which they come due, each when its delay is over, and a mail when the window is open, too. Relays take
- * each at once here; how long they do, what others are sent, and the capacity of mailboxes, may put them off further. Tracks that route in a circle without sending end as `endless`.
+ * Steps in the order in which they come due: each when its delay is over, and for a mail the window is open. As if relays took
+ * each mail at once; slow relays, other mail and full mailboxes may put them off further. Tracks that route in a circle without sending end as `endless`.
  */
 export function walk(steps: readonly Step[], options: WalkOptions): Timeline {
   const { exit_events, window, used_up, answers, max_entries } = options;

@@ -23,7 +23,7 @@ export interface StepInput {
   is_final?: boolean | null | undefined;
 }
 
-/** A draft's steps. What a draft may lack is left to the checks; what can never be is named in `errors`. */
+/** A draft's steps. What is still missing is for the checks to say; what can never be right is named in `errors`. */
 export function readSteps(inputs: readonly StepInput[], errors: FieldErrors): Step[] {
   const keys = new Set<string>();
   return inputs.map((input, index) => {
@@ -119,8 +119,7 @@ export function presentStep(step: Step): Required<StepInput> {
 }
 
 /**
- * What of a running sequence's steps may not differ. Names each in `errors`: the steps must be the same, but for template,
- * delay and variables.
+ * Names in `errors` what a running sequence's steps must not change: all but template, delay and variables.
  */
 export function refuseOtherSteps(
   current: readonly Step[],
@@ -142,8 +141,7 @@ export function refuseOtherSteps(
 }
 
 /**
- * Throws AppError `conflict` where a change of a running sequence would have others get its mail, or leave it: those who are in
- * it came by what it says now. `list_id` is undefined where no list is given.
+ * Throws AppError `conflict` for a change that decides who gets a running sequence or leaves it: people came in by the old rules. `list_id` is undefined where no list is given.
  */
 export function refuseOthersMail(
   current: Pick<

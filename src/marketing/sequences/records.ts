@@ -87,7 +87,7 @@ export function present(row: SequenceRow, list: string, counts: readonly Count[]
       condition_text: describeStepCondition(step),
       stats: numbersOf(counts.filter((count) => count.step === step.key)),
     })),
-    // Enrollments of the whole stand under no step, mails under theirs.
+    // Counters of enrollments have no step; counters of mails are by step.
     stats: {
       ...numbersOf(counts.filter((count) => count.step !== '')),
       ...statesOf(counts.filter((count) => count.step === '')),

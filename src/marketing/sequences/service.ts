@@ -91,7 +91,7 @@ export class Sequences {
     return this.#present(this.find(project_id, public_id));
   }
 
-  /** The row of a sequence, for other capabilities. Throws AppError `not_found`. */
+  /** The row of a sequence, for other nouns. Throws AppError `not_found`. */
   find(project_id: number, public_id: string, read: Tx = this.#deps.database.read): SequenceRow {
     const row = isUlid(public_id) ? store.findSequence(read, project_id, public_id.toUpperCase()) : undefined;
     if (!row) throw notFound('Sequence');
@@ -211,7 +211,7 @@ export class Sequences {
         updated_at: this.#deps.clock.now(),
       });
     });
-    // Even where no delay differs: the request that changed one may have been cut off before all were re-timed.
+    // Also when no delay differs: an earlier request may have been cut off before everybody was given their new time.
     if (row.status !== 'draft' && changes.steps) await this.#deps.going_on.retime(row.id);
     return this.#present(row);
   }
@@ -280,7 +280,7 @@ export class Sequences {
     if (Object.keys(errors).length > 0) throw invalid(errors);
     const { contacts, marketing, marketing_mail, lists, database, suppressions } = this.#deps;
     const contact = input.contact ? contacts.find(owner.id, input.contact) : null;
-    // Whoever has yet to confirm would get it all once they did.
+    // A pending contact counts: they would get it once they confirmed.
     const bar =
       contact && contact.status !== 'pending'
         ? barOf(contact, suppressions.checker(database.read, owner))

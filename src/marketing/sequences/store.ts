@@ -79,7 +79,7 @@ const OPEN = `SELECT * FROM sequences WHERE list_id = +? AND status IN ('active'
 const openByList = rawSql<SequenceRow, [number]>(OPEN, sequences);
 const enrollingByList = rawSql<SequenceRow, [number]>(`${OPEN} AND auto_enroll_new_contacts = 1`, sequences);
 
-/** Sequences of a list that take contacts in: a pause only puts off what they are sent. */
+/** Sequences of a list that enroll contacts: active ones, and paused ones, whose mail only waits. */
 export function listOpenSequences(read: Tx, list_id: number): SequenceRow[] {
   return openByList.all(read, list_id);
 }

@@ -36,7 +36,7 @@ export const contactEvents = sqliteTable(
     occurred_at: integer().notNull(),
     meta: text({ mode: 'json' }).$type<Record<string, unknown>>(),
     created_at: integer().notNull(),
-    /** It is known to the second alone, and may have been at any moment of that. */
+    /** Known to the second only: it may have been at any moment of that second. */
     is_whole_second: integer({ mode: 'boolean' }).notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.contact_id, table.event] })],
@@ -87,7 +87,7 @@ export const sequenceMails = sqliteTable('sequence_mails', {
   is_waiting: integer({ mode: 'boolean' }).notNull().default(true),
   /** When a relay took it. */
   sent_at: integer(),
-  /** When that or the end of its attempts was; null for one that was taken back. */
+  /** When a relay took it or its attempts ended; null for one that was taken back. */
   ended_at: integer(),
   clicked_at: integer(),
   opened_at: integer(),

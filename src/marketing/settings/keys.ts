@@ -14,7 +14,7 @@ export interface KeyOwner {
   readonly public_id: string;
 }
 
-/** What a keyed hash is for: hashes of one purpose say nothing about those of another. */
+/** What a keyed hash is for. A hash for one purpose can't be matched with one for another. */
 export type HashPurpose = 'suppression' | 'unsubscribe' | 'click' | 'return_path';
 
 /** The keyed hash of a text, HMAC-SHA-256 in hex. */
@@ -73,7 +73,7 @@ function hashWith(key: Uint8Array, purpose: HashPurpose): KeyedHash {
   return (text) => new Bun.CryptoHasher('sha256', key).update(`${purpose}\0${text}`).digest('hex');
 }
 
-/** Whether two hashes are the same, in a time that does not depend on where they differ. */
+/** Whether two hashes are equal, in constant time. */
 export function sameHash(a: string, b: string): boolean {
   const left = Buffer.from(a);
   const right = Buffer.from(b);

@@ -1,4 +1,4 @@
-/** A sign-up as it is written down, what a contact comes to have of it, and what of its refusals passes. */
+/** A sign-up as it is stored, the contact that it becomes, and which of its refusals may pass. */
 
 import { AppError, type FieldErrors } from '../../errors.ts';
 import { type Candidate, contactAddress } from '../contacts/service.ts';
@@ -40,10 +40,10 @@ export function mayPassLater(error: unknown): error is AppError {
   return error instanceof AppError && (error.kind === 'rate_limited' || error.kind === 'unavailable');
 }
 
-/** What would make a mail that anybody can have sent to anybody an advertisement: links, and lines of its own. */
+/** Links and line breaks in a name: they would let anybody send advertisements to anybody by way of a confirmation mail. */
 const NO_NAME = /:\/\/|www\.|\p{Cc}/iu;
 
-/** What is wrong with a sign-up, by rules past its shape. */
+/** What is wrong with a sign-up beyond what its schema checks. */
 export function errorsInSignUp(sent: {
   email?: string | undefined;
   first_name?: string | null | undefined;

@@ -31,9 +31,9 @@ export interface SuppressionRecord {
 /** Why an address, in its canonical form, is suppressed, or null; for as many addresses as the caller has. */
 export type SuppressionCheck = (address: string) => SuppressionKind | null;
 
-/** Whom a lifted hard bounce is taken back for: contacts, who stand on suppressions. */
+/** What lifting needs of contacts, which stand on suppressions. */
 export interface Bounced {
-  /** Those of these hashes whose addresses are of contacts that bounced, with the address; looked for in pieces. */
+  /** Of these hashes, those of contacts that bounced, with the address; looked for in pieces. */
   findAddresses(
     owner: KeyOwner,
     hashes: ReadonlySet<string>,
@@ -43,10 +43,10 @@ export interface Bounced {
   restore(tx: Tx, owner: KeyOwner, address: string): string[];
 }
 
-/** What a lifting in bulk came to. */
+/** The outcome of lifting in bulk. */
 export interface LiftedBounces {
   lifted: number;
-  /** Contacts that have their status back. */
+  /** How many contacts have their status back. */
   restored: number;
 }
 
@@ -162,7 +162,7 @@ export class Suppressions {
 
   /**
    * Lifts the hard bounces since a moment, of one mailbox's mail where that is given, as `lift` does: a few in a transaction,
-   * so that a crash leaves the rest for the same call.
+   * so that after a crash the same call does the rest.
    */
   async liftBounces(
     actor: Actor,

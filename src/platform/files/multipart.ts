@@ -169,7 +169,7 @@ class FormReader {
   readonly #parsed = Promise.withResolvers<void>();
   #found: { part: OpenPart; chunk: Uint8Array }[] = [];
   #part_count = 0;
-  /** How many parts there were so far. */
+  /** Parts so far whose headers were read and taken. */
   readonly #parts: OpenPart[] = [];
   #file: MultipartFile | null = null;
   /** The first thing that is wrong, which is what the client is told. */

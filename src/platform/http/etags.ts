@@ -12,7 +12,7 @@ import { isPlainObject } from './schema.ts';
 /** A route that reads a record. */
 type Reader = Route & Required<Pick<Route, 'read'>>;
 
-/** Gives every route that reads or changes a record its ETag. */
+/** The routes, with ETag and If-Match for each record of the management plane that can be read and changed. */
 export function withEtags(routes: readonly Route[]): Route[] {
   const changed = new Set(routes.filter(isChange).map(({ path }) => path));
   const readers = new Map(routes.flatMap((route) => (isReader(route) ? [[route.path, route]] : [])));

@@ -67,7 +67,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
       return response;
     }
     const response = await app.handle(request);
-    // Elysia gives a HEAD a Content-Length of its own, and a 304 one of 0, though its file is longer.
+    // Elysia gives a 304 the Content-Length of its empty body, though the file that it speaks of is longer.
     if (response.status === 304) response.headers.delete('Content-Length');
     return response;
   };

@@ -81,7 +81,7 @@ export function parseCron(expression: string, timezone = 'UTC'): Cron | CronRefu
 
 /** Whether a text names an IANA time zone; offsets such as +01:00 are none. */
 export function isTimeZone(name: string): boolean {
-  // Without the tables of zones, which a start would load for its own schedules.
+  // UTC is known without loading the tables of time zones, which a start would otherwise do for its own entries.
   if (name === 'UTC') return true;
   if (!/^[a-z][a-z0-9_+/-]*$/i.test(name)) return false;
   try {
@@ -186,7 +186,7 @@ function nextByWallClock({ nextLocal, timezone }: ZonedCalendar, after_ms: numbe
     const candidate = nextLocal(local);
     if (candidate === null) return null;
     const instant = firstInstantOf(candidate, timezone);
-    // In the repetition of an hour the wall-clock times ahead have had their instant.
+    // In an hour that repeats, the times to come have run already.
     if (instant > after_ms) return instant;
     local = candidate;
   }

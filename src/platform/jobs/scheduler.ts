@@ -1,6 +1,6 @@
 /**
- * What Satchel does by the clock: named entries with a cron expression in UTC, looked at each minute. An entry says
- * what is done; how it makes sure that nothing is done twice is its own business, with its own rows.
+ * What Satchel does by the clock: named entries with a cron expression in UTC, looked at each minute. That nothing is done twice
+ * is for each entry to see to, with its own rows.
  */
 import { AppError, messageOf } from '../../errors.ts';
 import { type Clock, MINUTE_MS, monotonicMs } from '../host/clock.ts';
@@ -43,7 +43,7 @@ class MinuteScheduler implements Scheduler {
   readonly #entries: readonly { entry: CronEntry; cron: Cron }[];
   /** Names of the entries that run: none of them runs beside itself. */
   readonly #running = new Set<string>();
-  /** Ticks up to here have been looked at. */
+  /** Ticks up to this moment are done. */
   #looked_at: number;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #is_stopping = false;

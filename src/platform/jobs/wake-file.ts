@@ -22,7 +22,7 @@ export function touchWakeFile(data_dir: string, now_ms: number): void {
 export function watchWakeFile(data_dir: string, now_ms: number, onWake: () => void): FSWatcher {
   touchWakeFile(data_dir, now_ms);
   const watcher = watch(join(data_dir, WAKE_FILE), { persistent: false }, () => onWake());
-  // A watch that breaks costs speed only: the engine looks again by itself within a minute.
+  // Without the watch the engine still looks by itself within a minute.
   watcher.on('error', () => watcher.close());
   return watcher;
 }

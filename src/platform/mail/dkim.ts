@@ -31,12 +31,12 @@ export interface DkimIdentity {
 }
 
 /**
- * What a reader sees or a client acts on: signed once more than it occurs (RFC 6376 8.15), so that nobody can add another
- * of it, of which many readers would show the one that is not signed.
+ * Headers that a reader sees or a client acts on. Each is signed once more than it occurs (RFC 6376 8.15), so that nobody can
+ * add another one, which many mail programs would show instead.
  */
 const OVER_SIGNED_HEADERS =
   'from to cc subject reply-to date message-id content-type mime-version list-unsubscribe list-unsubscribe-post';
-/** Signed as often as it occurs: whoever adds one of these deceives nobody, and some relays add a Feedback-ID of their own. */
+/** Headers that are signed as often as they occur: adding one deceives nobody, and some relays add a Feedback-ID of their own. */
 const SIGNED_HEADERS = 'content-transfer-encoding list-id feedback-id';
 
 /** A new RSA key of DKIM_KEY_BITS bits. Takes some 100 ms, on another thread. */
@@ -63,7 +63,7 @@ export async function hashBody(chunks: AsyncIterable<Buffer> | Iterable<Buffer>)
 
 /**
  * The DKIM-Signature header, with its line break, for the given header block (one character a byte) and body hash.
- * RSA runs on the thread pool: it is by far the dearest part of a mail, and would else halve the throughput.
+ * RSA runs on the thread pool: it is by far the most expensive part of a mail, and here it would halve the throughput.
  * Throws AppError `invalid` when the private key can't be read.
  */
 export async function signHeaders(

@@ -133,7 +133,7 @@ function exchangeUdp(exchange: Exchange): Promise<Attempt> {
     const packet = readAnswer(message, exchange);
     if (packet) resolve({ ok: true, packet });
   });
-  // A connected socket takes packets of this server alone, and learns at once that nobody listens there.
+  // A connected socket takes packets from this server only, and is told at once where nobody listens there.
   try {
     socket.connect(port, host, () => {
       socket.send(exchange.query, (error) => {

@@ -27,7 +27,7 @@ const DNS_TRIES_PER_SERVER = 2;
 
 /**
  * What became of a look-up. `found` with no records: the name exists and has none of this type. `absent`: the name
- * does not exist (NXDOMAIN, or it could never exist). `unknown`: nobody told us; never take it for an absence.
+ * does not exist (NXDOMAIN, or it could never exist). `unknown`: nobody answered, which must never count as absent.
  */
 export type Lookup<T> =
   | { status: 'found'; records: T[] }
@@ -52,7 +52,7 @@ export interface Resolver {
 }
 
 export interface ResolverOptions {
-  /** By which answers about mail domains are remembered; the system's unless given. */
+  /** The clock by which answers about mail domains expire; the system's unless given. */
   clock?: Clock;
   /** `ip`, `ip:port` or `[ipv6]:port`; empty means those of the system. */
   servers: readonly string[];
@@ -85,7 +85,7 @@ export function createResolver(options: ResolverOptions): Resolver {
       for (const server of servers) {
         const left_ms = Math.floor(end_ms - monotonicMs());
         if (left_ms <= 0) return { ok: false, reason: `no answer within ${deadline_ms} ms; last: ${reason}` };
-        // The second round does without EDNS, which some old servers answer with an error or not at all.
+        // The second round leaves EDNS out, as some old servers answer it with an error or not at all.
         const attempt = await askServer(server, question, {
           edns: round === 0,
           timeout_ms: Math.min(try_timeout_ms, left_ms),
@@ -135,7 +135,7 @@ export function createResolver(options: ResolverOptions): Resolver {
   return { ...lookups, takesMail: (domain) => mx_cache.takesMail(domain) };
 }
 
-/** Addresses of one family are enough to be found; without any, one family's silence leaves the whole unknown. */
+/** Addresses of one family are enough for `found`. With none at all, one family without an answer makes it `unknown`. */
 function mergeAddresses(results: readonly Lookup<string>[]): Lookup<string> {
   const records = results.flatMap((result) => (result.status === 'found' ? result.records : []));
   if (records.length > 0) return { status: 'found', records };

@@ -1,6 +1,6 @@
-/** Text from outside, on its way into a header of a mail. */
+/** Makes text from outside fit for a header of a mail. */
 
-/** On one line, as files and forms hold line breaks and control characters that no header may. */
+/** The text on one line, without control characters, which files and forms may hold and a header may not. */
 export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 }

@@ -23,19 +23,19 @@ const MAX_REPORT_FIELD_CHARS = 2_000;
 /** Recipients that one report is believed about; a mail of ours has at most 151. */
 const MAX_REPORTED_RECIPIENTS = 200;
 
-/** What a report says, whoever wrote it. Whether to believe it, its reader decides. */
+/** What a report says. Whether to believe it is decided by whoever reads it. */
 export interface MailReport {
   recipients: ReportedRecipient[];
-  /** Where a report names whom its mail was from or itself is to: an address that we made for one mail may be among them. */
+  /** Every address that the mail or the report itself is from or to: one that we made for a single mail may be among them. */
   addresses: string[];
   /** The header block of the mail that it returns, one character a byte with CRLF; empty where it returns none. */
   returned_headers: string;
 }
 
 export interface ReportedRecipient {
-  /** How the report may name a recipient of ours: the likeliest first. Empty where a complaint names nobody. */
+  /** Addresses by which the report may mean our recipient, the likeliest first. Empty where a complaint names nobody. */
   addresses: string[];
-  /** Null for what is no end: a delay, a relay that tells no more. */
+  /** Null where nothing is final: a delay, or a relay that reports no further. */
   kind: 'delivered' | ReportedEnd | 'complained' | null;
   smtp_code: number | null;
   /** What was said, in the server's words. */
@@ -174,7 +174,7 @@ function sectionsOf(text: string, recipients: readonly (readonly string[])[]): s
   const [first] = [...places.values()].filter(({ begins_line }) => begins_line);
   const starts = recipients.map((addresses) => {
     const named = addresses.flatMap((address) => places.get(address.toLowerCase()) ?? [])[0];
-    // Of one recipient it is all about that, which may have been passed on under another name.
+    // With one recipient all of it is about that one, even under another address, to which the mail may have been forwarded.
     return named ?? (recipients.length === 1 ? first : undefined);
   });
   const begins = starts.flatMap((start) => start?.at ?? []).sort((a, b) => a - b);
@@ -209,7 +209,7 @@ function placesOfAddresses(text: string): Map<string, Place> {
   return places;
 }
 
-/** The last reply that a section tells; else the words that stand right behind the address, which some servers make up themselves. */
+/** The last SMTP reply in a section, else the words right behind the address, as some servers write. */
 function wordsIn(section: string): string {
   const [paragraph = ''] = section.replace(/^[ \t]*:?\s+/, '').split(/\n[ \t]*\n/);
   return lastReplyIn(section) ?? paragraph;

@@ -42,7 +42,7 @@ export interface MailerOptions {
   deadlines?: Partial<SmtpDeadlines>;
   /** The thread is ended after this long without a request. */
   idle_stop_ms?: number;
-  /** Called when the worker thread dies, with its last words. */
+  /** Called with the error when the worker thread dies. */
   onCrash?: (message: string) => void;
   /** How the thread is started. */
   startWorker?: () => Worker;
@@ -101,7 +101,7 @@ class WorkerMailer implements Mailer {
       throw new Error(`the mailer worker answered a delivery with ${reply.op}`);
     } catch (error) {
       if (error instanceof Interrupted) return interruptedOutcome(error.message, error);
-      // No thread could be started, which says nothing of the mail or its relay, and may pass.
+      // No thread could be started: that is neither the mail's fault nor the relay's, and may pass.
       if (error instanceof AppError) return unmadeOutcome(error.message, { is_permanent: false });
       throw error;
     }
@@ -181,7 +181,7 @@ class WorkerMailer implements Mailer {
     this.#onStopped?.();
   }
 
-  /** Ends the thread; whoever still waits for it learns why. The next request starts another. */
+  /** Ends the thread and answers whoever still waits for it. The next request starts another. */
   #endWorker(reason: string): void {
     const worker = this.#worker;
     this.#worker = null;
@@ -193,7 +193,7 @@ class WorkerMailer implements Mailer {
   }
 }
 
-/** Nobody answered: whether the request took effect is unknown, unless it never left this thread. */
+/** The answer where the thread gave none: whether the request took effect is unknown, unless it never left this thread. */
 class Interrupted extends Error {
   readonly may_be_sent: boolean;
 

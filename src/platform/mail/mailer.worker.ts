@@ -72,7 +72,7 @@ async function composeAndSend({ content, route, recipients, options }: Deliver):
   try {
     message = await composeMessage(content);
   } catch (error) {
-    // What was checked and found unfit stays so; anything else, such as too many open files, may pass.
+    // A mail that is unfit stays so; any other failure, such as too many open files, may pass.
     return unmadeOutcome(messageOf(error), { is_permanent: error instanceof AppError });
   }
   if (is_stopping)
@@ -86,14 +86,14 @@ async function composeAndSend({ content, route, recipients, options }: Deliver):
   const outcome = await hand(own);
   if (own === plain || !mayBeOfSender(outcome)) return outcome;
   const again = await hand(plain);
-  // A 4xx may have passed by itself meanwhile: the next mail tries it again.
+  // After a 4xx the next mail tries its own sender again: the reason may have passed.
   const is_of_sender = outcome.outcome === 'refused' && !mayBeOfSender(again) && hasBeenJudged(again);
   return is_of_sender ? { ...again, return_path_refusal: outcome.response } : again;
 }
 
 /**
- * A refusal before the content, and not of its recipients: it may be the sender's, which some relays judge at RCPT. There a
- * 4xx is greylisting more often than not.
+ * Whether a refusal before the content may be about the sender, which some relays judge only at RCPT. A 4xx at RCPT does not
+ * count: most often it is greylisting.
  */
 function mayBeOfSender(outcome: DeliveryOutcome): outcome is UnsentOutcome {
   if (outcome.outcome === 'deferred') return outcome.stage === 'mail';

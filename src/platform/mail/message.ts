@@ -32,7 +32,7 @@ const OWN_HEADERS = new Set(
 const ENCODED_WORD_CHARS = 52;
 
 /**
- * Makes sure that nothing of a mail can break out of its header.
+ * Refuses a mail of which anything could break out of its header.
  * Throws AppError `invalid` naming the field; it never repeats a value.
  */
 function checkMailContent(content: MailContent): void {
@@ -73,7 +73,7 @@ function checkMailContent(content: MailContent): void {
 export async function composeMessage(content: MailContent): Promise<ComposedMessage> {
   checkMailContent(content);
   await checkAttachments(content.attachments);
-  // The text is derived, and the boundary drawn, once: both passes over a large message must be the same to the byte.
+  // Text and boundary are made once, as both passes over a large message must give the same bytes.
   const text = content.text ?? deriveText(content.html ?? '');
   const boundary = crypto.randomUUID();
   const open = () => buildMime({ ...content, text }, boundary);
@@ -142,7 +142,7 @@ function buildMime(content: MailContent, boundary: string): MimeNode {
       filename: attachment.filename,
       contentType: partTypeOf(attachment.mime_type),
       contentDisposition: 'attachment',
-      // A mail relay may not alter lines of a file: text attachments are base64 too.
+      // Text attachments are base64 too, so that no relay can alter their lines.
       contentTransferEncoding: 'base64',
       content: lazyFile(attachment.path),
     })),
@@ -169,7 +169,7 @@ function keepLookalikes(root: MimeNode, { subject, from, to }: MailContent): voi
     if (name?.includes('=?')) encoded.set(key, `${encode(name)} <${root.encodeHeaderValue(key, address)}>`);
   }
   if (encoded.size === 0) return;
-  // Headers of addresses can't be given as prepared.
+  // MailComposer takes no prepared headers for addresses.
   const encodeValue = root.encodeHeaderValue.bind(root);
   root.encodeHeaderValue = (key, value) => encoded.get(key) ?? encodeValue(key, value);
 }

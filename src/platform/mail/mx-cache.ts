@@ -1,4 +1,4 @@
-/** Whether domains take mail, remembered for a while: a list of 100,000 contacts has few domains, and each is asked about once. */
+/** Whether domains take mail, remembered for a while: 100,000 contacts have few domains, and each is looked up once. */
 import type { Clock } from '../host/clock.ts';
 import type { Lookup, MxRecord } from './dns.ts';
 
@@ -11,7 +11,7 @@ export const MAX_MX_CACHE_DOMAINS = 20_000;
 /** Domains asked about at once: each is one UDP socket, and public resolvers refuse floods. */
 export const MX_LOOKUPS_AT_ONCE = 32;
 
-/** `unknown`: nobody told us. It is no verdict, and never `no`. */
+/** `unknown`: nobody answered; it must never count as `no`. */
 export type TakesMail = 'yes' | 'no' | 'unknown';
 
 export interface MxLookups {
@@ -33,12 +33,12 @@ export class MxCache {
     this.#clock = clock;
   }
 
-  /** Never throws. Who asks about a domain that is being asked about shares the answer; too many domains at once wait for their turn. */
+  /** Never throws. Callers that ask about the same domain at once share a look-up; only so many domains are looked up at once. */
   takesMail(domain: string): Promise<TakesMail> {
     const key = domain.toLowerCase();
     const known = this.#known.get(key);
     const left_ms = (known?.until_ms ?? 0) - this.#clock.now();
-    // More than there ever is: the clock was set back.
+    // It expires later than any answer may: the clock was set back.
     if (known && left_ms > 0 && left_ms <= MX_CACHE_MS) return Promise.resolve(known.verdict);
     const under_way = this.#under_way.get(key);
     if (under_way) return under_way;

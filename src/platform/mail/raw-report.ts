@@ -1,6 +1,6 @@
 /**
- * What is told of a message from its raw bytes, before its MIME is read: whom it came to, whose signatures stand in it, and
- * what of it a report can be in. Anybody may have written it, so each of these takes one pass over it, whatever it holds.
+ * What can be said of a message from its raw bytes, before its MIME is read: which address it came to, whose signatures are in
+ * it, and which of its parts may hold a report. Strangers write these, so each takes one pass, whatever the message holds.
  */
 import {
   MAX_REPORT_BYTES,
@@ -26,9 +26,9 @@ export const STATUS_TYPES = ['message/delivery-status', 'message/global-delivery
 export const FEEDBACK_TYPE = 'message/feedback-report';
 const FIELDS_TYPES = [...STATUS_TYPES, FEEDBACK_TYPE];
 
-/** The bounds are those of an address, so that no place where one might begin is read any further. */
+/** Bounded by the longest address, so that the expression takes linear time. */
 export const ADDRESS = /[^\s<>,;:"()@]{1,64}@[^\s<>,;:"()@]{1,255}/g;
-/** Behind its name, a signature says within this whose it is; its list of headers and the rest come later. */
+/** A signature names its domain and selector within this many characters; the rest of it is not read. */
 const SIGNER_CHARS = 2_000;
 
 /** A message as text, one character a byte: as much of it as is read. */
@@ -91,14 +91,14 @@ export function partsOfReport(message: Uint8Array): Uint8Array | null {
 
 const [LF, CR, HYPHEN] = [0x0a, 0x0d, 0x2d];
 
-/** Where in a message one is, line by line. Takes each line for the begin of a part that may be one. */
+/** Keeps track of the place in a message, line by line. Any line that may begin a part counts as one. */
 class Scan {
   readonly #bytes: Buffer;
   readonly #delimiters = new Set<string>();
   #state: 'header' | 'returned header' | Content = 'header';
   #parts = 0;
   #header_start = 0;
-  /** Of the message and its parts; afresh for a mail that is returned. */
+  /** Counted over the message and its parts, and from 0 again in a mail that is returned. */
   #header_bytes = 0;
   #text_bytes = 0;
 
@@ -160,7 +160,7 @@ type Content = 'fields' | 'text' | 'other';
 
 const TYPE_LINE = /^(?:[^a-z \t\r\n][^a-z\r\n]*)?content-type/gim;
 
-/** What a header says of its part. Where readers might differ over its type, it is none that is read. */
+/** What a header says of its part. A type that parsers might read in different ways counts as one that is left out. */
 function contentBelow(header: string): 'returned header' | Content {
   const lines = [...header.trimStart().matchAll(TYPE_LINE).take(2)];
   if (lines.length === 0) return 'text';

@@ -1,6 +1,6 @@
 /**
- * Words of mail servers, for refusals whose code does not say whom they speak of. The one list: whoever meets a wording that
- * is judged wrongly adds it here, and to the table of wordings in test/platform/mail/refusal-wordings.ts.
+ * Wordings of mail servers, for refusals whose code does not say whom they are about. This is the only list: add a wording that
+ * is judged wrongly here, and to the table in test/platform/mail/refusal-wordings.ts.
  *
  * Sources: Postfix (smtpd_check.c, postconf(5)), Exim (its default ACLs and deliver.c; cPanel's), OpenSMTPD (smtp_session.c),
  * Sendmail (proto.m4, the dnsbl feature), qmail and netqmail (qmail-smtpd.c), Exchange Online's list of non-delivery reports,
@@ -9,7 +9,7 @@
  */
 
 /**
- * The sender, its host or its log-in was looked at. These come first: what was unknown or not found there is no recipient, as in
+ * The sender, its host or its log-in was checked. These come first: what was not found then is no recipient, as in
  * Exim's "Verification failed for <our address>, No Such User Here, Sender verify failed".
  */
 const OF_SENDER = [
@@ -19,20 +19,20 @@ const OF_SENDER = [
   /\b(?:reverse|rev) ?dns\b|\brdns\b|\bptr\b/i,
   /\b(?:host ?name|helo|ehlo)\b/i,
   /\byour (?:ip|host|server|mail server|network|isp|domain|remotehost|reverse|e?mail address)\b/i,
-  // What a relay says of its customer: the account that is disabled is ours.
+  // A relay about its own customer, who is us: our account is disabled.
   /\byour (?:smtp )?(?:account|log-?in|plan|subscription|quota|credits?|api key)\b/i,
   /\b(?:record|signature)\b.{0,40}\bnot found\b/i,
   /\b(?:spf|dkim|dmarc)\b.{0,60}\b(?:not found|no such|does(?: not|n'?t) exist|unknown|disabled)\b/i,
   /\bcall(?:out|back)\b.{0,30}\bfail/i,
 ];
 
-/** How servers call who gets mail. */
+/** Words for a recipient. */
 const WHO =
   '(?:user|recipient|mail ?box|account|address(?:ee)?|alias|person|inbox|mail ?drop|subscriber|member|local[- ]?part|e-?mail)';
 const ENDED =
   "(?:unknown|not known|not found|not exist(?:ing)?|does(?: not|n['’]?t) exist|disabled|deactivated|inactive|not active|closed|suspended|discontinued|terminated|invalid|not (?:a )?valid|no longer \\w+)";
 
-/** The recipient is unknown or closed: these win over whatever else is said. */
+/** The recipient is unknown or closed. These win over all that follow. */
 const OF_RECIPIENT = [
   // "may not exist, may be blacklisted" (cPanel) says nothing of either.
   new RegExp(`\\b${WHO}s?\\b[^.;]{0,60}?\\b(?<!may |might )${ENDED}(?![a-z])`, 'i'),
@@ -48,7 +48,7 @@ const OF_RECIPIENT = [
   /\bmailbox name not allowed\b/i,
 ];
 
-/** It may take mail again once something was deleted there: what 5.2.2 says in a code. */
+/** The recipient's mailbox is full, as the code 5.2.2 says. */
 const OF_FULL_MAILBOX = [
   /\b(?:mailbox|mail ?folder|inbox|maildir|account|user|recipient)\b[^.;]{0,60}\b(?:full|over ?quota|over (?:the |its |disk )?quota|out of (?:space|storage))\b/i,
   /\b(?:mail ?box|disk|storage|mail)?\s*quota\b[^.;]{0,30}\b(?:exceeded|exhausted|violation)\b/i,
@@ -56,7 +56,7 @@ const OF_FULL_MAILBOX = [
   /\b(?:insufficient|not enough) (?:disk |mailbox |storage )?(?:space|storage)\b/i,
 ];
 
-/** They speak of us: of our host, our right to send, what we send or how much of it. */
+/** It is about us: our host, our right to send, what we send or how much of it. */
 const OF_US = [
   /\brelay(?:s|ed|ing)?\b/i,
   /spam|\bjunk|\bunsolicited\b|\bbulk\b|\bube\b|\buce\b/i,
@@ -75,7 +75,7 @@ const OF_US = [
   /\b(?:start)?tls\b|\bencrypt/i,
 ];
 
-/** A server gave up at last on what might have passed. */
+/** A server gave up after a trouble that might have passed. */
 const OF_EXPIRY = [
   /\bretry (?:timeout exceeded|time not reached)\b/i,
   /\b(?:message|delivery(?: time)?|queue\w*)[. ]?expired\b/i,
@@ -85,8 +85,7 @@ const OF_EXPIRY = [
 ];
 
 /**
- * What the words of a refusal speak of, null where they say nothing of it. `sender` and `us` are both what goes out from here:
- * apart, as the first is sure of it.
+ * Whom the words of a refusal are about, null where they don't tell. `sender` and `us` both mean our side; `sender` is certain.
  */
 export type SpokenOf = 'sender' | 'full' | 'recipient' | 'us' | null;
 
@@ -104,7 +103,7 @@ export function speaksOfExpiry(words: string): boolean {
   return OF_EXPIRY.some((pattern) => pattern.test(words));
 }
 
-/** Addresses, and hosts with their IP, may be called anything: `policy@example.org` speaks of no policy. */
+/** Addresses and host names are left out: `policy@example.org` says nothing of a policy. */
 function withoutNames(words: string): string {
   return words
     .replace(/\s+/g, ' ')

@@ -1,12 +1,12 @@
 /**
- * Whose refusal it is: of the recipient, of the mailbox that mail goes out from, or of the message. The one judge of what mail
- * servers say, to us at SMTP time and to others in their reports: the same reply never means two things.
+ * What a refusal is about: the recipient, the mailbox that the mail goes out from, or the message. Replies at SMTP time and
+ * replies in reports are both judged here, so that the same words never mean two things.
  */
 import { speaksOfExpiry, spokenOf } from './refusal-words.ts';
 
 /**
- * `recipient`: no mail reaches this address. `full`: none does at present, its mailbox is full. `mailbox`: who hands it over
- * (the log-in, the sender, the reputation of the host) or how much of it, whoever it is to. `message`: its size or its form.
+ * `recipient`: no mail reaches this address. `full`: none does at present, as its mailbox is full. `mailbox`: our side (the
+ * log-in, the sender, the host's reputation, how much is sent), whoever the mail is to. `message`: its size or its form.
  */
 export type RefusalSubject = 'recipient' | 'full' | 'mailbox' | 'message';
 
@@ -14,7 +14,7 @@ export interface Refusal {
   smtp_code: number | null;
   /** The reply with its codes, of one line or several. */
   reply: string;
-  /** Whether it speaks of one recipient: at RCPT, after the content of a mail to one alone, in a report. */
+  /** Whether it is about one recipient: at RCPT, in a report, or after the content of a mail to only one. */
   is_of_recipient: boolean;
 }
 
@@ -31,7 +31,7 @@ const CODES_OF_RECIPIENT = [550, 551, 553];
 /** RFC 5321 4.2.3: more than may be stored, which without any more words is the message's size. */
 const TOO_MUCH = 552;
 
-/** Null where the refusal is none for good: anything but a 5xx. */
+/** Null for anything but a 5xx, which is no refusal for good. */
 export function subjectOf({ smtp_code, reply, is_of_recipient }: Refusal): RefusalSubject | null {
   if (smtp_code === null || smtp_code < 500) return null;
   return subjectOfCodes(smtp_code, enhancedCodeOf(reply), { words: reply, is_of_recipient });
@@ -47,7 +47,7 @@ function subjectOfCodes(
   return own ?? (enhanced_code === null && smtp_code === TOO_MUCH ? 'message' : 'mailbox');
 }
 
-/** What a refusal of one recipient says of that, null where it speaks of something else. */
+/** What a refusal says about its one recipient; null where it is about something else. */
 function subjectAtRecipient(
   smtp_code: number,
   enhanced_code: string | null,
@@ -72,10 +72,10 @@ export function enhancedCodeOf(reply: string): string | null {
   return (at_start ?? /\(#(\d\.\d{1,3}\.\d{1,3})\b/.exec(reply))?.[1] ?? null;
 }
 
-/** What a report that says `failed` of a recipient makes of its mail. `refused`: somebody would not take it from us. */
+/** What a report's `failed` means for the mail. `refused`: some server would not take it from us. */
 export type ReportedEnd = 'bounced' | 'soft_bounced' | 'refused';
 
-/** A Status that tells more than a server can make out of a reply's first digit: of the sender, of the size, of us. */
+/** A Status that is more than a copy of a reply's first digit: it is about the sender, the size, or us. */
 const TELLING_STATUS = /^5\.(?:7\.\d+|1\.[78]|2\.[23])$/;
 
 /**
@@ -83,7 +83,7 @@ const TELLING_STATUS = /^5\.(?:7\.\d+|1\.[78]|2\.[23])$/;
  * empty where there is none. A reply in the words says more than the Status, which some servers make up.
  */
 export function endOf(status: string | null, words: string): ReportedEnd {
-  // 5.0.0 and 4.0.0 say nothing.
+  // 5.0.0 and 4.0.0 don't say why.
   const told = status === null || status.endsWith('.0.0') ? null : status;
   const code = /^[245]\d\d(?!\d)/.exec(words)?.[0] ?? null;
   const own = enhancedCodeOf(words) ?? /^#?(\d\.\d{1,3}\.\d{1,3})(?!\S)/.exec(words)?.[1] ?? null;

@@ -1,4 +1,4 @@
-/** Whether a relay's name can be looked up at all, found out without holding up what else the process waits for. */
+/** Whether a relay's name can be looked up in a reasonable time, found out without blocking the thread pool. */
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { monotonicMs } from '../host/clock.ts';
@@ -24,7 +24,7 @@ export async function whyUnanswered(
   if (hosts.toLowerCase().split(/\s+/).includes(host.toLowerCase())) return null;
   const asked_ms = monotonicMs();
   const answer = await resolver.lookupAddresses(host);
-  // Where a failure comes soon, the system's look-up fails as soon, or knows another way.
+  // A failure that comes quickly comes quickly in the system's own look-up, too, and that may know other sources.
   if (answer.status !== 'unknown' || monotonicMs() - asked_ms < slow_ms) return null;
   return `The server's name could not be looked up: ${answer.reason}.`;
 }

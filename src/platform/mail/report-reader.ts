@@ -1,5 +1,5 @@
 /**
- * Reading reports in a thread of its own: strangers write them, and what they cost must keep nobody waiting. One at a time,
+ * Reading reports in a thread of its own: strangers write them, and reading one may take long. One at a time,
  * each within REPORT_CPU_MS; the thread of one that takes longer is ended, and the next one gets another.
  */
 import { AppError } from '../../errors.ts';
@@ -26,7 +26,7 @@ export interface ReportReader {
   stop(): void;
 }
 
-/** It is this message's doing: another attempt is likely to end the same way. */
+/** The message itself is at fault; another attempt is likely to end the same way. */
 export class UnreadableReport extends Error {}
 
 export interface ReportReaderOptions {
@@ -53,7 +53,7 @@ class ThreadReader implements ReportReader {
   readonly #options: ReportReaderOptions;
   #worker: Worker | null = null;
   #idle_timer: Timer | null = null;
-  /** Settles when the message that came last was read. */
+  /** Settles when the last message so far was read. */
   #last: Promise<unknown> = Promise.resolve();
   #giveUp: (error: Error) => void = () => {};
   #is_stopped = false;

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { canonicalDomain } from './address.ts';
 
-/** What stands where a password was: whoever sends back what was shown must not make it the password. */
+/** Shown in place of a password; it is refused as one, so that sending back what was shown does no harm. */
 export const MASKED = '***';
 
 /** The host of a URL as it is stored, without brackets; null where it is none. */
@@ -14,8 +14,8 @@ export function readHost(text: string): string | null {
 }
 
 /**
- * Whether a host is a link-local address, in whatever way it is written: no mail server stands there, but what hands out the
- * credentials of a cloud's machines does.
+ * Whether a host is a link-local address, however it is written: no mail server has one, but the service that hands out a
+ * cloud machine's credentials does.
  */
 export function isLinkLocal(host: string): boolean {
   return ipaddr.isValid(host) && ipaddr.process(host).range() === 'linkLocal';

@@ -27,7 +27,7 @@ interface IdleSession {
   is_reused: boolean;
 }
 
-/** What mails may be behind their distance and catch up with, as timers are late. */
+/** Timers are late: mails may be this much behind their spacing and catch up. */
 const GAP_CATCH_UP_MS = 20;
 
 const STOPPING = 'The mailer stopped before this mail was handed over.';
@@ -40,14 +40,14 @@ export class SmtpPool {
   readonly #idle: IdleSession[] = [];
   readonly #live = new Set<SmtpSession>();
   #opening = 0;
-  /** Lowered while the relay refuses further connections beside those it has taken, and to one where it took none. */
+  /** The most connections to open: lowered to as many as the relay takes while it refuses more, and to one where it took none. */
   #max_live = SMTP_CONNECTIONS_PER_MAILBOX;
   /** When the last of its connections ended. */
   #last_end_ms = Number.NEGATIVE_INFINITY;
   /** When the next mail may begin, where mails keep a distance. */
   #next_at_ms = 0;
   #turn: Timer | null = null;
-  /** Nothing is opened meanwhile. */
+  /** Until then no connection is opened. */
   #pause: Timer | null = null;
   #sweeper: Timer | null = null;
   #is_stopping = false;
@@ -68,7 +68,7 @@ export class SmtpPool {
     });
   }
 
-  /** Behind others of its purpose; what is transactional before all marketing. */
+  /** Queues a mail: transactional ones before marketing, each kind in the order in which it came. */
   #queue(mail: WaitingMail): void {
     const first_after =
       mail.purpose === 'transactional' ? this.#waiting.findIndex((one) => one.purpose === 'marketing') : -1;
@@ -101,7 +101,7 @@ export class SmtpPool {
     }
   }
 
-  /** Whether the mails before keep the next one waiting, which then has its turn by itself. */
+  /** Whether the next mail has to wait for the spacing; a timer then starts it. */
   #awaitsTurn(): boolean {
     const wait_ms = this.#next_at_ms - GAP_CATCH_UP_MS - monotonicMs();
     if (wait_ms <= 0) return false;
@@ -120,14 +120,14 @@ export class SmtpPool {
       this.#onOpeningFailed(session);
       return;
     }
-    // After a pause it is the only one that was tried; how many more the relay takes shows when they are opened.
+    // After a pause one connection is tried at first; how many more the relay takes shows once they are opened.
     if (this.#live.size === 0) this.#max_live = SMTP_CONNECTIONS_PER_MAILBOX;
     this.#live.add(session);
     session.onClosed(() => this.#forget(session));
     this.#release(session, false);
   }
 
-  /** While other connections work, or are still counted, mails wait; else all that wait share the fate of this attempt. */
+  /** While other connections work, or the relay may still count old ones, mails wait. Otherwise all that wait fail with this attempt. */
   #onOpeningFailed(refusal: UnsentOutcome): void {
     if (this.#live.size > 0) this.#max_live = this.#live.size;
     else if (this.#opening === 0 && this.#mayCountEnded(refusal)) this.#pauseOpening();
@@ -211,7 +211,7 @@ function isUsedUp(outcome: DeliveryOutcome): boolean {
   return outcome.outcome === 'unreachable' && outcome.stage === 'mail' && outcome.smtp_code === 421;
 }
 
-/** Lost before any of the content was asked for, and not because of what the mail is: safe to send over another connection. */
+/** The connection was lost before the content, and not because of the mail: it can safely go over another connection. */
 function isStaleConnection(outcome: DeliveryOutcome): boolean {
   if (outcome.outcome === 'sent' || outcome.stage === 'data' || outcome.stage === 'compose') return false;
   return outcome.smtp_code === null || outcome.smtp_code === 421;

@@ -106,7 +106,7 @@ export function outcomeOfSending(
     is_all_written: boolean;
   },
 ): UnsentOutcome {
-  // Where commands are sent in one go, recipients after a refused sender are refused too, for no fault of theirs.
+  // With pipelined commands, a refused sender has its recipients refused as well; those refusals don't count.
   const is_sender_refused = error.command === 'MAIL FROM';
   const rejected = is_sender_refused ? [] : toRefusedRecipients(seen.rejected, seen.original);
   const smtp_code = refusalCodeOf(error);
@@ -156,7 +156,7 @@ function replyOf(error: NodemailerError): string {
   return readable(error.response ?? error.message);
 }
 
-/** A relay may say anything, and its words end up in logs and on terminals: controls act there, and megabytes bury the rest. */
+/** A relay's words end up in logs and on terminals, so control characters are replaced and long replies cut. */
 function readable(words: string): string {
   const cut =
     words.length <= MAX_SMTP_RESPONSE_CHARS ? words : `${words.slice(0, MAX_SMTP_RESPONSE_CHARS)}...`;
@@ -164,7 +164,7 @@ function readable(words: string): string {
   return cut.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '\u{fffd}');
 }
 
-/** Null where there is no reply, or one that refuses nothing: whoever answers so is out of step, or no mail server. */
+/** The code of a refusal. Null where there is no reply, or one that refuses nothing: then it is out of step, or no mail server. */
 function refusalCodeOf({ responseCode: code }: NodemailerError): number | null {
   return code !== undefined && code >= 400 && code <= 599 ? code : null;
 }
@@ -181,7 +181,7 @@ function isTlsFailure(error: NodemailerError): boolean {
   );
 }
 
-/** What an operator does about it; null where only the relay's owner can do something. */
+/** What the operator can do about it; null where only the relay's owner can do something. */
 function remedyOfTlsFailure(error: NodemailerError, stage: DeliveryStage): string | null {
   const codes = codesOf(error).join(' ');
   if (/SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(codes))

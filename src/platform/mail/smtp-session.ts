@@ -48,7 +48,7 @@ export async function openSession(
     ignoreTLS: route.security === 'none',
     tls: tlsOptions(route),
     greetingTimeout: deadlines.greeting_ms,
-    // The deadlines of this module are shorter; these only must not cut in before them.
+    // Longer than the deadlines of this module, which are the ones that count.
     connectionTimeout: deadlines.greeting_ms + 2 * deadlines.command_ms,
     socketTimeout: 2 * Math.max(deadlines.command_ms, deadlines.data_ms, deadlines.idle_ms),
     socketCloseTimeout: 0,
@@ -79,7 +79,7 @@ export async function openSession(
       const response = 'The relay offers no TLS, so the password was not sent to it.';
       return unsentOutcome({ stage: 'tls', response });
     }
-    // Mail without the log-in would be refused as a stranger's, which reads like a fault of its recipients.
+    // Without the log-in the relay would refuse the mail as a stranger's, which would look like a fault of its recipients.
     if (!connection.allowsAuth) {
       connection.close();
       const response =
@@ -128,7 +128,7 @@ function connectSocket(route: SmtpRoute, limit_ms: number): Promise<Socket | Uns
     socket.once(is_tls ? 'secureConnect' : 'connect', () => {
       clearTimeout(give_up);
       socket.off('close', onClose);
-      // The error listener stays until nodemailer has put its own beside it; a settled promise ignores it.
+      // The error listener stays until nodemailer has added its own; once the promise is settled it does nothing.
       resolve(socket);
     });
   });
@@ -148,7 +148,7 @@ function step(
     let next_answer: Timer | undefined;
     let is_over = false;
     const onAnswer = (): void => {
-      // The last answer still comes here: a listener that is taken off while an event is told learns of that event.
+      // The last answer still arrives here: a listener that is removed during an event still gets that event.
       if (!several || is_over) return;
       clearTimeout(next_answer);
       next_answer = setTimeout(() => finish(silence(several.answer_ms)), several.answer_ms);
@@ -168,7 +168,7 @@ function step(
     const give_up = setTimeout(() => finish(silence(limit_ms)), limit_ms);
     connection.on('error', finish).once('end', onEnd);
     start(finish);
-    // Nodemailer listens from the next turn on; to listen before it would take the greeting away from it.
+    // Nodemailer listens from the next turn of the event loop on; listening earlier would take the greeting away from it.
     if (several) setImmediate(() => several.socket.on('data', onAnswer));
   });
 }
@@ -233,7 +233,7 @@ export class SmtpSession {
       rejected: [],
       rejectedErrors: [],
       accepted: [],
-      // Only said where the relay offers DSN (RFC 3461). Asked for again at each RCPT, as nodemailer knows one ORCPT for all.
+      // Sent only where the relay offers DSN (RFC 3461). Set again for each RCPT, as nodemailer has one ORCPT for all.
       get dsn() {
         const current = to[to.length - (tracked.rcptQueue?.length ?? 0) - 1] ?? '';
         return {
@@ -284,7 +284,7 @@ export class SmtpSession {
         const rejected = error.rejectedErrors ?? envelope.rejectedErrors;
         sending.finish(outcomeOfSending(error, { stage, rejected, original, is_all_written }));
       };
-      // A relay that dribbles out its replies gets no more than the time of all its commands.
+      // A relay that answers byte by byte gets no more than the time of all its commands.
       const envelope_ends_at = monotonicMs() + command_ms * (2 + original.size);
       let deadline: Timer | undefined;
       const sending: Sending = {
@@ -316,7 +316,7 @@ export class SmtpSession {
           return;
         }
         const onTaken = (): void => {
-          // Nobody can have taken what was not there yet, and the next mail would get into the middle of this one.
+          // The content was not complete, so the relay can't have taken it; and the next mail would end up in the middle of this one.
           if (this.#hasContentLeft) onError(new Error('The relay answered before the message was over.'));
           else sending.finish(sentOutcome(result, original));
         };

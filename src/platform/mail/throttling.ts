@@ -1,4 +1,4 @@
-/** Which of a relay's 4xx replies ask for less mail: of the mailbox, whoever a mail is to, rather than of its recipient. */
+/** Which of a relay's 4xx replies ask the mailbox to send less, rather than speak of the recipient. */
 import { MINUTE_MS, SECOND_MS } from '../host/clock.ts';
 import { enhancedCodeOf } from './refusals.ts';
 import type { DeliveryOutcome, DeliveryStage } from './types.ts';
@@ -18,7 +18,7 @@ const CODES_OF_MAILBOX = /^4\.[347]\./;
 const CODES_OF_RECIPIENT = /^4\.2\.[1-4]$/;
 const GREYLISTING = /gr[ae]y[\s_-]?list/i;
 /**
- * As relays put it that say so without an enhanced code, or with another: Postfix ("too much mail from", "too many
+ * The wordings of relays that ask for less without an enhanced code, or with another one: Postfix ("too much mail from", "too many
  * connections", "sending rate"), Exim ("ratelimit", "too many messages"), SES ("Maximum sending rate exceeded", "Throttling
  * failure"), Exchange ("Message submission rate", "concurrent connections"), Gmail ("unusual rate", "slow down").
  */
@@ -27,7 +27,7 @@ const RATE =
 const ASKED =
   /\b(?:in|after|for|wait|least|about|another)\s+(\d{1,5})\s*(s|secs?|seconds?|m|mins?|minutes?)\b/i;
 
-/** What of an attempt's end asks for less mail; null for all else. */
+/** The slowdown that the outcome of an attempt asks for, or null. */
 export function slowdownOf(outcome: DeliveryOutcome): Slowdown | null {
   const replies = outcome.rejected.map(({ smtp_code, response }) => ({
     smtp_code,

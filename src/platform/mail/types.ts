@@ -55,7 +55,7 @@ export interface SmtpRoute {
   password: string | null;
   /** Envelope sender; without it that is the From address. */
   return_path: string | null;
-  /** What mails keep between them as they reach the relay, however long each waited for its connection; none unless given. */
+  /** The least time between two mails as they reach the relay, whatever time each waited for a connection; none unless given. */
   gap_ms?: number;
   /** What EHLO says (RFC 5321 4.1.1.1): a machine's own name is often none that the world knows, and some relays refuse those. */
   client_name: string;
@@ -141,7 +141,7 @@ export interface UnsentOutcome {
  */
 export type DeliveryOutcome = SentOutcome | UnsentOutcome;
 
-/** Deadlines of one SMTP session, in milliseconds. */
+/** Deadlines of an SMTP session, in milliseconds. */
 export interface SmtpDeadlines {
   connect_ms: number;
   greeting_ms: number;

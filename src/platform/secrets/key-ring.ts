@@ -1,6 +1,6 @@
 /**
  * The key ring: data keys in the database, wrapped by the master key that the database is bound to. It seals and opens
- * for every capability, refuses a master key that does not fit, and changes the master key.
+ * for every noun, refuses a master key that does not fit, and changes the master key.
  */
 import { eq, like, or, sql } from 'drizzle-orm';
 import { AppError, conflict, invalid } from '../../errors.ts';
@@ -107,10 +107,10 @@ export async function createKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   }
   const master = await obtainMasterKey(database, source, bound_id);
   if (master.id !== bound_id) {
-    // In another turn of the event loop: within one, every look shows what the first did.
+    // Tried again in another turn of the event loop: within one, every read shows the same snapshot.
     await new Promise((resolve) => setImmediate(resolve));
     const is_outdated = readMeta(database.read, MASTER_KEY_ID) !== bound_id;
-    // A rotation ended between our two looks, so another try finds its outcome.
+    // A rotation ended between our two reads; another try finds what came of it.
     if (is_outdated && source.kind === 'file') return createKeyRing(options);
     throw conflict(
       `${settingOf(source)} does not fit this database: it gives the key ${master.id}, but the database is sealed under ` +
@@ -200,7 +200,7 @@ export class KeyRing {
     return this.#master.id;
   }
 
-  /** What the operator should hear of at a start. */
+  /** Warnings for the operator at a start. */
   get warnings(): readonly string[] {
     return this.#warnings;
   }
@@ -228,7 +228,7 @@ export class KeyRing {
     const row = findByScope(tx).get({ scope });
     const present = row ? this.#unwrap(tx, row) : null;
     if (row && !present) {
-      // Kept, as its bytes may be had again from a backup; what it sealed names it by its id.
+      // The old row is kept: its bytes may come back from a backup, and sealed values name it by its id.
       tx.update(dataKeys)
         .set({ scope: retiredScope(row) })
         .where(eq(dataKeys.id, row.id))

@@ -1,4 +1,4 @@
-/** Whether the master key that the settings give is the one a database needs; looks, and changes nothing. */
+/** Whether the master key of the settings is the one that a database needs. Changes nothing. */
 import type { Config } from '../../config.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import {
