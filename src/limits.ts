@@ -92,8 +92,6 @@ export const DEFAULT_TOKEN_DAYS = 90;
 export const MAX_GIVEN_TOKEN_DAYS = 366;
 export const MAX_TOKEN_DAYS = 3_650;
 export const TOKEN_LAST_USED_GRANULARITY_MS = 60_000;
-/** What `satchel audit list` shows unless told: two screens. */
-export const DEFAULT_AUDIT_EVENTS = 50;
 
 /* --- Objects -------------------------------------------------------------------------------------------------- */
 /** Contract: 10 MB by default. */

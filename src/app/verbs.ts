@@ -38,7 +38,7 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerVaultCommands(cli);
   registerDomainCommands(cli);
   registerMailboxCommands(cli);
-  registerEmailLogCommand(cli, registerEmailCommands(cli));
+  registerEmailLogCommand(registerEmailCommands(cli));
   registerTemplateCommands(cli);
   registerScheduleCommands(cli);
   registerJobCommands(cli);

@@ -1,8 +1,7 @@
 /** The option `--can` of a key, and how tables show what a key may do. */
 import { InvalidArgumentError } from 'commander';
+import type { Options } from '../../platform/cli/options.ts';
 import type { KeyRecord } from './schemas.ts';
-
-type Options = Record<string, unknown>;
 
 /** What `--can` calls the permissions, and what they are in the API. */
 const ABILITIES = {

@@ -1,16 +1,18 @@
 /** `satchel key`: making, listing, rotating, revealing, switching and deleting API keys, and why one is refused. */
-import type { Command } from 'commander';
-import { type Cli, type CliResult, EXIT, UsageError } from '../../platform/cli/cli.ts';
+
+import { requireChanges } from '../../platform/cli/changes.ts';
+import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import {
   limitOption,
   limitOrWord,
   numberOption,
-  requireYes,
+  type Options,
   textOption,
   wholeNumber,
 } from '../../platform/cli/options.ts';
-import { counted, formatFields, formatTable } from '../../platform/cli/tables.ts';
-import type { Verb } from '../../platform/cli/verb.ts';
+import { projectOf } from '../../platform/cli/project-option.ts';
+import { counted } from '../../platform/cli/tables.ts';
+import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
 import type { Projects } from '../projects/service.ts';
 import {
@@ -25,23 +27,39 @@ import { createKeyBody, type KeyRecord, updateKeyBody } from './schemas.ts';
 import type { KeyRow, Keys } from './service.ts';
 
 type Services = { projects: Projects; keys: Keys };
-type Options = Record<string, unknown>;
 
 /** Registers `satchel key ...`, and returns the noun, below which the verbs of a key's origins go. */
-export function registerKeyCommands(cli: Cli<Services>): Command {
+export function registerKeyCommands<S extends Services>(cli: Cli<S>): Noun<S> {
   const key = cli.noun('key', 'API keys of projects, and the origins they are restricted to');
-  registerCreate(cli, key);
-  registerList(cli, key);
-  registerChange(cli, key);
-  registerSecrets(cli, key);
-  registerSwitches(cli, key);
+  registerCreate(key);
+  key
+    .verb('list', 'the keys of a project, newest first')
+    .ofProject()
+    .example('satchel key list --project shop')
+    .lists(
+      ({ services, page }, options) => services.keys.list(projectOf(services, options), page),
+      (one) => ({
+        id: one.id,
+        name: one.name,
+        key: `${one.key_prefix}...`,
+        active: one.is_active,
+        test: one.is_test,
+        restricted: one.restricted ? `to ${one.origins_count} of its own` : 'no',
+        can: abilitiesOf(one).join(','),
+      }),
+      ({ services }, options) =>
+        `There are no keys. Make one with: satchel key create --project ${projectOf(services, options).slug} --name NAME --can read`,
+    );
+  registerChange(key);
+  registerSecrets(key);
+  registerSwitches(key);
   return key;
 }
 
 /** A verb of one key, which is named by its id, the start of its secret, or its name and project. */
-function keyVerb(cli: Cli<Services>, noun: Command, name: string, description: string): Verb<Services> {
-  return cli
-    .verb(noun, `${name} <key>`, description)
+function keyVerb(noun: Noun<Services>, name: string, description: string): Verb<Services> {
+  return noun
+    .verb(`${name} <key>`, description)
     .option('--project <ref>', 'its project, where <key> is its name rather than its id or prefix');
 }
 
@@ -49,10 +67,10 @@ function keyOf({ keys }: Services, options: Options, ref: string): KeyRow {
   return keys.require(ref, textOption(options, 'project'));
 }
 
-function registerCreate(cli: Cli<Services>, key: Command): void {
-  cli
-    .verb(key, 'create', 'make a key')
-    .requiredOption('--project <ref>', 'its project: numeric id, ULID or slug')
+function registerCreate(key: Noun<Services>): void {
+  key
+    .verb('create', 'make a key')
+    .ofProject()
     .requiredOption('--name <name>', 'what it is for')
     .option('--can <abilities>', `comma-separated: ${ABILITY_NAMES}`, readAbilities)
     .option('--no-delete', 'with --can write: it deletes no files')
@@ -67,7 +85,7 @@ function registerCreate(cli: Cli<Services>, key: Command): void {
       'satchel key create --project shop --name website --can upload,captcha --restricted',
     )
     .does(async ({ services, actor, note }, options) => {
-      const project = services.projects.require(textOption(options, 'project') ?? '');
+      const project = projectOf(services, options);
       const created = await services.keys.create(actor, project, readNewKey(options), {
         retain: options.retain !== false,
       });
@@ -99,8 +117,8 @@ function readNewKey(options: Options) {
   });
 }
 
-function registerChange(cli: Cli<Services>, key: Command): void {
-  keyVerb(cli, key, 'change', 'change what is given of a key; its secret stays')
+function registerChange(key: Noun<Services>): void {
+  keyVerb(key, 'change', 'change what is given of a key; its secret stays')
     .option('--name <name>', 'what it is for')
     .option('--can <abilities>', `these and no others: none, or ${ABILITY_NAMES}`, readChangedAbilities)
     .option('--no-delete', 'with --can write: it deletes no files')
@@ -114,123 +132,89 @@ function registerChange(cli: Cli<Services>, key: Command): void {
       'satchel key change 12 --can read,write --rate-limit 1200',
       'satchel key change web --project shop --restricted',
     )
-    .does(async ({ services, actor }, options, ref = '') => {
+    .shows(({ services, actor }, options, ref) => {
       if (options.delete === false && options.can === undefined)
         throw new UsageError('--no-delete goes with --can, which says all that the key may do.');
-      const given = {
+      const given = requireChanges({
         ...(Array.isArray(options.can) ? { ...NO_ABILITIES, ...grantsOf(options) } : {}),
-        name: textOption(options, 'name'),
+        name: options.name,
         restricted: options.restricted,
         allow_no_origin: options.allowNoOrigin,
         rate_limit_per_minute: limitOption(options, 'rateLimit'),
         email_daily_limit: limitOption(options, 'emailDailyLimit'),
-      };
-      const named = Object.entries(given).filter(([, value]) => value !== undefined);
-      if (named.length === 0) throw new UsageError('Name what to change.');
-      const changes = parse(updateKeyBody, Object.fromEntries(named));
-      const changed = await services.keys.update(actor, keyOf(services, options, ref), changes);
-      return { json: changed, text: describeKey(changed) };
-    });
+      });
+      return services.keys.update(actor, keyOf(services, options, ref), parse(updateKeyBody, given));
+    }, present);
 }
 
-function describeKey(key: KeyRecord): string {
-  return formatFields({
+function present(key: KeyRecord) {
+  return {
     id: key.id,
     name: key.name,
     key: `${key.key_prefix}...`,
-    can: abilitiesOf(key).join(', '),
+    can: abilitiesOf(key),
     restricted: key.restricted,
     allow_no_origin: key.allow_no_origin,
     rate_limit: key.rate_limit_per_minute,
     email_daily_limit: key.email_daily_limit,
     active: key.is_active,
-  });
+  };
 }
 
-function registerList(cli: Cli<Services>, key: Command): void {
-  cli
-    .verb(key, 'list', 'the keys of a project, newest first')
-    .requiredOption('--project <ref>', 'the project: numeric id, ULID or slug')
-    .example('satchel key list --project shop')
-    .does(async ({ services }, options) => {
-      const project = services.projects.require(textOption(options, 'project') ?? '');
-      const keys = services.keys.listAll(project);
-      const rows = keys.map((one) => [
-        one.id,
-        one.name,
-        `${one.key_prefix}...`,
-        one.is_active,
-        one.is_test,
-        one.restricted ? `to ${one.origins_count} of its own` : 'no',
-        abilitiesOf(one).join(','),
-      ]);
-      const titles = ['id', 'name', 'key', 'active', 'test', 'restricted', 'can'];
-      const empty = `There are no keys. Make one with: satchel key create --project ${project.slug} --name NAME --can read`;
-      return { json: keys, text: formatTable(titles, rows, empty) };
-    });
-}
-
-function registerSecrets(cli: Cli<Services>, key: Command): void {
-  keyVerb(cli, key, 'rotate', 'give a key a new secret; the old one stops at once')
+function registerSecrets(key: Noun<Services>): void {
+  keyVerb(key, 'rotate', 'give a key a new secret; the old one stops at once')
     .example('satchel key rotate 12')
-    .does(async ({ services, actor }, options, ref = '') => {
+    .does(async ({ services, actor }, options, ref) => {
       const rotated = await services.keys.rotate(actor, keyOf(services, options, ref));
       const text = `${rotated.plaintext_key}\n\nKey ${rotated.id} (${rotated.name}) has a new secret; the old one has stopped.`;
       return { json: rotated, text };
     });
-  keyVerb(cli, key, 'reveal', 'show the secret of a key; recorded in the audit trail')
+  keyVerb(key, 'reveal', 'show the secret of a key; recorded in the audit trail')
     .example('satchel key reveal 12')
-    .does(async ({ services, actor }, options, ref = '') => {
+    .does(async ({ services, actor }, options, ref) => {
       const revealed = await services.keys.reveal(actor, keyOf(services, options, ref));
       return { json: revealed, text: revealed.plaintext_key };
     });
-  keyVerb(cli, key, 'why', 'which rule of a key accepts a request, or why none does')
+  keyVerb(key, 'why', 'which rule of a key accepts a request, or why none does')
     .option('--origin <origin>', 'the Origin that the browser sends')
     .option('--app-id <app>', 'the X-App-Id that the app sends')
     .option('--cert <fingerprint>', 'the X-Android-Cert that the app sends')
-    .addHelpText(
-      'after',
-      `
-With neither --origin nor --app-id it tells of a request from a server, which sends neither.
-Exit status: 0 when the request is accepted, 1 when it is refused.
-
-Examples:
-  satchel key why 12 --origin https://app.example.com
-  satchel key why 12 --app-id com.example.app --cert DA39A3EE5E6B4B0D3255BFEF95601890AFD80709`,
+    .remark(`With neither --origin nor --app-id it tells of a request from a server, which sends neither.
+Exit status: 0 when the request is accepted, 1 when it is refused.`)
+    .example(
+      'satchel key why 12 --origin https://app.example.com',
+      'satchel key why 12 --app-id com.example.app --cert DA39A3EE5E6B4B0D3255BFEF95601890AFD80709',
     )
-    .does(async ({ services }, options, ref = '') =>
-      explain(services.keys, keyOf(services, options, ref), options),
-    );
-}
-
-function explain(keys: Keys, key: KeyRow, options: Options): CliResult {
-  const json = keys.verdict(key, {
-    origin: textOption(options, 'origin') ?? null,
-    app_id: textOption(options, 'appId') ?? null,
-    cert_fingerprint: textOption(options, 'cert') ?? null,
-  });
-  if (!json.accepted) return { json, text: `Refused. ${json.why}`, exit: EXIT.refused };
-  return { json, text: `Accepted. ${json.why}` };
-}
-
-function registerSwitches(cli: Cli<Services>, key: Command): void {
-  const turn = (is_active: boolean) =>
-    cli.action(async ({ services, actor }, options, ref = '') => {
-      const changed = await services.keys.update(actor, keyOf(services, options, ref), { is_active });
-      return { json: changed, text: describeKey(changed) };
+    .does(({ services }, options, ref) => {
+      const json = services.keys.verdict(keyOf(services, options, ref), {
+        origin: textOption(options, 'origin') ?? null,
+        app_id: textOption(options, 'appId') ?? null,
+        cert_fingerprint: textOption(options, 'cert') ?? null,
+      });
+      if (!json.accepted) return { json, text: `Refused. ${json.why}`, exit: EXIT.refused };
+      return { json, text: `Accepted. ${json.why}` };
     });
-  keyVerb(cli, key, 'activate', 'accept a key again').example('satchel key activate 12').action(turn(true));
-  keyVerb(cli, key, 'deactivate', 'refuse a key from now on; it can be activated again')
-    .example('satchel key deactivate 12')
-    .action(turn(false));
-  keyVerb(cli, key, 'delete', 'delete a key and its origins')
-    .option('--yes', 'really do it')
+}
+
+function registerSwitches(key: Noun<Services>): void {
+  for (const [name, is_active, what] of [
+    ['activate', true, 'accept a key again'],
+    ['deactivate', false, 'refuse a key from now on; it can be activated again'],
+  ] as const)
+    keyVerb(key, name, what)
+      .example(`satchel key ${name} 12`)
+      .shows(
+        ({ services, actor }, options, ref) =>
+          services.keys.update(actor, keyOf(services, options, ref), { is_active }),
+        present,
+      );
+  keyVerb(key, 'delete', 'delete a key and its origins')
+
     .example('satchel key delete 12 --yes')
-    .does(async ({ services, actor }, options, ref = '') => {
+    .removes(async ({ services, consent, actor }, options, ref) => {
       const found = keyOf(services, options, ref);
       const { id, name, key_prefix, origins_count } = services.keys.present(found);
-      requireYes(
-        options,
+      consent(
         `deletes the key ${name} (${id}, ${key_prefix}...) for good, and with it ${counted(origins_count, 'origin')}`,
       );
       const deleted = await services.keys.remove(actor, found);

@@ -2,21 +2,22 @@
 import { type Command, Option } from 'commander';
 import { AppError } from '../../errors.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
-import { collect, listOption, requireYes, textOption } from '../../platform/cli/options.ts';
-import { type Cell, counted, formatTable } from '../../platform/cli/tables.ts';
+import { collect, listOption, type Options, textOption } from '../../platform/cli/options.ts';
+import { counted } from '../../platform/cli/tables.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
+import { paginateAll } from '../../platform/http/pagination.ts';
 import { parse } from '../../platform/http/schema.ts';
 import type { Keys } from '../keys/service.ts';
 import type { Projects } from '../projects/service.ts';
 import { createOriginBody, newGlobalOrigin, type OriginRecord } from './schemas.ts';
 import type { Origins } from './service.ts';
 
-type Options = Record<string, unknown>;
 type Services = { projects: Projects; keys: Keys; origins: Origins };
 
 /** Registers `satchel key origin add | list | remove` below `key_noun`, and `satchel origin add | list | remove`. */
-export function registerOriginCommands(cli: Cli<Services>, key_noun: Command): void {
-  registerKeyOrigins(cli, cli.noun('origin', 'where requests with a key may come from', key_noun));
-  registerGlobalOrigins(cli, cli.noun('origin', 'origins that every restricted key accepts'));
+export function registerOriginCommands(cli: Cli<Services>, key_noun: Noun<Services>): void {
+  registerKeyOrigins(key_noun.noun('origin', 'where requests with a key may come from'));
+  registerGlobalOrigins(cli.noun('origin', 'origins that every restricted key accepts'));
 }
 
 function withOriginOptions<C extends Command>(command: C): C {
@@ -42,8 +43,8 @@ function originInput(options: Options) {
 
 const OF_PROJECT = "the key's project, where <key> is its name rather than its id or prefix";
 
-function registerKeyOrigins(cli: Cli<Services>, noun: Command): void {
-  withOriginOptions(cli.verb(noun, 'add <key>', 'allow an origin or app'))
+function registerKeyOrigins(noun: Noun<Services>): void {
+  withOriginOptions(noun.verb('add <key>', 'allow an origin or app'))
     .option('--project <ref>', OF_PROJECT)
     .example(
       'satchel key origin add 12 --type domain --value app.example.com',
@@ -51,56 +52,51 @@ function registerKeyOrigins(cli: Cli<Services>, noun: Command): void {
       "satchel key origin add 12 --type domain --value 'http://localhost:*'",
       'satchel key origin add 12 --type android --value com.example.app --sha1 DA39A3EE5E6B4B0D3255BFEF95601890AFD80709',
     )
-    .does(async ({ services, actor }, options, id = '') => {
+    .does(async ({ services, actor }, options, id) => {
       const key = services.keys.require(id, textOption(options, 'project'));
       const origin = await services.origins.add(actor, key, parse(createOriginBody, originInput(options)));
       const remark = key.restricted
         ? ''
         : ' The key is not restricted, so it is accepted from anywhere still.';
-      return {
-        json: origin,
-        text: `Origin ${origin.id} (${origin.value}) is allowed for key ${key.id}.${remark}`,
-      };
+      const text = `Origin ${origin.id} (${origin.value}) is allowed for key ${key.id}.${remark}`;
+      return { json: origin, text };
     });
-  cli
-    .verb(noun, 'list <key>', 'the origins of a key, newest first')
+  noun
+    .verb('list <key>', 'the origins of a key, newest first')
     .option('--project <ref>', OF_PROJECT)
     .example('satchel key origin list 12')
-    .does(async ({ services }, options, id = '') => {
-      const origins = services.origins.list(services.keys.require(id, textOption(options, 'project')));
-      const empty = 'The key has no origins of its own.';
-      return { json: origins, text: formatTable(ORIGIN_TITLES, origins.map(originCells), empty) };
-    });
-  cli
-    .verb(noun, 'remove <key> <origin>', 'allow an origin no longer')
+    .lists(
+      ({ services, page }, options, id) =>
+        paginateAll(page, services.origins.list(services.keys.require(id, textOption(options, 'project')))),
+      presentOrigin,
+      'The key has no origins of its own.',
+    );
+  noun
+    .verb('remove <key> <origin>', 'allow an origin no longer')
     .option('--project <ref>', OF_PROJECT)
-    .option('--yes', 'really do it')
+
     .example('satchel key origin remove 12 3 --yes')
-    .does(async ({ services, actor }, options, id = '', origin_id = '') => {
+    .removes(async ({ services, consent, actor }, options, id, origin_id) => {
       const key = services.keys.require(id, textOption(options, 'project'));
       const origin = services.origins.require(key, origin_id);
       const left = services.origins.count(key) - 1;
-      requireYes(
-        options,
+      consent(
         `removes the origin ${origin.value} of the key ${key.name}, which keeps ${counted(left, 'other', 'others')}`,
       );
       const removed = await services.origins.remove(actor, key, origin);
-      return {
-        json: removed,
-        text: `Origin ${origin.id} (${origin.value}) is removed from key ${key.id}.`,
-      };
+      const text = `Origin ${origin.id} (${origin.value}) is removed from key ${key.id}.`;
+      return { json: removed, text };
     });
 }
 
-const ORIGIN_TITLES = ['id', 'type', 'value', 'pinned certificates'];
-
-function originCells(origin: OriginRecord): Cell[] {
-  const pins = [...(origin.sha256_fingerprints ?? []), ...(origin.sha1_fingerprints ?? [])];
-  return [origin.id, origin.type, origin.value, pins.join(',')];
+function presentOrigin(origin: OriginRecord) {
+  const { id, type, value, sha256_fingerprints, sha1_fingerprints } = origin;
+  const pins = [...(sha256_fingerprints ?? []), ...(sha1_fingerprints ?? [])];
+  return { id, type, value, 'pinned certificates': pins.join(',') };
 }
 
-function registerGlobalOrigins(cli: Cli<Services>, noun: Command): void {
-  withOriginOptions(cli.verb(noun, 'add', 'allow an origin or app for every restricted key'))
+function registerGlobalOrigins(noun: Noun<Services>): void {
+  withOriginOptions(noun.verb('add', 'allow an origin or app for every restricted key'))
     .option('--note <text>', 'why it is there')
     .example("satchel origin add --type domain --value 'http://localhost:*' --note development")
     .does(async ({ services, actor }, options) => {
@@ -109,22 +105,19 @@ function registerGlobalOrigins(cli: Cli<Services>, noun: Command): void {
       const text = `Global origin ${origin.id} (${origin.value}): every restricted key accepts it from now on.`;
       return { json: origin, text };
     });
-  cli
-    .verb(noun, 'list', 'the global origins, newest first')
+  noun
+    .verb('list', 'the global origins, newest first')
     .example('satchel origin list')
-    .does(async ({ services }) => {
-      const origins = services.origins.listGlobal();
-      const rows = origins.map((origin) => [...originCells(origin), origin.note]);
-      return {
-        json: origins,
-        text: formatTable([...ORIGIN_TITLES, 'note'], rows, 'There are no global origins.'),
-      };
-    });
-  cli
-    .verb(noun, 'remove <id>', 'allow a global origin no longer')
-    .option('--yes', 'really do it')
+    .lists(
+      ({ services, page }) => paginateAll(page, services.origins.listGlobal()),
+      (origin) => ({ ...presentOrigin(origin), note: origin.note }),
+      'There are no global origins.',
+    );
+  noun
+    .verb('remove <id>', 'allow a global origin no longer')
+
     .example('satchel origin remove 3 --yes')
-    .does(async ({ services, actor }, options, id = '') => {
+    .removes(async ({ services, consent, actor }, _options, id) => {
       if (!/^\d{1,15}$/.test(id)) {
         throw new AppError(
           'invalid',
@@ -133,8 +126,7 @@ function registerGlobalOrigins(cli: Cli<Services>, noun: Command): void {
       }
       const named = services.origins.listGlobal().find((one) => one.id === Number(id));
       if (named)
-        requireYes(
-          options,
+        consent(
           `removes the global origin ${named.value}, which ${counted(services.keys.countRestricted(), 'restricted key')} may rely on`,
         );
       const origin = await services.origins.removeGlobal(actor, Number(id));

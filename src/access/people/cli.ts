@@ -1,9 +1,12 @@
 /** `satchel person`: who signs in to the console, and what they may do there. */
+
 import type { Config } from '../../config.ts';
 import { CAN_HELP, readCapabilities, showCapabilities } from '../../platform/cli/capability-option.ts';
+import { requireChanges } from '../../platform/cli/changes.ts';
 import { type Cli, type CliContext, type CliResult, UsageError } from '../../platform/cli/cli.ts';
-import { collect, listOption, type Options, requireYes, textOption } from '../../platform/cli/options.ts';
-import { counted, formatFields, formatTable } from '../../platform/cli/tables.ts';
+import { collect, listOption, type Options, textOption } from '../../platform/cli/options.ts';
+import { counted } from '../../platform/cli/tables.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
 import { mayBePrivate } from '../../platform/http/browser.ts';
 import { type Capability, GRANTABLE } from '../../platform/http/callers.ts';
 import { parse } from '../../platform/http/schema.ts';
@@ -11,47 +14,46 @@ import { newPerson, personChanges } from './schemas.ts';
 import type { People, PersonRecord } from './service.ts';
 
 type Services = { people: People };
-type Noun = ReturnType<Cli<Services>['noun']>;
 
 /** Registers `satchel person add | list | change | reset | remove`. */
 export function registerPersonCommands(cli: Cli<Services>): void {
   const person = cli.noun('person', 'people who sign in to the console');
-  registerAdding(cli, person);
-  registerChanging(cli, person);
-  registerEnding(cli, person);
-  cli
-    .verb(person, 'list', 'everybody, newest first')
+  registerAdding(person);
+  registerChanging(person);
+  registerEnding(person);
+  person
+    .verb('list', 'everybody, newest first')
     .example('satchel person list')
-    .does(async ({ services }) => {
-      const people = services.people.listAll();
-      const rows = people.map((one) => [
-        ...[one.id, one.email, one.is_active ? 'active' : 'inactive', scopeOf(one), showCapabilities(one)],
-        ...[one.totp ? 'on' : 'off', one.last_sign_in_at, one.name],
-      ]);
-      const titles = ['id', 'email', 'status', 'projects', 'can', 'second step', 'last sign-in', 'name'];
-      const empty = 'There is nobody. Add somebody with: satchel person add EMAIL --all-projects';
-      return { json: people, text: formatTable(titles, rows, empty) };
-    });
+    .lists(
+      ({ services, page }) => services.people.list(page),
+      (one) => ({
+        id: one.id,
+        email: one.email,
+        status: one.is_active ? 'active' : 'inactive',
+        projects: scopeOf(one),
+        can: showCapabilities(one),
+        'second step': one.totp ? 'on' : 'off',
+        'last sign-in': one.last_sign_in_at,
+        name: one.name,
+      }),
+      'There is nobody. Add somebody with: satchel person add EMAIL --all-projects',
+    );
 }
 
-function registerAdding(cli: Cli<Services>, person: Noun): void {
-  cli
-    .verb(person, 'add [email]', 'add a person; prints a one-time link that sets their password')
+function registerAdding(person: Noun<Services>): void {
+  person
+    .verb('add [email]', 'add a person; prints a one-time link that sets their password')
     .option('--name <name>', 'what they are called (default: their address)')
     .option('--can <capabilities>', CAN_HELP, readCapabilities)
     .option('--all-projects', 'for every project, later ones too')
     .option('--project <ref>', 'for this project (numeric id, ULID or slug); may be repeated', collect)
     .option('--first', 'while there is nobody: a link that asks for the address too, and gives everything')
-    .addHelpText(
-      'after',
-      `
-Without --can a person manages what is in their projects, but reads no vault and no provider account. With administer,
+    .remark(`Without --can a person manages what is in their projects, but reads no vault and no provider account. With administer,
 which goes with --all-projects only, they manage what belongs to no project too: domains, mailboxes, people, backups.
-The link is good once, for 24 hours, and void when a newer one is made.
-
-Examples:
-  satchel person add ann@example.com --all-projects --can all,administer
-  satchel person add bob@example.com --name Bob --project shop --can read_vault`,
+The link is good once, for 24 hours, and void when a newer one is made.`)
+    .example(
+      'satchel person add ann@example.com --all-projects --can all,administer',
+      'satchel person add bob@example.com --name Bob --project shop --can read_vault',
     )
     .does(async ({ services, actor, config, note }, options, email) => {
       if (options.first === true) return addFirst(services.people, { config, note }, options, email);
@@ -78,9 +80,9 @@ async function addFirst(
   return showLink({ link: await people.requireFirstLink() }, 'Whoever opens it is the first person', context);
 }
 
-function registerChanging(cli: Cli<Services>, person: Noun): void {
-  cli
-    .verb(person, 'change <email>', 'change what is given of a person, named by address or id')
+function registerChanging(person: Noun<Services>): void {
+  person
+    .verb('change <email>', 'change what is given of a person, named by address or id')
     .option('--email <email>', 'another address')
     .option('--name <name>', 'what they are called; empty for their address')
     .option('--can <capabilities>', `in place of what they can: ${CAN_HELP}; or none`, readCapabilitiesOrNone)
@@ -89,59 +91,50 @@ function registerChanging(cli: Cli<Services>, person: Noun): void {
     .option('--active', 'may sign in')
     .option('--inactive', 'may not; signed out at once, and their link is void')
     .option('--revoke-tokens', 'with --inactive: end the tokens that they made, too')
-    .addHelpText(
-      'after',
-      `
-It holds from their next request.
-
-Examples:
-  satchel person change bob@example.com --can read_vault,reveal_vault
-  satchel person change bob@example.com --inactive`,
+    .remark(`It holds from their next request.`)
+    .example(
+      'satchel person change bob@example.com --can read_vault,reveal_vault',
+      'satchel person change bob@example.com --inactive',
     )
-    .does(async ({ services, actor, note }, options, ref = '') => {
+    .shows(async ({ services, actor, note }, options, ref) => {
       if (options.active === true && options.inactive === true) {
         throw new UsageError('Say either --active or --inactive.');
       }
       const name = textOption(options, 'name');
-      const given = {
+      const given = requireChanges({
         ...powersOf(options, true),
-        ...(options.email === undefined ? {} : { email: options.email }),
-        ...(name === undefined ? {} : { name: name === '' ? null : name }),
-        ...(options.active === true ? { is_active: true } : {}),
-        ...(options.inactive === true ? { is_active: false } : {}),
-        ...(options.revokeTokens === true ? { revoke_tokens: true } : {}),
-      };
-      if (Object.keys(given).length === 0) throw new UsageError('Name what to change.');
+        email: options.email,
+        name: name === '' ? null : name,
+        is_active: options.active === true ? true : options.inactive === true ? false : undefined,
+        revoke_tokens: options.revokeTokens,
+      });
       const row = services.people.require(ref);
       const changed = await services.people.change(actor, null, row, parse(personChanges, given));
       if (changed.tokens) note(describeTokens(changed.tokens));
-      const { projects, ...fields } = changed;
-      return { json: changed, text: formatFields({ ...fields, projects: scopeOf(changed) }) };
-    });
+      return changed;
+    }, present);
 }
 
-function registerEnding(cli: Cli<Services>, person: Noun): void {
-  cli
+function registerEnding(person: Noun<Services>): void {
+  person
     .verb(
-      person,
       'reset <email>',
       'a new one-time link; the old password stops, every session ends, and a lock-out is over',
     )
     .option('--totp', 'turn the second step off as well')
     .example('satchel person reset bob@example.com --totp')
-    .does(async ({ services, actor, config, note }, options, ref = '') => {
+    .does(async ({ services, actor, config, note }, options, ref) => {
       const row = services.people.require(ref);
       const reset = await services.people.reset(actor, null, row, { totp: options.totp === true });
-      return showLink(reset, `${reset.name} is signed out everywhere, and sets a password with it`, {
-        ...{ config, note },
-      });
+      const what = `${reset.name} is signed out everywhere, and sets a password with it`;
+      return showLink(reset, what, { config, note });
     });
-  cli
-    .verb(person, 'remove <email>', 'remove a person')
+  person
+    .verb('remove <email>', 'remove a person')
     .option('--revoke-tokens', 'end the tokens that they made, too')
-    .option('--yes', 'really do it')
+
     .example('satchel person remove bob@example.com --revoke-tokens --yes')
-    .does(async ({ services, actor, note }, options, ref = '') => {
+    .removes(async ({ services, consent, actor, note }, options, ref) => {
       const row = services.people.require(ref);
       const sessions = counted(services.people.countSessions(row), 'session');
       const tokens = counted(services.people.countTokens(row), 'token');
@@ -149,7 +142,7 @@ function registerEnding(cli: Cli<Services>, person: Noun): void {
       const end = revoke_tokens
         ? `${sessions} and ${tokens}`
         : `${sessions}; of theirs ${tokens} would stay good`;
-      requireYes(options, `removes ${row.email} for good and ends ${end}`);
+      consent(`removes ${row.email} for good and ends ${end}`);
       const removed = await services.people.remove(actor, null, row, { revoke_tokens });
       if (removed.tokens > 0) note(describeTokens(removed.tokens));
       return { json: removed, text: `${row.email} is removed.` };
@@ -190,6 +183,11 @@ function powersOf(options: Options, in_full = false): Record<string, unknown> {
     ...(options.allProjects === true ? { all_projects: true } : {}),
     ...(projects.length > 0 ? { projects } : {}),
   };
+}
+
+function present(person: PersonRecord) {
+  const { projects, ...fields } = person;
+  return { ...fields, projects: scopeOf(person) };
 }
 
 function scopeOf({ projects }: PersonRecord): string {

@@ -7,11 +7,12 @@ import {
   collect,
   listOption,
   numberOption,
-  requireYes,
+  type Options,
   textOption,
   wholeNumber,
 } from '../../platform/cli/options.ts';
-import { counted, formatTable, type Table } from '../../platform/cli/tables.ts';
+import { counted } from '../../platform/cli/tables.ts';
+import { paginateAll } from '../../platform/http/pagination.ts';
 import { parse } from '../../platform/http/schema.ts';
 import { newToken } from './schemas.ts';
 import type { TokenRecord, Tokens } from './service.ts';
@@ -19,41 +20,46 @@ import type { TokenRecord, Tokens } from './service.ts';
 /** Registers `satchel token create | list | revoke`. */
 export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
   const token = cli.noun('token', 'access tokens of the management plane');
-  cli
-    .verb(token, 'create', 'make a token; it is shown once')
+  token
+    .verb('create', 'make a token; it is shown once')
     .requiredOption('--name <name>', 'what or who it is for')
     .option('--all-projects', 'for every project, later ones too')
     .option('--project <ref>', 'for this project (numeric id, ULID or slug); may be repeated', collect)
     .option('--can <capabilities>', CAN_HELP, readCapabilities)
     .option('--expires-in-days <n>', `days it lives (default: ${DEFAULT_TOKEN_DAYS})`, wholeNumber(1))
-    .addHelpText(
-      'after',
-      `
-Without --can a token manages projects, keys and origins, and nothing else. With administer, which goes with
---all-projects only, it manages what belongs to no project too: domains, mailboxes, people, tokens, backups.
-
-Examples:
-  satchel token create --name laptop --all-projects --can all
-  satchel token create --name ci --project shop --can read_vault,reveal_vault --expires-in-days 30`,
+    .remark(`Without --can a token manages projects, keys and origins, and nothing else. With administer, which goes with
+--all-projects only, it manages what belongs to no project too: domains, mailboxes, people, tokens, backups.`)
+    .example(
+      'satchel token create --name laptop --all-projects --can all',
+      'satchel token create --name ci --project shop --can read_vault,reveal_vault --expires-in-days 30',
     )
     .does(({ services, actor }, options) => createToken(services.tokens, actor, options));
-  cli
-    .verb(token, 'list', 'all tokens, newest first')
+  token
+    .verb('list', 'all tokens, newest first')
     .example('satchel token list')
-    .does(async ({ services }) => {
-      const tokens = services.tokens.list();
-      return { json: tokens, text: tokenTable(tokens) };
-    });
-  cli
-    .verb(token, 'revoke <id>', 'end a token at once')
-    .option('--yes', 'really do it')
+    .lists(
+      ({ services, page }) => paginateAll(page, services.tokens.list()),
+      (token) => ({
+        id: token.id,
+        name: token.name,
+        token: `${token.token_prefix}...`,
+        'made by': token.created_by?.name,
+        revoked: token.revoked_at,
+        expires: token.expires_at,
+        projects: token.projects ? token.projects.map((project) => project.slug).join(',') : 'all',
+        can: showCapabilities(token),
+        'last used': token.last_used_at,
+      }),
+      'There are no tokens. Make one with: satchel token create --name NAME --all-projects',
+    );
+  token
+    .verb('revoke <id>', 'end a token at once')
     .example('satchel token revoke 3 --yes')
-    .does(async ({ services, actor }, options, id = '') => {
-      if (!/^\d{1,15}$/.test(id)) {
+    .removes(async ({ services, consent, actor }, _options, id) => {
+      if (!/^\d{1,15}$/.test(id))
         throw new AppError('invalid', 'A token is named by its numeric id; satchel token list shows it.');
-      }
       const token = services.tokens.list().find((one) => one.id === Number(id));
-      if (token) requireYes(options, describeRevoking(token));
+      if (token) consent(describeRevoking(token));
       const revoked = await services.tokens.revoke(actor, Number(id));
       return { json: revoked, text: `Token ${revoked.id} (${revoked.name}) is revoked.` };
     });
@@ -68,7 +74,7 @@ function describeRevoking({ name, token_prefix, projects, last_used_at }: TokenR
 async function createToken(
   tokens: Tokens,
   actor: Parameters<Tokens['create']>[0],
-  options: Record<string, unknown>,
+  options: Options,
 ): Promise<CliResult> {
   const projects = listOption(options, 'project');
   const all_projects = options.allProjects === true;
@@ -90,22 +96,4 @@ async function createToken(
     json: { id, name, token, token_prefix, expires_at },
     text: `${token}\n\nToken ${id} (${name}) expires ${expires_at}. This is the only time it is shown.`,
   };
-}
-
-function tokenTable(tokens: readonly TokenRecord[]): Table {
-  return formatTable(
-    ['id', 'name', 'token', 'made by', 'revoked', 'expires', 'projects', 'can', 'last used'],
-    tokens.map((token) => [
-      token.id,
-      token.name,
-      `${token.token_prefix}...`,
-      token.created_by?.name,
-      token.revoked_at,
-      token.expires_at,
-      token.projects ? token.projects.map((project) => project.slug).join(',') : 'all',
-      showCapabilities(token),
-      token.last_used_at,
-    ]),
-    'There are no tokens. Make one with: satchel token create --name NAME --all-projects',
-  );
 }

@@ -1,10 +1,12 @@
 /** `satchel email`: why an email was or was not sent, what was captured, saying that one came back, and queueing failed ones again. */
+
 import { CAPTURED_LIST_ROWS, SOFT_BOUNCE_DAYS_TO_HARD } from '../../limits.ts';
 import { type Cli, type CliResult, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { momentSince } from '../../platform/cli/moments.ts';
 import { textOption } from '../../platform/cli/options.ts';
 import { readSecretBytes } from '../../platform/cli/secret-input.ts';
 import { formatTable } from '../../platform/cli/tables.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Deliveries, TakenReport } from './service.ts';
 
@@ -13,72 +15,58 @@ interface Needs {
   clock: Clock;
 }
 
-type Noun = ReturnType<Cli<unknown>['noun']>;
-
 /** Registers `satchel email why | captured | bounce | retry`, and returns the noun for the verbs of the log. */
-export function registerEmailCommands<S extends Needs>(cli: Cli<S>): Noun {
+export function registerEmailCommands<S extends Needs>(cli: Cli<S>): Noun<S> {
   const email = cli.noun('email', 'why an email was or was not sent, what was captured, trying again');
-  cli
-    .verb(email, 'why <id>', 'what happened to an email, and what comes next')
+  email
+    .verb('why <id>', 'what happened to an email, and what comes next')
     .example('satchel email why 01J00000000000000000000000')
-    .does(async ({ services }, _options, id = '') => {
+    .does(({ services }, _options, id) => {
       const { email: record, story, events } = services.deliveries.explain(id);
       return { json: { ...record, story, events }, text: story.join('\n') };
     });
-  registerCaptured(cli, email);
-  registerBounce(cli, email);
-  registerRetry(cli, email);
-  return email;
-}
-
-function registerCaptured<S extends Needs>(cli: Cli<S>, email: Noun): void {
-  cli
-    .verb(
-      email,
-      'captured [id]',
-      'what capturing mailboxes and test keys hold; with an id the message itself',
-    )
+  email
+    .verb('captured [id]', 'what capturing mailboxes and test keys hold; with an id the message itself')
     .example('satchel email captured', 'satchel email captured 01J00000000000000000000000 > message.eml')
-    .does(async ({ services }, _options, id) => {
+    .does(({ services }, _options, id?: string) => {
       if (id !== undefined) {
         const message = services.deliveries.readCaptured(id);
         return { json: message, text: message.raw };
       }
       const messages = services.deliveries.listCaptured(CAPTURED_LIST_ROWS);
-      return {
-        json: messages,
-        text: formatTable(
-          ['email', 'to', 'subject', 'from', 'captured'],
-          messages.map((one) => [one.email_id, one.to.join(', '), one.subject, one.from, one.captured_at]),
-          'Nothing was captured yet.',
-        ),
-      };
+      const rows = messages.map(({ email_id, to, subject, from, captured_at }) => ({
+        email: email_id,
+        to: to.join(', '),
+        subject,
+        from,
+        captured: captured_at,
+      }));
+      return { json: messages, text: formatTable(rows, 'Nothing was captured yet.') };
     });
+  registerBounce(cli, email);
+  registerRetry(email);
+  return email;
 }
 
-function registerBounce<S extends Needs>(cli: Cli<S>, email: Noun): void {
-  cli
-    .verb(email, 'bounce [id]', 'say that an email came back, or was complained about')
+function registerBounce<S extends Needs>(cli: Cli<S>, email: Noun<S>): void {
+  email
+    .verb('bounce [id]', 'say that an email came back, or was complained about')
     .option('--soft', 'it came back for a reason that may pass, such as a full mailbox')
     .option('--complaint', 'its recipient reported it as unwanted')
     .option('--recipient <address>', 'whom it concerns, where copies went out (who it was sent to)')
     .option('--report <file>', 'read it from the message of a mail server (- is standard input)')
-    .addHelpText(
-      'after',
-      `
-A bounce for good and a complaint keep marketing from the address; soft ones on ${SOFT_BOUNCE_DAYS_TO_HARD} different days (UTC), without a
+    .remark(`A bounce for good and a complaint keep marketing from the address; soft ones on ${SOFT_BOUNCE_DAYS_TO_HARD} different days (UTC), without a
 delivery, an open or a click between, count as one for good. What is said of somebody who got a copy changes the email's
 story only, and so does a report of a server that would not take it because of the mailbox it came from.
 
 A report (delivery status or feedback report, as it came) is believed where it returns headers that this server
-signed, or came to the return path of one mail.
-
-Examples:
-  satchel email bounce 01J00000000000000000000000
-  satchel email bounce 01J00000000000000000000000 --complaint
-  satchel email bounce --report bounce.eml`,
+signed, or came to the return path of one mail.`)
+    .example(
+      'satchel email bounce 01J00000000000000000000000',
+      'satchel email bounce 01J00000000000000000000000 --complaint',
+      'satchel email bounce --report bounce.eml',
     )
-    .does(async ({ services, actor }, options, id) => {
+    .does(async ({ services, actor }, options, id?: string) => {
       const file = textOption(options, 'report');
       const others = [id, options.soft, options.complaint, options.recipient];
       if ((file === undefined) === (id === undefined))
@@ -87,47 +75,38 @@ Examples:
         throw new UsageError('A report says itself whom it concerns and how: give --report alone.');
       if (file !== undefined) {
         const message = await readSecretBytes(cli, file === '-' ? '-' : `@${file}`, 'the report');
-        return toldBy(await services.deliveries.takeReportByHand(actor, message));
+        return presentReport(await services.deliveries.takeReportByHand(actor, message));
       }
       if (options.soft === true && options.complaint === true)
         throw new UsageError('Give --soft or --complaint, not both.');
       const kind = options.soft ? 'soft_bounced' : options.complaint ? 'complained' : 'bounced';
       const address = textOption(options, 'recipient');
       const said = { kind, ...(address === undefined ? {} : { address }) } as const;
-      const told = await services.deliveries.reportByHand(actor, id ?? '', said);
-      const text = told.is_new
-        ? `Noted for ${told.recipient}. The email is ${told.status}.`
-        : `This was known of ${told.recipient} before: nothing changed.`;
-      return { json: told, text };
+      const noted = await services.deliveries.reportByHand(actor, id ?? '', said);
+      const text = noted.is_new
+        ? `Noted for ${noted.recipient}. The email is ${noted.status}.`
+        : `This was known of ${noted.recipient} before: nothing changed.`;
+      return { json: noted, text };
     });
 }
 
-function toldBy(taken: TakenReport): CliResult {
+function presentReport(taken: TakenReport): CliResult {
   const lines = taken.told.map(
     ({ recipient, kind, is_new }) => `${recipient}: ${kind}${is_new ? '' : ', as was known'}`,
   );
   const none = 'It tells of no end for anybody whom the email was sent to: nothing changed.';
-  return {
-    json: taken,
-    text: [`Email ${taken.email_id}`, ...(lines.length > 0 ? lines : [none])].join('\n'),
-  };
+  const text = [`Email ${taken.email_id}`, ...(lines.length > 0 ? lines : [none])].join('\n');
+  return { json: taken, text };
 }
 
-function registerRetry<S extends Needs>(cli: Cli<S>, email: Noun): void {
-  cli
-    .verb(email, 'retry [ids...]', 'queue failed or bounced emails again')
+function registerRetry<S extends Needs>(email: Noun<S>): void {
+  email
+    .verb('retry [ids...]', 'queue failed or bounced emails again')
     .option('--failed', 'all that failed since --since, but for those it had better leave out')
     .option('--since <time>', 'such as 2030-01-31T09:00:00Z, 90m, 6h or 2d')
-    .addHelpText(
-      'after',
-      `
---failed leaves out, and names: mails sent while their client waited, which was told and may have sent them again;
-and mails of test keys. Name such a one to have it queued all the same. A bounced one is queued only where it is named.
-
-Examples:
-  satchel email retry 01J00000000000000000000000
-  satchel email retry --failed --since 6h`,
-    )
+    .remark(`--failed leaves out, and names: mails sent while their client waited, which was told and may have sent them again;
+and mails of test keys. Name such a one to have it queued all the same. A bounced one is queued only where it is named.`)
+    .example('satchel email retry 01J00000000000000000000000', 'satchel email retry --failed --since 6h')
     .does(async ({ services, actor }, options, ...ids) => {
       const is_bulk = options.failed === true;
       const since = textOption(options, 'since');

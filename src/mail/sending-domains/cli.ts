@@ -1,9 +1,10 @@
 /** `satchel domain`: the domains that mail goes out from, and the DNS records they need. */
-import { type Cli, type CliResult, EXIT } from '../../platform/cli/cli.ts';
-import { requireYes } from '../../platform/cli/options.ts';
-import { counted, formatFields, formatTable, type Table } from '../../platform/cli/tables.ts';
+
+import { type Cli, EXIT } from '../../platform/cli/cli.ts';
+import { counted } from '../../platform/cli/tables.ts';
+import { paginateAll } from '../../platform/http/pagination.ts';
 import { type BounceCheck, type DnsRecord, quoteTxt, type RecordCheck } from './dns-records.ts';
-import type { DkimRotation, DomainCheck, DomainRecord, SendingDomains } from './service.ts';
+import type { DkimRotation, DomainCheck, DomainRecord, DomainRecords, SendingDomains } from './service.ts';
 
 interface Needs {
   sending_domains: SendingDomains;
@@ -12,140 +13,105 @@ interface Needs {
   emails: { countWaitingFor(mailbox_ids: readonly number[]): number };
 }
 
-export function registerDomainCommands<S extends Needs>(cli: Cli<S>): void {
+/** Registers `satchel domain add | list | verify | default | activate | deactivate | trust | remove | dkim rotate`. */
+export function registerDomainCommands(cli: Cli<Needs>): void {
   const domain = cli.noun('domain', 'domains that mail goes out from, and the DNS records they need');
-  registerAdd(cli, domain);
-  cli
-    .verb(domain, 'list', 'every sending domain')
-    .example('satchel domain list')
-    .does(async ({ services }) => {
-      const domains = services.sending_domains.list();
-      return { json: domains, text: formatDomains(domains) };
-    });
-  cli
-    .verb(domain, 'verify <name>', 'look the DNS records up and say which are found, missing or wrong')
-    .example('satchel domain verify mail.example.com')
-    .does(async ({ services, actor }, _options, name = '') => {
-      const check = await services.sending_domains.verify(actor, name);
-      return {
-        json: check,
-        text: `${formatCheck(check)}\n\n${explainState(check)}`,
-        exit: check.is_verified ? EXIT.done : EXIT.refused,
-      };
-    });
-  registerChanges(cli, domain);
-  registerDkim(cli, domain);
-}
-
-function registerAdd<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>['noun']>): void {
-  cli
-    .verb(domain, 'add <name>', 'add a domain: makes its DKIM key and prints the DNS records to publish')
+  domain
+    .verb('add <name>', 'add a domain: makes its DKIM key and prints the DNS records to publish')
     .example('satchel domain add mail.example.com')
     .option('--default', 'send from it where a mail names no domain (the first domain is the default anyway)')
     .option('--trust', 'use it without looking its DNS records up')
-    .does(async ({ services, actor }, options, name = '') => {
-      const added = await services.sending_domains.add(actor, {
-        name,
-        is_default: options.default === true,
-        is_trusted: options.trust === true,
-      });
-      const next = added.is_trusted
-        ? 'It is trusted, so it can be used at once; receivers still look for these records.'
-        : `When they are published: satchel domain verify ${added.name}`;
-      return {
-        json: added,
-        text: `${added.name} was added${added.is_default ? ' and is the default' : ''}. Publish these records:\n\n${formatRecords(added.records)}\n\n${formatAdvice(added.advised)}\n\nThe SPF record gets what a well-known relay asks for with its mailbox: see it with satchel domain verify.\n${next}\nThen give it a mailbox: satchel mailbox add hello@${added.name} --smtp -`,
-      };
+    .does(async ({ services, actor }, options, name) => {
+      const is_default = options.default === true;
+      const is_trusted = options.trust === true;
+      const added = await services.sending_domains.add(actor, { name, is_default, is_trusted });
+      return { json: added, text: presentAdded(added) };
     });
-}
-
-function registerChanges<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>['noun']>): void {
-  cli
-    .verb(domain, 'default <name>', 'send from it where a mail names no domain')
-    .example('satchel domain default mail.example.com')
-    .does(async ({ services, actor }, _options, name = '') =>
-      shown(await services.sending_domains.change(actor, name, { is_default: true })),
+  domain
+    .verb('list', 'every sending domain')
+    .example('satchel domain list')
+    .lists(
+      ({ services, page }) => paginateAll(page, services.sending_domains.list()),
+      (one) => ({
+        domain: one.name,
+        default: one.is_default,
+        active: one.is_active,
+        verified: one.is_trusted && !one.is_verified ? 'trusted' : one.is_verified,
+        mailboxes: one.mailboxes,
+      }),
+      'No sending domain yet. Add one: satchel domain add example.com',
     );
-  cli
-    .verb(domain, 'activate <name>', 'take it into use again')
-    .example('satchel domain activate mail.example.com')
-    .does(async ({ services, actor }, _options, name = '') =>
-      shown(await services.sending_domains.change(actor, name, { is_active: true })),
-    );
-  cli
-    .verb(domain, 'deactivate <name>', 'send nothing from it until it is activated')
-    .example('satchel domain deactivate mail.example.com')
-    .does(async ({ services, actor }, _options, name = '') =>
-      shown(await services.sending_domains.change(actor, name, { is_active: false })),
-    );
-  cli
-    .verb(domain, 'trust <name>', 'use it without its DNS records being verified, for who knows better')
-    .example('satchel domain trust mail.example.com')
-    .does(async ({ services, actor }, _options, name = '') =>
-      shown(await services.sending_domains.change(actor, name, { is_trusted: true })),
-    );
-  cli
-    .verb(domain, 'remove <name>', 'remove it with its mailboxes and its DKIM key')
-    .option('--yes', 'really do it')
-    .example('satchel domain remove mail.example.com --yes')
-    .does(async ({ services, actor }, options, name = '') => {
-      const { sending_domains, mailboxes, emails } = services;
-      const known = sending_domains.get(name);
-      const ids = mailboxes.list().flatMap((mailbox) => (mailbox.domain === known.name ? [mailbox.id] : []));
-      const waiting = emails.countWaitingFor(ids);
-      const goes_along = `its DKIM key and ${counted(ids.length, 'mailbox', 'mailboxes')}`;
-      requireYes(
-        options,
-        `removes ${known.name} with ${goes_along}; ${counted(waiting, 'mail that waits for it', 'mails that wait for it')} must find another mailbox or fail`,
+  domain
+    .verb('verify <name>', 'look the DNS records up and say which are found, missing or wrong')
+    .example('satchel domain verify mail.example.com')
+    .does(async ({ services, actor }, _options, name) => {
+      const check = await services.sending_domains.verify(actor, name);
+      const exit = check.is_verified ? EXIT.done : EXIT.refused;
+      return { json: check, text: `${presentCheck(check)}\n\n${explainState(check)}`, exit };
+    });
+  for (const [name, changes, what] of [
+    ['default', { is_default: true }, 'send from it where a mail names no domain'],
+    ['activate', { is_active: true }, 'take it into use again'],
+    ['deactivate', { is_active: false }, 'send nothing from it until it is activated'],
+    ['trust', { is_trusted: true }, 'use it without its DNS records being verified, for who knows better'],
+  ] as const)
+    domain
+      .verb(`${name} <name>`, what)
+      .example(`satchel domain ${name} mail.example.com`)
+      .shows(
+        ({ services, actor }, _options, named) => services.sending_domains.change(actor, named, changes),
+        ({ mailboxes, created_at, ...fields }) => ({ ...fields, mailboxes, created_at }),
       );
-      const removed = await sending_domains.remove(actor, name);
+  domain
+    .verb('remove <name>', 'remove it with its mailboxes and its DKIM key')
+    .example('satchel domain remove mail.example.com --yes')
+    .removes(async ({ services, consent, actor }, _options, named) => {
+      const { name } = services.sending_domains.get(named);
+      const ids = services.mailboxes.list().flatMap(({ id, domain }) => (domain === name ? [id] : []));
+      const waiting = services.emails.countWaitingFor(ids);
+      const goes_along = `its DKIM key and ${counted(ids.length, 'mailbox', 'mailboxes')}`;
+      const mails = counted(waiting, 'mail that waits for it', 'mails that wait for it');
+      consent(`removes ${name} with ${goes_along}; ${mails} must find another mailbox or fail`);
+      const removed = await services.sending_domains.remove(actor, name);
       return { json: removed, text: `${removed.name} is removed with ${goes_along}.` };
     });
-}
-
-function registerDkim<S extends Needs>(cli: Cli<S>, domain: ReturnType<Cli<S>['noun']>): void {
-  const dkim = cli.noun('dkim', 'the key that its mail is signed with', domain);
-  cli
-    .verb(dkim, 'rotate <name>', 'make a new key; mail is signed with it once its record is seen')
-    .addHelpText(
-      'after',
-      `
-Until then mail is signed with the old key. The server looks for the new record at its start and each full hour, and
-"satchel domain verify" looks at once. Leave the old record where it is until that says that it may go.
-
-Example:
-  satchel domain dkim rotate mail.example.com`,
-    )
-    .does(async ({ services, actor }, _options, name = '') => {
+  domain
+    .noun('dkim', 'the key that its mail is signed with')
+    .verb('rotate <name>', 'make a new key; mail is signed with it once its record is seen')
+    .remark(`Until then mail is signed with the old key. The server looks for the new record at its start and each full hour, and
+"satchel domain verify" looks at once. Leave the old record where it is until that says that it may go.`)
+    .example('satchel domain dkim rotate mail.example.com')
+    .does(async ({ services, actor }, _options, name) => {
       const rotation = await services.sending_domains.rotateDkim(actor, name);
-      return {
-        json: rotation,
-        text: `Publish this record beside the old one:\n\n${formatRecords([rotation.record])}\n\nThen: satchel domain verify ${name}`,
-      };
+      const record = presentRecords([rotation.record]);
+      const text = `Publish this record beside the old one:\n\n${record}\n\nThen: satchel domain verify ${name}`;
+      return { json: rotation, text };
     });
 }
 
-function shown(domain: DomainRecord): CliResult {
-  const { mailboxes, created_at, ...fields } = domain;
-  return { json: domain, text: formatFields({ ...fields, mailboxes, created_at }) };
-}
+function presentAdded({
+  name,
+  is_default,
+  is_trusted,
+  records,
+  advised,
+}: DomainRecord & DomainRecords): string {
+  const next = is_trusted
+    ? 'It is trusted, so it can be used at once; receivers still look for these records.'
+    : `When they are published: satchel domain verify ${name}`;
+  return `${name} was added${is_default ? ' and is the default' : ''}. Publish these records:
 
-function formatDomains(domains: readonly DomainRecord[]): Table {
-  return formatTable(
-    ['domain', 'default', 'active', 'verified', 'mailboxes'],
-    domains.map((domain) => [
-      domain.name,
-      domain.is_default,
-      domain.is_active,
-      domain.is_trusted && !domain.is_verified ? 'trusted' : domain.is_verified,
-      domain.mailboxes,
-    ]),
-    'No sending domain yet. Add one: satchel domain add example.com',
-  );
+${presentRecords(records)}
+
+${presentAdvice(advised)}
+
+The SPF record gets what a well-known relay asks for with its mailbox: see it with satchel domain verify.
+${next}
+Then give it a mailbox: satchel mailbox add hello@${name} --smtp -`;
 }
 
 /** One block a record, its value on a line of its own: a DKIM key is too long for a table. */
-function formatRecords(records: readonly DnsRecord[]): string {
+function presentRecords(records: readonly DnsRecord[]): string {
   return records
     .map(({ purpose, type, name, value }) => `${titleOf(purpose)}\n  ${name}. ${type}\n  ${quoteTxt(value)}`)
     .join('\n\n');
@@ -155,21 +121,21 @@ function titleOf(purpose: DnsRecord['purpose']): string {
   return purpose.toUpperCase().replace('_', '-');
 }
 
-function formatAdvice(advised: readonly DnsRecord[]): string {
-  return `Good to have, and asked for by nobody (MTA-STS also needs its policy at https://mta-sts.DOMAIN/.well-known/mta-sts.txt):\n\n${formatRecords(advised)}`;
+function presentAdvice(advised: readonly DnsRecord[]): string {
+  return `Good to have, and asked for by nobody (MTA-STS also needs its policy at https://mta-sts.DOMAIN/.well-known/mta-sts.txt):\n\n${presentRecords(advised)}`;
 }
 
-function formatCheck({ records, bounces, dkim_rotation, advised }: DomainCheck): string {
+function presentCheck({ records, bounces, dkim_rotation, advised }: DomainCheck): string {
   return [
-    ...records.map(formatRecordCheck),
-    ...bounces.map(formatBounces),
-    ...(dkim_rotation ? [formatRotation(dkim_rotation)] : []),
+    ...records.map(presentRecordCheck),
+    ...bounces.map(presentBounces),
+    ...(dkim_rotation ? [presentRotation(dkim_rotation)] : []),
     '',
-    formatAdvice(advised),
+    presentAdvice(advised),
   ].join('\n');
 }
 
-function formatRecordCheck(record: RecordCheck): string {
+function presentRecordCheck(record: RecordCheck): string {
   const words = {
     found: 'found',
     missing: 'missing',
@@ -186,7 +152,7 @@ function formatRecordCheck(record: RecordCheck): string {
   return lines.join('\n');
 }
 
-function formatBounces({ domain, takes_mail }: BounceCheck): string {
+function presentBounces({ domain, takes_mail }: BounceCheck): string {
   const words = {
     yes: 'takes mail, so bounces arrive',
     no: 'takes no mail: bounces are lost. Give it an MX record, or its mailboxes a --return-path elsewhere',
@@ -195,7 +161,7 @@ function formatBounces({ domain, takes_mail }: BounceCheck): string {
   return `BOUNCES  ${words[takes_mail]}  (${domain})`;
 }
 
-function formatRotation({ state, record, old_name, old_unneeded_from }: DkimRotation): string {
+function presentRotation({ state, record, old_name, old_unneeded_from }: DkimRotation): string {
   return state === 'waiting'
     ? `NEW DKIM KEY  waits until its record is seen; mail is signed with the old key (${old_name})\n  publish: ${record.name}. ${record.type}\n           ${quoteTxt(record.value)}`
     : `NEW DKIM KEY  in use (${record.name}); the old record ${old_name} may go from ${old_unneeded_from}`;

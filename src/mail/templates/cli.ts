@@ -1,9 +1,9 @@
 /** `satchel template`: looking at the templates of a project, and deleting them. */
-
-import type { ProjectRow, Projects } from '../../access/projects/service.ts';
+import type { Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
-import { requireYes, textOption } from '../../platform/cli/options.ts';
-import { counted, formatFields, formatTable } from '../../platform/cli/tables.ts';
+import { projectOf } from '../../platform/cli/project-option.ts';
+import { counted, formatFields } from '../../platform/cli/tables.ts';
+import { paginateAll } from '../../platform/http/pagination.ts';
 import type { Templates } from './service.ts';
 
 interface Services {
@@ -16,46 +16,47 @@ interface Services {
 /** Registers `satchel template list | show | delete`. */
 export function registerTemplateCommands(cli: Cli<Services>): void {
   const noun = cli.noun('template', 'saved emails with placeholders');
-  const verb = (signature: string, description: string) =>
-    cli
-      .verb(noun, signature, description)
-      .requiredOption('--project <ref>', 'its project: numeric id, ULID or slug');
-  verb('list', 'the templates of a project, newest first')
+  noun
+    .verb('list', 'the templates of a project, newest first')
+    .ofProject()
     .example('satchel template list --project shop')
-    .does(async ({ services }, options) => {
-      const templates = services.templates.list(projectOf(services, options).id);
-      const rows = templates.map((one) => [
-        ...[one.slug, one.name, one.category, one.is_active, one.is_marketing],
-        ...[one.subject, one.updated_at],
-      ]);
-      const titles = ['slug', 'name', 'category', 'active', 'marketing', 'subject', 'updated'];
-      return { json: templates, text: formatTable(titles, rows, 'There are no templates.') };
-    });
-  verb('show <slug>', 'a template, with its text')
+    .lists(
+      ({ services, page }, options) =>
+        paginateAll(page, services.templates.list(projectOf(services, options).id)),
+      ({ slug, name, category, is_active, is_marketing, subject, updated_at }) => ({
+        slug,
+        name,
+        category,
+        active: is_active,
+        marketing: is_marketing,
+        subject,
+        updated: updated_at,
+      }),
+      'There are no templates.',
+    );
+  noun
+    .verb('show <slug>', 'a template, with its text')
+    .ofProject()
     .example('satchel template show welcome --project shop')
-    .does(async ({ services }, options, slug = '') => {
+    .does(({ services }, options, slug) => {
       const template = services.templates.get(projectOf(services, options).id, slug);
       const { variables, body_html, body_text, ...fields } = template;
-      const names = variables.map(({ name }) => name).join(', ');
+      const names = variables.map(({ name }) => name);
       const parts = [formatFields({ ...fields, variables: names }), body_text, body_html];
       return { json: template, text: parts.filter((part) => part !== null).join('\n\n') };
     });
-  verb('delete <slug>', 'delete a template')
-    .option('--yes', 'really do it')
+  noun
+    .verb('delete <slug>', 'delete a template')
+    .ofProject()
     .example('satchel template delete welcome --project shop --yes')
-    .does(async ({ services, onTrail }, options, slug = '') => {
+    .removes(async ({ services, consent, onTrail }, options, slug) => {
       const project = projectOf(services, options);
       const { name } = services.templates.get(project.id, slug);
-      const using = services.schedules.countUsing(project.id, slug);
-      requireYes(
-        options,
-        `deletes the template ${name} (${slug}) for good; ${counted(using, 'schedule')} of the project would send nothing without it`,
+      const using = counted(services.schedules.countUsing(project.id, slug), 'schedule');
+      consent(
+        `deletes the template ${name} (${slug}) for good; ${using} of the project would send nothing without it`,
       );
       await services.templates.remove(project.id, slug, onTrail(project));
       return { json: { deleted: true, slug }, text: `Template ${name} (${slug}) is deleted.` };
     });
-}
-
-function projectOf({ projects }: Services, options: Record<string, unknown>): ProjectRow {
-  return projects.require(textOption(options, 'project') ?? '');
 }

@@ -7,7 +7,8 @@ import { AppError, messageOf } from '../../errors.ts';
 import type { Objects } from '../../files/objects/service.ts';
 import { IMPORT_WATCH_MS, IMPORTED_FILE_DAYS } from '../../limits.ts';
 import { type Cli, type CliContext, type CliSession, UsageError } from '../../platform/cli/cli.ts';
-import { listOption, textOption } from '../../platform/cli/options.ts';
+import { listOption, textOptions } from '../../platform/cli/options.ts';
+import { ownerOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
@@ -28,28 +29,28 @@ interface Needs {
 }
 
 /** Registers `satchel import start | show | resume`. */
-export function registerImportCommands<S extends Needs>(cli: Cli<S>): void {
+export function registerImportCommands(cli: Cli<Needs>): void {
   const noun = cli.noun('import', 'contacts from a CSV file');
-  cli
-    .verb(noun, 'start <list> <file>', 'import a CSV file; a long one goes on in the server')
+  noun
+    .verb('start <list> <file>', 'import a CSV file; a long one goes on in the server')
     .option('--map <pairs>', 'column to field, such as "E-Mail=email,Vorname=first_name"')
     .option('--keep <columns>', 'columns that become custom fields')
     .option('--basis <basis>', `consent of rows that name none: ${CONSENT_BASES.join(', ')}`)
     .option('--tags <tags>', 'tags of every row')
     .option('--update', 'change contacts that are on the list already')
     .example('satchel import start 01J00000000000000000000000 people.csv --map "Mail=email" --basis consent')
-    .does(async (session, options, list_id = '', file = '') => {
+    .does(async (session, options, list_id, file) => {
       const { services, onTrail } = session;
       const list = services.lists.require(list_id);
-      const project = services.projects.require(String(list.project_id));
-      const { basis } = parse(t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }), {
-        basis: textOption(options, 'basis'),
-      });
+      const project = ownerOf(services, list);
+      const { basis } = parse(
+        t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }),
+        textOptions(options, 'basis'),
+      );
       const column_map = readMap(listOption(options, 'map'));
       const note = onTrail(project);
-      const object = await store(services, project, file, note);
       const wanted = {
-        object,
+        object: await store(services, project, file, note),
         column_map,
         keep_columns: listOption(options, 'keep'),
         defaults: { consent_basis: basis, tags: listOption(options, 'tags') },
@@ -58,20 +59,20 @@ export function registerImportCommands<S extends Needs>(cli: Cli<S>): void {
       const { record } = await services.imports.csv(project, list, wanted, note);
       return present(session, record);
     });
-  cli
-    .verb(noun, 'show <id>', 'how an import stands')
+  noun
+    .verb('show <id>', 'how an import stands')
     .option('--watch', 'wait for its end, and show how far it is')
     .example('satchel import show 01J00000000000000000000000 --watch')
-    .does(async (session, options, id = '') =>
+    .does(async (session, options, id) =>
       present(session, options.watch === true ? await watch(session, id) : session.services.imports.show(id)),
     );
-  cli
-    .verb(noun, 'resume <id>', 'go on with a failed import')
+  noun
+    .verb('resume <id>', 'go on with a failed import')
     .example('satchel import resume 01J00000000000000000000000')
-    .does(async (session, _options, id = '') => {
-      const { projects, imports } = session.services;
-      const project = projects.require(String(imports.require(id).project_id));
-      return present(session, await imports.resume(project.id, id, session.onTrail(project)));
+    .does(async (session, _options, id) => {
+      const { services, onTrail } = session;
+      const project = ownerOf(services, services.imports.require(id));
+      return present(session, await services.imports.resume(project.id, id, onTrail(project)));
     });
 }
 
@@ -109,11 +110,11 @@ async function watch<S extends Needs>(
   { services, progress }: CliSession<S>,
   id: string,
 ): Promise<ImportRecord> {
-  const tell = progress('importing');
+  const onProgress = progress('importing');
   for (;;) {
     const record = services.imports.show(id);
     if (record.status === 'completed' || record.status === 'failed') return record;
-    if (record.total_rows !== null) tell(record.processed_rows, record.total_rows);
+    if (record.total_rows !== null) onProgress(record.processed_rows, record.total_rows);
     await Bun.sleep(IMPORT_WATCH_MS);
   }
 }

@@ -1,11 +1,10 @@
 /** `satchel list`: the lists that contacts are on. */
-
 import type { Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
-import { listOption, numberOption, requireYes, textOption, wholeNumber } from '../../platform/cli/options.ts';
-import { formatFields, formatTable } from '../../platform/cli/tables.ts';
+import { listOption, textOption, textOptions } from '../../platform/cli/options.ts';
+import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { oneOf, parse, t } from '../../platform/http/schema.ts';
-import { CONSENT_BASES, type ListRecord, type Lists } from './service.ts';
+import { CONSENT_BASES, type Lists } from './service.ts';
 
 interface Needs {
   projects: Projects;
@@ -13,11 +12,11 @@ interface Needs {
 }
 
 /** Registers `satchel list create | list | show | archive`. */
-export function registerListCommands<S extends Needs>(cli: Cli<S>): void {
+export function registerListCommands(cli: Cli<Needs>): void {
   const list = cli.noun('list', 'the lists that contacts are on');
-  cli
-    .verb(list, 'create', 'make a list')
-    .requiredOption('--project <ref>', 'the project')
+  list
+    .verb('create', 'make a list')
+    .ofProject()
     .requiredOption('--name <name>', 'its name')
     .option('--description <text>', 'what it is for')
     .option('--basis <basis>', `consent of contacts that come without: ${CONSENT_BASES.join(', ')}`)
@@ -26,10 +25,11 @@ export function registerListCommands<S extends Needs>(cli: Cli<S>): void {
     .option('--token-hosts <hosts>', 'hosts whose links carry the contact_token')
     .example('satchel list create --project shop --name Newsletter --basis consent')
     .does(async ({ services, onTrail }, options) => {
-      const project = services.projects.require(textOption(options, 'project') ?? '');
-      const basis = parse(t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }), {
-        basis: textOption(options, 'basis'),
-      }).basis;
+      const project = projectOf(services, options);
+      const { basis } = parse(
+        t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }),
+        textOptions(options, 'basis'),
+      );
       const fields = {
         name: textOption(options, 'name') ?? '',
         description: textOption(options, 'description'),
@@ -44,63 +44,46 @@ export function registerListCommands<S extends Needs>(cli: Cli<S>): void {
         text: `${made.id}\nThe list ${made.name} is made. Next: satchel import start ${made.id} people.csv`,
       };
     });
-  registerReading(cli, list);
-  cli
-    .verb(list, 'archive <id>', 'have a list take nobody any more; its contacts stay')
-    .option('--yes', 'really do it')
+  list
+    .verb('list', 'lists of a project, newest first')
+    .ofProject()
+    .option('--archived', 'archived ones too')
+    .example('satchel list list --project shop')
+    .lists(
+      ({ services, page }, options) =>
+        services.lists.list(projectOf(services, options).id, {
+          ...page,
+          include_archived: options.archived === true,
+        }),
+      (one) => ({
+        id: one.id,
+        name: one.name,
+        contacts: one.contacts_count,
+        active: one.active_count,
+        'opt-in': one.double_opt_in ? 'double' : 'single',
+        archived: one.archived,
+      }),
+      'There are no lists. Make one with: satchel list create --project REF --name NAME',
+    );
+  list
+    .verb('show <id>', 'one list with its counters')
+    .example('satchel list show 01J00000000000000000000000')
+    .shows(
+      ({ services }, _options, id) => services.lists.get(services.lists.require(id).project_id, id),
+      ({ token_hosts, status_counts, ...fields }) => ({
+        ...fields,
+        token_hosts,
+        status_counts: Object.entries(status_counts).map(([status, n]) => `${n} ${status}`),
+      }),
+    );
+  list
+    .verb('archive <id>', 'have a list take nobody any more; its contacts stay')
     .example('satchel list archive 01J00000000000000000000000 --yes')
-    .does(async ({ services, onTrail }, options, id = '') => {
-      const row = services.lists.require(id);
-      const project = services.projects.require(String(row.project_id));
-      const { name, contacts_count } = services.lists.get(row.project_id, id);
-      requireYes(
-        options,
-        `archives the list ${name}: nobody can be added to it; its ${contacts_count} contacts stay`,
-      );
+    .removes(async ({ services, consent, onTrail }, _options, id) => {
+      const project = ownerOf(services, services.lists.require(id));
+      const { name, contacts_count } = services.lists.get(project.id, id);
+      consent(`archives the list ${name}: nobody can be added to it; its ${contacts_count} contacts stay`);
       const archived = await services.lists.update(project.id, id, { archived: true }, onTrail(project));
       return { json: archived, text: `The list ${name} is archived.` };
     });
-}
-
-function registerReading<S extends Needs>(cli: Cli<S>, list: ReturnType<Cli<S>['noun']>): void {
-  cli
-    .verb(list, 'list', 'lists of a project, newest first')
-    .requiredOption('--project <ref>', 'the project')
-    .option('--archived', 'archived ones too')
-    .option('--page <n>', 'a page of 50', wholeNumber(1))
-    .example('satchel list list --project shop')
-    .does(async ({ services }, options) => {
-      const project = services.projects.require(textOption(options, 'project') ?? '');
-      const page = services.lists.list(project.id, {
-        per_page: 50,
-        page: numberOption(options, 'page') ?? 1,
-        include_archived: options.archived === true,
-      });
-      return { json: page.data, text: tableOf(page.data) };
-    });
-  cli
-    .verb(list, 'show <id>', 'one list with its counters')
-    .example('satchel list show 01J00000000000000000000000')
-    .does(async ({ services }, _options, id = '') => {
-      const record = services.lists.get(services.lists.require(id).project_id, id);
-      const { token_hosts, status_counts, ...fields } = record;
-      const counts = Object.entries(status_counts).map(([status, n]) => `${n} ${status}`);
-      const shown = { ...fields, token_hosts: token_hosts.join(', '), status_counts: counts.join(', ') };
-      return { json: record, text: formatFields(shown) };
-    });
-}
-
-function tableOf(lists: readonly ListRecord[]) {
-  return formatTable(
-    ['id', 'name', 'contacts', 'active', 'opt-in', 'archived'],
-    lists.map((one) => [
-      one.id,
-      one.name,
-      one.contacts_count,
-      one.active_count,
-      one.double_opt_in ? 'double' : 'single',
-      one.archived,
-    ]),
-    'There are no lists. Make one with: satchel list create --project REF --name NAME',
-  );
 }

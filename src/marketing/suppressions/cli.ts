@@ -3,8 +3,8 @@
 import type { Projects } from '../../access/projects/service.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { momentSince } from '../../platform/cli/moments.ts';
-import { numberOption, requireYes, textOption, wholeNumber } from '../../platform/cli/options.ts';
-import { formatTable } from '../../platform/cli/tables.ts';
+import { textOption, textOptions } from '../../platform/cli/options.ts';
+import { projectOf } from '../../platform/cli/project-option.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Contacts } from '../contacts/service.ts';
 import type { SuppressionKind, Suppressions } from './service.ts';
@@ -17,39 +17,72 @@ interface Needs {
 }
 
 /** Registers `satchel suppression list | add | remove`. */
-export function registerSuppressionCommands<S extends Needs>(cli: Cli<S>): void {
+export function registerSuppressionCommands(cli: Cli<Needs>): void {
   const suppression = cli.noun('suppression', 'addresses that get no marketing mail of a project');
-  cli
-    .verb(suppression, 'list', 'suppressions of a project as hashes, newest first')
-    .requiredOption('--project <ref>', 'the project')
+  suppression
+    .verb('list', 'suppressions of a project as hashes, newest first')
+    .ofProject()
     .option('--address <address>', 'only that of this address')
-    .option('--page <n>', 'a page of 50', wholeNumber(1))
     .example('satchel suppression list --project shop --address ann@example.com')
-    .does(async ({ services }, options) => {
-      const project = services.projects.require(textOption(options, 'project') ?? '');
-      const page = { per_page: 50, page: numberOption(options, 'page') ?? 1 };
-      const address = textOption(options, 'address');
-      const { data } =
-        address === undefined
+    .lists(
+      ({ services, page }, options) => {
+        const project = projectOf(services, options);
+        const address = textOption(options, 'address');
+        return address === undefined
           ? services.suppressions.list(project, page)
           : services.suppressions.lookUp(project, address, page);
-      const rows = data.map((one) => [one.kind, one.created_at, one.hash]);
-      return {
-        json: data,
-        text: formatTable(['kind', 'since', 'hash'], rows, 'No address is suppressed.'),
-      };
-    });
-  cli
-    .verb(suppression, 'add <address>', 'suppress an address in a project')
-    .requiredOption('--project <ref>', 'the project')
+      },
+      ({ kind, created_at, hash }) => ({ kind, since: created_at, hash }),
+      'No address is suppressed.',
+    );
+  suppression
+    .verb('add <address>', 'suppress an address in a project')
+    .ofProject()
     .example('satchel suppression add ann@example.com --project shop')
-    .does(async ({ services, onTrail }, options, address = '') => {
-      const project = services.projects.require(textOption(options, 'project') ?? '');
+    .does(async ({ services, onTrail }, options, address) => {
+      const project = projectOf(services, options);
       const { record, is_new } = await services.contacts.suppress(project, address, onTrail(project));
       const what = is_new ? 'is suppressed' : `was suppressed already (${record.kind})`;
       return { json: record, text: `${address} ${what} in ${project.name}.` };
     });
-  registerRemove(cli, suppression);
+  suppression
+    .verb('remove [address]', 'lift the suppression of an address, or false hard bounces in bulk')
+    .ofProject()
+    .option('--kind <kind>', 'in bulk: hard_bounce, the only kind that is lifted so')
+    .option('--since <time>', 'in bulk: those since then, such as 2030-01-31T09:00:00Z, 90m, 6h or 2d')
+    .option('--mailbox <address>', "in bulk: only where it was this mailbox's mail that came back")
+
+    .remark(`Lifting a hard bounce gives contacts of the address that bounced the status that they had. Whoever unsubscribed or
+complained keeps that status until they sign up again by double opt-in. Suppressions from before mailboxes were noted are
+of none.`)
+    .example(
+      'satchel suppression remove ann@example.com --project shop --yes',
+      'satchel suppression remove --project shop --kind hard_bounce --since 6h --mailbox news@mail.example.com --yes',
+    )
+    .removes(async ({ services, consent, actor }, options, address?: string) => {
+      const project = projectOf(services, options);
+      const { kind, since, mailbox } = textOptions(options, 'kind', 'since', 'mailbox');
+      if (address === undefined) {
+        if (kind === undefined || since === undefined)
+          throw new UsageError('Name the address, or give --kind hard_bounce together with --since.');
+        if (kind !== 'hard_bounce')
+          throw new UsageError('--kind takes hard_bounce only: lift any other by its address.');
+        const of = { since_ms: momentSince(since, services.clock.now()), mailbox: mailbox ?? null };
+        const count = services.suppressions.countBounces(project, of);
+        if (count > 0) consent(`lifts ${count} suppressions (hard_bounce)`);
+        const done = await services.suppressions.liftBounces(actor, project, of);
+        const contacts = `${done.restored} contacts that bounced have the status that they had`;
+        const text = `${done.lifted} suppressions of ${project.name} are lifted; ${contacts}.`;
+        return { json: done, text };
+      }
+      if (kind !== undefined || since !== undefined || mailbox !== undefined)
+        throw new UsageError('--kind, --since and --mailbox are for lifting in bulk: give no address.');
+      const found = services.suppressions.find(project, address);
+      if (found) consent(`lifts a suppression (${found.kind}, since ${found.created_at})`);
+      const lifted = await services.suppressions.lift(actor, project, { address });
+      const text = `${address} is no longer suppressed in ${project.name}. ${CONSEQUENCES[lifted.kind]}`;
+      return { json: lifted, text };
+    });
 }
 
 /** What lifting does to the contacts of an address, as a sentence. */
@@ -62,56 +95,3 @@ const CONSEQUENCES: Readonly<Record<SuppressionKind, string>> = {
   complaint:
     'It may be added to lists where it is not yet; contacts that complained stay so until the person signs up again by double opt-in.',
 };
-
-function registerRemove<S extends Needs>(cli: Cli<S>, suppression: ReturnType<Cli<S>['noun']>): void {
-  cli
-    .verb(
-      suppression,
-      'remove [address]',
-      'lift the suppression of an address, or false hard bounces in bulk',
-    )
-    .requiredOption('--project <ref>', 'the project')
-    .option('--kind <kind>', 'in bulk: hard_bounce, the only kind that is lifted so')
-    .option('--since <time>', 'in bulk: those since then, such as 2030-01-31T09:00:00Z, 90m, 6h or 2d')
-    .option('--mailbox <address>', "in bulk: only where it was this mailbox's mail that came back")
-    .option('--yes', 'really do it')
-    .addHelpText(
-      'after',
-      `
-Lifting a hard bounce gives contacts of the address that bounced the status that they had. Whoever unsubscribed or
-complained keeps that status until they sign up again by double opt-in. Suppressions from before mailboxes were noted are
-of none.
-
-Examples:
-  satchel suppression remove ann@example.com --project shop --yes
-  satchel suppression remove --project shop --kind hard_bounce --since 6h --mailbox news@mail.example.com --yes`,
-    )
-    .does(async ({ services, actor }, options, address) => {
-      const project = services.projects.require(textOption(options, 'project') ?? '');
-      const [kind, since, mailbox] = ['kind', 'since', 'mailbox'].map((name) => textOption(options, name));
-      if (address === undefined) {
-        if (kind === undefined || since === undefined)
-          throw new UsageError('Name the address, or give --kind hard_bounce together with --since.');
-        if (kind !== 'hard_bounce')
-          throw new UsageError('--kind takes hard_bounce only: lift any other by its address.');
-        const of = { since_ms: momentSince(since, services.clock.now()), mailbox: mailbox ?? null };
-        const count = services.suppressions.countBounces(project, of);
-        if (count > 0) requireYes(options, `lifts ${count} suppressions (hard_bounce)`);
-        const done = await services.suppressions.liftBounces(actor, project, of);
-        const contacts = `${done.restored} contacts that bounced have the status that they had`;
-        return {
-          json: done,
-          text: `${done.lifted} suppressions of ${project.name} are lifted; ${contacts}.`,
-        };
-      }
-      if (kind !== undefined || since !== undefined || mailbox !== undefined)
-        throw new UsageError('--kind, --since and --mailbox are for lifting in bulk: give no address.');
-      const found = services.suppressions.find(project, address);
-      if (found) requireYes(options, `lifts a suppression (${found.kind}, since ${found.created_at})`);
-      const lifted = await services.suppressions.lift(actor, project, { address });
-      return {
-        json: lifted,
-        text: `${address} is no longer suppressed in ${project.name}. ${CONSEQUENCES[lifted.kind]}`,
-      };
-    });
-}

@@ -18,26 +18,15 @@ export function registerBackupCommands<S>(cli: Cli<S>, clock: Clock): void {
 
 function registerBackup<S>(cli: Cli<S>, clock: Clock): void {
   cli
-    .verb(
-      cli.program,
-      'backup <file>',
-      'write everything but the master key to one new file, while the server runs',
-    )
+    .verb('backup <file>', 'write everything but the master key to one new file, while the server runs')
     .option(
       '--keep <n>',
       'take <file> for a folder: write a dated file into it, and keep the newest n of those',
       wholeNumber(1),
     )
-    .addHelpText(
-      'after',
-      `
-Keep the master key apart from the backups: who has both has every secret, and without it
-the secrets in a backup are lost.
-
-Examples:
-  satchel backup /var/backups/satchel-$(date +%F).tar
-  satchel backup --keep 7 /var/backups`,
-    )
+    .remark(`Keep the master key apart from the backups: who has both has every secret, and without it
+the secrets in a backup are lost.`)
+    .example('satchel backup /var/backups/satchel-$(date +%F).tar', 'satchel backup --keep 7 /var/backups')
     .action(
       cli.plainAction((context, options, file = '') => {
         cli.host.process.yieldToOthers();
@@ -91,21 +80,15 @@ function describeBackup(
 
 function registerRestore<S>(cli: Cli<S>, clock: Clock): void {
   cli
-    .verb(cli.program, 'restore <file>', 'put a backup into the data directory; the server must be stopped')
+    .verb('restore <file>', 'put a backup into the data directory; the server must be stopped')
     .option('--yes', 'even where there is data already; it is kept in a folder beside')
-    .addHelpText(
-      'after',
-      `
-The backup is unpacked and checked first; until all of it is sound nothing is replaced.
+    .remark(`The backup is unpacked and checked first; until all of it is sound nothing is replaced.
 The master key comes from where the server takes it: master.key in the data directory,
-SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE.
-
-Example:
-  satchel restore /var/backups/satchel-2026-01-31.tar --yes`,
-    )
+SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE.`)
+    .example('satchel restore /var/backups/satchel-2026-01-31.tar --yes')
     .action(
       cli.plainAction(
-        async ({ config, note, progress }, options, file = '') => {
+        async ({ config, note, progress }, options, file) => {
           const onProgress = progress('restoring');
           const replace = options.yes === true;
           const result = await restoreBackup(config, { file, replace, clock, onProgress });
@@ -128,15 +111,11 @@ Example:
 
 function registerVerify<S>(cli: Cli<S>): void {
   cli
-    .verb(
-      cli.program,
-      'verify <file>',
-      'read a whole backup, restore it to a scratch folder, and check all of it',
-    )
+    .verb('verify <file>', 'read a whole backup, restore it to a scratch folder, and check all of it')
     .option('--scratch-dir <dir>', 'where the scratch folder is made (default: beside the file)')
     .example('satchel verify /var/backups/satchel-2026-01-31.tar')
     .action(
-      cli.plainAction(async ({ progress }, options, file = '') => {
+      cli.plainAction(async ({ progress }, options, file) => {
         cli.host.process.yieldToOthers();
         const scratch_dir = textOption(options, 'scratchDir') ?? null;
         const result = await verifyBackup({ file, scratch_dir, onProgress: progress('verifying') });

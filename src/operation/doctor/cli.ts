@@ -7,11 +7,7 @@ import { type DoctorDeps, examine, worstOf } from './service.ts';
 
 export function registerDoctorCommand<S>(cli: Cli<S>, deps: DoctorDeps): void {
   cli
-    .verb(
-      cli.program,
-      'doctor',
-      'look for what is wrong, and name the command that mends it; changes nothing',
-    )
+    .verb('doctor', 'look for what is wrong, and name the command that mends it; changes nothing')
     .addHelpText(
       'after',
       '\nExit status: 1 when there is a problem; warnings alone are 0.\n\nExample:\n  satchel doctor',

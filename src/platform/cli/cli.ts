@@ -13,7 +13,7 @@ import { type Options, textOption } from './options.ts';
 import { createProgress, type OnProgress } from './progress.ts';
 import { shellActor } from './shell-actor.ts';
 import type { Table } from './tables.ts';
-import { Verb } from './verb.ts';
+import { Noun, type Run, Verb } from './verb.ts';
 
 /** Decision: 0 done, 1 refused, 2 wrong usage. */
 export const EXIT = { done: 0, refused: 1, usage: 2 } as const;
@@ -91,9 +91,7 @@ export class Cli<S> {
     this.program = program;
     this.host = host;
     // Here too, so that both may stand before the noun; a verb's own wins nothing over it, as only one of them is given.
-    program
-      .option('--data-dir <dir>', 'the data directory (SATCHEL_DATA_DIR, else ./data)')
-      .option('--json', 'print exactly one JSON document on stdout');
+    this.addCommonOptions(program);
     const { out, err, out_columns, err_columns } = host.process;
     program.configureOutput({
       writeOut: out,
@@ -106,26 +104,23 @@ export class Cli<S> {
   }
 
   /** A noun: `satchel project`. Without a verb it prints its help. */
-  noun(name: string, description: string, parent: Command = this.program): Command {
-    return parent.command(name).description(description).exitOverride().helpCommand(false);
+  noun(name: string, description: string): Noun<S> {
+    return new Noun(this, this.program, name, description);
   }
 
-  /** A verb of a noun, with the options every verb takes. `signature` is commander's: `show <ref>`. */
-  verb(noun: Command, signature: string, description: string): Verb<S> {
-    const verb = new Verb(this, signature)
-      .copyInheritedSettings(noun)
-      .description(description)
-      .exitOverride()
+  /** A verb without a noun: `satchel doctor`. `signature` is commander's: `verify <file>`. */
+  verb(signature: string, description: string): Verb<S> {
+    return new Verb(this, this.program, signature, description);
+  }
+
+  addCommonOptions(command: Command): void {
+    command
       .option('--data-dir <dir>', 'the data directory (SATCHEL_DATA_DIR, else ./data)')
       .option('--json', 'print exactly one JSON document on stdout');
-    noun.addCommand(verb);
-    return verb;
   }
 
   /** The action of a verb: opens the data directory, runs, prints, closes. `args` are commander's arguments and options. */
-  action(
-    run: (session: CliSession<S>, options: Options, ...args: string[]) => Promise<CliResult>,
-  ): (...raw: unknown[]) => Promise<void> {
+  action(run: Run<CliSession<S>, CliResult>): (...raw: unknown[]) => Promise<void> {
     return this.plainAction(async (context, options, ...args) => {
       const { services, close } = await this.host.open(context.config);
       try {
@@ -143,7 +138,7 @@ export class Cli<S> {
    * does not look for the installed service's.
    */
   plainAction(
-    run: (context: CliContext, options: Options, ...args: string[]) => Promise<CliResult>,
+    run: Run<CliContext, CliResult>,
     { finds_service = true } = {},
   ): (...raw: unknown[]) => Promise<void> {
     return async (...raw) => {
@@ -164,7 +159,12 @@ export class Cli<S> {
         },
         progress: progress.of,
       };
-      const result = await run(context, options, ...args).finally(progress.end);
+      let result: CliResult;
+      try {
+        result = await run(context, options, ...args);
+      } finally {
+        progress.end();
+      }
       const { json, text } = result;
       const shown = typeof text === 'string' ? text : text(process.out_columns ?? PLAIN_COLUMNS);
       this.print(this.#is_json ? JSON.stringify(json, null, 2) : shown);

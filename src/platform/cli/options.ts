@@ -53,3 +53,13 @@ export function numberOption(options: Options, name: string): number | undefined
 export function requireYes(options: Options, what: string): void {
   if (options.yes !== true) throw new AppError('invalid', `This ${what}. Add --yes to do it.`);
 }
+
+/** The text options of these names that were given, by name. */
+export function textOptions<N extends string>(options: Options, ...names: N[]): { [name in N]?: string } {
+  const given: { [name in N]?: string } = {};
+  for (const name of names) {
+    const value = textOption(options, name);
+    if (value !== undefined) given[name] = value;
+  }
+  return given;
+}

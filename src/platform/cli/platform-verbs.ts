@@ -12,21 +12,17 @@ import { readSecret } from './secret-input.ts';
 
 export function registerMasterKeyCommand<S>(cli: Cli<S>, clock: Clock): void {
   const noun = cli.noun('master-key', 'the key that all stored secrets depend on');
-  cli
-    .verb(noun, 'rotate', 'change the master key; every secret stays readable')
+  noun
+    .verb('rotate', 'change the master key; every secret stays readable')
     .option(
       '--new-key <value>',
       'for SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE: its new value as -, @file or env:NAME',
     )
-    .addHelpText(
-      'after',
-      `
-A master key file gets a new random key. A server that runs goes on; where the key comes from
-the environment it is restarted with the new value afterwards.
-
-Examples:
-  satchel master-key rotate
-  openssl rand -base64 32 | tee new-key | satchel master-key rotate --new-key -`,
+    .remark(`A master key file gets a new random key. A server that runs goes on; where the key comes from
+the environment it is restarted with the new value afterwards.`)
+    .example(
+      'satchel master-key rotate',
+      'openssl rand -base64 32 | tee new-key | satchel master-key rotate --new-key -',
     )
     .action(
       cli.plainAction((context, options) =>
@@ -80,7 +76,7 @@ async function rotateMasterKey<S>(
 
 export function registerMigrateCommand<S>(cli: Cli<S>, clock: Clock): void {
   cli
-    .verb(cli.program, 'migrate', 'bring the database up to date, as the next start of the server would')
+    .verb('migrate', 'bring the database up to date, as the next start of the server would')
     .option('--dry-run', 'only say what would be done')
     .example('satchel migrate --dry-run')
     .action(cli.plainAction(({ config }, options) => runMigrate(config, options.dryRun === true, clock)));

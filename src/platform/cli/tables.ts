@@ -2,9 +2,13 @@
 
 export type Cell = string | number | boolean | null | undefined;
 
-function cellText(cell: Cell): string {
-  if (cell === null || cell === undefined || cell === '') return '-';
-  return typeof cell === 'boolean' ? (cell ? 'yes' : 'no') : String(cell);
+/** Lists of words are joined with commas; what else has parts is JSON. */
+function cellText(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '-';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value !== 'object') return String(value);
+  const is_list = Array.isArray(value) && value.every((each) => typeof each !== 'object');
+  return is_list ? cellText(value.join(', ')) : JSON.stringify(value);
 }
 
 /** In a table: a moment to the minute, and one line; a relay's reply of several, say, would get between the rows. */
@@ -20,17 +24,20 @@ export type Table = (columns: number) => string;
 const GAP = '  ';
 
 /**
- * Rows in aligned columns under their titles; `empty` is said when there are none. Where they do not fit the last columns
+ * Rows in aligned columns under their titles, which are the names of their cells; `empty` is said when there are none. Where they do not fit the last columns
  * are left out, one by one, but never the first `keep`; a line below names them.
  */
 export function formatTable(
-  titles: readonly string[],
-  rows: readonly (readonly Cell[])[],
+  rows: readonly Readonly<Record<string, Cell>>[],
   empty: string,
   { keep = 1 }: { keep?: number } = {},
 ): Table {
+  const titles = Object.keys(rows[0] ?? {});
   if (rows.length === 0) return () => empty;
-  const lines = [titles.map((title) => title.toUpperCase()), ...rows.map((row) => row.map(lineText))];
+  const lines = [
+    titles.map((title) => title.toUpperCase()),
+    ...rows.map((row) => titles.map((title) => lineText(row[title]))),
+  ];
   const widths = titles.map((_, column) =>
     Math.max(...lines.map((line) => Bun.stringWidth(line[column] ?? ''))),
   );
@@ -53,7 +60,7 @@ export function formatTable(
 }
 
 /** Names and values of one thing, aligned. */
-export function formatFields(fields: Readonly<Record<string, Cell>>): string {
+export function formatFields(fields: object): string {
   const width = Math.max(...Object.keys(fields).map((name) => name.length));
   return Object.entries(fields)
     .map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`)

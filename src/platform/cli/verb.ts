@@ -1,16 +1,52 @@
-/** A verb of the command line: a command of commander's that knows how examples are shown and how verbs run. */
+/** Nouns and verbs of the command line: commands of commander's that know how verbs run, list, show and remove. */
 import { Command } from 'commander';
-import type { Cli } from './cli.ts';
+import type { Page, PageQuery } from '../http/pagination.ts';
+import type { Cli, CliResult, CliSession } from './cli.ts';
+import { type Options, requireYes } from './options.ts';
+import { addPaging, pagedTable, pageOf, placeOf } from './paging.ts';
+import { type Cell, formatFields, formatTable } from './tables.ts';
+
+/** What a verb does with what it was given: commander's options and arguments. */
+export type Run<C, R> = (context: C, options: Options, ...args: string[]) => R | Promise<R>;
+
+/** A noun: `satchel project`. Without a verb it prints its help. */
+export class Noun<S> extends Command {
+  readonly #cli: Cli<S>;
+
+  constructor(cli: Cli<S>, parent: Command, name: string, description: string) {
+    super(name);
+    this.#cli = cli;
+    this.copyInheritedSettings(parent).description(description).exitOverride().helpCommand(false);
+    parent.addCommand(this);
+  }
+
+  /** A noun below it: `satchel key origin`. */
+  noun(name: string, description: string): Noun<S> {
+    return new Noun(this.#cli, this, name, description);
+  }
+
+  /** A verb of it. `signature` is commander's: `show <ref>`. */
+  verb(signature: string, description: string): Verb<S> {
+    return new Verb(this.#cli, this, signature, description);
+  }
+}
 
 export class Verb<S> extends Command {
   readonly #cli: Cli<S>;
 
-  /** `signature` is commander's: `show <ref>`. */
-  constructor(cli: Cli<S>, signature: string) {
+  constructor(cli: Cli<S>, parent: Command, signature: string, description: string) {
     const [name, ...args] = signature.split(' ');
     super(name);
     this.#cli = cli;
     if (args.length > 0) this.arguments(args.join(' '));
+    this.copyInheritedSettings(parent).description(description).exitOverride();
+    cli.addCommonOptions(this);
+    parent.addCommand(this);
+  }
+
+  /** What its help says besides. */
+  remark(text: string): this {
+    return this.addHelpText('after', `\n${text}`);
   }
 
   /** How it may be called, for its help. */
@@ -19,9 +55,46 @@ export class Verb<S> extends Command {
     return this.addHelpText('after', [`\n${title}:`, ...commands.map((each) => `  ${each}`)].join('\n'));
   }
 
+  /** It is about one project, which `projectOf` finds. */
+  ofProject(): this {
+    return this.requiredOption('--project <ref>', 'the project: numeric id, ULID or slug');
+  }
+
   /** What it does: see `Cli.action`. */
-  does(run: Parameters<Cli<S>['action']>[0]): this {
+  does(run: Run<CliSession<S>, CliResult>): this {
     return this.action(this.#cli.action(run));
+  }
+
+  /** Lists what `find` finds, page by page, a row each with its titles; says `empty` where there is nothing. */
+  lists<T>(
+    find: Run<CliSession<S> & { page: PageQuery }, Page<T>>,
+    row: (one: T) => Readonly<Record<string, Cell>>,
+    empty: string | ((session: CliSession<S>, options: Options) => string),
+  ): this {
+    return addPaging(this).does(async (session, options, ...args) => {
+      const { data, meta } = await find({ ...session, page: pageOf(options) }, options, ...args);
+      if (options.json === true && meta.last_page > 1) session.note(placeOf(meta));
+      const none = typeof empty === 'string' ? empty : empty(session, options);
+      return { json: data, text: pagedTable(formatTable(data.map(row), none), meta) };
+    });
+  }
+
+  /** Shows one thing, be it only found or changed first: as `present` gives its fields, else all of them. */
+  shows<T extends object>(
+    find: Run<CliSession<S>, T>,
+    present: (record: T) => object = (record) => record,
+  ): this {
+    return this.does(async (...given) => {
+      const record = await find(...given);
+      return { json: record, text: formatFields(present(record)) };
+    });
+  }
+
+  /** Destroys something: `run` says with `consent` what, and goes no further unless --yes was given. */
+  removes(run: Run<CliSession<S> & { consent(what: string): void }, CliResult>): this {
+    return this.option('--yes', 'really do it').does((session, options, ...args) =>
+      run({ ...session, consent: (what) => requireYes(options, what) }, options, ...args),
+    );
   }
 
   /** Commander would complain of an option that is missing first, where it is only spelled wrong. */

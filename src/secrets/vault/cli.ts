@@ -1,12 +1,14 @@
 /** `satchel vault`: what a project's vault holds, and changing it; `reveal-cli.ts` has the verbs that let secrets out. */
+
 import { isUtf8 } from 'node:buffer';
 import { basename } from 'node:path';
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError } from '../../errors.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
-import { collect, listOption, requireYes } from '../../platform/cli/options.ts';
+import { collect, listOption } from '../../platform/cli/options.ts';
+import { projectOf } from '../../platform/cli/project-option.ts';
 import { readSecretBytes } from '../../platform/cli/secret-input.ts';
-import { formatTable, type Table } from '../../platform/cli/tables.ts';
+import { counted, formatTable, type Table } from '../../platform/cli/tables.ts';
 import {
   freeFormField,
   requireVaultService,
@@ -14,7 +16,7 @@ import {
   type VaultField,
   type VaultService,
 } from './registry.ts';
-import { type MakeVerb, projectOf, registerReveals, warn } from './reveal-cli.ts';
+import { type MakeVerb, registerReveals, warn } from './reveal-cli.ts';
 import type { RemovedService, ServiceMetadata } from './schemas.ts';
 import type { Vault } from './service.ts';
 
@@ -28,24 +30,21 @@ const MASK = '********';
 /** Registers `satchel vault services | show | set | reveal | env | run | delete`. */
 export function registerVaultCommands(cli: Cli<Services>): void {
   const noun = cli.noun('vault', "credentials and configuration files of a project's services");
-  const verb = (signature: string, description: string) =>
-    cli
-      .verb(noun, signature, description)
-      .requiredOption('--project <ref>', 'numeric id, ULID or slug of the project');
-  cli
-    .verb(noun, 'services', 'every service a vault knows, with its fields')
+  const verb = (signature: string, description: string) => noun.verb(signature, description).ofProject();
+  noun
+    .verb('services', 'every service a vault knows, with its fields')
     .example('satchel vault services')
     .action(cli.plainAction(async () => ({ json: VAULT_SERVICES, text: registryTable() })));
   verb('show [service]', 'what is stored; secrets are masked')
     .example('satchel vault show --project shop', 'satchel vault show --project shop env')
-    .does(async ({ services }, options, name) => {
+    .does(({ services }, options, name?: string) => {
       const project = projectOf(services, options);
-      if (name !== undefined) {
-        const metadata = services.vault.describeService(project, requireVaultService(name));
-        return { json: metadata, text: metadataTable([metadata]) };
+      if (name === undefined) {
+        const all = services.vault.describe(project);
+        return { json: all, text: metadataTable(all) };
       }
-      const metadata = services.vault.describe(project);
-      return { json: metadata, text: metadataTable(metadata) };
+      const metadata = services.vault.describeService(project, requireVaultService(name));
+      return { json: metadata, text: metadataTable([metadata]) };
     });
   registerChanges(cli, verb);
   registerDelete(verb);
@@ -61,21 +60,17 @@ function registerChanges(cli: Cli<Services>, verb: MakeVerb): void {
     )
     .option('--unset <field>', 'remove a field; may be repeated', collect)
     .option('--plain <names>', 'of env: which names are no secrets; without it each keeps its kind', collect)
-    .addHelpText(
-      'after',
-      `
-Examples:
-  satchel vault set --project shop captcha site_key=0x4AAA secret_key=-
-  satchel vault set --project shop firebase service_account=@service-account.json
-  satchel vault set --project shop stripe secret_key=env:STRIPE_SECRET_KEY
-  satchel vault set --project shop env SESSION_KEY=- TLS_CERT=@cert.pem
-  satchel vault set --project shop env NEXT_PUBLIC_THEME=dark --plain NEXT_PUBLIC_THEME
-
-The service env takes any NAME, at most 200 of them. Each is a secret unless --plain names it; a plain one that begins
-with NEXT_PUBLIC_, VITE_ or EXPO_PUBLIC_ is in that target's env block too. A newline at the end of what - or @file
-gives is taken for the editor's and left out.`,
+    .example(
+      'satchel vault set --project shop captcha site_key=0x4AAA secret_key=-',
+      'satchel vault set --project shop firebase service_account=@service-account.json',
+      'satchel vault set --project shop stripe secret_key=env:STRIPE_SECRET_KEY',
+      'satchel vault set --project shop env SESSION_KEY=- TLS_CERT=@cert.pem',
+      'satchel vault set --project shop env NEXT_PUBLIC_THEME=dark --plain NEXT_PUBLIC_THEME',
     )
-    .does(async ({ services, actor }, options, name = '', ...pairs) => {
+    .remark(`The service env takes any NAME, at most 200 of them. Each is a secret unless --plain names it; a plain one that begins
+with NEXT_PUBLIC_, VITE_ or EXPO_PUBLIC_ is in that target's env block too. A newline at the end of what - or @file
+gives is taken for the editor's and left out.`)
+    .does(async ({ services, actor }, options, name, ...pairs) => {
       const project = projectOf(services, options);
       const service = requireVaultService(name);
       const removed = listOption(options, 'unset');
@@ -108,21 +103,20 @@ gives is taken for the editor's and left out.`,
 
 function registerDelete(verb: MakeVerb): void {
   verb('delete <service>', 'delete everything stored of a service')
-    .option('--yes', 'really do it')
+
     .example('satchel vault delete --project shop stripe --yes')
-    .does(async ({ services, actor }, options, name = '') => {
+    .removes(async ({ services, consent, actor }, options, name) => {
       const service = requireVaultService(name);
       const project = projectOf(services, options);
-      const stored = tell(services.vault.count(project, service));
-      requireYes(options, `deletes ${stored} of ${service.service} of the project ${project.slug} for good`);
+      const stored = countedOf(services.vault.count(project, service));
+      consent(`deletes ${stored} of ${service.service} of the project ${project.slug} for good`);
       const removed = await services.vault.remove(actor, project, service);
-      return { json: removed, text: `Deleted of ${service.service}: ${tell(removed.cascade)}.` };
+      return { json: removed, text: `Deleted of ${service.service}: ${countedOf(removed.cascade)}.` };
     });
 }
 
-function tell({ vault_credentials, vault_files }: RemovedService['cascade']): string {
-  const values = vault_credentials === 1 ? '1 value' : `${vault_credentials} values`;
-  return `${values} and ${vault_files === 1 ? '1 file' : `${vault_files} files`}`;
+function countedOf({ vault_credentials, vault_files }: RemovedService['cascade']): string {
+  return `${counted(vault_credentials, 'value')} and ${counted(vault_files, 'file')}`;
 }
 
 /** Commander's parser of one `field=value`. Wrong usage otherwise, without what was given: it may be the secret. */
@@ -155,26 +149,23 @@ async function readValue(
 }
 
 function registryTable(): Table {
-  const rows: string[][] = VAULT_SERVICES.flatMap(({ service, fields }) =>
-    fields.map((field) => {
-      const kind = field.file
-        ? 'file'
-        : field.secret
-          ? 'secret'
-          : field.client_safe
-            ? 'client-safe'
-            : 'plain';
-      return [service, field.field, kind, field.env_key, field.help_text];
-    }),
+  const rows = VAULT_SERVICES.flatMap(({ service, fields }) =>
+    fields.map((field) => ({
+      service,
+      field: field.field,
+      kind: kindOf(field),
+      variable: field.env_key,
+      'what it is': field.help_text,
+    })),
   );
-  rows.push([
-    'env',
-    'any NAME',
-    'secret or plain',
-    'its own name',
-    'Variables of your own; see vault set --help.',
-  ]);
-  return formatTable(['service', 'field', 'kind', 'variable', 'what it is'], rows, '');
+  const help = 'Variables of your own; see vault set --help.';
+  const env = { service: 'env', field: 'any NAME', kind: 'secret or plain', variable: 'its own name' };
+  return formatTable([...rows, { ...env, 'what it is': help }], '');
+}
+
+function kindOf({ file, secret, client_safe }: VaultField): string {
+  if (file) return 'file';
+  return secret ? 'secret' : client_safe ? 'client-safe' : 'plain';
 }
 
 function metadataTable(services: readonly ServiceMetadata[]): Table {
@@ -183,8 +174,8 @@ function metadataTable(services: readonly ServiceMetadata[]): Table {
       .filter(([, is_present]) => is_present)
       .map(([field]) => {
         const value = Object.hasOwn(values, field) ? (values[field] ?? 'does not decrypt') : MASK;
-        return [service, field, value, updated_at];
+        return { service, field, value, updated: updated_at };
       }),
   );
-  return formatTable(['service', 'field', 'value', 'updated'], rows, 'Nothing is stored.', { keep: 3 });
+  return formatTable(rows, 'Nothing is stored.', { keep: 3 });
 }

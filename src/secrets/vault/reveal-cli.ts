@@ -1,8 +1,8 @@
 /** The verbs of `satchel vault` that let secrets out, each on record before it does: reveal, env and run. */
 import { Option } from 'commander';
-import type { ProjectRow, Projects } from '../../access/projects/service.ts';
-import { type Cli, type CliSession, UsageError } from '../../platform/cli/cli.ts';
-import { textOption } from '../../platform/cli/options.ts';
+import type { Projects } from '../../access/projects/service.ts';
+import { type Cli, UsageError } from '../../platform/cli/cli.ts';
+import { projectOf } from '../../platform/cli/project-option.ts';
 import { formatTable, type Table } from '../../platform/cli/tables.ts';
 import { ENV_TARGETS } from './env-blocks.ts';
 import { requireVaultService } from './registry.ts';
@@ -43,18 +43,14 @@ function registerEnv(cli: Cli<Services>, verb: MakeVerb): void {
         .choices(BLOCK_TARGETS)
         .makeOptionMandatory(),
     )
-    .addHelpText(
-      'after',
-      `
-Examples:
-  satchel vault env --project shop --target server > .env
-  satchel vault env --project shop --target vite > .env.production
-  eval "$(satchel vault env --project shop --target shell)"
-
-Each file is quoted for one loader, and only that one reads every value back as it is stored: server for dotenv, nextjs
-for @next/env, vite for Vite's loadEnv, expo for @expo/env, shell for sh. Only shell is safe to source. What the loader
-can't carry is named on stderr, and left out.`,
+    .example(
+      'satchel vault env --project shop --target server > .env',
+      'satchel vault env --project shop --target vite > .env.production',
+      'eval "$(satchel vault env --project shop --target shell)"',
     )
+    .remark(`Each file is quoted for one loader, and only that one reads every value back as it is stored: server for dotenv, nextjs
+for @next/env, vite for Vite's loadEnv, expo for @expo/env, shell for sh. Only shell is safe to source. What the loader
+can't carry is named on stderr, and left out.`)
     .does(async ({ services, actor }, options) => {
       const target = BLOCK_TARGETS.find((each) => each === options.target) ?? 'server';
       const project = projectOf(services, options);
@@ -72,15 +68,11 @@ can't carry is named on stderr, and left out.`,
 
 function registerRun(cli: Cli<Services>, verb: MakeVerb): void {
   verb('run <command...>', 'run a command with the server block in its environment; ends with its status')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  satchel vault run --project shop -- npm start
-  satchel vault run --project shop -- sh -c 'psql "$DATABASE_URL"'
-
-The command gets every value as it is stored; nothing is quoted or expanded.`,
+    .example(
+      'satchel vault run --project shop -- npm start',
+      `satchel vault run --project shop -- sh -c 'psql "$DATABASE_URL"'`,
     )
+    .remark(`The command gets every value as it is stored; nothing is quoted or expanded.`)
     .action(async (...raw: unknown[]) => {
       let command: string[] = [];
       let variables: Record<string, string> = {};
@@ -101,13 +93,6 @@ The command gets every value as it is stored; nothing is quoted or expanded.`,
     });
 }
 
-export function projectOf(
-  services: CliSession<Services>['services'],
-  options: Record<string, unknown>,
-): ProjectRow {
-  return services.projects.require(textOption(options, 'project') ?? '');
-}
-
 export function warn(cli: Cli<Services>, warnings: readonly string[]): void {
   for (const warning of warnings) cli.note(`satchel: warning: ${warning}`);
 }
@@ -124,13 +109,12 @@ function noteShadowed(cli: Cli<Services>, shadowed: RevealedVault['shadowed']): 
     cli.note(`satchel: ${name} is the one of env; ${service}.${field} is left out`);
 }
 
-function revealedTable(revealed: RevealedVault): Table {
-  const rows = Object.entries(revealed.services).flatMap(([service, values]) =>
-    Object.entries(values).map(([field, value]) =>
-      typeof value === 'string'
-        ? [service, field, value]
-        : [service, field, `file ${value.filename}; --json has its content`],
-    ),
+function revealedTable({ services }: RevealedVault): Table {
+  const rows = Object.entries(services).flatMap(([service, values]) =>
+    Object.entries(values).map(([field, value]) => {
+      const shown = typeof value === 'string' ? value : `file ${value.filename}; --json has its content`;
+      return { service, field, value: shown };
+    }),
   );
-  return formatTable(['service', 'field', 'value'], rows, 'Nothing is stored.', { keep: 3 });
+  return formatTable(rows, 'Nothing is stored.', { keep: 3 });
 }

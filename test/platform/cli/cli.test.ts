@@ -30,6 +30,25 @@ test("every verb's help ends with an example of that very verb", () => {
   expect(lacking.map(pathOf)).toEqual([]);
 });
 
+test('every list verb takes --limit and --page', () => {
+  const lists = allVerbs().filter((verb) => verb.name() === 'list');
+  const lacking = lists.filter(({ options }) =>
+    ['--limit', '--page'].some((name) => !options.some(({ long }) => long === name)),
+  );
+  expect([lists.length, lacking.map(pathOf)]).toEqual([18, []]);
+});
+
+test('a list of more than a page says where it goes on, on stderr where stdout is a document', async () => {
+  const dir = makeDataDir();
+  for (const name of ['a', 'b', 'c']) await run(dir, 'project', 'create', '--name', name);
+  const list = (...args: string[]) => run(dir, 'project', 'list', '--limit', '2', ...args);
+  expect((await list()).stdout).toEndWith('1 to 2 of 3. Next: --page 2.\n');
+  const { stdout, stderr } = await list('--json');
+  expect([JSON.parse(stdout).length, stderr]).toEqual([2, '1 to 2 of 3. Next: --page 2.\n']);
+  expect(await runJson(dir, 'project', 'list', '--limit', '2', '--page', '2')).toMatchObject([{ slug: 'a' }]);
+  expect(await runJson(dir, 'project', 'list')).toHaveLength(3);
+});
+
 test('a verb makes no data directory, and names what would, and the installed one for whom it is', async () => {
   const dir = join(makeTempDir(), 'mistyped');
   const refused = await run(dir, 'project', 'list');
@@ -210,7 +229,7 @@ test('a log for people leaves out what there is nothing to say of', () => {
 
 test('a row of a table is one line, whatever its cells say', () => {
   const refusal = '535-5.7.8 Username and Password not accepted.\n535 5.7.8 See the documentation.';
-  const table = formatTable(['mailbox', 'last error', 'today'], [['a@shop.example', refusal, 7]], '')(200);
+  const table = formatTable([{ mailbox: 'a@shop.example', 'last error': refusal, today: 7 }], '')(200);
   const [, row, ...more] = table.split('\n');
   expect(row).toBe(`a@shop.example  ${refusal.replace('\n', ' ')}  7`);
   expect(more).toEqual([]);
@@ -218,7 +237,8 @@ test('a row of a table is one line, whatever its cells say', () => {
 
 test('a table leaves out its last columns until it fits, says which, and never the first', () => {
   const row = ['a'.repeat(30), 'b'.repeat(30), 'c'.repeat(30), 'd'];
-  const table = formatTable(['one', 'two', 'three', 'four'], [row], '');
+  const [one = '', two = '', three = '', four = ''] = row;
+  const table = formatTable([{ one, two, three, four }], '');
   expect(table(100).split('\n')[1]).toBe(row.join('  '));
   expect(table(99).split('\n').slice(1)).toEqual([
     row.slice(0, 3).join('  '),
@@ -227,7 +247,7 @@ test('a table leaves out its last columns until it fits, says which, and never t
   ]);
   expect(table(80).split('\n')[1]).toBe(row.slice(0, 2).join('  '));
   expect(table(10).split('\n')[1]).toBe(row[0] ?? '');
-  expect(formatTable(['one', 'two'], [row.slice(0, 2)], '', { keep: 2 })(10)).not.toContain('Not shown');
+  expect(formatTable([{ one, two }], '', { keep: 2 })(10)).not.toContain('Not shown');
 });
 
 test('a table fits 80 columns where no terminal is, and the terminal where one is', async () => {
