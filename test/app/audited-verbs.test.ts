@@ -43,6 +43,7 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['domain deactivate side.example', 'sending_domain.deactivated'],
   ['domain activate side.example', 'sending_domain.activated'],
   ['domain default side.example', 'sending_domain.made_default'],
+  ['domain default news.example.com', 'sending_domain.made_default'],
   ['domain dkim rotate side.example', 'sending_domain.dkim_key_made'],
   ['mailbox add hi@side.example --capture', 'mailbox.added'],
   ['mailbox change hi@side.example --daily-limit 7', 'mailbox.changed'],
