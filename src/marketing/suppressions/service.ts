@@ -133,8 +133,8 @@ export class Suppressions {
   }
 
   /**
-   * Lifts a suppression, of whatever kind, and records who did. Of a hard bounce, contacts of the address that bounced get
-   * the status that they had; whoever left or complained keeps that status. Throws AppError `not_found`.
+   * Lifts a suppression, of whatever kind, and records who did. Of a hard bounce, and of one by hand that outlasted it,
+   * contacts of the address that bounced get the status that they had; whoever left or complained keeps that status. Throws AppError `not_found`.
    */
   async lift(
     actor: Actor,
@@ -193,7 +193,7 @@ export class Suppressions {
 
   /** The addresses of hard bounces, by hash, as far as contacts have them. */
   async #addressesOf(owner: KeyOwner, of: readonly SuppressionRow[]): Promise<ReadonlyMap<string, string>> {
-    const hashes = new Set(of.flatMap(({ kind, hash }) => (kind === 'hard_bounce' ? [hash] : [])));
+    const hashes = new Set(of.flatMap(({ kind, hash }) => (givesBack(kind) ? [hash] : [])));
     const hash = hashes.size === 0 ? null : this.#hash(this.#deps.database.read, owner);
     return hash && this.#bounced ? this.#bounced.findAddresses(owner, hashes, hash) : new Map();
   }
@@ -208,7 +208,7 @@ export class Suppressions {
     if (!row) return null;
     store.deleteSuppression(tx, row.id);
     const { hash, kind } = row;
-    const address = kind === 'hard_bounce' ? of.addresses.get(hash) : undefined;
+    const address = givesBack(kind) ? of.addresses.get(hash) : undefined;
     const restored = address === undefined ? [] : (this.#bounced?.restore(tx, owner, address) ?? []);
     recordAudit(
       tx,
@@ -236,6 +236,11 @@ export class Suppressions {
     const email = canonical(address);
     return email === null ? undefined : this.#find(read, owner, this.#hash(read, owner), email);
   }
+}
+
+/** Whether lifting it gives contacts that bounced their status back. */
+function givesBack(kind: SuppressionKind): boolean {
+  return kind === 'hard_bounce' || kind === 'manual';
 }
 
 /** The one form in which an address is hashed and compared; null for what is no address. */

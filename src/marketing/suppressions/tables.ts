@@ -1,8 +1,11 @@
 /** Drizzle definition of suppressions: keyed hashes of addresses that get no marketing mail. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** Weakest first: a stronger reason takes the place of a weaker one, never the other way round. */
-export const SUPPRESSION_KINDS = ['manual', 'hard_bounce', 'unsubscribed', 'complaint'] as const;
+/**
+ * Weakest first: a stronger reason takes the place of a weaker one, never the other way round. What somebody decided outlasts a
+ * bounce, which may be false and lifted with many others.
+ */
+export const SUPPRESSION_KINDS = ['hard_bounce', 'manual', 'unsubscribed', 'complaint'] as const;
 export type SuppressionKind = (typeof SUPPRESSION_KINDS)[number];
 
 export const suppressions = sqliteTable('suppressions', {

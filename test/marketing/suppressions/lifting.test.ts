@@ -187,6 +187,22 @@ describe('in bulk', () => {
     expect(again.stdout).toContain('0 suppressions of shop are lifted; 0 contacts');
   });
 
+  test('whom somebody suppressed by hand, before a false bounce or after it, stays suppressed until that is lifted', async () => {
+    const { suppressions } = on.app.services;
+    const byHand = (email: string) => on.call('POST', '/email-suppressions', { email });
+    for (const name of ['ann', 'bob']) await on.contact(list, `${name}@example.com`);
+    expect((await byHand('ann@example.com')).status).toBe(201);
+    for (const name of ['ann', 'bob']) await leave(`${name}@example.com`, 'hard_bounce');
+    expect((await byHand('bob@example.com')).status).toBe(200);
+    const lifted = await suppressions.liftBounces(actor, on.project, { since_ms: 0, mailbox: null });
+    expect(lifted).toEqual({ lifted: 0, restored: 0 });
+    for (const name of ['ann', 'bob']) {
+      expect(await suppressionOf(`${name}@example.com`)).toMatchObject({ kind: 'manual' });
+      await suppressions.lift(actor, on.project, { address: `${name}@example.com` });
+      expect(await statusOf(`${name}@example.com`)).toBe('active');
+    }
+  });
+
   test('who complains meanwhile stays away', async () => {
     await on.contact(list, 'ann@example.com');
     await leave('ann@example.com', 'hard_bounce');

@@ -114,7 +114,7 @@ describe('a suppression', () => {
     await see();
     expect(seen).toEqual([
       ['manual', 'active'],
-      ['hard_bounce', 'bounced'],
+      ['manual', 'bounced'],
       ['unsubscribed', 'unsubscribed'],
       ['unsubscribed', 'unsubscribed'],
       ['complaint', 'complained'],
