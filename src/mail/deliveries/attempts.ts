@@ -283,7 +283,10 @@ export class Attempts {
     const at = { now_ms: this.#deps.clock.now(), random: Math.random() };
     const next = nextTry(tries, this.#deps.patience, at);
     const verdict = judge(handed.outcome, {
-      ...{ to_email, recipients, taken, refused },
+      to_email,
+      recipients,
+      taken,
+      refused,
       may_retry: next !== null,
       tries: isPatient(email.source) ? tries.made : tries.counted,
     });

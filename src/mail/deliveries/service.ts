@@ -26,9 +26,9 @@ import {
 } from '../emails/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import { Attempts, type AttemptsDeps, emailIdOf } from './attempts.ts';
-import { type BelievingDeps, findReportedEmail, mayBeBelieved, wordsAbout } from './believing.ts';
 import { type EmailListener, type Guard, Listeners, type MxCheck } from './listeners.ts';
 import { isPatient, longestWait, type Patience } from './patience.ts';
+import { findReportedEmail, type MatchingDeps, mayBeBelieved, wordsAbout } from './report-matching.ts';
 import { type Evidence, refuseReport, report } from './reports.ts';
 import {
   auditTargetOf,
@@ -162,10 +162,10 @@ export class Deliveries {
   async readReport(message: Uint8Array): Promise<MailReport | null> {
     const { database, report_reader } = this.#deps;
     const { read } = database;
-    return mayBeBelieved(read, message, this.#believing(read)) ? report_reader.read(message) : null;
+    return mayBeBelieved(read, message, this.#matching(read)) ? report_reader.read(message) : null;
   }
 
-  #believing(tx: Tx): BelievingDeps {
+  #matching(tx: Tx): MatchingDeps {
     return {
       return_paths: this.return_paths,
       findDkimKey: (domain, selector) => this.#deps.sending_domains.findDkimKey(tx, domain, selector),
@@ -177,7 +177,7 @@ export class Deliveries {
    * nothing changes. What it says of nobody whom its mail went to, and what is no end, is left out.
    */
   takeReport(tx: Tx, mail_report: MailReport): TakenReport | null {
-    const email = findReportedEmail(tx, mail_report, this.#believing(tx));
+    const email = findReportedEmail(tx, mail_report, this.#matching(tx));
     if (!email) return null;
     const told = wordsAbout(email, mail_report).map(({ address, kind, smtp_code, words }) => {
       const is_new = this.report(tx, email.id, kind, { address, smtp_code, words });
@@ -219,7 +219,7 @@ export class Deliveries {
   async takeReportByHand(actor: Actor, message: Uint8Array): Promise<TakenReport> {
     const { database, clock, report_reader } = this.#deps;
     const { read } = database;
-    if (!mayBeBelieved(read, message, this.#believing(read))) throw unbelieved();
+    if (!mayBeBelieved(read, message, this.#matching(read))) throw unbelieved();
     const mail_report = await report_reader.read(message).catch((error: unknown) => {
       throw error instanceof UnreadableReport ? invalid({ report: [error.message] }) : error;
     });
@@ -260,7 +260,8 @@ export class Deliveries {
     };
     return {
       email: presentEmail(email, project?.public_id ?? ''),
-      ...{ story: tellStory(facts), events: timelineOf(facts) },
+      story: tellStory(facts),
+      events: timelineOf(facts),
     };
   }
 

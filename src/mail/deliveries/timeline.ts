@@ -33,16 +33,26 @@ export function timelineOf({ email, attempts, reports, retries, key }: StoryFact
     { ...NOTHING, kind: 'accepted', at: toIso(email.created_at), who: key },
     ...retries.map((retry) => ({
       ...NOTHING,
-      ...{ kind: 'queued_again' as const, at: toIso(retry.at), who: retry.actor_name },
+      kind: 'queued_again' as const,
+      at: toIso(retry.at),
+      who: retry.actor_name,
     })),
     ...attempts.map((attempt) => ({
-      ...{ kind: 'attempt' as const, at: toIso(attempt.started_at), outcome: attempt.outcome },
+      kind: 'attempt' as const,
+      at: toIso(attempt.started_at),
+      outcome: attempt.outcome,
       who: attempt.mailbox === NO_MAILBOX ? null : attempt.mailbox,
-      ...{ words: attempt.smtp_response, tls: attempt.tls, note: attempt.choice },
+      words: attempt.smtp_response,
+      tls: attempt.tls,
+      note: attempt.choice,
     })),
     ...reports.map(({ reported_at, kind, address, words }) => ({
-      ...{ ...NOTHING, kind: 'report' as const, at: toIso(reported_at) },
-      ...{ outcome: kind, who: address, words },
+      ...NOTHING,
+      kind: 'report' as const,
+      at: toIso(reported_at),
+      outcome: kind,
+      who: address,
+      words,
     })),
   ];
   if (email.opened_at !== null) events.push({ ...NOTHING, kind: 'opened', at: toIso(email.opened_at) });

@@ -180,8 +180,17 @@ export class Emails {
     const content = this.#deps.templates.renderForSend(mail.project_id, mail.template, variables);
     this.accept(tx, {
       ...rest,
-      ...{ content, subject: content.subject, source: 'confirmation', api_key_id: null, to_name: null },
-      ...{ cc: [], bcc: [], domain: null, attachments: [], scheduled_at: null, client: null },
+      content,
+      subject: content.subject,
+      source: 'confirmation',
+      api_key_id: null,
+      to_name: null,
+      cc: [],
+      bcc: [],
+      domain: null,
+      attachments: [],
+      scheduled_at: null,
+      client: null,
     });
   }
 

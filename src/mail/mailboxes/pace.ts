@@ -40,8 +40,16 @@ export function parseRate(text: string): Rate | null {
 
 /** Of a mailbox that nothing was noted of. */
 export const UNPACED: Pace = {
-  ...{ next_at: 0, sent: [], allowed: null, lifts_at: null, since: null, words: null },
-  ...{ slowed_at: null, waits: 0, waits_until: 0, grown_at: null },
+  next_at: 0,
+  sent: [],
+  allowed: null,
+  lifts_at: null,
+  since: null,
+  words: null,
+  slowed_at: null,
+  waits: 0,
+  waits_until: 0,
+  grown_at: null,
 };
 
 /** What the even spacing may be behind and catch up with: timers and commits are some milliseconds late. */

@@ -137,8 +137,16 @@ export class ScheduleRuns {
     const { cc, bcc, reply_to, from_name, domain, template } = schedule;
     const { api_key_id, is_test } = payload;
     const common = {
-      ...{ cc, bcc, reply_to, from_name, domain, template, content },
-      ...{ project_id: projectOf(job), api_key_id, is_test },
+      cc,
+      bcc,
+      reply_to,
+      from_name,
+      domain,
+      template,
+      content,
+      project_id: projectOf(job),
+      api_key_id,
+      is_test,
     };
     let wait: AppError | null = null;
     // Who was taken off the schedule while the run waited is not waited for. It knows addresses however their case.

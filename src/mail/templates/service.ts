@@ -224,7 +224,10 @@ export class Templates {
     const { is_marketing, is_active } = row;
     const names = [subject, body_html, body_text].flatMap((part) => part?.names ?? []);
     const facts = {
-      ...{ is_marketing, is_active, has_text: body_text !== null, has_layout: row.layout === 'marketing' },
+      is_marketing,
+      is_active,
+      has_text: body_text !== null,
+      has_layout: row.layout === 'marketing',
       placeholders: new Set(names),
     };
     this.#facts.set(row.id, row.updated_at, facts, 1_024 + 4 * names.join('').length);

@@ -10,14 +10,14 @@ import { type ReturnPaths, returnPathsIn } from './return-paths.ts';
 import type { ReportKind } from './tables.ts';
 
 /** What a report that is believed says of one recipient of its mail; an end, as all else changes nothing. */
-export interface BelievedWord {
+interface BelievedWord {
   address: string;
   kind: ReportKind;
   smtp_code: number | null;
   words: string;
 }
 
-export interface BelievingDeps {
+export interface MatchingDeps {
   return_paths: Pick<ReturnPaths, 'emailOf'>;
   /** Our own public DKIM keys, those lately in use included. */
   findDkimKey: FindDkimKey;
@@ -28,7 +28,7 @@ export interface BelievingDeps {
  * anybody can send one. One that came to a return path of one mail has to have come to one of ours; any other names such a
  * one somewhere, or has a signature that calls itself ours.
  */
-export function mayBeBelieved(read: Tx, message: Uint8Array, deps: BelievingDeps): boolean {
+export function mayBeBelieved(read: Tx, message: Uint8Array, deps: MatchingDeps): boolean {
   const { return_paths, findDkimKey } = deps;
   const isOurs = (address: string): boolean => return_paths.emailOf(read, address) !== null;
   const raw = rawTextOf(message);
@@ -44,7 +44,7 @@ export function mayBeBelieved(read: Tx, message: Uint8Array, deps: BelievingDeps
  * The mail that a report is about, or null where the report is not believed. Anybody can write a report and name a
  * Message-ID; the return path that we made for a mail, and our signature over its Message-ID, only who got it knows.
  */
-export function findReportedEmail(read: Tx, report: MailReport, deps: BelievingDeps): EmailRow | null {
+export function findReportedEmail(read: Tx, report: MailReport, deps: MatchingDeps): EmailRow | null {
   for (const address of report.addresses) {
     const id = deps.return_paths.emailOf(read, address);
     const email = id === null ? undefined : findEmail(read, id);
