@@ -42,9 +42,8 @@ import {
 import { ReturnPaths } from './return-paths.ts';
 import { SendingNow, type SendingNowDeps } from './sending-now.ts';
 import * as store from './store.ts';
-import { type StoryFacts, tellStory } from './story.ts';
 import type { ReportKind } from './tables.ts';
-import { timelineOf } from './timeline.ts';
+import { type EmailFacts, timelineOf } from './timeline.ts';
 import { endOfWithheld, tellWithheld } from './withholding.ts';
 
 export type { Attempt } from './attempts.ts';
@@ -240,14 +239,14 @@ export class Deliveries {
     return store.listRefusedSince(this.#deps.database.read, since_ms);
   }
 
-  /** The log of an email of any project, its story in plain words, and as events. Throws AppError `not_found`. */
-  explain(id: string): { email: EmailRecord; story: string[]; events: ReturnType<typeof timelineOf> } {
+  /** The log of an email of any project and its timeline. Throws AppError `not_found`. */
+  explain(id: string): { email: EmailRecord } & ReturnType<typeof timelineOf> {
     const { keys, projects, database, emails } = this.#deps;
     const { read } = database;
     const email = findEmail(read, id.toUpperCase());
     if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
     const project = projects.find(String(email.project_id));
-    const facts: StoryFacts = {
+    const facts: EmailFacts = {
       email,
       attempts: store.listAttempts(read, email.id),
       reports: store.listReports(read, email.id),
@@ -260,8 +259,7 @@ export class Deliveries {
     };
     return {
       email: presentEmail(email, project?.public_id ?? ''),
-      story: tellStory(facts),
-      events: timelineOf(facts),
+      ...timelineOf(facts),
     };
   }
 

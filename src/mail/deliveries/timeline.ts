@@ -1,8 +1,11 @@
-/** What happened to an email as events rather than sentences: for whoever draws it. */
+/** What happened to an email and what comes next: one timeline, as events for whoever draws it and in plain words. */
+import type { AuditRow } from '../../platform/database/audit-trail.ts';
+import type { JobRow } from '../../platform/database/tables.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
-import type { StoryFacts } from './story.ts';
-import { NO_MAILBOX } from './tables.ts';
+import { NEVER } from '../../platform/jobs/store.ts';
+import type { EmailRow } from '../emails/service.ts';
+import { type AttemptRow, NO_MAILBOX, type ReportRow } from './tables.ts';
 
 const words = (description: string) => ({ ...nullable(t.String()), description });
 
@@ -25,37 +28,224 @@ export const emailEvent = named(
 );
 type EmailEvent = Static<typeof emailEvent>;
 
+export interface EmailFacts {
+  email: EmailRow;
+  attempts: readonly AttemptRow[];
+  /** What was told of it from outside, in the order in which it came. */
+  reports: readonly ReportRow[];
+  /** Events of operators who had it tried again, newest first. */
+  retries: readonly AuditRow[];
+  job: JobRow | null;
+  /** Name of the key it was accepted with, where it still exists. */
+  key: string | null;
+  project: string | null;
+  /** Its content is still kept, or can be rendered again. */
+  has_content: boolean;
+  /** How long it is tried from its first attempt, where it has that instead of a number of attempts. */
+  patience_ms: number | null;
+}
+
+/** An event with its place in the timeline, and its sentences. */
+interface Moment extends Partial<Omit<EmailEvent, 'at' | 'kind'>> {
+  kind: EmailEvent['kind'];
+  at_ms: number;
+  /** Where it stands among the others, if that is not when it was. */
+  sort_ms?: number;
+  told: string[];
+}
+
 const NOTHING = { outcome: null, who: null, words: null, tls: null, note: null };
 
-/** In the order of time. */
-export function timelineOf({ email, attempts, reports, retries, key }: StoryFacts): EmailEvent[] {
-  const events: EmailEvent[] = [
-    { ...NOTHING, kind: 'accepted', at: toIso(email.created_at), who: key },
-    ...retries.map((retry) => ({
+/** The events in the order of time, and its story: the same in one sentence a line, with how it stands and what comes next. */
+export function timelineOf(facts: EmailFacts): { events: EmailEvent[]; story: string[] } {
+  const { email } = facts;
+  const moments = momentsOf(facts);
+  return {
+    events: moments.map(({ at_ms, sort_ms: _place, told: _told, ...event }) => ({
       ...NOTHING,
-      kind: 'queued_again' as const,
-      at: toIso(retry.at),
-      who: retry.actor_name,
+      ...event,
+      at: toIso(at_ms),
     })),
-    ...attempts.map((attempt) => ({
-      kind: 'attempt' as const,
-      at: toIso(attempt.started_at),
+    story: [
+      ...moments.flatMap(({ told }) => told),
+      ...tellRecipients(email),
+      tellState(facts),
+      ...tellNext(facts),
+    ],
+  };
+}
+
+function momentsOf(facts: EmailFacts): Moment[] {
+  const { email, reports, key } = facts;
+  const { created_at, scheduled_at, opened_at, clicked_at } = email;
+  const due = scheduled_at === null ? [] : [`It was to be sent at ${toIso(scheduled_at)}.`];
+  const moments: Moment[] = [
+    { kind: 'accepted', at_ms: created_at, who: key, told: [tellAcceptance(facts), ...due] },
+    ...triesOf(facts),
+    ...reports.map((report) => ({
+      kind: 'report' as const,
+      at_ms: report.reported_at,
+      outcome: report.kind,
+      who: report.address,
+      words: report.words,
+      told: [tellReport(report)],
+    })),
+  ];
+  if (opened_at !== null)
+    moments.push({ kind: 'opened', at_ms: opened_at, told: [`Opened ${toIso(opened_at)}.`] });
+  if (clicked_at !== null)
+    moments.push({ kind: 'clicked', at_ms: clicked_at, told: [`A link was clicked ${toIso(clicked_at)}.`] });
+  const placeOf = ({ at_ms, sort_ms = at_ms }: Moment): number => sort_ms;
+  return moments.toSorted((a, b) => placeOf(a) - placeOf(b));
+}
+
+/** A retry stands before the first attempt that it led to, whatever the clocks of the two processes say. */
+function triesOf({ email, attempts, retries }: EmailFacts): Moment[] {
+  const queued = retries.toReversed().map((retry) => ({ retry, after: Number(retry.metadata.attempts) }));
+  const between = (before: AttemptRow | undefined, next: AttemptRow | undefined): Moment[] =>
+    queued
+      .filter(({ after }) => after >= (before?.attempt ?? 0) && after < (next?.attempt ?? after + 1))
+      .map(({ retry }) => ({
+        kind: 'queued_again',
+        at_ms: retry.at,
+        sort_ms: Math.max(
+          before?.started_at ?? email.created_at,
+          Math.min(retry.at, next?.started_at ?? retry.at),
+        ),
+        who: retry.actor_name,
+        told: [`Queued again ${toIso(retry.at)} by ${retry.actor_name} (${retry.actor_kind}).`],
+      }));
+  const tried = attempts.flatMap((attempt, index): Moment[] => [
+    ...between(attempts[index - 1], attempt),
+    {
+      kind: 'attempt',
+      at_ms: attempt.started_at,
       outcome: attempt.outcome,
       who: attempt.mailbox === NO_MAILBOX ? null : attempt.mailbox,
       words: attempt.smtp_response,
       tls: attempt.tls,
       note: attempt.choice,
-    })),
-    ...reports.map(({ reported_at, kind, address, words }) => ({
-      ...NOTHING,
-      kind: 'report' as const,
-      at: toIso(reported_at),
-      outcome: kind,
-      who: address,
-      words,
-    })),
+      told: tellAttempt(attempt),
+    },
+  ]);
+  return [...tried, ...between(attempts.at(-1), undefined)];
+}
+
+/* --- In words --------------------------------------------------------------------------------------------------- */
+
+function tellAcceptance({ email, key, project }: EmailFacts): string {
+  const origins = {
+    api: 'by an API request',
+    schedule: 'for a run of a schedule',
+    sequence: 'for a step of a sequence',
+    confirmation: 'to confirm a sign-up',
+    test: 'as a test of a sequence step',
+  };
+  const by_key =
+    email.api_key_id === null
+      ? ''
+      : key === null
+        ? ` with API key ${email.api_key_id}, which is gone`
+        : ` with the API key ${key} (${email.api_key_id})`;
+  const app = email.app_id === null ? '' : `, from the app ${email.app_id}`;
+  const domain =
+    email.requested_domain === null ? 'no domain was asked for' : `${email.requested_domain} was asked for`;
+  const only =
+    email.allowed_mailboxes.length === 0 ? '' : `, from ${email.allowed_mailboxes.join(' or ')} only`;
+  const test = email.is_test ? ' It is a test: it is captured, not sent.' : '';
+  const where = project === null ? '' : ` in project ${project}`;
+  return `Accepted ${toIso(email.created_at)} ${origins[email.source]}${by_key}${where}${app}; ${domain}${only}.${test}`;
+}
+
+function tellAttempt(attempt: AttemptRow): string[] {
+  const which = `Attempt ${attempt.attempt}, ${toIso(attempt.started_at)},`;
+  if (attempt.mailbox === NO_MAILBOX) return [`${which} had no mailbox to go out from: ${attempt.choice}`];
+  const words = {
+    sent: 'was taken',
+    captured: 'was captured',
+    refused: 'was refused',
+    deferred: 'was deferred',
+    unreachable: 'could not use its relay',
+    interrupted: 'was cut off by a crash or a stop',
+  };
+  const is_judged = ['sent', 'refused', 'deferred'].includes(attempt.outcome ?? '');
+  const how =
+    !is_judged || attempt.tls === null
+      ? ''
+      : attempt.tls === 'none'
+        ? ' without TLS'
+        : ` over ${attempt.tls}`;
+  const end =
+    attempt.outcome === null
+      ? 'is under way.'
+      : `${words[attempt.outcome]}${how}${attempt.smtp_response ? `: ${attempt.smtp_response}` : tellDoubt(attempt)}`;
+  return [`${which} from ${attempt.mailbox} ${end}`, `  Chosen: ${attempt.choice}`];
+}
+
+/** Of one that was cut off nobody knows how far it came. */
+function tellDoubt({ outcome, may_be_sent }: AttemptRow): string {
+  return outcome === 'interrupted' && may_be_sent ? ': its relay may have taken the message.' : '.';
+}
+
+function tellRecipients(email: EmailRow): string[] {
+  const all = [email.to_email, ...email.cc, ...email.bcc];
+  if (all.length === 1 || (email.taken.length === 0 && email.refused.length === 0)) return [];
+  const refused = email.refused.map((recipient) => `${recipient.address} (${recipient.response})`);
+  return [
+    `Taken for: ${email.taken.join(', ') || 'nobody'}.`,
+    ...(refused.length > 0 ? [`Refused for: ${refused.join(', ')}.`] : []),
   ];
-  if (email.opened_at !== null) events.push({ ...NOTHING, kind: 'opened', at: toIso(email.opened_at) });
-  if (email.clicked_at !== null) events.push({ ...NOTHING, kind: 'clicked', at: toIso(email.clicked_at) });
-  return events.toSorted((a, b) => a.at.localeCompare(b.at));
+}
+
+function tellReport({ kind, address, words, reported_at }: ReportRow): string {
+  const told = {
+    delivered: 'was delivered',
+    bounced: 'was returned for good',
+    soft_bounced: 'was returned, for a reason that may pass',
+    refused: 'was not taken because of the mailbox that it came from, which says nothing of the recipient',
+    complained: 'was complained about',
+  };
+  return `Reported ${toIso(reported_at)}: for ${address} it ${told[kind]}: ${words}`;
+}
+
+function tellState({ email }: EmailFacts): string {
+  const since =
+    email.complained_at ??
+    email.delivered_at ??
+    email.bounced_at ??
+    email.failed_at ??
+    email.sent_at ??
+    email.queued_at ??
+    null;
+  const reason = email.error === null ? '' : ` ${email.error.replace(/\.?$/, '.')}`;
+  return `Its status is ${email.status}${since === null ? '' : ` since ${toIso(since)}`}.${reason}`;
+}
+
+function tellNext({ email, attempts, job, has_content, patience_ms }: EmailFacts): string[] {
+  if (job?.status === 'pending') {
+    const tries = job.attempts - job.interruptions;
+    if (job.run_at === NEVER) return ['Next: it waits until its sequence is resumed.'];
+    const when = job.run_at === 0 ? 'as soon as the server gets to it' : `at ${toIso(job.run_at)}`;
+    const first = attempts.find(({ started_at }) => started_at >= (email.queued_at ?? 0));
+    if (!first) return [`Next: The first attempt comes ${when}.`];
+    if (patience_ms !== null) {
+      const until = toIso(first.started_at + patience_ms);
+      return [`Next: another attempt comes ${when}; it is tried until ${until}.`];
+    }
+    return tries > 0
+      ? [`Next: Attempt ${tries + 1} of ${job.max_attempts} comes ${when}.`]
+      : [
+          `Next: another attempt comes ${when}; none counts so far, as the relay asked its mailbox for less mail.`,
+        ];
+  }
+  if (job?.status === 'processing') return ['Next: an attempt is under way.'];
+  if (email.status === 'failed' || email.status === 'bounced') {
+    return [
+      has_content
+        ? `Next: nothing by itself. To try again: satchel email retry ${email.id}`
+        : 'Next: nothing. Its content is no longer kept, so it cannot be tried again.',
+    ];
+  }
+  if (email.status === 'suppressed') return ['Next: nothing, as its recipient was to get nothing more.'];
+  return ['Next: nothing more.'];
 }
