@@ -1,57 +1,18 @@
 /** Accepting an email: everything is checked, counted against the quotas and stored in one transaction. */
 import { AppError } from '../../errors.ts';
 import { EMAIL_MAX_ATTEMPTS } from '../../limits.ts';
-import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { secondsToUtcMidnight, utcDay } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { insertJob, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import type { Mailboxes } from '../mailboxes/service.ts';
-import { checkEmail, findAttachments, findSender, purposeOf } from './checking.ts';
+import { type AttachmentSource, checkEmail, findAttachments, findSender, purposeOf } from './checking.ts';
+import type { NewEmail } from './new-email.ts';
 import { type Bodies, insertEmail, releaseKeyUsage, takeKeyUsage } from './store.ts';
-import type { EmailRow, EmailSource } from './tables.ts';
+import type { EmailRow } from './tables.ts';
 
 /** The type of the jobs that are emails. */
 export const EMAIL_SEND = 'email.send';
-
-/** What an email is rendered from as it is sent, by the renderer of its source: revisions and values, never whole bodies. */
-export type Merge = Readonly<Record<string, unknown>>;
-
-/** An email before it is accepted: what is accepted is what is sent. */
-export interface NewEmail {
-  project_id: number;
-  /** Whose daily limit it counts towards. */
-  api_key_id: number | null;
-  is_test: boolean;
-  source: EmailSource;
-  to: string;
-  to_name: string | null;
-  cc: readonly string[];
-  bcc: readonly string[];
-  reply_to: string | null;
-  from_name: string | null;
-  subject: string;
-  /** Rendered, or what it is rendered from. */
-  content: Bodies | { merge: Merge };
-  /** Slug of the template that the content was made from. */
-  template: string | null;
-  /** The sending domain asked for; null leaves it open. */
-  domain: string | null;
-  /** The mailbox asked for, by address: it goes out from no other. */
-  from?: string | null;
-  /** Public ids of objects of the same project. */
-  attachments: readonly string[];
-  /** Further headers, such as List-Unsubscribe. */
-  headers?: Readonly<Record<string, string>>;
-  /** The only mailboxes that it may ever go out from, by address; any that fits unless given. */
-  allowed_mailboxes?: readonly string[];
-  /** When it is due, in epoch milliseconds; at once when null. */
-  scheduled_at: number | null;
-  /** Where the request came from, recorded when it named its app. */
-  client: { app_id: string; ip: string | null; user_agent: string | null } | null;
-  /** Whoever asked for it without a key: where they look at what becomes of it, and how they are put on the audit trail. */
-  manager?: { api_url: string; note: Note } | null;
-}
 
 /** What became of an accepted email so far. */
 export interface Accepted {
@@ -63,22 +24,6 @@ export interface Accepted {
   scheduled_at: number | null;
   /** Where its client looks at what becomes of it; the data plane unless given. */
   api_url?: string | undefined;
-}
-
-/** An object, as far as an attachment needs it. */
-export interface AttachableObject {
-  public_id: string;
-  original_filename: string;
-  mime_type: string;
-  size_bytes: number;
-}
-
-/** What emails ask of the objects capability. */
-export interface AttachmentSource {
-  /** The project's own, unexpired objects among these. */
-  findMany(tx: Tx, project_id: number, public_ids: readonly string[]): AttachableObject[];
-  /** Called after the pins of these objects were lifted: bytes without an object can go. */
-  releaseBytes(public_ids: readonly string[]): Promise<void>;
 }
 
 export interface AcceptanceDeps {

@@ -11,7 +11,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import { countCodePoints } from '../../platform/http/schema.ts';
 import { canonicalDomain, parseAddress } from '../../platform/mail/address.ts';
 import type { Mailboxes, Purpose } from '../mailboxes/service.ts';
-import type { AttachmentSource, NewEmail } from './acceptance.ts';
+import type { NewEmail } from './new-email.ts';
 import type { Bodies } from './store.ts';
 import type { AttachmentRecord, EmailRow, EmailSource } from './tables.ts';
 
@@ -106,6 +106,22 @@ function checkCopies(email: NewEmail, refuse: Refuse): void {
     const address = email[field];
     if (address !== null && !parseAddress(address)) refuse(field, 'must be an email address');
   }
+}
+
+/** An object, as far as an attachment needs it. */
+interface AttachableObject {
+  public_id: string;
+  original_filename: string;
+  mime_type: string;
+  size_bytes: number;
+}
+
+/** What emails ask of the objects capability. */
+export interface AttachmentSource {
+  /** The project's own, unexpired objects among these. */
+  findMany(tx: Tx, project_id: number, public_ids: readonly string[]): AttachableObject[];
+  /** Called after the pins of these objects were lifted: bytes without an object can go. */
+  releaseBytes(public_ids: readonly string[]): Promise<void>;
 }
 
 /** Looked up within the transaction that pins them, so that no deletion comes between. */

@@ -1,30 +1,30 @@
 /** Emails: accepting them, and the log. What becomes of one is written into it by deliveries, which stand on this. */
 import type { Config } from '../../config.ts';
 import { AppError, collectErrors, conflict, type FieldErrors, notFound } from '../../errors.ts';
-import {
-  EMAIL_BODY_RETENTION_MS,
-  EMAIL_LOG_RETENTION_MS,
-  MAX_USER_AGENT_CHARS,
-  SWEEP_BATCH,
-} from '../../limits.ts';
+import { EMAIL_BODY_RETENTION_MS, EMAIL_LOG_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso, utcDay } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
-import type {
-  ClaimedKey,
-  Idempotency,
-  IdempotentRequest,
-  KeepAnswer,
-  KeptAnswer,
-} from '../../platform/http/idempotency.ts';
+import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../../platform/http/idempotency.ts';
 import type { Page } from '../../platform/http/pagination.ts';
-import { PLANE_PREFIX, type ProjectCaller, projectUrl } from '../../platform/http/routes.ts';
+import { PLANE_PREFIX, type ProjectCaller } from '../../platform/http/routes.ts';
 import { finishJob, holdJob } from '../../platform/jobs/store.ts';
-import { type AcceptanceDeps, type Accepted, acceptEmail, type Merge, type NewEmail } from './acceptance.ts';
+import { type AcceptanceDeps, type Accepted, acceptEmail } from './acceptance.ts';
 import { checkEmail, findAttachments, findSender } from './checking.ts';
 import * as life from './life-store.ts';
 import { pageOfLog, presentEmail } from './log.ts';
+import {
+  type ConfirmationEmail,
+  confirmationEmail,
+  type Merge,
+  type NewEmail,
+  type RenderedContent,
+  requestedEmail,
+  type ScheduledEmail,
+  type SendRequest,
+  scheduledEmail,
+} from './new-email.ts';
 import { presentContent } from './reading.ts';
 import type { EmailContent, EmailListQuery, EmailRecord, SendBody, SendResult } from './schemas.ts';
 import * as store from './store.ts';
@@ -35,7 +35,6 @@ export {
   EMAIL_SEND,
   laneResourceOf,
   mailboxOfLane,
-  type NewEmail,
   sendingJob,
   wishesOf,
 } from './acceptance.ts';
@@ -57,6 +56,7 @@ export {
   reopenEmail,
 } from './life-store.ts';
 export { presentEmail } from './log.ts';
+export type { NewEmail } from './new-email.ts';
 /* What the reader of a mail did: marketing's links and pictures note it in the log through these. */
 export { findReadMail, lastReadAt, listIdsTo, noteReading, type ReadMail } from './reading-store.ts';
 export { type EmailRecord, emailRecord } from './schemas.ts';
@@ -81,12 +81,6 @@ export interface TemplateSource {
   ): RenderedContent;
 }
 
-interface RenderedContent {
-  subject: string;
-  body_html: string | null;
-  body_text: string | null;
-}
-
 export interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
   config: Pick<Config, 'public_url' | 'max_email_body_bytes'>;
   database: Database;
@@ -101,25 +95,6 @@ export interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
 
 /** Makes a mail's content from what its row names. Throws AppError `invalid` or `not_found` where that can't be done. */
 export type Renderer = (tx: Tx, merge: Merge, email: EmailRow) => store.Bodies;
-
-/** What a request is, besides its body. */
-export interface SendRequest {
-  idempotency: IdempotentRequest;
-  /** Called only where there is an Idempotency-Key. */
-  hash(): string;
-  ip: string | null;
-  user_agent: string | null;
-}
-
-/** One mail of a schedule's run. */
-export interface ScheduledEmail
-  extends Pick<
-    NewEmail,
-    'project_id' | 'api_key_id' | 'is_test' | 'cc' | 'bcc' | 'reply_to' | 'from_name' | 'domain' | 'template'
-  > {
-  to: { email: string; name: string | null };
-  content: store.Bodies & { subject: string };
-}
 
 /** What becomes of a mail that is taken back; no error where it counts as sent. */
 export interface TakenBack {
@@ -152,46 +127,14 @@ export class Emails {
 
   /** Accepts one mail of a schedule's run and returns its id. Throws as `accept` does. */
   acceptScheduled(tx: Tx, email: ScheduledEmail): string {
-    const { to, content, ...rest } = email;
-    return this.accept(tx, {
-      ...rest,
-      content,
-      subject: content.subject,
-      to: to.email,
-      to_name: to.name,
-      source: 'schedule',
-      attachments: [],
-      // RFC 3834: no absence notice answers what nobody wrote by hand.
-      headers: { 'Auto-Submitted': 'auto-generated' },
-      scheduled_at: null,
-      client: null,
-    }).id;
+    return this.accept(tx, scheduledEmail(email)).id;
   }
 
   /** Accepts a mail that asks to confirm a sign-up. Throws as `accept` does, and `invalid` where its template no longer fits. */
-  acceptConfirmation(
-    tx: Tx,
-    mail: Pick<NewEmail, 'project_id' | 'is_test' | 'to' | 'from_name' | 'reply_to'> & {
-      template: string;
-      variables: Readonly<Record<string, string>>;
-    },
-  ): void {
-    const { variables, ...rest } = mail;
-    const content = this.#deps.templates.renderForSend(mail.project_id, mail.template, variables);
-    this.accept(tx, {
-      ...rest,
-      content,
-      subject: content.subject,
-      source: 'confirmation',
-      api_key_id: null,
-      to_name: null,
-      cc: [],
-      bcc: [],
-      domain: null,
-      attachments: [],
-      scheduled_at: null,
-      client: null,
-    });
+  acceptConfirmation(tx: Tx, mail: ConfirmationEmail): void {
+    const { project_id, template, variables } = mail;
+    const content = this.#deps.templates.renderForSend(project_id, template, variables);
+    this.accept(tx, confirmationEmail(mail, content));
   }
 
   /** How many mails that ask for confirmation an address was sent since a moment. */
@@ -219,7 +162,10 @@ export class Emails {
     return idempotency.run(request.idempotency, async (claim) => {
       const { kept, ...claimed } = claim(request.idempotency.key === null ? '' : request.hash());
       if (kept) return { ...kept, is_replayed: true };
-      const email = this.#emailOf(caller, body, request, this.#contentOf(caller, body));
+      const { public_url } = this.#deps.config;
+      const { ip, user_agent } = request;
+      const content = this.#contentOf(caller, body);
+      const email = requestedEmail(caller, body, { ip, user_agent, content, public_url });
       const is_now = body.queue === false && email.scheduled_at === null;
       const answer = is_now
         ? await this.#deps.sendNow(email, claimed)
@@ -238,8 +184,9 @@ export class Emails {
     // Stands in for what a template makes, where that is what is wrong.
     let content: RenderedContent = { subject: '-', body_html: null, body_text: '-' };
     const asked = { to: 'ann@example.org', ...sent };
-    const nobody = { ip: null, user_agent: null };
-    const emailOf = (): NewEmail => this.#emailOf(caller, asked, nobody, content);
+    const { public_url } = this.#deps.config;
+    const emailOf = (): NewEmail =>
+      requestedEmail(caller, asked, { ip: null, user_agent: null, content, public_url });
     const errors = collectErrors(
       () => {
         content = this.#contentOf(caller, sent);
@@ -269,37 +216,6 @@ export class Emails {
       return this.#deps.templates.renderForSend(caller.project.id, body.template, body.variables ?? {});
     const { subject = '', body_html = null, body_text = null } = body;
     return { subject, body_html, body_text };
-  }
-
-  #emailOf(
-    caller: ProjectCaller,
-    body: SendBody,
-    request: Pick<SendRequest, 'ip' | 'user_agent'>,
-    content: RenderedContent,
-  ): NewEmail {
-    return {
-      content,
-      subject: content.subject,
-      project_id: caller.project.id,
-      api_key_id: caller.key?.key_id ?? null,
-      is_test: caller.key?.is_test ?? false,
-      source: 'api',
-      to: body.to,
-      to_name: body.to_name ?? null,
-      cc: body.cc ?? [],
-      bcc: body.bcc ?? [],
-      reply_to: body.reply_to ?? null,
-      from_name: body.from_name ?? null,
-      template: body.template ?? null,
-      domain: body.domain ?? null,
-      from: body.from ?? null,
-      attachments: body.attachments ?? [],
-      scheduled_at: body.scheduled_at === undefined ? null : Date.parse(body.scheduled_at),
-      client: clientOf(caller, request),
-      manager: caller.key
-        ? null
-        : { api_url: projectUrl(this.#deps.config.public_url, caller), note: caller.note },
-    };
   }
 
   /** What the client of an accepted email is told of it. */
@@ -484,16 +400,6 @@ export class Emails {
     await database.write((tx) => store.deleteKeyUsageBefore(tx, utcDay(now - 2 * DAY_MS)));
     await mailboxes.sweepUsage();
   }
-}
-
-function clientOf(
-  caller: ProjectCaller,
-  { ip, user_agent }: Pick<SendRequest, 'ip' | 'user_agent'>,
-): NewEmail['client'] {
-  const app_id = caller.key?.app_id ?? null;
-  return app_id === null
-    ? null
-    : { app_id, ip, user_agent: user_agent?.slice(0, MAX_USER_AGENT_CHARS) ?? null };
 }
 
 /** Which bytes of deleted objects must stay: those of mails that are not out yet. */
