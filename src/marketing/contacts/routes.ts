@@ -1,13 +1,5 @@
 /** Endpoints of contacts. */
 import type { FieldErrors } from '../../errors.ts';
-import {
-  MAX_CONTACT_IDS,
-  MAX_CONTACT_QUERY_CHARS,
-  MAX_CONTACT_REASON_CHARS,
-  MAX_CONTACT_SOURCE_CHARS,
-  MAX_CONTACT_TAGS,
-  MAX_NAME_CHARS,
-} from '../../limits.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
@@ -18,108 +10,13 @@ import {
   type RequestContext,
   type Route,
 } from '../../platform/http/routes.ts';
-import {
-  changesOf,
-  dateTime,
-  named,
-  nullable,
-  nullables,
-  oneOf,
-  optionals,
-  type Static,
-  t,
-  text,
-  ulid,
-} from '../../platform/http/schema.ts';
-import { CONSENT_BASES, type Lists } from '../lists/service.ts';
+import { type Static, t } from '../../platform/http/schema.ts';
+import type { Lists } from '../lists/service.ts';
 import type { Privacy } from './privacy.ts';
-import {
-  type Candidate,
-  CONTACT_STATUSES,
-  type Contacts,
-  readCustom,
-  readTags,
-  refuse,
-  SOURCE_PLATFORM,
-} from './service.ts';
+import { bulk_tag, contact_changes, creation, filter, record } from './schemas.ts';
+import { type Candidate, type Contacts, readCustom, readTags, refuse, SOURCE_PLATFORM } from './service.ts';
 
 const TAG = 'Contacts';
-
-const tags = t.Array(t.String(), { description: `At most ${MAX_CONTACT_TAGS}.` });
-const custom = t.Record(t.String(), t.Unknown(), {
-  description: 'Up to 50 fields; values are strings, numbers or booleans.',
-});
-const changeable = {
-  first_name: text({ max: MAX_NAME_CHARS }),
-  last_name: text({ max: MAX_NAME_CHARS }),
-  tags: tags,
-  custom: custom,
-  source: text({ max: MAX_CONTACT_SOURCE_CHARS, description: 'Where the contact came from.' }),
-  reason: text({ max: MAX_CONTACT_REASON_CHARS, description: 'Why it may be mailed.' }),
-};
-const creation = named(
-  'NewContact',
-  t.Object({
-    // Judged by the pipeline, which answers invalid_syntax.
-    email: text({ min: 1, max: MAX_CONTACT_QUERY_CHARS }),
-    ...optionals(changeable),
-    consent_basis: t.Optional({ ...oneOf(CONSENT_BASES), description: "Default: the list's." }),
-    consent_at: t.Optional({ ...dateTime(), description: 'When consent was given; default now.' }),
-    consent_ip: t.Optional(text({ max: 45 })),
-    consent_origin: t.Optional(text({ max: MAX_CONTACT_SOURCE_CHARS, description: 'The page of the form.' })),
-    source_platform: t.Optional(text({ min: 1, max: 64, description: 'A lowercase slug; default `api`.' })),
-  }),
-);
-
-const contact_changes = named('ContactChanges', changesOf(nullables(changeable)));
-
-const record = named(
-  'Contact',
-  t.Object({
-    id: ulid(),
-    list: ulid(),
-    email: t.String(),
-    first_name: nullable(t.String()),
-    last_name: nullable(t.String()),
-    tags: t.Array(t.String()),
-    custom,
-    status: oneOf(CONTACT_STATUSES),
-    source: nullable(t.String()),
-    reason: nullable(t.String()),
-    contact_token: t.String({ description: 'Stands for the contact in product events.' }),
-    consent_basis: t.String(),
-    consent_at: dateTime(),
-    consent_ip: nullable(t.String()),
-    consent_origin: nullable(t.String()),
-    source_platform: t.String(),
-    confirmed_at: nullable(dateTime()),
-    created_at: dateTime(),
-    updated_at: dateTime(),
-  }),
-);
-
-const filter = {
-  status: t.Optional(oneOf(CONTACT_STATUSES)),
-  tag: t.Optional(text({ min: 1, max: MAX_NAME_CHARS })),
-  q: t.Optional(
-    text({
-      max: MAX_CONTACT_QUERY_CHARS,
-      description: 'Beginning of the address, the first or the last name.',
-    }),
-  ),
-};
-
-const bulk_tag = named(
-  'BulkTag',
-  t.Object({
-    contact_ids: t.Optional(nullable(t.Array(ulid(), { minItems: 1, maxItems: MAX_CONTACT_IDS }))),
-    filter: t.Optional(
-      nullable(t.Object(filter, { description: 'An empty one is every contact of the list.' })),
-    ),
-    add: t.Optional(nullable(tags)),
-    remove: t.Optional(nullable(tags)),
-  }),
-);
 
 interface Target {
   ctx: RequestContext;

@@ -1,0 +1,79 @@
+/** Shapes of requests and answers about contact imports. */
+import {
+  MAX_CONTACT_TAGS,
+  MAX_CUSTOM_FIELD_NAME_CHARS,
+  MAX_CUSTOM_FIELDS,
+  MAX_PASTE_CHARS,
+} from '../../limits.ts';
+import { dateTime, named, nullable, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
+import { CONSENT_BASES } from '../lists/service.ts';
+import { IMPORT_STATUSES, MAPPABLE_FIELDS } from './service.ts';
+
+const defaults = t.Optional(
+  t.Object(
+    {
+      consent_basis: t.Optional(oneOf(CONSENT_BASES)),
+      source_platform: t.Optional(text({ min: 1, max: 64 })),
+      tags: t.Optional(t.Array(t.String(), { maxItems: MAX_CONTACT_TAGS })),
+    },
+    { description: 'For rows that do not say otherwise.' },
+  ),
+);
+/** Which of the two it is decides what else it must hold. */
+export const body = named(
+  'NewImport',
+  t.Object({
+    method: oneOf(['paste', 'csv']),
+    text: t.Optional(
+      text({
+        max: MAX_PASTE_CHARS,
+        description: 'Of a paste: an address a line, with a name or without.',
+      }),
+    ),
+    object: t.Optional({
+      ...ulid(),
+      description: 'Of a CSV file: the public_id of a private object of this project.',
+    }),
+    column_map: t.Optional(
+      t.Record(t.String(), t.String(), {
+        description: `Column header to field: ${MAPPABLE_FIELDS.join(', ')}. Without it headers are recognised by name.`,
+      }),
+    ),
+    keep_columns: t.Optional(
+      t.Array(text({ min: 1, max: MAX_CUSTOM_FIELD_NAME_CHARS }), {
+        maxItems: MAX_CUSTOM_FIELDS,
+        description: 'Headers of columns that become custom fields.',
+      }),
+    ),
+    defaults,
+    update_existing: t.Optional(
+      t.Boolean({ description: 'Default false: a contact that is on the list stays as it is.' }),
+    ),
+  }),
+);
+
+const counter = t.Integer();
+export const record = named(
+  'Import',
+  t.Object({
+    id: ulid(),
+    list: ulid(),
+    status: oneOf(IMPORT_STATUSES),
+    method: oneOf(['paste', 'csv']),
+    total_rows: nullable(t.Integer({ description: 'Null while the rows of a long file are being counted.' })),
+    accepted: counter,
+    duplicate: counter,
+    invalid_syntax: counter,
+    no_mx: counter,
+    suppressed: counter,
+    missing_consent: counter,
+    updated_existing: counter,
+    processed_rows: t.Integer({ description: 'The sum of the counters.' }),
+    progress_percent: nullable(t.Integer()),
+    error: nullable(t.String()),
+    job_id: nullable(ulid()),
+    created_at: dateTime(),
+    started_at: nullable(dateTime()),
+    finished_at: nullable(dateTime()),
+  }),
+);
