@@ -105,8 +105,8 @@ export function createMarketing(needs: MarketingNeeds) {
     sequencing.contact_events.holderOfAddresses(),
     sequences.holderOfAddresses(),
   ];
-  const whyMore = (project_id: number, email: string) => sequences.whyAddress(project_id, email);
-  const privacy = new Privacy({ ...on, ...audience, holders, whyMore });
+  const explainMore = (project_id: number, email: string) => sequences.explainAddress(project_id, email);
+  const privacy = new Privacy({ ...on, ...audience, holders, explainMore });
   return { ...audience, imports, subscriptions, clicks, privacy, ...sequencing };
 }
 

@@ -64,7 +64,7 @@ export function registerContactCommands(cli: Cli<Needs>): void {
     .ofProject()
     .example('satchel contact why ann@example.com --project shop')
     .does(({ services }, options, address) => {
-      const why = services.privacy.why(projectOf(services, options), address);
+      const why = services.privacy.explain(projectOf(services, options), address);
       return { json: { address, why }, text: why.join('\n') };
     });
   contact

@@ -35,7 +35,7 @@ export interface PrivacyDeps {
   suppressions: Suppressions;
   holders: readonly HolderOfAddresses[];
   /** What else an address gets, and why, one sentence a line. */
-  whyMore(project_id: number, email: string): string[];
+  explainMore(project_id: number, email: string): string[];
 }
 
 export class Privacy {
@@ -86,7 +86,7 @@ export class Privacy {
   }
 
   /** Why an address is mailed or not, one sentence a line. Throws AppError `invalid`. */
-  why(owner: KeyOwner, address: string): string[] {
+  explain(owner: KeyOwner, address: string): string[] {
     const { suppression, contacts, email } = this.export(owner, address);
     const on_lists = contacts.map(
       (contact) =>
@@ -98,7 +98,7 @@ export class Privacy {
         ? `It is suppressed (${suppression.kind}) since ${suppression.created_at}: it gets no marketing mail of this project.`
         : 'It is not suppressed.',
       ...(on_lists.length > 0 ? on_lists : ['It is on no list of this project.']),
-      ...this.#deps.whyMore(owner.id, email),
+      ...this.#deps.explainMore(owner.id, email),
     ];
   }
 

@@ -133,7 +133,7 @@ function routesOfContact({ contacts, privacy }: { contacts: Contacts; privacy: P
       load,
       handle: ({ caller, resource: { email } }) => ({
         address: email,
-        why: privacy.why(caller.project, email),
+        why: privacy.explain(caller.project, email),
       }),
     }),
     ...marketingRoute({

@@ -2,8 +2,8 @@
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { oneLine } from '../../platform/mail/header-text.ts';
+import { fieldValue, fillParts, type MergeContact, OF_THE_ROW, plain, type Values } from './merge-fields.ts';
 import type { Source } from './source.ts';
-import { fieldValue, fillParts, type MergeContact, OF_THE_ROW, plain, type Values } from './values.ts';
 
 /** What a mail's row keeps: the source, the values merged into it, and whom it is for. */
 export interface Merge {

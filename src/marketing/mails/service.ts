@@ -13,6 +13,7 @@ import type { ListRow } from '../lists/service.ts';
 import type { KeyedHash, KeyOwner, Marketing, Settings } from '../settings/service.ts';
 import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';
 import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
+import { fillParts, inHtml, type MergeContact, plain, targetOf } from './merge-fields.ts';
 import {
   type Merge,
   mergedOf,
@@ -26,10 +27,9 @@ import {
 import { composeSource, type Link, type Source } from './source.ts';
 import * as store from './store.ts';
 import { isTrueLinkToken, type LinkName, linkToken, readLinkToken } from './tokens.ts';
-import { fillParts, inHtml, type MergeContact, plain, targetOf } from './values.ts';
 
 export { Clicks, type Reading } from './clicks.ts';
-export type { MergeContact } from './values.ts';
+export type { MergeContact } from './merge-fields.ts';
 
 /** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */
 const MAX_SOURCES_CACHE_BYTES = 16 * 1024 * 1024;

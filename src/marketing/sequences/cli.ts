@@ -9,7 +9,7 @@ import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields, formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import type { Contacts } from '../contacts/service.ts';
-import { tellProblem } from './checks.ts';
+import { explainProblem } from './activation.ts';
 import type { Lifecycle, Selection } from './lifecycle.ts';
 import type { SequenceRecord, Sequences } from './service.ts';
 
@@ -80,8 +80,8 @@ function registerLooking(noun: Noun<Needs>): void {
       const address = textOption(options, 'contact');
       const why =
         address === undefined
-          ? await sequences.why(project_id, id)
-          : sequences.whyContact(project_id, id, address);
+          ? await sequences.explain(project_id, id)
+          : sequences.explainContact(project_id, id, address);
       return { json: { id, why }, text: why.join('\n') };
     });
 }
@@ -123,7 +123,7 @@ function registerForesight(noun: Noun<Needs>): void {
     .example('satchel sequence check 01J00000000000000000000000')
     .does(async ({ services: { sequences } }, _options, id) => {
       const found = await sequences.check(sequences.require(id).project_id, id);
-      const lines = found.ready ? ['It is ready.'] : found.problems.map(tellProblem);
+      const lines = found.ready ? ['It is ready.'] : found.problems.map(explainProblem);
       if (found.captured) lines.push('All mailboxes of its marketing capture: nobody gets its mail.');
       return { json: found, text: lines.join('\n'), exit: found.ready ? EXIT.done : EXIT.refused };
     });

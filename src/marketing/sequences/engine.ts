@@ -15,7 +15,7 @@ import type { ListRow, Lists } from '../lists/service.ts';
 import type { Clicks, MailOfStep, MailOwner, MarketingMail } from '../mails/service.ts';
 import { type Marketing, readUsage, type Settings, takeUsage } from '../settings/service.ts';
 import type { SuppressionCheck, Suppressions } from '../suppressions/service.ts';
-import { lackOf, templateProblems } from './checks.ts';
+import { lackOf, templateProblems } from './activation.ts';
 import * as store from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
 import { exit, exitReasonOf, fail } from './exits.ts';
@@ -231,7 +231,7 @@ export class SequenceEngine {
       return null;
     }
     if (!planned.ok) {
-      fail(tx, at.id, tellNoMail(step.key, planned.reason), now_ms);
+      fail(tx, at.id, explainNoMail(step.key, planned.reason), now_ms);
       return null;
     }
     let email_id: string;
@@ -255,7 +255,7 @@ export class SequenceEngine {
 }
 
 /** Why an enrollment fails at a step. */
-export function tellNoMail(step: string, reason: string): string {
+export function explainNoMail(step: string, reason: string): string {
   return `The step ${step} makes no mail: ${reason}`;
 }
 

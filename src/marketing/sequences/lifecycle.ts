@@ -21,7 +21,7 @@ import type { ListRow, Lists } from '../lists/service.ts';
 import type { Reading } from '../mails/service.ts';
 import type { KeyOwner, Marketing } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
-import { tellProblem } from './checks.ts';
+import { explainProblem } from './activation.ts';
 import * as rows from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
 import type { Exits } from './exits.ts';
@@ -85,7 +85,7 @@ export class Lifecycle {
       if (problems.length > 0)
         throw new AppError(
           'invalid',
-          `The sequence cannot be activated: ${problems.map(tellProblem).join(' ')}`,
+          `The sequence cannot be activated: ${problems.map(explainProblem).join(' ')}`,
           { code: 'activation_refused', details: { problems } },
         );
     });

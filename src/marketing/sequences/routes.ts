@@ -141,7 +141,7 @@ function foresightRoutes({ sequences }: SequenceRouteDeps): Route[] {
       load,
       handle: async ({ caller, resource: { id } }) => ({
         id,
-        why: await sequences.why(caller.project.id, id),
+        why: await sequences.explain(caller.project.id, id),
       }),
     }),
     ...marketingRoute({

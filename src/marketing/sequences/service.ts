@@ -14,10 +14,11 @@ import type { ListRow, Lists } from '../lists/service.ts';
 import type { MailOwner, MarketingMail } from '../mails/service.ts';
 import type { MailboxDnsCheck, Marketing, Settings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
-import { findProblems, type Problem, tellProblem, templateProblems } from './checks.ts';
-import { mailOfStep, tellNoMail } from './engine.ts';
+import { explainProblem, findProblems, type Problem, templateProblems } from './activation.ts';
+import { explainNoMail, mailOfStep } from './engine.ts';
 import * as rows from './enrollment-store.ts';
 import { exitReasonOf } from './exits.ts';
+import { endedOf, explainContact, explainPause, explainSequence, waitsOf } from './explain.ts';
 import type { GoingOn } from './going-on.ts';
 import { type Step, stepsOf, tracksOf } from './model.ts';
 import { type Answers, type TimelineEntry, walk } from './preview.ts';
@@ -32,8 +33,6 @@ import {
   type SequenceRow,
   type SequenceStatus,
 } from './tables.ts';
-import { tellPause, tellSequence } from './telling.ts';
-import { endedOf, tellContact, waitsOf } from './why.ts';
 
 export { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES, type SequenceRecord, type SequenceRow };
 
@@ -308,7 +307,7 @@ export class Sequences {
       const { subject, refusal } =
         entry.result === 'send' ? outlookOf(entry.key) : { subject: null, refusal: null };
       if (refusal !== null)
-        return { timeline, end: { at, reason: 'failed', error: tellNoMail(entry.key, refusal) } };
+        return { timeline, end: { at, reason: 'failed', error: explainNoMail(entry.key, refusal) } };
       timeline.push({ ...entry, at, subject });
     }
     return { timeline, end: { at: toIso(walked.end.at), reason: walked.end.reason, error: null } };
@@ -356,41 +355,41 @@ export class Sequences {
   }
 
   /** Why a sequence sends or does not: a sentence a line. Throws AppError `not_found`. */
-  async why(project_id: number, public_id: string): Promise<string[]> {
+  async explain(project_id: number, public_id: string): Promise<string[]> {
     const row = this.find(project_id, public_id);
     const { read } = this.#deps.database;
     const problems = row.status === 'finished' ? [] : (await this.check(project_id, public_id)).problems;
-    const told = tellSequence(row, {
+    const told = explainSequence(row, {
       waits: waitsOf(this.#deps, project_id),
       ended: endedOf(this.#deps.database.read, row),
       next_at: rows.nextDue(read, row.id),
       mails: this.#present(row).stats,
     });
-    return [...told, ...problems.map(tellProblem)];
+    return [...told, ...problems.map(explainProblem)];
   }
 
   /** Sequences of all projects that paused by themselves, and why. */
   listPausedByThemselves(): { id: string; name: string; project_id: number; why: string }[] {
     const { marketing, database } = this.#deps;
     return store.listPausedByThemselves(database.read).map((row) => {
-      const why = tellPause(row, endedOf(database.read, row), marketing.settings(row.project_id));
+      const why = explainPause(row, endedOf(database.read, row), marketing.settings(row.project_id));
       return { id: row.public_id, name: row.name, project_id: row.project_id, why };
     });
   }
 
   /** What a contact of the sequence's list gets, got, and why. Throws AppError `not_found`. */
-  whyContact(project_id: number, public_id: string, address: string): string[] {
+  explainContact(project_id: number, public_id: string, address: string): string[] {
     const row = this.find(project_id, public_id);
-    return tellContact(this.#deps, this.contactOf(row, address), { sequences: [row], with_others: false });
+    return explainContact(this.#deps, this.contactOf(row, address), { sequences: [row], with_others: false });
   }
 
   /** What waits for an address in any sequence of the project, what it was sent, and what it never gets: a sentence a line. */
-  whyAddress(project_id: number, email: string): string[] {
+  explainAddress(project_id: number, email: string): string[] {
     const { contacts, database } = this.#deps;
     return contacts.ofAddress(project_id, email).flatMap(({ id }) => {
       const contact = contacts.require(id);
       const sequences = store.listOpenSequences(database.read, contact.list_id);
-      return tellContact(this.#deps, contact, { sequences, with_others: true });
+      return explainContact(this.#deps, contact, { sequences, with_others: true });
     });
   }
 

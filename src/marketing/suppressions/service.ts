@@ -74,7 +74,7 @@ export class Suppressions {
     const { read } = this.#deps.database;
     return paginate(query, {
       total: store.countSuppressions(read, owner.id),
-      fetch: (limit, offset) => store.listSuppressions(read, owner.id, { limit, offset }).map(toRecord),
+      fetch: (limit, offset) => store.listSuppressions(read, owner.id, { limit, offset }).map(present),
     });
   }
 
@@ -92,7 +92,7 @@ export class Suppressions {
   /** The suppression of an address, however it is written; null where there is none. */
   find(owner: KeyOwner, address: string): SuppressionRecord | null {
     const found = this.#findWritten(this.#deps.database.read, owner, address);
-    return found ? toRecord(found) : null;
+    return found ? present(found) : null;
   }
 
   /** Looks addresses up within a read or a transaction. Throws AppError `unavailable` where no look-up is possible. */
@@ -118,7 +118,7 @@ export class Suppressions {
     if (known) {
       const is_stronger = SUPPRESSION_KINDS.indexOf(kind) > SUPPRESSION_KINDS.indexOf(known.kind);
       if (is_stronger) store.setSuppressionKind(tx, known.id, { kind, mailbox });
-      return { record: toRecord(is_stronger ? { ...known, kind } : known), is_new: false };
+      return { record: present(is_stronger ? { ...known, kind } : known), is_new: false };
     }
     const row = {
       id: newId(now),
@@ -129,7 +129,7 @@ export class Suppressions {
       mailbox,
     };
     store.insertSuppression(tx, row);
-    return { record: toRecord(row), is_new: true };
+    return { record: present(row), is_new: true };
   }
 
   /**
@@ -151,7 +151,7 @@ export class Suppressions {
     return this.#deps.database.write((tx) => {
       const lifted = this.#lift(tx, actor, owner, { id: found.id, addresses });
       if (!lifted) throw notFound('Suppression');
-      return toRecord(lifted.row);
+      return present(lifted.row);
     });
   }
 
@@ -248,6 +248,6 @@ function canonical(address: string): string | null {
   return parseAddress(address.trim())?.address.toLowerCase() ?? null;
 }
 
-function toRecord(row: SuppressionRow): SuppressionRecord {
+function present(row: SuppressionRow): SuppressionRecord {
   return { id: row.id, hash: row.hash, kind: row.kind, created_at: toIso(row.created_at) };
 }

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'bun:test';
 import { layOutHtml, layOutText } from '../../../src/marketing/mails/layout.ts';
 import { replaceHtmlLinks, replaceTextLinks } from '../../../src/marketing/mails/links.ts';
+import { fillParts, inHtml, plain } from '../../../src/marketing/mails/merge-fields.ts';
 import { composeSource, type SourceInput } from '../../../src/marketing/mails/source.ts';
 import { linkToken, readLinkToken } from '../../../src/marketing/mails/tokens.ts';
-import { fillParts, inHtml, plain } from '../../../src/marketing/mails/values.ts';
 
 const LOOK = {
   ...{ brand_name: 'The Shop', brand_color: '#1a73e8', brand_logo_url: 'https://cdn.example/logo.png' },

@@ -321,7 +321,7 @@ describe('what waits', () => {
       await on.enroll(id);
       await on.pass(5);
       expect(await on.enrollment(id, email)).toMatchObject({ state: 'active', step: 'a' });
-      expect(on.app.services.sequences.whyContact(Number(on.project.id), id, email).at(-1)).toContain(
+      expect(on.app.services.sequences.explainContact(Number(on.project.id), id, email).at(-1)).toContain(
         `waits for the marketing settings to have a ${field}`,
       );
       await on.call('PATCH', '/email-marketing/settings', { [field]: before });
@@ -353,7 +353,7 @@ describe('what waits', () => {
     await on.enroll(id);
     await on.pass(5);
     expect(await on.got('footless@example.com')).toEqual([]);
-    const told = await on.app.services.sequences.why(Number(on.project.id), id);
+    const told = await on.app.services.sequences.explain(Number(on.project.id), id);
     expect(told.at(-1)).toStartWith('a: The template footless has neither the marketing layout nor its own');
     await on.setTemplate('footless', { layout: 'marketing' });
     await on.pass(1 / 6);

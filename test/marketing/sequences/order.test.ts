@@ -37,7 +37,7 @@ const emailOf = (address: string) =>
     )
     .get(address);
 const why = (id: string, address: string) =>
-  on.app.services.sequences.whyContact(Number(on.project.id), id, address);
+  on.app.services.sequences.explainContact(Number(on.project.id), id, address);
 
 test('a first step that is greylisted once is followed by no other before it was taken, 6 of 6 times', async () => {
   const addresses = Array.from({ length: 6 }, (_, n) => `grey${n}@example.com`);

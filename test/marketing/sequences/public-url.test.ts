@@ -131,7 +131,11 @@ describe('where the public URL is', () => {
     await addRelay(on, 'smtp://relay.example.net');
     await enroll('bob');
     expect(await on.got('bob@example.com')).toEqual([]);
-    const told = on.app.services.sequences.whyContact(Number(on.project.id), on.sequence, 'bob@example.com');
+    const told = on.app.services.sequences.explainContact(
+      Number(on.project.id),
+      on.sequence,
+      'bob@example.com',
+    );
     expect(told.join(' ')).toContain('SATCHEL_PUBLIC_URL');
     await on.app.services.mailboxes.remove(actor, REMOTE);
     await on.pass(1);

@@ -32,7 +32,7 @@ const TWO = [
 /** As `satchel contact why` tells it, at the server's time; ids and times aside. */
 function why(email: string): string[] {
   const owner = { id: Number(on.project.id), public_id: on.project.public_id };
-  const lines = on.app.services.privacy.why(owner, email);
+  const lines = on.app.services.privacy.explain(owner, email);
   return lines
     .slice(2)
     .map((line) => line.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME').replace(/[0-9A-Z]{26}/g, 'ID'));
@@ -146,7 +146,7 @@ describe('contact why', () => {
       new Date(on.app.clock.now() + ahead * 3_600_000).toISOString().slice(11, 16);
     await settings({ enabled: true, send_window_start: hour(2), send_window_end: hour(3) });
     expect(await waits()).toBe('The step b is due since TIME and waits for its window, which opens TIME.');
-    expect((await on.app.services.sequences.why(Number(on.project.id), id))[1]).toStartWith(
+    expect((await on.app.services.sequences.explain(Number(on.project.id), id))[1]).toStartWith(
       'Its window opens ',
     );
     await settings({ send_window_start: null, send_window_end: null, daily_cap: 1 });

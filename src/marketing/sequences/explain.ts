@@ -1,14 +1,18 @@
-/** Sequences and enrollments as sentences: what was sent, what waits for what, and what never comes and why. Pure functions. */
+/** Sequences and enrollments as sentences, as their rows stand now: what was sent, what waits for what, and what never comes and why. */
 
-import { DAY_MS, toIso } from '../../platform/host/clock.ts';
-import type { Settings } from '../settings/service.ts';
-import { lackOf } from './checks.ts';
+import type { Emails } from '../../mail/emails/service.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, DAY_MS, toIso, utcDay } from '../../platform/host/clock.ts';
+import type { ContactRow } from '../contacts/service.ts';
+import { type Marketing, readUsage, type Settings } from '../settings/service.ts';
+import { lackOf } from './activation.ts';
+import * as rows from './enrollment-store.ts';
 import { describeStepCondition, type Step, stepsOf, tracksOf } from './model.ts';
 import type { EnrollmentRow, ExitReason, SequenceMailRow, SequenceRow } from './tables.ts';
 import { nextOpening } from './window.ts';
 
 /** What all mail of a project waits for. */
-export interface Waits {
+interface Waits {
   settings: Settings;
   /** Whether links in its mails lead here. */
   have_links_a_place: boolean;
@@ -18,19 +22,69 @@ export interface Waits {
 }
 
 /** How the last mails of a sequence ended: those that the bounce threshold looks at, and those that relays may have refused. */
-export interface Ended {
+interface Ended {
   returned: { sent: number; returned: number };
   refused: { ended: number; refused: number };
 }
 
 /** A mail of a step, and what its log says of it. */
-export interface ToldMail extends SequenceMailRow {
+interface ToldMail extends SequenceMailRow {
   /** Why it stands as it does, in the log's words; null where there is nothing to say. */
   error: string | null;
 }
 
+/* --- From the rows ------------------------------------------------------------------------------------------------- */
+
+interface ExplainDeps {
+  database: Database;
+  clock: Clock;
+  marketing: Marketing;
+  emails: Pick<Emails, 'errorOf'>;
+}
+
+/** What a contact gets and got of these sequences, and of all others that it is in where that is asked for. */
+export function explainContact(
+  deps: ExplainDeps,
+  contact: ContactRow,
+  { sequences, with_others }: { sequences: readonly SequenceRow[]; with_others: boolean },
+): string[] {
+  const { read } = deps.database;
+  const waits = waitsOf(deps, contact.project_id);
+  const enrolled = rows.listOfContact(read, contact.id);
+  const isOneOf = (row: SequenceRow): boolean => sequences.some(({ id }) => id === row.id);
+  const told = enrolled
+    .filter(({ sequence }) => with_others || isOneOf(sequence))
+    .map(({ enrollment, sequence }) => {
+      const mails = rows
+        .listMailsOf(read, enrollment.id)
+        .map((mail) => ({ ...mail, error: deps.emails.errorOf(read, mail.email_id) }));
+      return explainEnrollment(enrollment, sequence, { mails, waits });
+    });
+  const never = sequences.filter(({ id }) => !enrolled.some(({ sequence }) => sequence.id === id));
+  return [
+    ...told.flat(),
+    ...never.map(
+      ({ name }) =>
+        `${contact.email} was never enrolled in the sequence ${name}, and gets nothing of it; it is ${contact.status} on the list.`,
+    ),
+  ];
+}
+
+export function waitsOf({ database, marketing, clock }: ExplainDeps, project_id: number): Waits {
+  const now_ms = clock.now();
+  const used_today = readUsage(database.read, project_id, utcDay(now_ms));
+  const have_links_a_place = marketing.problemOfLinks(project_id) === null;
+  return { settings: marketing.settings(project_id), have_links_a_place, used_today, now_ms };
+}
+
+export function endedOf(read: Tx, row: SequenceRow): Ended {
+  return { returned: rows.countReturned(read, row), refused: rows.countRefused(read, row) };
+}
+
+/* --- Sentences ----------------------------------------------------------------------------------------------------- */
+
 /** How a sequence stands and what it waits for: a sentence a line. */
-export function tellSequence(
+export function explainSequence(
   row: SequenceRow,
   of: {
     waits: Waits;
@@ -42,35 +96,35 @@ export function tellSequence(
   const { settings, used_today, now_ms } = of.waits;
   const opens_at = nextOpening(settings, now_ms);
   return [
-    tellStatus(row, of.ended, settings),
+    explainStatus(row, of.ended, settings),
     ...(row.status === 'active' && opens_at > now_ms ? [`Its window opens ${toIso(opens_at)}.`] : []),
     ...(settings.daily_cap === null
       ? []
       : [`${used_today} of ${settings.daily_cap} mails of the project's daily cap are sent today.`]),
-    ...tellMails(of.mails),
+    ...explainMails(of.mails),
     of.next_at === null
       ? `Nobody waits in it${of.mails.waiting > 0 ? ' but for the end of a mail' : ''}.`
       : `Its next enrollment is due ${toIso(of.next_at)}.`,
   ];
 }
 
-function tellMails({ sent, lost, waiting }: { sent: number; lost: number; waiting: number }): string[] {
+function explainMails({ sent, lost, waiting }: { sent: number; lost: number; waiting: number }): string[] {
   if (sent + lost + waiting === 0) return [];
   return [`Mails so far: ${sent} taken by a relay, ${lost} lost, ${waiting} waiting for their relay.`];
 }
 
-function tellStatus(row: SequenceRow, ended: Ended, settings: Settings): string {
+function explainStatus(row: SequenceRow, ended: Ended, settings: Settings): string {
   const resume = `satchel sequence resume ${row.public_id}`;
   if (row.status === 'draft') return 'It is a draft: nothing is sent before it is activated.';
   if (row.status === 'active') return 'It is active.';
   if (row.status === 'finished') return 'It is finished for good.';
   if (row.pause_reason === 'manual') return `It is paused by hand. To go on: ${resume}`;
   const first = row.pause_reason === 'relay_refuses' ? 'To go on' : 'Look at the list before';
-  return `It is paused: ${tellPause(row, ended, settings)} ${first}: ${resume}`;
+  return `It is paused: ${explainPause(row, ended, settings)} ${first}: ${resume}`;
 }
 
 /** Why a sequence paused by itself. */
-export function tellPause(
+export function explainPause(
   { pause_reason }: Pick<SequenceRow, 'pause_reason'>,
   { returned: { sent, returned }, refused }: Ended,
   { bounce_pause_threshold_percent: percent }: Pick<Settings, 'bounce_pause_threshold_percent'>,
@@ -81,7 +135,7 @@ export function tellPause(
 }
 
 /** Where an enrollment stands, what it got, what comes, and what never will: a sentence a line. */
-export function tellEnrollment(
+export function explainEnrollment(
   enrollment: EnrollmentRow,
   sequence: SequenceRow,
   of: { mails: readonly ToldMail[]; waits: Waits },
@@ -89,15 +143,15 @@ export function tellEnrollment(
   const test = enrollment.is_test ? ', as a test whose mail is captured' : '';
   return [
     `In the sequence ${sequence.name} since ${toIso(enrollment.enrolled_at)}, in the track ${enrollment.track}${test}.`,
-    ...of.mails.map(tellMail),
-    ...tellUnsent(enrollment, sequence, of.mails),
-    tellStanding(enrollment, sequence, of),
+    ...of.mails.map(explainMail),
+    ...explainUnsent(enrollment, sequence, of.mails),
+    explainStanding(enrollment, sequence, of),
   ];
 }
 
-function tellMail(mail: ToldMail): string {
+function explainMail(mail: ToldMail): string {
   const marks = [
-    tellEnd(mail),
+    explainEnd(mail),
     ...(mail.clicked_at === null ? [] : [`clicked ${toIso(mail.clicked_at)}`]),
     ...(mail.bounced_at === null ? [] : [`bounced ${toIso(mail.bounced_at)}`]),
     ...(mail.complained_at === null ? [] : [`complained about ${toIso(mail.complained_at)}`]),
@@ -107,14 +161,14 @@ function tellMail(mail: ToldMail): string {
   return `  Step ${mail.step}: ${marks.join(', ')}${reason}. More: satchel email why ${mail.email_id}`;
 }
 
-function tellEnd({ sent_at, is_waiting, ended_at }: ToldMail): string {
+function explainEnd({ sent_at, is_waiting, ended_at }: ToldMail): string {
   if (sent_at !== null) return `sent ${toIso(sent_at)}`;
   if (is_waiting) return 'waits for its relay';
   return ended_at === null ? 'taken back' : `lost ${toIso(ended_at)}`;
 }
 
 /** Steps of the way so far that were passed over, and those of a track that it left. */
-function tellUnsent(
+function explainUnsent(
   enrollment: EnrollmentRow,
   sequence: SequenceRow,
   mails: readonly SequenceMailRow[],
@@ -138,7 +192,7 @@ function tellUnsent(
   });
 }
 
-function tellStanding(
+function explainStanding(
   enrollment: EnrollmentRow,
   sequence: SequenceRow,
   { mails, waits }: { mails: readonly ToldMail[]; waits: Waits },
@@ -146,39 +200,39 @@ function tellStanding(
   const { state, ended_at, error } = enrollment;
   if (state === 'completed') return `It is complete since ${toIso(ended_at)}: nothing more comes.`;
   const awaited = mails.find(({ email_id }) => email_id === enrollment.waits_for);
-  if (state === 'active' && awaited) return tellAwaited(enrollment, sequence, awaited);
-  if (state === 'active') return tellNext(enrollment, sequence, waits);
-  const never = tellNever(enrollment, sequence);
+  if (state === 'active' && awaited) return explainAwaited(enrollment, sequence, awaited);
+  if (state === 'active') return explainNext(enrollment, sequence, waits);
+  const never = explainNever(enrollment, sequence);
   if (state === 'failed') return `It failed ${toIso(ended_at)}: ${error ?? ''} ${never}`;
-  return `It ended ${toIso(ended_at)}, as ${whyEnded(enrollment.exit_reason ?? 'manual', enrollment, sequence)}. ${never}`;
+  return `It ended ${toIso(ended_at)}, as ${explainExit(enrollment.exit_reason ?? 'manual', enrollment, sequence)}. ${never}`;
 }
 
-function tellNext(enrollment: EnrollmentRow, sequence: SequenceRow, waits: Waits): string {
-  const condition = tellCondition(enrollment, sequence);
+function explainNext(enrollment: EnrollmentRow, sequence: SequenceRow, waits: Waits): string {
+  const condition = explainCondition(enrollment, sequence);
   if (sequence.status === 'paused')
     return `The sequence is paused: the step ${enrollment.step}, due ${toIso(enrollment.next_at)}, waits until it is resumed${condition}.`;
   const next_at = enrollment.next_at ?? waits.now_ms;
   if (next_at > waits.now_ms)
     return `The step ${enrollment.step} comes ${toIso(next_at)} at the earliest${condition}.`;
-  return `The step ${enrollment.step} is due since ${toIso(next_at)} and waits for ${tellWait(waits)}${condition}.`;
+  return `The step ${enrollment.step} is due since ${toIso(next_at)} and waits for ${explainWait(waits)}${condition}.`;
 }
 
 /** What comes when a mail has ended. */
-function tellAwaited({ step: key }: EnrollmentRow, sequence: SequenceRow, mail: ToldMail): string {
+function explainAwaited({ step: key }: EnrollmentRow, sequence: SequenceRow, mail: ToldMail): string {
   const paused = sequence.status === 'paused' ? 'The sequence is paused. ' : '';
   const ends = 'a relay took that mail, or the attempts at it ended';
   if (mail.step === key) return `${paused}It is complete once ${ends}.`;
   const step = stepsOf(sequence).find((one) => one.key === key);
-  const condition = tellCondition({ step: key }, sequence);
+  const condition = explainCondition({ step: key }, sequence);
   return `${paused}The step ${key} comes ${step?.delay_hours ?? 0} h after ${ends}${condition}.`;
 }
 
-function tellCondition({ step: key }: Pick<EnrollmentRow, 'step'>, sequence: SequenceRow): string {
+function explainCondition({ step: key }: Pick<EnrollmentRow, 'step'>, sequence: SequenceRow): string {
   const step = stepsOf(sequence).find((one) => one.key === key);
   return step && step.condition.type !== 'always' ? `, if: ${describeStepCondition(step)}` : '';
 }
 
-function tellWait({ settings, have_links_a_place, used_today, now_ms }: Waits): string {
+function explainWait({ settings, have_links_a_place, used_today, now_ms }: Waits): string {
   const lack = lackOf(settings);
   if (lack !== null) return lack;
   if (!have_links_a_place) return 'its links to lead here (SATCHEL_PUBLIC_URL)';
@@ -190,14 +244,14 @@ function tellWait({ settings, have_links_a_place, used_today, now_ms }: Waits): 
 }
 
 /** The steps of its track that are left out by an end. */
-function tellNever(enrollment: EnrollmentRow, sequence: SequenceRow): string {
+function explainNever(enrollment: EnrollmentRow, sequence: SequenceRow): string {
   const own = tracksOf(stepsOf(sequence)).get(enrollment.track) ?? [];
   const at = own.findIndex(({ key }) => key === enrollment.step);
   const keys = own.slice(Math.max(at, 0)).map(({ key }) => key);
   return `Never sent: ${keys.join(', ')}.`;
 }
 
-function whyEnded(reason: ExitReason, enrollment: EnrollmentRow, sequence: SequenceRow): string {
+function explainExit(reason: ExitReason, enrollment: EnrollmentRow, sequence: SequenceRow): string {
   const step = stepsOf(sequence).find(({ key }) => key === enrollment.step);
   const words: Record<ExitReason, string> = {
     event: `an event happened that ends it (${sequence.exit_events.join(', ')})`,
