@@ -1,5 +1,4 @@
 /** `satchel key`: making, listing, rotating, revealing, switching and deleting API keys, and why one is refused. */
-
 import { requireChanges } from '../../platform/cli/changes.ts';
 import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import {
@@ -209,7 +208,6 @@ function registerSwitches(key: Noun<Services>): void {
         present,
       );
   keyVerb(key, 'delete', 'delete a key and its origins')
-
     .example('satchel key delete 12 --yes')
     .removes(async ({ services, consent, actor }, options, ref) => {
       const found = keyOf(services, options, ref);

@@ -74,7 +74,6 @@ function registerKeyOrigins(noun: Noun<Services>): void {
   noun
     .verb('remove <key> <origin>', 'allow an origin no longer')
     .option('--project <ref>', OF_PROJECT)
-
     .example('satchel key origin remove 12 3 --yes')
     .removes(async ({ services, consent, actor }, options, id, origin_id) => {
       const key = services.keys.require(id, textOption(options, 'project'));
@@ -115,7 +114,6 @@ function registerGlobalOrigins(noun: Noun<Services>): void {
     );
   noun
     .verb('remove <id>', 'allow a global origin no longer')
-
     .example('satchel origin remove 3 --yes')
     .removes(async ({ services, consent, actor }, _options, id) => {
       if (!/^\d{1,15}$/.test(id)) {

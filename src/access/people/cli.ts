@@ -1,7 +1,6 @@
 /** `satchel person`: who signs in to the console, and what they may do there. */
-
 import type { Config } from '../../config.ts';
-import { CAN_HELP, readCapabilities, showCapabilities } from '../../platform/cli/capability-option.ts';
+import { CAN_HELP, presentCapabilities, readCapabilities } from '../../platform/cli/capability-option.ts';
 import { requireChanges } from '../../platform/cli/changes.ts';
 import { type Cli, type CliContext, type CliResult, UsageError } from '../../platform/cli/cli.ts';
 import { collect, listOption, type Options, textOption } from '../../platform/cli/options.ts';
@@ -31,7 +30,7 @@ export function registerPersonCommands(cli: Cli<Services>): void {
         email: one.email,
         status: one.is_active ? 'active' : 'inactive',
         projects: scopeOf(one),
-        can: showCapabilities(one),
+        can: presentCapabilities(one),
         'second step': one.totp ? 'on' : 'off',
         'last sign-in': one.last_sign_in_at,
         name: one.name,
@@ -63,7 +62,7 @@ The link is good once, for 24 hours, and void when a newer one is made.`)
         null,
         parse(newPerson, { email, name: textOption(options, 'name'), ...powersOf(options) }),
       );
-      return showLink(added, `${added.name} sets a password with it`, { config, note });
+      return presentLink(added, `${added.name} sets a password with it`, { config, note });
     });
 }
 
@@ -77,7 +76,11 @@ async function addFirst(
   if (email !== undefined || others.length > 0) {
     throw new UsageError('--first stands alone: the link asks who it is, and they get everything.');
   }
-  return showLink({ link: await people.requireFirstLink() }, 'Whoever opens it is the first person', context);
+  return presentLink(
+    { link: await people.requireFirstLink() },
+    'Whoever opens it is the first person',
+    context,
+  );
 }
 
 function registerChanging(person: Noun<Services>): void {
@@ -110,7 +113,7 @@ function registerChanging(person: Noun<Services>): void {
       });
       const row = services.people.require(ref);
       const changed = await services.people.change(actor, null, row, parse(personChanges, given));
-      if (changed.tokens) note(describeTokens(changed.tokens));
+      if (changed.tokens) note(explainTokens(changed.tokens));
       return changed;
     }, present);
 }
@@ -127,12 +130,11 @@ function registerEnding(person: Noun<Services>): void {
       const row = services.people.require(ref);
       const reset = await services.people.reset(actor, null, row, { totp: options.totp === true });
       const what = `${reset.name} is signed out everywhere, and sets a password with it`;
-      return showLink(reset, what, { config, note });
+      return presentLink(reset, what, { config, note });
     });
   person
     .verb('remove <email>', 'remove a person')
     .option('--revoke-tokens', 'end the tokens that they made, too')
-
     .example('satchel person remove bob@example.com --revoke-tokens --yes')
     .removes(async ({ services, consent, actor, note }, options, ref) => {
       const row = services.people.require(ref);
@@ -144,17 +146,17 @@ function registerEnding(person: Noun<Services>): void {
         : `${sessions}; of theirs ${tokens} would stay good`;
       consent(`removes ${row.email} for good and ends ${end}`);
       const removed = await services.people.remove(actor, null, row, { revoke_tokens });
-      if (removed.tokens > 0) note(describeTokens(removed.tokens));
+      if (removed.tokens > 0) note(explainTokens(removed.tokens));
       return { json: removed, text: `${row.email} is removed.` };
     });
 }
 
-function describeTokens(n: number): string {
+function explainTokens(n: number): string {
   return `Still good: ${counted(n, 'token')} of theirs. To end them: satchel token list, satchel token revoke ID --yes`;
 }
 
 /** Prints the link, on the first line for scripts, and warns where nobody could use it. */
-function showLink(
+function presentLink(
   made: { link: string },
   what: string,
   { config, note }: { config: Config; note(message: string): void },

@@ -1,5 +1,4 @@
 /** `satchel project`: making, listing, showing and deleting projects. */
-
 import { Option } from 'commander';
 import { requireChanges } from '../../platform/cli/changes.ts';
 import type { Cli } from '../../platform/cli/cli.ts';

@@ -1,7 +1,7 @@
 /** `satchel token`: access tokens of the management plane are made, listed and revoked here. */
 import { AppError } from '../../errors.ts';
 import { DEFAULT_TOKEN_DAYS } from '../../limits.ts';
-import { CAN_HELP, readCapabilities, showCapabilities } from '../../platform/cli/capability-option.ts';
+import { CAN_HELP, presentCapabilities, readCapabilities } from '../../platform/cli/capability-option.ts';
 import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
 import {
   collect,
@@ -47,7 +47,7 @@ export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
         revoked: token.revoked_at,
         expires: token.expires_at,
         projects: token.projects ? token.projects.map((project) => project.slug).join(',') : 'all',
-        can: showCapabilities(token),
+        can: presentCapabilities(token),
         'last used': token.last_used_at,
       }),
       'There are no tokens. Make one with: satchel token create --name NAME --all-projects',
@@ -59,13 +59,13 @@ export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
       if (!/^\d{1,15}$/.test(id))
         throw new AppError('invalid', 'A token is named by its numeric id; satchel token list shows it.');
       const token = services.tokens.list().find((one) => one.id === Number(id));
-      if (token) consent(describeRevoking(token));
+      if (token) consent(explainRevoking(token));
       const revoked = await services.tokens.revoke(actor, Number(id));
       return { json: revoked, text: `Token ${revoked.id} (${revoked.name}) is revoked.` };
     });
 }
 
-function describeRevoking({ name, token_prefix, projects, last_used_at }: TokenRecord): string {
+function explainRevoking({ name, token_prefix, projects, last_used_at }: TokenRecord): string {
   const scope = projects ? counted(projects.length, 'project') : 'every project';
   const used = last_used_at === null ? 'was never used' : `was used last ${last_used_at}`;
   return `ends the token ${name} (${token_prefix}...) for good: it answers for ${scope} and ${used}`;

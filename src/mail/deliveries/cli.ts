@@ -1,5 +1,4 @@
 /** `satchel email`: why an email was or was not sent, what was captured, saying that one came back, and queueing failed ones again. */
-
 import { CAPTURED_LIST_ROWS, SOFT_BOUNCE_DAYS_TO_HARD } from '../../limits.ts';
 import { type Cli, type CliResult, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { momentSince } from '../../platform/cli/moments.ts';

@@ -1,10 +1,9 @@
 /** `satchel mailbox`: the addresses that mail goes out from, each with its relay. */
-
 import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { listOption, numberOption, textOption, wholeNumber } from '../../platform/cli/options.ts';
 import { readSecret } from '../../platform/cli/secret-input.ts';
 import { counted } from '../../platform/cli/tables.ts';
-import type { Noun } from '../../platform/cli/verb.ts';
+import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import { type InboxAddress, type InboxRecord, parseInbox } from '../inboxes/service.ts';
@@ -16,13 +15,6 @@ interface Needs {
   /** For what goes along when a mailbox is removed. */
   emails: { countWaitingFor(mailbox_ids: readonly number[]): number };
 }
-
-const INBOX = 'where its bounces arrive: imap[s]://user:password@host[:port][/folder], or -, @file, env:NAME';
-
-const RATE = 'at most so many mails in any second, minute or hour: N/s, N/m, N/h, or none';
-
-const VERP = 'a return path of its own for each mail, also without an inbox';
-const NO_VERP = 'the same return path for all mails';
 
 export function registerMailboxCommands(cli: Cli<Needs>): void {
   const mailbox = cli.noun('mailbox', 'addresses that mail goes out from, each with its relay');
@@ -86,21 +78,28 @@ export function registerMailboxCommands(cli: Cli<Needs>): void {
     });
 }
 
-function registerAdd(cli: Cli<Needs>, mailbox: Noun<Needs>): void {
-  mailbox
-    .verb('add <address>', 'add a mailbox of a sending domain')
+/** The options that a mailbox is both added and changed with. */
+function withOptions(verb: Verb<Needs>): Verb<Needs> {
+  return verb
     .option(
       '--smtp <relay>',
       'smtp[s]://user:password@host:port[?tls=required&dkim=off], or -, @file, env:NAME that hold it',
     )
     .option('--capture', 'keep what is sent instead of delivering it (satchel email captured)')
+    .option('--rate <rate>', 'at most so many mails in any second, minute or hour: N/s, N/m, N/h, or none')
+    .option(
+      '--inbox <inbox>',
+      'where its bounces arrive: imap[s]://user:password@host[:port][/folder], or -, @file, env:NAME',
+    )
+    .option('--verp', 'a return path of its own for each mail, also without an inbox')
+    .option('--no-verp', 'the same return path for all mails');
+}
+
+function registerAdd(cli: Cli<Needs>, mailbox: Noun<Needs>): void {
+  withOptions(mailbox.verb('add <address>', 'add a mailbox of a sending domain'))
     .option('--daily-limit <n>', 'messages a UTC day (no limit unless given)', wholeNumber(1))
-    .option('--rate <rate>', RATE)
     .option('--for <purposes>', 'transactional, marketing or both (transactional)')
     .option('--return-path <address>', 'envelope sender, where bounces go (the address itself)')
-    .option('--inbox <inbox>', INBOX)
-    .option('--verp', VERP)
-    .option('--no-verp', NO_VERP)
     .remark(`A mailbox that captures stands in for no relay: it is used only where its domain is asked for or is the default,
 and no mailbox of that domain has a relay for such mail, not even a paused one.`)
     .example(
@@ -125,23 +124,18 @@ and no mailbox of that domain has a relay for such mail, not even a paused one.`
 }
 
 function registerChange(cli: Cli<Needs>, mailbox: Noun<Needs>): void {
-  mailbox
-    .verb('change <mailbox>', 'change what is given and leave the rest: a new password, another limit')
-    .option(
-      '--smtp <relay>',
-      'smtp[s]://user:password@host:port[?tls=required&dkim=off], or -, @file, env:NAME that hold it',
-    )
-    .option('--capture', 'keep what is sent instead of delivering it (satchel email captured)')
+  withOptions(
+    mailbox.verb(
+      'change <mailbox>',
+      'change what is given and leave the rest: a new password, another limit',
+    ),
+  )
     .option('--daily-limit <n>', 'messages a UTC day', wholeNumber(1))
     .option('--no-daily-limit', 'no limit any more')
-    .option('--rate <rate>', RATE)
     .option('--for <purposes>', 'transactional, marketing or both')
     .option('--return-path <address>', 'envelope sender, where bounces go')
     .option('--no-return-path', 'bounces go to the address itself again')
-    .option('--inbox <inbox>', INBOX)
     .option('--no-inbox', 'read none any more')
-    .option('--verp', VERP)
-    .option('--no-verp', NO_VERP)
     .remark(`The running server takes it up with the next mail. In an inbox it reads bounces and complaints (DSN, ARF) as they
 arrive, flags what took effect with $Satchel, and leaves every message in place. imap:// is STARTTLS, except to this
 very machine. The same account and folder, such as with a new password, is read on from where it was left.
@@ -160,25 +154,21 @@ A relay that asks for less mail is sent half as much and by and by more again, w
       const purposes = listOption(options, 'for');
       const smtp = textOption(options, 'smtp');
       const is_capturing = options.capture === true;
+      const where = <T>(option: unknown, change: T) => (option === undefined ? {} : change);
+      const daily_limit = numberOption(options, 'dailyLimit') ?? null;
+      const return_path = readReturnPath(textOption(options, 'returnPath'));
       const changes: MailboxChanges = {
         ...(smtp === undefined && !is_capturing ? {} : { relay: await readRelay(cli, smtp, is_capturing) }),
-        ...whereGiven(options, 'dailyLimit', { daily_limit: numberOption(options, 'dailyLimit') ?? null }),
-        ...whereGiven(options, 'rate', { rate: readRate(textOption(options, 'rate')) }),
-        ...whereGiven(options, 'returnPath', {
-          return_path: readReturnPath(textOption(options, 'returnPath')),
-        }),
-        ...whereGiven(options, 'verp', { verp: verpOption(options) }),
-        ...(options.inbox === undefined ? {} : { inbox: await readInbox(cli, options.inbox) }),
+        ...where(options.dailyLimit, { daily_limit }),
+        ...where(options.rate, { rate: readRate(textOption(options, 'rate')) }),
+        ...where(options.returnPath, { return_path }),
+        ...where(options.verp, { verp: verpOption(options) }),
+        ...where(options.inbox, { inbox: await readInbox(cli, options.inbox) }),
         ...(purposes.length === 0 ? {} : readPurposes(purposes)),
       };
       if (Object.keys(changes).length === 0) throw new UsageError('Say what to change; add --help.');
       return services.mailboxes.change(actor, address, changes);
     }, present);
-}
-
-/** The change, where the option or its --no- form was given. */
-function whereGiven<T>(options: Record<string, unknown>, name: string, change: T): T | Record<string, never> {
-  return options[name] === undefined ? {} : change;
 }
 
 function readPurposes(purposes: readonly string[]): { for_transactional: boolean; for_marketing: boolean } {

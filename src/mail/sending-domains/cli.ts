@@ -1,5 +1,4 @@
 /** `satchel domain`: the domains that mail goes out from, and the DNS records they need. */
-
 import { type Cli, EXIT } from '../../platform/cli/cli.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';

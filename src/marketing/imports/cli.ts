@@ -1,5 +1,4 @@
 /** `satchel import`: contacts from a CSV file of this machine. */
-
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import type { Projects } from '../../access/projects/service.ts';

@@ -1,5 +1,4 @@
 /** `satchel sequence`: looking at sequences, having them run, and why somebody gets what. */
-
 import { readFileSync } from 'node:fs';
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError, messageOf } from '../../errors.ts';

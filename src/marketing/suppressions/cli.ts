@@ -1,5 +1,4 @@
 /** `satchel suppression`: the addresses that get no marketing mail of a project. */
-
 import type { Projects } from '../../access/projects/service.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { momentSince } from '../../platform/cli/moments.ts';
@@ -51,7 +50,6 @@ export function registerSuppressionCommands(cli: Cli<Needs>): void {
     .option('--kind <kind>', 'in bulk: hard_bounce, the only kind that is lifted so')
     .option('--since <time>', 'in bulk: those since then, such as 2030-01-31T09:00:00Z, 90m, 6h or 2d')
     .option('--mailbox <address>', "in bulk: only where it was this mailbox's mail that came back")
-
     .remark(`Lifting a hard bounce gives contacts of the address that bounced the status that they had. Whoever unsubscribed or
 complained keeps that status until they sign up again by double opt-in. Suppressions from before mailboxes were noted are
 of none.`)

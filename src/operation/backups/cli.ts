@@ -42,15 +42,15 @@ async function runBackup(
   const onProgress = progress('backing up');
   if (keep === undefined) {
     const result = await backUp(config.data_dir, { file, clock, onProgress });
-    return describeBackup(result, note, {});
+    return presentBackup(result, note, {});
   }
   const result = await backUpInto(config.data_dir, { dir: file, keep, clock, onProgress });
   for (const path of result.unsound)
     note(`satchel: warning: ${path} is no whole backup; it is not counted and not removed`);
-  return describeBackup(result, note, { removed: result.removed.map((path) => basename(path)).join(', ') });
+  return presentBackup(result, note, { removed: result.removed.map((path) => basename(path)).join(', ') });
 }
 
-function describeBackup(
+function presentBackup(
   result: BackupResult,
   note: CliContext['note'],
   more: Record<string, string>,
@@ -119,12 +119,12 @@ function registerVerify<S>(cli: Cli<S>): void {
         cli.host.process.yieldToOthers();
         const scratch_dir = textOption(options, 'scratchDir') ?? null;
         const result = await verifyBackup({ file, scratch_dir, onProgress: progress('verifying') });
-        return { json: result, text: describeVerified(result), exit: result.ok ? EXIT.done : EXIT.refused };
+        return { json: result, text: presentVerified(result), exit: result.ok ? EXIT.done : EXIT.refused };
       }),
     );
 }
 
-function describeVerified(result: VerifyResult): string {
+function presentVerified(result: VerifyResult): string {
   if (!result.ok) return `NOT SOUND: ${result.file}\n${result.findings.join('\n')}`;
   const fields = formatFields({
     file: result.file,

@@ -20,7 +20,7 @@ export function registerDoctorCommand<S>(cli: Cli<S>, deps: DoctorDeps): void {
         const status = worstOf(findings);
         return {
           json: { status, findings },
-          text: findings.map(describeFinding).join('\n'),
+          text: findings.map(presentFinding).join('\n'),
           exit: status === 'problem' ? EXIT.refused : EXIT.done,
         };
       }),
@@ -35,7 +35,7 @@ function atDirectory(finding: Finding, data_dir: string): Finding {
 
 const MARKS = { ok: 'ok      ', warning: 'WARNING ', problem: 'PROBLEM ' } as const;
 
-function describeFinding({ check, status, message, remedy }: Finding): string {
+function presentFinding({ check, status, message, remedy }: Finding): string {
   const line = `${MARKS[status]} ${check}: ${message}`;
   return remedy === null ? line : `${line}\n          -> ${remedy}`;
 }

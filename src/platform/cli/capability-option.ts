@@ -23,7 +23,7 @@ export function readCapabilities(value: string, previous: Capability[] | undefin
 }
 
 /** A table's cell: `read_vault,administer`. */
-export function showCapabilities(holder: Partial<Record<Capability, boolean>>): string {
+export function presentCapabilities(holder: Partial<Record<Capability, boolean>>): string {
   return GRANTABLE.filter((capability) => holder[capability])
     .map(shortName)
     .join(',');

@@ -229,7 +229,7 @@ export class Cli<S> {
         this.note(`error: ${error.message}\n(add --help for what this command takes)`);
         return EXIT.usage;
       }
-      const message = describeFailure(error);
+      const message = explainFailure(error);
       if (this.#is_json) this.print(JSON.stringify({ error: { code: codeOf(error), message } }, null, 2));
       this.note(`satchel: ${message}`);
       return EXIT.refused;
@@ -283,7 +283,7 @@ function diskFailureOf(error: unknown): string | null {
 }
 
 /** The message of a failure with every field's own, for a person at a terminal. */
-function describeFailure(error: unknown): string {
+function explainFailure(error: unknown): string {
   const disk = diskFailureOf(error);
   if (disk !== null) return `Nothing was stored: ${disk} (${messageOf(error)}).`;
   if (!(error instanceof AppError) || !error.errors) return messageOf(error);

@@ -86,16 +86,16 @@ export function registerMigrateCommand<S>(cli: Cli<S>, clock: Clock): void {
 async function runMigrate(config: Config, dry_run: boolean, clock: Clock): Promise<CliResult> {
   requireDatabase(config.data_dir);
   const pending = listPendingMigrations(databasePathOf(config.data_dir));
-  const describe = ({ version, name }: Migration) => ({ version, name });
+  const present = ({ version, name }: Migration) => ({ version, name });
   if (pending.length === 0)
     return { json: { pending: [], applied: [] }, text: 'The database is up to date.' };
   const names = pending.map(({ version, name }) => `${version} (${name})`).join(', ');
   if (dry_run)
-    return { json: { pending: pending.map(describe), applied: [] }, text: `Would be applied: ${names}.` };
+    return { json: { pending: pending.map(present), applied: [] }, text: `Would be applied: ${names}.` };
   const directory = await openDataDirectory(config, {
     clock,
     beforeOpening: () => lockDirectory(config.data_dir, process.pid),
   });
   await directory.close();
-  return { json: { pending: [], applied: pending.map(describe) }, text: `Applied: ${names}.` };
+  return { json: { pending: [], applied: pending.map(present) }, text: `Applied: ${names}.` };
 }

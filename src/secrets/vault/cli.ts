@@ -1,5 +1,4 @@
 /** `satchel vault`: what a project's vault holds, and changing it; `reveal-cli.ts` has the verbs that let secrets out. */
-
 import { isUtf8 } from 'node:buffer';
 import { basename } from 'node:path';
 import type { Projects } from '../../access/projects/service.ts';
@@ -103,7 +102,6 @@ gives is taken for the editor's and left out.`)
 
 function registerDelete(verb: MakeVerb): void {
   verb('delete <service>', 'delete everything stored of a service')
-
     .example('satchel vault delete --project shop stripe --yes')
     .removes(async ({ services, consent, actor }, options, name) => {
       const service = requireVaultService(name);
