@@ -1,4 +1,4 @@
-/** All wiring, in one visible list: the platform's parts, the capabilities on them, their routes, tasks and cron entries. */
+/** All wiring, in one visible list: the platform's parts, the nouns on them, their routes, tasks and cron entries. */
 
 import { Audit } from '../access/audit/service.ts';
 import { Keys, keysShownBy } from '../access/keys/service.ts';
@@ -79,7 +79,7 @@ export interface AppDeps {
 
 export type Services = ReturnType<typeof createServices>;
 
-/** The capabilities on their platform. Starts nothing: the command line uses them too, beside a running server. */
+/** The nouns on their platform. Starts nothing: the command line uses them too, beside a running server. */
 export function createServices(config: Config, deps: AppDeps) {
   const platform = createPlatform(config, deps);
   const tenancy = createTenancy(platform);
@@ -89,7 +89,7 @@ export function createServices(config: Config, deps: AppDeps) {
 const notHere = () => Promise.reject(new AppError('internal', 'A server does this, and no command.'));
 const NO_MAINTENANCE: Maintenance = { backUp: notHere, verify: notHere, examine: notHere, stop: () => {} };
 
-/** What capabilities stand on besides the data directory. */
+/** What the nouns need besides the data directory. */
 function createPlatform(config: Config, deps: AppDeps) {
   const { clock, database, logger, key_ring } = deps;
   return {

@@ -1,4 +1,4 @@
-/** The health checks of every capability that has any, in the order in which `satchel doctor` reports. */
+/** The health checks of every noun that has any, in the order in which `satchel doctor` reports. */
 
 import { keyChecks } from '../access/keys/checks.ts';
 import { peopleChecks } from '../access/people/checks.ts';

@@ -49,7 +49,7 @@ export interface MailNeeds {
 
 export type MailServices = ReturnType<typeof createMail>;
 
-/** The capabilities of mail, each told of what the others do. Starts nothing. */
+/** The nouns of mail, each told of what the others do. Starts nothing. */
 export function createMail(needs: MailNeeds) {
   const on = { ...needs, max_body_bytes: needs.config.max_email_body_bytes };
   const sending_domains = new SendingDomains({ ...on, mailboxes: () => mailboxes });

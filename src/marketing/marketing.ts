@@ -59,7 +59,7 @@ export interface MarketingNeeds {
 
 export type MarketingServices = ReturnType<typeof createMarketing>;
 
-/** The capabilities of email marketing, each told of what the others do. Starts nothing. */
+/** The nouns of email marketing, each told of what the others do. Starts nothing. */
 export function createMarketing(needs: MarketingNeeds) {
   const { config, projects, sending_domains, mailboxes, templates, deliveries } = needs;
   const on = {

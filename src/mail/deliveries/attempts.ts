@@ -44,11 +44,11 @@ import { endWithheld } from './withholding.ts';
 /** Attempts that are looked through for what a mailbox sent last: more than go out in that time. */
 const PACE_LOOKBACK_ATTEMPTS = 5_000;
 
-/** What attempts ask of the objects capability. */
+/** What attempts need of files/objects. */
 export interface AttachmentFiles {
   /** Where the bytes of an object are. */
   pathOf(public_id: string): string;
-  /** Called after the pins of these objects were lifted: bytes without an object can go. */
+  /** Called once these objects are no longer pinned: bytes without an object can be removed. */
   releaseBytes(public_ids: readonly string[]): Promise<void>;
 }
 
@@ -69,13 +69,13 @@ export interface Attempt {
   email: EmailRow;
   recipients: string[];
   started_at: number;
-  /** When its mailbox's pace lets it go: later than now only where it did not wait for that in a queue. */
+  /** When its mailbox's pace lets it go. Later than now only for a mail that is sent while its client waits. */
   not_before: number;
-  /** Or why there is none to try with. */
+  /** Or why no mailbox will do. */
   mailbox: ChosenMailbox | AppError;
 }
 
-/** What handing a mail over came to; `captured` where it was kept instead. */
+/** What came of handing a mail over; `captured` where it was kept instead. */
 interface Handed {
   outcome: DeliveryOutcome;
   captured: { raw: Uint8Array; envelope: { from: string; to: string[] } } | null;
@@ -114,7 +114,7 @@ export class Attempts {
     const attempt = email.attempts + 1;
     const quota_day = email.quota_day ?? utcDay(now_ms);
     const tried = store.listTriedMailboxes(tx, email.id, attempt);
-    // What waits is held and taken back at once. What was in hand then, and has not left, is asked about here.
+    // Waiting mail is held or taken back at once; mail that was being tried then, and has not left, is asked about here.
     const fate = attempt > 1 || tried.length > 0 ? this.#listeners.fateOf(tx, email) : 'goes';
     if (fate === 'held') {
       putBack(tx, email.id);
@@ -295,12 +295,12 @@ export class Attempts {
 
   #triesOf(job: JobRow, { email, started_at }: Attempt, outcome: DeliveryOutcome): Tries {
     const since_ms = email.queued_at ?? started_at;
-    // Of a mail that everybody has nothing more is asked.
+    // Everybody has the mail: nothing is left to decide.
     const is_done = outcome.outcome === 'sent' && outcome.rejected.length === 0;
     const known = is_done ? null : store.countTries(this.#deps.database.read, email.id, since_ms);
     return {
       source: email.source,
-      // Attempts that a crash cut off do not count towards those after which it fails.
+      // Attempts that a crash cut off don't count towards the most that there may be.
       counted: job.attempts - job.interruptions,
       max_attempts: job.max_attempts,
       made: known?.made ?? 1,
@@ -390,7 +390,7 @@ export class Attempts {
     const { pace } = this.#deps.mailboxes;
     const { mailbox_id, address } = mailbox;
     const slowdown = slowdownOf(outcome);
-    // What was begun is what the relay was sent, taken or not; one at least, which may have begun before.
+    // What the relay was sent are the attempts that began, taken or not; at least one, as this one may have begun earlier.
     const sentOf = (): number => {
       const since_ms = at.now_ms - PACE_LOOKBACK_MS;
       const begun = store.countBegun(tx, { mailbox: address, since_ms, limit: PACE_LOOKBACK_ATTEMPTS });
@@ -418,7 +418,7 @@ export class Attempts {
       this.#listeners.tell(tx, email, { kind: 'complained', address: end.complainer, at });
     for (const { address, about, smtp_code, response } of refused) {
       if (about === 'recipient') this.#listeners.tell(tx, email, { kind: 'bounced', address, at });
-      // As where a report says so: it counts among the soft bounces of its address.
+      // Counts among the soft bounces of its address, as a report of one does.
       const told = { kind: 'soft_bounced', evidence: { address, smtp_code, words: response } } as const;
       if (about === 'full') report(tx, { email_id: email.id, ...told, at }, this.#listeners);
     }
@@ -463,12 +463,12 @@ function over(
   return { go: false, end: { status, result: email_id === null ? null : { email_id }, error } };
 }
 
-/** The relay never came to judge the mail, and has not got it either. */
+/** The relay neither judged the mail nor got it. */
 function hasFailedToConnect(outcome: DeliveryOutcome): boolean {
   return outcome.outcome === 'unreachable' && !outcome.may_be_sent;
 }
 
-/** The relay has answered for the mail, which it did not take. */
+/** The relay judged the mail and did not take it. */
 function hasBeenJudged(outcome: UnsentOutcome): boolean {
   return (outcome.outcome === 'refused' || outcome.outcome === 'deferred') && outcome.stage !== 'compose';
 }

@@ -1,4 +1,4 @@
-/** Who is told what becomes of emails, in the transaction that records it: capabilities that stand on deliveries. */
+/** Listeners to what becomes of emails: nouns that stand on deliveries, told in the transaction that records it. */
 
 import type { Tx } from '../../platform/database/database.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
@@ -7,7 +7,7 @@ import type { UnsentOutcome } from '../../platform/mail/types.ts';
 import type { EmailRow, EmailSource } from '../emails/service.ts';
 import type { ReportKind } from './tables.ts';
 
-/** What happened to an email; of several recipients each bounce is an event of its own. */
+/** What happened to an email; each recipient's bounce is an event of its own. */
 export interface EmailEvent {
   kind: 'sent' | 'failed' | 'withheld' | ReportKind;
   email_id: string;
@@ -17,9 +17,9 @@ export interface EmailEvent {
   mailbox: string;
   /** Whom it concerns. */
   address: string;
-  /** A report from outside about somebody who got a copy: it changes nothing of their contacts. */
+  /** A report from outside about somebody who got a copy; it does not change their contacts. */
   is_report_of_copy: boolean;
-  /** Of `failed`: a relay refused it for good, for what goes out from here and not for whom it is to. */
+  /** For `failed`: a relay refused it for good because of us, not because of the recipient. */
   is_refused: boolean;
   at: number;
 }
@@ -32,7 +32,7 @@ export type Fate = 'goes' | 'held' | 'withheld';
 /** Says, in the transaction that would begin another attempt, what is to become of a mail of a sequence. */
 export type Guard = (tx: Tx, mail: { email_id: string; project_id: number }) => Fate;
 
-/** Whether the domain of somebody whom marketing mails takes mail, where that was not asked when they came. */
+/** Whether a contact's domain takes mail, where that was not looked up when they came. */
 export type MxCheck = (project_id: number, address: string) => Promise<TakesMail>;
 
 export class Listeners {
@@ -54,7 +54,7 @@ export class Listeners {
     this.#mx_check = check;
   }
 
-  /** What mail for a contact comes to whose domain takes none, or says nothing of it; null where it may go. */
+  /** The outcome of a mail to a contact whose domain takes none, or gives no answer; null where it may go. */
   async refusalByMx({ source, project_id, to_email }: EmailRow): Promise<UnsentOutcome | null> {
     if (source !== 'sequence' && source !== 'confirmation') return null;
     const answer = await this.#mx_check(project_id, to_email);

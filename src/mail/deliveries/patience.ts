@@ -1,4 +1,4 @@
-/** How long a mail that no relay took at present is tried, and when it is tried next. */
+/** Retries: how long a mail that no relay takes at present is tried, and when it is tried next. */
 
 import { MARKETING_RETRY_DELAYS_S, PACE_FORGIVEN_MS } from '../../limits.ts';
 import { SECOND_MS } from '../../platform/host/clock.ts';
@@ -14,13 +14,13 @@ export interface Patience {
 /** What is known of a mail whose attempt has just ended. */
 export interface Tries {
   source: EmailSource;
-  /** Attempts so far that count towards the most there may be, the last one included. */
+  /** Attempts so far that count towards the most there may be, including the last one. */
   counted: number;
   max_attempts: number;
   /** All attempts since it was queued, and when the first of them began. */
   made: number;
   first_at: number;
-  /** The last one met a relay that asks its mailbox for less mail, which says nothing of this mail. */
+  /** At the last attempt the relay asked its mailbox for less mail, which says nothing of this one. */
   is_slowed: boolean;
 }
 
@@ -61,7 +61,7 @@ export function longestWait(source: EmailSource, { retry_delays_s }: Patience): 
     : Math.max(...retry_delays_s) * SECOND_MS;
 }
 
-/** Nobody waits for it: it is tried for a time instead of some times. */
+/** Bulk mail, which nobody waits for: it is tried for a period instead of a number of times. */
 export function isPatient(source: EmailSource): boolean {
   return source === 'sequence';
 }

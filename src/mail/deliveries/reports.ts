@@ -14,11 +14,11 @@ export interface Evidence {
   /** The recipient whom it concerns; the mail's own unless given. */
   address?: string;
   smtp_code?: number | null;
-  /** What was said, in whose words ever. */
+  /** What was said, in the words of whoever said it. */
   words: string;
 }
 
-/** What a report makes of a mail that some relay has taken, or may have. One that says less than is known changes no status. */
+/** How much a status says of a mail that a relay has taken, or may have. A report changes the status only to one that says more. */
 const WEIGHT: Partial<Record<EmailRow['status'], number>> = {
   failed: 0,
   sent: 1,
@@ -48,7 +48,7 @@ export function report(
   const row = { email_id: email.id, kind, address, smtp_code, words, reported_at: at };
   if (!insertReport(tx, row)) return false;
   const is_own = address === email.to_email;
-  // What somebody holds against us says nothing of the recipient, and the relay has taken the mail.
+  // A refusal because of us says nothing of the recipient, and the relay has taken the mail.
   if (is_own && kind !== 'refused')
     recordReport(tx, email.id, changesOf(email, { kind, smtp_code, words, at }));
   listeners.tell(tx, email, { kind, address, at, is_report_of_copy: !is_own });

@@ -39,8 +39,8 @@ export interface LeftOut {
 }
 
 /**
- * What of the emails that failed since a moment can be queued again without looking at each: not what its client was
- * told of, who has likely sent it again, nor what was to reach nobody.
+ * The emails that failed since a moment and can be queued again without a look at each. Left out are those whose client was told
+ * of the failure, and has likely sent them again, and mails of test keys.
  */
 export function sortFailed(tx: Tx, since_ms: number): { ids: string[]; left_out: LeftOut[] } {
   const left_out: LeftOut[] = [];
@@ -87,7 +87,7 @@ export async function requeueEmails(
       });
       results.push(...retried);
     } catch (error) {
-      // What is queued already must be told all the same.
+      // After a failure, too, it must be told what is queued already.
       if (from === 0 || !mayPass(error)) throw error;
       return [...results, ...ids.slice(from).map((id) => ({ id, refusal: messageOf(error) }))];
     }

@@ -12,10 +12,10 @@ import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts
 
 const KEY_NAME = 'return_path_key';
 const KEY_BYTES = 32;
-/** 80 bits in hex: tried only by sending us mail, and short enough for a local part. */
+/** 80 bits in hex: each guess is a mail to us, and it is short enough for a local part. */
 const CODE_CHARS = 20;
 
-/** The first addresses in a text that are made as return paths of one mail are, whoever made them. */
+/** The first addresses in a text that look like return paths of one mail, whoever made them. */
 export function returnPathsIn(text: string): string[] {
   const found = text.matchAll(/\+[0-9a-z]{26}\.[0-9a-f]{20}@[^\s<>,;:"()@]{1,255}/gi);
   return [...found.take(MAX_REPORT_CANDIDATES)].map(([address]) => address);
@@ -23,7 +23,7 @@ export function returnPathsIn(text: string): string[] {
 
 export class ReturnPaths {
   readonly #key_ring: Pick<KeyRing, 'seal' | 'open'>;
-  /** Opening it for every mail would cost more than making the address. */
+  /** Kept open: decrypting it for every mail would cost more than making the address. */
   #opened: { sealed: string; key: Uint8Array } | null = null;
 
   constructor(key_ring: Pick<KeyRing, 'seal' | 'open'>) {

@@ -105,7 +105,7 @@ export class SendingNow {
           if (!next) throw new AppError('internal', 'An attempt could not go on with another mailbox.');
           attempt = next;
         } catch (error) {
-          // The disk is full, the database busy or the next mailbox without a turn: the attempt ends with this one.
+          // The disk is full, the database is busy or the next mailbox has no turn: no other mailbox is tried.
           if (otherwise && mayPass(error)) return endOf(otherwise());
           throw error;
         }
@@ -159,11 +159,11 @@ function pickSender({ from_email, domain }: { from_email: string; domain: string
   return { from_email, domain };
 }
 
-/** What comes of the recording while the client waits for it. */
+/** Whether it was recorded while the client waited. */
 async function withinWait<T>(recorded: Promise<T>): Promise<T | 'not yet'> {
   const { promise, resolve } = Promise.withResolvers<'not yet'>();
   const give_up = setTimeout(() => resolve('not yet'), EMAIL_RECORD_WAIT_MS);
-  // It goes on by itself, and has logged why should it fail.
+  // It goes on by itself, and logs why if it fails.
   recorded.catch(() => {});
   try {
     return await Promise.race([recorded, promise]);
@@ -172,12 +172,12 @@ async function withinWait<T>(recorded: Promise<T>): Promise<T | 'not yet'> {
   }
 }
 
-/** Holds up no stop: what is not recorded by then is sent again at the next start, as after a crash. */
+/** A stop does not wait for it: what is not recorded by then is sent again at the next start, as after a crash. */
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
-/** What the client is told of a mail whose end is known and not on disk. */
+/** What the client is told of a mail whose outcome is known but not on disk. */
 function unrecorded(end: End, accepted: Accepted): AppError {
   if (end.verdict?.status !== 'sent') return refusalOf(end, accepted);
   const message =
@@ -206,7 +206,7 @@ function refusalOf({ verdict }: End, accepted: Accepted): AppError {
   return new AppError('invalid', message, { details, errors, ...code });
 }
 
-/** Who has the mail although its own recipient has not: sent again, they would get it twice. */
+/** Recipients of copies who have the mail although its own recipient has not: sent again, they would get it twice. */
 function copiesOf({ taken }: Verdict): { errors?: FieldErrors } {
   return taken.length > 0 ? { errors: { delivered: [...taken] } } : {};
 }
@@ -216,7 +216,7 @@ function codeOf(verdict: Verdict): string {
 }
 
 function complaintOf(verdict: Verdict): string {
-  // No relay has said so: the message never got as far as one.
+  // It is no relay's reply: the message never got that far.
   if (verdict.smtp_code === null) return 'The message could not be made; the email log says why.';
   const what =
     verdict.status === 'bounced'

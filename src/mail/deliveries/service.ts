@@ -114,7 +114,7 @@ export class Deliveries {
     this.#sending_now = new SendingNow(deps, this.attempts);
   }
 
-  /** Has a capability told of what happens to emails, in the transaction that records it. */
+  /** Adds a listener, which is told what happens to emails in the transaction that records it. */
   listen(listener: EmailListener): void {
     this.#listeners.add(listener);
   }

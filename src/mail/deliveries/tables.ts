@@ -4,7 +4,7 @@ import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 /** `captured` is a message that was kept instead of delivered; `interrupted` one that a crash or a stop cut off. */
 export type AttemptOutcome = 'sent' | 'captured' | 'refused' | 'deferred' | 'unreachable' | 'interrupted';
 
-/** Stands for the mailbox of an attempt that found none. */
+/** In place of a mailbox, for an attempt that found none. */
 export const NO_MAILBOX = 'none';
 
 export const emailAttempts = sqliteTable('email_attempts', {
@@ -18,14 +18,14 @@ export const emailAttempts = sqliteTable('email_attempts', {
   outcome: text().$type<AttemptOutcome>(),
   smtp_code: integer(),
   smtp_response: text(),
-  /** The version, or `none`; null where no connection came about. */
+  /** The TLS version, or `none`; null where there was no connection. */
   tls: text(),
   /** The relay may have taken the message, and never said so. */
   may_be_sent: integer({ mode: 'boolean' }).notNull().default(false),
 });
 export type AttemptRow = typeof emailAttempts.$inferSelect;
 
-/** `bounced` is for good; `soft_bounced` gave up on what might have passed; `refused` speaks of us and not of the recipient. */
+/** `bounced` is for good; `soft_bounced` may have been a passing trouble; `refused` is about us, not the recipient. */
 export type ReportKind = 'delivered' | 'bounced' | 'soft_bounced' | 'refused' | 'complained';
 
 export const emailReports = sqliteTable('email_reports', {

@@ -9,7 +9,7 @@ export interface Tried {
   to_email: string;
   /** Who this attempt was addressed to. */
   recipients: readonly string[];
-  /** Recipients that earlier attempts delivered to, or were refused for good. */
+  /** Recipients whom earlier attempts reached, or who were refused for good. */
   taken: readonly string[];
   refused: readonly RefusedRecord[];
   /** Whether another attempt may follow. */
@@ -18,7 +18,7 @@ export interface Tried {
   tries: number;
 }
 
-/** How the email stands, for its log and its job; `smtp_response` is that of a bounce's own recipient. */
+/** How the email stands, for its log and its job. A bounce's `smtp_response` is the one to its own recipient. */
 export interface Verdict extends EmailState {
   status: 'queued' | 'sent' | 'bounced' | 'failed';
   smtp_response: string;
@@ -30,7 +30,7 @@ export interface Verdict extends EmailState {
   ended: DeliveryOutcome['outcome'];
   /** A refusal for good: trying again later is no use. */
   is_permanent: boolean;
-  /** Contact was lost after the content: the relay may have taken it all the same. */
+  /** The connection was lost after the content: the relay may have taken it all the same. */
   may_be_sent: boolean;
 }
 
@@ -119,7 +119,7 @@ function refusalOf(outcome: DeliveryOutcome, address: string): RefusedRecord {
   };
 }
 
-/** An attempt that may have delivered the mail says so for good, as a later one may deliver it twice. */
+/** Says that an attempt may have delivered the mail. It stays in the log, as a later attempt may deliver it twice. */
 function wordsOf(outcome: DeliveryOutcome): string {
   const may_be_sent = outcome.outcome !== 'sent' && outcome.may_be_sent;
   return `${outcome.response}${may_be_sent ? ' (after the message, which the relay may have taken)' : ''}`;
@@ -163,7 +163,7 @@ function explainEnd(
   return `${gave_up}${explain(outcome, [])}`;
 }
 
-/** Of many recipients: each reply by itself is cut where it comes in. */
+/** Cut once more, as there may be many recipients. */
 function cut(words: string): string {
   return words.length <= MAX_SMTP_RESPONSE_CHARS ? words : `${words.slice(0, MAX_SMTP_RESPONSE_CHARS)}...`;
 }

@@ -1,4 +1,4 @@
-/** A mail that was accepted, and whose recipient is to get nothing more: what the log can truly say of it. */
+/** Ending an accepted mail whose recipient is to get nothing more, and what the log can truly say of it. */
 
 import type { Tx } from '../../platform/database/database.ts';
 import { type EmailRow, endEmail, type TakenBack } from '../emails/service.ts';
@@ -19,7 +19,7 @@ export function endOfWithheld(tx: Tx, email: EmailRow): TakenBack {
   return { ending: { status: 'sent', sent_at, error }, error: null };
 }
 
-/** Records that end of a mail whose job is ended by whoever asks, and tells of it. */
+/** Records that end and tells the listeners. The caller ends the job. */
 export function endWithheld(tx: Tx, email: EmailRow, listeners: Listeners, now_ms: number): TakenBack {
   const end = endOfWithheld(tx, email);
   endEmail(tx, email.id, end.ending);

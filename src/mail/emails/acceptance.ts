@@ -48,8 +48,8 @@ export function wishesOf(
 }
 
 /**
- * What an email competes for with others: one mailbox, and in each of the three kinds of mail by itself. So a relay that
- * hangs holds up only what must go through it, and no bulk of mail what is more urgent.
+ * The resource of an email's lane: its mailbox and its kind of mail. So a relay that hangs holds up only what must go through
+ * it, and bulk mail does not hold up urgent mail.
  */
 export function laneResourceOf(email: Pick<EmailRow, 'source' | 'scheduled_at'>, mailbox_id: number): string {
   return `${priorityNameOf(email)}:${mailbox_id}`;
@@ -154,7 +154,7 @@ export function acceptEmail(
   };
 }
 
-/** What only attempts and reports fill in. */
+/** Columns that attempts and reports fill in later. */
 const UNTRIED = {
   taken: [],
   refused: [],
@@ -172,7 +172,7 @@ const UNTRIED = {
   failed_at: null,
 } satisfies Partial<EmailRow>;
 
-/** An empty body is none. */
+/** An empty body counts as none. */
 function bodiesOf(bodies: Bodies): Bodies {
   return { body_html: bodies.body_html || null, body_text: bodies.body_text || null };
 }

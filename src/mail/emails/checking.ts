@@ -64,7 +64,7 @@ type Refuse = (field: string, message: string) => void;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
 
-/** Nothing of a client's may begin a header line of its own. */
+/** A line break would let a client's text begin another header. */
 function checkHeaderFields(email: NewEmail, refuse: Refuse): void {
   const fields = {
     subject: email.subject,

@@ -66,7 +66,7 @@ export function pageOfLog(read: Tx, project_id: number, query: EmailListQuery): 
   });
 }
 
-/** From the counters where they can tell: those of a status or of all. */
+/** How many emails a filter fits: read from counters where it asks for a status alone, or for all. */
 function totalOf(read: Tx, filter: EmailFilter): number {
   const { project_id, status, to, template, from_ms, until_ms } = filter;
   const is_counted = [to, template, from_ms, until_ms].every((value) => value === undefined);

@@ -1,8 +1,8 @@
-/** An email as it is read by others than its recipient: its headers and bodies, without what acts in the recipient's name. */
+/** An email as others than its recipient may read it: without the links that act in the recipient's name. */
 import type { EmailContent } from './schemas.ts';
 import type { EmailRow } from './tables.ts';
 
-/** Shorter parts of an address are names and ids; tokens and signatures are longer. */
+/** Parts of an address that are as long as this are tokens or signatures; names and ids are shorter. */
 const TOKEN = /[^/?&=#]{32,}/g;
 
 /** The text with the tokens in links to this server masked: following one would count as its recipient. */

@@ -72,7 +72,7 @@ export {
 /** How long one transaction of a sweep deletes contents, of which SWEEP_BATCH of the largest would take two seconds. */
 const EMAIL_SWEEP_STEP_MS = 5;
 
-/** What emails ask of the templates capability. Throws AppError `invalid` where the template does not fit. */
+/** What emails need of mail/templates. Throws AppError `invalid` where the template does not fit. */
 export interface TemplateSource {
   renderForSend(
     project_id: number,

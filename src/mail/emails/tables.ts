@@ -31,7 +31,7 @@ export interface RefusedRecord {
   address: string;
   smtp_code: number | null;
   response: string;
-  /** What a refusal for good speaks of; null for one that might have passed. */
+  /** What a refusal for good is about; null for one that might have passed. */
   about: 'recipient' | 'full' | 'mailbox' | 'message' | null;
 }
 

@@ -48,7 +48,7 @@ export interface ReaderDeps {
     /** Has a report take effect, and says what it told of whom; null where it is not believed. */
     takeReport(tx: Tx, report: MailReport): { told: readonly { is_new: boolean }[] } | null;
   };
-  /** Other waits, for tests. */
+  /** Shorter waits, for tests. */
   waits?: Partial<Waits>;
 }
 
@@ -61,7 +61,7 @@ interface Waits {
   step_ms: number;
 }
 
-/** The inbox was set anew or taken away: whoever reads it now is another. */
+/** The inbox was replaced or removed: this reader stops. */
 class Replaced extends Error {}
 
 export class InboxReader {
@@ -156,7 +156,7 @@ export class InboxReader {
       last_uid = await this.#look(client, { last_uid, takes_flags });
       await inboxes.noteLook(this.#inbox);
       this.#failures = 0;
-      // A server that tells of news all the time is not looked at all the time.
+      // However often a server announces news, it is not read all the time.
       await this.#pause(INBOX_LOOK_PAUSE_MS, { until_news: false });
       if (!has_news) await this.#pause(this.#waits.look_every_ms, { until_news: true });
       if (this.#stopping.signal.aborted || !client.usable) throw new Error('The connection was closed.');
@@ -175,11 +175,11 @@ export class InboxReader {
       port,
       secure: security === 'tls',
       ...(security === 'tls' ? {} : { doSTARTTLS: security === 'starttls' }),
-      // For an address it would say `false` there, which Bun takes for a mistake.
+      // For an IP address it would pass `false`, which Bun refuses.
       ...(isIP(host) === 0 ? {} : { tls: { servername: undefined } }),
       auth: { user: username, pass },
       logger: false,
-      // What is sent compressed has no bound.
+      // Compressed answers could not be bounded.
       disableCompression: true,
       disableBinary: true,
       autoIdleDelay: IMAP_IDLE_AFTER_MS,
@@ -190,7 +190,7 @@ export class InboxReader {
       maxLiteralSize: MAX_REPORT_BYTES,
       maxResponseSize: MAX_IMAP_LINE_BYTES + MAX_REPORT_BYTES,
     });
-    // What ends a connection ends the command under way as well; without a listener it would end the process.
+    // The command under way fails with the connection; without a listener the event would end the process.
     client.on('error', () => {});
     if (this.#stopping.signal.aborted) throw new Error('The reader was stopped.');
     this.#client = client;
@@ -220,7 +220,7 @@ export class InboxReader {
     return last_uid;
   }
 
-  /** Those whose type is that of a report. Where one of them breaks the answer, they are looked at one by one from then on. */
+  /** Messages with the type of a report. Where one of them breaks the answer, they are fetched one by one from then on. */
   async #candidatesOf(client: ImapFlow, uids: readonly number[]): Promise<Set<number>> {
     const query = { uid: true, headers: ['content-type'] };
     try {
@@ -238,7 +238,7 @@ export class InboxReader {
    */
   async #take(client: ImapFlow, uid: number): Promise<boolean> {
     const is_again = this.#trouble === uid;
-    // A server that does not even tell its number is in trouble over more than this message.
+    // A server that does not even tell the message's number has a greater trouble than this message.
     if (is_again) await this.#step(client, client.fetchOne(String(uid), { uid: true }, { uid: true }));
     try {
       const source = await this.#fetch(client, uid);
@@ -287,7 +287,7 @@ export class InboxReader {
     await this.#deps.inboxes.noteFlagged(this.#inbox);
   }
 
-  /** A command's answer, or the end of the connection where it takes too long or says too much. */
+  /** A command's answer. One that takes too long or is too large ends the connection. */
   async #step<T>(client: ImapFlow, answer: Promise<T>): Promise<T> {
     const late = Promise.withResolvers<never>();
     const giveUp = (reason: string): void => {

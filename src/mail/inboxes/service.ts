@@ -14,9 +14,9 @@ export type { InboxRow } from './tables.ts';
 export interface InboxRecord {
   /** With its password masked. */
   address: string;
-  /** Reports since it was set that told something new. */
+  /** How many reports told something new since it was set. */
   reports: number;
-  /** Messages that could not be fetched or read, and were passed over. */
+  /** How many messages could not be fetched or read, and were passed over. */
   skipped: number;
   /** When it was last read to its end; null before. */
   last_look_at: string | null;

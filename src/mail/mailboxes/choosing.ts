@@ -18,11 +18,11 @@ export interface ChoiceRequest {
   /** UTC day whose quota the message uses. */
   day: string;
   now_ms: number;
-  /** Of a test key: it is captured whatever the mailbox, so it uses up no quota and needs none. */
+  /** Made by a test key: it is captured whatever the mailbox, so it uses up no quota. */
   is_test: boolean;
-  /** The mailbox that has a place for this message already: it keeps it as long as it is as good as any other. */
+  /** The mailbox that this message was counted for already; it stays with it unless another one is better. */
   held_mailbox_id?: number | null;
-  /** Mailboxes, by address, that have just failed to connect: they are left out, and so is every one that rests. */
+  /** Mailboxes, by address, that have just failed to connect. They are left out, as are all that rest. */
   tried?: readonly string[];
   /** Mailboxes, by address, whose next turn comes too late for whoever waits: they are left out. */
   late?: readonly string[];
@@ -69,11 +69,11 @@ export function listCandidates(tx: Tx, domains: readonly DomainStanding[], day: 
 
 export interface ChosenMailbox {
   mailbox_id: number;
-  /** Grows with every change of the mailbox's settings. */
+  /** Increases with every change of the mailbox's settings. */
   revision: number;
   address: string;
   domain: string;
-  /** In plain words: why this one, and why not the others. */
+  /** Why this one and not the others, for the operator. */
   explanation: string;
 }
 
@@ -155,7 +155,7 @@ export function findSender(
   return is_fit && found.address !== null ? { address: found.address, domain: found.domain } : null;
 }
 
-/** What speaks against a mailbox, or null where the request does not concern it at all. */
+/** What speaks against a mailbox; null where another domain is asked for, or this one has none. */
 function weigh(
   candidate: Candidate,
   candidates: readonly Candidate[],
@@ -228,7 +228,7 @@ function explainCapture(
   if (mailbox.kind !== 'capture') return null;
   if (request.domain === null && !isBound(request) && !mailbox.is_default)
     return 'it captures mail, and its domain was not asked for and is not the default';
-  // A paused one counts too: whoever pauses a relay wants mail to wait, not to vanish.
+  // A paused one counts too: whoever pauses a relay wants its mail to wait, not to be captured.
   const relay = candidates.find(
     (other) =>
       other.domain === mailbox.domain &&
@@ -277,7 +277,7 @@ function explainBest(best: Weighed, request: ChoiceRequest): string {
   return `${address}: ${reason}${quota}${rest}.`;
 }
 
-/** Kept with every attempt, so that it must not grow with the mailboxes of a large server. */
+/** Bounded, as it is kept with every attempt and a large server has many mailboxes. */
 function explainOthers(
   weighed: readonly Weighed[],
   candidates: readonly Candidate[],

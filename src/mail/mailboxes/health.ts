@@ -1,4 +1,4 @@
-/** How the relay of each mailbox is, as attempts find it: successes, failures to connect, what it holds against the mailbox. */
+/** The health of each mailbox's relay, as attempts find it: successes, failures to connect, refusals because of us. */
 import { MAILBOX_REST_AFTER_FAILURES, MAILBOX_REST_MAX_MS, MAILBOX_REST_MIN_MS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { MINUTE_MS } from '../../platform/host/clock.ts';
@@ -16,7 +16,7 @@ export function recordSuccess(tx: Tx, mailbox_id: number, now_ms: number): void 
   store.updateMailbox(tx, mailbox_id, { ...connected, ...untroubled, last_success_at: now_ms });
 }
 
-/** Notes that a relay answered for a mail which it did not take; `refusal` where it holds something against the mailbox. */
+/** Notes that a relay judged a mail and did not take it; `refusal` where the reason was the mailbox. */
 export function recordAnswer(
   tx: Tx,
   mailbox_id: number,
@@ -29,7 +29,7 @@ export function recordAnswer(
     recordRefusal(tx, mailbox_id, { words: answer.refusal, now_ms: answer.now_ms });
 }
 
-/** Notes what a relay holds against a mailbox, whoever the mail is to: its host is blocked, its sender not allowed. */
+/** Notes a refusal that is about the mailbox, whoever the mail is to: its host is blocked, its sender is not allowed. */
 export function recordRefusal(
   tx: Tx,
   mailbox_id: number,
@@ -38,7 +38,7 @@ export function recordRefusal(
   store.updateMailbox(tx, mailbox_id, { refusal: words, refused_at: now_ms });
 }
 
-/** Notes that a relay takes no return paths of one mail each, so that further mails are given none. */
+/** Notes that a relay refuses a return path for each mail, so that further mails get none. */
 export function recordVerpRefusal(tx: Tx, mailbox_id: number, words: string): void {
   const mailbox = store.findMailboxById(tx, mailbox_id);
   if (!mailbox || mailbox.verp_refusal !== null) return;

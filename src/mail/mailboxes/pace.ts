@@ -38,7 +38,7 @@ export function parseRate(text: string): Rate | null {
   return unit_ms === undefined || count > MAX_MAILBOX_RATE ? null : { count, unit_ms };
 }
 
-/** Of a mailbox that nothing was noted of. */
+/** A mailbox of which nothing was noted yet. */
 export const UNPACED: Pace = {
   next_at: 0,
   sent: [],
@@ -52,9 +52,9 @@ export const UNPACED: Pace = {
   grown_at: null,
 };
 
-/** What the even spacing may be behind and catch up with: timers and commits are some milliseconds late. */
+/** How far mail may fall behind its even spacing and catch up: timers and commits are some milliseconds late. */
 const CATCH_UP_MS = 20;
-/** A second's mails are spread over so much more: what is caught up with, and what one mail takes longer to its relay than another. */
+/** A second's mails are spread over this much more, for catching up and for mails that take longer than others to the relay. */
 const SPARE_MS = 50;
 /** A minute or an hour is counted in so many slices. */
 const SLICES = 60;
@@ -206,7 +206,7 @@ function roomAt({ sent }: Pace, rate: Rate | null, now_ms: number): number {
   return opens_at;
 }
 
-/** A moment of the last halving that is yet to come is that of a clock that was set back. */
+/** A last halving that lies ahead of now is ignored: the clock was set back. */
 function wasUnderWay(
   { slowed_at }: Pace,
   { started_at, now_ms }: { started_at: number; now_ms: number },

@@ -16,9 +16,9 @@ export interface MailboxRecord {
   /** With its password masked. */
   relay: string | null;
   return_path: string | null;
-  /** Whether each mail gets a return path of its own. */
+  /** Whether each mail gets its own return path. */
   verp: boolean;
-  /** Why none does although it should. */
+  /** Why mails get none although they should. */
   verp_problem: string | null;
   for: string[];
   daily_limit: number | null;
@@ -41,7 +41,7 @@ export interface MailboxRecord {
   created_at: string;
 }
 
-/** What is known of a mailbox besides its row. */
+/** What a record has besides the row. */
 interface Known {
   domain: string;
   inbox: InboxRecord | null;

@@ -130,7 +130,7 @@ export const removedMailbox = t.Object({
   cascade: t.Object({ waiting_emails: t.Integer() }),
 });
 
-/** What is wrong with settings by rules past their shape; a new mailbox must have either a relay or none on purpose. */
+/** What is wrong with settings beyond what the schema checks; a new mailbox has a relay, or says that it captures. */
 export function errorsInMailbox(sent: Partial<MailboxInput>, is_new: boolean): FieldErrors {
   const { relay, capture } = sent;
   const is_ambiguous = relay === undefined ? capture === false || (is_new && !capture) : capture === true;

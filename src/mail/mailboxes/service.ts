@@ -161,8 +161,8 @@ export class Mailboxes {
   }
 
   /**
-   * Changes a mailbox in place: what it sent today and the mails that wait for it stay. Another relay ends its rest, and so
-   * does resuming; both end what slows it. Throws AppError `not_found`, `invalid` when it would be for nothing.
+   * Changes a mailbox in place: what it sent today and the mails that wait for it stay. Another relay ends its rest and its
+   * slowing, and so does resuming. Throws AppError `not_found`, `invalid` when it would be for nothing.
    */
   async change(actor: Actor, address: string, changes: MailboxChanges): Promise<MailboxRecord> {
     const { id } = this.require(address);

@@ -46,7 +46,7 @@ export const mailboxUsage = sqliteTable(
   (table) => [primaryKey({ columns: [table.day, table.mailbox_id] })],
 );
 
-/** What goes by a mailbox's rate, and what its relay has taught; see `pace.ts`. */
+/** The state of a mailbox's pace: what was sent by its rate, and what its relay asked for; see `pace.ts`. */
 export const mailboxPaces = sqliteTable('mailbox_paces', {
   mailbox_id: integer().primaryKey(),
   next_at: real().notNull(),

@@ -22,7 +22,7 @@ export function verpOf(
   return { verp: verp_problem === null, verp_problem };
 }
 
-/** What return paths of one mail each are made from; null where mails get none. */
+/** The address that return paths are made from; null where mails get none. */
 export function verpBaseOf(mailbox: Parameters<typeof verpOf>[0], has_inbox: boolean): string | null {
   return verpOf(mailbox, has_inbox).verp ? baseOf(mailbox) : null;
 }

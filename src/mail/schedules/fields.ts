@@ -46,7 +46,7 @@ export interface ScheduleChanges {
   is_active?: boolean | null;
 }
 
-/** What would begin a header line of its own, or stand unseen in one. */
+/** Control characters, which would begin another header or be invisible in this one. */
 const CONTROL = /[^\P{Cc}\t]/u;
 
 const BLANK: ScheduleFields = {
@@ -114,7 +114,7 @@ export function mergeSchedule(current: ScheduleFields | null, sent: ScheduleChan
     template: pick(sent.template, old.template, null),
     variables: pick(sent.variables, old.variables, {}),
     subject: pick(sent.subject, old.subject, null),
-    // An empty part is no part: mail programs would show it instead of the other one.
+    // An empty part counts as none: mail programs would show it instead of the other one.
     body_html: pick(sent.body_html, old.body_html, null) || null,
     body_text: pick(sent.body_text, old.body_text, null) || null,
     cc: pick(sent.cc, old.cc, []),

@@ -75,7 +75,7 @@ export class ScheduleRuns {
     const payload = parse(run_payload, job.payload);
     const run = { schedule_id: payload.schedule_id, queued_at: job.queued_at };
     const { database } = this.#deps;
-    // Everybody was served, and only a crash kept that from being recorded.
+    // Everybody was served; a crash came before that was recorded.
     if (payload.progress?.waiting.length === 0) return this.#outcome(run, payload.progress, null);
     const schedule = findSchedule(database.read, projectOf(job), payload.schedule_id);
     if (!schedule) return giveUp({ run, payload }, [], 'The schedule was deleted before this run.');
@@ -149,7 +149,7 @@ export class ScheduleRuns {
       is_test,
     };
     let wait: AppError | null = null;
-    // Who was taken off the schedule while the run waited is not waited for. It knows addresses however their case.
+    // Recipients who were removed from the schedule while the run waited are dropped. Addresses are compared whatever their case.
     const listed = new Set(schedule.recipients.map(({ email }) => email.toLowerCase()));
     for (const to of before.waiting.filter(({ email }) => listed.has(email.toLowerCase()))) {
       try {

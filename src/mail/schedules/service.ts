@@ -378,7 +378,7 @@ function noteOf(
   return { event, target: `schedule:${id}`, metadata: { name, ...more } };
 }
 
-/** The first tick from now that no run stands for. A late run stands for the tick it was due at, and for the latest one. */
+/** The first tick from now that was not run yet. A late run counts for the tick that it was due at and for the latest one. */
 function nextUnrun(
   tx: Tx,
   schedule: {

@@ -50,7 +50,7 @@ export function dkimRecord(domain: string, selector: string, public_key: string)
   return { purpose: 'dkim', type: 'TXT', name: `${selector}._domainkey.${domain}`, value };
 }
 
-/** For the mail that the domain gets, bounces among it: that it comes over TLS, and reports where it did not. Nothing asks for them. */
+/** For the mail that the domain receives, bounces included: TLS, and reports where it failed. Advised, not required. */
 export function advisedRecords(domain: Pick<DomainRow, 'name' | 'created_at'>): DnsRecord[] {
   const id = toIso(domain.created_at).replace(/\D/g, '').slice(0, 14);
   const report = `v=TLSRPTv1; rua=mailto:postmaster@${domain.name}`;
@@ -95,7 +95,7 @@ async function checkRecord(
   return judgeOwnership(await resolver.lookupTxt(record.name), record.value);
 }
 
-/** Whether a sound record lets a relay send only its owner knows for sure: what it does not name is told, and is not in the way. */
+/** Only a relay's owner knows which hosts send for it, so a sound record that does not name the relay is reported but passes. */
 function withUnnamed(verdict: RecordVerdict, relays: readonly string[]): RecordVerdict {
   if (verdict.status !== 'found') return verdict;
   const terms = (verdict.found ?? '').toLowerCase().split(/ +/);

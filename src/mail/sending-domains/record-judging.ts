@@ -1,7 +1,7 @@
 /** Judging the records of a sending domain as receivers do: what is there, and what is wrong with it. */
 import type { Lookup, Resolver } from '../../platform/mail/dns.ts';
 
-/** `unknown`: nobody answered, so nothing is known either way. `unneeded`: it is missing or wrong, and nobody looks for it. */
+/** `unknown`: nobody answered. `unneeded`: it is missing or wrong, but nobody needs it. */
 export type RecordStatus = 'found' | 'missing' | 'wrong' | 'unknown' | 'unneeded';
 
 export interface RecordVerdict {

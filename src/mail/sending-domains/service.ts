@@ -97,7 +97,7 @@ export interface SendingDomainsDeps {
   key_ring: KeyRing;
   resolver: Resolver;
   generateDkimKey(): Promise<DkimKeyPair>;
-  /** What domains ask of the mailboxes, which stand on them. */
+  /** What domains need to know of mailboxes, which are built on them. */
   mailboxes(): {
     countOf(tx: Tx, domain_id: number): number;
     /** Hosts of their relays: SPF is to name them. */

@@ -38,7 +38,7 @@ export interface TemplateChanges {
   layout?: string | null;
 }
 
-/** What would begin a header line of its own, or stand unseen in one. */
+/** Control characters, which would begin another header or be invisible in this one. */
 const CONTROL = /[^\P{Cc}\t]/u;
 
 const BLANK: TemplateFields = {
@@ -75,7 +75,7 @@ export function checkTemplate(
     name: sent.name ?? old.name,
     category: sent.category ?? old.category,
     subject: sent.subject ?? old.subject,
-    // An empty part is no part: mail programs would show it instead of the other one.
+    // An empty part counts as none: mail programs would show it instead of the other one.
     body_html: pick(sent.body_html, old.body_html, null) || null,
     body_text: pick(sent.body_text, old.body_text, null) || null,
     description: pick(sent.description, old.description, null),
@@ -126,7 +126,7 @@ function variableErrors(variables: readonly TemplateVariable[]): FieldErrors {
   return errors;
 }
 
-/** Whether there is a placeholder of this name that a send can give a value. */
+/** Whether a send can give a value to a placeholder of this name. */
 function canBeFilled(name: string): boolean {
   const is_prototype = /(^|\.)(__proto__|constructor|prototype)(\.|$)/.test(name);
   return !is_prototype && placeholdersOf(`{{${name}}}`)[0] === name;

@@ -158,7 +158,7 @@ function valueOfPlaceholder(
     case 'string':
       return { kind: 'text', text: value };
     case 'number':
-      // JSON has made another number of a larger one, and a mail with a wrong order number is worse than none.
+      // JSON can't keep a larger number exactly, and a mail with a wrong order number is worse than none.
       if (Math.abs(value) > Number.MAX_SAFE_INTEGER) return { kind: 'bad' };
       return { kind: 'text', text: String(value) };
     case 'boolean':

@@ -111,7 +111,7 @@ export function previewMail(compiled: CompiledMail, variables: Variables, rules:
     );
     shown[field] = { parts: kept, names };
   }
-  // What is required and missing is noted already; here it must not be refused once more.
+  // Missing required variables are noted already; they must not be refused here again.
   const declared = compiled.declared.map((variable) => ({ ...variable, required: false }));
   const mail = renderMail({ ...shown, declared }, variables, rules);
   return { ...mail, missing: [...missing], invalid: [...bad] };

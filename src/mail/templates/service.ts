@@ -312,7 +312,7 @@ export class Templates {
 
   #compile(project_id: number, slug: string): CompiledMail {
     const row = findTemplate(this.#database.read, project_id, slug);
-    // A command of another process may have deleted or retired it since the state was read.
+    // Another process may have deleted it or switched it off since.
     const refusal = refusalOf(row);
     if (refusal !== null || !row) throw invalid({ template: [refusal ?? UNKNOWN] });
     const compiled = compileMail(row);

@@ -37,7 +37,7 @@ export interface MailboxUse {
   relay_host: string | null;
 }
 
-/** What the settings ask of the mailboxes capability. */
+/** What the settings need of mail/mailboxes. */
 export interface MarketingMailboxes {
   listUses(): MailboxUse[];
   /** Why none of these, or of all where none is named, can take marketing mail, quotas apart; null where one can. */

@@ -9,7 +9,7 @@ import { looksWhole } from './reader.ts';
 export interface RotatedBackup extends BackupResult {
   /** Older backups that this one took the place of. */
   removed: string[];
-  /** Files with the name of such a backup that are none, or are cut off: they count for nothing and are left alone. */
+  /** Files with the name of such a backup that are none or are incomplete: they are neither counted nor touched. */
   unsound: string[];
 }
 

@@ -115,8 +115,8 @@ function catchUpRow(sqlite: Sqlite, table: 'emails' | 'jobs', id: string): void 
 }
 
 /**
- * What is of the moment: other backups, whose files are not where this one is restored, and what lets people in without a
- * password, as whoever signed out or used a link since would be back.
+ * Tables that are left out: other backups, whose files are not where this one is restored, and what lets people in without a
+ * password, as somebody who signed out or used a link since would be let in again.
  */
 const PASSING = ['person_sessions', 'person_links'];
 /** The job that makes a backup. */

@@ -1,4 +1,4 @@
-/** A database that can be looked at and not changed: what a health check hands to the capabilities' services. */
+/** A database that can be looked at and not changed: what health checks hand to the services of nouns. */
 import { drizzle } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../../errors.ts';
 import type { Database } from '../../platform/database/database.ts';

@@ -59,7 +59,7 @@ export function checkDataKeys(sqlite: Sqlite, master: MasterKey): Finding[] {
     const message = `Values of ${table}.${column} that are sealed under no data key that opens: ${lost}.`;
     lost_values.push(problem(check, message, 'satchel restore FILE --yes, or store them again'));
   }
-  // One that seals nothing any more was replaced when its secrets were stored again.
+  // A data key that seals nothing any more was replaced when its secrets were stored again.
   const findings = rows
     .filter(({ id }) => !opened.has(id) && needed.has(id))
     .map(({ scope }) =>

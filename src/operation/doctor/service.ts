@@ -1,7 +1,7 @@
 /**
  * `satchel doctor`: looks at a whole deployment, changes nothing, and names the command that mends each thing it finds.
  * It works beside a running server and without one, and it makes nothing where there is nothing. Here the findings are
- * collected; what a capability has to check is in its own checks.ts.
+ * collected; what is checked of a noun is in the noun's own checks.ts.
  */
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config.ts';
@@ -30,7 +30,7 @@ import { checkDataKeys, checkMasterKey } from './secret-checks.ts';
 export interface DoctorDeps {
   clock: Clock;
   createDirectoryChecks(on: CheckedDirectory): HealthCheck[];
-  /** The checks of the capabilities' services, on a database that can't be changed. */
+  /** The checks that ask services, on a database that can't be changed. */
   createServiceChecks(
     config: Config,
     deps: { database: Database; key_ring: KeyRing },

@@ -1,4 +1,4 @@
-/** SQL of health checks that look at a whole database, whatever capability its rows belong to. */
+/** SQL of health checks that look at a whole database, whatever noun its rows belong to. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { readCount } from '../../platform/database/plain-connection.ts';
 

@@ -1,5 +1,5 @@
 /**
- * SQL of the search, whatever capability its rows belong to. Projects and keys are few, and looked at one by one; of the
+ * SQL of the search, whatever noun its rows belong to. Projects and keys are few, and looked at one by one; of the
  * rest each project has a range of an index, so that a search costs the same for a million rows; INDEXED BY has SQLite refuse
  * any other way.
  */

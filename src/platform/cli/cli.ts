@@ -1,4 +1,4 @@
-/** The frame of the command line: how a verb is declared, runs, prints, and fails. The verbs are in each capability's cli.ts. */
+/** The frame of the command line: how a verb is declared, runs, prints, and fails. The verbs are in each noun's cli.ts. */
 import { Command, CommanderError } from 'commander';
 import { type Config, type ConfigFlags, type Environment, loadConfig } from '../../config.ts';
 import { AppError, messageOf } from '../../errors.ts';
@@ -37,7 +37,7 @@ export interface CliContext {
   progress(what: string): OnProgress;
 }
 
-/** What a verb of a capability works with. Opened for it, closed after it. */
+/** What a verb of a noun works with. Opened for it, closed after it. */
 export interface CliSession<S> extends CliContext {
   readonly services: S;
   /** Puts what is changed in a project on the audit trail, as done by the shell user. */

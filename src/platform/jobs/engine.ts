@@ -88,7 +88,7 @@ export interface Task<Started = unknown> {
   run(job: JobRow, started: Started, stopping: AbortSignal): Promise<TaskOutcome>;
   /** Mends what an attempt cut off by a crash left behind; runs in the transaction that puts the job back. */
   recover?(tx: Tx, job: JobRow, now_ms: number): void;
-  /** Records an unexpected failure of `run` in the capability's own rows. */
+  /** Records an unexpected failure of `run` in the noun's own rows. */
   abandon?(tx: Tx, job: JobRow, error: string, now_ms: number): void;
 }
 

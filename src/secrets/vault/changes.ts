@@ -61,7 +61,7 @@ function readChange(service: VaultService, name: string, value: unknown): Read<V
 }
 
 /**
- * Which names are plain once these changes are made to those that are stored; no other service has any that is. Throws
+ * Which names are plain once these changes are made; only a free-form service has plain names. Throws
  * AppError `invalid` for a name in `plain` without a value, and past `MAX_ENV_NAMES`.
  */
 export function settleKinds(
@@ -98,7 +98,7 @@ function readVariable(value: unknown): Read<string> {
   return readUnchangeable(value);
 }
 
-/** An environment variable ends at NUL, and half a character has no UTF-8: neither can be handed on as it is. */
+/** An environment variable ends at NUL, and half a character has no UTF-8: neither would arrive unchanged. */
 function readUnchangeable(text: string): Read<string> {
   if (text.includes('\0')) return { wrong: 'must not contain a NUL character' };
   return text.isWellFormed() ? { is: text } : { wrong: 'must be well-formed Unicode' };

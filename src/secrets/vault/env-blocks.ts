@@ -13,7 +13,7 @@ export interface EnvEntry {
   value: string | null;
 }
 
-/** A field that stands in no block, because the service `env` has its name. */
+/** A field that is in no block, because a name of the service `env` hides it. */
 export interface ShadowedField {
   service: string;
   field: string;
@@ -24,7 +24,7 @@ export interface EnvBlock {
   /** Null where nothing stands in it. */
   text: string | null;
   shadowed: ShadowedField[];
-  /** The names whose values the target's loader can't carry. */
+  /** Names that are left out, as the target's loader can't read their values back. */
   unquotable: { target: EnvTarget; name: string }[];
 }
 

@@ -88,7 +88,7 @@ function registerRun(cli: Cli<Services>, verb: MakeVerb): void {
         return { json: null, text: '' };
       });
       await reveal(...raw);
-      // The data directory is closed by now: the command may run for days, or be a restore.
+      // The data directory is closed before this: the command may run for days, or be a restore.
       cli.exitWith(await cli.host.process.runCommand(command, variables));
     });
 }

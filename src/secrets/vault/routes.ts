@@ -122,7 +122,7 @@ function serviceRoutes(
         'values' in body ? vault.errorsIn(resource.project, resource.service, body) : {},
       async handle({ ctx, caller, body, resource: { project, service } }) {
         const stored = await vault.set(actorOf(caller, ctx.ip), project, service, body.values, body.plain);
-        // Writing is no way to read.
+        // Whoever may write but not read is not shown what is stored.
         return caller.capabilities.has('can_read_vault') ? stored : { present: stored.present };
       },
     }),

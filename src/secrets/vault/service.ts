@@ -104,7 +104,7 @@ export class Vault {
   ): FieldErrors {
     const { changes, errors } = readChanges(service, { values, plain });
     const stored = store.listNames(this.#database.read, owner.id, service.service);
-    // A name whose value is wrong was sent all the same, and so may any have been in values that are no object.
+    // A name with a wrong value still counts as sent; where `values` is no object, any name may have been.
     const others = plain?.filter((name) => isPlainObject(values) && !Object.hasOwn(values, name));
     return { ...collectErrors(() => settleKinds(stored, changes, others)), ...errors };
   }
@@ -129,7 +129,7 @@ export class Vault {
       const now = this.#clock.now();
       await this.#database
         .write((tx) => {
-          // Within the write: neither the kinds nor the number of names may be those of a moment ago.
+          // Read within the write, as kinds and number of names may have changed since the request came.
           const stored = store.listNames(tx, owner.id, service.service);
           const kinds = settleKinds(stored, changes, plain);
           if (changes.length === 0) return;
