@@ -381,10 +381,10 @@ export function listWaitingOf(read: Tx, contact_id: number): string[] {
 
 const lastSentTo = rawSql<{ email_id: string | null }, [number]>(
   `SELECT max(email_id) AS email_id FROM enrollments JOIN sequence_mails ON enrollment_id = enrollments.id
-   WHERE contact_id = ? AND sent_at IS NOT NULL`,
+   WHERE contact_id = ? AND sent_at IS NOT NULL AND sequence_mails.is_test = 0`,
 );
 
-/** The mail that a contact got last of any sequence; null where it got none. */
+/** The mail that a contact got last of any sequence, tests apart; null where it got none. */
 export function findLastMailOf(read: Tx, contact_id: number): string | null {
   return lastSentTo.get(read, contact_id)?.email_id ?? null;
 }

@@ -67,6 +67,19 @@ test('a test is no earlier enrollment of the real one, and stands beside it', as
   expect((await enrollmentsOf(id)).meta).toMatchObject({ total: 2 });
 });
 
+test('whoever leaves counts for the mail that they got, not for a test that came later', async () => {
+  const { id: contact } = await on.contact(list, 'ann@example.com');
+  const id = await on.active(list, [{ key: 'a', template: 'one', is_final: true }]);
+  await on.enroll(id);
+  await on.pass();
+  expect(dataOf(await call('POST', `/email-sequences/${id}/enroll`, { all: true }))).toMatchObject({
+    enrolled: 1,
+  });
+  await on.pass(1);
+  dataOf(await on.call('POST', `/email-contacts/${contact}/unsubscribe`));
+  expect((await recordOf(id)).stats).toMatchObject({ sent: 1, unsubscribed: 1 });
+});
+
 test('tests stand under no max_recipients and no daily cap, and use neither up', async () => {
   const id = await on.active(list, STEPS, { max_recipients: 1 });
   for (const name of ['c1', 'c2', 'c3']) await on.contact(list, `${name}@example.com`);
