@@ -64,7 +64,7 @@ export interface Maintenance extends BackupWork {
 }
 
 /** What an app stands on; the caller opens it and closes it after the app has stopped. */
-export interface AppDeps {
+interface AppDeps {
   clock: Clock;
   logger: Logger;
   database: Database;
@@ -93,7 +93,11 @@ const NO_MAINTENANCE: Maintenance = { backUp: notHere, verify: notHere, examine:
 function createPlatform(config: Config, deps: AppDeps) {
   const { clock, database, logger, key_ring } = deps;
   return {
-    ...{ config, clock, database, logger, key_ring },
+    config,
+    clock,
+    database,
+    logger,
+    key_ring,
     resolver: deps.resolver ?? createResolver({ servers: config.dns_servers, clock }),
     generateDkimKey: deps.generateDkimKey ?? generateDkimKey,
     limiter: new RateLimiter(clock),
@@ -130,9 +134,21 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const ai_accounts = new AiAccounts(on);
   const ai_assignments = new AiAssignments({ ...on, projects, accounts: ai_accounts });
   return {
-    ...{ projects, origins, keys, tokens, ...people, audit, search, overviews, doctor },
-    ...{ vault, captcha },
-    ...{ database_accounts, database_projects, ai_accounts, ai_assignments },
+    projects,
+    origins,
+    keys,
+    tokens,
+    ...people,
+    audit,
+    search,
+    overviews,
+    doctor,
+    vault,
+    captcha,
+    database_accounts,
+    database_projects,
+    ai_accounts,
+    ai_assignments,
   };
 }
 

@@ -25,7 +25,7 @@ interface Claim {
   download: boolean;
 }
 
-export interface ObjectLinksDeps {
+interface ObjectLinksDeps {
   database: Database;
   clock: Clock;
   key_ring: Pick<KeyRing, 'seal' | 'open'>;

@@ -41,7 +41,7 @@ import {
 } from './schemas.ts';
 import { bytesMissing, type ObjectLinks, type ObjectRow, type Objects } from './service.ts';
 
-export interface ObjectRoutesDeps {
+interface ObjectRoutesDeps {
   objects: Objects;
   object_links: ObjectLinks;
   blobs: BlobStore;

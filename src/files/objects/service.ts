@@ -33,7 +33,7 @@ export { ObjectLinks } from './links.ts';
 export type { ObjectRow } from './tables.ts';
 
 /** What a client sent: bytes that have no row yet. */
-export interface UploadedFile {
+interface UploadedFile {
   fields: Readonly<Record<string, string>>;
   filename: string;
   /** The part's own Content-Type, which may be nonsense. */
@@ -46,7 +46,7 @@ export interface Pins {
   isPinned(tx: Tx, public_id: string): boolean;
 }
 
-export interface ObjectsDeps {
+interface ObjectsDeps {
   database: Database;
   clock: Clock;
   logger: Logger;

@@ -66,7 +66,7 @@ function unexpired(now_ms: number): SQL | undefined {
   return or(isNull(objects.expires_at), gt(objects.expires_at, now_ms));
 }
 
-export interface ObjectFilter {
+interface ObjectFilter {
   project_id: number;
   visibility?: Visibility | undefined;
 }

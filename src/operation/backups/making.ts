@@ -162,8 +162,12 @@ async function writeBackup(
     const database_bytes = await copyDatabase(writer, snapshot);
     const size_bytes = await writer.finish();
     return {
-      ...{ size_bytes, created_at: toIso(created_ms), ...blobs, database_bytes },
-      ...{ master_key_id, left_out },
+      size_bytes,
+      created_at: toIso(created_ms),
+      ...blobs,
+      database_bytes,
+      master_key_id,
+      left_out,
     };
   } finally {
     closeSync(fd);

@@ -35,7 +35,7 @@ import { BackupReader } from './reader.ts';
 import { makeScratch, requireRoom, withScratch } from './scratch.ts';
 import { type RestoredCounts, unpackAndCheck } from './unpacking.ts';
 
-export interface RestoreResult extends RestoredCounts {
+interface RestoreResult extends RestoredCounts {
   data_dir: string;
   created_at: string;
   master_key_id: string | null;
@@ -80,9 +80,12 @@ export async function restoreBackup(
       const result = await restoreLocked(reader, config, { now, onProgress: options.onProgress });
       const { counts, replaced, key } = result;
       return {
-        ...{ data_dir, created_at: about.created_at },
-        ...{ master_key_id: key.master_key_id, master_key_fits: key.fits },
-        ...{ ...counts, replaced },
+        data_dir,
+        created_at: about.created_at,
+        master_key_id: key.master_key_id,
+        master_key_fits: key.fits,
+        ...counts,
+        replaced,
         notes: [...key.notes, ...noteOfOwner(data_dir), ...notesOf(counts, replaced)],
       };
     } finally {

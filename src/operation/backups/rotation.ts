@@ -6,7 +6,7 @@ import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { type BackupResult, backUp } from './making.ts';
 import { looksWhole } from './reader.ts';
 
-export interface RotatedBackup extends BackupResult {
+interface RotatedBackup extends BackupResult {
   /** Older backups that this one took the place of. */
   removed: string[];
   /** Files with the name of such a backup that are none or are incomplete: they are neither counted nor touched. */

@@ -25,7 +25,11 @@ export function backupRoutes(backups: Backups): Route[] {
   const load = ({ ctx }: { ctx: RequestContext }): BackupRecord => backups.require(ctx.params.backup ?? '');
   return [
     managementRoute({
-      ...{ method: 'GET', path: '/backups', needs, tag, summary: 'List backups' },
+      method: 'GET',
+      path: '/backups',
+      needs,
+      tag,
+      summary: 'List backups',
       description:
         'Those in the folder `backups` of the data directory, newest first; `?name=` is one of them. Such as `satchel backup` makes ' +
         'elsewhere are not among them.',
@@ -38,7 +42,11 @@ export function backupRoutes(backups: Backups): Route[] {
         ),
     }),
     managementRoute({
-      ...{ method: 'POST', path: '/backups', needs, tag, summary: 'Make a backup' },
+      method: 'POST',
+      path: '/backups',
+      needs,
+      tag,
+      summary: 'Make a backup',
       description:
         'Of everything but the master key and other backups, while the server runs. `/jobs/{job_id}` tells when it is done, or why it ' +
         'failed. One at a time: 409 while another one is being made or verified.',
@@ -47,7 +55,11 @@ export function backupRoutes(backups: Backups): Route[] {
       handle: ({ caller, ctx }) => backups.make(actorOf(caller, ctx.ip)),
     }),
     managementRoute({
-      ...{ method: 'GET', path: BACKUP, needs, tag, summary: 'Download a backup' },
+      method: 'GET',
+      path: BACKUP,
+      needs,
+      tag,
+      summary: 'Download a backup',
       description:
         'The file, with ranges. It holds everything but the master key; who downloads it is put on the audit trail. 409 until it is whole.',
       also: { 206: 'The range that was asked for.', 416: 'There are no such bytes.' },
@@ -56,7 +68,11 @@ export function backupRoutes(backups: Backups): Route[] {
         serveFile(ctx, await backups.take(actorOf(caller, ctx.ip), resource), resource),
     }),
     managementRoute({
-      ...{ method: 'DELETE', path: BACKUP, needs, tag, summary: 'Delete a backup' },
+      method: 'DELETE',
+      path: BACKUP,
+      needs,
+      tag,
+      summary: 'Delete a backup',
       response: t.Object({ deleted: t.Literal(true) }),
       load,
       async handle({ caller, ctx, resource }) {
@@ -65,7 +81,11 @@ export function backupRoutes(backups: Backups): Route[] {
       },
     }),
     managementRoute({
-      ...{ method: 'POST', path: `${BACKUP}/verify`, needs, tag, summary: 'Verify a backup' },
+      method: 'POST',
+      path: `${BACKUP}/verify`,
+      needs,
+      tag,
+      summary: 'Verify a backup',
       description:
         'Reads all of it, restores it to a scratch place and checks that; the answer comes when that is done, minutes later for a large one.',
       response: t.Object({ ok: t.Boolean(), findings: t.Array(t.String()) }),

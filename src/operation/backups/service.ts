@@ -48,7 +48,7 @@ interface Run {
   created_at: number;
 }
 
-export interface BackupsDeps {
+interface BackupsDeps {
   database: Database;
   clock: Clock;
   logger: Logger;
@@ -252,7 +252,9 @@ export class Backups {
 /** Of the jobs that are remembered, newest first. */
 function listRuns(read: Tx): Run[] {
   return listJobsOfNoProject(read, BACKUP_MAKE).map(({ id, status, queued_at, payload }) => ({
-    ...{ id, name: parse(job_payload, payload).name, created_at: queued_at },
+    id,
+    name: parse(job_payload, payload).name,
+    created_at: queued_at,
     status: status === 'pending' ? 'processing' : status,
   }));
 }

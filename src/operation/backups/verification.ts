@@ -30,7 +30,10 @@ export async function verifyBackup(options: {
   const file = resolve(options.file);
   const answer: VerifyResult = {
     ok: false,
-    ...{ file, made_by: null, created_at: null, master_key_id: null },
+    file,
+    made_by: null,
+    created_at: null,
+    master_key_id: null,
     findings: [],
   };
   let reader: BackupReader | null = null;

@@ -10,7 +10,7 @@ import { deleteFinishedJobs } from '../../platform/jobs/store.ts';
 import { countJobs, findJob, listJobs } from './store.ts';
 
 /** The contract's job. */
-export interface JobRecord {
+interface JobRecord {
   id: string;
   type: string;
   status: JobStatus;

@@ -22,7 +22,7 @@ export function findJob(tx: Tx, id: string): JobRow | undefined {
   return byId(tx).get({ id });
 }
 
-export interface JobFilter {
+interface JobFilter {
   project_id: number;
   status?: JobStatus | undefined;
   type?: string | undefined;

@@ -66,7 +66,11 @@ export class Overviews {
   #hours(scope: string | null): MailHour[] {
     const first = Math.floor(this.#clock.now() / HOUR_MS) - OVERVIEW_HOURS + 1;
     const hours = Array.from({ length: OVERVIEW_HOURS }, (_, index) => ({
-      ...{ hour: toIso((first + index) * HOUR_MS), sent: 0, bounced: 0, complained: 0, failed: 0 },
+      hour: toIso((first + index) * HOUR_MS),
+      sent: 0,
+      bounced: 0,
+      complained: 0,
+      failed: 0,
     }));
     for (const { hour, what, n } of store.readHours(this.#database.read, scope, first)) {
       // None where the clock was set back since.

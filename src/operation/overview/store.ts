@@ -6,7 +6,7 @@ import { readRowCount } from '../../platform/database/row-counts.ts';
 /** `?1` is a JSON array of the ids of the projects that count, or null for all. Counters of no project have 0. */
 const IN_SCOPE = '(?1 IS NULL AND project_id > 0 OR project_id IN (SELECT value FROM json_each(?1)))';
 
-export interface Counter {
+interface Counter {
   list: string;
   facet: string;
   n: number;
@@ -38,7 +38,7 @@ export function countProjects(read: Tx): number {
   return readRowCount(read, { list: 'projects', project_id: 0 });
 }
 
-export interface HourCounter {
+interface HourCounter {
   hour: number;
   what: 'sent' | 'bounced' | 'complained' | 'failed';
   n: number;

@@ -23,7 +23,7 @@ import type { BlobUpload } from './upload.ts';
 /** What an upload's body may have besides the file: its other fields, headers and boundaries. */
 const MAX_FORM_OVERHEAD_BYTES = 1024 * 1024;
 
-export interface MultipartFile {
+interface MultipartFile {
   /** Cleaned for storing; see `cleanFilename`. */
   filename: string;
   /** The part's own Content-Type as written, which may be nonsense; null where it has none. */
@@ -38,7 +38,7 @@ export interface Multipart {
   file: MultipartFile;
 }
 
-export interface MultipartOptions {
+interface MultipartOptions {
   max_file_bytes: number;
   /** Called once the file's part begins. */
   openUpload: () => BlobUpload;

@@ -1,6 +1,6 @@
 /** Conditional and range requests (RFC 9110, 13 and 14) as pure functions: from headers to a status and a span of bytes. */
 
-export interface RangeQuestion {
+interface RangeQuestion {
   method: string;
   headers: Headers;
   /** The strong entity tag with its quotes. */

@@ -21,7 +21,7 @@ const flushData: (fd: number) => Promise<void> = promisify(fdatasync);
 const NO_BYTES = Buffer.alloc(0);
 
 /** Where an upload is written. */
-export interface UploadPlace {
+interface UploadPlace {
   folder: string;
   /** In that folder. */
   path: string;

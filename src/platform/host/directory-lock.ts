@@ -9,7 +9,7 @@ import { conflict } from '../../errors.ts';
 import { sqliteErrorOf } from '../database/database.ts';
 import { giveToFolderOwner } from './ownership.ts';
 
-export interface DirectoryLock {
+interface DirectoryLock {
   release(): void;
 }
 

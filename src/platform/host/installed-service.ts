@@ -8,7 +8,7 @@ import { parseEnv } from 'node:util';
 import type { Environment } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 
-export interface ServicePaths {
+interface ServicePaths {
   data_dir: string;
   /** A file of settings, as systemd reads it. */
   settings: string;
@@ -21,7 +21,7 @@ export const SERVICE_PATHS: ServicePaths = {
 };
 
 /** Who runs this process. */
-export interface ProcessUser {
+interface ProcessUser {
   uid: number;
   gids: readonly number[];
 }

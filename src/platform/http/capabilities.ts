@@ -11,7 +11,7 @@ import {
 } from './callers.ts';
 import { t } from './schema.ts';
 
-export type CapabilityFlags = Record<Capability, boolean>;
+type CapabilityFlags = Record<Capability, boolean>;
 
 /** The capabilities as a record shows them. */
 export const capabilityFields = {

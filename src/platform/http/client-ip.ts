@@ -7,7 +7,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = readonly [Address, number];
 
 /** Reads the client's address from the socket's peer and the X-Forwarded-For header, each null when there is none. */
-export type ClientIpReader = (peer: string | null, forwarded_for: string | null) => string | null;
+type ClientIpReader = (peer: string | null, forwarded_for: string | null) => string | null;
 
 /**
  * A reader for one list of trusted proxies (addresses or CIDR networks, IPv4 and IPv6). It answers the right-most

@@ -11,12 +11,19 @@ import { rateWindows } from '../database/tables.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../host/clock.ts';
 
 const LENGTH_MS = {
-  ...{ minute: MINUTE_MS, quarter: 15 * MINUTE_MS, hour: HOUR_MS, day: DAY_MS },
+  minute: MINUTE_MS,
+  quarter: 15 * MINUTE_MS,
+  hour: HOUR_MS,
+  day: DAY_MS,
   /** A day ends at midnight UTC; the other windows that long after they began. */
   utc_day: DAY_MS,
 } as const;
 const SPAN = {
-  ...{ minute: 'a minute', quarter: 'in 15 minutes', hour: 'an hour', day: 'a day', utc_day: 'a UTC day' },
+  minute: 'a minute',
+  quarter: 'in 15 minutes',
+  hour: 'an hour',
+  day: 'a day',
+  utc_day: 'a UTC day',
 } as const;
 
 export interface Rate {

@@ -112,11 +112,11 @@ export interface Route {
   read?(context: RequestContext, deps: HttpDeps, manager: ManagementCaller): unknown;
 }
 
-export interface DataRouteSpec<Q extends TSchema, B extends TSchema, R> extends SpecBase<KeyCaller, Q, B, R> {
+interface DataRouteSpec<Q extends TSchema, B extends TSchema, R> extends SpecBase<KeyCaller, Q, B, R> {
   needs: readonly Permission[];
 }
 
-export interface ManagementRouteSpec<Q extends TSchema, B extends TSchema, R>
+interface ManagementRouteSpec<Q extends TSchema, B extends TSchema, R>
   extends SpecBase<ManagementCaller, Q, B, R> {
   needs?: readonly Capability[];
 }
@@ -178,7 +178,9 @@ function acceptManager(
   };
   return {
     ...request,
-    ...{ caller: accept(caller), takeRate, acceptAgain: () => accept(findManager(request)) },
+    caller: accept(caller),
+    takeRate,
+    acceptAgain: () => accept(findManager(request)),
   };
 }
 
@@ -281,8 +283,7 @@ export interface ProjectCaller {
   readonly note: Note;
 }
 
-export interface ProjectRouteSpec<Q extends TSchema, B extends TSchema, R>
-  extends SpecBase<ProjectCaller, Q, B, R> {
+interface ProjectRouteSpec<Q extends TSchema, B extends TSchema, R> extends SpecBase<ProjectCaller, Q, B, R> {
   /** Capabilities that a caller of the management plane needs. */
   needs_of_manager?: readonly Capability[];
 }
@@ -312,7 +313,11 @@ export function projectRoute<Q extends TSchema, B extends TSchema, R>(
       takeRate();
       const caller = managerOf(manager, ctx, deps);
       return runHandler(spec, {
-        ...{ ctx, deps, trace, caller, takeRate: () => {} },
+        ctx,
+        deps,
+        trace,
+        caller,
+        takeRate: () => {},
         acceptAgain: () => managerOf(acceptAgain(), ctx, deps),
       });
     },
@@ -325,7 +330,11 @@ function managerOf(manager: ManagementCaller, ctx: RequestContext, deps: HttpDep
   const project = deps.findProject(manager, ctx.params.project ?? '');
   const actor = actorOf(manager, ctx.ip);
   return {
-    ...{ project, key: null, manager, identity: `${manager.kind}:${manager.id}`, actor },
+    project,
+    key: null,
+    manager,
+    identity: `${manager.kind}:${manager.id}`,
+    actor,
     note: (tx, entry) => recordAudit(tx, actor, { ...entry, project }, deps.clock.now()),
   };
 }
@@ -349,7 +358,11 @@ export function bothPlanes<Q extends TSchema, B extends TSchema, R>(
       run(ctx, deps, trace) {
         const { caller: key, takeRate, acceptAgain } = acceptKey(ctx, deps, trace, spec.needs);
         return runHandler(spec, {
-          ...{ ctx, deps, trace, caller: projectCallerOf(key, ctx), takeRate },
+          ctx,
+          deps,
+          trace,
+          caller: projectCallerOf(key, ctx),
+          takeRate,
           acceptAgain: () => projectCallerOf(acceptAgain(), ctx),
         });
       },
@@ -361,7 +374,11 @@ export function bothPlanes<Q extends TSchema, B extends TSchema, R>(
 function projectCallerOf(key: KeyCaller, ctx: RequestContext): ProjectCaller {
   return {
     project: { id: key.project_id, public_id: key.project_public_id },
-    ...{ key, manager: null, identity: `key:${key.key_id}`, actor: keyActor(key, ctx.ip), note: noNote },
+    key,
+    manager: null,
+    identity: `key:${key.key_id}`,
+    actor: keyActor(key, ctx.ip),
+    note: noNote,
   };
 }
 
@@ -372,7 +389,7 @@ export function projectUrl(public_url: string, caller: ProjectCaller): string {
     : `${public_url}${PLANE_PREFIX.management}/projects/${caller.project.public_id}`;
 }
 
-export interface OpenRouteSpec<F extends TSchema>
+interface OpenRouteSpec<F extends TSchema>
   extends Pick<RouteDocs, 'summary' | 'tag' | 'description' | 'response' | 'also' | 'headers'> {
   plane: Plane;
   family?: Family;

@@ -123,7 +123,8 @@ function unsentResponse(thrown: Error, { clock, logger }: Pick<HttpDeps, 'clock'
   return Response.json(failureBody('core', error), {
     status,
     headers: {
-      ...{ 'X-Request-Id': request_id, 'Cache-Control': 'no-store' },
+      'X-Request-Id': request_id,
+      'Cache-Control': 'no-store',
       ...(retry_after_s === undefined ? {} : { 'Retry-After': String(retry_after_s) }),
     },
   });

@@ -12,7 +12,7 @@ export interface Cron {
   next(after_ms: number): number | null;
 }
 
-export interface CronRefusal {
+interface CronRefusal {
   ok: false;
   /** Which of the two arguments is wrong. */
   field: 'cron_expression' | 'timezone';

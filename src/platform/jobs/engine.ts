@@ -110,7 +110,7 @@ interface Claimed {
   started: unknown;
 }
 
-export interface JobEngineOptions {
+interface JobEngineOptions {
   database: Database;
   clock: Clock;
   logger: Logger;

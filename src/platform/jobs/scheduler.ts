@@ -26,7 +26,7 @@ export interface Scheduler {
   stop(deadline_ms: number): Promise<void>;
 }
 
-export interface SchedulerOptions {
+interface SchedulerOptions {
   entries: readonly CronEntry[];
   clock: Clock;
   logger: Logger;

@@ -171,7 +171,9 @@ export function continueJob(tx: Tx, id: string, options: { run_at?: number; lane
   const { run_at = AT_ONCE, lane } = options;
   tx.update(jobs)
     .set({
-      ...{ status: 'pending' as const, run_at, attempts: sql`${jobs.attempts} - 1` },
+      status: 'pending' as const,
+      run_at,
+      attempts: sql`${jobs.attempts} - 1`,
       started_at: sql`iif(${jobs.attempts} > 1, ${jobs.started_at}, NULL)`,
       ...(lane ? { lane } : {}),
     })

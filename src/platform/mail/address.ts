@@ -2,7 +2,7 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { MAX_ADDRESS_CHARS, MAX_LOCAL_PART_CHARS } from '../../limits.ts';
 
-export interface EmailAddress {
+interface EmailAddress {
   /** `local@domain` with the domain in lower-case ASCII; the local part as given. */
   address: string;
   domain: string;

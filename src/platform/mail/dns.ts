@@ -51,7 +51,7 @@ export interface Resolver {
   takesMail(domain: string): Promise<TakesMail>;
 }
 
-export interface ResolverOptions {
+interface ResolverOptions {
   /** The clock by which answers about mail domains expire; the system's unless given. */
   clock?: Clock;
   /** `ip`, `ip:port` or `[ipv6]:port`; empty means those of the system. */

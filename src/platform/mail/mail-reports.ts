@@ -32,7 +32,7 @@ export interface MailReport {
   returned_headers: string;
 }
 
-export interface ReportedRecipient {
+interface ReportedRecipient {
   /** Addresses by which the report may mean our recipient, the likeliest first. Empty where a complaint names nobody. */
   addresses: string[];
   /** Null where nothing is final: a delay, or a relay that reports no further. */

@@ -87,7 +87,7 @@ const OF_EXPIRY = [
 /**
  * Whom the words of a refusal are about, null where they don't tell. `sender` and `us` both mean our side; `sender` is certain.
  */
-export type SpokenOf = 'sender' | 'full' | 'recipient' | 'us' | null;
+type SpokenOf = 'sender' | 'full' | 'recipient' | 'us' | null;
 
 export function spokenOf(words: string): SpokenOf {
   const plain = withoutNames(words);

@@ -29,7 +29,7 @@ export interface ReportReader {
 /** The message itself is at fault; another attempt is likely to end the same way. */
 export class UnreadableReport extends Error {}
 
-export interface ReportReaderOptions {
+interface ReportReaderOptions {
   /** How the thread is started. */
   startWorker?: () => Worker;
   /** Other bounds, for tests. */

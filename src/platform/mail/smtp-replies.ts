@@ -48,7 +48,11 @@ export function noMxOutcome(address: string): UnsentOutcome {
   const response = 'The domain of the address takes no mail: it has no MX.';
   const refusal = { address, smtp_code: null, response, about: 'recipient' } as const;
   return unsentOutcome({
-    ...{ outcome: 'refused', about: 'recipient', stage: 'compose', response, rejected: [refusal] },
+    outcome: 'refused',
+    about: 'recipient',
+    stage: 'compose',
+    response,
+    rejected: [refusal],
   });
 }
 

@@ -4,7 +4,7 @@ import { enhancedCodeOf } from './refusals.ts';
 import type { DeliveryOutcome, DeliveryStage } from './types.ts';
 
 /** A reply that asks for less mail. */
-export interface Slowdown {
+interface Slowdown {
   words: string;
   /** What it asks to wait for, in milliseconds; null where it does not say. */
   asked_ms: number | null;

@@ -2,7 +2,7 @@
 import type { DkimIdentity } from './dkim.ts';
 import type { RefusalSubject } from './refusals.ts';
 
-export interface NamedAddress {
+interface NamedAddress {
   address: string;
   name: string | null;
 }
@@ -43,7 +43,7 @@ export interface MailContent {
  * passwords. Certificates are always checked, except for opportunistic TLS to a loopback host: what stays on the
  * machine has no name to prove, and distributions give such relays a made-up certificate.
  */
-export type SmtpSecurity = 'tls' | 'starttls' | 'opportunistic' | 'none';
+type SmtpSecurity = 'tls' | 'starttls' | 'opportunistic' | 'none';
 
 export interface SmtpRoute {
   /** Identity of the connection pool: must change when any other field does. */
@@ -116,7 +116,7 @@ export interface SentOutcome {
  * mail another time. `unreachable`: the relay never came to judge this mail, as it was silent, without TLS, or refused the
  * log-in. `interrupted`: the mailer itself cut the attempt off.
  */
-export type UnsentKind = 'refused' | 'deferred' | 'unreachable' | 'interrupted';
+type UnsentKind = 'refused' | 'deferred' | 'unreachable' | 'interrupted';
 
 export interface UnsentOutcome {
   outcome: UnsentKind;

@@ -44,7 +44,7 @@ export function projectScope(project_public_id: string): string {
   return `project:${project_public_id}`;
 }
 
-export interface KeyRingOptions {
+interface KeyRingOptions {
   database: Database;
   source: MasterKeySource;
   clock: Clock;

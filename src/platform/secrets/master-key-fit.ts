@@ -12,7 +12,7 @@ import {
 import type { MasterKey } from './sealing.ts';
 
 /** `missing`: no key is at hand, so nothing is known. */
-export type MasterKeyFit =
+type MasterKeyFit =
   | { fit: 'fits'; key: MasterKey }
   | { fit: 'missing'; message: string }
   | { fit: 'differs'; message: string };
