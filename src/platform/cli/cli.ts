@@ -152,7 +152,8 @@ export class Cli<S> {
       const { process } = this.host;
       const progress = createProgress(process);
       const context: CliContext = {
-        ...{ config, actor: shellActor() },
+        config,
+        actor: shellActor(),
         note: (message) => {
           progress.end();
           this.note(message);

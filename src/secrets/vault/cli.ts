@@ -8,6 +8,7 @@ import { collect, listOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { readSecretBytes } from '../../platform/cli/secret-input.ts';
 import { counted, formatTable, type Table } from '../../platform/cli/tables.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
 import {
   freeFormField,
   requireVaultService,
@@ -15,7 +16,7 @@ import {
   type VaultField,
   type VaultService,
 } from './registry.ts';
-import { type MakeVerb, registerReveals, warn } from './reveal-cli.ts';
+import { registerReveals, warn } from './reveal-cli.ts';
 import type { RemovedService, ServiceMetadata } from './schemas.ts';
 import type { Vault } from './service.ts';
 
@@ -29,12 +30,13 @@ const MASK = '********';
 /** Registers `satchel vault services | show | set | reveal | env | run | delete`. */
 export function registerVaultCommands(cli: Cli<Services>): void {
   const noun = cli.noun('vault', "credentials and configuration files of a project's services");
-  const verb = (signature: string, description: string) => noun.verb(signature, description).ofProject();
   noun
     .verb('services', 'every service a vault knows, with its fields')
     .example('satchel vault services')
     .action(cli.plainAction(async () => ({ json: VAULT_SERVICES, text: registryTable() })));
-  verb('show [service]', 'what is stored; secrets are masked')
+  noun
+    .verb('show [service]', 'what is stored; secrets are masked')
+    .ofProject()
     .example('satchel vault show --project shop', 'satchel vault show --project shop env')
     .does(({ services }, options, name?: string) => {
       const project = projectOf(services, options);
@@ -45,13 +47,15 @@ export function registerVaultCommands(cli: Cli<Services>): void {
       const metadata = services.vault.describeService(project, requireVaultService(name));
       return { json: metadata, text: metadataTable([metadata]) };
     });
-  registerChanges(cli, verb);
-  registerDelete(verb);
-  registerReveals(cli, verb);
+  registerChanges(cli, noun);
+  registerDelete(noun);
+  registerReveals(cli, noun);
 }
 
-function registerChanges(cli: Cli<Services>, verb: MakeVerb): void {
-  verb('set <service>', 'store fields of a service; those not named stay as they are')
+function registerChanges(cli: Cli<Services>, noun: Noun<Services>): void {
+  noun
+    .verb('set <service>', 'store fields of a service; those not named stay as they are')
+    .ofProject()
     .argument(
       '[field=value...]',
       'a secret is best given as field=-, field=@file or field=env:NAME',
@@ -100,8 +104,10 @@ gives is taken for the editor's and left out.`)
     });
 }
 
-function registerDelete(verb: MakeVerb): void {
-  verb('delete <service>', 'delete everything stored of a service')
+function registerDelete(noun: Noun<Services>): void {
+  noun
+    .verb('delete <service>', 'delete everything stored of a service')
+    .ofProject()
     .example('satchel vault delete --project shop stripe --yes')
     .removes(async ({ services, consent, actor }, options, name) => {
       const service = requireVaultService(name);

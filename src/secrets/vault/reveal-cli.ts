@@ -4,6 +4,7 @@ import type { Projects } from '../../access/projects/service.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { formatTable, type Table } from '../../platform/cli/tables.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
 import { ENV_TARGETS } from './env-blocks.ts';
 import { requireVaultService } from './registry.ts';
 import type { RevealedVault } from './schemas.ts';
@@ -14,20 +15,20 @@ interface Services {
   projects: Projects;
 }
 
-export type MakeVerb = (signature: string, description: string) => ReturnType<Cli<Services>['verb']>;
-
 const BLOCK_TARGETS = [...ENV_TARGETS, 'shell'] as const;
 
-export function registerReveals(cli: Cli<Services>, verb: MakeVerb): void {
-  registerReveal(cli, verb);
-  registerEnv(cli, verb);
-  registerRun(cli, verb);
+export function registerReveals(cli: Cli<Services>, noun: Noun<Services>): void {
+  registerReveal(cli, noun);
+  registerEnv(cli, noun);
+  registerRun(cli, noun);
 }
 
-function registerReveal(cli: Cli<Services>, verb: MakeVerb): void {
-  verb('reveal [service]', 'print what is stored in clear text; the audit trail records it')
+function registerReveal(cli: Cli<Services>, noun: Noun<Services>): void {
+  noun
+    .verb('reveal [service]', 'print what is stored in clear text; the audit trail records it')
+    .ofProject()
     .example('satchel vault reveal --project shop stripe')
-    .does(async ({ services, actor }, options, name) => {
+    .does(async ({ services, actor }, options, name?: string) => {
       const scope = name === undefined ? {} : { service: requireVaultService(name) };
       const project = projectOf(services, options);
       const revealed = await services.vault.reveal(actor, project, { how: 'reveal', ...scope });
@@ -36,8 +37,10 @@ function registerReveal(cli: Cli<Services>, verb: MakeVerb): void {
     });
 }
 
-function registerEnv(cli: Cli<Services>, verb: MakeVerb): void {
-  verb('env', 'print a .env file with real values; the audit trail records it')
+function registerEnv(cli: Cli<Services>, noun: Noun<Services>): void {
+  noun
+    .verb('env', 'print a .env file with real values; the audit trail records it')
+    .ofProject()
     .addOption(
       new Option('--target <target>', 'for whom: client targets hold client-safe fields only')
         .choices(BLOCK_TARGETS)
@@ -66,8 +69,10 @@ can't carry is named on stderr, and left out.`)
     });
 }
 
-function registerRun(cli: Cli<Services>, verb: MakeVerb): void {
-  verb('run <command...>', 'run a command with the server block in its environment; ends with its status')
+function registerRun(cli: Cli<Services>, noun: Noun<Services>): void {
+  noun
+    .verb('run <command...>', 'run a command with the server block in its environment; ends with its status')
+    .ofProject()
     .example(
       'satchel vault run --project shop -- npm start',
       `satchel vault run --project shop -- sh -c 'psql "$DATABASE_URL"'`,
