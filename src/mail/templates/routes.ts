@@ -1,10 +1,4 @@
 /** Endpoints of saved templates. */
-import {
-  MAX_DESCRIPTION_CHARS,
-  MAX_NAME_CHARS,
-  MAX_SUBJECT_CHARS,
-  MAX_TEMPLATE_VARIABLES,
-} from '../../limits.ts';
 import { refuseRestricted, requirePermissions } from '../../platform/http/callers.ts';
 import {
   bothPlanes,
@@ -13,118 +7,17 @@ import {
   type RequestContext,
   type Route,
 } from '../../platform/http/routes.ts';
+import { t } from '../../platform/http/schema.ts';
 import {
-  changesOf,
-  dateTime,
-  named,
-  nullable,
-  nullables,
-  oneOf,
-  optionals,
-  t,
-  text,
-} from '../../platform/http/schema.ts';
-import { TEMPLATE_CATEGORIES, TEMPLATE_LAYOUTS, type Templates } from './service.ts';
-
-const variables = t.Array(
-  t.Object({
-    name: text({ min: 1, max: MAX_NAME_CHARS, description: 'As in its placeholder: `{{ name }}`.' }),
-    description: t.Optional(text({ max: MAX_DESCRIPTION_CHARS })),
-    required: t.Optional(
-      t.Boolean({ description: 'Default false: without a value the placeholder is empty.' }),
-    ),
-  }),
-  { maxItems: MAX_TEMPLATE_VARIABLES },
-);
-
-const name = text({ min: 1, max: MAX_NAME_CHARS });
-const category = oneOf(TEMPLATE_CATEGORIES);
-const subject = text({ min: 1, max: MAX_SUBJECT_CHARS, description: 'May hold placeholders.' });
-
-const optional_fields = {
-  body_html: t.String({ description: 'This or body_text, or both.' }),
-  body_text: t.String(),
-  description: text({ max: MAX_DESCRIPTION_CHARS }),
-  variables: variables,
-  is_active: t.Boolean({ description: 'Default true.' }),
-  is_marketing: t.Boolean({ description: 'Default false. True needs `can_manage_email_marketing`.' }),
-  layout: {
-    ...oneOf(TEMPLATE_LAYOUTS),
-    description:
-      '`marketing` wraps a marketing template in the branded layout with footer, postal address and unsubscribe ' +
-      'line. It has no effect on the sends of a template that is not marketing.',
-  },
-};
-
-const creation = named(
-  'NewTemplate',
-  t.Object({
-    name,
-    slug: t.Optional(
-      text({
-        min: 1,
-        max: MAX_NAME_CHARS,
-        description:
-          'Letters, digits, dashes and underscores. Made from the name unless given; never changes.',
-      }),
-    ),
-    category,
-    subject,
-    ...optionals(optional_fields),
-  }),
-);
-
-const changes = named(
-  'TemplateChanges',
-  changesOf({
-    name,
-    category,
-    subject,
-    ...nullables(optional_fields),
-  }),
-);
-
-const summary = named(
-  'TemplateSummary',
-  t.Object({
-    id: t.String(),
-    slug: t.String(),
-    name: t.String(),
-    category,
-    subject: t.String(),
-    description: nullable(t.String()),
-    variables: t.Array(
-      t.Object({ name: t.String(), description: nullable(t.String()), required: t.Boolean() }),
-    ),
-    is_active: t.Boolean(),
-    is_marketing: t.Boolean(),
-    layout: nullable(oneOf(TEMPLATE_LAYOUTS)),
-    created_at: dateTime(),
-    updated_at: dateTime(),
-  }),
-);
-const summaries = t.Array(summary);
-const categories = t.Array(t.String());
-const record = named(
-  'Template',
-  t.Object({
-    ...summary.properties,
-    body_html: nullable(t.String()),
-    body_text: nullable(t.String()),
-  }),
-);
-const preview = named(
-  'TemplatePreview',
-  t.Object({
-    subject: t.String(),
-    body_html: nullable(t.String()),
-    body_text: nullable(t.String()),
-    missing: t.Array(t.String(), { description: 'Placeholders and required variables without a value.' }),
-    invalid: t.Array(t.String(), {
-      description: 'Placeholders whose value is an object, an array or a number too large to be exact.',
-    }),
-  }),
-);
+  newTemplate,
+  TEMPLATE_CATEGORIES,
+  templateCategories,
+  templateChanges,
+  templatePreview,
+  templateRecord,
+  templateSummaries,
+} from './schemas.ts';
+import type { Templates } from './service.ts';
 
 const TAG = 'Email templates';
 
@@ -155,12 +48,16 @@ function readingRoutes(templates: Templates): Route[] {
     ...bothPlanes({
       method: 'GET',
       path: '/emails/templates',
-      mirror: { path: '/email-templates', response: summaries, beside: { categories: categories } },
+      mirror: {
+        path: '/email-templates',
+        response: templateSummaries,
+        beside: { categories: templateCategories },
+      },
       needs: ['read'],
       tag: TAG,
       summary: 'List templates',
       description: 'All of the project, newest first, without their bodies; and the valid categories.',
-      response: t.Object({ success: t.Boolean(), data: summaries, categories }),
+      response: t.Object({ success: t.Boolean(), data: templateSummaries, categories: templateCategories }),
       handle: ({ caller }) => {
         const data = templates.list(caller.project.id);
         const beside = { categories: TEMPLATE_CATEGORIES };
@@ -174,7 +71,7 @@ function readingRoutes(templates: Templates): Route[] {
       needs: ['read'],
       tag: TAG,
       summary: 'One template with its bodies',
-      response: record,
+      response: templateRecord,
       handle: load,
     }),
     ...bothPlanes({
@@ -189,10 +86,10 @@ function readingRoutes(templates: Templates): Route[] {
         'layout). `missing` and `invalid` name what a send would be refused for; in its place stands the placeholder itself.',
       body: t.Object({
         variables: t.Optional(t.Record(t.String(), t.Unknown())),
-        changes: t.Optional({ ...changes, description: 'Shown as if they were saved.' }),
+        changes: t.Optional({ ...templateChanges, description: 'Shown as if they were saved.' }),
       }),
       example: { variables: { order_id: '1001', name: 'Ann' } },
-      response: preview,
+      response: templatePreview,
       load,
       handle: ({ caller, body, resource }) =>
         templates.preview(caller.project.id, resource.slug, body.variables ?? {}, body.changes),
@@ -227,7 +124,7 @@ function changingRoutes(templates: Templates): Route[] {
       summary: 'Create a template',
       description: 'A marketing template (`is_marketing`) also needs `can_manage_email_marketing`.',
       status: 201,
-      body: creation,
+      body: newTemplate,
       example: {
         name: 'Order shipped',
         category: 'transactional',
@@ -235,7 +132,7 @@ function changingRoutes(templates: Templates): Route[] {
         body_text: 'Hello {{ name }}, your order is on its way.',
         variables: [{ name: 'order_id', required: true }, { name: 'name' }],
       },
-      response: record,
+      response: templateRecord,
       authorizeBody,
       check: ({ caller, body, broken }) => templates.errorsIn(caller.project.id, null, body, broken),
       handle: ({ caller, body }) => templates.create(caller.project.id, body, caller.note),
@@ -250,9 +147,9 @@ function changingRoutes(templates: Templates): Route[] {
       description:
         'Only what is sent changes; null clears an optional field, and one of the bodies must remain. A slug in the ' +
         'body is ignored: it never changes. A marketing template also needs `can_manage_email_marketing`.',
-      body: changes,
+      body: templateChanges,
       example: { subject: 'Your order {{ order_id }} is on its way' },
-      response: record,
+      response: templateRecord,
       authorizeBody,
       load: loadForChange,
       check: ({ caller, body, broken, resource }) =>

@@ -36,18 +36,6 @@ export type { TemplateRow } from './tables.ts';
 /** Compiled templates in memory: the hot ones of a team fit many times over. */
 const MAX_COMPILED_TEMPLATES_BYTES = 32 * 1024 * 1024;
 
-/** Decision: the fixed categories. They sort; only `is_marketing` makes a template a marketing one. */
-export const TEMPLATE_CATEGORIES = [
-  'transactional',
-  'marketing',
-  'welcome',
-  'opt_in',
-  'notification',
-  'receipt',
-  'other',
-] as const;
-export const TEMPLATE_LAYOUTS = ['marketing'] as const;
-
 /** What a template must have to make marketing mail. */
 export interface TemplateFacts {
   is_marketing: boolean;

@@ -1,0 +1,130 @@
+/** Shapes of what clients send and get of saved templates. */
+import {
+  MAX_DESCRIPTION_CHARS,
+  MAX_NAME_CHARS,
+  MAX_SUBJECT_CHARS,
+  MAX_TEMPLATE_VARIABLES,
+} from '../../limits.ts';
+import {
+  changesOf,
+  dateTime,
+  named,
+  nullable,
+  nullables,
+  oneOf,
+  optionals,
+  t,
+  text,
+} from '../../platform/http/schema.ts';
+
+/** Decision: the fixed categories. They sort; only `is_marketing` makes a template a marketing one. */
+export const TEMPLATE_CATEGORIES = [
+  'transactional',
+  'marketing',
+  'welcome',
+  'opt_in',
+  'notification',
+  'receipt',
+  'other',
+] as const;
+const TEMPLATE_LAYOUTS = ['marketing'] as const;
+
+const variables = t.Array(
+  t.Object({
+    name: text({ min: 1, max: MAX_NAME_CHARS, description: 'As in its placeholder: `{{ name }}`.' }),
+    description: t.Optional(text({ max: MAX_DESCRIPTION_CHARS })),
+    required: t.Optional(
+      t.Boolean({ description: 'Default false: without a value the placeholder is empty.' }),
+    ),
+  }),
+  { maxItems: MAX_TEMPLATE_VARIABLES },
+);
+
+const name = text({ min: 1, max: MAX_NAME_CHARS });
+const category = oneOf(TEMPLATE_CATEGORIES);
+const subject = text({ min: 1, max: MAX_SUBJECT_CHARS, description: 'May hold placeholders.' });
+
+const optional_fields = {
+  body_html: t.String({ description: 'This or body_text, or both.' }),
+  body_text: t.String(),
+  description: text({ max: MAX_DESCRIPTION_CHARS }),
+  variables: variables,
+  is_active: t.Boolean({ description: 'Default true.' }),
+  is_marketing: t.Boolean({ description: 'Default false. True needs `can_manage_email_marketing`.' }),
+  layout: {
+    ...oneOf(TEMPLATE_LAYOUTS),
+    description:
+      '`marketing` wraps a marketing template in the branded layout with footer, postal address and unsubscribe ' +
+      'line. It has no effect on the sends of a template that is not marketing.',
+  },
+};
+
+export const newTemplate = named(
+  'NewTemplate',
+  t.Object({
+    name,
+    slug: t.Optional(
+      text({
+        min: 1,
+        max: MAX_NAME_CHARS,
+        description:
+          'Letters, digits, dashes and underscores. Made from the name unless given; never changes.',
+      }),
+    ),
+    category,
+    subject,
+    ...optionals(optional_fields),
+  }),
+);
+
+export const templateChanges = named(
+  'TemplateChanges',
+  changesOf({
+    name,
+    category,
+    subject,
+    ...nullables(optional_fields),
+  }),
+);
+
+const templateSummary = named(
+  'TemplateSummary',
+  t.Object({
+    id: t.String(),
+    slug: t.String(),
+    name: t.String(),
+    category,
+    subject: t.String(),
+    description: nullable(t.String()),
+    variables: t.Array(
+      t.Object({ name: t.String(), description: nullable(t.String()), required: t.Boolean() }),
+    ),
+    is_active: t.Boolean(),
+    is_marketing: t.Boolean(),
+    layout: nullable(oneOf(TEMPLATE_LAYOUTS)),
+    created_at: dateTime(),
+    updated_at: dateTime(),
+  }),
+);
+export const templateSummaries = t.Array(templateSummary);
+export const templateCategories = t.Array(t.String());
+export const templateRecord = named(
+  'Template',
+  t.Object({
+    ...templateSummary.properties,
+    body_html: nullable(t.String()),
+    body_text: nullable(t.String()),
+  }),
+);
+export const templatePreview = named(
+  'TemplatePreview',
+  t.Object({
+    subject: t.String(),
+    body_html: nullable(t.String()),
+    body_text: nullable(t.String()),
+    missing: t.Array(t.String(), { description: 'Placeholders and required variables without a value.' }),
+    invalid: t.Array(t.String(), {
+      description: 'Placeholders whose value is an object, an array or a number too large to be exact.',
+    }),
+  }),
+);
