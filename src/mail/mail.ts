@@ -26,7 +26,7 @@ import { SendingDomains } from './sending-domains/service.ts';
 import { sendingDomainCronEntries } from './sending-domains/tasks.ts';
 import { Templates } from './templates/service.ts';
 
-/** What mail stands on. */
+/** What mail needs. */
 export interface MailNeeds {
   config: Config;
   clock: Clock;

@@ -35,7 +35,7 @@ import { CONFIRMATION_VALUES, Subscriptions, type SubscriptionsDeps } from './su
 import { createSubscribeTask, subscriptionCronEntries } from './subscriptions/tasks.ts';
 import { Suppressions } from './suppressions/service.ts';
 
-/** What email marketing stands on. */
+/** What email marketing needs. */
 export interface MarketingNeeds {
   config: Config;
   clock: Clock;
@@ -89,7 +89,7 @@ export function createMarketing(needs: MarketingNeeds) {
   const clicks = new Clicks(on);
   const sequencing = createSequences({ ...on, ...audience, subscriptions, clicks });
   deliveries.setMxCheck((project_id, address) => contacts.takesMail(project_id, address));
-  // After the contacts, whose leaving tells more of an enrollment's end than the end of its mail.
+  // Listens after the contacts: that somebody left is a better reason for an enrollment's end than that its mail ended.
   const { lifecycle, sequences } = sequencing;
   deliveries.listen((tx, event) => contacts.heedMail(tx, event));
   deliveries.listen((tx, event) => lifecycle.heedMail(tx, event));
@@ -97,7 +97,7 @@ export function createMarketing(needs: MarketingNeeds) {
   contacts.listen((tx, event) => lifecycle.heedContact(tx, event));
   clicks.listen((tx, reading) => lifecycle.heedReading(tx, reading));
   const holders = [
-    // Before the emails, which forget whom they were for.
+    // Before the emails, which would forget whom they were for.
     clicks.holderOfAddresses(),
     deliveries.holderOfAddresses(),
     importsHolder,
@@ -132,7 +132,7 @@ function createSequences(on: SequenceNeeds) {
   return { sequences, lifecycle, going_on, contact_events, sequence_engine, marketing_mail };
 }
 
-/** What of email marketing goes with a project. */
+/** What takes part in the deletion of a project. */
 export function marketingCascades({ lists, imports }: MarketingServices) {
   return [lists.projectCascade(), imports.projectCascade()];
 }

@@ -9,7 +9,7 @@ import { recipientsOf } from './recipients.ts';
 import { type ReturnPaths, returnPathsIn } from './return-paths.ts';
 import type { ReportKind } from './tables.ts';
 
-/** What a report that is believed says of one recipient of its mail; an end, as all else changes nothing. */
+/** What a believed report says of one recipient of its mail. Only what is final: a delay changes nothing. */
 interface BelievedWord {
   address: string;
   kind: ReportKind;
@@ -25,8 +25,8 @@ export interface MatchingDeps {
 
 /**
  * Whether a message may hold a report that is believed, from its raw bytes alone: reading its MIME may cost a lot, and
- * anybody can send one. One that came to a return path of one mail has to have come to one of ours; any other names such a
- * one somewhere, or has a signature that calls itself ours.
+ * anybody can send one. A report that came to a return path of a single mail counts only if that is one of ours; any other
+ * must contain one of ours or a signature in our name.
  */
 export function mayBeBelieved(read: Tx, message: Uint8Array, deps: MatchingDeps): boolean {
   const { return_paths, findDkimKey } = deps;
@@ -42,7 +42,7 @@ export function mayBeBelieved(read: Tx, message: Uint8Array, deps: MatchingDeps)
 
 /**
  * The mail that a report is about, or null where the report is not believed. Anybody can write a report and name a
- * Message-ID; the return path that we made for a mail, and our signature over its Message-ID, only who got it knows.
+ * Message-ID; the return path of a mail, and our signature over its Message-ID, are known only to those who got it.
  */
 export function findReportedEmail(read: Tx, report: MailReport, deps: MatchingDeps): EmailRow | null {
   for (const address of report.addresses) {
@@ -61,7 +61,7 @@ export function wordsAbout(email: EmailRow, report: MailReport): BelievedWord[] 
   const recipients = recipientsOf(email);
   return report.recipients.flatMap(({ addresses, kind, smtp_code, words }) => {
     const named = addresses.map((address) => address.toLowerCase());
-    // A complaint often leaves out who complained: of one recipient that is no question.
+    // A complaint often leaves out who complained; with one recipient it is that one.
     const [only] = recipients;
     const is_plain = kind === 'complained' && named.length === 0 && recipients.length === 1;
     const found = named.flatMap((name) => recipients.find((one) => one.toLowerCase() === name) ?? []);

@@ -182,7 +182,7 @@ function tellAttempt(attempt: AttemptRow): string[] {
   return [`${which} from ${attempt.mailbox} ${end}`, `  Chosen: ${attempt.choice}`];
 }
 
-/** Of one that was cut off nobody knows how far it came. */
+/** Nobody knows how far an attempt came that was cut off. */
 function tellDoubt({ outcome, may_be_sent }: AttemptRow): string {
   return outcome === 'interrupted' && may_be_sent ? ': its relay may have taken the message.' : '.';
 }

@@ -67,8 +67,8 @@ export interface EmailState {
 }
 
 /**
- * Records it; what a report said meanwhile of those whom an earlier attempt reached stands. Of a mail that was emptied
- * meanwhile nothing that names anybody is kept, which `is_emptied` tells.
+ * Records it. What a report has said meanwhile of recipients whom an earlier attempt reached is kept. Where the mail was emptied
+ * meanwhile (`is_emptied`), nothing that names anybody is written.
  */
 export function endAttempt(tx: Tx, id: string, state: EmailState, now_ms: number): { is_emptied: boolean } {
   const { status } = state;
@@ -99,7 +99,7 @@ function update(tx: Tx, id: string, changes: Partial<EmailRow>): void {
   tx.update(emails).set(changes).where(eq(emails.id, id)).run();
 }
 
-/** Has an email wait that an attempt had taken up. */
+/** Puts an email back to wait that an attempt had begun with. */
 export function putBack(tx: Tx, id: string): void {
   update(tx, id, { status: 'queued' });
 }
@@ -109,7 +109,7 @@ export function moveToMailbox(tx: Tx, id: string, to: Pick<EmailRow, 'mailbox_id
   update(tx, id, to);
 }
 
-/** Counts an attempt out that goes on with another mailbox, where it counts as the same one. */
+/** Takes back the count of an attempt that goes on with another mailbox, where it is counted again. */
 export function countAttemptOut(tx: Tx, id: string): void {
   tx.update(emails)
     .set({ attempts: sql`${emails.attempts} - 1` })
@@ -117,7 +117,7 @@ export function countAttemptOut(tx: Tx, id: string): void {
     .run();
 }
 
-/** How an email ends that no attempt ends. */
+/** How an email ends without an attempt. */
 export type Ending =
   | { status: 'canceled'; error?: string }
   | { status: 'sent'; sent_at: number; error: string }

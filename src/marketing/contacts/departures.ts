@@ -8,7 +8,7 @@ import type { ContactRow, ContactStatus } from './tables.ts';
 /** Why an address leaves. */
 export type Departure = Exclude<SuppressionKind, 'manual'>;
 
-/** Weakest first, as of suppressions: who left by choice does not become one that merely bounced. */
+/** Weakest first, as for suppressions: somebody who left by choice does not become one who merely bounced. */
 const WEAKEST_FIRST: readonly ContactStatus[] = ['bounced', 'unsubscribed', 'complained'];
 
 export const STATUS_AFTER = {
@@ -27,7 +27,7 @@ export function departureOf({
   return kind === 'complained' ? 'complaint' : null;
 }
 
-/** Gives contacts of an address the status that they have once they left, unless theirs is as strong; those that changed. */
+/** Gives contacts of an address the status of having left, unless theirs is as strong; returns those that changed. */
 export function depart(
   tx: Tx,
   of: { project_id: number; email: string; kind: Departure; now_ms: number },

@@ -1,4 +1,4 @@
-/** May this contact be mailed? The one answer for whatever sends, enrolls or takes people in. Pure functions. */
+/** May this contact be mailed? Whatever sends, enrolls or adds people asks here. Pure functions. */
 import type { SuppressionCheck } from '../suppressions/service.ts';
 import type { ContactRow, ContactStatus } from './tables.ts';
 
@@ -19,7 +19,7 @@ export function barOf(
   return is_suppressed ? { status: null, is_suppressed } : null;
 }
 
-/** Anybody can type an address into a form: whoever left by choice comes back by a click in a mail only. */
+/** Anybody can type in any address: whoever left by choice comes back only by a click in a mail. */
 export function hasLeftByChoice({ status }: Pick<ContactRow, 'status'>): boolean {
   return status === 'unsubscribed' || status === 'complained';
 }

@@ -7,7 +7,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { type ClickFlag, emailClicks } from './tables.ts';
 
-/** What else than a link a mail has, in the place of a link's position, which is from 1 on. */
+/** Addresses of a mail besides its links; where a link has its position, from 1 on, these have: */
 export const PLACE = { picture: 0, hidden_link: -1, unsubscribe_page: -2 } as const;
 
 export interface NewClick {
@@ -28,7 +28,7 @@ export function countClicks(read: Tx, email_id: string): number {
   return counted?.n ?? 0;
 }
 
-/** What is flagged is settled at once, as it never counts; so is what stands for neither a link nor the picture. */
+/** A flagged click is settled at once, as it never counts. So is one on neither a link nor the picture. */
 export function insertClick(tx: Tx, { email_id, position, at, flag, user_agent }: NewClick): void {
   const may_count = flag === null && position >= PLACE.picture;
   tx.insert(emailClicks).values({ email_id, position, at, flag, user_agent, is_settled: !may_count }).run();
@@ -48,7 +48,7 @@ const flagPartners = rawSql<never, [string, number, number, number, number]>(
   `UPDATE email_clicks SET flag = 'burst', is_settled = 1 WHERE ${PARTNERS} AND is_settled = 0`,
 );
 
-/** Whether others of the mail's addresses were asked for at about the same time; those that did not count yet never will. */
+/** Whether other addresses of the mail were visited at about the same time. If so, those that have not counted yet never will. */
 export function flagBurst(
   tx: Tx,
   { email_id, position, at }: NewClick,
@@ -90,7 +90,7 @@ export function hasUnsettled(read: Tx): boolean {
   return found !== undefined;
 }
 
-/** When the first click came of those of a mail that do not count yet. */
+/** When the first click of a mail came that does not count yet. */
 export function findUnsettled(read: Tx, email_id: string): number | null {
   const found = read
     .select({ at: min(emailClicks.at) })

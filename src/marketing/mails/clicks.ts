@@ -1,6 +1,6 @@
 /**
- * Clicks and opens: they gather for a moment, so that no redirect waits for the disk, and one counts only once it can no
- * longer turn out to be a scanner's.
+ * Clicks and opens. They are collected for a moment, so that no redirect waits for the disk, and each counts only once it can
+ * no longer turn out to be a scanner's.
  */
 import { isbot } from 'isbot';
 import { messageOf } from '../../errors.ts';
@@ -55,7 +55,7 @@ export class Clicks {
   /** When it is run next, by `performance.now()`. */
   #timer: { due: number; handle: ReturnType<typeof setTimeout> } | null = null;
   #is_running = false;
-  /** The disk took nothing at the last try. */
+  /** The last try to write failed. */
   #is_refused = false;
 
   constructor(deps: ClicksDeps) {
@@ -67,13 +67,13 @@ export class Clicks {
     this.#listeners.push(listener);
   }
 
-  /** From here on clicks are settled by themselves; those that a stop left unsettled too. */
+  /** Starts settling clicks, with those that the last stop left unsettled. */
   start(): void {
     this.#is_running = true;
     this.#plan(0);
   }
 
-  /** Writes what has gathered. */
+  /** Writes what was collected. */
   async stop(): Promise<void> {
     this.#is_running = false;
     this.#unplan();
@@ -90,12 +90,12 @@ export class Clicks {
     this.#gather({ email_id, position: store.PLACE.picture }, visit);
   }
 
-  /** Notes that the link was followed that no person sees. */
+  /** Notes that the invisible link was followed. */
   trap(email_id: string, visit: Visit): void {
     this.#gather({ email_id, position: store.PLACE.hidden_link }, visit);
   }
 
-  /** Notes that the page was asked for by which an address leaves: it is that of all its mails, of which new ones are scanned. */
+  /** Notes a visit to an address's unsubscribe page. All its mails link there, so the visit counts for the newest of them. */
   leavingPage(of: { project_id: number; email: string }, visit: Visit): void {
     const { project_id, email } = of;
     const to = { project_id, email, source: 'sequence' } as const;
@@ -112,11 +112,11 @@ export class Clicks {
     this.#plan(CLICK_FLUSH_MS);
   }
 
-  /** Writes what has gathered, and has those count that no scanner's visit can reach any more. Returns whether some wait still. */
+  /** Writes what was collected, and counts clicks that are old enough to be no scanner's. Returns whether some still wait. */
   async settle(): Promise<boolean> {
     const { database, clock } = this.#deps;
     const until_ms = clock.now() - SCANNER_WINDOW_MS - 1;
-    // First of all what has gathered, as it may make bursts of what is due.
+    // Writes first: what was collected may turn clicks that are due into a burst.
     const gathered = this.#gathered;
     this.#gathered = new Map();
     if (gathered.size > 0)
@@ -136,7 +136,7 @@ export class Clicks {
     return store.hasUnsettled(database.read);
   }
 
-  /** When a click came that may count yet, or turn out to be a scanner's; null where none waits. */
+  /** The time of a click that has not been settled yet; null where there is none. */
   unsettled(read: Tx, email_id: string): number | null {
     let first = store.findUnsettled(read, email_id);
     for (const click of this.#gathered.values())
@@ -175,8 +175,8 @@ export class Clicks {
   }
 
   /**
-   * Whatever is planned for later comes along: what has gathered must not wait for what is to be settled. But a disk that
-   * takes nothing is not tried, and complained of, again for each click.
+   * Plans the next write, which is not put off by a later settling. After a failure it is not moved up: each click would be
+   * another try on a full disk, and another line in the log.
    */
   #plan(delay_ms: number): void {
     const due = performance.now() + delay_ms;
@@ -211,8 +211,8 @@ export class Clicks {
 const WINDOWS = { links_ms: SCANNER_WINDOW_MS, others_ms: SCANNER_MOMENT_MS };
 
 /**
- * What is known of a visit by itself: by HEAD, ahead of somebody's reading, by what does not say what it is, or by a robot
- * that says so, nobody reads. Pictures are fetched for people by robots of their mail's provider.
+ * Whether a visit by itself is a robot's: a HEAD, a prefetch, no User-Agent, or one that says so. Pictures are an exception:
+ * mail providers' robots fetch them for people.
  */
 function flagOf(position: number, { method, headers }: Visit): ClickFlag | null {
   if (method === 'HEAD') return 'head';
@@ -222,7 +222,7 @@ function flagOf(position: number, { method, headers }: Visit): ClickFlag | null 
   return position !== store.PLACE.picture && isbot(user_agent) ? 'robot' : null;
 }
 
-/** What several addresses of one mail were asked for within seconds is a scanner's: this one, and those before it that do not count yet. */
+/** Keeps a click. If it is part of a burst over several addresses of one mail, it and those before it are flagged as a scanner's. */
 function keep(tx: Tx, click: store.NewClick): void {
   const mail = findReadMail(tx, click.email_id);
   if (!mail) return;

@@ -43,7 +43,7 @@ export interface MailOwner extends KeyOwner {
   name: string;
 }
 
-/** What a step's mail is made of, for whomever. */
+/** What the mail of a step is made from, whoever gets it. */
 export interface MailOfStep {
   owner: MailOwner;
   list: Pick<ListRow, 'public_id' | 'token_hosts'>;
@@ -52,11 +52,11 @@ export interface MailOfStep {
   track_opens: boolean;
   /** For a test key: captured, never delivered. */
   is_test: boolean;
-  /** What the reports of large receivers call these mails by: the id of the sequence, say. */
+  /** The name that large receivers report on, such as the sequence's id. */
   email_tag: string;
 }
 
-/** A contact, as far as its mail needs it. */
+/** What a mail needs of its contact. */
 export interface MailContact extends MergeContact {
   id: number;
   public_id: string;
@@ -72,7 +72,7 @@ export type MailPlan = { ok: true; email: NewEmail } | { ok: false; is_template:
 /** Where a followed link leads. */
 export interface Followed extends LinkName {
   url: string;
-  /** Whether it may count: a test's never does, nor that of a mail whose row is gone. */
+  /** False for a test's mail, and for one whose row is gone. */
   is_counted: boolean;
 }
 
@@ -89,11 +89,11 @@ export interface MarketingMailDeps {
 
 export class MarketingMail {
   readonly #deps: MarketingMailDeps;
-  /** By hash: an id may go to another source, where the transaction that gave it was undone. */
+  /** By hash, not by id: an id whose transaction was undone may be given to another source. */
   readonly #sources = new CompiledCache<Source, string>(MAX_SOURCES_CACHE_BYTES);
   /** The hash of the source that a combination has. */
   readonly #hashes = new Map<string, string>();
-  /** Opened once for each project: every link of every mail is made with one. */
+  /** Project keys, opened once: every link of every mail is made with one. */
   readonly #link_hashes = new Map<number, KeyedHash>();
 
   constructor(deps: MarketingMailDeps) {
@@ -174,7 +174,7 @@ export class MarketingMail {
           project_id: owner.public_id,
           tag: of.email_tag.slice(0, MAX_FEEDBACK_TAG_CHARS),
         }),
-        // Those that the settings name, gone ones too: without any, mail must wait rather than go out from another.
+        // Mailboxes that the settings name, removed ones too: with none of them left, mail waits rather than goes out from another.
         allowed_mailboxes: settings.accounts,
       },
     };
@@ -218,7 +218,7 @@ export class MarketingMail {
     };
   }
 
-  /** The source of a step as all stands now; stored where it is new. */
+  /** The source of a step as things stand now, stored if it is new. */
   #sourceOf(tx: Tx, of: MailOfStep, state: TemplateState): { id: number; source: Source } {
     const input = this.#inputOf(of);
     const name = JSON.stringify([state.id, state.updated_at, input]);
@@ -336,7 +336,7 @@ export class MarketingMail {
   }
 }
 
-/** What has one hash never changes. */
+/** Cached by hash, so it never changes. */
 const SAME = 0;
 
 /** Why a template makes no marketing mail; null when it does. */

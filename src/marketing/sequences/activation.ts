@@ -20,7 +20,7 @@ export interface ActivationFacts {
   settings: Settings;
   /** Of each mailbox that the project's marketing may go out from; null where all of them capture. */
   mailboxes: readonly MailboxDnsCheck[] | null;
-  /** Why none of them takes mail now, whatever its records; null where one does. */
+  /** Why none of these mailboxes takes mail now, whatever its records; null where one does. */
   problem_of_mailboxes: string | null;
   /** Why links in its mails would lead nowhere; null where they lead here. */
   problem_of_links: string | null;
@@ -78,7 +78,7 @@ const RULES: readonly Rule[] = [
     ),
 ];
 
-/** What mail of a running sequence waits for that somebody took out of the settings, in words; null where all is there. */
+/** What is missing from the settings so that a running sequence's mail has to wait, in words; null where nothing is. */
 export function lackOf({ enabled, from_name, postal_address }: Settings): string | null {
   if (!enabled) return 'marketing to be enabled in the settings';
   if (from_name === null) return 'the marketing settings to have a from_name';
@@ -91,7 +91,7 @@ export function findProblems(facts: ActivationFacts): Problem[] {
 }
 
 function mailboxRule({ mailboxes, problem_of_mailboxes }: ActivationFacts): Problem[] {
-  // Of one that captures no records are asked; its domain must be in use all the same.
+  // The records of a mailbox that captures are not looked up, but its domain must be in use all the same.
   if (mailboxes === null)
     return problem(
       problem_of_mailboxes !== null,
@@ -107,7 +107,7 @@ function mailboxRule({ mailboxes, problem_of_mailboxes }: ActivationFacts): Prob
       },
     ];
   if (mailboxes.some(({ spf, dkim, dmarc }) => spf.ok && dkim.ok && dmarc.ok)) return [];
-  // Most have the same problems: those of one domain have the same records.
+  // Mailboxes of one domain have the same records, and so the same problems.
   const told = Map.groupBy(mailboxes, (records) => {
     const wrong = (['spf', 'dkim', 'dmarc'] as const).filter((kind) => !records[kind].ok);
     const problems = Map.groupBy(wrong, (kind) => records[kind].problem ?? 'There is no such record.');
@@ -125,7 +125,7 @@ function mailboxRule({ mailboxes, problem_of_mailboxes }: ActivationFacts): Prob
   ];
 }
 
-/** Why a step's template makes no mail that may go out; empty when it does. */
+/** Why the mail of a step's template may not go out; empty when it may. */
 export function templateProblems(
   { key: step, template: slug }: Pick<Step, 'key' | 'template'>,
   template: TemplateFacts | null,

@@ -59,18 +59,18 @@ export interface EngineDeps {
   clicks: Pick<Clicks, 'unsettled'>;
 }
 
-/** How a turn of the engine ended: everything waits until then, it goes on with what is due next, or it is over. */
+/** How a turn of the engine ended: everything waits until then, nothing is due any more, or the sequence is over. */
 export type Turn = { waits_until: number } | { is_idle: true } | { is_over: true };
 
-/** No mail goes: all that wants to send waits, and all else that is due moves on. */
+/** A time when no mail may go: enrollments that are to send wait, and the others move on. */
 interface Shut {
-  /** For the relay, the window, the cap or a mailbox; for ever while the settings lack something. */
+  /** Until when: by the relay, the window, the cap or a mailbox; for ever while something is missing from the settings. */
   waits_until: number;
-  /** Up to where all that is due has been asked, and waits or has moved on. */
+  /** All that is due up to this place has been looked at. */
   after: store.DuePlace;
 }
 
-/** What a piece came to. */
+/** The outcome of a piece. */
 interface Piece {
   /** Whether more may be due. */
   is_full: boolean;
@@ -79,7 +79,7 @@ interface Piece {
 
 export class SequenceEngine {
   readonly #deps: EngineDeps;
-  /** By sequence: up to where a turn has asked all that was due, as no mail went; the next one need not ask them again. */
+  /** By sequence: the place up to which a turn has looked at what was due while no mail could go. The next turn begins there. */
   readonly #asked = new Map<number, store.DuePlace>();
 
   constructor(deps: EngineDeps) {
@@ -215,7 +215,7 @@ export class SequenceEngine {
     const { settings, owner, now_ms, step, tracks } = move;
     if (move.shut_until !== null) return move.shut_until;
     if (lackOf(settings) !== null) return Number.POSITIVE_INFINITY;
-    // A relay came, or the public URL went, while it ran: nobody gets mail that they can't leave.
+    // A relay was added, or the public URL removed, while it ran: nobody gets mail whose unsubscribe link does not work.
     if (!at.is_test && !move.have_links_a_place) return Number.POSITIVE_INFINITY;
     if (!isOpen(settings, now_ms)) return nextOpening(settings, now_ms);
     const day = utcDay(now_ms);
@@ -226,7 +226,7 @@ export class SequenceEngine {
       ? this.#deps.marketing_mail.plan(tx, mailOfStep({ ...move, is_test: at.is_test }), move.contact)
       : null;
     if (planned === null || (!planned.ok && planned.is_template)) {
-      // Nobody is lost over a template that somebody switched off or left without its footer: it is looked at again.
+      // The template was switched off or lost its footer: the enrollment waits, and looks at it again.
       store.updateEnrollment(tx, at.id, { next_at: now_ms + TEMPLATE_WAIT_MS });
       return null;
     }
@@ -245,7 +245,7 @@ export class SequenceEngine {
     const { id: enrollment_id, sequence_id, is_test } = at;
     if (!is_test) takeUsage(tx, owner.id, day);
     store.insertMail(tx, { email_id, sequence_id, enrollment_id, step: step.key, is_test });
-    // What follows begins when the mail has ended; behind the last step that is its end.
+    // The next delay begins when this mail has ended; after the last step the enrollment is complete then.
     const next = stepAfter(tracks, step, { result: 'send' });
     const { key, track } = 'step' in next ? next.step : step;
     const to = { step: key, track, counts_from: now_ms, next_at: null };
@@ -275,7 +275,7 @@ export function mailOfStep(of: {
   };
 }
 
-/** Which piece: of which sequence, by which job, and on from where no mail goes. */
+/** Which piece: the sequence, its job, and where to go on while no mail may go. */
 interface PieceOf {
   sequence_id: number;
   job_id: string;
@@ -292,9 +292,9 @@ interface Move {
   suppressed: SuppressionCheck;
   /** Whether a step's template makes mail that may go out. */
   isFit(step: Step): boolean;
-  /** Whether links in mails lead those here who get them. */
+  /** Whether links in mails work for those who get them. */
   have_links_a_place: boolean;
-  /** Where no mail goes: until when. */
+  /** While no mail may go: until when. */
   shut_until: number | null;
   now_ms: number;
 }
@@ -304,7 +304,7 @@ function findStep(tracks: Tracks, key: string): Step | null {
   return null;
 }
 
-/** Whether a person has, scanners apart. */
+/** Whether a person clicked; scanners don't count. */
 function hasClicked(read: Tx, email_id: string): boolean {
   return (store.findMail(read, email_id)?.clicked_at ?? null) !== null;
 }

@@ -10,7 +10,7 @@ import type { ExitReason } from './tables.ts';
 export interface ExitsDeps {
   database: Database;
   clock: Clock;
-  /** Takes back a mail that waits, if it does. */
+  /** Takes a mail back, if it still waits. */
   deliveries: Pick<Deliveries, 'withhold'>;
 }
 
@@ -25,14 +25,14 @@ export class Exits {
   heedContact(tx: Tx, told: { kind: Departed; contact: { id: number }; at: number }): void {
     const { kind, contact, at } = told;
     for (const { enrollment } of store.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
-    // A relay may be hours behind what was accepted for it; also what was queued again.
+    // Mail may wait hours for its relay, or have been queued again, so it is taken back here.
     for (const email_id of store.listWaitingOf(tx, contact.id)) this.#deps.deliveries.withhold(tx, email_id);
-    // Also behind a last step, from which most leave.
+    // Also after the last step, which is when most people leave.
     const email_id = kind === 'unsubscribed' ? store.findLastMailOf(tx, contact.id) : null;
     if (email_id !== null) store.updateMail(tx, email_id, { unsubscribed_at: at });
   }
 
-  /** A product event ends what it is an exit event of; one from before an enrollment does not end it. */
+  /** A product event ends the enrollments whose sequence names it as an exit event, unless they began after it. */
   heedEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void {
     for (const { enrollment, sequence } of store.listActiveOf(tx, told.contact_id))
       if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at) {
@@ -57,19 +57,19 @@ export class Exits {
 /** How a contact may have left. */
 export type Departed = Exclude<ContactEvent['kind'], 'activated' | 'deleted'>;
 
-/** Why whoever may not be mailed leaves a sequence. */
+/** The reason for which somebody who may not be mailed leaves a sequence. */
 export function exitReasonOf({ status }: Bar): ExitReason {
   if (status === 'bounced' || status === 'complained') return status;
   return status === null ? 'suppressed' : 'unsubscribed';
 }
 
-/** Ends an enrollment that a reason took out, within the transaction that learns of it. */
+/** Ends an enrollment early, within the transaction that learns of the reason. */
 export function exit(tx: Tx, id: number, exit_reason: ExitReason, now_ms: number): void {
   const over = { next_at: null, waits_for: null, ended_at: now_ms };
   store.updateEnrollment(tx, id, { state: 'exited', exit_reason, ...over });
 }
 
-/** Ends an enrollment that can't go on. */
+/** Ends an enrollment as failed. */
 export function fail(tx: Tx, id: number, error: string, now_ms: number): void {
   const over = { next_at: null, waits_for: null, ended_at: now_ms };
   store.updateEnrollment(tx, id, { state: 'failed', error, ...over });

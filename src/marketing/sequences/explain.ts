@@ -11,7 +11,7 @@ import { describeStepCondition, type Step, stepsOf, tracksOf } from './model.ts'
 import type { EnrollmentRow, ExitReason, SequenceMailRow, SequenceRow } from './tables.ts';
 import { nextOpening } from './window.ts';
 
-/** What all mail of a project waits for. */
+/** Reasons for which all mail of a project waits. */
 interface Waits {
   settings: Settings;
   /** Whether links in its mails lead here. */
@@ -42,7 +42,7 @@ interface ExplainDeps {
   emails: Pick<Emails, 'errorOf'>;
 }
 
-/** What a contact gets and got of these sequences, and of all others that it is in where that is asked for. */
+/** What a contact gets and got from these sequences and, if asked for, from all others that it is in. */
 export function explainContact(
   deps: ExplainDeps,
   contact: ContactRow,
@@ -83,7 +83,7 @@ export function endedOf(read: Tx, row: SequenceRow): Ended {
 
 /* --- Sentences ----------------------------------------------------------------------------------------------------- */
 
-/** How a sequence stands and what it waits for: a sentence a line. */
+/** How a sequence stands and what it waits for, one sentence a line. */
 export function explainSequence(
   row: SequenceRow,
   of: {
@@ -134,7 +134,7 @@ export function explainPause(
   return `of its last ${sent} mails ${returned} bounced or were complained about, and bounce_pause_threshold_percent is ${percent}.`;
 }
 
-/** Where an enrollment stands, what it got, what comes, and what never will: a sentence a line. */
+/** Where an enrollment stands, what it got, what comes, and what never will, one sentence a line. */
 export function explainEnrollment(
   enrollment: EnrollmentRow,
   sequence: SequenceRow,
@@ -167,7 +167,7 @@ function explainEnd({ sent_at, is_waiting, ended_at }: ToldMail): string {
   return ended_at === null ? 'taken back' : `lost ${toIso(ended_at)}`;
 }
 
-/** Steps of the way so far that were passed over, and those of a track that it left. */
+/** Steps that were skipped so far, and those of tracks that it left. */
 function explainUnsent(
   enrollment: EnrollmentRow,
   sequence: SequenceRow,
@@ -243,7 +243,7 @@ function explainWait({ settings, have_links_a_place, used_today, now_ms }: Waits
   return 'its turn, or for a mailbox with capacity (satchel mailbox list)';
 }
 
-/** The steps of its track that are left out by an end. */
+/** The steps of its track that it never gets because it ended. */
 function explainNever(enrollment: EnrollmentRow, sequence: SequenceRow): string {
   const own = tracksOf(stepsOf(sequence)).get(enrollment.track) ?? [];
   const at = own.findIndex(({ key }) => key === enrollment.step);

@@ -1,6 +1,6 @@
 /**
- * What has an enrollment wait for another moment, besides the engine: the end of its mail, a changed delay, and a clock that
- * was wrong.
+ * What changes the time of an enrollment's next step, besides the engine: its mail ends, a delay is changed, a wrong clock is
+ * corrected.
  */
 import { ENROLL_PIECE, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -33,15 +33,15 @@ export class GoingOn {
     if (row.status === 'active' && row.job_id !== null) this.#deps.hasten(tx, row.job_id, next_at);
   }
 
-  /** Has an enrollment whose mail of a step has ended wait for the next, or be complete where that was the last. */
+  /** When the mail of a step has ended, the enrollment begins to wait for the next step, or is complete after the last. */
   goOn(
     tx: Tx,
     enrollment: Pick<EnrollmentRow, 'id' | 'sequence_id' | 'step'>,
     ended: { step: string; at: number },
   ): void {
     const row = store.findSequenceById(tx, enrollment.sequence_id);
-    if (!row || row.status === 'finished') return; // All that is active in it exits.
-    // Behind the last step, it stays at that one.
+    if (!row || row.status === 'finished') return; // A finished sequence: all that is active in it exits.
+    // After the last step it stays at that step.
     if (enrollment.step === ended.step) {
       rows.completeEnrollment(tx, enrollment.id, ended.at);
       return;
@@ -52,7 +52,7 @@ export class GoingOn {
     this.hasten(tx, row, next_at);
   }
 
-  /** Has whoever waits for a mail that waits no more go on. */
+  /** Moves on enrollments that still wait for a mail though it has ended. */
   async sweep(): Promise<void> {
     const { database } = this.#deps;
     for (const { id } of store.listOpen(database.read))
@@ -70,8 +70,8 @@ export class GoingOn {
   }
 
   /**
-   * Has whoever waits for longer than their step says wait anew from now, as a clock that ran ahead for a while leaves them;
-   * and the engine come for them.
+   * Enrollments that wait for longer than their step says, because the clock ran ahead for a while, wait anew from now, and the
+   * engine is told.
    */
   async mendTimes(): Promise<void> {
     const { database, clock } = this.#deps;
@@ -104,7 +104,7 @@ export class GoingOn {
     }
   }
 
-  /** Has everybody wait as long as the steps say now, in pieces; who waits that long already stays as it is. */
+  /** Gives every enrollment the time that the steps say now, in pieces; those that have it already are left alone. */
   async retime(sequence_id: number): Promise<void> {
     const { database, hasten } = this.#deps;
     for (let after_id: number | null = 0; after_id !== null; ) {

@@ -35,10 +35,10 @@ import { nextOpening } from './window.ts';
 /** The type of the jobs that move a sequence's enrollments. */
 export const SEQUENCE_STEP = 'sequence.step';
 
-/** Whom an enrollment is for. */
+/** Who is to be enrolled. */
 export type Selection = { all: true } | { tags: readonly string[] } | { contact_ids: readonly string[] };
 
-/** What became of those who were asked for. */
+/** How many were enrolled, and how many were not and why. */
 export interface Enrolled {
   enrolled: number;
   already: number;
@@ -124,7 +124,7 @@ export class Lifecycle {
     });
   }
 
-  /** Has what a pause held leave, in the window as any other. */
+  /** Releases mail that a pause held; like all mail it leaves in the window. */
   #release(tx: Tx, row: SequenceRow, now: number): void {
     const at = nextOpening(this.#deps.marketing.settings(row.project_id, tx), now);
     for (const email_id of rows.listWaitingMails(tx, row.id))
@@ -155,7 +155,7 @@ export class Lifecycle {
     await this.#deps.exits.endAll(row.id);
   }
 
-  /** Ends what a crash in the middle of a finish has left, and has whoever waits for a mail that is gone go on. */
+  /** Completes a finish that a crash cut off, and moves on whoever waits for a mail that is gone. */
   async sweep(): Promise<void> {
     const { database } = this.#deps;
     for (const { id } of store.listFinishedWithActive(database.read)) await this.#deps.exits.endAll(id);
@@ -180,8 +180,8 @@ export class Lifecycle {
   /* --- Enrolling -------------------------------------------------------------------------------------------------- */
 
   /**
-   * Enrolls contacts of the sequence's list, in pieces of which each is a transaction; what a crash leaves undone the same
-   * call does. For a test key they are tests, apart from all others. Throws AppError `conflict` for a draft or a finished
+   * Enrolls contacts of the sequence's list, in pieces, each a transaction; after a crash the same
+   * call does the rest. For a test key they are tests, apart from all others. Throws AppError `conflict` for a draft or a finished
    * sequence, and `invalid` for ids of no contact of the list, or where more than max_recipients would be enrolled: then
    * nobody is.
    */
@@ -223,7 +223,7 @@ export class Lifecycle {
     }
   }
 
-  /** Before anybody is enrolled: whoever was counts, whatever became of it. */
+  /** Checked before anybody is enrolled. Everybody who ever was enrolled counts, whatever became of it. */
   async #refuseTooMany(
     owner: KeyOwner,
     row: SequenceRow,
@@ -239,7 +239,7 @@ export class Lifecycle {
           : selection.contact_ids.length;
     const of = { sequence_id: row.id, is_test: false };
     const enrolled = rows.countEnrolled(database.read, of);
-    // Whoever is enrolled already is not enrolled again, so only a closer look tells where this might be too many.
+    // Some may be enrolled already and don't count twice, so where it might be too many they are looked at one by one.
     if (enrolled + asked <= row.max_recipients) return;
     let fresh = 0;
     for (const piece of this.#piecesOf(list, selection)) {
@@ -293,7 +293,7 @@ export class Lifecycle {
     this.#insert(tx, row, { ...of, first }, asked);
     done.enrolled = rows.countEnrolled(tx, of) - before;
     done.already += asked.length - done.enrolled;
-    // Others may have enrolled since the look at all of them.
+    // Other requests may have enrolled people since they were counted.
     if (!of.is_test && before + done.enrolled > row.max_recipients)
       throw tooMany(row, { enrolled: before, fresh: done.enrolled });
     if (done.enrolled > 0) this.#deps.going_on.hasten(tx, row, dueAt(first, clock.now()));
@@ -323,7 +323,7 @@ export class Lifecycle {
     const { contact_events, exits } = this.#deps;
     if (kind === 'deleted') return; // Its enrollments go with it.
     if (kind === 'activated') {
-      // First, as it ends no enrollment that begins with it.
+      // Recorded before anybody is enrolled by it, so that it can't end that very enrollment.
       if (contact.confirmed_at === at)
         contact_events.note(tx, { contact_id: contact.id, event: 'confirmed', at });
       this.#autoEnroll(tx, contact, is_test);
@@ -350,8 +350,8 @@ export class Lifecycle {
   }
 
   /**
-   * Told of what became of a mail, in the transaction that records it: who waits for its end goes on. Pauses a sequence whose
-   * bounces pass the threshold, or whose mail is refused as ours.
+   * Told of what became of a mail, in the transaction that records it: its enrollment goes on. Pauses a sequence with too many
+   * bounces, or with too much mail refused because of us.
    */
   heedMail(tx: Tx, told: Pick<EmailEvent, 'email_id' | 'kind' | 'project_id' | 'at' | 'is_refused'>): void {
     const mail = rows.findMail(tx, told.email_id);
@@ -381,8 +381,8 @@ export class Lifecycle {
   }
 
   /**
-   * What is to become of a mail that was in its relay's hands when its sequence paused or its recipient left, and that the
-   * relay did not take: what waits is held and withheld by those themselves.
+   * What becomes of a mail that was being tried when its sequence paused or its recipient left, and that the relay did not take.
+   * Mail that was only waiting then was held or taken back at that moment.
    */
   fateOfMail(tx: Tx, { email_id, project_id }: { email_id: string; project_id: number }): Fate {
     const { contacts, suppressions, projectOf } = this.#deps;

@@ -88,7 +88,7 @@ export class Marketing {
     });
   }
 
-  /** Every field of a change that does not fit, by rules past its schema. */
+  /** Everything that is wrong with a change beyond what its schema checks. */
   check(project_id: number, changes: SettingsChanges): FieldErrors {
     return this.#merge(this.#deps.database.read, project_id, changes).errors;
   }
@@ -115,8 +115,8 @@ export class Marketing {
   }
 
   /**
-   * Whether all that a project's marketing may go out from captures, so that nobody gets any: it is tried out, and what
-   * relays would need of the DNS is not asked.
+   * Whether all mailboxes of a project's marketing capture. Then it is being tried out, nobody gets mail, and nothing is looked
+   * up in the DNS.
    */
   isCaptured(project_id: number): boolean {
     const uses = this.#usesOf(project_id);
@@ -139,8 +139,8 @@ export class Marketing {
   }
 
   /**
-   * Why links in a project's marketing mail, or in those that ask to confirm a sign-up too, would lead its readers nowhere;
-   * null where they lead here, or nobody beyond this machine gets any.
+   * Why links in a project's marketing mail (or, if asked, in confirmation mails) would lead their readers nowhere; null where
+   * they work, or no mail leaves this machine.
    */
   problemOfLinks(project_id: number, options: { of_confirmations?: boolean } = {}): string | null {
     const { public_url, mailboxes } = this.#deps;

@@ -136,7 +136,7 @@ export class Subscriptions {
       at: clock.now(),
     };
     await database.write((tx) => {
-      // Each counts, whether or not a mail comes of it: else the count would tell who is on the list.
+      // Each sign-up counts, with or without a mail: otherwise the count would tell who is on the list.
       if (list.double_opt_in) this.#takeConfirmation(tx, owner, 'sign-up');
       this.#deps.enqueue(tx, {
         project_id: owner.id,
@@ -181,7 +181,7 @@ export class Subscriptions {
       let { contact } = admission;
       if (contact.status === 'active' && admission.outcome === 'duplicate') return 'unchanged';
       if (hasLeftByChoice(contact) && !current.double_opt_in) return 'unchanged';
-      // One that left, and whose suppression was lifted since: the person asks to be back.
+      // They had left, and the suppression was lifted since: now they ask to be back.
       if (admission.outcome === 'duplicate' && contact.status !== 'pending')
         contact = contacts.renew(tx, contact, screened.candidate);
       const { is_test } = sign_up;
@@ -209,7 +209,7 @@ export class Subscriptions {
     const of = { project_id: owner.id, email: contact.email, since_ms: day_began };
     const sent = this.#deps.emails.countConfirmations(tx, of);
     if (sent >= MAX_CONFIRMATIONS_PER_DAY) return 'unchanged';
-    // Sign-ups of yesterday may come to their mail today.
+    // A sign-up of yesterday may get its mail today.
     this.#takeConfirmation(tx, owner, 'mail');
     const template = this.#deps.lists.requireConfirmationTemplate(list);
     const settings = marketing.settings(owner.id, tx);

@@ -25,7 +25,7 @@ const sign_up = t.Object({
   at: t.Integer(),
 });
 
-/** Runs jobs of the type `email.subscribe`. Whoever signed up, and what came of it, stands in no job that has ended. */
+/** Runs jobs of the type `email.subscribe`. A job that has ended keeps neither the address nor what came of it. */
 export function createSubscribeTask(subscriptions: Subscriptions, clock: Clock): Task<null> {
   return {
     type: EMAIL_SUBSCRIBE,

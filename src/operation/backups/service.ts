@@ -57,12 +57,12 @@ interface BackupsDeps {
   enqueue(tx: Tx, job: NewJob): string;
 }
 
-/** One that takes the server down with it must not do so at each start. */
+/** A backup that takes the server down must not do so at each start. */
 const BACKUP_MAX_ATTEMPTS = 3;
 const job_payload = t.Object({ name: t.String() });
-/** A name leads nowhere but into the folder. */
+/** Names that can't lead out of the folder. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.tar$/;
-/** What backups and verifications leave that were cut off, with the process that did. */
+/** Names of what a backup or verification leaves that was cut off, with the number of its process. */
 const LEFTOVER = /^\.satchel-.*?(\d+)(?:\.(?:partial|snapshot|snapshot-journal))?$/;
 
 export class Backups {
