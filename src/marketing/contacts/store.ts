@@ -20,6 +20,7 @@ const byPublicId = statement((tx) =>
     )
     .prepare(),
 );
+// Written out here and below, where every row of an import or every mail of a sequence passes.
 const byAddress = rawSql<ContactRow, [number, string]>(
   'SELECT * FROM contacts WHERE list_id = ? AND email = ?',
   contacts,
@@ -109,20 +110,22 @@ export function listContactsOfAddress(read: Tx, project_id: number, email: strin
     .all();
 }
 
+// Written out, where every mail of a sequence passes.
 const isMxUnasked = rawSql<{ n: number }, [number, string]>(
   'SELECT 1 AS n FROM contacts WHERE project_id = ? AND email = ? AND is_mx_unasked = 1 LIMIT 1',
 );
-const mxAsked = rawSql<never, [number, string]>(
-  'UPDATE contacts SET is_mx_unasked = 0 WHERE project_id = ? AND email = ? AND is_mx_unasked = 1',
-);
-
 /** Whether an address came to a project without its domain being looked up. Few did; a partial index holds those. */
 export function isAddressUnasked(read: Tx, project_id: number, email: string): boolean {
   return isMxUnasked.get(read, project_id, email) !== null;
 }
 
 export function markAddressAsked(tx: Tx, project_id: number, email: string): void {
-  mxAsked.run(tx, project_id, email);
+  const is_unasked = and(
+    eq(contacts.project_id, project_id),
+    eq(contacts.email, email),
+    sql`${contacts.is_mx_unasked} = 1`,
+  );
+  tx.update(contacts).set({ is_mx_unasked: false }).where(is_unasked).run();
 }
 
 /** Inserts a contact with its tags and returns its numeric id. */
@@ -293,22 +296,21 @@ export function listMatchesAfter(
 /** What of a contact decides whether it is enrolled. */
 export type ContactStanding = Pick<ContactRow, 'id' | 'email' | 'status'>;
 
-const standingsAfter = rawSql<ContactStanding, [number, number, number]>(
-  'SELECT id, email, status FROM contacts WHERE list_id = +? AND id > +? ORDER BY id LIMIT +?',
-);
-
 /** Up to `limit` contacts of a list with a higher id than `after_id`, of whatever status, in the order of ids. */
 export function listStandingsAfter(
   read: Tx,
   list_id: number,
   piece: { after_id: number; limit: number },
 ): ContactStanding[] {
-  return standingsAfter.all(read, list_id, piece.after_id, piece.limit);
+  const { id, email, status } = contacts;
+  return read
+    .select({ id, email, status })
+    .from(contacts)
+    .where(and(eq(contacts.list_id, list_id), gt(id, piece.after_id)))
+    .orderBy(id)
+    .limit(piece.limit)
+    .all();
 }
-
-const bouncedAfter = rawSql<Pick<ContactRow, 'id' | 'email'>, [number, number, number]>(
-  `SELECT id, email FROM contacts WHERE list_id = +? AND status = 'bounced' AND id > +? ORDER BY id LIMIT +?`,
-);
 
 /** Up to `limit` contacts of a list that bounced, with a higher id than `after_id`, in the order of ids. */
 export function listBouncedAfter(
@@ -316,7 +318,14 @@ export function listBouncedAfter(
   list_id: number,
   piece: { after_id: number; limit: number },
 ): Pick<ContactRow, 'id' | 'email'>[] {
-  return bouncedAfter.all(read, list_id, piece.after_id, piece.limit);
+  const { id, email, status } = contacts;
+  return read
+    .select({ id, email })
+    .from(contacts)
+    .where(and(eq(contacts.list_id, list_id), eq(status, 'bounced'), gt(id, piece.after_id)))
+    .orderBy(id)
+    .limit(piece.limit)
+    .all();
 }
 
 /** Contacts of a project by their public ids. */

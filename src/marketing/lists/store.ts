@@ -1,18 +1,20 @@
 /** SQL of contact lists. Their counters stand in `contact_counts`, which triggers keep. */
 import { and, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
-import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { statement, type Tx } from '../../platform/database/database.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { contactLists, type ListRow, listCounts } from './tables.ts';
 
-const byPublicId = rawSql<ListRow, [number, string]>(
-  'SELECT * FROM contact_lists WHERE project_id = +? AND public_id = ?',
-  contactLists,
+const byId = statement((tx) =>
+  tx
+    .select()
+    .from(contactLists)
+    .where(eq(contactLists.id, sql.placeholder('id')))
+    .prepare(),
 );
-const byId = rawSql<ListRow, [number]>('SELECT * FROM contact_lists WHERE id = ?', contactLists);
 
 export function findList(read: Tx, project_id: number, public_id: string): ListRow | undefined {
-  return byPublicId.get(read, project_id, public_id) ?? undefined;
+  const is_it = and(eq(contactLists.project_id, project_id), eq(contactLists.public_id, public_id));
+  return read.select().from(contactLists).where(is_it).get();
 }
 
 /** Of whatever project. */
@@ -21,7 +23,7 @@ export function findAnyList(read: Tx, public_id: string): ListRow | undefined {
 }
 
 export function findListById(read: Tx, id: number): ListRow | undefined {
-  return byId.get(read, id) ?? undefined;
+  return byId(read).get({ id });
 }
 
 /** Newest first. */
@@ -45,11 +47,11 @@ export function listLists(
     .all();
 }
 
-const idsOfProject = rawSql<{ id: number }, [number]>('SELECT id FROM contact_lists WHERE project_id = +?');
-
 /** Numeric ids of all lists of a project, archived ones too. */
 export function listIds(read: Tx, project_id: number): number[] {
-  return idsOfProject.all(read, project_id).map(({ id }) => id);
+  const { id, project_id: of_project } = contactLists;
+  const rows = read.select({ id }).from(contactLists).where(eq(of_project, project_id)).all();
+  return rows.map((row) => row.id);
 }
 
 export function hasDoubleOptIn(read: Tx, project_id: number): boolean {
@@ -71,13 +73,15 @@ export function countLists(read: Tx, of: { project_id: number; include_archived:
   });
 }
 
-const contactsOf = rawSql<{ n: number }, [number]>(`
-    SELECT coalesce(sum(c.n), 0) AS n FROM contact_lists l JOIN contact_counts c ON c.list_id = l.id AND c.tag = ''
-    WHERE l.project_id = +?`);
-
 /** How many contacts all lists of a project have. */
 export function countContactsOfProject(read: Tx, project_id: number): number {
-  return contactsOf.get(read, project_id)?.n ?? 0;
+  const counted = read
+    .select({ n: sql<number>`coalesce(sum(${listCounts.n}), 0)` })
+    .from(contactLists)
+    .innerJoin(listCounts, and(eq(listCounts.list_id, contactLists.id), eq(listCounts.tag, '')))
+    .where(eq(contactLists.project_id, project_id))
+    .get();
+  return counted?.n ?? 0;
 }
 
 export function insertList(tx: Tx, row: Omit<ListRow, 'id'>): ListRow {

@@ -1,5 +1,5 @@
 /** SQL of enrollments, of what steps sent, and of the numbers of a sequence. */
-import { and, asc, desc, eq, gt, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, max, type SQL, sql } from 'drizzle-orm';
 import { BOUNCE_WINDOW_SENDS, REFUSAL_WINDOW_MAILS } from '../../limits.ts';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
@@ -73,25 +73,27 @@ export function nextDue(read: Tx, sequence_id: number): number | null {
   return nextOf(read).get({ sequence_id })?.next_at ?? null;
 }
 
-const waitingAfter = rawSql<DuePlace & { step: string }, [number, number, number, number]>(
-  `SELECT id, next_at, step FROM enrollments
-   WHERE sequence_id = +? AND state = 'active' AND (next_at, id) > (+?, +?) ORDER BY next_at, id LIMIT +?`,
-);
-
 /** Enrollments that wait behind a place, those that are due first ahead. */
 export function listWaitingAfter(
   read: Tx,
   sequence_id: number,
   { after, limit }: { after: DuePlace; limit: number },
 ): (DuePlace & { step: string })[] {
-  return waitingAfter.all(read, sequence_id, after.next_at, after.id, limit);
+  const { id, next_at, step } = enrollments;
+  return read
+    .select({ id, next_at: sql<number>`${next_at}`, step })
+    .from(enrollments)
+    .where(
+      and(
+        eq(enrollments.sequence_id, sequence_id),
+        sql`${enrollments.state} = 'active'`,
+        sql`(${next_at}, ${id}) > (${after.next_at}, ${after.id})`,
+      ),
+    )
+    .orderBy(asc(next_at), asc(id))
+    .limit(limit)
+    .all();
 }
-
-const mendRow = rawSql<never, [number, number, number, number]>(
-  `UPDATE enrollments SET counts_from = min(counts_from, ?1), enrolled_at = min(enrolled_at, ?1),
-     next_at = min(counts_from, ?1) + ?2
-   WHERE id = ?3 AND state = 'active' AND next_at = ?4`,
-);
 
 /** Has an enrollment, unless it moved since it was looked at, wait as if nothing of it had been later than now. */
 export function mendTime(
@@ -99,7 +101,15 @@ export function mendTime(
   enrollment: DuePlace,
   { now_ms, delay_ms }: { now_ms: number; delay_ms: number },
 ): void {
-  mendRow.run(tx, now_ms, delay_ms, enrollment.id, enrollment.next_at);
+  const { id, state, next_at, counts_from, enrolled_at } = enrollments;
+  tx.update(enrollments)
+    .set({
+      counts_from: sql`min(${counts_from}, ${now_ms})`,
+      enrolled_at: sql`min(${enrolled_at}, ${now_ms})`,
+      next_at: sql`min(${counts_from}, ${now_ms}) + ${delay_ms}`,
+    })
+    .where(and(eq(id, enrollment.id), eq(state, 'active'), eq(next_at, enrollment.next_at)))
+    .run();
 }
 
 /* --- Enrollments ---------------------------------------------------------------------------------------------------- */
@@ -181,17 +191,24 @@ export function findWaitingFor(
   return waitingFor.get(read, mail.enrollment_id, mail.email_id);
 }
 
-const stranded = rawSql<{ id: number; mail_step: string | null; ended_at: number | null }, [number]>(
-  `SELECT e.id, m.step AS mail_step, m.ended_at FROM enrollments e LEFT JOIN sequence_mails m ON m.email_id = e.waits_for
-   WHERE e.sequence_id = +? AND e.state = 'active' AND e.next_at IS NULL AND m.is_waiting IS NOT 1`,
-);
-
 /** Enrollments of a sequence that wait for a mail which waits no more: there are none, unless something went wrong. */
 export function listStranded(
   read: Tx,
   sequence_id: number,
 ): { id: number; mail_step: string | null; ended_at: number | null }[] {
-  return stranded.all(read, sequence_id);
+  return read
+    .select({ id: enrollments.id, mail_step: sequenceMails.step, ended_at: sequenceMails.ended_at })
+    .from(enrollments)
+    .leftJoin(sequenceMails, eq(sequenceMails.email_id, enrollments.waits_for))
+    .where(
+      and(
+        eq(enrollments.sequence_id, sequence_id),
+        sql`${enrollments.state} = 'active'`,
+        isNull(enrollments.next_at),
+        sql`${sequenceMails.is_waiting} IS NOT 1`,
+      ),
+    )
+    .all();
 }
 
 export function findEnrollment(read: Tx, id: number): EnrollmentRow | undefined {
@@ -353,40 +370,48 @@ export function listMailsOf(read: Tx, enrollment_id: number): SequenceMailRow[] 
     .all();
 }
 
-const waitingMails = rawSql<{ email_id: string }, [number]>(
-  'SELECT email_id FROM sequence_mails WHERE sequence_id = +? AND is_waiting = 1',
-);
-const waitingCount = rawSql<{ n: number }, [number]>(
-  'SELECT count(*) AS n FROM sequence_mails WHERE sequence_id = +? AND is_waiting = 1',
-);
-
 /** Mails of a sequence that wait for their relay: SEQUENCE_AHEAD at most. */
 export function listWaitingMails(read: Tx, sequence_id: number): string[] {
-  return waitingMails.all(read, sequence_id).map(({ email_id }) => email_id);
+  const { email_id } = sequenceMails;
+  const rows = read.select({ email_id }).from(sequenceMails).where(isWaiting(sequence_id)).all();
+  return rows.map((row) => row.email_id);
 }
 
 export function countWaitingMails(read: Tx, sequence_id: number): number {
-  return waitingCount.get(read, sequence_id)?.n ?? 0;
+  return read.select({ n: count() }).from(sequenceMails).where(isWaiting(sequence_id)).get()?.n ?? 0;
 }
 
-const waitingMailsOf = rawSql<{ email_id: string }, [number]>(
-  `SELECT email_id FROM enrollments JOIN sequence_mails ON enrollment_id = enrollments.id
-   WHERE contact_id = ? AND is_waiting = 1`,
-);
+/** The flag is a literal, so that SQLite sees that the partial index holds every row asked for. */
+function isWaiting(sequence_id: number): SQL | undefined {
+  return and(eq(sequenceMails.sequence_id, sequence_id), sql`${sequenceMails.is_waiting} = 1`);
+}
 
 /** Mails to a contact that wait for their relay. */
 export function listWaitingOf(read: Tx, contact_id: number): string[] {
-  return waitingMailsOf.all(read, contact_id).map(({ email_id }) => email_id);
+  const rows = read
+    .select({ email_id: sequenceMails.email_id })
+    .from(enrollments)
+    .innerJoin(sequenceMails, eq(sequenceMails.enrollment_id, enrollments.id))
+    .where(and(eq(enrollments.contact_id, contact_id), sql`${sequenceMails.is_waiting} = 1`))
+    .all();
+  return rows.map((row) => row.email_id);
 }
-
-const lastSentTo = rawSql<{ email_id: string | null }, [number]>(
-  `SELECT max(email_id) AS email_id FROM enrollments JOIN sequence_mails ON enrollment_id = enrollments.id
-   WHERE contact_id = ? AND sent_at IS NOT NULL AND sequence_mails.is_test = 0`,
-);
 
 /** The mail that a contact got last of any sequence, tests apart; null where it got none. */
 export function findLastMailOf(read: Tx, contact_id: number): string | null {
-  return lastSentTo.get(read, contact_id)?.email_id ?? null;
+  const found = read
+    .select({ email_id: max(sequenceMails.email_id) })
+    .from(enrollments)
+    .innerJoin(sequenceMails, eq(sequenceMails.enrollment_id, enrollments.id))
+    .where(
+      and(
+        eq(enrollments.contact_id, contact_id),
+        isNotNull(sequenceMails.sent_at),
+        eq(sequenceMails.is_test, false),
+      ),
+    )
+    .get();
+  return found?.email_id ?? null;
 }
 
 /** Of a sequence's last mails that ended since it began to run: how many bounced or were complained about. */
@@ -413,16 +438,18 @@ export function countReturned(
   return { sent: last.length, returned: last.filter(({ at }) => at !== null).length };
 }
 
-const refusedOfLast = rawSql<{ ended: number; refused: number }, [number, number]>(
-  `SELECT count(*) AS ended, count(refused_at) AS refused FROM
-     (SELECT refused_at FROM sequence_mails WHERE sequence_id = +? AND ended_at >= +? AND is_test = 0
-      ORDER BY ended_at DESC LIMIT ${REFUSAL_WINDOW_MAILS})`,
-);
-
 /** Of a sequence's last mails that ended since it began to run: how many a relay refused for what it holds against us. */
 export function countRefused(
   read: Tx,
   { id, bounces_since }: Pick<SequenceRow, 'id' | 'bounces_since'>,
 ): { ended: number; refused: number } {
-  return refusedOfLast.get(read, id, bounces_since ?? 0) ?? { ended: 0, refused: 0 };
+  const { refused_at, ended_at, sequence_id, is_test } = sequenceMails;
+  const last = read
+    .select({ refused_at })
+    .from(sequenceMails)
+    .where(and(eq(sequence_id, id), sql`${ended_at} >= ${bounces_since ?? 0}`, eq(is_test, false)))
+    .orderBy(desc(ended_at))
+    .limit(REFUSAL_WINDOW_MAILS)
+    .all();
+  return { ended: last.length, refused: last.filter((mail) => mail.refused_at !== null).length };
 }

@@ -69,20 +69,30 @@ export function updateSequence(tx: Tx, id: number, changes: Partial<Omit<Sequenc
   return tx.update(sequences).set(changes).where(eq(sequences.id, id)).returning().get();
 }
 
+// Written out, where every mail of a sequence passes that ends.
 const byId = rawSql<SequenceRow, [number]>('SELECT * FROM sequences WHERE id = ?', sequences);
 
 export function findSequenceById(read: Tx, id: number): SequenceRow | undefined {
   return byId.get(read, id) ?? undefined;
 }
 
-const OPEN = `SELECT * FROM sequences WHERE list_id = +? AND status IN ('active', 'paused')`;
-const openByList = rawSql<SequenceRow, [number]>(OPEN, sequences);
-const enrollingByList = rawSql<SequenceRow, [number]>(`${OPEN} AND auto_enroll_new_contacts = 1`, sequences);
+const IS_OPEN = sql`${sequences.status} IN ('active', 'paused')`;
 
 /** Sequences of a list that enroll contacts: active ones, and paused ones, whose mail only waits. */
 export function listOpenSequences(read: Tx, list_id: number): SequenceRow[] {
-  return openByList.all(read, list_id);
+  return read
+    .select()
+    .from(sequences)
+    .where(and(eq(sequences.list_id, list_id), IS_OPEN))
+    .all();
 }
+
+// Written out, where every new contact passes.
+const enrollingByList = rawSql<SequenceRow, [number]>(
+  `SELECT * FROM sequences
+   WHERE list_id = +? AND status IN ('active', 'paused') AND auto_enroll_new_contacts = 1`,
+  sequences,
+);
 
 /** Those of them that take in every new contact. */
 export function listEnrollingSequences(read: Tx, list_id: number): SequenceRow[] {
@@ -91,7 +101,7 @@ export function listEnrollingSequences(read: Tx, list_id: number): SequenceRow[]
 
 /** Every sequence of all projects that is active or paused. */
 export function listOpen(read: Tx): SequenceRow[] {
-  return read.select().from(sequences).where(sql`${sequences.status} IN ('active', 'paused')`).all();
+  return read.select().from(sequences).where(IS_OPEN).all();
 }
 
 /** Of all projects. */

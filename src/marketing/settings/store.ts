@@ -24,6 +24,7 @@ export function saveSettings(tx: Tx, row: SettingsRow): void {
     .run();
 }
 
+// Written out here and below, where every mail of a sequence passes.
 const keyOf = rawSql<{ sealed_key: string }, [number]>(
   'SELECT sealed_key FROM marketing_keys WHERE project_id = ?',
 );
@@ -36,7 +37,6 @@ export function insertSealedKey(tx: Tx, key: typeof marketingKeys.$inferInsert):
   tx.insert(marketingKeys).values(key).run();
 }
 
-// Written out, where every mail of a sequence passes.
 const usageOf = rawSql<{ n: number }, [number, string]>(
   'SELECT n FROM marketing_usage WHERE project_id = ? AND day = ?',
 );

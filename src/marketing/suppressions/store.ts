@@ -5,6 +5,7 @@ import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { type SuppressionKind, type SuppressionRow, suppressions } from './tables.ts';
 
+// Written out, where every row of an import and every mail of a sequence passes.
 const byHash = rawSql<SuppressionRow, [number, string]>(
   'SELECT * FROM suppressions WHERE project_id = ? AND hash = ?',
 );
