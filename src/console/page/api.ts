@@ -12,7 +12,7 @@ type Needed<Name extends string, T> = [T] extends [undefined]
     : { [K in Name]: T };
 
 /**
- * Of a change, where the endpoint takes it: the version that was read. Where somebody has changed it since, nothing is, and the API
+ * The version that was read, for a change of it. If somebody has changed it since, nothing happens, and the API
  * says so (409). Null is said by what does not depend on what was read, such as a button that turns a thing off.
  */
 type Version<E extends Endpoint> = Api[E]['is_versioned'] extends true
@@ -74,7 +74,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Counts up each time everything shown is to be loaded again: the server answers once more, or what was read is not what is there. */
+/** Increases each time everything shown must be loaded again: the server is back, or what was read has changed. */
 export const reloads = signal(0);
 export const is_connected = signal(true);
 

@@ -34,7 +34,7 @@ export function useList<E extends Endpoint>(
   );
   const paging =
     options.is_paged === false ? {} : { page: Number(query.get('page') ?? 1), per_page: PER_PAGE };
-  // Which endpoints page, and by what they filter, differs: TypeScript cannot tie a query made here to any one of them.
+  // Endpoints differ in their filters, so TypeScript can't tie a query made here to one of them.
   const load = useLoad(endpoint, { ...input, query: { ...filters, ...paging } } as unknown as Input<E>, {
     every_ms: options.every_ms ?? null,
   });

@@ -1,4 +1,4 @@
-/** Reading an endpoint into a page: again after a reconnection, at intervals where asked, and never an old answer over a new. */
+/** Loading an endpoint into a page: again after a reconnection, at intervals if asked, and an old answer never replaces a newer one. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import {
   type Answer,

@@ -63,7 +63,7 @@ export interface CliProcess {
   installedService(): InstalledService | null;
   /** Runs a command in our place, with these variables over the environment; resolves with its exit status. */
   runCommand(command: readonly string[], variables: Readonly<Record<string, string>>): Promise<number>;
-  /** Gives the processor to whoever else wants it, for the rest of the process. */
+  /** Lowers the priority of this process for the rest of its life. */
   yieldToOthers(): void;
 }
 
@@ -238,7 +238,7 @@ export class Cli<S> {
   }
 }
 
-/** Null where this user may not read them: who names the directory needs them less than to get on. */
+/** Null where this user may not read them: with the directory named, the verb works without them. */
 function readableSettings(service: InstalledService): Environment | null {
   try {
     return service.readSettings();
