@@ -5,8 +5,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { MAX_REPORT_CANDIDATES } from '../../limits.ts';
 import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
-import { meta } from '../../platform/database/tables.ts';
+import { readMeta, writeMeta } from '../../platform/database/meta.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
 
@@ -52,8 +51,8 @@ export class ReturnPaths {
   }
 
   #find(read: Tx): Uint8Array | null {
-    const sealed = sealedKey.get(read, KEY_NAME)?.value;
-    if (sealed === undefined) return null;
+    const sealed = readMeta(read, KEY_NAME);
+    if (sealed === null) return null;
     if (this.#opened?.sealed === sealed) return this.#opened.key;
     const key = this.#key_ring.open(read, sealed, [KEY_NAME]);
     this.#opened = key && { sealed, key };
@@ -67,8 +66,7 @@ export class ReturnPaths {
         if (known) return known;
         const key = randomBytes(KEY_BYTES);
         const value = this.#key_ring.seal(tx, PLATFORM_SCOPE, [KEY_NAME], key);
-        const row = { name: KEY_NAME, value };
-        tx.insert(meta).values(row).onConflictDoUpdate({ target: meta.name, set: { value } }).run();
+        writeMeta(tx, KEY_NAME, value);
         return key;
       });
     } catch (error) {
@@ -77,8 +75,6 @@ export class ReturnPaths {
     }
   }
 }
-
-const sealedKey = rawSql<{ value: string }, [string]>('SELECT value FROM meta WHERE name = ?');
 
 function codeOf(key: Uint8Array, email_id: string): string {
   return new Bun.CryptoHasher('sha256', key)

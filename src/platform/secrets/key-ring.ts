@@ -5,7 +5,8 @@
 import { eq, like, or, sql } from 'drizzle-orm';
 import { AppError, conflict, invalid } from '../../errors.ts';
 import { type Database, statement, type Tx } from '../database/database.ts';
-import { dataKeys, meta } from '../database/tables.ts';
+import { readMeta, writeMeta } from '../database/meta.ts';
+import { dataKeys } from '../database/tables.ts';
 import type { Clock } from '../host/clock.ts';
 import {
   createKeyFile,
@@ -77,22 +78,6 @@ const findById = statement((tx) =>
     .where(eq(dataKeys.id, sql.placeholder('id')))
     .prepare(),
 );
-const findMeta = statement((tx) =>
-  tx
-    .select()
-    .from(meta)
-    .where(eq(meta.name, sql.placeholder('name')))
-    .prepare(),
-);
-
-function readMeta(tx: Tx, name: string): string | null {
-  return findMeta(tx).get({ name })?.value ?? null;
-}
-
-function writeMeta(tx: Tx, name: string, value: string): void {
-  tx.insert(meta).values({ name, value }).onConflictDoUpdate({ target: meta.name, set: { value } }).run();
-}
-
 /**
  * Opens the key ring of a database. The first time it binds the database to the master key, making the default key file
  * if that is the source; later it ends a rotation that was cut off. Throws AppError, having changed nothing, when
