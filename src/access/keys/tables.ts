@@ -1,4 +1,4 @@
-/** Drizzle definitions: API keys. What each sent in a day is counted in mail/emails. */
+/** Drizzle definitions: API keys. What each sent in a day is counted in mail/emails. What each sent in a day is counted in mail/emails. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 const flag = () => integer({ mode: 'boolean' }).notNull();

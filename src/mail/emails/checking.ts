@@ -116,7 +116,7 @@ interface AttachableObject {
   size_bytes: number;
 }
 
-/** What emails ask of the objects capability. */
+/** What emails need of files/objects. */
 export interface AttachmentSource {
   /** The project's own, unexpired objects among these. */
   findMany(tx: Tx, project_id: number, public_ids: readonly string[]): AttachableObject[];

@@ -95,7 +95,7 @@ export function listWaitingAfter(
     .all();
 }
 
-/** Has an enrollment, unless it moved since it was looked at, wait as if nothing of it had been later than now. */
+/** Has an enrollment wait anew from now, unless it moved since it was read. */
 export function mendTime(
   tx: Tx,
   enrollment: DuePlace,
@@ -414,7 +414,7 @@ export function findLastMailOf(read: Tx, contact_id: number): string | null {
   return found?.email_id ?? null;
 }
 
-/** Of a sequence's last mails that ended since it began to run: how many bounced or were complained about. */
+/** How many of a sequence's last mails, of those that ended since it began to run, bounced or were complained about. */
 export function countReturned(
   read: Tx,
   { id, bounces_since }: Pick<SequenceRow, 'id' | 'bounces_since'>,
@@ -427,7 +427,7 @@ export function countReturned(
       and(
         eq(sequence_id, id),
         sql`${ended_at} >= ${bounces_since ?? 0}`,
-        // What its relay refused for another reason tells nothing of its recipient.
+        // A refusal for another reason tells nothing about the recipient.
         sql`(${sent_at} IS NOT NULL OR ${bounced_at} IS NOT NULL)`,
         eq(is_test, false),
       ),
@@ -438,7 +438,7 @@ export function countReturned(
   return { sent: last.length, returned: last.filter(({ at }) => at !== null).length };
 }
 
-/** Of a sequence's last mails that ended since it began to run: how many a relay refused for what it holds against us. */
+/** How many of a sequence's last mails, of those that ended since it began to run, a relay refused because of us. */
 export function countRefused(
   read: Tx,
   { id, bounces_since }: Pick<SequenceRow, 'id' | 'bounces_since'>,
