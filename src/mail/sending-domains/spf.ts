@@ -120,7 +120,7 @@ function parseMechanism(term: string): Mechanism | string {
   const qualifier = sign || '+';
   if (name === 'ip4' || name === 'ip6')
     return isNetwork(name, rest) ? { qualifier, name, domain: '' } : badNetwork(term);
-  const [domain_part = '', ...lengths] = rest.split('/');
+  const [, domain_part = '', lengths = ''] = /^([^/]*)(.*)$/.exec(rest) ?? [];
   const domain = domain_part.slice(1);
   // A macro may have slashes of its own.
   if (rest.includes('%{')) return { qualifier, name, domain: rest.slice(1) };
@@ -129,19 +129,14 @@ function parseMechanism(term: string): Mechanism | string {
     return `The record has a term that is written wrong: ${term}`;
   if (domain === '' && (name === 'include' || name === 'exists'))
     return `The record has a term that names no domain: ${term}`;
-  if (lengths.length > 0 && !((name === 'a' || name === 'mx') && areLengths(lengths)))
-    return badNetwork(term);
+  if (lengths !== '' && !((name === 'a' || name === 'mx') && areLengths(lengths))) return badNetwork(term);
   return { qualifier, name, domain };
 }
 
-/** What stands behind the slashes of `a/24`, `a//64` and `a/24//64`. */
-function areLengths(lengths: readonly string[]): boolean {
-  const [v4 = '', gap, v6, ...more] = lengths;
-  const is_v4 = v4 === '' ? gap !== undefined : isLength(v4, 32);
-  if (gap === undefined) return is_v4;
-  return v4 === ''
-    ? isLength(gap, 128) && v6 === undefined
-    : is_v4 && gap === '' && v6 !== undefined && isLength(v6, 128) && more.length === 0;
+/** What may stand behind the domain of `a` and `mx`: `/24`, `//64` or `/24//64`. */
+function areLengths(text: string): boolean {
+  const found = /^(?:\/(\d{1,3}))?(?:\/\/(\d{1,3}))?$/.exec(text);
+  return found !== null && Number(found[1] ?? 0) <= 32 && Number(found[2] ?? 0) <= 128;
 }
 
 function isLength(text: string, max: number): boolean {
