@@ -201,12 +201,10 @@ export function listProjectObjectIds(tx: Tx, project_id: number): string[] {
 
 /* --- What links are signed with --------------------------------------------------------------------------------- */
 
-const linkKeyOf = rawSql<{ sealed_key: string }, [number]>(
-  'SELECT sealed_key FROM object_link_keys WHERE project_id = ?',
-);
-
 export function findLinkKey(read: Tx, project_id: number): string | null {
-  return linkKeyOf.get(read, project_id)?.sealed_key ?? null;
+  const { sealed_key } = objectLinkKeys;
+  const of = eq(objectLinkKeys.project_id, project_id);
+  return read.select({ sealed_key }).from(objectLinkKeys).where(of).get()?.sealed_key ?? null;
 }
 
 export function saveLinkKey(tx: Tx, key: typeof objectLinkKeys.$inferInsert): void {

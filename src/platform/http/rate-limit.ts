@@ -2,11 +2,10 @@
  * Rates: how often a caller may do something in a minute, a quarter of an hour, an hour or a day. A `RateLimiter` is held in memory, where a
  * restart starts every window afresh; `DurableRates` are rows, for what guards people from mail they did not ask for.
  */
-import { gt, inArray, lte, or } from 'drizzle-orm';
+import { eq, gt, inArray, lte, or } from 'drizzle-orm';
 import { AppError } from '../../errors.ts';
 import { SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../database/database.ts';
-import { rawSql } from '../database/raw-sql.ts';
 import { rateWindows } from '../database/tables.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../host/clock.ts';
 
@@ -113,13 +112,10 @@ export class RateLimiter {
   }
 }
 
-const windowOf = rawSql<Window, [string]>('SELECT ends_at, used FROM rate_windows WHERE caller = ?');
-const keepWindow = rawSql<never, [string, number, number]>(
-  `INSERT INTO rate_windows (caller, ends_at, used) VALUES (?, ?, ?)
-     ON CONFLICT (caller) DO UPDATE SET ends_at = excluded.ends_at, used = excluded.used`,
-);
-
-const forgetWindow = rawSql<never, [string]>('DELETE FROM rate_windows WHERE caller = ?');
+function windowOf(read: Tx, hashed: string): Window | undefined {
+  const { ends_at, used } = rateWindows;
+  return read.select({ ends_at, used }).from(rateWindows).where(eq(rateWindows.caller, hashed)).get();
+}
 
 /** Callers are stored as hashes: these rows name nobody. */
 function hashOf(caller: string, { per }: Rate): string {
@@ -142,22 +138,27 @@ export class DurableRates {
   take(tx: Tx, caller: string, rate: Rate): RateState {
     const now = this.#clock.now();
     const hashed = hashOf(caller, rate);
-    const found = windowOf.get(tx, hashed) ?? undefined;
+    const found = windowOf(tx, hashed);
     const { ends_at, used } = useOne(currentOf(found, rate, now), rate, now);
-    keepWindow.run(tx, hashed, ends_at, used);
+    tx.insert(rateWindows)
+      .values({ caller: hashed, ends_at, used })
+      .onConflictDoUpdate({ target: rateWindows.caller, set: { ends_at, used } })
+      .run();
     return stateOf({ ends_at, used }, rate, now);
   }
 
   /** What `take` would find, using nothing up. */
   peek(read: Tx, caller: string, rate: Rate): RateState {
     const now = this.#clock.now();
-    const found = windowOf.get(read, hashOf(caller, rate)) ?? undefined;
+    const found = windowOf(read, hashOf(caller, rate));
     return stateOf(currentOf(found, rate, now), rate, now);
   }
 
   /** Begins a caller's window afresh. */
   forget(tx: Tx, caller: string, rate: Rate): void {
-    forgetWindow.run(tx, hashOf(caller, rate));
+    tx.delete(rateWindows)
+      .where(eq(rateWindows.caller, hashOf(caller, rate)))
+      .run();
   }
 
   /** Forgets windows that are over, and those of a clock that was far ahead. */
