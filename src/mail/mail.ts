@@ -27,7 +27,7 @@ import { sendingDomainCronEntries } from './sending-domains/tasks.ts';
 import { Templates } from './templates/service.ts';
 
 /** What mail needs. */
-export interface MailNeeds {
+interface MailNeeds {
   config: Config;
   clock: Clock;
   logger: Logger;
@@ -47,7 +47,7 @@ export interface MailNeeds {
   hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
-export type MailServices = ReturnType<typeof createMail>;
+type MailServices = ReturnType<typeof createMail>;
 
 /** The nouns of mail, each told of what the others do. Starts nothing. */
 export function createMail(needs: MailNeeds) {

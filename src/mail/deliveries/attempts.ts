@@ -45,7 +45,7 @@ import { endWithheld } from './withholding.ts';
 const PACE_LOOKBACK_ATTEMPTS = 5_000;
 
 /** What attempts need of files/objects. */
-export interface AttachmentFiles {
+interface AttachmentFiles {
   /** Where the bytes of an object are. */
   pathOf(public_id: string): string;
   /** Called once these objects are no longer pinned: bytes without an object can be removed. */

@@ -55,7 +55,7 @@ export type { ReportKind } from './tables.ts';
 const STORY_RETRIES = 100;
 
 /** What an operator's word about an email came to. */
-export interface HandReport {
+interface HandReport {
   email_id: string;
   kind: ReportKind;
   recipient: string;
@@ -86,7 +86,7 @@ export interface DeliveriesDeps
   keys: Pick<Keys, 'nameOf'>;
 }
 
-export interface CapturedMessage {
+interface CapturedMessage {
   email_id: string;
   project_id: string | null;
   mailbox: string;

@@ -37,7 +37,7 @@ const endRow = rawSql<never, Value[]>(
    WHERE id = ?`,
 );
 
-export interface AttemptEnd {
+interface AttemptEnd {
   outcome: AttemptOutcome;
   smtp_code: number | null;
   smtp_response: string;

@@ -31,7 +31,7 @@ const beginRow = rawSql<never, Value[]>(`
       queued_at = coalesce(queued_at, ?)
     WHERE id = ?`);
 
-export interface AttemptBegin {
+interface AttemptBegin {
   attempt: number;
   mailbox_id: number | null;
   quota_day: string | null;

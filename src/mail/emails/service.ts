@@ -73,7 +73,7 @@ export {
 const EMAIL_SWEEP_STEP_MS = 5;
 
 /** What emails need of mail/templates. Throws AppError `invalid` where the template does not fit. */
-export interface TemplateSource {
+interface TemplateSource {
   renderForSend(
     project_id: number,
     slug: string,
@@ -81,7 +81,7 @@ export interface TemplateSource {
   ): RenderedContent;
 }
 
-export interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
+interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
   config: Pick<Config, 'public_url' | 'max_email_body_bytes'>;
   database: Database;
   clock: Clock;
@@ -94,7 +94,7 @@ export interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
 }
 
 /** Makes a mail's content from what its row names. Throws AppError `invalid` or `not_found` where that can't be done. */
-export type Renderer = (tx: Tx, merge: Merge, email: EmailRow) => store.Bodies;
+type Renderer = (tx: Tx, merge: Merge, email: EmailRow) => store.Bodies;
 
 /** What becomes of a mail that is taken back; no error where it counts as sent. */
 export interface TakenBack {

@@ -25,7 +25,7 @@ export interface InboxRecord {
   last_error_at: string | null;
 }
 
-export interface InboxesDeps {
+interface InboxesDeps {
   database: Database;
   clock: Clock;
   key_ring: Pick<KeyRing, 'seal' | 'openText'>;

@@ -79,7 +79,7 @@ export interface MailboxTest {
   response: string;
 }
 
-export interface MailboxesDeps {
+interface MailboxesDeps {
   database: Database;
   clock: Clock;
   key_ring: KeyRing;

@@ -74,7 +74,7 @@ function toRecord(row: ScheduleRow): ScheduleRecord {
   };
 }
 
-export interface SchedulesDeps extends ScheduleRunsDeps {
+interface SchedulesDeps extends ScheduleRunsDeps {
   logger: Logger;
   /** Of each body. */
   max_body_bytes: number;

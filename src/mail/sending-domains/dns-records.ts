@@ -9,7 +9,7 @@ import type { DomainRow } from './tables.ts';
 /** RFC 1035 3.3: a TXT record is made of strings of at most this many. */
 const MAX_TXT_STRING_BYTES = 255;
 
-export type RecordPurpose = 'ownership' | 'spf' | 'dkim' | 'dmarc' | 'mta_sts' | 'tls_rpt';
+type RecordPurpose = 'ownership' | 'spf' | 'dkim' | 'dmarc' | 'mta_sts' | 'tls_rpt';
 
 /** A TXT record that the owner of the domain publishes. */
 export interface DnsRecord {

@@ -2,7 +2,7 @@
 import type { Lookup, Resolver } from '../../platform/mail/dns.ts';
 
 /** `unknown`: nobody answered. `unneeded`: it is missing or wrong, but nobody needs it. */
-export type RecordStatus = 'found' | 'missing' | 'wrong' | 'unknown' | 'unneeded';
+type RecordStatus = 'found' | 'missing' | 'wrong' | 'unknown' | 'unneeded';
 
 export interface RecordVerdict {
   status: RecordStatus;

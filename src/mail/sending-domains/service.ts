@@ -49,7 +49,7 @@ export interface DomainRecords {
   advised: DnsRecord[];
 }
 
-export interface DomainDetails extends DomainRecord, DomainRecords {
+interface DomainDetails extends DomainRecord, DomainRecords {
   /** The key that waits for its record, or the last change of keys; null where there was none. */
   dkim_rotation: DkimRotation | null;
 }
@@ -61,7 +61,7 @@ export interface DomainCheck extends DomainDetails {
 }
 
 /** What is absent stays as it is. */
-export interface DomainChanges {
+interface DomainChanges {
   is_default?: boolean;
   is_active?: boolean;
   is_trusted?: boolean;
@@ -78,7 +78,7 @@ export interface DkimRotation {
 }
 
 /** One record in a mailbox's DNS check. */
-export interface DnsVerdict {
+interface DnsVerdict {
   ok: boolean;
   record: string | null;
   problem: string | null;
@@ -91,7 +91,7 @@ export interface MailboxDnsCheck {
   dmarc: DnsVerdict;
 }
 
-export interface SendingDomainsDeps {
+interface SendingDomainsDeps {
   database: Database;
   clock: Clock;
   key_ring: KeyRing;

@@ -25,14 +25,14 @@ export interface CompiledTemplate {
 
 export type RenderMode = 'html' | 'text' | 'subject';
 
-export interface RenderOptions {
+interface RenderOptions {
   mode: RenderMode;
   declared?: readonly DeclaredVariable[];
   /** UTF-16 units; a text that would be longer is not built. */
   max_chars?: number;
 }
 
-export interface RenderFailure {
+interface RenderFailure {
   ok: false;
   /** Names of placeholders without a value. */
   missing: string[];

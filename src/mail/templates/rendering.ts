@@ -54,7 +54,7 @@ export function compileMail(
   };
 }
 
-export interface RenderRules {
+interface RenderRules {
   /** Of each body once it is rendered. */
   max_body_bytes: number;
 }

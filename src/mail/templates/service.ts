@@ -47,7 +47,7 @@ export interface TemplateFacts {
 }
 
 /** A template as the list shows it. */
-export interface TemplateListItem {
+interface TemplateListItem {
   id: string;
   slug: string;
   name: string;
@@ -62,7 +62,7 @@ export interface TemplateListItem {
   updated_at: string;
 }
 
-export interface TemplateRecord extends TemplateListItem {
+interface TemplateRecord extends TemplateListItem {
   body_html: string | null;
   body_text: string | null;
 }
@@ -88,7 +88,7 @@ function toRecord(row: TemplateRow): TemplateRecord {
   return { ...toListItem(row), body_html: row.body_html, body_text: row.body_text };
 }
 
-export interface TemplatesDeps {
+interface TemplatesDeps {
   database: Database;
   clock: Clock;
   /** Of each body, before and after rendering. */
