@@ -1,5 +1,5 @@
 /** SQL of attempts, reports and captured messages. */
-import { and, asc, desc, eq, isNull, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, isNull, max, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import {
@@ -50,13 +50,14 @@ export function endAttempt(tx: Tx, attempt_id: number, end: AttemptEnd, now_ms: 
   endRow.run(tx, now_ms, outcome, smtp_code, smtp_response, tls, Number(may_be_sent), attempt_id);
 }
 
-const maybeSent = rawSql<{ at: number | null }, [string]>(
-  'SELECT max(started_at) AS at FROM email_attempts WHERE email_id = ? AND may_be_sent = 1',
-);
-
 /** When an attempt began last whose relay may have taken the mail without our knowing; null where there was none. */
 export function findMaybeSent(tx: Tx, email_id: string): number | null {
-  return maybeSent.get(tx, email_id)?.at ?? null;
+  const found = tx
+    .select({ at: max(emailAttempts.started_at) })
+    .from(emailAttempts)
+    .where(and(eq(emailAttempts.email_id, email_id), eq(emailAttempts.may_be_sent, true)))
+    .get();
+  return found?.at ?? null;
 }
 
 const mailboxesOf = rawSql<{ mailbox: string }, [string, number]>(

@@ -1,7 +1,8 @@
 /** SQL of what the reader of a mail did, which stands in its log: asked for with every click and opening. */
+import { and, eq, max, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
-import type { EmailRow, EmailSource } from './tables.ts';
+import { type EmailRow, type EmailSource, emails } from './tables.ts';
 
 /** What a link or a picture of a mail must know of it. */
 export type ReadMail = Pick<EmailRow, 'source' | 'to_email' | 'merge' | 'clicked_at' | 'opened_at'>;
@@ -46,11 +47,12 @@ export function listIdsTo(
   return newestTo.all(read, to.project_id, to.email, to.source ?? null, limit).map(({ id }) => id);
 }
 
-const lastRead = rawSql<{ at: number }, [number, string]>(`
-    SELECT coalesce(max(max(coalesce(opened_at, 0), coalesce(clicked_at, 0))), 0) AS at FROM emails
-    WHERE project_id = +? AND to_email = +? COLLATE NOCASE`);
-
 /** When a person last opened or clicked a mail of a project to an address; 0 where none did. */
 export function lastReadAt(read: Tx, project_id: number, email: string): number {
-  return lastRead.get(read, project_id, email)?.at ?? 0;
+  const found = read
+    .select({ opened_at: max(emails.opened_at), clicked_at: max(emails.clicked_at) })
+    .from(emails)
+    .where(and(eq(emails.project_id, project_id), sql`${emails.to_email} = ${email} COLLATE NOCASE`))
+    .get();
+  return Math.max(found?.opened_at ?? 0, found?.clicked_at ?? 0);
 }

@@ -214,8 +214,6 @@ const ENDED: EmailStatus[] = [
 ];
 const ended_at = sql<number>`max(${emails.created_at}, coalesce(${emails.sent_at}, 0), coalesce(${emails.failed_at}, 0), coalesce(${emails.bounced_at}, 0), coalesce(${emails.scheduled_at}, 0))`;
 
-const deleteBody = rawSql<never, [string]>('DELETE FROM email_bodies WHERE email_id = ?');
-
 /**
  * Forgets what ended emails held, up to `limit` of those that ended before a moment, and after `step_ms` no more: SQLite
  * takes milliseconds to delete a megabyte. Returns how many; 0 when none is left.
@@ -237,7 +235,7 @@ export function deleteOldBodies(tx: Tx, before_ms: number, step: { limit: number
   const ends_ms = monotonicMs() + step.step_ms;
   let deleted = 0;
   for (const { id } of old) {
-    deleteBody.run(tx, id);
+    tx.delete(emailBodies).where(eq(emailBodies.email_id, id)).run();
     deleted += 1;
     if (monotonicMs() >= ends_ms) break;
   }
