@@ -36,7 +36,7 @@ import { createSubscribeTask, subscriptionCronEntries } from './subscriptions/ta
 import { Suppressions } from './suppressions/service.ts';
 
 /** What email marketing needs. */
-export interface MarketingNeeds {
+interface MarketingNeeds {
   config: Config;
   clock: Clock;
   logger: Logger;
@@ -57,7 +57,7 @@ export interface MarketingNeeds {
   hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
-export type MarketingServices = ReturnType<typeof createMarketing>;
+type MarketingServices = ReturnType<typeof createMarketing>;
 
 /** The nouns of email marketing, each told of what the others do. Starts nothing. */
 export function createMarketing(needs: MarketingNeeds) {

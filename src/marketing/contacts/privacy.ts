@@ -12,7 +12,7 @@ import { contactAddress } from './fields.ts';
 import type { ContactRecord, Contacts } from './service.ts';
 
 /** How another noun takes part: what it holds about an address, and how it forgets it. */
-export interface HolderOfAddresses {
+interface HolderOfAddresses {
   /** Under what name an export shows it. */
   name: string;
   export(read: Tx, owner: KeyOwner, email: string): unknown[];
@@ -21,7 +21,7 @@ export interface HolderOfAddresses {
 }
 
 /** Everything held about an address. */
-export type PersonExport = Record<string, unknown> & {
+type PersonExport = Record<string, unknown> & {
   email: string;
   contacts: (ContactRecord & { list_name: string })[];
   suppression: SuppressionRecord | null;

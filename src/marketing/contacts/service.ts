@@ -48,7 +48,7 @@ export interface ContactChanges {
   reason?: string | null | undefined;
 }
 
-export interface ContactQuery extends PageQuery {
+interface ContactQuery extends PageQuery {
   status?: ContactStatus | undefined;
   tag?: string | undefined;
   q?: string | undefined;
@@ -62,7 +62,7 @@ export interface ContactEvent {
   /** Of `activated`: by a test key. */
   is_test?: boolean;
 }
-export type ContactListener = (tx: Tx, event: ContactEvent) => void;
+type ContactListener = (tx: Tx, event: ContactEvent) => void;
 
 export interface ContactsDeps {
   database: Database;
@@ -128,7 +128,10 @@ export class Contacts {
       const admission = admit(tx, list, each, { ...options, suppressed, now_ms });
       if (admission.outcome === 'accepted' && options.status === 'active')
         this.#announce(tx, {
-          ...{ kind: 'activated', contact: admission.contact, at: now_ms, is_test: each.candidate.is_test },
+          kind: 'activated',
+          contact: admission.contact,
+          at: now_ms,
+          is_test: each.candidate.is_test,
         });
       return admission;
     });

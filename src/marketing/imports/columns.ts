@@ -23,7 +23,7 @@ export const MAPPABLE_FIELDS = [
   'reason',
   'consent_basis',
 ] as const;
-export type MappableField = (typeof MAPPABLE_FIELDS)[number];
+type MappableField = (typeof MAPPABLE_FIELDS)[number];
 
 /** Places of columns in a row, counted from 0. */
 export interface Columns {

@@ -8,7 +8,7 @@ import { MAX_CSV_ROW_BYTES } from '../../limits.ts';
 const CSV_PIECE_BYTES = 16 * 1024;
 
 /** One row with the place after it, from which the next reading may begin. */
-export interface CsvRow {
+interface CsvRow {
   cells: string[];
   /** Bytes from the beginning of the file to the end of this row. */
   end_byte: number;

@@ -2,7 +2,7 @@
 import addressparser from 'nodemailer/lib/addressparser';
 import { MAX_PASTED_ROWS } from '../../limits.ts';
 
-export interface PastedRow {
+interface PastedRow {
   email: string;
   first_name: string | null;
   last_name: string | null;

@@ -46,11 +46,16 @@ export function present(row: ImportRow, list: string): ImportRecord {
   const { id, status, method, total_rows, error, job_id } = row;
   const processed_rows = processedRows(row);
   return {
-    ...{ id, list, status, method, total_rows },
+    id,
+    list,
+    status,
+    method,
+    total_rows,
     ...countersOf(row),
     processed_rows,
     progress_percent: total_rows === null ? null : percentOf(processed_rows, total_rows),
-    ...{ error, job_id },
+    error,
+    job_id,
     created_at: toIso(row.created_at),
     started_at: toIso(row.started_at),
     finished_at: toIso(row.finished_at),

@@ -33,13 +33,13 @@ export { IMPORT_STATUSES } from './tables.ts';
 /** The type of the jobs that go on with imports. */
 export const EMAIL_IMPORT = 'email.import';
 
-export interface DefaultsInput {
+interface DefaultsInput {
   consent_basis?: ConsentBasis | null | undefined;
   source_platform?: string | null | undefined;
   tags?: string[] | null | undefined;
 }
 
-export interface CsvInput {
+interface CsvInput {
   object: string;
   column_map?: Record<string, string> | null | undefined;
   keep_columns?: string[] | null | undefined;
@@ -89,7 +89,10 @@ export class Imports {
       method: 'paste',
       object_public_id: null,
       settings: {
-        ...{ columns: NO_COLUMNS, defaults, update_existing: false, is_test: input.is_test ?? false },
+        columns: NO_COLUMNS,
+        defaults,
+        update_existing: false,
+        is_test: input.is_test ?? false,
       },
       position: { ...START, row: rows.length, is_file_done: true },
       total_rows: rows.length,
@@ -131,7 +134,9 @@ export class Imports {
       method: 'csv',
       object_public_id: object,
       settings: {
-        ...{ columns, defaults, update_existing: input.update_existing ?? false },
+        columns,
+        defaults,
+        update_existing: input.update_existing ?? false,
         is_test: input.is_test ?? false,
       },
       position: { ...START, row: 1, byte: head.end_byte },

@@ -5,7 +5,7 @@ export const IMPORT_STATUSES = ['pending', 'processing', 'completed', 'failed'] 
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
 /** What an import was asked for; columns are places in a row of the file. */
-export interface ImportSettings {
+interface ImportSettings {
   columns: { fields: Partial<Record<string, number>>; kept: Record<string, number> };
   defaults: { consent_basis: string | null; source_platform: string; tags: string[] };
   update_existing: boolean;

@@ -30,7 +30,7 @@ export interface ListRecord {
 }
 
 /** Fields of a list as they are sent; null clears what is optional. */
-export interface ListChanges {
+interface ListChanges {
   name?: string;
   description?: string | null | undefined;
   default_consent_basis?: ConsentBasis | null | undefined;

@@ -63,7 +63,7 @@ export function flagBurst(
 // A literal, so that SQLite sees that the partial index holds every row asked for.
 const IS_UNSETTLED = sql`${emailClicks.is_settled} = 0`;
 
-export interface DueClick {
+interface DueClick {
   id: number;
   email_id: string;
   position: number;
@@ -105,7 +105,7 @@ export function settleClick(tx: Tx, id: number): void {
   tx.update(emailClicks).set({ is_settled: true }).where(eq(emailClicks.id, id)).run();
 }
 
-export type ClickRow = typeof emailClicks.$inferSelect;
+type ClickRow = typeof emailClicks.$inferSelect;
 
 /** All that was asked for of these mails, in the order in which it was written down. */
 export function listClicks(read: Tx, email_ids: readonly string[]): ClickRow[] {

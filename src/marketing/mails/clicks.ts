@@ -36,7 +36,7 @@ export interface Reading {
 }
 
 /** Told within the transaction in which a click or an opening begins to count. */
-export type ReadingListener = (tx: Tx, reading: Reading) => void;
+type ReadingListener = (tx: Tx, reading: Reading) => void;
 
 /** A request for an address of a mail, as far as it tells a person from a program. */
 type Visit = Pick<Request, 'method' | 'headers'>;

@@ -70,7 +70,7 @@ export interface MailContact extends MergeContact {
 export type MailPlan = { ok: true; email: NewEmail } | { ok: false; is_template: boolean; reason: string };
 
 /** Where a followed link leads. */
-export interface Followed extends LinkName {
+interface Followed extends LinkName {
   url: string;
   /** False for a test's mail, and for one whose row is gone. */
   is_counted: boolean;
@@ -110,8 +110,12 @@ export class MarketingMail {
   plan(tx: Tx, of: MailOfStep, contact: MailContact): MailPlan {
     const unsubscribe_url = this.#deps.subscriptions.unsubscribeUrl(tx, of.owner, contact);
     return this.#plan(tx, of, {
-      ...{ contact, contact_id: contact.id, to: contact.email, unsubscribe_url },
-      ...{ source: 'sequence', prefix: '' },
+      contact,
+      contact_id: contact.id,
+      to: contact.email,
+      unsubscribe_url,
+      source: 'sequence',
+      prefix: '',
     });
   }
 
@@ -126,8 +130,12 @@ export class MarketingMail {
       tx,
       { ...of, track_opens: false },
       {
-        ...{ contact: null, contact_id: null, to, unsubscribe_url: testUnsubscribeUrl(public_url) },
-        ...{ source: 'test', prefix: '[Test] ' },
+        contact: null,
+        contact_id: null,
+        to,
+        unsubscribe_url: testUnsubscribeUrl(public_url),
+        source: 'test',
+        prefix: '[Test] ',
       },
     );
   }
@@ -162,14 +170,26 @@ export class MarketingMail {
     return {
       ok: true,
       email: {
-        ...{ project_id: owner.id, api_key_id: null, is_test: of.is_test, source: mail.source },
-        ...{ to: mail.to, to_name: null, cc: [], bcc: [] },
-        ...{ from_name: settings.from_name, reply_to: settings.reply_to },
+        project_id: owner.id,
+        api_key_id: null,
+        is_test: of.is_test,
+        source: mail.source,
+        to: mail.to,
+        to_name: null,
+        cc: [],
+        bcc: [],
+        from_name: settings.from_name,
+        reply_to: settings.reply_to,
         subject: [...(mail.prefix + subject)].slice(0, MAX_SUBJECT_CHARS).join(''),
         content: { merge: { ...merge } },
-        ...{ template: step.template, domain: null, attachments: [], scheduled_at: null, client: null },
+        template: step.template,
+        domain: null,
+        attachments: [],
+        scheduled_at: null,
+        client: null,
         headers: mailHeaders({
-          ...{ public_url: this.#deps.public_url, unsubscribe_url: mail.unsubscribe_url },
+          public_url: this.#deps.public_url,
+          unsubscribe_url: mail.unsubscribe_url,
           list_id: list.public_id,
           project_id: owner.public_id,
           tag: of.email_tag.slice(0, MAX_FEEDBACK_TAG_CHARS),

@@ -97,7 +97,10 @@ export function composeSource(input: SourceInput): { source: Source; links: Link
   return {
     source: {
       ...parts,
-      ...{ names: [...names], optional: [...optional], public_url, open_targets: found.open_targets },
+      names: [...names],
+      optional: [...optional],
+      public_url,
+      open_targets: found.open_targets,
     },
     links: found.links,
   };

@@ -16,7 +16,7 @@ export function explainProblem({ step, message }: Problem): string {
   return step === undefined ? message : `${step}: ${message}`;
 }
 
-export interface ActivationFacts {
+interface ActivationFacts {
   settings: Settings;
   /** Of each mailbox that the project's marketing may go out from; null where all of them capture. */
   mailboxes: readonly MailboxDnsCheck[] | null;

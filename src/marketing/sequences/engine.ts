@@ -151,7 +151,15 @@ export class SequenceEngine {
     for (const enrollment of due) {
       const shut_until = shut?.waits_until ?? null;
       const move = {
-        ...{ owner, sequence, list, settings, tracks, suppressed, isFit, shut_until, now_ms },
+        owner,
+        sequence,
+        list,
+        settings,
+        tracks,
+        suppressed,
+        isFit,
+        shut_until,
+        now_ms,
         have_links_a_place,
       };
       const waits_until = this.#move(tx, enrollment, move);
@@ -270,8 +278,13 @@ export function mailOfStep(of: {
 }): MailOfStep {
   const { owner, sequence, list, settings, step, is_test } = of;
   return {
-    ...{ owner, list, step, settings, is_test },
-    ...{ track_opens: sequence.track_opens, email_tag: sequence.public_id },
+    owner,
+    list,
+    step,
+    settings,
+    is_test,
+    track_opens: sequence.track_opens,
+    email_tag: sequence.public_id,
   };
 }
 

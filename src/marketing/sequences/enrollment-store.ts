@@ -242,7 +242,7 @@ export function listOfContact(
     .all();
 }
 
-export interface EnrollmentFilter {
+interface EnrollmentFilter {
   sequence_id: number;
   state?: EnrollmentState | undefined;
   track?: string | undefined;

@@ -11,9 +11,9 @@ import { EVENT_SLUG } from './reading.ts';
 
 /** Contract: made by the service itself. */
 const RESERVED_EVENTS = ['clicked', 'unsubscribed', 'bounced', 'complained', 'confirmed'] as const;
-export type ReservedEvent = (typeof RESERVED_EVENTS)[number];
+type ReservedEvent = (typeof RESERVED_EVENTS)[number];
 
-export interface EventInput {
+interface EventInput {
   contact_token?: string | null | undefined;
   email?: string | null | undefined;
   list?: string | null | undefined;
@@ -22,7 +22,7 @@ export interface EventInput {
   meta?: Record<string, unknown> | null | undefined;
 }
 
-export interface EventRecord {
+interface EventRecord {
   contact_id: string;
   event: string;
   occurred_at: string;

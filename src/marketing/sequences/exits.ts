@@ -55,7 +55,7 @@ export class Exits {
 }
 
 /** How a contact may have left. */
-export type Departed = Exclude<ContactEvent['kind'], 'activated' | 'deleted'>;
+type Departed = Exclude<ContactEvent['kind'], 'activated' | 'deleted'>;
 
 /** The reason for which somebody who may not be mailed leaves a sequence. */
 export function exitReasonOf({ status }: Bar): ExitReason {

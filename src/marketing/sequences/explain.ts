@@ -135,7 +135,7 @@ export function explainPause(
 }
 
 /** Where an enrollment stands, what it got, what comes, and what never will, one sentence a line. */
-export function explainEnrollment(
+function explainEnrollment(
   enrollment: EnrollmentRow,
   sequence: SequenceRow,
   of: { mails: readonly ToldMail[]; waits: Waits },

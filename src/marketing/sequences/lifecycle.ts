@@ -117,7 +117,11 @@ export class Lifecycle {
       const now = this.#deps.clock.now();
       const job_id = this.#deps.enqueue(tx, jobOf(row, AT_ONCE));
       store.updateSequence(tx, row.id, {
-        ...{ status: 'active', pause_reason: null, bounces_since: now, job_id, updated_at: now },
+        status: 'active',
+        pause_reason: null,
+        bounces_since: now,
+        job_id,
+        updated_at: now,
       });
       this.#release(tx, row, now);
       this.#audit(tx, actor, owner, row, from[0] === 'draft' ? 'sequence.activated' : 'sequence.resumed');

@@ -170,3 +170,13 @@ export function refuseOthersMail(
       `The sequence is ${current.status}: ${fields.join(', ')} may not change any more. Change them in a copy (POST .../copy, satchel sequence copy).`,
     );
 }
+
+/** Names of events that are none, by field. */
+export function refuseBadEvents(events: readonly string[], errors: FieldErrors): void {
+  events.forEach((event, index) => {
+    if (!EVENT_SLUG.test(event))
+      errors[`exit_events.${index}`] = [
+        'must be the name of an event: lowercase letters, digits, dashes and underscores',
+      ];
+  });
+}

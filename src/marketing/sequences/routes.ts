@@ -61,7 +61,9 @@ function draftRoutes({ sequences }: SequenceRouteDeps): Route[] {
       status: 201,
       body: creation,
       example: {
-        ...{ name: 'Welcome', list: '01JYZ3NDEKTSV4RRFFQ69G5FAV', max_recipients: 1_000 },
+        name: 'Welcome',
+        list: '01JYZ3NDEKTSV4RRFFQ69G5FAV',
+        max_recipients: 1_000,
         steps: [{ key: 'hello', template: 'welcome', delay_hours: 0, is_final: true }],
       },
       response: record,

@@ -73,13 +73,21 @@ const counter = t.Integer();
 const numbers = named(
   'SequenceNumbers',
   t.Object({
-    ...{ enrolled: counter, active: counter, completed: counter, exited: counter, failed: counter },
+    enrolled: counter,
+    active: counter,
+    completed: counter,
+    exited: counter,
+    failed: counter,
     sent: t.Integer({
       description: 'Mails that a relay took. With `lost` and `waiting` it is all that were made.',
     }),
     lost: t.Integer({ description: 'Mails that no relay took, or that were taken back.' }),
     waiting: t.Integer({ description: 'Mails that wait for their relay.' }),
-    ...{ clicked: counter, opened: counter, bounced: counter, complained: counter, unsubscribed: counter },
+    clicked: counter,
+    opened: counter,
+    bounced: counter,
+    complained: counter,
+    unsubscribed: counter,
   }),
 );
 

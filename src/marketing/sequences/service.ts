@@ -22,7 +22,7 @@ import { endedOf, explainContact, explainPause, explainSequence, waitsOf } from 
 import type { GoingOn } from './going-on.ts';
 import { type Step, stepsOf, tracksOf } from './model.ts';
 import { type Answers, type TimelineEntry, walk } from './preview.ts';
-import { EVENT_SLUG, readSteps, refuseOtherSteps, refuseOthersMail, type StepInput } from './reading.ts';
+import { readSteps, refuseBadEvents, refuseOtherSteps, refuseOthersMail, type StepInput } from './reading.ts';
 import { type EnrollmentRecord, present, presentEnrollment, type SequenceRecord } from './records.ts';
 import * as store from './store.ts';
 import {
@@ -47,7 +47,7 @@ export interface SequenceChanges {
   steps?: StepInput[] | null | undefined;
 }
 
-export interface PreviewInput {
+interface PreviewInput {
   contact?: string | null | undefined;
   start_at?: string | null | undefined;
   events?: { event: string; after_hours: number }[] | null | undefined;
@@ -163,7 +163,12 @@ export class Sequences {
       note(tx, { event: 'sequence.created', target: `sequence:${copy_id}`, metadata });
       const fresh = { job_id: null, bounces_since: null, created_at: now, updated_at: now };
       return store.insertSequence(tx, {
-        ...{ ...of, ...fresh, public_id: copy_id, name, status: 'draft', pause_reason: null },
+        ...of,
+        ...fresh,
+        public_id: copy_id,
+        name,
+        status: 'draft',
+        pause_reason: null,
       });
     });
     return this.#present(row);
@@ -486,13 +491,4 @@ function findList(lists: Lists, project_id: number, id: string, errors: FieldErr
     errors.list = ['must be the id of a list of this project'];
     return null;
   }
-}
-
-function refuseBadEvents(events: readonly string[], errors: FieldErrors): void {
-  events.forEach((event, index) => {
-    if (!EVENT_SLUG.test(event))
-      errors[`exit_events.${index}`] = [
-        'must be the name of an event: lowercase letters, digits, dashes and underscores',
-      ];
-  });
 }

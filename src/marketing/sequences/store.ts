@@ -27,7 +27,7 @@ export function findAnySequence(read: Tx, public_id: string): SequenceRow | unde
   return read.select().from(sequences).where(eq(sequences.public_id, public_id)).get();
 }
 
-export interface SequenceFilter {
+interface SequenceFilter {
   project_id: number;
   status?: SequenceStatus | undefined;
 }

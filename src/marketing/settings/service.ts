@@ -28,7 +28,7 @@ export interface MailboxDnsCheck {
 }
 
 /** What goes out from a mailbox, and where to. */
-export interface MailboxUse {
+interface MailboxUse {
   address: string;
   is_active: boolean;
   for_marketing: boolean;
@@ -38,7 +38,7 @@ export interface MailboxUse {
 }
 
 /** What the settings need of mail/mailboxes. */
-export interface MarketingMailboxes {
+interface MarketingMailboxes {
   listUses(): MailboxUse[];
   /** Why none of these, or of all where none is named, can take marketing mail, quotas apart; null where one can. */
   refusalOf(accounts: readonly string[]): string | null;

@@ -52,7 +52,7 @@ const CONFIRMATIONS = {
 } as const;
 
 /** What a sign-up came to. `waiting`: the DNS gave no answer. */
-export type SignUpEnd = 'active' | 'confirmation_sent' | 'unchanged' | 'rejected' | 'waiting';
+type SignUpEnd = 'active' | 'confirmation_sent' | 'unchanged' | 'rejected' | 'waiting';
 
 export interface SubscriptionsDeps {
   database: Database;
@@ -83,7 +83,7 @@ export interface Visitor {
 }
 
 /** Whoever confirms a sign-up; `is_test`: that of a test key. */
-export interface Confirming extends Visitor {
+interface Confirming extends Visitor {
   is_test: boolean;
 }
 
@@ -132,7 +132,13 @@ export class Subscriptions {
     const [first_name, last_name] = [input.first_name || null, input.last_name || null];
     const { ip, origin, is_test } = from;
     const sign_up: SignUp = {
-      ...{ list_id: list.id, email, first_name, last_name, ip, origin, is_test },
+      list_id: list.id,
+      email,
+      first_name,
+      last_name,
+      ip,
+      origin,
+      is_test,
       at: clock.now(),
     };
     await database.write((tx) => {

@@ -44,7 +44,7 @@ export interface Bounced {
 }
 
 /** The outcome of lifting in bulk. */
-export interface LiftedBounces {
+interface LiftedBounces {
   lifted: number;
   /** How many contacts have their status back. */
   restored: number;
