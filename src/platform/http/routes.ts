@@ -5,6 +5,18 @@
 import { AppError } from '../../errors.ts';
 import { MANAGEMENT_RATE_PER_MINUTE, MAX_FORM_BODY_BYTES } from '../../limits.ts';
 import { type Note, noNote, recordAudit } from '../database/audit-trail.ts';
+import {
+  type Accepted,
+  acceptKey,
+  type HttpDeps,
+  noteCaller,
+  type ProjectRef,
+  type RequestContext,
+  readRecord,
+  runHandler,
+  type SpecBase,
+  type Trace,
+} from './admission.ts';
 import type { Family } from './answers.ts';
 import { readForm } from './body.ts';
 import { isConsoleRequest, readSessionCookie, requireConsoleRequest, requirePrivateLine } from './browser.ts';
@@ -21,21 +33,9 @@ import {
   type SessionCaller,
 } from './callers.ts';
 import { requireHolding } from './capabilities.ts';
-import {
-  type Accepted,
-  acceptKey,
-  type HttpDeps,
-  noteCaller,
-  type ProjectRef,
-  type RequestContext,
-  readRecord,
-  runHandler,
-  type SpecBase,
-  type Trace,
-} from './requests.ts';
 import { parse, type Static, type TSchema } from './schema.ts';
 
-export type { HttpDeps, RequestContext, Trace } from './requests.ts';
+export type { HttpDeps, RequestContext, Trace } from './admission.ts';
 
 export type Plane = 'data' | 'management' | 'console' | 'status' | 'page';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
