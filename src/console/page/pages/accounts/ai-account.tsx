@@ -1,29 +1,24 @@
 /** One AI account: its key, what it is, the projects it serves, and its end. */
-import { useState } from 'preact/hooks';
 import type { AiAccount } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
-import { type Entered, Form } from '../../components/form.tsx';
+import type { Entered } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
-import { MaskedSecret } from '../../components/masked-secret.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
-import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
-import { hrefOf, navigate, to } from '../../router.ts';
+import { hrefOf, to } from '../../router.ts';
 import { person } from '../../session.ts';
 import { type List, useList } from '../../use-list.ts';
 import { useLoad } from '../../use-load.ts';
-import { useRevealed } from '../../use-revealed.ts';
 import { takeAway } from './ai-assignments.ts';
 import { AiFields, providerOf, tellProvider } from './ai-fields.tsx';
+import { End, Secrets, Settings } from './parts.tsx';
 
 type Served = { id: number; name: string; slug: string; status: string };
 
@@ -32,23 +27,55 @@ export default function AiAccountPage({ params }: PageProps<'project' | 'account
   const load = useLoad('GET /ai-accounts/{account}', { path });
   const served = useList('GET /ai-accounts/{account}/projects', { path });
   const account = load.data;
+  const list = to`/projects/${params.project}/accounts`;
+  const serves = served.data?.meta?.total ?? 0;
   return (
     <>
       <PageHeader
         title={account?.name ?? 'AI account'}
-        back={{ href: hrefOf(to`/projects/${params.project}/accounts`), label: 'AI accounts' }}
+        back={{ href: hrefOf(list), label: 'AI accounts' }}
         beside={account && <Status of={account.is_active ? 'active' : 'inactive'} />}
         lead={account && tellProvider(account.provider)}
       />
       <Loaded load={load}>
         {(of) => (
           <div class="stack">
-            <Key of={of} />
+            {of.key_prefix !== null && (
+              <Secrets
+                of={[['api_key', 'Key']]}
+                needs="can_read_ai_accounts"
+                reveal={async () => (await call('POST /ai-accounts/{account}/reveal', { path })).api_key}
+              />
+            )}
             <ServedProjects of={of} list={served} />
             {may('can_write_vault') && (
               <>
-                <Settings of={of} etag={load.etag} onChange={load.reload} />
-                <End of={of} project={params.project} served={served.data?.meta?.total ?? 0} />
+                <Settings
+                  title="About the account"
+                  etag={load.etag}
+                  change={(entered) => change(path, entered)}
+                  onChange={load.reload}
+                >
+                  <AiFields of={of} />
+                  {of.key_prefix !== null && (
+                    <CheckField
+                      name="remove_key"
+                      label="Remove the key"
+                      hint="Where the provider works without one."
+                    />
+                  )}
+                  <CheckField name="is_active" label="In use" is_checked={of.is_active} />
+                </Settings>
+                <End
+                  title="Delete the account"
+                  lead="At the provider it stays what it is."
+                  name={of.name}
+                  remove={() => call('DELETE /ai-accounts/{account}', { path })}
+                  list={list}
+                >
+                  Its key goes, and {counted(serves, 'project')} {serves === 1 ? 'is' : 'are'} served by it no
+                  more. It cannot be brought back, but from a backup.
+                </End>
               </>
             )}
           </div>
@@ -58,57 +85,21 @@ export default function AiAccountPage({ params }: PageProps<'project' | 'account
   );
 }
 
-function Key({ of }: { of: AiAccount }) {
-  const { shown, left_s, show, hide } = useRevealed<string>();
-  const reveal = async (): Promise<void> => {
-    const { api_key } = await call('POST /ai-accounts/{account}/reveal', { path: { account: of.id } });
-    if (api_key === null) toast('There is no key any more', 'bad');
-    else show(api_key);
-  };
-  return (
-    <Panel title="Key" lead="Showing it is recorded in the audit trail, with your name.">
-      {of.key_prefix === null ? (
-        <p class="muted">It has none.</p>
-      ) : (
-        <MaskedSecret label="Key" shown={shown} left_s={left_s} hide={hide} reveal={reveal} />
-      )}
-    </Panel>
-  );
-}
-
-function Settings({ of, etag, onChange }: { of: AiAccount; etag: string | null; onChange(): void }) {
-  const [saves, setSaves] = useState(0);
-  const change = async (entered: Entered): Promise<void> => {
-    const api_key = entered.exact('api_key').trim();
-    await call('PATCH /ai-accounts/{account}', {
-      path: { account: of.id },
-      if_match: entered.version,
-      body: {
-        name: entered.text('name'),
-        provider: providerOf(entered.text('provider')),
-        base_url: entered.textOrNull('base_url'),
-        organization_id: entered.textOrNull('organization_id'),
-        is_active: entered.flag('is_active'),
-        ...(person.value?.all_projects && { all_projects: entered.flag('all_projects') }),
-        ...(api_key ? { api_key } : entered.flag('remove_key') && { api_key: null }),
-      },
-    });
-    toast('The changes are saved');
-    setSaves(saves + 1);
-    onChange();
-  };
-  return (
-    <Panel title="About the account">
-      {/* A key that is stored does not stay in its field. */}
-      <Form key={saves} submit="Save the changes" version={etag} onSubmit={change}>
-        <AiFields of={of} />
-        {of.key_prefix !== null && (
-          <CheckField name="remove_key" label="Remove the key" hint="Where the provider works without one." />
-        )}
-        <CheckField name="is_active" label="In use" is_checked={of.is_active} />
-      </Form>
-    </Panel>
-  );
+function change(path: { account: string }, entered: Entered) {
+  const api_key = entered.exact('api_key').trim();
+  return call('PATCH /ai-accounts/{account}', {
+    path,
+    if_match: entered.version,
+    body: {
+      name: entered.text('name'),
+      provider: providerOf(entered.text('provider')),
+      base_url: entered.textOrNull('base_url'),
+      organization_id: entered.textOrNull('organization_id'),
+      is_active: entered.flag('is_active'),
+      ...(person.value?.all_projects && { all_projects: entered.flag('all_projects') }),
+      ...(api_key ? { api_key } : entered.flag('remove_key') && { api_key: null }),
+    },
+  });
 }
 
 function ServedProjects({ of, list }: { of: AiAccount; list: List<Served> }) {
@@ -164,23 +155,5 @@ function ServedProjects({ of, list }: { of: AiAccount; list: List<Served> }) {
         ]}
       />
     </section>
-  );
-}
-
-function End({ of, project, served }: { of: AiAccount; project: string; served: number }) {
-  const remove = async (): Promise<void> => {
-    await call('DELETE /ai-accounts/{account}', { path: { account: of.id } });
-    toast(`${of.name} is deleted`);
-    navigate(to`/projects/${project}/accounts`, { replace: true });
-  };
-  return (
-    <Panel title="Delete the account" tone="danger" lead="At the provider it stays what it is.">
-      <ConfirmByName title="Delete the account" name={of.name} act={remove}>
-        <p>
-          Its key goes, and {counted(served, 'project')} {served === 1 ? 'is' : 'are'} served by it no more.
-          It cannot be brought back, but from a backup.
-        </p>
-      </ConfirmByName>
-    </Panel>
   );
 }

@@ -7,29 +7,28 @@ import { DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { Icon } from '../../components/icon.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { Status } from '../../components/status.tsx';
 import { toast } from '../../components/toast.tsx';
-import { hrefOf, navigate, to } from '../../router.ts';
+import { hrefOf, to } from '../../router.ts';
 import { person } from '../../session.ts';
 import { useAll } from '../../use-all.ts';
 import { useList } from '../../use-list.ts';
 import { assign, takeAway } from './ai-assignments.ts';
 import { AiFields, providerOf, tellProvider } from './ai-fields.tsx';
+import { Add } from './parts.tsx';
 
 export function AiAccounts({ project }: { project: string }) {
   const list = useList('GET /projects/{project}/ai-accounts', { path: { project } });
-  const [open, setOpen] = useState<'add' | 'assign' | null>(null);
-  const close = (): void => setOpen(null);
+  const [is_assigning, setAssigning] = useState(false);
+  const pageOf = (id: number) => to`/projects/${project}/accounts/ai/${id}`;
   const acts = may('can_write_vault') && (
     <div class="row">
-      <button type="button" class="button primary" onClick={() => setOpen('add')}>
-        <Icon name="plus" />
-        Add an account
-      </button>
-      <button type="button" class="button" onClick={() => setOpen('assign')}>
+      <Add noun="account" title="Add an AI account" add={(entered) => add(entered, project)} pageOf={pageOf}>
+        <AiFields />
+      </Add>
+      <button type="button" class="button" onClick={() => setAssigning(true)}>
         Assign one that there is
       </button>
     </div>
@@ -41,7 +40,7 @@ export function AiAccounts({ project }: { project: string }) {
         label="AI accounts"
         list={list}
         keyOf={(account) => account.id}
-        href={(account) => hrefOf(to`/projects/${project}/accounts/ai/${account.id}`)}
+        href={(account) => hrefOf(pageOf(account.id))}
         columns={[
           { title: 'Name', cell: (account) => account.name },
           { title: 'Provider', cell: (account) => tellProvider(account.provider) },
@@ -80,42 +79,35 @@ export function AiAccounts({ project }: { project: string }) {
           </Empty>
         }
       />
-      {open === 'add' && <AddAccount project={project} onClose={close} />}
-      {open === 'assign' && <AssignAccount project={project} onClose={close} onChange={list.reload} />}
+      {is_assigning && (
+        <AssignAccount project={project} onClose={() => setAssigning(false)} onChange={list.reload} />
+      )}
     </div>
   );
 }
 
-function AddAccount({ project, onClose }: { project: string; onClose(): void }) {
-  const add = async (entered: Entered): Promise<void> => {
-    const api_key = entered.exact('api_key').trim();
-    const base_url = entered.text('base_url');
-    const organization_id = entered.text('organization_id');
-    const all_projects = entered.flag('all_projects');
-    const account = await call('POST /ai-accounts', {
-      body: {
-        ...{ name: entered.text('name'), provider: providerOf(entered.text('provider')), all_projects },
-        ...(api_key && { api_key }),
-        ...(base_url && { base_url }),
-        ...(organization_id && { organization_id }),
-      },
-    });
-    // What somebody of certain projects adds is assigned to those; of all projects, it is to nobody yet.
-    if (person.value?.all_projects && !all_projects) {
-      await assign(account.id, project).catch(() =>
-        toast(`${account.name} is added, but could not be assigned to this project`, 'bad'),
-      );
-    }
-    toast(`${account.name} is added`);
-    navigate(to`/projects/${project}/accounts/ai/${account.id}`);
-  };
-  return (
-    <Dialog title="Add an AI account" onClose={onClose}>
-      <Form submit="Add the account" onSubmit={add} onCancel={onClose}>
-        <AiFields />
-      </Form>
-    </Dialog>
-  );
+async function add(entered: Entered, project: string) {
+  const api_key = entered.exact('api_key').trim();
+  const base_url = entered.text('base_url');
+  const organization_id = entered.text('organization_id');
+  const all_projects = entered.flag('all_projects');
+  const account = await call('POST /ai-accounts', {
+    body: {
+      name: entered.text('name'),
+      provider: providerOf(entered.text('provider')),
+      all_projects,
+      ...(api_key && { api_key }),
+      ...(base_url && { base_url }),
+      ...(organization_id && { organization_id }),
+    },
+  });
+  // What somebody of certain projects adds is assigned to those; of all projects, it is to nobody yet.
+  if (person.value?.all_projects && !all_projects) {
+    await assign(account.id, project).catch(() =>
+      toast(`${account.name} is added, but could not be assigned to this project`, 'bad'),
+    );
+  }
+  return account;
 }
 
 function AssignAccount(props: { project: string; onClose(): void; onChange(): void }) {
