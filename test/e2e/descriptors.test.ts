@@ -1,7 +1,7 @@
 /** No file descriptor is left: what is refused and how, what goes on, and that it heals by itself. */
 import { Database } from 'bun:sqlite';
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { startSmtpSink } from '../support/smtp-sink.ts';
@@ -155,7 +155,9 @@ describe.if(process.platform === 'linux')('more connections than file descriptor
     ];
     const backup = await ask('POST /api/public/v1/backups', token, {});
     expect(backup?.status).toBe(202);
-    while (!readdirSync(join(dir, 'backups')).some((name) => name.endsWith('.tar'))) await Bun.sleep(20);
+    const folder = join(dir, 'backups');
+    while (!existsSync(folder) || !readdirSync(folder).some((name) => name.endsWith('.tar')))
+      await Bun.sleep(20);
     await crowd();
     for (const [, request] of requests) {
       const answer = await ask(...request);
