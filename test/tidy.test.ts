@@ -35,8 +35,6 @@ const LOOKS_ACROSS = [
   'src/operation/overview/store.ts',
   'src/operation/search/store.ts',
 ];
-/** Who does so and has yet to ask the noun's service instead. */
-const NOT_YET: Readonly<Record<string, readonly string[]>> = {};
 const MAX_SRC_LINES = 500;
 const MAX_TEST_LINES = 800;
 
@@ -354,22 +352,13 @@ const tablesAtHome: Rule = (sources) => {
   );
   return files
     .filter(({ path }) => !LOOKS_ACROSS.includes(path))
-    .flatMap(({ path, code }) => {
-      const known = NOT_YET[path] ?? [];
-      const found = [...code.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)/g)]
-        .map(({ 1: table = '', index }) => ({ table, line: lineAt(code, index), home: homes.get(table) }))
-        .filter(({ home }) => home !== undefined && home !== homeOf(path));
-      return [
-        ...found
-          .filter(({ table }) => !known.includes(table))
-          .map(
-            ({ table, line, home }) => `${path}:${line} names the table ${table} in SQL, which is of ${home}`,
-          ),
-        ...known
-          .filter((table) => !found.some((one) => one.table === table))
-          .map((table) => `${path}:1 names ${table} no more: take that off NOT_YET`),
-      ];
-    });
+    .flatMap(({ path, code }) =>
+      [...code.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)/g)].flatMap(({ 1: table = '', index }) => {
+        const home = homes.get(table);
+        if (home === undefined || home === homeOf(path)) return [];
+        return [`${path}:${lineAt(code, index)} names the table ${table} in SQL, which is of ${home}`];
+      }),
+    );
 };
 
 /* --- Rules of code -------------------------------------------------------------------------------------------- */
