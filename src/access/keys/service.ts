@@ -216,12 +216,6 @@ export class Keys {
     return store.countRestrictedKeys(this.#database.read);
   }
 
-  /** Every key of a project, newest first. */
-  listAll(project: ProjectRow): KeyRecord[] {
-    const rows = store.listKeys(this.#database.read, project.id, { limit: -1, offset: 0 });
-    return rows.map((key) => this.present(key));
-  }
-
   /** Ids of the project's keys whose retained copy does not decrypt; nothing leaves, so nothing is put on record. */
   listUndecryptable(project: ProjectRow): number[] {
     const { read } = this.#database;

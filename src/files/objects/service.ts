@@ -148,13 +148,6 @@ export class Objects {
     }).map((row) => this.#toListItem(row));
   }
 
-  /** The project's unexpired objects, newest first: at most `limit`, or all. */
-  listAll(project_id: number, filter: { visibility?: Visibility | undefined }, limit = -1): ListedObject[] {
-    const page = { limit, offset: 0, now_ms: this.#deps.clock.now(), has_expired: true };
-    const rows = listObjects(this.#deps.database.read, { project_id, ...filter }, page);
-    return rows.map((row) => this.#toListItem(row));
-  }
-
   /**
    * The object, or null when there is none or it has expired; an expired one is deleted on the way. Where that fails, as on a
    * full disk, it is null all the same: the next reader tries again, and so does the sweep.
