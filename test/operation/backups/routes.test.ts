@@ -260,6 +260,7 @@ describe('after a restart', () => {
     const data_dir = makeTempDir();
     const cut = await start({ maintenance: held().maintenance, data_dir });
     const { name, job_id } = dataOf(await cut.call('POST', '/backups'));
+    await until(() => cut.app.services.jobs.require(String(job_id)).attempts === 1);
     await cut.app.stop();
     const folder = join(data_dir, 'backups');
     mkdirSync(folder, { recursive: true });
@@ -310,6 +311,7 @@ describe('after a restart', () => {
     const data_dir = makeTempDir();
     const cut = await start({ maintenance: held().maintenance, data_dir });
     const { name, job_id } = dataOf(await cut.call('POST', '/backups'));
+    await until(() => cut.app.services.jobs.require(String(job_id)).attempts === 1);
     await cut.app.stop();
     const path = join(data_dir, 'backups', String(name));
     await Bun.write(path, Bun.file(join(stage.folder, whole.name)));
