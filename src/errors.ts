@@ -65,6 +65,11 @@ export function invalid(errors: FieldErrors, options: Omit<AppErrorOptions, 'err
   return new AppError('invalid', `${first}${more}`, { ...options, errors });
 }
 
+/** Throws AppError `invalid` where anything was found. */
+export function refuseAll(errors: FieldErrors): void {
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+}
+
 /** The messages by field of every check that refuses, each made whatever the others say. Failures of other kinds are left out. */
 export function collectErrors(...checks: readonly (() => unknown)[]): FieldErrors {
   const errors: FieldErrors = {};

@@ -30,7 +30,7 @@ export function captchaRoutes(captcha: Captcha, limiter: RateLimiter): Route[] {
           what: 'Captcha verifications of this API key',
         });
       },
-      check: ({ body }) => validate(captchaToken, tokenOf(body)).errors,
+      errorsIn: ({ body }) => validate(captchaToken, tokenOf(body)).errors,
       handle({ caller, body }) {
         const { token } = parse(captchaToken, tokenOf(body));
         const { remoteip, idempotency_key, action } = body;

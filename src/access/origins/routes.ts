@@ -60,7 +60,7 @@ function keyOriginRoutes(rules: Origins, key: (named: Named) => KeyRow): Route[]
       example: { type: 'domain', value: 'https://shop.example.com' },
       response: originRecord,
       load: key,
-      check: ({ body }) => rules.errorsIn(body),
+      errorsIn: ({ body }) => rules.errorsIn(body),
       handle: ({ caller, ctx, resource, body }) => rules.add(actorOf(caller, ctx.ip), resource, body),
     }),
     managementRoute({
@@ -82,7 +82,7 @@ function keyOriginRoutes(rules: Origins, key: (named: Named) => KeyRow): Route[]
       example: { value: 'https://www.shop.example.com' },
       response: originRecord,
       load: origin,
-      check: ({ body, resource }) => rules.errorsIn(body, resource.origin),
+      errorsIn: ({ body, resource }) => rules.errorsIn(body, resource.origin),
       handle: ({ caller, ctx, resource, body }) =>
         rules.update(actorOf(caller, ctx.ip), resource.key, resource.origin, body),
     }),
@@ -122,7 +122,7 @@ function globalOriginRoutes({ keys, origins: rules }: { keys: Keys; origins: Ori
       body: newGlobalOrigin,
       example: { type: 'domain', value: 'http://localhost:*', note: 'development' },
       response: globalOriginRecord,
-      check: ({ body }) => rules.errorsIn(body),
+      errorsIn: ({ body }) => rules.errorsIn(body),
       handle: ({ caller, ctx, body }) => rules.addGlobal(actorOf(caller, ctx.ip), body),
     }),
     managementRoute({

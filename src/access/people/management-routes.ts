@@ -1,7 +1,7 @@
 /** People on the management plane, for whoever may administer. */
 import { collectErrors } from '../../errors.ts';
 import { ADMINISTER, actorOf } from '../../platform/http/callers.ts';
-import { isAnyPowerBroken, requireGivable } from '../../platform/http/capabilities.ts';
+import { POWERS, requireGivable } from '../../platform/http/capabilities.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
@@ -30,8 +30,8 @@ export function peopleManagementRoutes(people: People): Route[] {
       example: { email: 'ann@example.com', name: 'Ann', can_read_vault: true, all_projects: true },
       response: schemas.personWithLink,
       authorizeBody: ({ caller, sent }) => requireGivable(caller, sent),
-      check: ({ caller, body, broken }) =>
-        isAnyPowerBroken(broken) ? {} : collectErrors(() => people.powersOfNew(caller, body)),
+      together: POWERS,
+      errorsIn: ({ caller, body }) => collectErrors(() => people.powersOfNew(caller, body)),
       handle: ({ ctx, caller, body }) => people.add(actorOf(caller, ctx.ip), caller, body),
     }),
     managementRoute({
@@ -52,10 +52,11 @@ export function peopleManagementRoutes(people: People): Route[] {
       example: { can_read_vault: true },
       response: schemas.personRecord,
       load,
-      check: ({ caller, body, resource, broken }) =>
+      together: POWERS,
+      errorsIn: ({ caller, body, resource }) =>
         collectErrors(
           () => people.requireEnd(body),
-          () => isAnyPowerBroken(broken) || people.powersAfter(caller, resource, body),
+          () => people.powersAfter(caller, resource, body),
         ),
       handle: ({ ctx, caller, body, resource }) =>
         people.change(actorOf(caller, ctx.ip), caller, resource, body),

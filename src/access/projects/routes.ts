@@ -51,7 +51,7 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       body: createProjectBody,
       example: { name: 'Bakery', platforms: ['web'] },
       response: projectWithKeys,
-      check: ({ body }) => projects.errorsIn(body),
+      errorsIn: ({ body }) => projects.errorsIn(body),
       handle: async ({ caller, ctx, body }) =>
         projects.presentWithKeys(await projects.create(actorOf(caller, ctx.ip), body, caller)),
     }),
@@ -79,7 +79,7 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
         if (Object.hasOwn(sent, 'database_project_id')) requireCapabilities(caller, ['can_manage_database']);
       },
       load,
-      check: ({ caller, body }) => projects.errorsIn(body, caller),
+      errorsIn: ({ caller, body }) => projects.errorsIn(body, caller),
       handle: async ({ caller, ctx, resource, body }) =>
         projects.presentWithKeys(await projects.update(actorOf(caller, ctx.ip), resource, body, caller)),
     }),

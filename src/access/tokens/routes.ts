@@ -1,7 +1,7 @@
 /** Access tokens on the management plane: what a caller is, and for whoever may administer, making, listing and revoking them. */
 import { collectErrors, notFound } from '../../errors.ts';
 import { ADMINISTER, actorOf } from '../../platform/http/callers.ts';
-import { capabilitiesIn, isAnyPowerBroken, requireGivable } from '../../platform/http/capabilities.ts';
+import { capabilitiesIn, POWERS, requireGivable } from '../../platform/http/capabilities.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import { managementRoute, type Route } from '../../platform/http/routes.ts';
 import { type Static, t } from '../../platform/http/schema.ts';
@@ -46,10 +46,11 @@ export function tokenRoutes({ tokens, people }: { tokens: Tokens; people: People
       example: { name: 'deploy', all_projects: true, can_read_vault: true, expires_in_days: 30 },
       response: tokenWithSecret,
       authorizeBody: ({ caller, sent }) => requireGivable(caller, sent),
-      check: ({ caller, body, broken }) =>
+      together: POWERS,
+      errorsIn: ({ caller, body }) =>
         collectErrors(
           () => tokens.requireExpiry(body, caller),
-          () => isAnyPowerBroken(broken) || tokens.powersOfNew(readBody({ name: '', ...body }), caller),
+          () => tokens.powersOfNew(readBody({ name: '', ...body }), caller),
         ),
       async handle({ ctx, caller, body }) {
         const { token, record } = await tokens.create(actorOf(caller, ctx.ip), readBody(body), caller);

@@ -1,5 +1,5 @@
 /** The fields of an upload form beside its file: text as forms send it, read and judged. */
-import { type FieldErrors, invalid } from '../../errors.ts';
+import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { MAX_EXPIRES_IN_DAYS, MIN_EXPIRES_IN_DAYS } from '../../limits.ts';
 import { DAY_MS } from '../../platform/host/clock.ts';
 import { parseDateTime } from '../../platform/http/schema.ts';
@@ -30,7 +30,7 @@ export function readUploadFields(
   if (at !== null && at_ms === null)
     errors.expires_at = ['must be an ISO 8601 date-time, such as 2030-01-31T09:00:00Z'];
   else if (at_ms !== null && at_ms <= now_ms) errors.expires_at = ['must be in the future'];
-  if (Object.keys(errors).length > 0) throw invalid(errors);
+  refuseAll(errors);
   return {
     visibility: visibility === 'public' ? 'public' : 'private',
     expires_at: at_ms ?? (days === null ? null : now_ms + day_count * DAY_MS),

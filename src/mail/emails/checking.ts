@@ -1,5 +1,5 @@
 /** What an email must be to be accepted, and what it may go out from. */
-import { type FieldErrors, invalid } from '../../errors.ts';
+import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import {
   MAX_ATTACHMENTS,
   MAX_ATTACHMENTS_BYTES,
@@ -33,7 +33,7 @@ export function checkEmail(email: NewEmail, rules: { max_body_bytes: number; now
     refuse('attachments', `must have at most ${MAX_ATTACHMENTS} entries (got ${email.attachments.length})`);
   if (email.scheduled_at !== null && email.scheduled_at <= rules.now_ms)
     refuse('scheduled_at', 'must be in the future; without a zone it is UTC');
-  if (Object.keys(errors).length > 0) throw invalid(errors);
+  refuseAll(errors);
 }
 
 /**
@@ -54,7 +54,7 @@ export function findSender(
     errors.from = ['must be the address of an active mailbox that this mail may go out from'];
   if (sender && domain !== null && refusal === null && domain !== sender.domain)
     errors.domain = ['is not the domain of the mailbox in from'];
-  if (Object.keys(errors).length > 0) throw invalid(errors);
+  refuseAll(errors);
   if (sender) return { requested_domain: null, allowed_mailboxes: [sender.address] };
   return { requested_domain: domain, allowed_mailboxes: [...(email.allowed_mailboxes ?? [])] };
 }

@@ -25,7 +25,8 @@ export function emailRoutes(emails: Emails): Route[] {
       body: sendBody,
       example: { to: 'ann@example.org', subject: 'Hello', body_text: 'Your order is on its way.' },
       response: sendResult,
-      check: ({ caller, body, broken }) => emails.errorsIn(caller, body, broken),
+      together: ['template', 'subject', 'body_html', 'body_text'],
+      errorsIn: ({ caller, body }) => emails.errorsIn(caller, body),
       async handle({ ctx, caller, body, raw, acceptAgain }) {
         // A relay may take longer over its answer than a connection may be idle.
         if (body.queue === false) ctx.keepOpen();

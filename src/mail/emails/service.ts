@@ -174,11 +174,8 @@ export class Emails {
     });
   }
 
-  /**
-   * What no email may be, by field. `broken` are fields that are wrong already: what is required only without them is not
-   * asked for.
-   */
-  errorsIn(caller: ProjectCaller, sent: Partial<SendBody>, broken: ReadonlySet<string>): FieldErrors {
+  /** What no email may be, by field. */
+  errorsIn(caller: ProjectCaller, sent: Partial<SendBody>): FieldErrors {
     const { database, clock, objects, mailboxes } = this.#deps;
     const { max_body_bytes } = this.#acceptance;
     // Stands in for what a template makes, where that is what is wrong.
@@ -187,7 +184,7 @@ export class Emails {
     const { public_url } = this.#deps.config;
     const emailOf = (): NewEmail =>
       requestedEmail(caller, asked, { ip: null, user_agent: null, content, public_url });
-    const errors = collectErrors(
+    return collectErrors(
       () => {
         content = this.#contentOf(caller, sent);
       },
@@ -195,10 +192,6 @@ export class Emails {
       () => findAttachments(database.read, emailOf(), objects),
       () => findSender(database.read, emailOf(), mailboxes),
     );
-    const parts = ['template', 'subject', 'body_html', 'body_text'] as const;
-    const is_content_broken = parts.some((field) => broken.has(field));
-    for (const field of parts) if (is_content_broken && sent[field] === undefined) delete errors[field];
-    return errors;
   }
 
   #acceptAndKeep(tx: Tx, email: NewEmail, keep: KeepAnswer): KeptAnswer {

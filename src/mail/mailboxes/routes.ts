@@ -66,7 +66,7 @@ export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
       body: newMailbox,
       example: { address: 'hello@mail.example.com', capture: true, for: ['transactional'] },
       response: mailboxRecord,
-      check: ({ body }) => errorsInMailbox(body, true),
+      errorsIn: ({ body }) => errorsInMailbox(body, true),
       handle({ caller, ctx, body }) {
         const { address, ...sent } = body;
         const { relay = null, ...settings } = readMailbox(sent, true);
@@ -88,7 +88,7 @@ export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
       example: { daily_limit: 2000 },
       response: mailboxDetails,
       load,
-      check: ({ body }) => errorsInMailbox(body, false),
+      errorsIn: ({ body }) => errorsInMailbox(body, false),
       handle: async ({ caller, ctx, resource, body }) =>
         detailsOf(
           await mailboxes.change(actorOf(caller, ctx.ip), resource.address, readMailbox(body, false)),

@@ -1,5 +1,5 @@
 /** Shapes of mailboxes, and what the API is sent of one turned into what the service takes. */
-import { collectErrors, type FieldErrors, invalid } from '../../errors.ts';
+import { collectErrors, type FieldErrors, refuseAll } from '../../errors.ts';
 import { MAX_ADDRESS_CHARS, MAX_URL_CHARS } from '../../limits.ts';
 import {
   changesOf,
@@ -149,7 +149,7 @@ export function errorsInMailbox(sent: Partial<MailboxInput>, is_new: boolean): F
 /** As the service takes it. Throws AppError `invalid` by field. */
 export function readMailbox(sent: MailboxInput, is_new: boolean): MailboxChanges {
   const errors = errorsInMailbox(sent, is_new);
-  if (Object.keys(errors).length > 0) throw invalid(errors);
+  refuseAll(errors);
   const { relay, capture, for: purposes, state, inbox, ...plain } = sent;
   return {
     ...plain,

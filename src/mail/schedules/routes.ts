@@ -65,7 +65,8 @@ function collectionRoutes(schedules: Schedules): Route[] {
         body_text: 'Nothing broke.',
       },
       response: scheduleRecord,
-      check: ({ caller, body, broken }) => schedules.errorsIn(caller.project.id, null, body, broken),
+      together: ['template', 'subject', 'body_html', 'body_text'],
+      errorsIn: ({ caller, body }) => schedules.errorsIn(caller.project.id, null, body),
       handle: ({ caller, body }) => schedules.create(caller, body),
     }),
   ];
@@ -100,8 +101,8 @@ function singleScheduleRoutes(schedules: Schedules): Route[] {
       example: { is_active: false },
       response: scheduleRecord,
       load,
-      check: ({ caller, body, broken, resource }) =>
-        schedules.errorsIn(caller.project.id, resource, body, broken),
+      together: ['template', 'subject', 'body_html', 'body_text'],
+      errorsIn: ({ caller, body, resource }) => schedules.errorsIn(caller.project.id, resource, body),
       handle: ({ caller, body, resource }) =>
         schedules.update(caller.project.id, resource.id, body, caller.note),
     }),

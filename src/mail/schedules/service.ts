@@ -122,26 +122,14 @@ export class Schedules {
     return runs;
   }
 
-  /**
-   * What no schedule may be, by field, of one that is made (`current` null) or changed. `broken` are fields that are wrong
-   * already: what is required only without them is not asked for.
-   */
-  errorsIn(
-    project_id: number,
-    current: ScheduleRecord | null,
-    sent: ScheduleChanges,
-    broken: ReadonlySet<string>,
-  ): FieldErrors {
+  /** What no schedule may be, by field, of one that is made (`current` null) or changed. */
+  errorsIn(project_id: number, current: ScheduleRecord | null, sent: ScheduleChanges): FieldErrors {
     const fields = mergeSchedule(current, sent);
-    const errors = collectErrors(
+    return collectErrors(
       () => nextRun(checkSchedule(current, sent, this.#deps).cron, this.#deps.clock.now()),
       () => this.#checkDomain(fields, sent),
       () => this.#checkTemplate(project_id, fields, sent),
     );
-    const content = ['template', 'subject', 'body_html', 'body_text'] as const;
-    const is_content_broken = content.some((field) => broken.has(field));
-    for (const field of content) if (is_content_broken && sent[field] === undefined) delete errors[field];
-    return errors;
   }
 
   /** The project of a schedule, which the shell names by its id alone. Throws AppError `not_found`. */

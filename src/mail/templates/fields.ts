@@ -1,5 +1,5 @@
 /** The fields of a template: merging what was sent with what there is, and judging the whole. Pure functions. */
-import { type FieldErrors, invalid } from '../../errors.ts';
+import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
 import { placeholdersOf } from './placeholders.ts';
 import type { TemplateRow, TemplateVariable } from './tables.ts';
@@ -90,7 +90,7 @@ export function checkTemplate(
   Object.assign(errors, bodyErrors(fields, rules.max_body_bytes), variableErrors(fields.variables));
   if (CONTROL.test(fields.subject))
     errors.subject ??= ['must have no line breaks or other control characters'];
-  if (Object.keys(errors).length > 0) throw invalid(errors);
+  refuseAll(errors);
   return fields;
 }
 

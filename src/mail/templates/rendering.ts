@@ -1,5 +1,5 @@
 /** A template as a mail: its subject and bodies compiled together, and rendered together with the values of one send. */
-import { type FieldErrors, invalid } from '../../errors.ts';
+import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import { countCodePoints } from '../../platform/http/schema.ts';
 import {
@@ -75,7 +75,7 @@ export function renderMail(compiled: CompiledMail, variables: Variables, rules: 
     for (const name of rendered.bad) errors[`variables.${name}`] = [BAD];
     if (rendered.is_too_long) errors[field] = [tooLong(field, rules)];
   }
-  if (Object.keys(errors).length > 0) throw invalid(errors);
+  refuseAll(errors);
   return mail;
 }
 
@@ -91,7 +91,7 @@ export function refuseUnsendable(mail: RenderedMail): void {
   if (!mail.body_html?.trim() && !mail.body_text?.trim()) {
     errors[mail.body_html === null ? 'body_text' : 'body_html'] = [`must not be empty ${filled}`];
   }
-  if (Object.keys(errors).length > 0) throw invalid(errors);
+  refuseAll(errors);
 }
 
 /** As `renderMail`, but a placeholder without a fitting value stays where it is. Throws for what is too long alone. */

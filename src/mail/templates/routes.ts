@@ -134,7 +134,8 @@ function changingRoutes(templates: Templates): Route[] {
       },
       response: templateRecord,
       authorizeBody,
-      check: ({ caller, body, broken }) => templates.errorsIn(caller.project.id, null, body, broken),
+      together: ['body_html', 'body_text'],
+      errorsIn: ({ caller, body }) => templates.errorsIn(caller.project.id, null, body),
       handle: ({ caller, body }) => templates.create(caller.project.id, body, caller.note),
     }),
     ...bothPlanes({
@@ -152,8 +153,8 @@ function changingRoutes(templates: Templates): Route[] {
       response: templateRecord,
       authorizeBody,
       load: loadForChange,
-      check: ({ caller, body, broken, resource }) =>
-        templates.errorsIn(caller.project.id, resource, body, broken),
+      together: ['body_html', 'body_text'],
+      errorsIn: ({ caller, body, resource }) => templates.errorsIn(caller.project.id, resource, body),
       handle: ({ caller, body, resource }) =>
         templates.update(caller.project.id, resource.slug, body, caller.note),
     }),

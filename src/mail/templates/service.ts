@@ -120,24 +120,17 @@ export class Templates {
     return toRecord(row);
   }
 
-  /**
-   * What no template may be, by field, of one that is made (`current` null) or changed. `broken` are fields that are wrong
-   * already: what is required only without them is not asked for.
-   */
+  /** What no template may be, by field, of one that is made (`current` null) or changed. */
   errorsIn(
     project_id: number,
     current: TemplateRecord | null,
     sent: TemplateChanges & { slug?: string | undefined },
-    broken: ReadonlySet<string>,
   ): FieldErrors {
     const { slug, ...given } = sent;
-    const errors = collectErrors(
+    return collectErrors(
       () => checkTemplate(current, given, { slug: slug ?? null, max_body_bytes: this.#max_body_bytes }),
       () => slug !== undefined && chooseSlug(slug, '', (each) => this.#isTaken(project_id, each)),
     );
-    const is_body_broken = broken.has('body_html') || broken.has('body_text');
-    if (is_body_broken && given.body_html === undefined) delete errors.body_html;
-    return errors;
   }
 
   /**

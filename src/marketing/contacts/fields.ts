@@ -1,5 +1,5 @@
 /** The fields of a contact: canonical forms, bounds, and messages that say what would be right. Pure functions. */
-import { type FieldErrors, invalid } from '../../errors.ts';
+import type { FieldErrors } from '../../errors.ts';
 import {
   MAX_CONTACT_TAGS,
   MAX_CUSTOM_FIELD_NAME_CHARS,
@@ -65,9 +65,4 @@ function refusalOfCustom(name: string, value: unknown): string | null {
 
 function cutName(name: string): string {
   return [...name].slice(0, MAX_CUSTOM_FIELD_NAME_CHARS).join('');
-}
-
-/** Throws AppError `invalid` where anything was found. */
-export function refuse(errors: FieldErrors): void {
-  if (Object.keys(errors).length > 0) throw invalid(errors);
 }

@@ -1,5 +1,5 @@
 /** Endpoints of contacts. */
-import type { FieldErrors } from '../../errors.ts';
+import { type FieldErrors, refuseAll } from '../../errors.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
@@ -14,7 +14,7 @@ import { type Static, t } from '../../platform/http/schema.ts';
 import type { Lists } from '../lists/service.ts';
 import type { Privacy } from './privacy.ts';
 import { bulk_tag, contact_changes, creation, filter, record } from './schemas.ts';
-import { type Candidate, type Contacts, readCustom, readTags, refuse, SOURCE_PLATFORM } from './service.ts';
+import { type Candidate, type Contacts, readCustom, readTags, SOURCE_PLATFORM } from './service.ts';
 
 const TAG = 'Contacts';
 
@@ -70,9 +70,9 @@ function routesOfList({
       example: { email: 'ann@example.com', first_name: 'Ann', consent_basis: 'consent', tags: ['customer'] },
       response: record,
       load,
-      check: ({ body }) => checkContact(body),
+      errorsIn: ({ body }) => errorsInContact(body),
       handle: async ({ caller, resource, body }) => {
-        refuse(checkContact(body));
+        refuseAll(errorsInContact(body));
         const { contact, is_duplicate } = await contacts.add(
           caller.project,
           resource,
@@ -93,9 +93,9 @@ function routesOfList({
       example: { filter: { status: 'active' }, add: ['spring'] },
       response: t.Object({ changed: t.Integer() }),
       load,
-      check: ({ body }) => checkBulkTag(body),
+      errorsIn: ({ body }) => errorsInBulkTag(body),
       handle: async ({ caller, resource, body }) => {
-        refuse(checkBulkTag(body));
+        refuseAll(errorsInBulkTag(body));
         const selection = body.contact_ids
           ? { contact_ids: body.contact_ids }
           : { filter: body.filter ?? {} };
@@ -148,7 +148,7 @@ function routesOfContact({ contacts, privacy }: { contacts: Contacts; privacy: P
       example: { tags: ['customer', 'vip'] },
       response: record,
       load,
-      check: ({ body }) => checkContact(body),
+      errorsIn: ({ body }) => errorsInContact(body),
       handle: ({ caller, resource, body }) =>
         contacts.update(caller.project.id, resource.id, body, caller.note),
     }),
@@ -166,7 +166,7 @@ function routesOfContact({ contacts, privacy }: { contacts: Contacts; privacy: P
 }
 
 /** Rules of a contact past its schema. */
-function checkContact(
+function errorsInContact(
   body: Partial<Static<typeof contact_changes>> & { source_platform?: string },
 ): FieldErrors {
   const errors: FieldErrors = {};
@@ -178,7 +178,7 @@ function checkContact(
   return errors;
 }
 
-function checkBulkTag(body: Partial<Static<typeof bulk_tag>>): FieldErrors {
+function errorsInBulkTag(body: Partial<Static<typeof bulk_tag>>): FieldErrors {
   const errors: FieldErrors = {};
   if (body.contact_ids && body.filter) errors.filter = ['must be left out where contact_ids are given'];
   if (!body.contact_ids && !body.filter)

@@ -1,5 +1,5 @@
 /** Contacts: adding one, finding, changing and tagging them, and an address's leave from everything in a project. */
-import { AppError, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { AppError, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
 import { BULK_CONTACTS_BATCH, MX_RETRY_AFTER_S } from '../../limits.ts';
 import type { EmailEvent } from '../../mail/deliveries/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
@@ -14,7 +14,7 @@ import type { KeyOwner, Marketing } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { findBouncedAddresses, restoreBounced } from './bounced.ts';
 import { type Departure, depart, departureOf, STATUS_AFTER } from './departures.ts';
-import { contactAddress, readCustom, readTags, refuse } from './fields.ts';
+import { contactAddress, readCustom, readTags } from './fields.ts';
 import {
   type Admission,
   type AdmitOptions,
@@ -29,7 +29,7 @@ import * as store from './store.ts';
 import type { ContactRow, ContactStatus } from './tables.ts';
 import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts';
 
-export { contactAddress, readCustom, readTags, refuse, SOURCE_PLATFORM } from './fields.ts';
+export { contactAddress, readCustom, readTags, SOURCE_PLATFORM } from './fields.ts';
 export type { Admission, Candidate, Rejection, Screened } from './pipeline.ts';
 export type { ContactRecord } from './records.ts';
 export { type Bar, barOf, hasLeftByChoice } from './standing.ts';
@@ -201,7 +201,7 @@ export class Contacts {
     contact_ids.forEach((id, index) => {
       if (!of_list.has(id)) errors[`contact_ids.${index}`] = ['must be the id of a contact of this list'];
     });
-    refuse(errors);
+    refuseAll(errors);
     return [...of_list.values()];
   }
 
@@ -287,7 +287,7 @@ export class Contacts {
     const errors: FieldErrors = {};
     const tags = changes.tags === undefined ? null : readTags(changes.tags ?? [], 'tags', errors);
     const custom = changes.custom === undefined ? null : readCustom(changes.custom ?? {}, errors);
-    refuse(errors);
+    refuseAll(errors);
     const row = await this.#deps.database.write((tx) => {
       const current = this.find(project_id, public_id, tx);
       if (tags) {

@@ -1,10 +1,10 @@
 /** Tags of many contacts at once. */
-import { type FieldErrors, invalid } from '../../errors.ts';
+import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { BULK_CONTACTS_BATCH } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { ListRow } from '../lists/service.ts';
-import { readTags, refuse } from './fields.ts';
+import { readTags } from './fields.ts';
 import * as store from './store.ts';
 
 /** Which contacts a bulk change is for: these, or all of the list that a filter fits. */
@@ -31,7 +31,7 @@ export async function tagContacts(
   const errors: FieldErrors = {};
   const add = readTags(wanted.add, 'add', errors);
   const remove = readTags(wanted.remove, 'remove', errors);
-  refuse(errors);
+  refuseAll(errors);
   const change = { add, remove };
   const entry = { event: 'contacts.tagged', target: `list:${list.public_id}`, metadata: change };
   if ('contact_ids' in selection)
@@ -65,7 +65,7 @@ function tagThese(
     contact_ids.forEach((id, index) => {
       if (!of_list.has(id)) errors[`contact_ids.${index}`] = ['must be the id of a contact of this list'];
     });
-    if (Object.keys(errors).length > 0) throw invalid(errors);
+    refuseAll(errors);
     told(tx);
     return [...of_list.values()].filter((row) => store.changeTags(tx, row, change)).length;
   });

@@ -1,6 +1,6 @@
 /** Which column of a file is which field of a contact, and a row as a candidate for the pipeline. Pure functions. */
 
-import { type FieldErrors, invalid } from '../../errors.ts';
+import { type FieldErrors, refuseAll } from '../../errors.ts';
 import {
   MAX_CONTACT_REASON_CHARS,
   MAX_CONTACT_SOURCE_CHARS,
@@ -81,7 +81,7 @@ export function findColumns(
     errors[wanted.column_map ? 'column_map' : 'object'] = [
       'no column holds email addresses: the first row must name one `email`, or column_map must say which it is',
     ];
-  if (Object.keys(errors).length > 0) throw invalid(errors);
+  refuseAll(errors);
   return { fields, kept };
 }
 

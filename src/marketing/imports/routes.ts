@@ -1,11 +1,10 @@
 /** Endpoints of contact imports. */
 import { stringify } from 'csv-stringify/sync';
-import type { FieldErrors } from '../../errors.ts';
+import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import { type ProjectCaller, Reply, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
-import { refuse } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
 import { body, record } from './schemas.ts';
 import type { Imports } from './service.ts';
@@ -50,9 +49,9 @@ export function importRoutes({ imports, lists }: { imports: Imports; lists: List
       },
       response: record,
       load: loadList,
-      check: ({ body: sent }) => missingSource(sent),
+      errorsIn: ({ body: sent }) => errorsInSource(sent),
       handle: async ({ caller, resource: list, body: { method, text: pasted, object, ...sent } }) => {
-        refuse(missingSource({ method, text: pasted, object }));
+        refuseAll(errorsInSource({ method, text: pasted, object }));
         const { project, note } = caller;
         const is_test = caller.key?.is_test ?? false;
         if (method === 'paste')
@@ -97,7 +96,7 @@ export function importRoutes({ imports, lists }: { imports: Imports; lists: List
 }
 
 /** What an import is of must be there. */
-function missingSource(sent: {
+function errorsInSource(sent: {
   method?: string;
   text?: string | null | undefined;
   object?: string | null | undefined;

@@ -1,6 +1,6 @@
 /** Imports of contacts: starting one from a paste or a CSV file, how it stands, what it did not take, and going on. */
 
-import { conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
 import {
   IMPORT_REJECTIONS_RETENTION_MS,
   IMPORT_REQUEST_GRACE_MS,
@@ -15,7 +15,7 @@ import { firstIdOf, isUlid, newId } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { finishJob, type JobEnd, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import type { Contacts } from '../contacts/service.ts';
-import { readTags, refuse, SOURCE_PLATFORM } from '../contacts/service.ts';
+import { readTags, SOURCE_PLATFORM } from '../contacts/service.ts';
 import type { ConsentBasis, ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import { type Columns, findColumns, type ImportDefaults } from './columns.ts';
@@ -84,7 +84,7 @@ export class Imports {
     if (rows.length === 0) errors.text = ['must hold at least one address'];
     if (rows.length > MAX_PASTED_ROWS)
       errors.text = [`at most ${MAX_PASTED_ROWS} rows: import a CSV file instead`];
-    refuse(errors);
+    refuseAll(errors);
     const started = await this.#start(owner, list, {
       method: 'paste',
       object_public_id: null,
@@ -120,7 +120,7 @@ export class Imports {
       const file = findFile(this.#deps, owner.id, object);
       if (!file) throw notFound('Object');
       if (file.is_public) errors.object = ['must be private: anybody may read this one'];
-      refuse(errors);
+      refuseAll(errors);
       return file;
     };
     const file = requireFile();

@@ -33,7 +33,7 @@ export function listRoutes({ lists }: { lists: Lists }): Route[] {
       body: creation,
       example: { name: 'Newsletter', default_consent_basis: 'consent' },
       response: listRecord,
-      check: ({ caller, body }) => lists.check(caller.project.id, body),
+      errorsIn: ({ caller, body }) => lists.errorsIn(caller.project.id, body),
       handle: ({ caller, body }) => lists.create(caller.project.id, body, caller.note),
     }),
     ...marketingRoute({
@@ -56,7 +56,7 @@ export function listRoutes({ lists }: { lists: Lists }): Route[] {
       example: { description: 'Once a month' },
       response: listRecord,
       load,
-      check: ({ caller, body }) => lists.check(caller.project.id, body),
+      errorsIn: ({ caller, body }) => lists.errorsIn(caller.project.id, body),
       handle: ({ caller, body, resource }) => lists.update(caller.project.id, resource.id, body, caller.note),
     }),
   ];

@@ -1,5 +1,5 @@
 /** Contact lists: making, changing and archiving them, and what may be done with one. */
-import { conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { MAX_TOKEN_HOSTS } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -193,7 +193,7 @@ export class Lists {
   }
 
   /** Everything that is wrong with the fields beyond what the schema checks. */
-  check(project_id: number, changes: ListChanges): FieldErrors {
+  errorsIn(project_id: number, changes: ListChanges): FieldErrors {
     const errors: FieldErrors = {};
     // The name may be put into the subject of a confirmation mail.
     if (/\p{Cc}/u.test(changes.name ?? ''))
@@ -207,8 +207,8 @@ export class Lists {
 
   /** The fields after a change. Throws AppError `invalid` by field. */
   #merge(project_id: number, current: ListRow | null, changes: ListChanges) {
-    const errors = this.check(project_id, changes);
-    if (Object.keys(errors).length > 0) throw invalid(errors);
+    const errors = this.errorsIn(project_id, changes);
+    refuseAll(errors);
     const { token_hosts: hosts, confirmation_template: slug } = changes;
     return {
       name: changes.name ?? current?.name ?? '',

@@ -1,6 +1,6 @@
 /** Product events: what apps say that a contact did. One event of one name a contact, of which the last time counts. */
 
-import { AppError, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { AppError, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { MAX_EVENT_META_BYTES } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, SECOND_MS, toIso } from '../../platform/host/clock.ts';
@@ -159,7 +159,7 @@ function checkEvent(input: EventInput): void {
     errors.event = [`is reserved: the service makes it (${RESERVED_EVENTS.join(', ')})`];
   if (input.meta && Buffer.byteLength(JSON.stringify(input.meta)) > MAX_EVENT_META_BYTES)
     errors.meta = [`must have at most ${MAX_EVENT_META_BYTES} bytes as JSON`];
-  if (Object.keys(errors).length > 0) throw invalid(errors);
+  refuseAll(errors);
 }
 
 function present(

@@ -1,6 +1,6 @@
 /** Sequences: writing drafts, what may change while one runs, its checks, and looking ahead. */
 
-import { AppError, conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { AppError, conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
 import { MAX_NAME_CHARS, MAX_PREVIEW_ENTRIES } from '../../limits.ts';
 import type { Emails } from '../../mail/emails/service.ts';
 import type { Templates } from '../../mail/templates/service.ts';
@@ -198,7 +198,7 @@ export class Sequences {
       }
       const list = changes.list ? findList(this.#deps.lists, project_id, changes.list, errors) : null;
       refuseBadEvents(changes.exit_events ?? [], errors);
-      if (Object.keys(errors).length > 0) throw invalid(errors);
+      refuseAll(errors);
       if (current.status !== 'draft') refuseOthersMail(current, { ...changes, list_id: list?.id });
       if (list && list.id !== current.list_id) this.#deps.lists.requireOpen(tx, list);
       const metadata = { name: current.name, fields: Object.keys(changes) };
@@ -281,7 +281,7 @@ export class Sequences {
     answers.clicks.forEach((key, index) => {
       if (!steps.some((step) => step.key === key)) errors[`clicks.${index}`] = ['must be the key of a step'];
     });
-    if (Object.keys(errors).length > 0) throw invalid(errors);
+    refuseAll(errors);
     const { contacts, marketing, marketing_mail, lists, database, suppressions } = this.#deps;
     const contact = input.contact ? contacts.find(owner.id, input.contact) : null;
     // A pending contact counts: they would get it once they confirmed.

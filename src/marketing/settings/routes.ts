@@ -51,7 +51,7 @@ export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[
         brand_color: '#1a73e8',
       },
       response: shown_settings,
-      check: ({ caller, body }) => marketing.check(caller.project.id, own(caller, body)),
+      errorsIn: ({ caller, body }) => marketing.errorsIn(caller.project.id, own(caller, body)),
       handle: async ({ caller, body }) => {
         await marketing.change(caller.project.id, own(caller, body), caller.note);
         return shown(caller);

@@ -1,5 +1,5 @@
 /** Marketing settings of a project: who its mails come from, how they look, when and how many may go out. */
-import { type FieldErrors, invalid } from '../../errors.ts';
+import { type FieldErrors, refuseAll } from '../../errors.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -77,7 +77,7 @@ export class Marketing {
     const { database, clock } = this.#deps;
     return database.write((tx) => {
       const { merged, errors } = this.#merge(tx, project_id, changes);
-      if (Object.keys(errors).length > 0) throw invalid(errors);
+      refuseAll(errors);
       saveSettings(tx, { ...merged, project_id, updated_at: clock.now() });
       note(tx, {
         event: 'marketing_settings.changed',
@@ -89,7 +89,7 @@ export class Marketing {
   }
 
   /** Everything that is wrong with a change beyond what its schema checks. */
-  check(project_id: number, changes: SettingsChanges): FieldErrors {
+  errorsIn(project_id: number, changes: SettingsChanges): FieldErrors {
     return this.#merge(this.#deps.database.read, project_id, changes).errors;
   }
 

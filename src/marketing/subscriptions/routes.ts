@@ -66,7 +66,7 @@ function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route
     count: async ({ ctx, caller }) => {
       if (caller.key && ctx.ip !== null) await subscriptions.countVisitor(ctx.ip);
     },
-    check: ({ body }) => errorsInSignUp(body),
+    errorsIn: ({ body }) => errorsInSignUp(body),
     handle: async ({ ctx, caller, resource: list, body }) => {
       const { first_name = null, last_name = null, captcha_token = null } = body;
       const from = {

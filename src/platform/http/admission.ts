@@ -124,14 +124,11 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
   load?(input: { ctx: RequestContext; caller: C }): R;
   /**
    * What is wrong with a body beyond its schema. Called once a body is refused, so that the client is told everything at once:
-   * `body` has the fields that fit the schema, `broken` names the others.
+   * `body` has the fields that fit the schema.
    */
-  check?(input: {
-    caller: C;
-    body: Partial<Static<B>>;
-    broken: ReadonlySet<string>;
-    resource: R;
-  }): FieldErrors;
+  errorsIn?(input: { caller: C; body: Partial<Static<B>>; resource: R }): FieldErrors;
+  /** Fields of which one may stand for another: where one breaks the schema, those that were not sent are not asked for. */
+  together?: readonly (keyof Static<B>)[];
   handle(input: Inputs<C, Q, B, R>): unknown;
 }
 
@@ -237,7 +234,7 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
       const present = acceptAgain();
       spec.load?.({ ctx, caller: present });
     }
-    throw toldWhole(error, spec, { found, caller, resource });
+    throw withAllErrors(error, spec, { found, caller, resource });
   }
 }
 
@@ -258,20 +255,26 @@ function readQuery<Q extends TSchema>(schema: Q | undefined, url: URL): Static<Q
 }
 
 /** The refusal of a body with everything that is wrong with it, not just what was found first. */
-function toldWhole<C, Q extends TSchema, B extends TSchema, R>(
+function withAllErrors<C, Q extends TSchema, B extends TSchema, R>(
   error: unknown,
   spec: SpecBase<C, Q, B, R>,
   input: { found: Validated<B>; caller: C; resource: R },
 ): unknown {
   // An error with a code or details is about more than the body: a mail that a relay refused, say.
   const is_of_body = error instanceof AppError && error.kind === 'invalid' && !error.code && !error.details;
-  if (!spec.check || !is_of_body) return error;
+  if (!spec.errorsIn || !is_of_body) return error;
   const { found, caller, resource } = input;
   const topOf = (path: string): string => path.split('.')[0] ?? path;
   const broken = new Set(Object.keys(found.errors).map(topOf));
-  const isSound = ([path]: [string, unknown]): boolean => !broken.has(topOf(path));
-  const body = Object.fromEntries(Object.entries(found.value).filter(isSound)) as Partial<Static<B>>; // Some of its fields.
-  const rules = Object.entries(spec.check({ caller, body, broken, resource })).filter(isSound);
+  const sound = Object.entries(found.value).filter(([field]) => !broken.has(field));
+  const body = Object.fromEntries(sound) as Partial<Static<B>>; // Some of its fields.
+  const together: readonly PropertyKey[] = spec.together ?? [];
+  const is_unsure = [...broken].some((field) => together.includes(field));
+  const isTold = (field: string): boolean =>
+    !broken.has(field) && !(is_unsure && together.includes(field) && !Object.hasOwn(body, field));
+  const rules = Object.entries(spec.errorsIn({ caller, body, resource })).filter(([path]) =>
+    isTold(topOf(path)),
+  );
   return invalid({ ...Object.fromEntries(rules), ...error.errors });
 }
 

@@ -32,6 +32,9 @@ export const powerFields = {
   projects: t.Array(t.String(), { maxItems: MAX_ASSIGNMENTS }),
 };
 
+/** For the `together` of their routes: each of them counts for what the others may be. */
+export const POWERS = [...GRANTABLE, 'all_projects', 'projects'] as const;
+
 export function capabilitiesOf(holder: CapabilityFlags): Capability[] {
   return GRANTABLE.filter((capability) => holder[capability]);
 }
@@ -69,11 +72,6 @@ export function capabilitiesIn(sent: Readonly<Record<string, unknown>>): Set<Cap
 /** As `requireHolding`, for a body that is not validated yet: 403 comes before 422. */
 export function requireGivable(giver: ManagementCaller, sent: Readonly<Record<string, unknown>>): void {
   requireCapabilities(giver, [...capabilitiesIn(sent)]);
-}
-
-/** Whether a field of the powers is itself wrong; then whether they contradict each other is not asked. */
-export function isAnyPowerBroken(broken: ReadonlySet<string>): boolean {
-  return Object.keys(powerFields).some((field) => broken.has(field));
 }
 
 /** Nobody gives what they lack; the shell (null) lacks nothing. Throws AppError `forbidden`. */

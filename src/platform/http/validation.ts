@@ -3,7 +3,7 @@
  * points, and never repeat a value.
  */
 import { Kind, OptionalKind, type Static, type TSchema } from '@sinclair/typebox';
-import { type FieldErrors, invalid } from '../../errors.ts';
+import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { isUlid } from '../host/ids.ts';
 import { parseAddress } from '../mail/address.ts';
 
@@ -39,7 +39,7 @@ export function validate<T extends TSchema>(
 
 /** The value, which is whole where nothing is wrong. Throws AppError `invalid` with all messages by field. */
 export function requireValid<T extends TSchema>({ value, errors }: Validated<T>): Static<T> {
-  if (Object.keys(errors).length > 0) throw invalid(errors);
+  refuseAll(errors);
   return value as Static<T>; // Without an error every field is there.
 }
 

@@ -35,15 +35,15 @@ export class AiAccounts extends ProviderRecords<AiAccountShapes> {
     throw forbidden('all_projects reaches beyond your scope: only a caller of all projects may set it.');
   }
 
-  override errorsIn(of: {
+  override errorsIn({
+    current,
+    sent,
+  }: {
     current: AiAccountRow | null;
     sent: AiAccountChanges;
-    broken: ReadonlySet<string>;
   }): FieldErrors {
-    const { current, broken } = of;
-    const { provider = current?.provider, api_key = current?.sealed_api_key ?? null } = of.sent;
-    if (provider === undefined || broken.has('provider') || broken.has('api_key')) return {};
-    return collectErrors(() => requireKey(provider, api_key));
+    const { provider = current?.provider, api_key = current?.sealed_api_key ?? null } = sent;
+    return provider === undefined ? {} : collectErrors(() => requireKey(provider, api_key));
   }
 
   override present(account: AiAccountRow): AiAccountRecord {

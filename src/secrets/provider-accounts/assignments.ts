@@ -1,6 +1,6 @@
 /** Which AI accounts serve which projects: assignments one by one, and the standing rule of an account. */
 import type { ProjectCascade, ProjectRow, Projects } from '../../access/projects/service.ts';
-import { type FieldErrors, invalid } from '../../errors.ts';
+import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import { type AuditEntry, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { explainMissing } from '../../platform/database/foreign-keys.ts';
@@ -121,7 +121,7 @@ function resolveAll(
     if (id === null) errors[`${field}.${index}`] = ['must name one that you can see'];
     return id === null ? [] : [id];
   });
-  if (Object.keys(errors).length > 0) throw invalid(errors);
+  refuseAll(errors);
   return new Set(ids);
 }
 

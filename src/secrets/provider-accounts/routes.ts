@@ -156,7 +156,7 @@ function recordRoutes<S extends Shapes>(spec: RecordSpec<S>): Route[] {
       example: spec.example,
       authorizeBody: ({ caller, sent }) => records.authorize(caller, sent),
       load: ({ caller }) => records.projectsOfNew(caller),
-      check: ({ caller, body, broken }) => records.errorsIn({ caller, current: null, sent: body, broken }),
+      errorsIn: ({ caller, body }) => records.errorsIn({ caller, current: null, sent: body }),
       handle: ({ ctx, caller, body, resource }) =>
         records.create(actorOf(caller, ctx.ip), caller, resource, body),
     }),
@@ -177,8 +177,7 @@ function recordRoutes<S extends Shapes>(spec: RecordSpec<S>): Route[] {
       example: spec.example_change,
       authorizeBody: ({ caller, sent }) => records.authorize(caller, sent),
       load: findToChange,
-      check: ({ caller, body, broken, resource }) =>
-        records.errorsIn({ caller, current: resource, sent: body, broken }),
+      errorsIn: ({ caller, body, resource }) => records.errorsIn({ caller, current: resource, sent: body }),
       handle: ({ ctx, caller, body, resource }) =>
         records.update(actorOf(caller, ctx.ip), caller, resource, body),
     }),

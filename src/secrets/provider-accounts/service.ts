@@ -104,15 +104,11 @@ export abstract class ProviderRecords<S extends Shapes> {
   /** Throws AppError `forbidden` for what only callers of all projects may ask for. */
   authorize(_caller: ManagementCaller, _sent: { readonly all_projects?: unknown }): void {}
 
-  /**
-   * What is wrong with a new record (`current` null) or a changed one by rules past its shape. `broken` are fields that are
-   * wrong already.
-   */
+  /** What is wrong with a new record (`current` null) or a changed one by rules past its shape. */
   errorsIn(_of: {
     caller: ManagementCaller;
     current: S['row'] | null;
     sent: Partial<S['input']> | S['changes'];
-    broken: ReadonlySet<string>;
   }): FieldErrors {
     return {};
   }

@@ -118,7 +118,7 @@ function serviceRoutes(
       example: { values: { secret_key: 'sk_test_51Example' } },
       response: serviceMetadata,
       load: projectAndService,
-      check: ({ body, resource }) =>
+      errorsIn: ({ body, resource }) =>
         'values' in body ? vault.errorsIn(resource.project, resource.service, body) : {},
       async handle({ ctx, caller, body, resource: { project, service } }) {
         const stored = await vault.set(actorOf(caller, ctx.ip), project, service, body.values, body.plain);

@@ -4,7 +4,7 @@
  */
 
 import type { ProjectCascade } from '../../access/projects/service.ts';
-import { AppError, collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { AppError, collectErrors, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { explainMissing } from '../../platform/database/foreign-keys.ts';
@@ -124,7 +124,7 @@ export class Vault {
     plain?: readonly string[],
   ): Promise<ServiceMetadata> {
     const { changes, errors } = readChanges(service, { values, plain });
-    if (Object.keys(errors).length > 0) throw invalid(errors);
+    refuseAll(errors);
     if (changes.length > 0 || plain) {
       const now = this.#clock.now();
       await this.#database
