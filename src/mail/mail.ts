@@ -58,7 +58,6 @@ export function createMail(needs: MailNeeds) {
   const templates = new Templates(on);
   const emails: Emails = new Emails({
     ...on,
-    mailboxes,
     templates,
     sendNow: (email, claimed) => deliveries.sendNow(email, claimed),
   });

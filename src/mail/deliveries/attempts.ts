@@ -29,7 +29,17 @@ import {
   putBack,
   wishesOf,
 } from '../emails/service.ts';
-import type { Choice, ChoiceRequest, ChosenMailbox, Mailboxes, Outlet } from '../mailboxes/service.ts';
+import {
+  type Candidate,
+  type Choice,
+  type ChoiceRequest,
+  type ChosenMailbox,
+  chooseMailbox,
+  listCandidates,
+  type Mailboxes,
+  type Outlet,
+  takeMailbox,
+} from '../mailboxes/service.ts';
 import { isComplaintAddress, simulateDelivery } from './capture.ts';
 import type { Listeners } from './listeners.ts';
 import { isPatient, type NextTry, nextTry, type Patience, type Tries } from './patience.ts';
@@ -124,9 +134,10 @@ export class Attempts {
       const { error } = endWithheld(tx, email, this.#listeners, now_ms);
       return over(error === null ? 'completed' : 'failed', error, email.id);
     }
+    const candidates = listCandidates(tx, quota_day);
     const asked = this.#requestOf(email, tried, now_ms);
-    const request = options.any_lane ? this.#withoutLate(tx, asked) : asked;
-    const choice = this.#deps.mailboxes.take(tx, request);
+    const request = options.any_lane ? this.#withoutLate(tx, asked, candidates) : asked;
+    const choice = takeMailbox(tx, request, candidates);
     const { mailbox_id, address, domain } = choice.ok
       ? choice
       : { mailbox_id: email.mailbox_id, address: email.from_email, domain: email.domain };
@@ -158,13 +169,13 @@ export class Attempts {
   }
 
   /** For a client that waits: mailboxes that have no turn soon are left out, as long as there are others. */
-  #withoutLate(tx: Tx, asked: ChoiceRequest): ChoiceRequest {
-    const { mailboxes } = this.#deps;
+  #withoutLate(tx: Tx, asked: ChoiceRequest, candidates: readonly Candidate[]): ChoiceRequest {
+    const { pace } = this.#deps.mailboxes;
     const { now_ms } = asked;
     for (let late: string[] = []; ; ) {
-      const choice = mailboxes.choose(tx, { ...asked, late });
+      const choice = chooseMailbox(candidates, { ...asked, late });
       if (!choice.ok) return asked;
-      const opening = mailboxes.pace.roomNow(tx, choice.mailbox_id, { now_ms, most: 1 });
+      const opening = pace.roomNow(tx, choice.mailbox_id, { now_ms, most: 1 });
       const is_soon = !opening || opening.opens_at - now_ms <= PACE_CLIENT_WAIT_MS;
       if (is_soon) return { ...asked, late };
       late = [...late, choice.address];
@@ -259,7 +270,8 @@ export class Attempts {
   #nextAfter({ email }: Attempt): Choice {
     const { read } = this.#deps.database;
     const tried = store.listTriedMailboxes(read, email.id, email.attempts);
-    return this.#deps.mailboxes.choose(read, this.#requestOf(email, tried, this.#deps.clock.now()));
+    const request = this.#requestOf(email, tried, this.#deps.clock.now());
+    return chooseMailbox(listCandidates(read, request.day), request);
   }
 
   /** The attempt goes on in the lane of another mailbox, where it counts as the same one. */

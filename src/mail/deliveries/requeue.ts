@@ -16,7 +16,7 @@ import {
   sendingJob,
   wishesOf,
 } from '../emails/service.ts';
-import type { Mailboxes } from '../mailboxes/service.ts';
+import { takeMailbox } from '../mailboxes/service.ts';
 import type { Fate } from './listeners.ts';
 
 /** Emails that one transaction of `email retry` queues again, some 25 ms of work, and how long the server then has the lock. */
@@ -59,7 +59,6 @@ export interface RequeueDeps {
   database: Database;
   clock: Clock;
   emails: Pick<Emails, 'hasContent'>;
-  mailboxes: Mailboxes;
   objects: { findMany(tx: Tx, project_id: number, public_ids: readonly string[]): readonly unknown[] };
   projects: Pick<Projects, 'find'>;
   enqueue(tx: Tx, job: NewJob): string;
@@ -137,10 +136,10 @@ function requeueEmail(
 function takePlace(
   tx: Tx,
   email: EmailRow,
-  { deps, now_ms }: { deps: RequeueDeps; now_ms: number },
+  { now_ms }: { now_ms: number },
 ): { mailbox_id: number; quota_day: string } | { refusal: string } {
   const day = utcDay(now_ms);
   const held_mailbox_id = email.quota_day === day ? email.mailbox_id : null;
-  const choice = deps.mailboxes.take(tx, { ...wishesOf(email), day, now_ms, held_mailbox_id });
+  const choice = takeMailbox(tx, { ...wishesOf(email), day, now_ms, held_mailbox_id });
   return choice.ok ? { mailbox_id: choice.mailbox_id, quota_day: day } : { refusal: choice.explanation };
 }

@@ -5,7 +5,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import { secondsToUtcMidnight, utcDay } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { insertJob, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
-import type { Mailboxes } from '../mailboxes/service.ts';
+import { listCandidates, releaseUsage, takeMailbox } from '../mailboxes/service.ts';
 import { type AttachmentSource, checkEmail, findAttachments, findSender, purposeOf } from './checking.ts';
 import type { NewEmail } from './new-email.ts';
 import { type Bodies, insertEmail, releaseKeyUsage, takeKeyUsage } from './store.ts';
@@ -27,7 +27,6 @@ export interface Accepted {
 }
 
 export interface AcceptanceDeps {
-  mailboxes: Mailboxes;
   objects: AttachmentSource;
   /** Null for a key that is gone. */
   keys: { emailLimitOf(tx: Tx, id: number): { email_daily_limit: number | null } | null };
@@ -88,18 +87,19 @@ export function acceptEmail(
 ): Accepted {
   const { deps, now_ms } = options;
   checkEmail(email, { max_body_bytes: deps.max_body_bytes, now_ms });
-  const sender = findSender(tx, email, deps.mailboxes);
+  const { scheduled_at } = email;
+  const day = utcDay(scheduled_at ?? now_ms);
+  const candidates = listCandidates(tx, day);
+  const sender = findSender(candidates, email);
   const attachments = findAttachments(tx, email, deps.objects);
   const id = newId(now_ms);
-  const { scheduled_at } = email;
   const asked = { ...email, ...sender, id };
-  const day = utcDay(scheduled_at ?? now_ms);
-  const mailbox = deps.mailboxes.take(tx, { ...wishesOf(asked), day, now_ms });
+  const mailbox = takeMailbox(tx, { ...wishesOf(asked), day, now_ms }, candidates);
   if (!mailbox.ok) throw mailbox.error;
   try {
     if (email.api_key_id !== null) countForKey(tx, { api_key_id: email.api_key_id, day }, options);
   } catch (error) {
-    if (!email.is_test) deps.mailboxes.release(tx, mailbox.mailbox_id, day);
+    if (!email.is_test) releaseUsage(tx, mailbox.mailbox_id, day);
     throw error;
   }
   const job = sendingJob(asked, mailbox.mailbox_id);

@@ -10,7 +10,7 @@ import {
 import type { Tx } from '../../platform/database/database.ts';
 import { countCodePoints } from '../../platform/http/schema.ts';
 import { canonicalDomain, parseAddress } from '../../platform/mail/address.ts';
-import type { Mailboxes, Purpose } from '../mailboxes/service.ts';
+import { type Candidate, type Purpose, refuseDomain, senderAt } from '../mailboxes/service.ts';
 import type { NewEmail } from './new-email.ts';
 import type { Bodies } from './store.ts';
 import type { AttachmentRecord, EmailRow, EmailSource } from './tables.ts';
@@ -41,15 +41,14 @@ export function checkEmail(email: NewEmail, rules: { max_body_bytes: number; now
  * `invalid` under `domain` and `from`.
  */
 export function findSender(
-  tx: Tx,
+  candidates: readonly Candidate[],
   email: Pick<NewEmail, 'source' | 'domain' | 'from' | 'allowed_mailboxes'>,
-  mailboxes: Mailboxes,
 ): Pick<EmailRow, 'requested_domain' | 'allowed_mailboxes'> {
   const errors: FieldErrors = {};
   const domain = email.domain === null ? null : (canonicalDomain(email.domain) ?? '');
-  const refusal = domain === null ? null : mailboxes.refuseDomain(tx, domain);
+  const refusal = domain === null ? null : refuseDomain(candidates, domain);
   if (refusal !== null) errors.domain = [refusal];
-  const sender = email.from ? mailboxes.findSender(tx, email.from, purposeOf(email.source)) : null;
+  const sender = email.from ? senderAt(candidates, email.from, purposeOf(email.source)) : null;
   if (email.from && !sender)
     errors.from = ['must be the address of an active mailbox that this mail may go out from'];
   if (sender && domain !== null && refusal === null && domain !== sender.domain)

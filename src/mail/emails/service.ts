@@ -10,6 +10,7 @@ import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../../plat
 import type { Page } from '../../platform/http/pagination.ts';
 import { PLANE_PREFIX, type ProjectCaller } from '../../platform/http/routes.ts';
 import { finishJob, holdJob } from '../../platform/jobs/store.ts';
+import { type Candidate, deleteUsageBefore, listCandidates, releaseUsage } from '../mailboxes/service.ts';
 import { type AcceptanceDeps, type Accepted, acceptEmail } from './acceptance.ts';
 import { checkEmail, findAttachments, findSender } from './checking.ts';
 import * as life from './life-store.ts';
@@ -144,7 +145,7 @@ export class Emails {
 
   /** Throws AppError `invalid` under `domain` unless it is a domain to send from. */
   checkDomain(domain: string): void {
-    findSender(this.#deps.database.read, { source: 'schedule', domain }, this.#deps.mailboxes);
+    findSender(this.#candidates(), { source: 'schedule', domain });
   }
 
   /**
@@ -176,7 +177,7 @@ export class Emails {
 
   /** What no email may be, by field. */
   errorsIn(caller: ProjectCaller, sent: Partial<SendBody>): FieldErrors {
-    const { database, clock, objects, mailboxes } = this.#deps;
+    const { database, clock, objects } = this.#deps;
     const { max_body_bytes } = this.#acceptance;
     // Stands in for what a template makes, where that is what is wrong.
     let content: RenderedContent = { subject: '-', body_html: null, body_text: '-' };
@@ -190,8 +191,12 @@ export class Emails {
       },
       () => checkEmail(emailOf(), { max_body_bytes, now_ms: clock.now() }),
       () => findAttachments(database.read, emailOf(), objects),
-      () => findSender(database.read, emailOf(), mailboxes),
+      () => findSender(this.#candidates(), emailOf()),
     );
+  }
+
+  #candidates(): Candidate[] {
+    return listCandidates(this.#deps.database.read, utcDay(this.#deps.clock.now()));
   }
 
   #acceptAndKeep(tx: Tx, email: NewEmail, keep: KeepAnswer): KeptAnswer {
@@ -326,16 +331,14 @@ export class Emails {
     email: EmailRow,
     end: TakenBack = { ending: { status: 'canceled' }, error: 'Canceled before it was due.' },
   ): void {
-    const { clock, mailboxes } = this.#deps;
     life.endEmail(tx, email.id, end.ending);
     if (email.job_id !== null) {
       const status = end.error === null ? ('completed' as const) : ('failed' as const);
       const of_job = { status, result: { email_id: email.id }, error: end.error };
-      finishJob(tx, email.job_id, of_job, clock.now());
+      finishJob(tx, email.job_id, of_job, this.#deps.clock.now());
     }
     if (email.quota_day !== null && email.attempts === 0) {
-      if (email.mailbox_id !== null && !email.is_test)
-        mailboxes.release(tx, email.mailbox_id, email.quota_day);
+      if (email.mailbox_id !== null && !email.is_test) releaseUsage(tx, email.mailbox_id, email.quota_day);
       if (email.api_key_id !== null) store.releaseKeyUsage(tx, email.api_key_id, email.quota_day);
     }
     life.deletePins(tx, email.id);
@@ -367,7 +370,7 @@ export class Emails {
       count: () => ({}),
       remove: (tx: Tx, project: { id: number }): void => {
         for (const { mailbox_id, day } of store.listScheduledPlaces(tx, project.id))
-          this.#deps.mailboxes.release(tx, mailbox_id, day);
+          releaseUsage(tx, mailbox_id, day);
       },
     };
   }
@@ -382,7 +385,7 @@ export class Emails {
 
   /** Forgets contents, log rows and counts whose time is over. */
   async sweep(): Promise<void> {
-    const { database, clock, mailboxes } = this.#deps;
+    const { database, clock } = this.#deps;
     const now = clock.now();
     const limit = SWEEP_BATCH;
     const bodies_before = now - EMAIL_BODY_RETENTION_MS;
@@ -390,8 +393,11 @@ export class Emails {
     while ((await database.write((tx) => store.deleteOldBodies(tx, bodies_before, step))) > 0) {}
     const log_before = now - EMAIL_LOG_RETENTION_MS;
     while ((await database.write((tx) => store.deleteOldEmails(tx, log_before, limit))) === limit) {}
-    await database.write((tx) => store.deleteKeyUsageBefore(tx, utcDay(now - 2 * DAY_MS)));
-    await mailboxes.sweepUsage();
+    const day = utcDay(now - 2 * DAY_MS);
+    await database.write((tx) => {
+      store.deleteKeyUsageBefore(tx, day);
+      deleteUsageBefore(tx, day);
+    });
   }
 }
 

@@ -3,8 +3,8 @@ import { AppError, invalid } from '../../errors.ts';
 import { NO_MAILBOX_RETRY_AFTER_S } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { secondsToUtcMidnight, toIso, utcDay } from '../../platform/host/clock.ts';
-import type { DomainStanding } from '../sending-domains/service.ts';
-import { listSenders, listUsage, type SenderRow } from './store.ts';
+import { type DomainStanding, listStandings } from '../sending-domains/service.ts';
+import { listSenders, listUsage, releaseUsage, type SenderRow, takeUsage } from './store.ts';
 
 /** Mailboxes of which an attempt says why not they: more than most teams have, and some 1 KB of text. */
 const MAX_EXPLAINED_MAILBOXES = 20;
@@ -51,11 +51,11 @@ const NONE: Omit<Candidate, keyof DomainStanding> = {
   used: 0,
 };
 
-/** Every mailbox and every domain without one, the default domain's first. */
-export function listCandidates(tx: Tx, domains: readonly DomainStanding[], day: string): Candidate[] {
+/** Every mailbox and every domain without one, the default domain's first, with what they have taken on a day. */
+export function listCandidates(tx: Tx, day: string): Candidate[] {
   const used = listUsage(tx, day);
   const senders = listSenders(tx);
-  const candidates = domains.flatMap((domain): Candidate[] => {
+  const candidates = listStandings(tx).flatMap((domain): Candidate[] => {
     const own = senders.filter(({ domain_id }) => domain_id === domain.domain_id);
     if (own.length === 0) return [{ ...NONE, ...domain }];
     return own.map((sender) => ({ ...sender, ...domain, used: used.get(sender.mailbox_id) ?? 0 }));
@@ -98,12 +98,32 @@ interface Weighed {
 }
 
 /**
+ * The one place where a message gets its mailbox: chosen as things stand in this transaction, with the message counted in its
+ * quota of the day and no longer in that of the mailbox that held it. Nothing changes where none will do.
+ * A mail comes here twice. As it is accepted, its client is told what it goes out from or that nothing can take it, and its
+ * place in the day's quota is its own from then on; as an attempt begins, that mailbox may rest, be paused or be gone.
+ */
+export function takeMailbox(
+  tx: Tx,
+  request: ChoiceRequest,
+  candidates: readonly Candidate[] = listCandidates(tx, request.day),
+): Choice {
+  const choice = chooseMailbox(candidates, request);
+  const held = request.held_mailbox_id ?? null;
+  if (!choice.ok || request.is_test || choice.mailbox_id === held) return choice;
+  if (held !== null) releaseUsage(tx, held, request.day);
+  takeUsage(tx, choice.mailbox_id, request.day);
+  return choice;
+}
+
+/**
+ * The mailbox that `takeMailbox` would give a message now.
  * No domain asked for: the default first, then every other active verified one with a mailbox that has capacity. A
  * mailbox that rests after failures is taken only where none does not. Within a domain the mailbox with most capacity
  * left is taken. One that captures stands in for no relay, as what it takes counts as sent: it is taken only where its
  * own domain was asked for or is the default, and no mailbox of that domain has a relay.
  */
-export function choose(candidates: readonly Candidate[], request: ChoiceRequest): Choice {
+export function chooseMailbox(candidates: readonly Candidate[], request: ChoiceRequest): Choice {
   if (request.domain !== null) {
     const refusal = refuseDomain(candidates, request.domain);
     if (refusal !== null) return refuse(invalid({ domain: [refusal] }));
@@ -144,7 +164,7 @@ export function refuseDomain(candidates: readonly Candidate[], domain: string): 
 }
 
 /** The active mailbox of an address, whatever its case, that is for such mail and whose domain is in use. */
-export function findSender(
+export function senderAt(
   candidates: readonly Candidate[],
   address: string,
   purpose: Purpose,

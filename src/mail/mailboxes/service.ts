@@ -3,7 +3,7 @@ import { AppError, conflict, invalid, notFound } from '../../errors.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, DAY_MS, utcDay } from '../../platform/host/clock.ts';
+import { type Clock, utcDay } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import type { DkimIdentity } from '../../platform/mail/dkim.ts';
@@ -12,16 +12,7 @@ import type { DeliveryOutcome, SmtpRoute } from '../../platform/mail/types.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
 import type { InboxAddress, Inboxes } from '../inboxes/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
-import {
-  type Candidate,
-  type Choice,
-  type ChoiceRequest,
-  choose,
-  findSender,
-  listCandidates,
-  type Purpose,
-  refuseDomain,
-} from './choosing.ts';
+import { chooseMailbox, listCandidates, type Purpose } from './choosing.ts';
 import * as health from './health.ts';
 import { gapOf, parseRate, RATE_FORM } from './pace.ts';
 import * as pacing from './pacing.ts';
@@ -32,8 +23,21 @@ import type { MailboxKind, MailboxRow } from './tables.ts';
 import { testMessage } from './test-message.ts';
 import { requireRoom, verpBaseOf } from './verp.ts';
 
-export type { Choice, ChoiceRequest, ChosenMailbox, Purpose } from './choosing.ts';
+/* The choice, which accepting and each attempt make in transactions of their own. */
+export {
+  type Candidate,
+  type Choice,
+  type ChoiceRequest,
+  type ChosenMailbox,
+  chooseMailbox,
+  listCandidates,
+  type Purpose,
+  refuseDomain,
+  senderAt,
+  takeMailbox,
+} from './choosing.ts';
 export type { MailboxRecord } from './records.ts';
+export { deleteUsageBefore, releaseUsage } from './store.ts';
 
 export interface NewMailbox {
   address: string;
@@ -242,56 +246,13 @@ export class Mailboxes {
 
   /* --- The choice -------------------------------------------------------------------------------------------------- */
 
-  /**
-   * The one place where a message gets its mailbox: chosen as things stand in this transaction, with the message counted
-   * in its quota of the day and no longer in that of the mailbox that held it. Nothing changes where none will do.
-   */
-  take(tx: Tx, request: ChoiceRequest): Choice {
-    const choice = this.choose(tx, request);
-    const held = request.held_mailbox_id ?? null;
-    if (!choice.ok || request.is_test || choice.mailbox_id === held) return choice;
-    if (held !== null) store.releaseUsage(tx, held, request.day);
-    store.takeUsage(tx, choice.mailbox_id, request.day);
-    return choice;
-  }
-
-  /** The mailbox that `take` would give a message now. */
-  choose(tx: Tx, request: ChoiceRequest): Choice {
-    return choose(this.#candidates(tx, request.day), request);
-  }
-
-  #candidates(tx: Tx, day: string): Candidate[] {
-    return listCandidates(tx, this.#domains.listStandings(tx), day);
-  }
-
   /** Why no mailbox, or none of those that are named, can take such mail, quotas apart; null where one can. */
   refusalOf(purpose: Purpose, only: readonly string[]): string | null {
     const now_ms = this.#clock.now();
     // Of a test: no quota is asked.
     const asked = { domain: null, purpose, only, is_test: true, day: utcDay(now_ms), now_ms };
-    const choice = this.choose(this.#database.read, asked);
+    const choice = chooseMailbox(listCandidates(this.#database.read, asked.day), asked);
     return choice.ok ? null : choice.error.message;
-  }
-
-  /** Gives a counted message's place back. */
-  release(tx: Tx, mailbox_id: number, day: string): void {
-    store.releaseUsage(tx, mailbox_id, day);
-  }
-
-  /** Why nothing can be sent from a domain, capacity apart; null where it is known, active and verified. */
-  refuseDomain(tx: Tx, name: string): string | null {
-    return refuseDomain(this.#candidates(tx, utcDay(this.#clock.now())), name);
-  }
-
-  /** The active mailbox of this address, whatever its case, if such mail may go out from it. */
-  findSender(tx: Tx, address: string, purpose: Purpose): { address: string; domain: string } | null {
-    return findSender(this.#candidates(tx, utcDay(this.#clock.now())), address, purpose);
-  }
-
-  /** Forgets the usage of days that no limit asks for any more. */
-  async sweepUsage(): Promise<void> {
-    const day = utcDay(this.#clock.now() - 2 * DAY_MS);
-    await this.#database.write((tx) => store.deleteUsageBefore(tx, day));
   }
 
   /* --- Mailboxes --------------------------------------------------------------------------------------------------- */

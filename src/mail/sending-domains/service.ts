@@ -26,7 +26,7 @@ import { checkSpf } from './spf.ts';
 import * as store from './store.ts';
 import type { DomainRow } from './tables.ts';
 
-export type { DomainStanding } from './store.ts';
+export { type DomainStanding, listStandings } from './store.ts';
 export type { DomainRow } from './tables.ts';
 
 export interface DomainRecord {
@@ -199,9 +199,6 @@ export class SendingDomains {
       .filter((domain) => this.#openKey(read, domain) === null)
       .map(({ name }) => name);
   }
-
-  /** What the choice of a mailbox must know of each domain. */
-  readonly listStandings = store.listStandings;
 
   /** Every domain's row, the default's first. */
   listRows(tx: Tx): DomainRow[] {

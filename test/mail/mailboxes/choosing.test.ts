@@ -1,7 +1,7 @@
 /** Which mailbox a message goes out from, and what is said about it. */
 import { describe, expect, test } from 'bun:test';
 import type { Candidate } from '../../../src/mail/mailboxes/choosing.ts';
-import { type ChoiceRequest, choose } from '../../../src/mail/mailboxes/choosing.ts';
+import { type ChoiceRequest, chooseMailbox } from '../../../src/mail/mailboxes/choosing.ts';
 
 const NOW = Date.parse('2030-01-15T18:00:00Z');
 const REQUEST: ChoiceRequest = {
@@ -37,7 +37,7 @@ function mailbox(address: string, fields: Partial<Candidate> = {}): Candidate {
 }
 
 function chosen(candidates: Candidate[], request: Partial<ChoiceRequest> = {}): string | null {
-  const choice = choose(candidates, { ...REQUEST, ...request });
+  const choice = chooseMailbox(candidates, { ...REQUEST, ...request });
   return choice.ok ? choice.address : choice.error.kind;
 }
 
@@ -56,7 +56,7 @@ describe('with no domain asked for', () => {
   ];
   for (const [name, fields, reason] of OBSTACLES) {
     test(`a mailbox that is ${name} is passed over, and the explanation says why`, () => {
-      const choice = choose([mailbox('a@one.test', fields), mailbox('b@two.test')], REQUEST);
+      const choice = chooseMailbox([mailbox('a@one.test', fields), mailbox('b@two.test')], REQUEST);
       expect(choice).toMatchObject({ ok: true, address: 'b@two.test' });
       expect(choice.explanation).toContain('a@one.test');
       expect(choice.explanation).toContain(reason);
@@ -66,11 +66,11 @@ describe('with no domain asked for', () => {
   test('of many mailboxes that are passed over a few are named, and the others counted', () => {
     const best = mailbox('a@one.test');
     const others = Array.from({ length: 1_000 }, (_, n) => mailbox(`m${n}@one.test`));
-    const { explanation } = choose([best, ...others], REQUEST);
+    const { explanation } = chooseMailbox([best, ...others], REQUEST);
     expect(explanation).toContain('m0@one.test (as good, but its turn comes later)');
     expect(explanation).toEndWith('nor 980 more.');
     expect(explanation.length).toBeLessThan(1_500);
-    const none = choose(
+    const none = chooseMailbox(
       others.map((other) => ({ ...other, status: 'paused' })),
       REQUEST,
     );
@@ -101,7 +101,7 @@ describe('with no domain asked for', () => {
   });
 
   test('all used up is 429 until midnight; none usable at all is 503', () => {
-    const full = choose([mailbox('a@one.test', { daily_limit: 1, used: 1 })], REQUEST);
+    const full = chooseMailbox([mailbox('a@one.test', { daily_limit: 1, used: 1 })], REQUEST);
     expect(full).toMatchObject({ ok: false, error: { kind: 'rate_limited', retry_after_s: 6 * 3_600 } });
     expect(chosen([mailbox('a@one.test', { status: 'paused' })])).toBe('unavailable');
     expect(chosen([])).toBe('unavailable');
@@ -166,7 +166,7 @@ describe('with no domain asked for', () => {
     ];
     for (const [name, candidates, request, [kind, retry_after_s, words]] of cases) {
       test(name, () => {
-        const choice = choose(candidates, { ...REQUEST, ...request });
+        const choice = chooseMailbox(candidates, { ...REQUEST, ...request });
         expect(choice).toMatchObject({ ok: false, error: { kind, retry_after_s } });
         const message = choice.ok ? '' : choice.error.message;
         expect(message).toEndWith(words);
@@ -186,7 +186,7 @@ describe('with a domain asked for', () => {
       mailbox('c@good.test'),
     ];
     for (const domain of ['gone.test', 'off.test', 'new.test']) {
-      const choice = choose(candidates, { ...REQUEST, domain });
+      const choice = chooseMailbox(candidates, { ...REQUEST, domain });
       expect(choice).toMatchObject({
         ok: false,
         error: { kind: 'invalid', errors: { domain: [expect.any(String)] } },
@@ -203,7 +203,7 @@ describe('with a domain asked for', () => {
   test('nothing is said of the others, which it does not concern', () => {
     const none = { mailbox_id: null, address: null, kind: null, revision: null };
     const candidates = [mailbox('a@one.test', none), mailbox('b@two.test', none), mailbox('c@three.test')];
-    const { explanation } = choose(candidates, { ...REQUEST, domain: 'one.test' });
+    const { explanation } = chooseMailbox(candidates, { ...REQUEST, domain: 'one.test' });
     expect(explanation).toContain('one.test (no mailbox)');
     expect(explanation).not.toMatch(/two\.test|three\.test/);
   });
@@ -221,7 +221,7 @@ describe('a mailbox that captures', () => {
     ];
     for (const fields of obstacles) {
       const candidates = [mailbox('a@one.test', { is_default: 1, ...fields }), mailbox('b@two.test', kept)];
-      const choice = choose(candidates, REQUEST);
+      const choice = chooseMailbox(candidates, REQUEST);
       expect(choice.ok).toBe(false);
       expect(choice.explanation).toContain('b@two.test (it captures mail, and its domain was not asked for');
       expect(chosen(candidates, { domain: 'two.test' })).toBe('b@two.test');
@@ -267,9 +267,9 @@ describe('among the mailboxes of a domain', () => {
   });
 
   test('the other is said to have less left only where it has', () => {
-    const fuller = choose(pair({ daily_limit: 10, used: 8 }, { daily_limit: 5, used: 1 }), REQUEST);
+    const fuller = chooseMailbox(pair({ daily_limit: 10, used: 8 }, { daily_limit: 5, used: 1 }), REQUEST);
     expect(fuller.explanation).toContain('a@one.test (less capacity left)');
-    const alike = choose(pair({ used: 8 }, { used: 1 }), REQUEST);
+    const alike = chooseMailbox(pair({ used: 8 }, { used: 1 }), REQUEST);
     expect(alike.explanation).toContain('a@one.test (as good, but its turn comes later)');
   });
 

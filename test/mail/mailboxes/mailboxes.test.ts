@@ -1,5 +1,6 @@
 /** Mailboxes: relays as they are written, secrets that stay sealed, and a test message through a real relay. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { takeMailbox } from '../../../src/mail/mailboxes/choosing.ts';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import { actor, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { startSmtpSink } from '../../support/smtp-sink.ts';
@@ -126,7 +127,7 @@ describe('a mailbox', () => {
     });
     const ask = (purpose: 'transactional' | 'marketing') =>
       app.services.database.write((tx) =>
-        mailboxes.take(tx, {
+        takeMailbox(tx, {
           domain: 'news.example.com',
           purpose,
           day: '2030-01-15',
