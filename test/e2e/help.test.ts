@@ -16,6 +16,7 @@ test('every example can be pasted', async () => {
   const dir = makeTempDir();
   const data_dir = join(dir, 'data');
   writeFileSync(join(dir, 'relay-url.txt'), 'smtp://127.0.0.1:1');
+  writeFileSync(join(dir, 'password.txt'), 'secret');
   writeFileSync(join(dir, 'service-account.json'), '{}');
   writeFileSync(join(dir, 'cert.pem'), 'a certificate');
   for (const args of [
@@ -28,7 +29,7 @@ test('every example can be pasted', async () => {
     SATCHEL_DATA_DIR: data_dir,
     SATCHEL_DNS_SERVERS: '127.0.0.1:1',
     STRIPE_SECRET_KEY: 'sk',
-    RELAY_URL: 'smtp://127.0.0.1:1',
+    SES_PASSWORD: 'secret',
   };
   const wrong: unknown[] = [];
   for (const example of await listExamples()) {

@@ -1,13 +1,20 @@
 /** `satchel mailbox`: the addresses that mail goes out from, each with its relay. */
 import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
-import { listOption, numberOption, textOption, wholeNumber } from '../../platform/cli/options.ts';
+import {
+  listOption,
+  numberOption,
+  type Options,
+  textOption,
+  wholeNumber,
+} from '../../platform/cli/options.ts';
 import { readSecret } from '../../platform/cli/secret-input.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import { type InboxAddress, type InboxRecord, parseInbox } from '../inboxes/service.ts';
-import { hasPassword, parseRelay, type Relay } from './relay.ts';
+import { type Relay, relayOf } from './relay.ts';
+import { readRelayOptions, withRelayOptions } from './relay-options.ts';
 import type { MailboxChanges, Mailboxes, MailboxRecord } from './service.ts';
 
 interface Needs {
@@ -37,7 +44,7 @@ export function registerMailboxCommands(cli: Cli<Needs>): void {
         'last error': one.refusal ?? one.pace?.words ?? one.last_error,
         inbox: one.inbox && presentInbox(one.inbox),
       }),
-      'No mailbox yet. Add one: satchel mailbox add hello@example.com --smtp -',
+      'No mailbox yet. Add one: satchel mailbox add --help',
     );
   mailbox
     .verb('test <mailbox>', 'send one message through it and print what its relay says')
@@ -80,12 +87,7 @@ export function registerMailboxCommands(cli: Cli<Needs>): void {
 
 /** The options that a mailbox is both added and changed with. */
 function withOptions(verb: Verb<Needs>): Verb<Needs> {
-  return verb
-    .option(
-      '--smtp <relay>',
-      'smtp[s]://user:password@host:port[?tls=required&dkim=off], or -, @file, env:NAME that hold it',
-    )
-    .option('--capture', 'keep what is sent instead of delivering it (satchel email captured)')
+  return withRelayOptions(verb)
     .option('--rate <rate>', 'at most so many mails in any second, minute or hour: N/s, N/m, N/h, or none')
     .option(
       '--inbox <inbox>',
@@ -104,15 +106,16 @@ function registerAdd(cli: Cli<Needs>, mailbox: Noun<Needs>): void {
 and no mailbox of that domain has a relay for such mail, not even a paused one.`)
     .example(
       'satchel mailbox add shop@mail.example.com --capture',
+      'satchel mailbox add shop@mail.example.com --smtp-host smtp.example.net --smtp-user shop --smtp-password @password.txt',
+      'satchel mailbox add shop@mail.example.com --provider ses:eu-west-1 --smtp-user AKIA123 --smtp-password env:SES_PASSWORD',
       'satchel mailbox add shop@mail.example.com --smtp @relay-url.txt --daily-limit 2000',
-      'satchel mailbox add shop@mail.example.com --smtp env:RELAY_URL',
     )
     .shows(
       async ({ services, actor }, options, address) =>
         services.mailboxes.add(actor, {
           ...readPurposes(listOption(options, 'for')),
           address,
-          relay: await readRelay(cli, textOption(options, 'smtp'), options.capture === true),
+          relay: await readNewRelay(cli, options),
           daily_limit: numberOption(options, 'dailyLimit') ?? null,
           rate: readRate(textOption(options, 'rate')),
           return_path: readReturnPath(textOption(options, 'returnPath')),
@@ -136,7 +139,9 @@ function registerChange(cli: Cli<Needs>, mailbox: Noun<Needs>): void {
     .option('--return-path <address>', 'envelope sender, where bounces go')
     .option('--no-return-path', 'bounces go to the address itself again')
     .option('--no-inbox', 'read none any more')
-    .remark(`The running server takes it up with the next mail. In an inbox it reads bounces and complaints (DSN, ARF) as they
+    .option('--no-smtp-user', 'log in at the relay no more')
+    .remark(`The running server takes it up with the next mail. Of a relay, too, what is not given stays; but a password
+that is stored goes along to no other host. In an inbox it reads bounces and complaints (DSN, ARF) as they
 arrive, flags what took effect with $Satchel, and leaves every message in place. imap:// is STARTTLS, except to this
 very machine. The same account and folder, such as with a new password, is read on from where it was left.
 A mailbox with an inbox gives each mail a return path of its own (bounces+ID.CODE@example.com), by which
@@ -145,20 +150,18 @@ relay that refuses such a sender gets the plain one from then on, as \`satchel d
 A relay that asks for less mail is sent half as much and by and by more again, whatever the rate; another relay, and
 \`satchel mailbox resume\`, begin anew.`)
     .example(
-      'satchel mailbox change shop@mail.example.com --smtp @relay-url.txt',
+      'satchel mailbox change shop@mail.example.com --smtp-password -',
       'satchel mailbox change shop@mail.example.com --inbox @inbox-url.txt',
       'satchel mailbox change shop@mail.example.com --rate 14/s',
       'satchel mailbox change shop@mail.example.com --no-daily-limit --for transactional,marketing',
     )
     .shows(async ({ services, actor }, options, address) => {
       const purposes = listOption(options, 'for');
-      const smtp = textOption(options, 'smtp');
-      const is_capturing = options.capture === true;
       const where = <T>(option: unknown, change: T) => (option === undefined ? {} : change);
       const daily_limit = numberOption(options, 'dailyLimit') ?? null;
       const return_path = readReturnPath(textOption(options, 'returnPath'));
       const changes: MailboxChanges = {
-        ...(smtp === undefined && !is_capturing ? {} : { relay: await readRelay(cli, smtp, is_capturing) }),
+        ...(await readRelayOptions(cli, options)),
         ...where(options.dailyLimit, { daily_limit }),
         ...where(options.rate, { rate: readRate(textOption(options, 'rate')) }),
         ...where(options.returnPath, { return_path }),
@@ -181,17 +184,19 @@ function readPurposes(purposes: readonly string[]): { for_transactional: boolean
   };
 }
 
-async function readRelay<S>(
-  cli: Cli<S>,
-  smtp: string | undefined,
-  is_capturing: boolean,
-): Promise<Relay | null> {
-  if ((smtp === undefined) !== is_capturing)
-    throw new UsageError('Give either --smtp with a relay or --capture.');
-  if (smtp === undefined) return null;
-  // An address of a relay without a password is no secret.
-  const is_plain = /^smtps?:/i.test(smtp) && !hasPassword(smtp);
-  return parseRelay(is_plain ? smtp : await readSecret(cli, smtp, "the relay's password"));
+/** Null where it captures. */
+async function readNewRelay<S>(cli: Cli<S>, options: Options): Promise<Relay | null> {
+  const { relay, relay_parts } = await readRelayOptions(cli, options);
+  if (relay !== undefined) return relay;
+  if (!relay_parts?.host)
+    throw new UsageError('Give a relay (--smtp-host, --provider or --smtp), or --capture.');
+  if ((relay_parts.user === undefined) !== (relay_parts.password === undefined))
+    throw new UsageError(
+      'Give both --smtp-user and --smtp-password, or neither where the relay asks for none.',
+    );
+  if (options.provider !== undefined && relay_parts.password === undefined)
+    throw new UsageError('Give --smtp-user and --smtp-password: no provider takes mail without.');
+  return relayOf(relay_parts);
 }
 
 /** Null where there is to be none. */

@@ -60,16 +60,16 @@ export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
     managementRoute({
       ...{ method: 'POST', path: '/mailboxes', needs, tag, summary: 'Add a mailbox' },
       description:
-        'An address of a sending domain, with the relay that takes its mail, or with `capture: true`, which stands in for a relay where ' +
-        'the domain has none.',
+        'An address of a sending domain, with the relay that takes its mail, in parts or as an URL (`smtp_url`), or with ' +
+        '`capture: true`, which stands in for a relay where the domain has none.',
       status: 201,
       body: newMailbox,
       example: { address: 'hello@mail.example.com', capture: true, for: ['transactional'] },
       response: mailboxRecord,
-      errorsIn: ({ body }) => errorsInMailbox(body, true),
+      errorsIn: ({ body }) => errorsInMailbox(body, null),
       handle({ caller, ctx, body }) {
         const { address, ...sent } = body;
-        const { relay = null, ...settings } = readMailbox(sent, true);
+        const { relay = null, ...settings } = readMailbox(sent, null);
         return mailboxes.add(actorOf(caller, ctx.ip), { ...settings, address, relay });
       },
     }),
@@ -83,15 +83,17 @@ export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
     }),
     managementRoute({
       ...{ method: 'PATCH', path: MAILBOX, needs, tag, summary: 'Change a mailbox' },
-      description: `${NAMED_BY} Only what is sent changes, from the next mail on. \`state: active\` ends its rest after failures.`,
+      description:
+        `${NAMED_BY} Only what is sent changes, of a relay's parts too, from the next mail on. A password goes along to no other ` +
+        'host. `state: active` ends its rest after failures.',
       body: mailboxChanges,
       example: { daily_limit: 2000 },
       response: mailboxDetails,
       load,
-      errorsIn: ({ body }) => errorsInMailbox(body, false),
+      errorsIn: ({ body, resource }) => errorsInMailbox(body, resource),
       handle: async ({ caller, ctx, resource, body }) =>
         detailsOf(
-          await mailboxes.change(actorOf(caller, ctx.ip), resource.address, readMailbox(body, false)),
+          await mailboxes.change(actorOf(caller, ctx.ip), resource.address, readMailbox(body, resource)),
         ),
     }),
     managementRoute({

@@ -16,16 +16,40 @@ import {
 } from '../../platform/http/schema.ts';
 import { parseInbox } from '../inboxes/service.ts';
 import { parseRate, RATE_FORM } from './pace.ts';
-import { parseRelay } from './relay.ts';
+import { changeRelay, MAX_PORT, parseRelay, RELAY_TLS, relayOf } from './relay.ts';
 import type { MailboxChanges } from './service.ts';
+import type { MailboxRow } from './tables.ts';
+
+/** RFC 1035, 2.3.4. */
+const MAX_HOST_CHARS = 253;
+/** Longer than what any provider gives for a log-in; AUTH PLAIN may have 12,288 (RFC 4954). */
+const MAX_RELAY_LOGIN_CHARS = 1_024;
+
+const relay_url = {
+  min: 1,
+  max: MAX_URL_CHARS,
+  description:
+    'smtp[s]://user:password@host:port, with ?tls=required, ?tls=none or ?dkim=off where wanted. Its password is never shown again.',
+};
+const relay_host = text({ min: 1, max: MAX_HOST_CHARS });
+const relay_parts = {
+  port: t.Integer({ minimum: 1, maximum: MAX_PORT, description: '465 with tls, else 587, unless given.' }),
+  user: nullable(text({ min: 1, max: MAX_RELAY_LOGIN_CHARS })),
+  password: nullable(
+    text({ min: 1, max: MAX_RELAY_LOGIN_CHARS, description: 'As it is, not escaped. Never shown again.' }),
+  ),
+  tls: {
+    ...oneOf(RELAY_TLS),
+    description:
+      'tls: from the first byte; required: STARTTLS or nothing; starttls: where it is offered; none: never. A password goes to no ' +
+      'other machine without TLS. Unless given: tls at port 465, else starttls.',
+  },
+};
+const newRelay = named('NewRelay', t.Object({ host: relay_host, ...optionals(relay_parts) }));
+const relayChanges = named('RelayChanges', t.Object(optionals({ host: relay_host, ...relay_parts })));
 
 const settings = {
-  relay: text({
-    min: 1,
-    max: MAX_URL_CHARS,
-    description:
-      'smtp[s]://user:password@host:port, with ?tls=required or ?dkim=off where wanted. Its password is never shown again.',
-  }),
+  smtp_url: text(relay_url),
   capture: t.Boolean({ description: 'Keep what is sent instead of delivering it; in place of `relay`.' }),
   for: t.Array(oneOf(['transactional', 'marketing']), { minItems: 1, maxItems: 2 }),
 };
@@ -51,13 +75,18 @@ export const newMailbox = named(
   'NewMailbox',
   t.Object({
     address: text({ min: 1, max: MAX_ADDRESS_CHARS }),
-    ...optionals({ ...settings, ...optional }),
+    ...optionals({ ...settings, relay: t.Union([newRelay, text(relay_url)]), ...optional }),
   }),
 );
 
 export const mailboxChanges = named(
   'MailboxChanges',
-  changesOf({ ...settings, ...nullables(optional), state: oneOf(['active', 'paused']) }),
+  changesOf({
+    ...settings,
+    relay: t.Union([relayChanges, text(relay_url)]),
+    ...nullables(optional),
+    state: oneOf(['active', 'paused']),
+  }),
 );
 type MailboxInput = Static<typeof mailboxChanges>;
 
@@ -130,30 +159,47 @@ export const removedMailbox = t.Object({
   cascade: t.Object({ waiting_emails: t.Integer() }),
 });
 
-/** What is wrong with settings beyond what the schema checks; a new mailbox has a relay, or says that it captures. */
-export function errorsInMailbox(sent: Partial<MailboxInput>, is_new: boolean): FieldErrors {
-  const { relay, capture } = sent;
-  const is_ambiguous = relay === undefined ? capture === false || (is_new && !capture) : capture === true;
+/**
+ * What is wrong with settings beyond what the schema checks; a new mailbox, which is `before` without a row, has a relay or
+ * says that it captures.
+ */
+export function errorsInMailbox(sent: Partial<MailboxInput>, before: MailboxRow | null): FieldErrors {
+  const { relay, smtp_url, capture } = sent;
+  const has_relay = relay !== undefined || smtp_url !== undefined;
+  const is_ambiguous = has_relay ? capture === true : capture === false || (before === null && !capture);
   return {
     ...collectErrors(
-      () => relay !== undefined && parseRelay(relay, 'relay'),
+      () => relay !== undefined && readRelay(relay, before),
+      () => smtp_url !== undefined && parseRelay(smtp_url, 'smtp_url'),
       () => sent.inbox && parseInbox(sent.inbox),
     ),
     ...(sent.rate && !parseRate(sent.rate) ? { rate: [`must be ${RATE_FORM}`] } : {}),
-    ...(is_ambiguous
-      ? { [relay === undefined ? 'relay' : 'capture']: ['give either relay or capture: true'] }
-      : {}),
+    ...(is_ambiguous ? { [has_relay ? 'capture' : 'relay']: ['give either relay or capture: true'] } : {}),
+    ...(relay !== undefined && smtp_url !== undefined ? { smtp_url: ['give either relay or smtp_url'] } : {}),
   };
 }
 
+type RelayInput = NonNullable<MailboxInput['relay']>;
+
+/** Parts of a relay change those of the one that is there. Throws AppError `invalid`. */
+function readRelay(
+  sent: RelayInput,
+  before: MailboxRow | null,
+): Pick<MailboxChanges, 'relay' | 'relay_parts'> {
+  if (typeof sent === 'string') return { relay: parseRelay(sent, 'relay') };
+  if (before === null) return { relay: relayOf(sent) };
+  changeRelay(before, sent);
+  return { relay_parts: sent };
+}
+
 /** As the service takes it. Throws AppError `invalid` by field. */
-export function readMailbox(sent: MailboxInput, is_new: boolean): MailboxChanges {
-  const errors = errorsInMailbox(sent, is_new);
-  refuseAll(errors);
-  const { relay, capture, for: purposes, state, inbox, ...plain } = sent;
+export function readMailbox(sent: MailboxInput, before: MailboxRow | null): MailboxChanges {
+  refuseAll(errorsInMailbox(sent, before));
+  const { relay, smtp_url, capture, for: purposes, state, inbox, ...plain } = sent;
   return {
     ...plain,
-    ...(relay === undefined ? {} : { relay: parseRelay(relay, 'relay') }),
+    ...(relay === undefined ? {} : readRelay(relay, before)),
+    ...(smtp_url === undefined ? {} : { relay: parseRelay(smtp_url, 'smtp_url') }),
     ...(capture ? { relay: null } : {}),
     ...(purposes === undefined
       ? {}

@@ -17,7 +17,7 @@ import * as health from './health.ts';
 import { gapOf, parseRate, RATE_FORM } from './pace.ts';
 import * as pacing from './pacing.ts';
 import { type MailboxRecord, presentMailbox } from './records.ts';
-import type { Relay } from './relay.ts';
+import { changeRelay, type Relay, type RelayParts } from './relay.ts';
 import * as store from './store.ts';
 import type { MailboxKind, MailboxRow } from './tables.ts';
 import { testMessage } from './test-message.ts';
@@ -59,7 +59,11 @@ export interface NewMailbox {
 }
 
 /** What is absent stays as it is. */
-export type MailboxChanges = Partial<Omit<NewMailbox, 'address'>> & { status?: MailboxRow['status'] };
+export type MailboxChanges = Partial<Omit<NewMailbox, 'address'>> & {
+  status?: MailboxRow['status'];
+  /** In place of `relay`: what is to change of the one that is there. */
+  relay_parts?: RelayParts;
+};
 
 /** How mail leaves a mailbox. */
 export interface Outlet {
@@ -176,7 +180,10 @@ export class Mailboxes {
       const before = store.findMailboxById(tx, id);
       const domain = before && this.#domains.findById(tx, before.domain_id);
       if (!before || !domain) throw notFound('Mailbox', 'satchel mailbox list');
-      const { relay, inbox, status, ...plain } = changes;
+      const { relay: new_relay, relay_parts, inbox, status, ...plain } = changes;
+      const joined = relay_parts && changeRelay(before, relay_parts);
+      const relay = joined?.relay ?? new_relay;
+      const sealed = joined?.keeps_password ? before.sealed_smtp_password : null;
       const after = { ...before, ...plain };
       if (!after.for_transactional && !after.for_marketing)
         throw invalid({ for: ['must name transactional, marketing or both'] });
@@ -184,7 +191,9 @@ export class Mailboxes {
       const is_changed = Object.keys({ ...plain, ...(relay === undefined ? {} : { relay }) }).length > 0;
       const settings = {
         ...plain,
-        ...(relay === undefined ? {} : { ...this.#relayColumns(tx, before.address, relay), ...RESTED }),
+        ...(relay === undefined
+          ? {}
+          : { ...this.#relayColumns(tx, before.address, relay, sealed), ...RESTED }),
         ...(status === undefined ? {} : { status }),
         ...(status === 'active' ? RESTED : {}),
         ...(is_changed || inbox !== undefined ? { verp_refusal: null, revision: before.revision + 1 } : {}),
@@ -199,7 +208,8 @@ export class Mailboxes {
     });
   }
 
-  #relayColumns(tx: Tx, address: string, relay: Relay | null) {
+  /** `sealed` is a password that stays. */
+  #relayColumns(tx: Tx, address: string, relay: Relay | null, sealed: string | null = null) {
     const password = relay?.password ?? null;
     return {
       kind: relay ? ('smtp' as const) : ('capture' as const),
@@ -210,7 +220,7 @@ export class Mailboxes {
       is_signed_by_relay: relay?.signs ?? false,
       sealed_smtp_password:
         password === null
-          ? null
+          ? sealed
           : this.#key_ring.seal(tx, PLATFORM_SCOPE, passwordContext(address), password),
     };
   }

@@ -10,7 +10,8 @@ export const mailboxes = sqliteTable('mailboxes', {
   kind: text().$type<MailboxKind>().notNull(),
   smtp_host: text(),
   smtp_port: integer(),
-  smtp_security: text().$type<'tls' | 'starttls' | 'opportunistic'>(),
+  /** See SmtpSecurity of platform/mail/types.ts. */
+  smtp_security: text().$type<'tls' | 'starttls' | 'opportunistic' | 'none'>(),
   smtp_username: text(),
   sealed_smtp_password: text(),
   is_signed_by_relay: integer({ mode: 'boolean' }).notNull(),

@@ -1,7 +1,12 @@
 /** Secrets given on the command line, from where no other user of the machine can read them. */
 import { readFileSync } from 'node:fs';
 import { AppError, messageOf } from '../../errors.ts';
-import type { Cli } from './cli.ts';
+import { type Cli, UsageError } from './cli.ts';
+
+/** Whether an argument names where its value is, instead of being it. */
+export function isIndirect(argument: string): boolean {
+  return argument === '-' || argument.startsWith('@') || argument.startsWith('env:');
+}
 
 /**
  * A secret given on the command line: `-` reads standard input, `@file` a file, `env:NAME` a variable. A plain argument
@@ -11,6 +16,15 @@ export async function readSecret<S>(cli: Cli<S>, argument: string, what: string)
   const bytes = await readSecretBytes(cli, argument, what);
   // Editors and echo end a file with a newline that is no part of the secret.
   return new TextDecoder().decode(bytes).replace(/\r?\n$/, '');
+}
+
+/** As `readSecret`, of an option that takes no plain argument: wrong usage. */
+export async function readHiddenSecret<S>(cli: Cli<S>, argument: string, option: string): Promise<string> {
+  if (!isIndirect(argument))
+    throw new UsageError(
+      `${option} takes - (standard input), @file or env:NAME: as a plain argument it would stand in the process list.`,
+    );
+  return await readSecret(cli, argument, option);
 }
 
 /** As `readSecret`, for files: the bytes untouched. */

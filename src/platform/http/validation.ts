@@ -272,17 +272,24 @@ function checkRecord(schema: TSchema, input: unknown, path: string, walk: Walk):
   return value;
 }
 
-/** The first alternative that fits; else the messages of the one meant, which is the first that is not null. */
+/**
+ * The first alternative that fits; else the messages of the one meant, which is that of the input's kind, an object or none, or
+ * the first that is not null.
+ */
 function checkUnion(schema: TSchema, input: unknown, path: string, walk: Walk): unknown {
   const alternatives: TSchema[] = schema.anyOf;
   let closest: Errors | null = null;
+  let meant: Errors | null = null;
   for (const alternative of alternatives) {
     const attempt: Walk = { errors: {}, coerce: walk.coerce };
     const value = check(alternative, input, path, attempt);
     if (Object.keys(attempt.errors).length === 0) return value;
-    if (alternative[Kind] !== 'Null') closest ??= attempt.errors;
+    if (alternative[Kind] === 'Null') continue;
+    const is_meant = (alternative[Kind] === 'Object') === isPlainObject(input);
+    if (is_meant) meant ??= attempt.errors;
+    closest ??= attempt.errors;
   }
-  for (const [field, messages] of Object.entries(closest ?? {})) {
+  for (const [field, messages] of Object.entries(meant ?? closest ?? {})) {
     for (const message of messages) fail(walk, field === '_' ? '' : field, message);
   }
   return undefined;

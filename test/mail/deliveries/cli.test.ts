@@ -73,6 +73,52 @@ test('a password in a plain argument draws a warning, an address without one doe
     await run(dir, 'mailbox', 'remove', address, '--yes');
 });
 
+test('a relay is given in parts, by its provider, and with a password that no process list shows', async () => {
+  const password = join(dir, 'relay-password');
+  writeFileSync(password, 'p:w\n');
+  const verb = (verb: 'add' | 'change', ...options: string[]) =>
+    run(dir, 'mailbox', verb, 'parts@mail.example.com', ...options);
+  const host = ['--smtp-host', '127.0.0.1'];
+  const log_in = ['--smtp-user', 'user', '--smtp-password', `@${password}`];
+  for (const wrong of [
+    [...host, '--smtp-user', 'user', '--smtp-password', 'pw-canary'],
+    [...host, '--smtp-user', 'user'],
+    [...host, '--smtp-tls', 'always'],
+    [...host, '--smtp-port', '0'],
+    [...host, '--capture'],
+    [...host, '--provider', 'brevo', ...log_in],
+    ['--provider', 'nobody', ...log_in],
+    ['--provider', 'ses', ...log_in],
+    ['--provider', 'brevo'],
+    log_in,
+    [],
+  ]) {
+    const ran = await verb('add', ...wrong);
+    expect([wrong, ran.exit]).toEqual([wrong, 2]);
+    expect(ran.stderr).not.toContain('pw-canary');
+  }
+  const port = ['--smtp-port', String(sink.port)];
+  const ran = await verb('add', ...host, ...port, ...log_in, '--smtp-tls', 'none');
+  expect([ran.exit, ran.stderr]).toEqual([0, '']);
+  expect(ran.stdout).toContain(`smtp://user:***@127.0.0.1:${sink.port}?tls=none`);
+  const to = ['--to', 'a@example.org'];
+  const mail = () => run(dir, 'mailbox', 'test', 'parts@mail.example.com', ...to);
+  expect((await mail()).exit).toBe(0);
+  expect((await verb('change', '--smtp-tls', 'required')).exit).toBe(0);
+  expect(await mail()).toMatchObject({ exit: 1, stdout: expect.stringContaining('unreachable') });
+  const relays = [
+    ['ses:eu-west-1', 'smtp://user:***@email-smtp.eu-west-1.amazonaws.com:587?tls=required'],
+    ['postmark', 'smtp://user:***@smtp.postmarkapp.com:587?tls=required'],
+  ] as const;
+  for (const [provider, relay] of relays)
+    expect((await verb('change', '--provider', provider, ...log_in)).stdout).toContain(relay);
+  const sendgrid = ['--provider', 'sendgrid', '--smtp-tls', 'tls', '--smtp-password', `@${password}`];
+  expect((await verb('change', ...sendgrid)).stdout).toContain('smtps://apikey:***@smtp.sendgrid.net:465');
+  expect((await verb('change', ...host)).stderr).toContain('goes to no other');
+  expect((await verb('change', '--no-smtp-user')).stdout).toContain('smtps://smtp.sendgrid.net:465');
+  await run(dir, 'mailbox', 'remove', 'parts@mail.example.com', '--yes');
+});
+
 test('wrong usage is 2, a refusal is 1', async () => {
   expect((await run(dir, 'mailbox', 'add')).exit).toBe(2);
   expect(

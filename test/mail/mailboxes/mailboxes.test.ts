@@ -1,7 +1,8 @@
 /** Mailboxes: relays as they are written, secrets that stay sealed, and a test message through a real relay. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { AppError } from '../../../src/errors.ts';
 import { takeMailbox } from '../../../src/mail/mailboxes/choosing.ts';
-import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
+import { parseRelay, type RelayParts, relayOf } from '../../../src/mail/mailboxes/relay.ts';
 import { actor, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { startSmtpSink } from '../../support/smtp-sink.ts';
 
@@ -24,6 +25,10 @@ describe('a relay', () => {
     ['smtp://relay.example.com?tls=required', { port: 587, security: 'starttls', signs: false }],
     ['smtps://relay.example.com/?tls=required', { port: 465, security: 'tls' }],
     ['smtp://relay.example.com:25?dkim=off&tls=required', { port: 25, security: 'starttls', signs: true }],
+    ['smtp://relay.example.com:25?tls=none', { port: 25, security: 'none', username: null }],
+    ['smtp://relay.example.com?tls=starttls', { port: 587, security: 'opportunistic' }],
+    ["smtp://me:p:-._~!$&'()*+,;=%25@relay.example.com", { password: "p:-._~!$&'()*+,;=%" }],
+    ['smtp://me@example.com:p%40w@relay.example.com', { username: 'me@example.com', password: 'p@w' }],
     [
       'smtps://me%40example.com:p%3Aw%2Fd@relay.example.com',
       { username: 'me@example.com', password: 'p:w/d' },
@@ -44,6 +49,8 @@ describe('a relay', () => {
     'smtp://relay.example.com?tls',
     'smtp://relay.example.com?dkim=on',
     'smtp://relay.example.com?tls=required&verify=no',
+    'smtp://relay.example.com?tls=required&tls=none',
+    'smtps://relay.example.com?tls=none',
     'smtp://:secret@relay.example.com',
     'smtp://user:%zz@relay.example.com',
     'smtp://relay_host..example.com',
@@ -64,6 +71,64 @@ describe('a relay', () => {
       );
     });
   }
+});
+
+for (const password of ['p@ss', 'p%ss', '50%', 'p/ss', 'p#ss', 'p?ss', 'p ss', 'pä', 'p[ss]', 'p\\ss', '%ff'])
+  test(`an URL with the password ${password} is refused with how to write it`, () => {
+    const parse = () => parseRelay(`smtps://user:${password}@relay.example.com:465`);
+    expect(parse).toThrow('write %40 for @');
+    expect(parse).toThrow('--smtp-password');
+    expect(parse).not.toThrow(expect.objectContaining({ message: expect.stringContaining(password) }));
+  });
+
+describe('parts of a relay', () => {
+  const GOOD: [RelayParts, object][] = [
+    [{ host: 'relay.example.com' }, { port: 587, security: 'opportunistic', username: null, password: null }],
+    [
+      { host: 'relay.example.com', port: 465 },
+      { port: 465, security: 'tls' },
+    ],
+    [
+      { host: 'relay.example.com', tls: 'tls' },
+      { port: 465, security: 'tls' },
+    ],
+    [
+      { host: 'relay.example.com', port: 25, tls: 'required' },
+      { port: 25, security: 'starttls' },
+    ],
+    [
+      { host: '[::1]', port: 25, tls: 'none' },
+      { host: '::1', port: 25, security: 'none' },
+    ],
+    [
+      { host: 'relay.example.com', user: 'me', password: 'p@%/' },
+      { username: 'me', password: 'p@%/' },
+    ],
+  ];
+  for (const [parts, relay] of GOOD)
+    test(`${JSON.stringify(parts)} make one`, () => expect(relayOf(parts)).toMatchObject(relay));
+
+  const BAD: [RelayParts, string[]][] = [
+    [{}, ['relay.host']],
+    [{ host: 'relay..example.com' }, ['relay.host']],
+    [{ host: 'smtp://relay.example.com' }, ['relay.host']],
+    [{ host: '169.254.169.254' }, ['relay.host']],
+    [{ host: 'relay.example.com', port: 65_536 }, ['relay.port']],
+    [{ host: 'relay.example.com', password: 'canary' }, ['relay.user']],
+    [{ host: 'relay.example.com', user: 'me', password: '***' }, ['relay.password']],
+    [{ user: 'a\nb', password: 'canary\0' }, ['relay.host', 'relay.user', 'relay.password']],
+  ];
+  for (const [parts, fields] of BAD)
+    test(`${JSON.stringify(parts)} are refused for their ${fields.join(', ')}`, () => {
+      try {
+        relayOf(parts);
+        expect.unreachable();
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        expect(Object.keys(error.errors ?? {}).toSorted()).toEqual(fields.toSorted());
+        expect(JSON.stringify(error.errors)).not.toContain('canary');
+      }
+    });
 });
 
 describe('a mailbox', () => {

@@ -103,6 +103,15 @@ describe('adding', () => {
     [{ address }, 'relay'],
     [{ address, capture: false }, 'relay'],
     [{ address, capture: true, relay: RELAY }, 'capture'],
+    [{ address, capture: true, smtp_url: RELAY }, 'capture'],
+    [{ address, smtp_url: RELAY, relay: { host: 'relay.example.com' } }, 'smtp_url'],
+    [{ address, smtp_url: 'smtps://me:p@ss@relay.example.com' }, 'smtp_url'],
+    [{ address, relay: {} }, 'relay.host'],
+    [{ address, relay: { host: 'relay.example.com', port: 0 } }, 'relay.port'],
+    [{ address, relay: { host: 'relay.example.com', tls: 'maybe' } }, 'relay.tls'],
+    [{ address, relay: { host: 'relay.example.com', password: 'sesame' } }, 'relay.user'],
+    [{ address, relay: { host: 'fe80::1' } }, 'relay.host'],
+    [{ address, relay: 25 }, 'relay'],
     [{ address, relay: 'smtps://me:***@relay.example.com' }, 'relay'],
     [{ address, relay: 'smtp://169.254.169.254:25' }, 'relay'],
     [{ address, capture: true, inbox: 'imaps://me:sesame@[fe80::1]' }, 'inbox'],
@@ -139,6 +148,42 @@ describe('changing', () => {
     expect(dataOf(other)).toMatchObject({ relay: 'smtp://relay.example.org:587' });
     expect(sealedOf(address)).toEqual([null]);
     expect(stage.lastEvent()).toMatchObject({ event: 'mailbox.changed', target: `mailbox:${address}` });
+  });
+
+  test('changes parts of a relay, whose password goes along to no other host', async () => {
+    const parts = { host: 'relay.example.com', user: 'me', password: 'pw@canary%', tls: 'required' };
+    const address = await add({ relay: parts });
+    const shown = async (relay: object) => dataOf(await call('PATCH', `/${address}`, { relay })).relay;
+    const sealed = sealedOf(address);
+    expect(await shown({})).toBe('smtp://me:***@relay.example.com:587?tls=required');
+    expect(await shown({ tls: 'tls' })).toBe('smtps://me:***@relay.example.com:465');
+    expect(await shown({ port: 2465, user: 'you' })).toBe('smtps://you:***@relay.example.com:2465');
+    expect(await shown({ tls: 'starttls' })).toBe('smtp://you:***@relay.example.com:2465');
+    expect(sealedOf(address)).toEqual(sealed);
+    const outlet = () => {
+      const { id, revision } = stage.app.services.mailboxes.require(address);
+      return stage.app.services.mailboxes.outletOf({ mailbox_id: id, revision }).route;
+    };
+    expect(outlet()).toMatchObject({ username: 'you', password: 'pw@canary%', security: 'opportunistic' });
+    for (const [relay, field] of [
+      [{ host: 'evil.example.com' }, 'relay.password'],
+      [{ host: 'evil.example.com', tls: 'none', password: '***' }, 'relay.password'],
+      [{ user: null, password: 'pw-canary' }, 'relay.user'],
+    ] as const) {
+      const answer = await refused('PATCH', `/${address}`, { relay });
+      expect([answer.status, invalidFieldsOf(answer)]).toEqual([422, [field]]);
+    }
+    expect(await shown({ host: 'relay.example.org', password: 'other' })).toContain(
+      'you:***@relay.example.org',
+    );
+    expect(outlet()?.password).toBe('other');
+    expect(await shown({ user: null, tls: 'none', port: 25 })).toBe('smtp://relay.example.org:25?tls=none');
+    expect(sealedOf(address)).toEqual([null]);
+    const capturing = await add();
+    expect(invalidFieldsOf(await refused('PATCH', `/${capturing}`, { relay: { port: 25 } }))).toEqual([
+      'relay.host',
+    ]);
+    expect(dataOf(await call('PATCH', `/${capturing}`, { smtp_url: RELAY })).kind).toBe('smtp');
   });
 
   test('sets an inbox, keeps its place with a new password, and takes it away', async () => {
