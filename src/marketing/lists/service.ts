@@ -82,9 +82,20 @@ export class Lists {
 
   /** The row of a list, for other nouns. Throws AppError `not_found`. */
   find(project_id: number, public_id: string, read: Tx = this.#deps.database.read): ListRow {
-    const row = isUlid(public_id) ? store.findList(read, project_id, public_id.toUpperCase()) : undefined;
+    const row = this.#find(project_id, public_id, read);
     if (!row) throw notFound('List');
     return row;
+  }
+
+  /** The row of the list that a request names in its field `list`; where there is none, `errors` says so. */
+  findNamed(project_id: number, public_id: string, errors: FieldErrors): ListRow | null {
+    const row = this.#find(project_id, public_id, this.#deps.database.read);
+    if (!row) errors.list = ['must be the id of a list of this project'];
+    return row ?? null;
+  }
+
+  #find(project_id: number, public_id: string, read: Tx): ListRow | undefined {
+    return isUlid(public_id) ? store.findList(read, project_id, public_id.toUpperCase()) : undefined;
   }
 
   /** The row of a list of whatever project, for the operator. Throws AppError `not_found`. */

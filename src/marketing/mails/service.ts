@@ -28,8 +28,18 @@ import { composeSource, type Link, type Source } from './source.ts';
 import * as store from './store.ts';
 import { isTrueLinkToken, type LinkName, linkToken, readLinkToken } from './tokens.ts';
 
+export { type Ended, explainBrake, isRefusedTooMuch, returnsTooMuch } from './brakes.ts';
+export { waitForCapacity } from './capacity.ts';
 export { Clicks, type Reading } from './clicks.ts';
 export type { MergeContact } from './merge-fields.ts';
+export {
+  explainProblem,
+  type Problem,
+  problem,
+  type ReadinessFacts,
+  readinessProblems,
+  templateProblems,
+} from './readiness.ts';
 
 /** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */
 const MAX_SOURCES_CACHE_BYTES = 16 * 1024 * 1024;

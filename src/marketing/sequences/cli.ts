@@ -8,7 +8,7 @@ import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields, formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import type { Contacts } from '../contacts/service.ts';
-import { explainProblem } from './activation.ts';
+import { explainProblem } from '../mails/service.ts';
 import type { Lifecycle, Selection } from './lifecycle.ts';
 import type { SequenceRecord, Sequences } from './service.ts';
 

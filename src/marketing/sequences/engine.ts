@@ -4,7 +4,6 @@
  * job, which sleeps until its next enrollment is due.
  */
 
-import { AppError } from '../../errors.ts';
 import { MAX_ROUTES_AT_ONCE, SCANNER_WINDOW_MS, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { Emails } from '../../mail/emails/service.ts';
 import type { Templates } from '../../mail/templates/service.ts';
@@ -12,10 +11,16 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.ts';
 import { barOf, type ContactRow, type Contacts } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
-import type { Clicks, MailOfStep, MailOwner, MarketingMail } from '../mails/service.ts';
-import { type Marketing, readUsage, type Settings, takeUsage } from '../settings/service.ts';
+import {
+  type Clicks,
+  type MailOfStep,
+  type MailOwner,
+  type MarketingMail,
+  templateProblems,
+  waitForCapacity,
+} from '../mails/service.ts';
+import { type Marketing, readUsage, type Settings, shutUntil, takeUsage } from '../settings/service.ts';
 import type { SuppressionCheck, Suppressions } from '../suppressions/service.ts';
-import { lackOf, templateProblems } from './activation.ts';
 import * as store from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
 import { exit, exitReasonOf, fail } from './exits.ts';
@@ -31,7 +36,6 @@ import {
 } from './model.ts';
 import { findSequenceById } from './store.ts';
 import type { EnrollmentRow, SequenceRow } from './tables.ts';
-import { isOpen, nextOpening } from './window.ts';
 
 /** Enrollments that one transaction of the engine moves: a few milliseconds, so that nobody waits long behind it. */
 const SEQUENCE_PIECE = 20;
@@ -144,7 +148,7 @@ export class SequenceEngine {
       const known = fit.get(step.template);
       if (known !== undefined) return known;
       const is_fit =
-        templateProblems(step, this.#deps.templates.factsOf(owner.id, step.template)).length === 0;
+        templateProblems(step.template, this.#deps.templates.factsOf(owner.id, step.template)).length === 0;
       fit.set(step.template, is_fit);
       return is_fit;
     };
@@ -222,14 +226,10 @@ export class SequenceEngine {
   #send(tx: Tx, at: EnrollmentRow, move: Move & { contact: ContactRow; step: Step }): number | null {
     const { settings, owner, now_ms, step, tracks } = move;
     if (move.shut_until !== null) return move.shut_until;
-    if (lackOf(settings) !== null) return Number.POSITIVE_INFINITY;
-    // A relay was added, or the public URL removed, while it ran: nobody gets mail whose unsubscribe link does not work.
-    if (!at.is_test && !move.have_links_a_place) return Number.POSITIVE_INFINITY;
-    if (!isOpen(settings, now_ms)) return nextOpening(settings, now_ms);
     const day = utcDay(now_ms);
-    const tomorrow = now_ms - (now_ms % DAY_MS) + DAY_MS;
-    const is_capped = settings.daily_cap !== null && !at.is_test;
-    if (is_capped && readUsage(tx, owner.id, day) >= (settings.daily_cap ?? 0)) return tomorrow;
+    const usedToday = (): number => readUsage(tx, owner.id, day);
+    const shut_until = shutUntil(settings, { ...move, is_test: at.is_test, usedToday });
+    if (shut_until !== null) return shut_until;
     const planned = move.isFit(step)
       ? this.#deps.marketing_mail.plan(tx, mailOfStep({ ...move, is_test: at.is_test }), move.contact)
       : null;
@@ -246,7 +246,7 @@ export class SequenceEngine {
     try {
       email_id = this.#deps.emails.accept(tx, planned.email).id;
     } catch (error) {
-      const retry_after_s = waitOf(error);
+      const retry_after_s = waitForCapacity(error);
       if (retry_after_s === null) throw error;
       return now_ms + retry_after_s * 1_000;
     }
@@ -347,11 +347,4 @@ function advance(
   const moved = { ...at, ...changes };
   store.moveEnrollment(tx, at.id, moved);
   return moved;
-}
-
-/** Seconds that a lack of capacity lasts; null for any other error. */
-function waitOf(error: unknown): number | null {
-  if (!(error instanceof AppError)) return null;
-  const is_capacity = error.kind === 'rate_limited' || error.kind === 'unavailable';
-  return is_capacity ? Math.max(1, error.retry_after_s ?? 60) : null;
 }

@@ -4,12 +4,11 @@ import type { Emails } from '../../mail/emails/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso, utcDay } from '../../platform/host/clock.ts';
 import type { ContactRow } from '../contacts/service.ts';
-import { type Marketing, readUsage, type Settings } from '../settings/service.ts';
-import { lackOf } from './activation.ts';
+import { type Ended, explainBrake } from '../mails/service.ts';
+import { lackOf, type Marketing, nextOpening, readUsage, type Settings } from '../settings/service.ts';
 import * as rows from './enrollment-store.ts';
 import { describeStepCondition, type Step, stepsOf, tracksOf } from './model.ts';
 import type { EnrollmentRow, ExitReason, SequenceMailRow, SequenceRow } from './tables.ts';
-import { nextOpening } from './window.ts';
 
 /** Reasons for which all mail of a project waits. */
 interface Waits {
@@ -19,12 +18,6 @@ interface Waits {
   /** Mails of the project that count towards its daily cap today. */
   used_today: number;
   now_ms: number;
-}
-
-/** How the last mails of a sequence ended: those that the bounce threshold looks at, and those that relays may have refused. */
-interface Ended {
-  returned: { sent: number; returned: number };
-  refused: { ended: number; refused: number };
 }
 
 /** A mail of a step, and what its log says of it. */
@@ -120,18 +113,7 @@ function explainStatus(row: SequenceRow, ended: Ended, settings: Settings): stri
   if (row.status === 'finished') return 'It is finished for good.';
   if (row.pause_reason === 'manual') return `It is paused by hand. To go on: ${resume}`;
   const first = row.pause_reason === 'relay_refuses' ? 'To go on' : 'Look at the list before';
-  return `It is paused: ${explainPause(row, ended, settings)} ${first}: ${resume}`;
-}
-
-/** Why a sequence paused by itself. */
-export function explainPause(
-  { pause_reason }: Pick<SequenceRow, 'pause_reason'>,
-  { returned: { sent, returned }, refused }: Ended,
-  { bounce_pause_threshold_percent: percent }: Pick<Settings, 'bounce_pause_threshold_percent'>,
-): string {
-  if (pause_reason === 'relay_refuses')
-    return `of its last ${refused.ended} mails ${refused.refused} were refused because of the mailbox that they came from, not because of whom they were to. Their words: satchel doctor.`;
-  return `of its last ${sent} mails ${returned} bounced or were complained about, and bounce_pause_threshold_percent is ${percent}.`;
+  return `It is paused: ${explainBrake(row.pause_reason, ended, settings)} ${first}: ${resume}`;
 }
 
 /** Where an enrollment stands, what it got, what comes, and what never will, one sentence a line. */

@@ -1,7 +1,7 @@
 /** A sequence's life: activating, pausing, resuming, finishing; enrolling; and what it is told from outside. */
 
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
-import { BOUNCE_WINDOW_SENDS, ENROLL_PIECE, REFUSALS_TO_PAUSE } from '../../limits.ts';
+import { ENROLL_PIECE } from '../../limits.ts';
 import type { Deliveries, EmailEvent, Fate } from '../../mail/deliveries/service.ts';
 import type { Emails } from '../../mail/emails/service.ts';
 import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
@@ -18,10 +18,9 @@ import {
   type Contacts,
 } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
-import type { Reading } from '../mails/service.ts';
-import type { KeyOwner, Marketing } from '../settings/service.ts';
+import { explainProblem, isRefusedTooMuch, type Reading, returnsTooMuch } from '../mails/service.ts';
+import { type KeyOwner, type Marketing, nextOpening } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
-import { explainProblem } from './activation.ts';
 import * as rows from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
 import type { Exits } from './exits.ts';
@@ -30,7 +29,6 @@ import { firstStep, type Step, stepsOf, tracksOf } from './model.ts';
 import type { Sequences } from './service.ts';
 import * as store from './store.ts';
 import type { PauseReason, SequenceMailRow, SequenceRow, SequenceStatus } from './tables.ts';
-import { nextOpening } from './window.ts';
 
 /** The type of the jobs that move a sequence's enrollments. */
 export const SEQUENCE_STEP = 'sequence.step';
@@ -369,7 +367,7 @@ export class Lifecycle {
   #heedRefusal(tx: Tx, mail: SequenceMailRow, at: number): void {
     rows.updateMail(tx, mail.email_id, { refused_at: at });
     const sequence = store.findSequenceById(tx, mail.sequence_id);
-    if (sequence?.status === 'active' && rows.countRefused(tx, sequence).refused >= REFUSALS_TO_PAUSE)
+    if (sequence?.status === 'active' && isRefusedTooMuch(rows.countRefused(tx, sequence)))
       this.#pause(tx, sequence, 'relay_refuses');
   }
 
@@ -378,9 +376,7 @@ export class Lifecycle {
     rows.updateMail(tx, mail.email_id, what);
     const sequence = store.findSequenceById(tx, mail.sequence_id);
     if (sequence?.status !== 'active') return;
-    const { sent, returned } = rows.countReturned(tx, sequence);
-    const { bounce_pause_threshold_percent: percent } = this.#deps.marketing.settings(told.project_id, tx);
-    if (sent >= BOUNCE_WINDOW_SENDS && (100 * returned) / sent > percent)
+    if (returnsTooMuch(rows.countReturned(tx, sequence), this.#deps.marketing.settings(told.project_id, tx)))
       this.#pause(tx, sequence, 'bounce_threshold');
   }
 

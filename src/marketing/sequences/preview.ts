@@ -1,5 +1,6 @@
 /** What a contact would see: the walk through a sequence with answers that somebody imagines. Pure functions; nothing is sent. */
 import { HOUR_MS } from '../../platform/host/clock.ts';
+import { nextOpening, type SendWindow } from '../settings/service.ts';
 import {
   decide,
   describeStepCondition,
@@ -9,7 +10,6 @@ import {
   stepAfter,
   tracksOf,
 } from './model.ts';
-import { nextOpening, type SendWindow } from './window.ts';
 
 export interface Answers {
   start_at: number;

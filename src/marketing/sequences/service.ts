@@ -11,14 +11,21 @@ import { isUlid, newId } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { barOf, type ContactRow, type Contacts } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
-import type { MailOwner, MarketingMail } from '../mails/service.ts';
+import {
+  explainBrake,
+  explainProblem,
+  type MailOwner,
+  type MarketingMail,
+  type Problem,
+  templateProblems,
+} from '../mails/service.ts';
 import type { MailboxDnsCheck, Marketing, Settings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
-import { explainProblem, findProblems, type Problem, templateProblems } from './activation.ts';
+import { findProblems } from './activation.ts';
 import { explainNoMail, mailOfStep } from './engine.ts';
 import * as rows from './enrollment-store.ts';
 import { exitReasonOf } from './exits.ts';
-import { endedOf, explainContact, explainPause, explainSequence, waitsOf } from './explain.ts';
+import { endedOf, explainContact, explainSequence, waitsOf } from './explain.ts';
 import type { GoingOn } from './going-on.ts';
 import { type Step, stepsOf, tracksOf } from './model.ts';
 import { type Answers, type TimelineEntry, walk } from './preview.ts';
@@ -113,7 +120,7 @@ export class Sequences {
     const { lists, database, clock } = this.#deps;
     const row = await database.write((tx) => {
       const errors: FieldErrors = {};
-      const list = findList(lists, project_id, input.list, errors);
+      const list = lists.findNamed(project_id, input.list, errors);
       const steps = readSteps(input.steps ?? [], errors);
       refuseBadEvents(input.exit_events ?? [], errors);
       if (!list || Object.keys(errors).length > 0) throw invalid(errors);
@@ -196,7 +203,7 @@ export class Sequences {
         refuseOtherSteps(before, steps, errors);
         this.#refuseTemplates(project_id, { before, steps }, errors);
       }
-      const list = changes.list ? findList(this.#deps.lists, project_id, changes.list, errors) : null;
+      const list = changes.list ? this.#deps.lists.findNamed(project_id, changes.list, errors) : null;
       refuseBadEvents(changes.exit_events ?? [], errors);
       refuseAll(errors);
       if (current.status !== 'draft') refuseOthersMail(current, { ...changes, list_id: list?.id });
@@ -228,7 +235,11 @@ export class Sequences {
   ): void {
     steps.forEach((step, index) => {
       if (step.template === before[index]?.template) return;
-      const problems = templateProblems(step, this.#deps.templates.factsOf(project_id, step.template));
+      const problems = templateProblems(
+        step.template,
+        this.#deps.templates.factsOf(project_id, step.template),
+        step.key,
+      );
       if (problems.length > 0) errors[`steps.${index}.template`] ??= problems.map(({ message }) => message);
     });
   }
@@ -377,7 +388,11 @@ export class Sequences {
   listPausedByThemselves(): { id: string; name: string; project_id: number; why: string }[] {
     const { marketing, database } = this.#deps;
     return store.listPausedByThemselves(database.read).map((row) => {
-      const why = explainPause(row, endedOf(database.read, row), marketing.settings(row.project_id));
+      const why = explainBrake(
+        row.pause_reason,
+        endedOf(database.read, row),
+        marketing.settings(row.project_id),
+      );
       return { id: row.public_id, name: row.name, project_id: row.project_id, why };
     });
   }
@@ -482,13 +497,3 @@ const FIXED = [
   'track_opens',
   'steps',
 ] as const;
-
-function findList(lists: Lists, project_id: number, id: string, errors: FieldErrors): ListRow | null {
-  try {
-    return lists.find(project_id, id);
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    errors.list = ['must be the id of a list of this project'];
-    return null;
-  }
-}

@@ -9,9 +9,11 @@ import { type KeyOwner, MarketingKeys } from './keys.ts';
 import { DEFAULT_SETTINGS, mergeSettings, type Settings, type SettingsChanges } from './settings.ts';
 import { findSettings, saveSettings } from './store.ts';
 
+export { lackOf, shutUntil } from './going-out.ts';
 export { type HashPurpose, type KeyedHash, type KeyOwner, type MarketingKeys, sameHash } from './keys.ts';
 export type { Settings, SettingsChanges } from './settings.ts';
 export { readUsage, takeUsage } from './store.ts';
+export { isOpen, nextOpening, type SendWindow } from './window.ts';
 
 /** What a receiver finds of one mailbox's domain. */
 export interface DnsCheck {

@@ -11,7 +11,7 @@ import {
   tracksOf,
 } from '../../../src/marketing/sequences/model.ts';
 import { walk } from '../../../src/marketing/sequences/preview.ts';
-import { isOpen, nextOpening } from '../../../src/marketing/sequences/window.ts';
+import { isOpen, nextOpening } from '../../../src/marketing/settings/window.ts';
 
 function step(key: string, fields: Partial<Step> = {}): Step {
   return {

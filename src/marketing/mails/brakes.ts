@@ -1,0 +1,33 @@
+/** Brakes: how much mail that came back, or that relays refused because of us, has sending pause by itself. Pure functions. */
+import { BOUNCE_WINDOW_SENDS, REFUSALS_TO_PAUSE } from '../../limits.ts';
+import type { Settings } from '../settings/service.ts';
+
+/** How the last mails ended: those that the bounce threshold looks at, and those that relays may have refused. */
+export interface Ended {
+  returned: { sent: number; returned: number };
+  refused: { ended: number; refused: number };
+}
+
+type Threshold = Pick<Settings, 'bounce_pause_threshold_percent'>;
+
+export function returnsTooMuch(
+  { sent, returned }: Ended['returned'],
+  { bounce_pause_threshold_percent: percent }: Threshold,
+): boolean {
+  return sent >= BOUNCE_WINDOW_SENDS && (100 * returned) / sent > percent;
+}
+
+export function isRefusedTooMuch({ refused }: Pick<Ended['refused'], 'refused'>): boolean {
+  return refused >= REFUSALS_TO_PAUSE;
+}
+
+/** Why sending paused by itself. */
+export function explainBrake(
+  reason: string | null,
+  { returned: { sent, returned }, refused }: Ended,
+  { bounce_pause_threshold_percent: percent }: Threshold,
+): string {
+  if (reason === 'relay_refuses')
+    return `of its last ${refused.ended} mails ${refused.refused} were refused because of the mailbox that they came from, not because of whom they were to. Their words: satchel doctor.`;
+  return `of its last ${sent} mails ${returned} bounced or were complained about, and bounce_pause_threshold_percent is ${percent}.`;
+}
