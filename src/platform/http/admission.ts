@@ -3,142 +3,44 @@
  * resource, validate. The order of refusals is kept here, for every route alike.
  */
 import type { Config } from '../../config.ts';
-import { AppError, type FieldErrors, invalid } from '../../errors.ts';
-import { MIN_JSON_BODY_BYTES } from '../../limits.ts';
+import { AppError, invalid } from '../../errors.ts';
+import { MANAGEMENT_RATE_PER_MINUTE, MIN_JSON_BODY_BYTES } from '../../limits.ts';
+import { noNote, recordAudit } from '../database/audit-trail.ts';
 import { isOfMissingRow } from '../database/foreign-keys.ts';
-import type { Clock } from '../host/clock.ts';
-import type { Logger } from '../host/logger.ts';
-import type { Family } from './answers.ts';
 import { parseJsonObject, readBody, readSmallBody } from './body.ts';
+import { isConsoleRequest, readSessionCookie } from './browser.ts';
 import {
+  ADMINISTER,
+  actorOf,
+  type Capability,
   type KeyCaller,
-  type KeyCredentials,
+  keyActor,
   type ManagementCaller,
   type Permission,
+  requireCapabilities,
   requirePermissions,
   type SessionCaller,
 } from './callers.ts';
+import { requireHolding } from './capabilities.ts';
 import { ignoredNames } from './ignored-fields.ts';
-import type { Rate, RateLimiter, RateState } from './rate-limit.ts';
-import type { Method, RouteDocs } from './routes.ts';
+import type { Rate } from './rate-limit.ts';
+import type { Exchange, Inputs, ProjectCaller, SpecBase } from './routes.ts';
 import { requireValid, type Static, type TSchema, type Validated, validate } from './schema.ts';
 
-/** What the pipeline needs of the nouns; app/ hands it in. */
-export interface HttpDeps {
-  config: Config;
-  clock: Clock;
-  logger: Logger;
-  limiter: RateLimiter;
-  /** Throws 401 or 403; see access/keys. */
-  authenticateKey(credentials: KeyCredentials): KeyCaller;
-  /** Throws one of the five 401s; see access/tokens. */
-  authenticateToken(authorization: string | null, ip: string | null): ManagementCaller;
-  /** The person whose session a cookie's secret is of, or null; see access/people. */
-  authenticateSession(secret: string): SessionCaller | null;
-  /** The project that a path of the management plane names; throws 404. See access/projects. */
-  findProject(caller: ManagementCaller, ref: string): ProjectRef;
-  /** Runs `work`, with `check` in the transaction of its first change; see Database. */
-  guarded<T>(check: () => void, work: () => Promise<T>): Promise<T>;
-  clientIp(peer: string | null, forwarded_for: string | null): string | null;
-  /** See Database. */
-  settled(): Promise<void> | null;
-}
-
-export interface ProjectRef {
-  readonly id: number;
-  readonly public_id: string;
-}
-
-/** What a handler knows of its request besides its own inputs. */
-export interface RequestContext {
-  readonly request: Request;
-  readonly url: URL;
-  readonly params: Readonly<Record<string, string>>;
-  readonly request_id: string;
-  readonly ip: string | null;
-  readonly user_agent: string | null;
-  /** Lifts the server's idle time-out, for a body or an answer that may take long. */
-  keepOpen(): void;
-  /** Puts the idle time-out back: a client that was refused must not keep its connection by staying silent. */
-  closeWhenIdle(): void;
-}
-
-/** What is noted while a request is handled, for headers and the log. */
-export interface Trace {
-  rate: RateState | null;
-  caller: string | null;
-  /** Names of fields and query parameters that were sent and mean nothing to the route. */
-  ignored: readonly string[];
-  /** Who was accepted on the management plane. */
-  manager?: ManagementCaller;
-  /** Checked again when something is changed: throws where the record has changed since the client read it (etags.ts), or the
-   * caller has lost powers since (routes.ts). */
-  guard?: () => void;
-}
-
-interface Inputs<C, Q extends TSchema, B extends TSchema, R> {
-  ctx: RequestContext;
+/** A request whose caller is accepted. */
+export interface Accepted<C> extends Exchange {
   caller: C;
-  query: Static<Q>;
-  body: Static<B>;
-  /** The JSON bytes as sent. */
-  raw: Uint8Array;
-  resource: R;
-  /** Authenticates again, for a handler that has waited for the client. Throws where the caller has lost access meanwhile. */
+  /** Uses up one of the caller's rate. */
+  takeRate(): void;
+  /** Authenticates again. Throws where the caller has lost access meanwhile. */
   acceptAgain(): C;
 }
 
-/** What the routes that need a credential have in common; `C` is who calls. */
-export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
-  extends Pick<
-    RouteDocs,
-    'summary' | 'tag' | 'description' | 'also' | 'headers' | 'is_idempotent' | 'beside' | 'unversioned'
-  > {
-  method: Method;
-  path: string;
-  /** Status of a success; 200 unless given. */
-  status?: number;
-  family?: Family;
-  query?: Q;
-  body?: B;
-  /** A body that works as it stands, for the documentation. */
-  example?: Static<B>;
-  response?: TSchema;
-  /** What a JSON body may have at most, where that is less than elsewhere: more is 413. */
-  max_body_bytes?: number;
-  /** Shape of a multipart form that the handler reads by itself; for the documentation. */
-  form?: TSchema;
-  /** Throws a 403 that depends on the caller, before anything of the body is read. */
-  authorize?(input: { ctx: RequestContext; caller: C }): void;
-  /**
-   * Throws the 403 that depends on the body; it comes before 404 and 422. `sent` is the body as it came, empty where it is
-   * no JSON object.
-   */
-  authorizeBody?(input: { caller: C; sent: Readonly<Record<string, unknown>> }): void;
-  /** Counts a stranger's request, after the resource was found and before the body is read. Throws the 429. */
-  count?(input: { ctx: RequestContext; caller: C }): Promise<void>;
-  /**
-   * Finds the resource that the path names, or throws 404, which comes before validation. Called again in the transaction of the
-   * first change, since another request may have deleted it meanwhile; so it must change nothing itself.
-   */
-  load?(input: { ctx: RequestContext; caller: C }): R;
-  /**
-   * What is wrong with a body beyond its schema. Called once a body is refused, so that the client is told everything at once:
-   * `body` has the fields that fit the schema.
-   */
-  errorsIn?(input: { caller: C; body: Partial<Static<B>>; resource: R }): FieldErrors;
-  /** Fields of which one may stand for another: where one breaks the schema, those that were not sent are not asked for. */
-  together?: readonly (keyof Static<B>)[];
-  handle(input: Inputs<C, Q, B, R>): unknown;
-}
+/* --- Who asks, and may they ------------------------------------------------------------------------------------ */
 
 /** 401, origin or app 403, permission 403. The key's rate is taken after them: refused requests use none of it up. */
-export function acceptKey(
-  ctx: RequestContext,
-  deps: HttpDeps,
-  trace: Trace,
-  needs: readonly Permission[],
-): Pick<Accepted<KeyCaller>, 'caller' | 'takeRate' | 'acceptAgain'> {
+export function acceptKey(exchange: Exchange, needs: readonly Permission[]): Accepted<KeyCaller> {
+  const { ctx, deps } = exchange;
   const { headers } = ctx.request;
   const authenticate = (): KeyCaller =>
     deps.authenticateKey({
@@ -149,7 +51,7 @@ export function acceptKey(
       android_cert: headers.get('x-android-cert'),
     });
   const caller = authenticate();
-  const takeRate = noteCaller({ deps, trace }, `key:${caller.key_id}`, {
+  const takeRate = noteCaller(exchange, `key:${caller.key_id}`, {
     limit: caller.rate_limit_per_minute,
     per: 'minute',
     what: 'Requests of this API key',
@@ -158,15 +60,118 @@ export function acceptKey(
     requirePermissions(key, needs);
     return key;
   };
-  return { caller: accept(caller), takeRate, acceptAgain: () => accept(authenticate()) };
+  return { ...exchange, caller: accept(caller), takeRate, acceptAgain: () => accept(authenticate()) };
+}
+
+/** 401, then 403 for a capability that is missing. The caller's rate is taken after them. */
+export function acceptManager(exchange: Exchange, needs: readonly Capability[]): Accepted<ManagementCaller> {
+  const caller = findManager(exchange);
+  const takeRate = noteManager(exchange, caller);
+  const accept = (manager: ManagementCaller): ManagementCaller => {
+    exchange.trace.manager = manager;
+    requireCapabilities(manager, needs);
+    return manager;
+  };
+  const accepted = {
+    ...exchange,
+    caller: accept(caller),
+    takeRate,
+    acceptAgain: () => accept(findManager(exchange)),
+  };
+  if (exchange.ctx.request.method !== 'GET' && needs.includes(ADMINISTER)) holdToPowers(accepted);
+  return accepted;
+}
+
+/** 401, for a person who is not signed in. */
+export function acceptSession(exchange: Exchange): Accepted<SessionCaller> {
+  const acceptAgain = (): SessionCaller => {
+    const session = sessionOf(exchange);
+    if (!session) throw new AppError('unauthenticated', 'You are not signed in, or no longer.');
+    return session;
+  };
+  const caller = acceptAgain();
+  return { ...exchange, caller, takeRate: noteManager(exchange, caller.person), acceptAgain };
+}
+
+/** As `acceptKey`, for a key that acts for its project. */
+export function acceptProjectKey(exchange: Exchange, needs: readonly Permission[]): Accepted<ProjectCaller> {
+  return actingAs(acceptKey(exchange, needs), (key) => ({
+    project: { id: key.project_id, public_id: key.project_public_id },
+    key,
+    manager: null,
+    identity: `key:${key.key_id}`,
+    actor: keyActor(key, exchange.ctx.ip),
+    note: noNote,
+  }));
+}
+
+/** As `acceptManager`, for the project that the path names; 404 for one that the caller may not see comes after the rate. */
+export function acceptProjectManager(
+  exchange: Exchange,
+  needs: readonly Capability[],
+): Accepted<ProjectCaller> {
+  const accepted = acceptManager(exchange, needs);
+  accepted.takeRate();
+  const acting = actingAs(accepted, (manager) => projectManagerOf(manager, exchange));
+  return { ...acting, takeRate: () => {} };
+}
+
+/** Throws the 404 of a project that the caller may not see. */
+export function projectManagerOf(
+  manager: ManagementCaller,
+  { ctx, deps }: Pick<Exchange, 'ctx' | 'deps'>,
+): ProjectCaller {
+  const project = deps.findProject(manager, ctx.params.project ?? '');
+  const actor = actorOf(manager, ctx.ip);
+  return {
+    project,
+    key: null,
+    manager,
+    identity: `${manager.kind}:${manager.id}`,
+    actor,
+    note: (tx, entry) => recordAudit(tx, actor, { ...entry, project }, deps.clock.now()),
+  };
+}
+
+function actingAs<C, As>(accepted: Accepted<C>, as: (caller: C) => As): Accepted<As> {
+  return { ...accepted, caller: as(accepted.caller), acceptAgain: () => as(accepted.acceptAgain()) };
+}
+
+/** For changes that concern everybody: in the transaction that makes one, the caller must still have all the powers that they had
+ * when the request came. */
+function holdToPowers({ trace, acceptAgain }: Accepted<ManagementCaller>): void {
+  const { guard } = trace;
+  trace.guard = () => {
+    const held = trace.manager;
+    const now = acceptAgain();
+    if (held) requireHolding(now, held);
+    guard?.();
+  };
+}
+
+function findManager(exchange: Exchange): ManagementCaller {
+  const { ctx, deps } = exchange;
+  const authorization = ctx.request.headers.get('authorization');
+  const is_bearer = /^\s*bearer\b/i.test(authorization ?? '');
+  const counts = !is_bearer && isConsoleRequest(ctx, deps.config);
+  return (counts ? sessionOf(exchange)?.person : undefined) ?? deps.authenticateToken(authorization, ctx.ip);
+}
+
+function sessionOf({ ctx, deps }: Exchange): SessionCaller | null {
+  const secret = readSessionCookie(ctx.request, deps.config);
+  return secret === null ? null : deps.authenticateSession(secret);
+}
+
+function noteManager(exchange: Exchange, caller: ManagementCaller): () => void {
+  return noteCaller(exchange, `${caller.kind}:${caller.id}`, {
+    limit: MANAGEMENT_RATE_PER_MINUTE,
+    per: 'minute',
+    what: caller.kind === 'token' ? 'Requests of this access token' : 'Your requests',
+  });
 }
 
 /** Notes who calls and what is left of their rate, for refusals too. The returned function uses one up. */
-export function noteCaller(
-  { deps, trace }: { deps: HttpDeps; trace: Trace },
-  caller: string,
-  rate: Rate,
-): () => void {
+function noteCaller({ deps, trace }: Exchange, caller: string, rate: Rate): () => void {
   trace.caller = caller;
   trace.rate = deps.limiter.peek(caller, rate);
   return () => {
@@ -174,16 +179,7 @@ export function noteCaller(
   };
 }
 
-/** What a request of an accepted caller brings with it. */
-export interface Accepted<C> {
-  ctx: RequestContext;
-  deps: HttpDeps;
-  trace: Trace;
-  caller: C;
-  takeRate(): void;
-  /** Authenticates again. Throws where the caller has lost access meanwhile. */
-  acceptAgain(): C;
-}
+/* --- Is it well formed ------------------------------------------------------------------------------------------ */
 
 /** Everything from an accepted caller to the handler's result. */
 export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
@@ -241,7 +237,7 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
 /** What a route without body and query answers now: for the ETag of a record. */
 export function readRecord<C, Q extends TSchema, B extends TSchema, R>(
   spec: SpecBase<C, Q, B, R>,
-  { ctx, caller }: { ctx: RequestContext; caller: C },
+  { ctx, caller }: Pick<Inputs<C, Q, B, R>, 'ctx' | 'caller'>,
 ): unknown {
   const resource = spec.load?.({ ctx, caller }) as R;
   const acceptAgain = (): C => caller;

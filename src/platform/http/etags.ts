@@ -6,7 +6,7 @@
 import { AppError, conflict } from '../../errors.ts';
 import type { ManagementCaller } from './callers.ts';
 import { Page } from './pagination.ts';
-import { type HttpDeps, Reply, type RequestContext, type Route } from './routes.ts';
+import { type Exchange, Reply, type Route } from './routes.ts';
 import { isPlainObject } from './schema.ts';
 
 /** A route that reads a record. */
@@ -40,10 +40,10 @@ function tagged(route: Route, { needs, docs: { unversioned } }: Reader): Route {
   return {
     ...route,
     docs: { ...route.docs, headers: { ...route.docs.headers, ...ETAG } },
-    async run(ctx, deps, trace) {
-      const result = await route.run(ctx, deps, trace);
+    async run(exchange) {
+      const result = await route.run(exchange);
       if (result instanceof Response || result instanceof Page) return result;
-      const held = new Set<string>(trace.manager?.capabilities);
+      const held = new Set<string>(exchange.trace.manager?.capabilities);
       if (needs?.some((each) => !held.has(each))) return result;
       const { status, value, headers, beside } =
         result instanceof Reply ? result : new Reply(route.status, result);
@@ -57,14 +57,15 @@ function guarded(route: Route, reader: Reader): Route {
   const changing: Route = {
     ...route,
     docs: { ...route.docs, takes_if_match: true },
-    run(ctx, deps, trace) {
+    run(exchange) {
+      const { ctx, trace } = exchange;
       const wanted = ctx.request.headers.get('if-match');
       if (wanted !== null) {
         trace.guard = () => {
-          if (trace.manager) requireVersion(wanted, reader, { ctx, deps, manager: trace.manager });
+          if (trace.manager) requireVersion(wanted, reader, exchange, trace.manager);
         };
       }
-      return route.run(ctx, deps, trace);
+      return route.run(exchange);
     },
   };
   return route.docs.response === reader.docs.response ? tagged(changing, reader) : changing;
@@ -73,10 +74,11 @@ function guarded(route: Route, reader: Reader): Route {
 function requireVersion(
   wanted: string,
   { read, docs }: Reader,
-  { ctx, deps, manager }: { ctx: RequestContext; deps: HttpDeps; manager: ManagementCaller },
+  exchange: Exchange,
+  manager: ManagementCaller,
 ): void {
   if (wanted.trim() === '*') return;
-  const current = etagOf(read(ctx, deps, manager), docs.unversioned);
+  const current = etagOf(read(exchange, manager), docs.unversioned);
   // A proxy that compresses answers makes their ETags weak; the record is the same.
   const named = wanted.split(',').map((etag) => etag.trim().replace(/^W\//, ''));
   if (!named.includes(current))

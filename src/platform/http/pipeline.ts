@@ -18,7 +18,7 @@ export async function answer(route: Route, ctx: RequestContext, deps: HttpDeps):
   const trace: Trace = { rate: null, caller: null, ignored: [] };
   let response: Response;
   try {
-    const result = await route.run(ctx, deps, trace);
+    const result = await route.run({ ctx, deps, trace });
     // Only a file may take its time on the way out; for any other answer the idle time-out is put back.
     if (!(result instanceof Response) || ctx.request.method === 'HEAD') ctx.closeWhenIdle();
     response = toResponse(route, result, ctx);

@@ -2,40 +2,36 @@
  * Routes: an endpoint is a value with its method, path, needs, schemas and handler. `app.ts` lists them all, server.ts
  * serves them, pipeline.ts turns what they return into responses, and the documentation is read off them.
  */
-import { AppError } from '../../errors.ts';
-import { MANAGEMENT_RATE_PER_MINUTE, MAX_FORM_BODY_BYTES } from '../../limits.ts';
-import { type Note, noNote, recordAudit } from '../database/audit-trail.ts';
+import type { Config } from '../../config.ts';
+import type { FieldErrors } from '../../errors.ts';
+import { MAX_FORM_BODY_BYTES } from '../../limits.ts';
+import type { Note } from '../database/audit-trail.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Logger } from '../host/logger.ts';
 import {
-  type Accepted,
   acceptKey,
-  type HttpDeps,
-  noteCaller,
-  type ProjectRef,
-  type RequestContext,
+  acceptManager,
+  acceptProjectKey,
+  acceptProjectManager,
+  acceptSession,
+  projectManagerOf,
   readRecord,
   runHandler,
-  type SpecBase,
-  type Trace,
 } from './admission.ts';
 import type { Family } from './answers.ts';
 import { readForm } from './body.ts';
-import { isConsoleRequest, readSessionCookie, requireConsoleRequest, requirePrivateLine } from './browser.ts';
-import {
-  type Actor,
-  ADMINISTER,
-  actorOf,
-  type Capability,
-  type KeyCaller,
-  keyActor,
-  type ManagementCaller,
-  type Permission,
-  requireCapabilities,
-  type SessionCaller,
+import { requireConsoleRequest, requirePrivateLine } from './browser.ts';
+import type {
+  Actor,
+  Capability,
+  KeyCaller,
+  KeyCredentials,
+  ManagementCaller,
+  Permission,
+  SessionCaller,
 } from './callers.ts';
-import { requireHolding } from './capabilities.ts';
+import type { RateLimiter, RateState } from './rate-limit.ts';
 import { parse, type Static, type TSchema } from './schema.ts';
-
-export type { HttpDeps, RequestContext, Trace } from './admission.ts';
 
 export type Plane = 'data' | 'management' | 'console' | 'status' | 'page';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -97,6 +93,122 @@ export interface RouteDocs {
   unversioned?: readonly string[];
 }
 
+/** What the pipeline needs of the nouns; app/ hands it in. */
+export interface HttpDeps {
+  config: Config;
+  clock: Clock;
+  logger: Logger;
+  limiter: RateLimiter;
+  /** Throws 401 or 403; see access/keys. */
+  authenticateKey(credentials: KeyCredentials): KeyCaller;
+  /** Throws one of the five 401s; see access/tokens. */
+  authenticateToken(authorization: string | null, ip: string | null): ManagementCaller;
+  /** The person whose session a cookie's secret is of, or null; see access/people. */
+  authenticateSession(secret: string): SessionCaller | null;
+  /** The project that a path of the management plane names; throws 404. See access/projects. */
+  findProject(caller: ManagementCaller, ref: string): ProjectRef;
+  /** Runs `work`, with `check` in the transaction of its first change; see Database. */
+  guarded<T>(check: () => void, work: () => Promise<T>): Promise<T>;
+  clientIp(peer: string | null, forwarded_for: string | null): string | null;
+  /** See Database. */
+  settled(): Promise<void> | null;
+}
+
+export interface ProjectRef {
+  readonly id: number;
+  readonly public_id: string;
+}
+
+/** What a handler knows of its request besides its own inputs. */
+export interface RequestContext {
+  readonly request: Request;
+  readonly url: URL;
+  readonly params: Readonly<Record<string, string>>;
+  readonly request_id: string;
+  readonly ip: string | null;
+  readonly user_agent: string | null;
+  /** Lifts the server's idle time-out, for a body or an answer that may take long. */
+  keepOpen(): void;
+  /** Puts the idle time-out back: a client that was refused must not keep its connection by staying silent. */
+  closeWhenIdle(): void;
+}
+
+/** What is noted while a request is handled, for headers and the log. */
+export interface Trace {
+  rate: RateState | null;
+  caller: string | null;
+  /** Names of fields and query parameters that were sent and mean nothing to the route. */
+  ignored: readonly string[];
+  /** Who was accepted on the management plane. */
+  manager?: ManagementCaller;
+  /** Checked again when something is changed: throws where the record has changed since the client read it (etags.ts), or the
+   * caller has lost powers since (routes.ts). */
+  guard?: () => void;
+}
+
+/** A request on its way to an answer. */
+export interface Exchange {
+  readonly ctx: RequestContext;
+  readonly deps: HttpDeps;
+  readonly trace: Trace;
+}
+
+export interface Inputs<C, Q extends TSchema, B extends TSchema, R> {
+  ctx: RequestContext;
+  caller: C;
+  query: Static<Q>;
+  body: Static<B>;
+  /** The JSON bytes as sent. */
+  raw: Uint8Array;
+  resource: R;
+  /** Authenticates again, for a handler that has waited for the client. Throws where the caller has lost access meanwhile. */
+  acceptAgain(): C;
+}
+
+/** What the routes that need a credential have in common; `C` is who calls. */
+export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
+  extends Pick<
+    RouteDocs,
+    'summary' | 'tag' | 'description' | 'also' | 'headers' | 'is_idempotent' | 'beside' | 'unversioned'
+  > {
+  method: Method;
+  path: string;
+  /** Status of a success; 200 unless given. */
+  status?: number;
+  family?: Family;
+  query?: Q;
+  body?: B;
+  /** A body that works as it stands, for the documentation. */
+  example?: Static<B>;
+  response?: TSchema;
+  /** What a JSON body may have at most, where that is less than elsewhere: more is 413. */
+  max_body_bytes?: number;
+  /** Shape of a multipart form that the handler reads by itself; for the documentation. */
+  form?: TSchema;
+  /** Throws a 403 that depends on the caller, before anything of the body is read. */
+  authorize?(input: { ctx: RequestContext; caller: C }): void;
+  /**
+   * Throws the 403 that depends on the body; it comes before 404 and 422. `sent` is the body as it came, empty where it is
+   * no JSON object.
+   */
+  authorizeBody?(input: { caller: C; sent: Readonly<Record<string, unknown>> }): void;
+  /** Counts a stranger's request, after the resource was found and before the body is read. Throws the 429. */
+  count?(input: { ctx: RequestContext; caller: C }): Promise<void>;
+  /**
+   * Finds the resource that the path names, or throws 404, which comes before validation. Called again in the transaction of the
+   * first change, since another request may have deleted it meanwhile; so it must change nothing itself.
+   */
+  load?(input: { ctx: RequestContext; caller: C }): R;
+  /**
+   * What is wrong with a body beyond its schema. Called once a body is refused, so that the client is told everything at once:
+   * `body` has the fields that fit the schema.
+   */
+  errorsIn?(input: { caller: C; body: Partial<Static<B>>; resource: R }): FieldErrors;
+  /** Fields of which one may stand for another: where one breaks the schema, those that were not sent are not asked for. */
+  together?: readonly (keyof Static<B>)[];
+  handle(input: Inputs<C, Q, B, R>): unknown;
+}
+
 export interface Route {
   readonly plane: Plane;
   readonly family: Family;
@@ -107,9 +219,9 @@ export interface Route {
   /** What the caller must hold; null where the route is open. */
   readonly needs: readonly string[] | null;
   readonly docs: RouteDocs;
-  run(context: RequestContext, deps: HttpDeps, trace: Trace): Promise<unknown>;
+  run(exchange: Exchange): Promise<unknown>;
   /** Answers an accepted caller of the management plane at once with the record as it is now, for its ETag. */
-  read?(context: RequestContext, deps: HttpDeps, manager: ManagementCaller): unknown;
+  read?(exchange: Exchange, manager: ManagementCaller): unknown;
 }
 
 interface DataRouteSpec<Q extends TSchema, B extends TSchema, R> extends SpecBase<KeyCaller, Q, B, R> {
@@ -121,6 +233,25 @@ interface ManagementRouteSpec<Q extends TSchema, B extends TSchema, R>
   needs?: readonly Capability[];
 }
 
+/** The envelope of each plane, where a route names no other. */
+const FAMILY_OF = {
+  data: 'core',
+  management: 'management',
+  console: 'core',
+  status: 'status',
+  page: 'page',
+} as const;
+
+/** What a route is besides what runs it. */
+function declared(
+  plane: Plane,
+  spec: RouteDocs & { method: Method; path: string; status?: number; family?: Family; form?: TSchema },
+): Omit<Route, 'needs' | 'run'> {
+  const { method, path, status = 200 } = spec;
+  const family = spec.family ?? FAMILY_OF[plane];
+  return { plane, family, method, path, status, docs: docsOf(spec) };
+}
+
 /** What a declaration says for the documentation; that a form is the body follows from the kind of route. */
 function docsOf(spec: RouteDocs & { form?: TSchema }): RouteDocs {
   return spec.form ? { consumes: 'multipart/form-data', ...spec, body: spec.form } : spec;
@@ -128,17 +259,11 @@ function docsOf(spec: RouteDocs & { form?: TSchema }): RouteDocs {
 
 /** A route of the data plane: needs an API key with these permissions. */
 export function dataRoute<Q extends TSchema, B extends TSchema, R>(spec: DataRouteSpec<Q, B, R>): Route {
+  const { needs } = spec;
   return {
-    plane: 'data',
-    family: spec.family ?? 'core',
-    method: spec.method,
-    path: spec.path,
-    status: spec.status ?? 200,
-    needs: spec.needs,
-    docs: docsOf(spec),
-    async run(ctx, deps, trace) {
-      return runHandler(spec, { ctx, deps, trace, ...acceptKey(ctx, deps, trace, spec.needs) });
-    },
+    ...declared('data', spec),
+    needs,
+    run: async (exchange) => runHandler(spec, acceptKey(exchange, needs)),
   };
 }
 
@@ -146,84 +271,13 @@ export function dataRoute<Q extends TSchema, B extends TSchema, R>(spec: DataRou
 export function managementRoute<Q extends TSchema, B extends TSchema, R>(
   spec: ManagementRouteSpec<Q, B, R>,
 ): Route {
-  const needs = spec.needs ?? [];
+  const { needs = [] } = spec;
   return {
-    plane: 'management',
-    family: spec.family ?? 'management',
-    method: spec.method,
-    path: spec.path,
-    status: spec.status ?? 200,
+    ...declared('management', spec),
     needs,
-    docs: docsOf(spec),
-    async run(ctx, deps, trace) {
-      const accepted = acceptManager({ ctx, deps, trace }, needs);
-      if (spec.method !== 'GET' && needs.includes(ADMINISTER)) holdToPowers(accepted);
-      return runHandler(spec, accepted);
-    },
-    read: (ctx, _deps, caller) => readRecord(spec, { ctx, caller }),
+    run: async (exchange) => runHandler(spec, acceptManager(exchange, needs)),
+    read: ({ ctx }, caller) => readRecord(spec, { ctx, caller }),
   };
-}
-
-/** 401, then 403 for a capability that is missing. The caller's rate is taken after them. */
-function acceptManager(
-  request: Pick<Accepted<ManagementCaller>, 'ctx' | 'deps' | 'trace'>,
-  needs: readonly Capability[],
-): Accepted<ManagementCaller> {
-  const caller = findManager(request);
-  const takeRate = noteManager(request, caller);
-  const accept = (manager: ManagementCaller): ManagementCaller => {
-    request.trace.manager = manager;
-    requireCapabilities(manager, needs);
-    return manager;
-  };
-  return {
-    ...request,
-    caller: accept(caller),
-    takeRate,
-    acceptAgain: () => accept(findManager(request)),
-  };
-}
-
-/** For changes that concern everybody: in the transaction that makes one, the caller must still have all the powers that they had
- * when the request came. */
-function holdToPowers({ trace, acceptAgain }: Accepted<ManagementCaller>): void {
-  const { guard } = trace;
-  trace.guard = () => {
-    const held = trace.manager;
-    const now = acceptAgain();
-    if (held) requireHolding(now, held);
-    guard?.();
-  };
-}
-
-function findManager(request: Pick<Accepted<ManagementCaller>, 'ctx' | 'deps'>): ManagementCaller {
-  const { ctx, deps } = request;
-  const authorization = ctx.request.headers.get('authorization');
-  const is_bearer = /^\s*bearer\b/i.test(authorization ?? '');
-  const counts = !is_bearer && isConsoleRequest(ctx, deps.config);
-  return (counts ? sessionOf(request)?.person : undefined) ?? deps.authenticateToken(authorization, ctx.ip);
-}
-
-function noteManager(
-  request: Pick<Accepted<unknown>, 'deps' | 'trace'>,
-  caller: ManagementCaller,
-): () => void {
-  return noteCaller(request, `${caller.kind}:${caller.id}`, {
-    limit: MANAGEMENT_RATE_PER_MINUTE,
-    per: 'minute',
-    what: caller.kind === 'token' ? 'Requests of this access token' : 'Your requests',
-  });
-}
-
-function sessionOf({ ctx, deps }: Pick<Accepted<unknown>, 'ctx' | 'deps'>): SessionCaller | null {
-  const secret = readSessionCookie(ctx.request, deps.config);
-  return secret === null ? null : deps.authenticateSession(secret);
-}
-
-function requireSession(request: Pick<Accepted<unknown>, 'ctx' | 'deps'>): SessionCaller {
-  const caller = sessionOf(request);
-  if (!caller) throw new AppError('unauthenticated', 'You are not signed in, or no longer.');
-  return caller;
 }
 
 /**
@@ -233,14 +287,13 @@ export function consoleRoute<Q extends TSchema, B extends TSchema, R>(
   spec: SpecBase<SessionCaller, Q, B, R>,
 ): Route {
   return {
-    ...consoleBase(spec),
+    ...declared('console', spec),
     needs: [],
-    async run(ctx, deps, trace) {
-      const request = { ctx, deps, trace };
-      const caller = requireSession(request);
-      const takeRate = noteManager(request, caller.person);
+    async run(exchange) {
+      const { ctx, deps } = exchange;
+      const accepted = acceptSession(exchange);
       if (spec.method !== 'GET') requireConsoleRequest(ctx, deps.config, spec.body !== undefined);
-      return runHandler(spec, { ...request, caller, takeRate, acceptAgain: () => requireSession(request) });
+      return runHandler(spec, accepted);
     },
   };
 }
@@ -248,26 +301,15 @@ export function consoleRoute<Q extends TSchema, B extends TSchema, R>(
 /** An endpoint of the console for whoever is not signed in yet. It answers over TLS or on this machine only. */
 export function signInRoute<Q extends TSchema, B extends TSchema, R>(spec: SpecBase<null, Q, B, R>): Route {
   return {
-    ...consoleBase(spec),
+    ...declared('console', spec),
     needs: null,
-    async run(ctx, deps, trace) {
+    async run(exchange) {
+      const { ctx, deps } = exchange;
       requireConsoleRequest(ctx, deps.config, spec.body !== undefined);
       requirePrivateLine(ctx, deps.config);
-      return runHandler(spec, {
-        ctx,
-        deps,
-        trace,
-        caller: null,
-        takeRate: () => {},
-        acceptAgain: () => null,
-      });
+      return runHandler(spec, { ...exchange, caller: null, takeRate: () => {}, acceptAgain: () => null });
     },
   };
-}
-
-function consoleBase(spec: RouteDocs & { method: Method; path: string; status?: number }) {
-  const { method, path, status = 200 } = spec;
-  return { plane: 'console', family: 'core', method, path, status, docs: docsOf(spec) } as const;
 }
 
 /** Whoever acts for a project: a key of it, or a caller of the management plane who may see it. */
@@ -299,43 +341,15 @@ export interface BothPlanesSpec<Q extends TSchema, B extends TSchema, R> extends
 export function projectRoute<Q extends TSchema, B extends TSchema, R>(
   spec: ProjectRouteSpec<Q, B, R>,
 ): Route {
-  const needs = spec.needs_of_manager ?? [];
+  const { needs_of_manager: needs = [] } = spec;
   return {
-    plane: 'management',
+    ...declared('management', spec),
     family: 'management',
-    method: spec.method,
     path: `/projects/:project${spec.path}`,
-    status: spec.status ?? 200,
     needs,
-    docs: docsOf(spec),
-    run(ctx, deps, trace) {
-      const { caller: manager, takeRate, acceptAgain } = acceptManager({ ctx, deps, trace }, needs);
-      takeRate();
-      const caller = managerOf(manager, ctx, deps);
-      return runHandler(spec, {
-        ctx,
-        deps,
-        trace,
-        caller,
-        takeRate: () => {},
-        acceptAgain: () => managerOf(acceptAgain(), ctx, deps),
-      });
-    },
-    read: (ctx, deps, manager) => readRecord(spec, { ctx, caller: managerOf(manager, ctx, deps) }),
-  };
-}
-
-/** Throws the 404 of a project that the caller may not see. */
-function managerOf(manager: ManagementCaller, ctx: RequestContext, deps: HttpDeps): ProjectCaller {
-  const project = deps.findProject(manager, ctx.params.project ?? '');
-  const actor = actorOf(manager, ctx.ip);
-  return {
-    project,
-    key: null,
-    manager,
-    identity: `${manager.kind}:${manager.id}`,
-    actor,
-    note: (tx, entry) => recordAudit(tx, actor, { ...entry, project }, deps.clock.now()),
+    run: async (exchange) => runHandler(spec, acceptProjectManager(exchange, needs)),
+    read: (exchange, manager) =>
+      readRecord(spec, { ctx: exchange.ctx, caller: projectManagerOf(manager, exchange) }),
   };
 }
 
@@ -346,40 +360,15 @@ function managerOf(manager: ManagementCaller, ctx: RequestContext, deps: HttpDep
 export function bothPlanes<Q extends TSchema, B extends TSchema, R>(
   spec: BothPlanesSpec<Q, B, R>,
 ): [Route, Route] {
+  const { needs } = spec;
   return [
     {
-      plane: 'data',
-      family: spec.family ?? 'core',
-      method: spec.method,
-      path: spec.path,
-      status: spec.status ?? 200,
-      needs: spec.needs,
-      docs: docsOf(spec),
-      run(ctx, deps, trace) {
-        const { caller: key, takeRate, acceptAgain } = acceptKey(ctx, deps, trace, spec.needs);
-        return runHandler(spec, {
-          ctx,
-          deps,
-          trace,
-          caller: projectCallerOf(key, ctx),
-          takeRate,
-          acceptAgain: () => projectCallerOf(acceptAgain(), ctx),
-        });
-      },
+      ...declared('data', spec),
+      needs,
+      run: async (exchange) => runHandler(spec, acceptProjectKey(exchange, needs)),
     },
     projectRoute({ ...spec, ...spec.mirror }),
   ];
-}
-
-function projectCallerOf(key: KeyCaller, ctx: RequestContext): ProjectCaller {
-  return {
-    project: { id: key.project_id, public_id: key.project_public_id },
-    key,
-    manager: null,
-    identity: `key:${key.key_id}`,
-    actor: keyActor(key, ctx.ip),
-    note: noNote,
-  };
 }
 
 /** The path of the project's resources on the caller's plane. */
@@ -405,30 +394,18 @@ interface OpenRouteSpec<F extends TSchema>
   }): unknown;
 }
 
-const FAMILY_OF_OPEN = {
-  data: 'core',
-  management: 'management',
-  console: 'core',
-  status: 'status',
-  page: 'page',
-} as const;
-
 /**
  * A route that answers without a credential. GET changes nothing: mail scanners follow links. Every one of them stands in
  * the literal list of the route-walk test.
  */
 export function openRoute<F extends TSchema>(spec: OpenRouteSpec<F>): Route {
   return {
-    plane: spec.plane,
-    family: spec.family ?? FAMILY_OF_OPEN[spec.plane],
-    method: spec.method,
-    path: spec.path,
-    status: 200,
+    ...declared(spec.plane, { ...spec, consumes: 'application/x-www-form-urlencoded' }),
     needs: null,
-    docs: docsOf({ ...spec, consumes: 'application/x-www-form-urlencoded' }),
-    async run(ctx, deps, trace) {
+    async run(exchange) {
+      const { ctx } = exchange;
       const acceptAndCount = (needs: readonly Permission[]): KeyCaller => {
-        const { caller, takeRate } = acceptKey(ctx, deps, trace, needs);
+        const { caller, takeRate } = acceptKey(exchange, needs);
         takeRate();
         return caller;
       };
