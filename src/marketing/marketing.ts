@@ -91,8 +91,8 @@ export function createMarketing(needs: MarketingNeeds) {
   deliveries.setMxCheck((project_id, address) => contacts.takesMail(project_id, address));
   // Listens after the contacts: that somebody left is a better reason for an enrollment's end than that its mail ended.
   const { lifecycle, sequences } = sequencing;
-  deliveries.listen((tx, event) => contacts.heedMail(tx, event));
-  deliveries.listen((tx, event) => lifecycle.heedMail(tx, event));
+  deliveries.listen((tx, event) => contacts.heedMail(tx, event), { kinds: ['bounced', 'complained'] });
+  deliveries.listen((tx, event) => lifecycle.heedMail(tx, event), { source: 'sequence' });
   deliveries.setGuard((tx, mail) => lifecycle.fateOfMail(tx, mail));
   contacts.listen((tx, event) => lifecycle.heedContact(tx, event));
   clicks.listen((tx, reading) => lifecycle.heedReading(tx, reading));

@@ -10,8 +10,7 @@ import type { Beginning, Opening, TaskOutcome } from '../../platform/jobs/engine
 import { laneOf, NEVER } from '../../platform/jobs/store.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
 import { unmadeOutcome, unsentOutcome } from '../../platform/mail/smtp-replies.ts';
-import { slowdownOf } from '../../platform/mail/throttling.ts';
-import type { DeliveryOutcome, MailContent, UnsentOutcome } from '../../platform/mail/types.ts';
+import type { DeliveryOutcome, MailContent } from '../../platform/mail/types.ts';
 import {
   beginAttempt,
   countAttemptOut,
@@ -198,7 +197,8 @@ export class Attempts {
    */
   async run(job: JobRow, attempt: Attempt): Promise<Conclusion & { otherwise?: () => Conclusion }> {
     const handed = await this.#hand(attempt);
-    const has_failed = hasFailedToConnect(handed.outcome) && !(attempt.mailbox instanceof AppError);
+    const { health } = this.#deps.mailboxes;
+    const has_failed = health.hasFailedToConnect(handed.outcome) && !(attempt.mailbox instanceof AppError);
     const next = has_failed ? this.#nextAfter(attempt) : null;
     const conclude = (): Conclusion => this.#conclude(job, attempt, handed);
     if (!next?.ok) return conclude();
@@ -282,42 +282,36 @@ export class Attempts {
       const now_ms = this.#deps.clock.now();
       const { may_be_sent } = verdict;
       store.endAttempt(tx, attempt.id, { outcome: 'unreachable', ...verdict.said, may_be_sent }, now_ms);
-      this.#recordHealth(tx, attempt, to.handed.outcome, now_ms);
+      this.#tellMailbox(tx, attempt, to.handed.outcome, now_ms);
       countAttemptOut(tx, email.id);
     };
     return { verdict, outcome: { status: 'continue', lane: laneOfEmail(email, to.next.mailbox_id), apply } };
   }
 
-  #judge(job: JobRow, attempt: Attempt, handed: Handed): Verdict & { next: NextTry | null } {
+  #judge(job: JobRow, attempt: Attempt, { outcome }: Handed): Verdict & { next: NextTry | null } {
     const { email, recipients } = attempt;
     const { to_email, taken, refused } = email;
-    const tries = this.#triesOf(job, attempt, handed.outcome);
+    const is_done = outcome.outcome === 'sent' && outcome.rejected.length === 0;
+    // Where everybody has the mail, nothing is left to decide.
+    const tries = is_done ? null : this.#triesOf(job, attempt, outcome);
     const at = { now_ms: this.#deps.clock.now(), random: Math.random() };
-    const next = nextTry(tries, this.#deps.patience, at);
-    const verdict = judge(handed.outcome, {
-      to_email,
-      recipients,
-      taken,
-      refused,
-      may_retry: next !== null,
-      tries: isPatient(email.source) ? tries.made : tries.counted,
-    });
-    return { ...verdict, next };
+    const next = tries && nextTry(tries, this.#deps.patience, at);
+    const may_retry = next !== null;
+    const given = { to_email, recipients, taken, refused, may_retry, tries: tries?.counted ?? 1 };
+    return { ...judge(outcome, given), next };
   }
 
   #triesOf(job: JobRow, { email, started_at }: Attempt, outcome: DeliveryOutcome): Tries {
     const since_ms = email.queued_at ?? started_at;
-    // Everybody has the mail: nothing is left to decide.
-    const is_done = outcome.outcome === 'sent' && outcome.rejected.length === 0;
-    const known = is_done ? null : store.countTries(this.#deps.database.read, email.id, since_ms);
+    const { made, first_at } = store.countTries(this.#deps.database.read, email.id, since_ms);
     return {
       source: email.source,
       // Attempts that a crash cut off don't count towards the most that there may be.
-      counted: job.attempts - job.interruptions,
+      counted: isPatient(email.source) ? made : job.attempts - job.interruptions,
       max_attempts: job.max_attempts,
-      made: known?.made ?? 1,
-      first_at: known?.first_at ?? started_at,
-      is_slowed: slowdownOf(outcome) !== null,
+      made,
+      first_at: first_at ?? started_at,
+      is_slowed: outcome.slowdown !== undefined,
     };
   }
 
@@ -360,7 +354,7 @@ export class Attempts {
       },
       now_ms,
     );
-    this.#recordHealth(tx, attempt, outcome, now_ms);
+    this.#tellMailbox(tx, attempt, outcome, now_ms);
     if (captured && !(mailbox instanceof AppError)) {
       const { raw, envelope } = captured;
       store.insertCaptured(tx, {
@@ -378,38 +372,22 @@ export class Attempts {
     this.#announce(tx, email, { verdict, complainer, at: now_ms });
   }
 
-  #recordHealth(tx: Tx, attempt: Attempt, outcome: DeliveryOutcome, now_ms: number): void {
-    const { mailbox, started_at, email } = attempt;
-    if (mailbox instanceof AppError || email.is_test) return;
-    const { health } = this.#deps.mailboxes;
-    const { mailbox_id } = mailbox;
-    const refusal = refusalOfMailbox(outcome);
-    if (outcome.return_path_refusal !== undefined)
-      health.recordVerpRefusal(tx, mailbox_id, outcome.return_path_refusal);
-    if (hasFailedToConnect(outcome)) {
-      health.recordFailure(tx, mailbox_id, { started_at, now_ms, reason: outcome.response });
-      if (refusal !== null) health.recordRefusal(tx, mailbox_id, { words: refusal, now_ms });
-    } else if (outcome.outcome === 'sent') health.recordSuccess(tx, mailbox_id, now_ms);
-    else if (hasBeenJudged(outcome)) health.recordAnswer(tx, mailbox_id, { refusal, now_ms });
-    this.#recordPace(tx, { mailbox, started_at, now_ms }, outcome);
-  }
-
-  #recordPace(
+  /** Notes what its mailbox is to know. */
+  #tellMailbox(
     tx: Tx,
-    { mailbox, ...at }: { mailbox: ChosenMailbox; started_at: number; now_ms: number },
+    { mailbox, started_at, email }: Attempt,
     outcome: DeliveryOutcome,
+    now_ms: number,
   ): void {
-    const { pace } = this.#deps.mailboxes;
+    if (mailbox instanceof AppError || email.is_test) return;
     const { mailbox_id, address } = mailbox;
-    const slowdown = slowdownOf(outcome);
     // What the relay was sent are the attempts that began, taken or not; at least one, as this one may have begun earlier.
     const sentOf = (): number => {
-      const since_ms = at.now_ms - PACE_LOOKBACK_MS;
+      const since_ms = now_ms - PACE_LOOKBACK_MS;
       const begun = store.countBegun(tx, { mailbox: address, since_ms, limit: PACE_LOOKBACK_ATTEMPTS });
       return (Math.max(begun, 1) * MINUTE_MS) / PACE_LOOKBACK_MS;
     };
-    if (slowdown) pace.recordSlowdown(tx, mailbox_id, { ...at, ...slowdown, sentOf });
-    else if (outcome.outcome === 'sent') pace.recordTaken(tx, mailbox_id, at);
+    this.#deps.mailboxes.health.recordOutcome(tx, mailbox_id, outcome, { started_at, now_ms, sentOf });
   }
 
   #announce(
@@ -473,22 +451,6 @@ function over(
   email_id: string | null,
 ): Beginning<Attempt> {
   return { go: false, end: { status, result: email_id === null ? null : { email_id }, error } };
-}
-
-/** The relay neither judged the mail nor got it. */
-function hasFailedToConnect(outcome: DeliveryOutcome): boolean {
-  return outcome.outcome === 'unreachable' && !outcome.may_be_sent;
-}
-
-/** The relay judged the mail and did not take it. */
-function hasBeenJudged(outcome: UnsentOutcome): boolean {
-  return (outcome.outcome === 'refused' || outcome.outcome === 'deferred') && outcome.stage !== 'compose';
-}
-
-/** What the relay holds against the mailbox that the mail came from, or null. */
-function refusalOfMailbox(outcome: DeliveryOutcome): string | null {
-  if (outcome.outcome !== 'sent' && outcome.about === 'mailbox') return outcome.response;
-  return outcome.rejected.find(({ about }) => about === 'mailbox')?.response ?? null;
 }
 
 /** What went wrong before any relay was asked. A mail that can't be made stays so; the rest may pass. */

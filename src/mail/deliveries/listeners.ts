@@ -26,6 +26,12 @@ export interface EmailEvent {
 
 export type EmailListener = (tx: Tx, event: EmailEvent) => void;
 
+/** What a listener is told of: all unless given. */
+export interface Heeded {
+  kinds?: readonly EmailEvent['kind'][];
+  source?: EmailSource;
+}
+
 /** What is to become of a mail that did not leave at first: it is tried again, waits until it is released, or never leaves. */
 export type Fate = 'goes' | 'held' | 'withheld';
 
@@ -36,12 +42,12 @@ export type Guard = (tx: Tx, mail: { email_id: string; project_id: number }) => 
 export type MxCheck = (project_id: number, address: string) => Promise<TakesMail>;
 
 export class Listeners {
-  readonly #listeners: EmailListener[] = [];
+  readonly #listeners: (Heeded & { listener: EmailListener })[] = [];
   #guard: Guard = () => 'goes';
   #mx_check: MxCheck = () => Promise.resolve('yes');
 
-  add(listener: EmailListener): void {
-    this.#listeners.push(listener);
+  add(listener: EmailListener, heeded: Heeded): void {
+    this.#listeners.push({ ...heeded, listener });
   }
 
   /** Sets who is asked before a mail of a sequence is tried again. */
@@ -82,6 +88,7 @@ export class Listeners {
       source,
       mailbox,
     };
-    for (const listener of this.#listeners) listener(tx, event);
+    for (const { listener, kinds, source: of = source } of this.#listeners)
+      if (of === source && (kinds?.includes(event.kind) ?? true)) listener(tx, event);
   }
 }

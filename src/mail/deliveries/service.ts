@@ -26,7 +26,7 @@ import {
 } from '../emails/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import { Attempts, type AttemptsDeps, emailIdOf } from './attempts.ts';
-import { type EmailListener, type Guard, Listeners, type MxCheck } from './listeners.ts';
+import { type EmailListener, type Guard, type Heeded, Listeners, type MxCheck } from './listeners.ts';
 import { isPatient, longestWait, type Patience } from './patience.ts';
 import { findReportedEmail, type MatchingDeps, mayBeBelieved, wordsAbout } from './report-matching.ts';
 import { type Evidence, refuseReport, report } from './reports.ts';
@@ -115,8 +115,8 @@ export class Deliveries {
   }
 
   /** Adds a listener, which is told what happens to emails in the transaction that records it. */
-  listen(listener: EmailListener): void {
-    this.#listeners.add(listener);
+  listen(listener: EmailListener, heeded: Heeded = {}): void {
+    this.#listeners.add(listener, heeded);
   }
 
   /** Sets who is asked before a mail of a sequence is tried again. */

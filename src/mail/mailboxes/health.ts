@@ -2,7 +2,48 @@
 import { MAILBOX_REST_AFTER_FAILURES, MAILBOX_REST_MAX_MS, MAILBOX_REST_MIN_MS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { MINUTE_MS } from '../../platform/host/clock.ts';
+import type { DeliveryOutcome, UnsentOutcome } from '../../platform/mail/types.ts';
+import * as pacing from './pacing.ts';
 import * as store from './store.ts';
+
+/**
+ * Notes what an attempt came to: how its relay does, and how fast that takes mail. `sentOf` says how many mails a minute the
+ * mailbox sent of late.
+ */
+export function recordOutcome(
+  tx: Tx,
+  mailbox_id: number,
+  outcome: DeliveryOutcome,
+  attempt: { started_at: number; now_ms: number; sentOf(): number },
+): void {
+  const { started_at, now_ms } = attempt;
+  const refusal = refusalOfMailbox(outcome);
+  if (outcome.return_path_refusal !== undefined)
+    recordVerpRefusal(tx, mailbox_id, outcome.return_path_refusal);
+  if (hasFailedToConnect(outcome)) {
+    recordFailure(tx, mailbox_id, { started_at, now_ms, reason: outcome.response });
+    if (refusal !== null) recordRefusal(tx, mailbox_id, { words: refusal, now_ms });
+  } else if (outcome.outcome === 'sent') recordSuccess(tx, mailbox_id, now_ms);
+  else if (hasBeenJudged(outcome)) recordAnswer(tx, mailbox_id, { refusal, now_ms });
+  if (outcome.slowdown) pacing.recordSlowdown(tx, mailbox_id, { ...attempt, ...outcome.slowdown });
+  else if (outcome.outcome === 'sent') pacing.recordTaken(tx, mailbox_id, attempt);
+}
+
+/** The relay neither judged the mail nor got it. */
+export function hasFailedToConnect(outcome: DeliveryOutcome): boolean {
+  return outcome.outcome === 'unreachable' && !outcome.may_be_sent;
+}
+
+/** The relay judged the mail and did not take it. */
+function hasBeenJudged(outcome: UnsentOutcome): boolean {
+  return (outcome.outcome === 'refused' || outcome.outcome === 'deferred') && outcome.stage !== 'compose';
+}
+
+/** What the relay holds against the mailbox that the mail came from, or null. */
+function refusalOfMailbox(outcome: DeliveryOutcome): string | null {
+  if (outcome.outcome !== 'sent' && outcome.about === 'mailbox') return outcome.response;
+  return outcome.rejected.find(({ about }) => about === 'mailbox')?.response ?? null;
+}
 
 /** Notes that a relay took a mail: at once after trouble, else once a minute, as a busy mailbox needs no row a mail. */
 export function recordSuccess(tx: Tx, mailbox_id: number, now_ms: number): void {
@@ -17,11 +58,7 @@ export function recordSuccess(tx: Tx, mailbox_id: number, now_ms: number): void 
 }
 
 /** Notes that a relay judged a mail and did not take it; `refusal` where the reason was the mailbox. */
-export function recordAnswer(
-  tx: Tx,
-  mailbox_id: number,
-  answer: { refusal: string | null; now_ms: number },
-): void {
+function recordAnswer(tx: Tx, mailbox_id: number, answer: { refusal: string | null; now_ms: number }): void {
   const mailbox = store.findMailboxById(tx, mailbox_id);
   if (!mailbox) return;
   if (mailbox.failures > 0) store.updateMailbox(tx, mailbox_id, { failures: 0, resting_until: null });
@@ -39,7 +76,7 @@ export function recordRefusal(
 }
 
 /** Notes that a relay refuses a return path for each mail, so that further mails get none. */
-export function recordVerpRefusal(tx: Tx, mailbox_id: number, words: string): void {
+function recordVerpRefusal(tx: Tx, mailbox_id: number, words: string): void {
   const mailbox = store.findMailboxById(tx, mailbox_id);
   if (!mailbox || mailbox.verp_refusal !== null) return;
   store.updateMailbox(tx, mailbox_id, { verp_refusal: words, revision: mailbox.revision + 1 });

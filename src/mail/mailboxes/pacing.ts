@@ -16,12 +16,8 @@ function pacedOf(tx: Tx, mailbox_id: number): Paced | null {
 }
 
 function find(tx: Tx, mailbox_id: number): Paced | null {
-  const rate = store.findRate(tx, mailbox_id);
-  if (!rate) return null;
-  return {
-    rate: rate.rate === null ? null : parseRate(rate.rate),
-    pace: store.findPace(tx, mailbox_id) ?? UNPACED,
-  };
+  const found = store.findPaced(tx, mailbox_id);
+  return found && { rate: found.rate === null ? null : parseRate(found.rate), pace: found.pace ?? UNPACED };
 }
 
 /** How many of up to `most` mails may leave a mailbox now, and when the next one may; null where nothing holds them back. */

@@ -125,11 +125,18 @@ export function deleteUsageBefore(tx: Tx, day: string): void {
 
 /* --- Paces: asked for at every claim of mail ------------------------------------------------------------------------ */
 
-const rateOf = rawSql<{ rate: string | null }, [number]>('SELECT rate FROM mailboxes WHERE id = ?');
+type Paced = { rate: string | null } & (PaceRow | { mailbox_id: null });
 
-/** Null where the mailbox is gone. */
-export function findRate(tx: Tx, mailbox_id: number): { rate: string | null } | null {
-  return rateOf.get(tx, mailbox_id);
+const pacedOf = rawSql<Paced, [number]>(
+  `SELECT mailboxes.rate, paces.* FROM mailboxes LEFT JOIN mailbox_paces AS paces ON paces.mailbox_id = mailboxes.id
+    WHERE mailboxes.id = +?`,
+  mailboxPaces,
+);
+
+/** Its rate and its pace, that null where nothing was noted yet; null where the mailbox is gone. */
+export function findPaced(tx: Tx, mailbox_id: number): { rate: string | null; pace: Pace | null } | null {
+  const row = pacedOf.get(tx, mailbox_id);
+  return row && { rate: row.rate, pace: row.mailbox_id === null ? null : row };
 }
 
 const paceOf = rawSql<PaceRow, [number]>('SELECT * FROM mailbox_paces WHERE mailbox_id = ?', mailboxPaces);

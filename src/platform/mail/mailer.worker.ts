@@ -3,6 +3,7 @@ import { AppError, messageOf } from '../../errors.ts';
 import { type ComposedMessage, composeBytes, composeMessage } from './message.ts';
 import { SmtpPool } from './smtp-pool.ts';
 import { interruptedOutcome, unmadeOutcome } from './smtp-replies.ts';
+import { slowdownOf } from './throttling.ts';
 import type {
   DeliveryOutcome,
   MailerReply,
@@ -63,7 +64,8 @@ async function deliver(request: Deliver): Promise<void> {
   delivering += 1;
   const outcome = await composeAndSend(request);
   delivering -= 1;
-  reply({ op: 'delivered', id: request.id, outcome });
+  const slowdown = slowdownOf(outcome);
+  reply({ op: 'delivered', id: request.id, outcome: slowdown ? { ...outcome, slowdown } : outcome });
   reportIfStopped();
 }
 

@@ -1,14 +1,7 @@
 /** Which of a relay's 4xx replies ask the mailbox to send less, rather than speak of the recipient. */
 import { MINUTE_MS, SECOND_MS } from '../host/clock.ts';
 import { enhancedCodeOf } from './refusals.ts';
-import type { DeliveryOutcome, DeliveryStage } from './types.ts';
-
-/** A reply that asks for less mail. */
-interface Slowdown {
-  words: string;
-  /** What it asks to wait for, in milliseconds; null where it does not say. */
-  asked_ms: number | null;
-}
+import type { DeliveryOutcome, DeliveryStage, Slowdown } from './types.ts';
 
 /** Up to MAIL nothing has been said of the recipients. */
 const STAGES_OF_MAILBOX: readonly DeliveryStage[] = ['connect', 'greeting', 'tls', 'auth', 'mail'];

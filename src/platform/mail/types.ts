@@ -99,7 +99,21 @@ export interface RefusedRecipient {
   about: RefusalSubject | null;
 }
 
-export interface SentOutcome {
+/** A reply that asks the mailbox for less mail. */
+export interface Slowdown {
+  words: string;
+  /** What it asks to wait for, in milliseconds; null where it does not say. */
+  asked_ms: number | null;
+}
+
+/** What the mailer says besides of what came of a mail that it handed over. */
+interface Aside {
+  /** What the relay said to a sender of this mail alone, where it judged the mail with another one. */
+  return_path_refusal?: string;
+  slowdown?: Slowdown;
+}
+
+export interface SentOutcome extends Aside {
   outcome: 'sent';
   tls: string | null;
   smtp_code: number;
@@ -107,8 +121,6 @@ export interface SentOutcome {
   accepted: string[];
   /** Refused at RCPT while others were taken. */
   rejected: RefusedRecipient[];
-  /** What the relay said to a sender of this mail alone, where it judged the mail with another one. */
-  return_path_refusal?: string;
 }
 
 /**
@@ -118,7 +130,7 @@ export interface SentOutcome {
  */
 type UnsentKind = 'refused' | 'deferred' | 'unreachable' | 'interrupted';
 
-export interface UnsentOutcome {
+export interface UnsentOutcome extends Aside {
   outcome: UnsentKind;
   stage: DeliveryStage;
   tls: string | null;
@@ -131,8 +143,6 @@ export interface UnsentOutcome {
   response: string;
   /** Refused at RCPT, each for itself: those that are about nothing (4xx) deserve another attempt. */
   rejected: RefusedRecipient[];
-  /** What the relay said to a sender of this mail alone, where it judged the mail with another one. */
-  return_path_refusal?: string;
 }
 
 /**

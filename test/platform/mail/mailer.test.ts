@@ -148,7 +148,6 @@ for (const hides_pipelining of [false, true]) {
 const REFUSALS = [
   ['mail', 550, 'mailbox'],
   ['mail', 552, 'message'],
-  ['mail', 451, null],
   ['data', 554, 'mailbox'],
   ['data', 550, 'recipient'],
   ['data', 452, null],
@@ -166,6 +165,19 @@ test.each(REFUSALS)('a refusal at %s with %i says so', async (stage, code, about
     smtp_code: code,
     response: `${code} not this one`,
     rejected: [],
+  });
+});
+
+test('a refusal of the sender with 4xx, whatever its words, is one that asks for less mail', async () => {
+  const sink = await startSink({ mail: { code: 451, message: 'not this one' } });
+  const outcome = await startMailer().deliver(mailOf(), routeTo(sink), [ANN]);
+  const slowdown = { words: '451 not this one', asked_ms: null };
+  expect(outcome).toMatchObject({
+    outcome: 'deferred',
+    stage: 'mail',
+    about: null,
+    smtp_code: 451,
+    slowdown,
   });
 });
 
