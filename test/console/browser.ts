@@ -1,9 +1,10 @@
 /** The console in Debian's Chromium: a Satchel that listens, a person who is signed in, and what holds of every page. */
 import { afterAll, beforeAll, expect, setDefaultTimeout } from 'bun:test';
 import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core';
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import type { NewPersonInput } from '../../src/access/people/schemas.ts';
 import { CAPABILITIES } from '../../src/platform/http/callers.ts';
+import { launchChromium } from '../support/chromium.ts';
 import { atEnd } from '../support/cleanup.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import { actor, startTestApp, type TestApp } from '../support/helpers.ts';
@@ -36,14 +37,6 @@ export interface Credentials {
   password: string;
 }
 
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({
-    ...(executable === null ? {} : { executablePath: executable }),
-    args: ['--no-sandbox'],
-    timeout: TIMEOUT_MS,
-  });
-}
-
 /** A Satchel with the clock of this machine, as the browser's is, with nobody in it, and a browser. */
 export async function startEmptyConsole(): Promise<Omit<ConsoleTest, 'credentials'>> {
   const dns = await startDnsServer({
@@ -54,7 +47,7 @@ export async function startEmptyConsole(): Promise<Omit<ConsoleTest, 'credential
     clock: new TestClock(new Date().toISOString()),
     env: { SATCHEL_PUBLIC_URL: 'http://127.0.0.1:8420', SATCHEL_DNS_SERVERS: dns.address },
   });
-  const browser = await launchBrowser();
+  const browser = await launchChromium();
   return { app, browser, dns, close: () => browser.close() };
 }
 

@@ -5,11 +5,11 @@ import { Secret, TOTP } from 'otpauth';
 import type { Browser, Page } from 'playwright-core';
 import { BINARY, freePort } from '../e2e/binary.ts';
 import { canMount, fillDisk, freeDisk, startOnSmallDisk } from '../e2e/small-disk.ts';
+import { launchChromium } from '../support/chromium.ts';
 import { makeTempDir } from '../support/temp.ts';
 import {
   type Credentials,
   executable,
-  launchBrowser,
   openBrowser,
   openPage,
   settle,
@@ -22,7 +22,7 @@ setDefaultTimeout(TIMEOUT_MS);
 const credentials = { email: 'ann@example.org', password: 'a long enough pass phrase' };
 let browser: Browser;
 beforeAll(async () => {
-  if (executable !== null) browser = await launchBrowser();
+  if (executable !== null) browser = await launchChromium();
 });
 afterAll(() => browser?.close());
 

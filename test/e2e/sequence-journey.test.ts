@@ -3,12 +3,12 @@ import { Database } from 'bun:sqlite';
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import PostalMime, { type Email } from 'postal-mime';
 import { parseRelay } from '../../src/mail/mailboxes/relay.ts';
 import { systemClock, toIso } from '../../src/platform/host/clock.ts';
 import { BROWSER, linksOf } from '../marketing/mails/setup.ts';
 import { startSequenceApp } from '../marketing/sequences/setup.ts';
+import { launchChromium } from '../support/chromium.ts';
 import { atEnd } from '../support/cleanup.ts';
 import { actor } from '../support/helpers.ts';
 import { part } from '../support/parts.ts';
@@ -18,8 +18,7 @@ import { until } from '../support/until.ts';
 import { startServer } from './binary.ts';
 
 const executable = part('chromium');
-const TIMEOUT_MS = 120_000;
-setDefaultTimeout(TIMEOUT_MS);
+setDefaultTimeout(120_000);
 const README = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8');
 const [, FORM = ''] = /^```html\n(.*?)^```$/ms.exec(README) ?? [];
 const VISITOR = 'visitor@example.com';
@@ -99,9 +98,7 @@ test.skipIf(executable === null)(
         steps: STEPS.map((step) => (keys.includes(step.key) ? { ...step, delay_hours: 0 } : step)),
       });
 
-    const browser = await chromium.launch({
-      ...{ executablePath: executable ?? '', args: ['--no-sandbox'], timeout: TIMEOUT_MS },
-    });
+    const browser = await launchChromium();
     atEnd(() => browser.close());
     const page = await browser.newPage();
     await page.goto(site_url);

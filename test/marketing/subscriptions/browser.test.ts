@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { launchChromium } from '../../support/chromium.ts';
 import { actor, addCapturingMailbox } from '../../support/helpers.ts';
 import { part } from '../../support/parts.ts';
 import { type MarketingApp, rowsOf, startMarketingApp } from '../settings/setup.ts';
 
 const executable = part('chromium');
-const TIMEOUT_MS = 60_000;
-setDefaultTimeout(TIMEOUT_MS);
+setDefaultTimeout(60_000);
 const README = readFileSync(join(import.meta.dir, '../../../README.md'), 'utf8');
 const [, FORM = ''] = /^```html\n(.*?)^```$/ms.exec(README) ?? [];
 
@@ -60,11 +60,7 @@ beforeAll(async () => {
   form = FORM.replace('http://localhost:8420', on.app.url)
     .replace('LIST_ID', list)
     .replace('FORM_KEY', await makeFormKey());
-  browser = await chromium.launch({
-    executablePath: executable,
-    args: ['--no-sandbox'],
-    timeout: TIMEOUT_MS,
-  });
+  browser = await launchChromium();
 });
 
 afterAll(async () => {

@@ -1,0 +1,35 @@
+/** Debian's Chromium, without a window's parts that no test looks at. */
+import { type Browser, chromium } from 'playwright-core';
+import { part } from './parts.ts';
+
+/** Decision: far more than a busy machine takes for a start. */
+const LAUNCH_TIMEOUT_MS = 120_000;
+
+/**
+ * The suggestions below the address bar are two pages of their own in the window of each context, hidden and never asked: half
+ * of all that a test in a browser takes.
+ */
+const UNUSED = ['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup'];
+
+/** What Playwright turns off: of two such lists, Chromium takes the last alone. */
+const OFF_BY_PLAYWRIGHT = [
+  ...[
+    'AvoidUnnecessaryBeforeUnloadCheckSync',
+    'DestroyProfileOnBrowserClose',
+    'HttpsUpgrades',
+    'LensOverlay',
+  ],
+  ...['HttpsFirstBalancedModeAutoEnable', 'MediaRouter', 'PaintHolding', 'ThirdPartyStoragePartitioning'],
+  ...['AvoidCorsURLLoaderRestartOnRedirect', 'OptimizationHints', 'NetworkTimeServiceQuerying', 'AimEnabled'],
+  'PreconnectToSearch',
+];
+
+/** Starts a browser, for tests that ask for `part('chromium')`; whoever starts it closes it. */
+export function launchChromium(): Promise<Browser> {
+  const executable = part('chromium');
+  return chromium.launch({
+    ...(executable === null ? {} : { executablePath: executable }),
+    args: ['--no-sandbox', `--disable-features=${[...OFF_BY_PLAYWRIGHT, ...UNUSED].join(',')}`],
+    timeout: LAUNCH_TIMEOUT_MS,
+  });
+}
