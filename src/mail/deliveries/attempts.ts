@@ -209,7 +209,7 @@ export class Attempts {
     if (mailbox instanceof AppError)
       return { outcome: unsentOutcome({ stage: 'choose', response: mailbox.message }), captured: null };
     try {
-      const outlet = this.#deps.mailboxes.outletOf(mailbox);
+      const outlet = this.#deps.mailboxes.outlets.of(mailbox);
       const content = this.#contentOf(email, outlet);
       const return_path = await this.#returnPathOf(email, outlet);
       if (outlet.route && !email.is_test) {

@@ -14,7 +14,7 @@ export function mailboxChecks({ mailboxes }: { mailboxes: Mailboxes }): HealthCh
   return [
     { check: 'mailboxes', run: () => mailboxes.list().map(checkMailbox) },
     sealedCheck("Relays' passwords", () =>
-      mailboxes.listUndecryptable().map((address) => ({
+      mailboxes.outlets.listUndecryptable().map((address) => ({
         message: `The relay's password of the mailbox ${address} does not decrypt.`,
         remedy: `satchel mailbox change ${shellWord(address)} --smtp -`,
       })),

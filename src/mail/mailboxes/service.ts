@@ -1,27 +1,26 @@
 /** Mailboxes: the addresses that mail goes out from, each with its relay, its daily limit and its health. */
-import { AppError, conflict, invalid, notFound } from '../../errors.ts';
+import { conflict, invalid, notFound } from '../../errors.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
-import type { DkimIdentity } from '../../platform/mail/dkim.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
-import type { DeliveryOutcome, SmtpRoute } from '../../platform/mail/types.ts';
-import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
+import type { DeliveryOutcome } from '../../platform/mail/types.ts';
 import type { InboxAddress, Inboxes } from '../inboxes/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import { chooseMailbox, listCandidates, type Purpose } from './choosing.ts';
 import * as health from './health.ts';
-import { gapOf, parseRate, RATE_FORM } from './pace.ts';
+import { Outlets, type OutletsDeps } from './outlets.ts';
+import { parseRate, RATE_FORM } from './pace.ts';
 import * as pacing from './pacing.ts';
 import { type MailboxRecord, presentMailbox } from './records.ts';
 import { changeRelay, type Relay, type RelayParts } from './relay.ts';
 import * as store from './store.ts';
-import type { MailboxKind, MailboxRow } from './tables.ts';
+import type { MailboxRow } from './tables.ts';
 import { testMessage } from './test-message.ts';
-import { requireRoom, verpBaseOf } from './verp.ts';
+import { requireRoom } from './verp.ts';
 
 /* The choice, which accepting and each attempt make in transactions of their own. */
 export {
@@ -36,6 +35,7 @@ export {
   senderAt,
   takeMailbox,
 } from './choosing.ts';
+export type { Outlet } from './outlets.ts';
 export type { MailboxRecord } from './records.ts';
 export { deleteUsageBefore, releaseUsage } from './store.ts';
 
@@ -65,20 +65,6 @@ export type MailboxChanges = Partial<Omit<NewMailbox, 'address'>> & {
   relay_parts?: RelayParts;
 };
 
-/** How mail leaves a mailbox. */
-export interface Outlet {
-  kind: MailboxKind;
-  address: string;
-  /** Where bounces go: the return path, else the address itself. */
-  envelope_sender: string;
-  /** What return paths of one mail each are made from; null where mails get none. */
-  verp_base: string | null;
-  /** Null for a capturing mailbox. */
-  route: SmtpRoute | null;
-  /** Null where the relay signs. */
-  dkim: DkimIdentity | null;
-}
-
 export interface MailboxTest {
   address: string;
   to: string;
@@ -87,10 +73,8 @@ export interface MailboxTest {
   response: string;
 }
 
-interface MailboxesDeps {
-  database: Database;
+interface MailboxesDeps extends OutletsDeps {
   clock: Clock;
-  key_ring: KeyRing;
   mailer: Mailer;
   sending_domains: SendingDomains;
   inboxes: Inboxes;
@@ -99,19 +83,17 @@ interface MailboxesDeps {
 export class Mailboxes {
   readonly health = health;
   readonly pace = pacing;
+  readonly outlets: Outlets;
   readonly #database: Database;
   readonly #clock: Clock;
-  readonly #key_ring: KeyRing;
   readonly #mailer: Mailer;
   readonly #domains: SendingDomains;
   readonly #inboxes: Inboxes;
-  /** By mailbox and revision: opening sealed keys for every mail would cost more than the mail. */
-  readonly #outlets = new Map<string, Outlet>();
 
   constructor(deps: MailboxesDeps) {
     this.#database = deps.database;
     this.#clock = deps.clock;
-    this.#key_ring = deps.key_ring;
+    this.outlets = new Outlets(deps);
     this.#mailer = deps.mailer;
     this.#domains = deps.sending_domains;
     this.#inboxes = deps.inboxes;
@@ -218,10 +200,7 @@ export class Mailboxes {
       smtp_security: relay?.security ?? null,
       smtp_username: relay?.username ?? null,
       is_signed_by_relay: relay?.signs ?? false,
-      sealed_smtp_password:
-        password === null
-          ? sealed
-          : this.#key_ring.seal(tx, PLATFORM_SCOPE, passwordContext(address), password),
+      sealed_smtp_password: password === null ? sealed : this.outlets.sealPassword(tx, address, password),
     };
   }
 
@@ -333,7 +312,7 @@ export class Mailboxes {
     const mailbox = this.require(address);
     const recipient = parseAddress(to);
     if (!recipient) throw invalid({ to: ['must be an email address'] });
-    const outlet = this.outletOf({ mailbox_id: mailbox.id, revision: mailbox.revision });
+    const outlet = this.outlets.of({ mailbox_id: mailbox.id, revision: mailbox.revision });
     const content = testMessage(outlet, recipient.address, this.#clock.now());
     if (!outlet.route) {
       const message = await this.#mailer.compose(content);
@@ -353,73 +332,6 @@ export class Mailboxes {
     if (outcome === 'sent')
       await this.#database.write((tx) => this.health.recordSuccess(tx, mailbox.id, this.#clock.now()));
     return { address: mailbox.address, to: recipient.address, outcome, smtp_code, response };
-  }
-
-  /**
-   * How mail leaves a mailbox. Throws AppError `not_found` when it is gone, `internal` when its password or its domain's
-   * DKIM key does not decrypt.
-   */
-  outletOf(chosen: { mailbox_id: number; revision: number }): Outlet {
-    const key = `${chosen.mailbox_id}:${chosen.revision}`;
-    const known = this.#outlets.get(key);
-    if (known) return known;
-    const read = this.#database.read;
-    const mailbox = store.findMailboxById(read, chosen.mailbox_id);
-    const domain = mailbox && this.#domains.findById(read, mailbox.domain_id);
-    if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
-    const outlet: Outlet = {
-      kind: mailbox.kind,
-      address: mailbox.address,
-      envelope_sender: mailbox.return_path ?? mailbox.address,
-      verp_base: verpBaseOf(mailbox, this.#inboxes.find(read, mailbox.id) !== null),
-      route: this.#routeOf(read, mailbox, {
-        key: `mailbox:${mailbox.id}:${mailbox.revision}`,
-        client_name: domain.name,
-      }),
-      dkim: mailbox.is_signed_by_relay ? null : this.#domains.identityOf(read, domain),
-    };
-    this.#outlets.set(key, outlet);
-    return outlet;
-  }
-
-  #routeOf(read: Tx, mailbox: MailboxRow, named: Pick<SmtpRoute, 'key' | 'client_name'>): SmtpRoute | null {
-    const { smtp_host, smtp_port, smtp_security, sealed_smtp_password } = mailbox;
-    if (smtp_host === null || smtp_port === null || smtp_security === null) return null;
-    return {
-      ...named,
-      host: smtp_host,
-      port: smtp_port,
-      security: smtp_security,
-      username: mailbox.smtp_username,
-      password:
-        sealed_smtp_password === null
-          ? null
-          : this.#openPassword(read, mailbox.address, sealed_smtp_password),
-      return_path: mailbox.return_path,
-      gap_ms: gapOf(mailbox.rate === null ? null : parseRate(mailbox.rate)),
-    };
-  }
-
-  /** Addresses of the mailboxes whose relay's password does not decrypt. */
-  listUndecryptable(): string[] {
-    const { read } = this.#database;
-    return store
-      .listMailboxes(read)
-      .filter(
-        ({ address, sealed_smtp_password }) =>
-          sealed_smtp_password !== null &&
-          this.#key_ring.openText(read, sealed_smtp_password, passwordContext(address)) === null,
-      )
-      .map(({ address }) => address);
-  }
-
-  #openPassword(read: Tx, address: string, sealed: string): string {
-    const text = this.#key_ring.openText(read, sealed, passwordContext(address));
-    if (text !== null) return text;
-    throw new AppError(
-      'internal',
-      'The password of the mailbox does not decrypt. What mends it: satchel doctor',
-    );
   }
 
   #recordOf(read: Tx, mailbox: MailboxRow, domain: string, now_ms: number): MailboxRecord {
@@ -442,9 +354,4 @@ const RESTED = { failures: 0, resting_until: null, last_error: null, refusal: nu
 /** Throws AppError `invalid`. */
 function requireRate(rate: string | null | undefined): void {
   if (typeof rate === 'string' && parseRate(rate) === null) throw invalid({ rate: [`must be ${RATE_FORM}`] });
-}
-
-/** What binds a sealed password to its mailbox. */
-function passwordContext(address: string): string[] {
-  return ['mailbox', address, 'smtp_password'];
 }

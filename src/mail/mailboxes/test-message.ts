@@ -1,7 +1,7 @@
 /** What `satchel mailbox test` sends. */
 import { newId } from '../../platform/host/ids.ts';
 import type { MailContent } from '../../platform/mail/types.ts';
-import type { Outlet } from './service.ts';
+import type { Outlet } from './outlets.ts';
 
 export function testMessage(
   outlet: Pick<Outlet, 'address' | 'dkim'>,

@@ -1,0 +1,125 @@
+/** How mail leaves each mailbox: its relay with the password, the envelope sender, and what it is signed with. */
+import { AppError, notFound } from '../../errors.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { DkimIdentity } from '../../platform/mail/dkim.ts';
+import type { SmtpRoute } from '../../platform/mail/types.ts';
+import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
+import type { Inboxes } from '../inboxes/service.ts';
+import type { SendingDomains } from '../sending-domains/service.ts';
+import { gapOf, parseRate } from './pace.ts';
+import * as store from './store.ts';
+import type { MailboxKind, MailboxRow } from './tables.ts';
+import { verpBaseOf } from './verp.ts';
+
+/** How mail leaves a mailbox. */
+export interface Outlet {
+  kind: MailboxKind;
+  address: string;
+  /** Where bounces go: the return path, else the address itself. */
+  envelope_sender: string;
+  /** What return paths of one mail each are made from; null where mails get none. */
+  verp_base: string | null;
+  /** Null for a capturing mailbox. */
+  route: SmtpRoute | null;
+  /** Null where the relay signs. */
+  dkim: DkimIdentity | null;
+}
+
+export interface OutletsDeps {
+  database: Database;
+  key_ring: KeyRing;
+  sending_domains: SendingDomains;
+  inboxes: Inboxes;
+}
+
+export class Outlets {
+  readonly #database: Database;
+  readonly #key_ring: KeyRing;
+  readonly #domains: SendingDomains;
+  readonly #inboxes: Inboxes;
+  /** By mailbox, as of its last revision: opening sealed keys for every mail would cost more than the mail. */
+  readonly #known = new Map<number, { revision: number; outlet: Outlet }>();
+
+  constructor(deps: OutletsDeps) {
+    this.#database = deps.database;
+    this.#key_ring = deps.key_ring;
+    this.#domains = deps.sending_domains;
+    this.#inboxes = deps.inboxes;
+  }
+
+  /** The password of a mailbox's relay, as it is stored. */
+  sealPassword(tx: Tx, address: string, password: string): string {
+    return this.#key_ring.seal(tx, PLATFORM_SCOPE, passwordContext(address), password);
+  }
+
+  /**
+   * How mail leaves a mailbox. Throws AppError `not_found` when it is gone, `internal` when its password or its domain's
+   * DKIM key does not decrypt.
+   */
+  of(chosen: { mailbox_id: number; revision: number }): Outlet {
+    const known = this.#known.get(chosen.mailbox_id);
+    if (known?.revision === chosen.revision) return known.outlet;
+    const read = this.#database.read;
+    const mailbox = store.findMailboxById(read, chosen.mailbox_id);
+    const domain = mailbox && this.#domains.findById(read, mailbox.domain_id);
+    if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
+    const outlet: Outlet = {
+      kind: mailbox.kind,
+      address: mailbox.address,
+      envelope_sender: mailbox.return_path ?? mailbox.address,
+      verp_base: verpBaseOf(mailbox, this.#inboxes.find(read, mailbox.id) !== null),
+      route: this.#routeOf(read, mailbox, {
+        key: `mailbox:${mailbox.id}:${mailbox.revision}`,
+        client_name: domain.name,
+      }),
+      dkim: mailbox.is_signed_by_relay ? null : this.#domains.identityOf(read, domain),
+    };
+    this.#known.set(mailbox.id, { revision: chosen.revision, outlet });
+    return outlet;
+  }
+
+  #routeOf(read: Tx, mailbox: MailboxRow, named: Pick<SmtpRoute, 'key' | 'client_name'>): SmtpRoute | null {
+    const { smtp_host, smtp_port, smtp_security, sealed_smtp_password } = mailbox;
+    if (smtp_host === null || smtp_port === null || smtp_security === null) return null;
+    return {
+      ...named,
+      host: smtp_host,
+      port: smtp_port,
+      security: smtp_security,
+      username: mailbox.smtp_username,
+      password:
+        sealed_smtp_password === null
+          ? null
+          : this.#openPassword(read, mailbox.address, sealed_smtp_password),
+      return_path: mailbox.return_path,
+      gap_ms: gapOf(mailbox.rate === null ? null : parseRate(mailbox.rate)),
+    };
+  }
+
+  /** Addresses of the mailboxes whose relay's password does not decrypt. */
+  listUndecryptable(): string[] {
+    const { read } = this.#database;
+    return store
+      .listMailboxes(read)
+      .filter(
+        ({ address, sealed_smtp_password }) =>
+          sealed_smtp_password !== null &&
+          this.#key_ring.openText(read, sealed_smtp_password, passwordContext(address)) === null,
+      )
+      .map(({ address }) => address);
+  }
+
+  #openPassword(read: Tx, address: string, sealed: string): string {
+    const text = this.#key_ring.openText(read, sealed, passwordContext(address));
+    if (text !== null) return text;
+    throw new AppError(
+      'internal',
+      'The password of the mailbox does not decrypt. What mends it: satchel doctor',
+    );
+  }
+}
+
+/** What binds a sealed password to its mailbox. */
+function passwordContext(address: string): string[] {
+  return ['mailbox', address, 'smtp_password'];
+}
