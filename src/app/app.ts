@@ -165,6 +165,7 @@ function createWork(on: Tenancy) {
   const objects: Objects = new Objects({
     ...on,
     pins: new AttachmentPins(),
+    max_upload_bytes: config.max_upload_bytes,
     public_url: config.public_url,
     allowed_mime_types: config.allowed_mime_types,
   });

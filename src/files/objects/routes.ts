@@ -1,21 +1,9 @@
 /** Objects over HTTP: upload, list, download, delete. */
 import type { Config } from '../../config.ts';
-import { collectErrors, notFound } from '../../errors.ts';
-import { MAX_FILENAME_BYTES, OBJECT_MAX_AGE_S, OBJECT_SEARCH_ROWS } from '../../limits.ts';
-import { contentSecurityPolicyFor, dispositionFor } from '../../platform/files/media-types.ts';
-import { readMultipart } from '../../platform/files/multipart.ts';
-import { evaluateRequest } from '../../platform/files/ranges.ts';
-import type { BlobStore } from '../../platform/files/store.ts';
-import type { Clock } from '../../platform/host/clock.ts';
-import { newId } from '../../platform/host/ids.ts';
-import type { Logger } from '../../platform/host/logger.ts';
+import { notFound } from '../../errors.ts';
+import { MAX_FILENAME_BYTES, OBJECT_SEARCH_ROWS } from '../../limits.ts';
 import type { KeyCaller, Permission } from '../../platform/http/callers.ts';
-import {
-  hashRequest,
-  type Idempotency,
-  idempotentRequest,
-  REPLAYED_HEADERS,
-} from '../../platform/http/idempotency.ts';
+import { idempotentRequest, REPLAYED_HEADERS } from '../../platform/http/idempotency.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import type { RateLimiter } from '../../platform/http/rate-limit.ts';
 import {
@@ -28,7 +16,7 @@ import {
   type Route,
 } from '../../platform/http/routes.ts';
 import { oneOf, t, text } from '../../platform/http/schema.ts';
-import { readUploadFields } from './fields.ts';
+import { type DownloadDeps, serveObject } from './downloads.ts';
 import {
   changedObject,
   linkWishes,
@@ -39,17 +27,13 @@ import {
   storedObject,
   uploadForm,
 } from './schemas.ts';
-import { bytesMissing, type ObjectLinks, type ObjectRow, type Objects } from './service.ts';
+import type { ObjectLinks, ObjectRow, Objects } from './service.ts';
 
-interface ObjectRoutesDeps {
+interface ObjectRoutesDeps extends DownloadDeps {
   objects: Objects;
   object_links: ObjectLinks;
-  blobs: BlobStore;
   limiter: RateLimiter;
-  idempotency: Idempotency;
-  clock: Clock;
-  logger: Logger;
-  config: Pick<Config, 'max_upload_bytes' | 'uploads_per_minute'>;
+  config: Pick<Config, 'uploads_per_minute'>;
 }
 
 /** For the documentation: the headers that only downloads have. */
@@ -94,7 +78,17 @@ function collectionRoutes(deps: ObjectRoutesDeps): Route[] {
       is_idempotent: true,
       form: uploadForm,
       response: storedObject,
-      handle: ({ ctx, caller, acceptAgain }) => upload(deps, { ctx, caller, acceptAgain }),
+      async handle({ ctx, caller, acceptAgain }) {
+        deps.limiter.take(`upload:${caller.identity}`, {
+          limit: deps.config.uploads_per_minute,
+          per: 'minute',
+          what: caller.key ? 'Uploads of this API key' : 'Your uploads',
+        });
+        const request = idempotentRequest(caller, ctx.request.headers, acceptAgain);
+        ctx.keepOpen();
+        const { status, value, is_replayed } = await deps.objects.upload(caller, ctx.request, request);
+        return new Reply(status, value, is_replayed ? REPLAYED_HEADERS : {});
+      },
     }),
     ...bothPlanes({
       method: 'GET',
@@ -224,50 +218,6 @@ function idOf(ctx: RequestContext): string {
   return (ctx.params.public_id ?? '').toUpperCase();
 }
 
-function upload(
-  deps: ObjectRoutesDeps,
-  { ctx, caller, acceptAgain }: Target & { acceptAgain: () => unknown },
-): Promise<Reply> {
-  deps.limiter.take(`upload:${caller.identity}`, {
-    limit: deps.config.uploads_per_minute,
-    per: 'minute',
-    what: caller.key ? 'Uploads of this API key' : 'Your uploads',
-  });
-  const request = idempotentRequest(caller, ctx.request.headers, acceptAgain);
-  return deps.idempotency.run(request, async (claim) => {
-    ctx.keepOpen();
-    const { fields, file } = await readMultipart(ctx.request, {
-      max_file_bytes: deps.config.max_upload_bytes,
-      openUpload: () => deps.blobs.openUpload(newId(deps.clock.now())),
-      errorsIn: (form) => collectErrors(() => readUploadFields(form, deps.clock.now())),
-    });
-    let answer: ReturnType<typeof claim>;
-    try {
-      acceptAgain();
-      const sorted = Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1));
-      answer = claim(
-        hashRequest(
-          'POST',
-          '/objects',
-          file.upload.sha256(),
-          file.filename,
-          file.mime_type ?? '',
-          JSON.stringify(sorted),
-        ),
-      );
-    } catch (error) {
-      await file.upload.abort();
-      throw error;
-    }
-    if (answer.kept) {
-      await file.upload.abort();
-      return new Reply(answer.kept.status, answer.kept.value, REPLAYED_HEADERS);
-    }
-    const sent = { ...file, fields };
-    return new Reply(201, await deps.objects.create(caller.project, sent, answer.keep, caller.note));
-  });
-}
-
 /**
  * Public objects ignore any key. For the rest an absent key is 401 on a private object and 404 on one that is not
  * there; a key is judged before the object is looked for, so that a foreign and a missing one answer the same.
@@ -296,70 +246,4 @@ async function followLink(deps: ObjectRoutesDeps, ctx: RequestContext): Promise<
   response.headers.set('Cache-Control', 'private');
   response.headers.set('Referrer-Policy', 'no-referrer');
   return response;
-}
-
-function serveObject(deps: ObjectRoutesDeps, ctx: RequestContext, row: ObjectRow): Response {
-  if (!deps.blobs.has(row.public_id)) throw bytesMissing(deps.logger, row.public_id);
-  const { method, headers: asked } = ctx.request;
-  const etag = `"${row.sha256}"`;
-  const verdict = evaluateRequest({
-    method,
-    headers: asked,
-    etag,
-    last_modified_ms: row.created_at,
-    size_bytes: row.size_bytes,
-  });
-  const headers = objectHeaders(deps.clock.now(), row, etag, ctx.url.searchParams.get('download') === '1');
-  if (verdict.status === 304) return new Response(null, { status: 304, headers });
-  if (verdict.status === 412) {
-    return Response.json(
-      { success: false, message: 'A precondition of the request does not hold.' },
-      { status: 412 },
-    );
-  }
-  if (verdict.status === 416) {
-    return Response.json(
-      { success: false, message: `The range asks for none of the ${row.size_bytes} bytes that are there.` },
-      {
-        status: 416,
-        headers: { 'Content-Range': `bytes */${row.size_bytes}`, 'Accept-Ranges': 'bytes' },
-      },
-    );
-  }
-  const { start, end } = verdict;
-  if (verdict.status === 206) headers['Content-Range'] = `bytes ${start}-${end - 1}/${row.size_bytes}`;
-  // A large file takes longer than an idle time-out allows when its reader is slow.
-  ctx.keepOpen();
-  const file = deps.blobs.read(row.public_id);
-  // Given for a HEAD too: the server sends only its length.
-  return new Response(verdict.status === 206 ? file.slice(start, end) : file, {
-    status: verdict.status,
-    headers,
-  });
-}
-
-function objectHeaders(
-  now_ms: number,
-  row: ObjectRow,
-  etag: string,
-  download: boolean,
-): Record<string, string> {
-  const left_s = row.expires_at === null ? OBJECT_MAX_AGE_S : Math.floor((row.expires_at - now_ms) / 1000);
-  return {
-    'Content-Type': row.mime_type,
-    'Content-Disposition': dispositionFor({
-      mime_type: row.mime_type,
-      filename: row.original_filename,
-      download,
-    }),
-    'Content-Security-Policy': contentSecurityPolicyFor(row.mime_type),
-    'X-Content-Type-Options': 'nosniff',
-    'Cache-Control':
-      row.visibility === 'public'
-        ? `public, max-age=${Math.max(0, Math.min(left_s, OBJECT_MAX_AGE_S))}`
-        : 'private, no-store',
-    ETag: etag,
-    'Last-Modified': new Date(row.created_at).toUTCString(),
-    'Accept-Ranges': 'bytes',
-  };
 }

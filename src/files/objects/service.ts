@@ -1,18 +1,33 @@
 /** Stored objects: creating, finding, deleting and expiring them, and keeping rows and bytes in step. */
-import { AppError, type FieldErrors, messageOf, notFound } from '../../errors.ts';
+import { AppError, collectErrors, type FieldErrors, messageOf, notFound } from '../../errors.ts';
 import { SWEEP_BATCH } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { declaredTypeOf } from '../../platform/files/media-types.ts';
+import { readMultipart } from '../../platform/files/multipart.ts';
 import { cleanFilename } from '../../platform/files/multipart-headers.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
+import { newId } from '../../platform/host/ids.ts';
 import type { Logger } from '../../platform/host/logger.ts';
-import type { KeepAnswer } from '../../platform/http/idempotency.ts';
+import {
+  hashRequest,
+  type Idempotency,
+  type IdempotentRequest,
+  type KeepAnswer,
+  type KeptAnswer,
+} from '../../platform/http/idempotency.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
-import { readUploadFields } from './fields.ts';
-import type { ChangedObject, ListedObject, ObjectChanges, ObjectRecord, StoredObject } from './schemas.ts';
+import type { ProjectCaller } from '../../platform/http/routes.ts';
+import {
+  type ChangedObject,
+  type ListedObject,
+  type ObjectChanges,
+  type ObjectRecord,
+  readUploadFields,
+  type StoredObject,
+} from './schemas.ts';
 import {
   countMatches,
   countObjects,
@@ -52,6 +67,8 @@ interface ObjectsDeps {
   logger: Logger;
   blobs: BlobStore;
   pins: Pins;
+  idempotency: Idempotency;
+  max_upload_bytes: number;
   public_url: string;
   allowed_mime_types: readonly string[];
 }
@@ -61,6 +78,36 @@ export class Objects {
 
   constructor(deps: ObjectsDeps) {
     this.#deps = deps;
+  }
+
+  /**
+   * Makes an object of the file in a form, reading it as it comes. Answers what the client is told, and whether that was told
+   * before. Throws AppError as `readMultipart`, `create` and `Idempotency.run` do; then nothing stays behind.
+   */
+  upload(
+    caller: Pick<ProjectCaller, 'project' | 'note'>,
+    form: Pick<Request, 'headers' | 'body'>,
+    request: IdempotentRequest,
+  ): Promise<KeptAnswer & { is_replayed: boolean }> {
+    const { clock, blobs, idempotency, max_upload_bytes } = this.#deps;
+    return idempotency.run(request, async (claim) => {
+      const upload = blobs.openUpload(newId(clock.now()));
+      try {
+        const { fields, file } = await readMultipart(form, {
+          max_file_bytes: max_upload_bytes,
+          upload,
+          errorsIn: (read) => collectErrors(() => readUploadFields(read, clock.now())),
+        });
+        request.acceptAgain();
+        const { kept, keep } = claim(request.key === null ? '' : hashOf(upload, file, fields));
+        if (kept) return { ...kept, is_replayed: true };
+        const sent = { ...file, fields, upload };
+        const value = await this.create(caller.project, sent, keep, caller.note);
+        return { status: 201, value, is_replayed: false };
+      } finally {
+        await upload.abort(); // What was committed stays.
+      }
+    });
   }
 
   /**
@@ -339,6 +386,16 @@ export class Objects {
   }
 }
 
+/** The hash by which two uploads are the same, in whatever order their fields came. */
+function hashOf(
+  upload: BlobUpload,
+  { filename, mime_type }: Pick<UploadedFile, 'filename' | 'mime_type'>,
+  fields: UploadedFile['fields'],
+): string {
+  const sorted = JSON.stringify(Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return hashRequest('POST', '/objects', upload.sha256(), filename, mime_type ?? '', sorted);
+}
+
 function noteOf(
   event: string,
   { public_id, original_filename }: Pick<ObjectRow, 'public_id' | 'original_filename'>,
@@ -351,10 +408,4 @@ function sweptAway(): AppError {
   return new AppError('unavailable', 'The file was not stored: it took too long. Try again.', {
     retry_after_s: 1,
   });
-}
-
-/** The failure of a download whose bytes are not there though its row is. */
-export function bytesMissing(logger: Logger, public_id: string): AppError {
-  logger.error('stored file missing', { public_id });
-  return notFound('Object');
 }

@@ -28,8 +28,6 @@ interface MultipartFile {
   filename: string;
   /** The part's own Content-Type as written, which may be nonsense; null where it has none. */
   mime_type: string | null;
-  /** The caller ends it, with `commit` or `abort`. */
-  upload: BlobUpload;
 }
 
 export interface Multipart {
@@ -40,8 +38,8 @@ export interface Multipart {
 
 interface MultipartOptions {
   max_file_bytes: number;
-  /** Called once the file's part begins. */
-  openUpload: () => BlobUpload;
+  /** Takes the file's bytes; the caller ends it, with `commit` or `abort`. */
+  upload: BlobUpload;
   /** What is wrong with the fields of a form, to be told beside a file that is missing. */
   errorsIn?: (fields: Multipart['fields']) => FieldErrors;
   /** For the whole body; `UPLOAD_DEADLINE_MS` unless given. */
@@ -59,8 +57,8 @@ const IGNORED_FIELDS: ReadonlySet<string> = new Set(['__proto__', 'constructor',
 
 /**
  * Reads the whole body. Throws AppError `invalid` for anything but a complete form with exactly one file of at most
- * `max_file_bytes`, and `unavailable` when the disk takes no more; then no bytes are left behind, and what the client
- * still sends is not read, so that the answer reaches it soon.
+ * `max_file_bytes`, and `unavailable` when the disk takes no more; then what the client still sends is not read, so that the
+ * answer reaches it soon.
  */
 export async function readMultipart(
   request: Pick<Request, 'headers' | 'body'>,
@@ -79,18 +77,13 @@ export async function readMultipart(
   }
   if (request.body === null) throw malformed('it is empty');
   const form = new FormReader(boundary, options);
-  try {
-    let size_bytes = 0;
-    for await (const chunk of readPatiently(request.body, options)) {
-      size_bytes += chunk.byteLength;
-      if (size_bytes > max_body_bytes) throw tooLarge(options.max_file_bytes);
-      await form.take(chunk);
-    }
-    return await form.finish();
-  } catch (error) {
-    await form.abandon();
-    throw error;
+  let size_bytes = 0;
+  for await (const chunk of readPatiently(request.body, options)) {
+    size_bytes += chunk.byteLength;
+    if (size_bytes > max_body_bytes) throw tooLarge(options.max_file_bytes);
+    await form.take(chunk);
   }
+  return form.finish();
 }
 
 /**
@@ -153,8 +146,8 @@ function malformed(why: string, cause?: unknown): AppError {
 
 interface OpenPart {
   headers: PartHeaders;
-  /** Where the part's bytes go; null for a plain field, which keeps them. */
-  upload: BlobUpload | null;
+  /** The file's bytes go to the upload; a plain field keeps its own. */
+  is_file: boolean;
   size_bytes: number;
   bytes: Buffer;
 }
@@ -205,18 +198,11 @@ class FormReader {
     await this.#parsed.promise;
     await this.#workOff();
     if (this.#part_count !== this.#parts.length) throw malformed('a part has no headers');
-    const parts = this.#parts.filter((part) => !part.upload && !IGNORED_FIELDS.has(part.headers.name));
+    const parts = this.#parts.filter((part) => !part.is_file && !IGNORED_FIELDS.has(part.headers.name));
     const fields = Object.fromEntries(parts.map((part) => [part.headers.name, part.bytes.toString()]));
     if (this.#file) return { fields, file: this.#file };
     const missing = { [FILE_PART]: [`is required: no part named ${FILE_PART} was sent`] };
     throw invalid({ ...missing, ...this.#options.errorsIn?.(fields) });
-  }
-
-  /** Drops whatever has arrived. */
-  async abandon(): Promise<void> {
-    this.#refusal ??= malformed('it was abandoned');
-    this.#found = [];
-    await this.#file?.upload.abort();
   }
 
   async #workOff(): Promise<void> {
@@ -224,9 +210,9 @@ class FormReader {
     this.#found = [];
     for (const { part, chunk } of found) {
       part.size_bytes += chunk.byteLength;
-      if (part.upload) {
+      if (part.is_file) {
         if (part.size_bytes > this.#options.max_file_bytes) throw tooLarge(this.#options.max_file_bytes);
-        await part.upload.write(chunk);
+        await this.#options.upload.write(chunk);
         continue;
       }
       if (part.size_bytes > MAX_FORM_FIELD_BYTES) {
@@ -259,13 +245,13 @@ class FormReader {
       this.#refusal = malformed('every part needs a Content-Disposition of form-data with a name');
       return null;
     }
-    const part: OpenPart = { headers, upload: null, size_bytes: 0, bytes: Buffer.alloc(0) };
+    const part: OpenPart = { headers, is_file: false, size_bytes: 0, bytes: Buffer.alloc(0) };
     if (headers.filename !== null || headers.name === FILE_PART) {
       this.#refusal = this.#checkFilePart(headers);
       if (this.#refusal) return null;
-      part.upload = this.#options.openUpload();
+      part.is_file = true;
       const filename = cleanFilename(headers.filename ?? '');
-      this.#file = { filename, mime_type: headers.content_type, upload: part.upload };
+      this.#file = { filename, mime_type: headers.content_type };
     }
     this.#parts.push(part);
     return part;

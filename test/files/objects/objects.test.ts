@@ -662,6 +662,8 @@ describe('after a crash', () => {
       logger: one.services.logger,
       blobs: new BlobStore(one.data_dir, { now: () => Date.now() + 60_000 }),
       pins: { isPinned: () => false },
+      idempotency: one.services.idempotency,
+      max_upload_bytes: 0,
       public_url: '',
       allowed_mime_types: [],
     });

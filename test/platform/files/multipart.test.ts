@@ -9,11 +9,11 @@ import { AppError, type FieldErrors } from '../../../src/errors.ts';
 import { type Multipart, readMultipart } from '../../../src/platform/files/multipart.ts';
 import { cleanFilename } from '../../../src/platform/files/multipart-headers.ts';
 import { BlobStore } from '../../../src/platform/files/store.ts';
+import type { BlobUpload } from '../../../src/platform/files/upload.ts';
 import { newId } from '../../../src/platform/host/ids.ts';
 
 const DIR = mkdtempSync(join(tmpdir(), 'multipart-'));
 const BLOBS = new BlobStore(DIR);
-const openUpload = () => BLOBS.openUpload(newId(NOW_MS));
 const MAX_FILE_BYTES = 1024 * 1024;
 const FORM = { 'content-type': 'multipart/form-data; boundary=XX' };
 const NOW_MS = Date.UTC(2030, 0, 1);
@@ -46,19 +46,33 @@ interface ReadOptions {
   idle_timeout_ms?: number;
 }
 
-function read(body: Body, options: ReadOptions = {}): Promise<Multipart> {
+type Read = Multipart & { upload: BlobUpload };
+
+function read(body: Body, options: ReadOptions = {}): Promise<Read> {
   const { headers = FORM, ...limits } = options;
   const request = new Request('http://localhost/', { method: 'POST', body, headers });
-  return readMultipart(request, { max_file_bytes: MAX_FILE_BYTES, openUpload, ...limits });
+  return readInto(request, limits);
+}
+
+/** As who stores uploads: what is refused is aborted. */
+async function readInto(request: Request, limits: Omit<ReadOptions, 'headers'> = {}): Promise<Read> {
+  const upload = BLOBS.openUpload(newId(NOW_MS));
+  try {
+    const form = await readMultipart(request, { max_file_bytes: MAX_FILE_BYTES, upload, ...limits });
+    return { ...form, upload };
+  } catch (error) {
+    await upload.abort();
+    throw error;
+  }
 }
 
 type Body = string | Uint8Array | ReadableStream<Uint8Array> | FormData | null;
 
 /** What the client is told. */
-async function refusalOf(reading: Promise<Multipart>): Promise<FieldErrors> {
+async function refusalOf(reading: Promise<Read>): Promise<FieldErrors> {
   try {
-    const { file } = await reading;
-    await file.upload.abort();
+    const { upload } = await reading;
+    await upload.abort();
   } catch (error) {
     if (error instanceof AppError && error.kind === 'invalid') return error.errors ?? {};
     throw error;
@@ -68,16 +82,15 @@ async function refusalOf(reading: Promise<Multipart>): Promise<FieldErrors> {
 
 /** The stored content and what was told of it; cleans up after itself. */
 async function take(
-  reading: Promise<Multipart>,
+  reading: Promise<Read>,
 ): Promise<Record<string, unknown> & { fields: Record<string, string>; content: Buffer }> {
-  const { fields, file } = await reading;
-  const { upload, ...told } = file;
+  const { fields, file, upload } = await reading;
   const { id, size_bytes, head } = upload;
   const sha256 = upload.sha256();
   await upload.commit();
   const content = readFileSync(BLOBS.path(id));
   await BLOBS.remove(id);
-  return { fields, ...told, size_bytes, sha256, content, head: Buffer.from(head) };
+  return { fields, ...file, size_bytes, sha256, content, head: Buffer.from(head) };
 }
 
 function inPieces(bytes: Uint8Array, piece_bytes: number): ReadableStream<Uint8Array> {
@@ -310,10 +323,10 @@ describe('over a real connection', () => {
     maxRequestBodySize: 2 ** 50,
     async fetch(request) {
       try {
-        const { file } = await readMultipart(request, { max_file_bytes: MAX_FILE_BYTES, openUpload });
-        await file.upload.abort();
+        const { upload } = await readInto(request);
+        await upload.abort();
         outcomes.push('taken');
-        return Response.json({ sha256: file.upload.sha256() });
+        return Response.json({ sha256: upload.sha256() });
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         outcomes.push(error.status);
