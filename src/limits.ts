@@ -244,6 +244,8 @@ export const MAX_VAULT_VALUE_CHARS = 32_000;
 /** Decision: the names of the vault service `env`, and what each may hold. */
 export const MAX_ENV_NAMES = 200;
 export const MAX_ENV_VALUE_BYTES = 65_536;
+/** Decision: a .env file that is imported, in code points. Half a body has room for its escapes. */
+export const MAX_ENV_FILE_CHARS = 1_000_000;
 
 /* --- Providers ------------------------------------------------------------------------------------------------ */
 /** Keys of AI and database providers have 40 to 250 characters, tokens that are JWTs up to 2,000. */

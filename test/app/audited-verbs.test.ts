@@ -32,6 +32,7 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['object revoke-links --project shop', 'object_links.revoked'],
   ['object delete OBJECT --yes', 'object.deleted'],
   ['vault set captcha site_key=0x4AAA --project side', 'vault.updated'],
+  ['vault import ENV_FILE --project side --yes', 'vault.updated'],
   ['vault reveal captcha --project side', 'vault.revealed'],
   ['vault env --project side --target server', 'vault.revealed'],
   ['vault run --project side -- true', 'vault.revealed'],
@@ -135,6 +136,8 @@ async function makeWhatIsChanged(on: SequenceApp): Promise<Record<string, string
   const contact = await on.contact(list, 'ann@example.com');
   const file = join(app.data_dir, 'people.csv');
   writeFileSync(file, 'email\ncat@example.com\n');
+  const env_file = join(app.data_dir, '.env');
+  writeFileSync(env_file, 'LOG_LEVEL=info\n');
   const pasted = dataOf(
     await call('POST', `/email-lists/${list}/imports`, { method: 'paste', text: 'dan@example.com' }),
     201,
@@ -148,7 +151,7 @@ async function makeWhatIsChanged(on: SequenceApp): Promise<Record<string, string
   const sequence = await on.draft(list, [{ key: 'a', template: 'hello', is_final: true }]);
   const made = {
     ...{ OBJECT: object.public_id, EMAIL: email.id, SCHEDULE: schedule.id, CONTACT: contact.id },
-    ...{ IMPORT: pasted.id, FILE: file, SEQUENCE: sequence },
+    ...{ IMPORT: pasted.id, FILE: file, ENV_FILE: env_file, SEQUENCE: sequence },
   };
   return Object.fromEntries(Object.entries(made).map(([name, id]) => [name, String(id)]));
 }

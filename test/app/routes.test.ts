@@ -258,6 +258,7 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'DELETE /projects/:project/vault/:service',
     'PATCH /ai-accounts/:account',
     'POST /ai-accounts',
+    'POST /projects/:project/vault/env/import',
     'PUT /ai-accounts/:account/projects',
     'PUT /projects/:project/ai-accounts',
     'PUT /projects/:project/vault/:service',

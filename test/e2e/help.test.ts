@@ -17,6 +17,7 @@ test('every example can be pasted', async () => {
   const data_dir = join(dir, 'data');
   writeFileSync(join(dir, 'relay-url.txt'), 'smtp://127.0.0.1:1');
   writeFileSync(join(dir, 'password.txt'), 'secret');
+  writeFileSync(join(dir, '.env'), 'LOG_LEVEL=info');
   writeFileSync(join(dir, 'service-account.json'), '{}');
   writeFileSync(join(dir, 'cert.pem'), 'a certificate');
   for (const args of [

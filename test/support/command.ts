@@ -17,12 +17,14 @@ export interface RunOptions {
   env?: Record<string, string | undefined>;
   /** What standard input holds. */
   input?: string;
+  /** What somebody at the terminal answers when they are asked. */
+  answer?: string;
   /** Settings of a service that is installed, data directory included. */
   installed?: Record<string, string> & { SATCHEL_DATA_DIR: string };
 }
 
 /** A process for verbs, with what they wrote to it so far. */
-export function standInProcess({ env = {}, input = '', installed }: RunOptions = {}): {
+export function standInProcess({ env = {}, input = '', answer, installed }: RunOptions = {}): {
   process: CliProcess;
   written: { stdout: string; stderr: string };
 } {
@@ -37,6 +39,7 @@ export function standInProcess({ env = {}, input = '', installed }: RunOptions =
     },
     status: () => {},
     input: async () => new TextEncoder().encode(input),
+    ask: () => answer ?? null,
     out_columns: null,
     err_columns: null,
     installedService: () =>

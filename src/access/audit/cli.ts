@@ -1,6 +1,5 @@
 /** `satchel audit list`: who did what, when and from where. */
-import { AppError } from '../../errors.ts';
-import type { Cli } from '../../platform/cli/cli.ts';
+import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { type Options, textOption, textOptions } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { parseDateTime } from '../../platform/http/schema.ts';
@@ -46,7 +45,6 @@ function momentOption(options: Options, name: 'since' | 'until'): { since_ms?: n
   const value = textOption(options, name);
   if (value === undefined) return {};
   const at = parseDateTime(value);
-  if (at === null)
-    throw new AppError('invalid', `--${name} takes an ISO 8601 moment, such as 2030-01-31T09:00:00Z.`);
+  if (at === null) throw new UsageError(`--${name} takes an ISO 8601 moment, such as 2030-01-31T09:00:00Z.`);
   return { [`${name}_ms`]: at };
 }

@@ -37,7 +37,7 @@ export function registerProjectCommands(cli: Cli<Services>): void {
     .verb('list', 'all projects, newest first')
     .example('satchel project list')
     .option('--search <text>', 'only those with this in the name or slug')
-    .option('--status <status>', 'only those that are active, or inactive')
+    .addOption(new Option('--status <status>', 'only these').choices(['active', 'inactive']))
     .lists(
       ({ services: { projects }, page }, options) => {
         const shape = t.Object({ q: t.Optional(t.String()), status: t.Optional(projectStatus) });

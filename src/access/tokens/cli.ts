@@ -1,5 +1,4 @@
 /** `satchel token`: access tokens of the management plane are made, listed and revoked here. */
-import { AppError } from '../../errors.ts';
 import { DEFAULT_TOKEN_DAYS } from '../../limits.ts';
 import { CAN_HELP, presentCapabilities, readCapabilities } from '../../platform/cli/capability-option.ts';
 import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
@@ -57,7 +56,7 @@ export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
     .example('satchel token revoke 3 --yes')
     .removes(async ({ services, consent, actor }, _options, id) => {
       if (!/^\d{1,15}$/.test(id))
-        throw new AppError('invalid', 'A token is named by its numeric id; satchel token list shows it.');
+        throw new UsageError('A token is named by its numeric id; satchel token list shows it.');
       const token = services.tokens.list().find((one) => one.id === Number(id));
       if (token) consent(explainRevoking(token));
       const revoked = await services.tokens.revoke(actor, Number(id));

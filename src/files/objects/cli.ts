@@ -1,4 +1,5 @@
 /** `satchel object`: looking at stored files, and deleting one. They are uploaded over HTTP. */
+import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
 import { textOptions } from '../../platform/cli/options.ts';
@@ -17,7 +18,7 @@ export function registerObjectCommands(cli: Cli<Services>): void {
   object
     .verb('list', 'the files of a project, newest first')
     .ofProject()
-    .option('--visibility <visibility>', 'only those that are public, or private')
+    .addOption(new Option('--visibility <visibility>', 'only these').choices(['public', 'private']))
     .example('satchel object list --project shop --visibility public --limit 20')
     .lists(
       ({ services, page }, options) => {

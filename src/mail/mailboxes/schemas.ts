@@ -32,12 +32,8 @@ const relay_url = {
     'smtp[s]://user:password@host:port, with ?tls=required, ?tls=none or ?dkim=off where wanted. Its password is never shown again.',
 };
 const relay_host = text({ min: 1, max: MAX_HOST_CHARS });
-const relay_parts = {
+const relay_ends = {
   port: t.Integer({ minimum: 1, maximum: MAX_PORT, description: '465 with tls, else 587, unless given.' }),
-  user: nullable(text({ min: 1, max: MAX_RELAY_LOGIN_CHARS })),
-  password: nullable(
-    text({ min: 1, max: MAX_RELAY_LOGIN_CHARS, description: 'As it is, not escaped. Never shown again.' }),
-  ),
   tls: {
     ...oneOf(RELAY_TLS),
     description:
@@ -45,8 +41,22 @@ const relay_parts = {
       'other machine without TLS. Unless given: tls at port 465, else starttls.',
   },
 };
-const newRelay = named('NewRelay', t.Object({ host: relay_host, ...optionals(relay_parts) }));
-const relayChanges = named('RelayChanges', t.Object(optionals({ host: relay_host, ...relay_parts })));
+const relay_login = {
+  user: text({ min: 1, max: MAX_RELAY_LOGIN_CHARS }),
+  password: text({
+    min: 1,
+    max: MAX_RELAY_LOGIN_CHARS,
+    description: 'As it is, not escaped. Never shown again.',
+  }),
+};
+const newRelay = named(
+  'NewRelay',
+  t.Object({ host: relay_host, ...optionals({ ...relay_ends, ...relay_login }) }),
+);
+const relayChanges = named(
+  'RelayChanges',
+  t.Object(optionals({ host: relay_host, ...relay_ends, ...nullables(relay_login) })),
+);
 
 const settings = {
   smtp_url: text(relay_url),

@@ -1,4 +1,5 @@
 /** `satchel contact`: who is on a list, why an address is mailed or not, and what is held about it. */
+import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
 import { textOption, textOptions } from '../../platform/cli/options.ts';
@@ -21,7 +22,7 @@ export function registerContactCommands(cli: Cli<Needs>): void {
   contact
     .verb('list', 'contacts of a list, newest first')
     .requiredOption('--list <id>', 'the list')
-    .option('--status <status>', `only those that are ${CONTACT_STATUSES.join(', ')}`)
+    .addOption(new Option('--status <status>', 'only these').choices(CONTACT_STATUSES))
     .option('--tag <tag>', 'only those with this tag')
     .option('--search <text>', 'only those whose address or name begins so')
     .example('satchel contact list --list 01J00000000000000000000000 --status active --tag vip')

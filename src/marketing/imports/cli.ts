@@ -1,6 +1,8 @@
 /** `satchel import`: contacts from a CSV file of this machine. */
+
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
+import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import type { Objects } from '../../files/objects/service.ts';
@@ -34,7 +36,7 @@ export function registerImportCommands(cli: Cli<Needs>): void {
     .verb('start <list> <file>', 'import a CSV file; a long one goes on in the server')
     .option('--map <pairs>', 'column to field, such as "E-Mail=email,Vorname=first_name"')
     .option('--keep <columns>', 'columns that become custom fields')
-    .option('--basis <basis>', `consent of rows that name none: ${CONSENT_BASES.join(', ')}`)
+    .addOption(new Option('--basis <basis>', 'consent of rows that name none').choices(CONSENT_BASES))
     .option('--tags <tags>', 'tags of every row')
     .option('--update', 'change contacts that are on the list already')
     .example('satchel import start 01J00000000000000000000000 people.csv --map "Mail=email" --basis consent')

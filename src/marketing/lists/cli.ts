@@ -1,4 +1,5 @@
 /** `satchel list`: the lists that contacts are on. */
+import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
 import { listOption, textOption, textOptions } from '../../platform/cli/options.ts';
@@ -19,7 +20,7 @@ export function registerListCommands(cli: Cli<Needs>): void {
     .ofProject()
     .requiredOption('--name <name>', 'its name')
     .option('--description <text>', 'what it is for')
-    .option('--basis <basis>', `consent of contacts that come without: ${CONSENT_BASES.join(', ')}`)
+    .addOption(new Option('--basis <basis>', 'consent of contacts that come without').choices(CONSENT_BASES))
     .option('--double-opt-in', 'sign-ups by form are confirmed by a mail')
     .option('--confirmation-template <slug>', 'template of that mail; it holds {{confirm_url}}')
     .option('--token-hosts <hosts>', 'hosts whose links carry the contact_token')

@@ -12,7 +12,7 @@ import type { Actor } from '../http/callers.ts';
 import { type Options, textOption } from './options.ts';
 import { createProgress, type OnProgress } from './progress.ts';
 import { shellActor } from './shell-actor.ts';
-import type { Table } from './tables.ts';
+import { PLAIN_COLUMNS, type Table } from './tables.ts';
 import { Noun, type Run, Verb } from './verb.ts';
 
 /** Decision: 0 done, 1 refused, 2 wrong usage. */
@@ -55,6 +55,8 @@ export interface CliProcess {
   status(line: string): void;
   /** All of standard input. */
   input(): Promise<Uint8Array>;
+  /** What somebody at the terminal answers to a question; null where there is nobody. */
+  ask(question: string): string | null;
   /** The width of the terminal that shows standard output; null where none does. */
   readonly out_columns: number | null;
   /** As `out_columns`, of standard error. */
@@ -73,9 +75,6 @@ export interface CliHost<S> {
   /** Opens the data directory and everything on it; `close` also wakes a running server if anything was written. */
   open(config: Config): Promise<{ services: S; close(): Promise<void> }>;
 }
-
-/** What help and tables fit into where no terminal says its width. */
-const PLAIN_COLUMNS = 80;
 
 /** The command was not given as it is written; ends with `EXIT.usage`. For what commander itself cannot check. */
 export class UsageError extends Error {}

@@ -1,5 +1,5 @@
 /** Writing to stdout and stderr: whole, in order, and without what would steer the terminal. */
-import { writeSync } from 'node:fs';
+import { readSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { errorCodeOf } from '../../errors.ts';
 
@@ -11,6 +11,21 @@ export function writeTo(descriptor: number, text: string): void {
 /** Replaces the line that the cursor is on: a carriage return, then ECMA-48's "erase in line". */
 export function writeStatus(descriptor: number, line: string): void {
   writeAll(descriptor, `\r\x1b[K${line}`);
+}
+
+/** The line that is typed in answer to a question, which stands on standard error: standard output is for the result. */
+export function askOnTerminal(question: string): string {
+  writeAll(2, question);
+  // A terminal gives line by line; what is longer than this is no answer to a question.
+  const bytes = Buffer.alloc(1_024);
+  while (true) {
+    try {
+      return bytes.toString('utf8', 0, readSync(0, bytes)).trim();
+    } catch (error) {
+      if (errorCodeOf(error) !== 'EAGAIN') throw error;
+      Bun.sleepSync(10);
+    }
+  }
 }
 
 function writeAll(descriptor: number, text: string): void {

@@ -1,9 +1,10 @@
 /** The process that the executable runs in, as verbs see it: nothing else of the command line touches `process`. */
 import { setPriority } from 'node:os';
+import { isatty } from 'node:tty';
 import { processEnvironment } from '../../config.ts';
 import { findInstalledService, processUser, servicePathsOf } from '../host/installed-service.ts';
 import type { CliProcess } from './cli.ts';
-import { writeStatus, writeTo } from './output.ts';
+import { askOnTerminal, writeStatus, writeTo } from './output.ts';
 import { runCommand } from './run-command.ts';
 
 /** The lowest priority of a process (setpriority(2)): a backup takes what the server leaves. */
@@ -19,6 +20,7 @@ export function ownProcess(umask: number): CliProcess {
       if (process.stderr.isTTY) writeStatus(2, line);
     },
     input: async () => new Uint8Array(await Bun.stdin.arrayBuffer()),
+    ask: (question) => (isatty(0) && isatty(2) ? askOnTerminal(question) : null),
     out_columns: columnsOf(process.stdout),
     err_columns: columnsOf(process.stderr),
     installedService: () => findInstalledService(servicePathsOf(process.execPath), processUser()),

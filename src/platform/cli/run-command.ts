@@ -1,7 +1,8 @@
 /** Running another program in our place: its own environment, our terminal, our signals, its exit status. */
 import { constants } from 'node:os';
 import { processEnvironment } from '../../config.ts';
-import { AppError } from '../../errors.ts';
+import { errorCodeOf, messageOf } from '../../errors.ts';
+import { writeTo } from './output.ts';
 
 /** Left out of the program's environment: they open Satchel itself. */
 const OWN_SECRETS: readonly string[] = ['SATCHEL_MASTER_KEY', 'SATCHEL_PASSPHRASE'];
@@ -11,12 +12,16 @@ const FORWARDED = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2
 /** A terminal sends these to the program as well: handed on, it would see each twice. */
 const OF_THE_TERMINAL: readonly string[] = ['SIGINT', 'SIGQUIT'];
 
+/** POSIX, 2.8.2: a command that is not found, and one that is no executable. */
+const NOT_FOUND = 127;
+const NOT_RUNNABLE = 126;
+
 /** Shells report a program that a signal ended with 128 and the signal's number. */
 const SIGNAL_EXIT_BASE = 128;
 
 /**
- * Runs a command with these variables over our own environment, and resolves with its exit status once it has ended.
- * Throws AppError `invalid` when it cannot be started.
+ * Runs a command with these variables over our own environment, and resolves with its exit status once it has ended: as a shell
+ * does, with 127 where there is no such command and 126 where it can't be run, which standard error says.
  */
 export async function runCommand(
   command: readonly string[],
@@ -35,7 +40,9 @@ export async function runCommand(
   // Listened to before the program starts: a signal right after that would end us alone and leave it running.
   for (const signal of FORWARDED) process.on(signal, forward);
   try {
-    child = start(command, { ...Object.fromEntries(inherited), ...variables });
+    const started = start(command, { ...Object.fromEntries(inherited), ...variables });
+    if (typeof started === 'number') return started;
+    child = started;
     for (const signal of early) child.kill(signal);
     await child.exited;
   } finally {
@@ -46,10 +53,13 @@ export async function runCommand(
   return SIGNAL_EXIT_BASE + (typeof signal === 'number' ? signal : constants.signals[signal]);
 }
 
-function start(command: readonly string[], env: Record<string, string | undefined>): Bun.Subprocess {
+function start(command: readonly string[], env: Record<string, string | undefined>): Bun.Subprocess | number {
   try {
     return Bun.spawn([...command], { env, stdin: 'inherit', stdout: 'inherit', stderr: 'inherit' });
   } catch (error) {
-    throw new AppError('invalid', `The command could not be started: ${command[0] ?? ''}`, { cause: error });
+    const is_missing = errorCodeOf(error) === 'ENOENT';
+    const problem = is_missing ? 'there is no such command' : `it can't be run (${messageOf(error)})`;
+    writeTo(2, `satchel: ${command[0] ?? ''}: ${problem}\n`);
+    return is_missing ? NOT_FOUND : NOT_RUNNABLE;
   }
 }

@@ -1,4 +1,5 @@
 /** Secrets given on the command line, from where no other user of the machine can read them. */
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { AppError, messageOf } from '../../errors.ts';
 import { type Cli, UsageError } from './cli.ts';
@@ -25,6 +26,13 @@ export async function readHiddenSecret<S>(cli: Cli<S>, argument: string, option:
       `${option} takes - (standard input), @file or env:NAME: as a plain argument it would stand in the process list.`,
     );
   return await readSecret(cli, argument, option);
+}
+
+/** The text of a file, or of standard input for `-`. Throws AppError `invalid` where it can't be read or is no UTF-8. */
+export async function readFileText<S>(cli: Cli<S>, path: string): Promise<string> {
+  const bytes = await readSecretBytes(cli, path === '-' ? path : `@${path}`, path);
+  if (!isUtf8(bytes)) throw new AppError('invalid', `${path} must be text in UTF-8.`);
+  return new TextDecoder().decode(bytes);
 }
 
 /** As `readSecret`, for files: the bytes untouched. */

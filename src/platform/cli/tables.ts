@@ -23,6 +23,9 @@ export type Table = (columns: number) => string;
 
 const GAP = '  ';
 
+/** What help and tables fit into where no terminal says its width. */
+export const PLAIN_COLUMNS = 80;
+
 /**
  * Rows in aligned columns under their titles, which are the names of their cells; `empty` is said when there are none. Where they do not fit the last columns
  * are left out, one by one, but never the first `keep`; a line below names them.

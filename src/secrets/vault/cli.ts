@@ -9,6 +9,7 @@ import { projectOf } from '../../platform/cli/project-option.ts';
 import { readSecretBytes } from '../../platform/cli/secret-input.ts';
 import { counted, formatTable, type Table } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
+import { registerImport } from './import-cli.ts';
 import {
   freeFormField,
   requireVaultService,
@@ -27,7 +28,7 @@ interface Services {
 
 const MASK = '********';
 
-/** Registers `satchel vault services | show | set | reveal | env | run | delete`. */
+/** Registers `satchel vault services | show | set | import | reveal | env | run | delete`. */
 export function registerVaultCommands(cli: Cli<Services>): void {
   const noun = cli.noun('vault', "credentials and configuration files of a project's services");
   noun
@@ -48,6 +49,7 @@ export function registerVaultCommands(cli: Cli<Services>): void {
       return { json: metadata, text: metadataTable([metadata]) };
     });
   registerChanges(cli, noun);
+  registerImport(cli, noun);
   registerDelete(noun);
   registerReveals(cli, noun);
 }

@@ -77,7 +77,8 @@ function registerRun(cli: Cli<Services>, noun: Noun<Services>): void {
       'satchel vault run --project shop -- npm start',
       `satchel vault run --project shop -- sh -c 'psql "$DATABASE_URL"'`,
     )
-    .remark(`The command gets every value as it is stored; nothing is quoted or expanded.`)
+    .remark(`The command gets every value as it is stored; nothing is quoted or expanded. As in a shell, 127 says that there is no
+such command, and 126 that it can't be run.`)
     .action(async (...raw: unknown[]) => {
       let command: string[] = [];
       let variables: Record<string, string> = {};

@@ -14,6 +14,8 @@ import {
   type VaultService,
 } from './registry.ts';
 import {
+  envImport,
+  importBody,
   registryEntry,
   removedService,
   revealedVault,
@@ -125,6 +127,22 @@ function serviceRoutes(
         // Whoever may write but not read is not shown what is stored.
         return caller.capabilities.has('can_read_vault') ? stored : { present: stored.present };
       },
+    }),
+    managementRoute({
+      method: 'POST',
+      path: '/projects/:project/vault/env/import',
+      needs: ['can_write_vault'],
+      tag: 'Vault',
+      summary: 'Store the variables of a .env file',
+      description:
+        "In the service `env`, as npm's dotenv reads them; of a name that stands twice the last value counts. A line that dotenv would " +
+        'skip is refused by its number, and nothing is stored. `dry_run` tells what would be replaced.',
+      body: importBody,
+      example: { text: 'SESSION_KEY="k-1"\nLOG_LEVEL=info\n', dry_run: true },
+      response: envImport,
+      load: project,
+      handle: ({ ctx, caller, body: { text, plain, dry_run = false }, resource }) =>
+        vault.importEnv(actorOf(caller, ctx.ip), resource, { text, field: 'text', plain, is_dry: dry_run }),
     }),
     managementRoute({
       method: 'DELETE',

@@ -1,4 +1,5 @@
 /** Shapes of the vault, for the API. */
+import { MAX_ENV_FILE_CHARS } from '../../limits.ts';
 import { named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
 
 export const registryEntry = named(
@@ -43,6 +44,28 @@ export const setServiceBody = t.Object({
     }),
   ),
 });
+
+export const importBody = t.Object({
+  text: t.String({ minLength: 1, maxLength: MAX_ENV_FILE_CHARS, description: 'The .env file.' }),
+  plain: t.Optional(
+    t.Array(t.String(), { description: 'Which of its names are no secrets, as where a service is stored.' }),
+  ),
+  dry_run: t.Optional(t.Boolean({ description: 'Store nothing, and only tell what would be.' })),
+});
+
+const importedName = t.Object({
+  name: t.String(),
+  replaces: t.Boolean({ description: 'Whether `env` holds this name already.' }),
+  hides: nullable(
+    t.String({
+      description: 'The field of another service, as `stripe.secret_key`, whose variable this one wins over.',
+    }),
+  ),
+});
+export type ImportedName = Static<typeof importedName>;
+
+export const envImport = named('EnvImport', t.Object({ stored: t.Boolean(), names: t.Array(importedName) }));
+export type EnvImport = Static<typeof envImport>;
 
 export const serviceMetadata = named(
   'VaultMetadata',

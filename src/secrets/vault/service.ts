@@ -14,6 +14,7 @@ import { isPlainObject } from '../../platform/http/schema.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { readChanges, settleKinds, type VaultFile } from './changes.ts';
 import { buildEnvBlock, type EnvBlock, pickVariables } from './env-blocks.ts';
+import { ENV, explainImport, readEnvFile } from './env-file.ts';
 import type { EnvTarget } from './env-quoting.ts';
 import { describeService, envEntriesOf, presentReveal } from './presentation.ts';
 import {
@@ -23,7 +24,7 @@ import {
   type VaultField,
   type VaultService,
 } from './registry.ts';
-import type { RemovedService, RevealedVault, ServiceMetadata, VaultSummary } from './schemas.ts';
+import type { EnvImport, RemovedService, RevealedVault, ServiceMetadata, VaultSummary } from './schemas.ts';
 import {
   type OpenedField,
   openFields,
@@ -47,6 +48,13 @@ interface RevealScope {
   how: RevealHow;
   service?: VaultService;
   field?: VaultField;
+}
+
+/** A .env file; `field` is what its errors are told under. */
+export interface EnvSubmission {
+  text: string;
+  field: string;
+  plain?: readonly string[] | undefined;
 }
 
 export interface VaultDeps {
@@ -149,6 +157,22 @@ export class Vault {
         .catch(explainMissing('Project'));
     }
     return this.describeService(owner, service);
+  }
+
+  /**
+   * Stores the variables of a .env file in the service `env`, and tells what each replaces; a dry run only tells. Throws AppError
+   * `invalid` as `readEnvFile` and `set` do.
+   */
+  async importEnv(
+    actor: Actor,
+    owner: VaultOwner,
+    { text, field, plain, is_dry }: EnvSubmission & { is_dry: boolean },
+  ): Promise<EnvImport> {
+    const values = Object.fromEntries(readEnvFile(text, field));
+    refuseAll(this.errorsIn(owner, ENV, { values, ...(plain ? { plain } : {}) }));
+    const names = explainImport(this.describe(owner), Object.keys(values));
+    if (!is_dry) await this.set(actor, owner, ENV, values, plain);
+    return { stored: !is_dry, names };
   }
 
   #putField(

@@ -147,6 +147,12 @@ test('what commander cannot check is wrong usage all the same, with a hint', asy
     ['token', 'create', '--name', 'ci'],
     ['origin', 'add', '--type', 'phone', '--value', 'com.example.app'],
     ['vault', 'set', '--project', 'shop', 'stripe'],
+    ['token', 'revoke', 'ci', '--yes'],
+    ['audit', 'list', '--since', 'yesterday'],
+    ['project', 'list', '--status', 'sleeping'],
+    ['object', 'list', '--project', 'shop', '--visibility', 'hidden'],
+    ['contact', 'list', '--list', '1', '--status', 'gone'],
+    ['list', 'create', '--project', 'shop', '--name', 'News', '--basis', 'hope'],
   ]) {
     const { exit, stdout, stderr } = await run(dir, ...args);
     expect({ args, exit, stdout }).toEqual({ args, exit: 2, stdout: '' });

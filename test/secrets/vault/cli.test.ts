@@ -99,6 +99,57 @@ describe('set', () => {
   }
 });
 
+describe('import', () => {
+  const file = join(dir, '.env');
+  const put = (args: readonly string[] = [], options: RunOptions = {}) =>
+    vault('import', [file, ...args], options);
+  const stored = async (): Promise<unknown> => documentOf(await vault('reveal', ['env', '--json'])).services;
+
+  test('shows names and what they replace, and stores nothing without a yes', async () => {
+    await vault('set', ['env', 'OLD=-'], { input: 'before' });
+    writeFileSync(file, 'export OLD="canary-1"\nNEW=\'two\nlines\'\nSTRIPE_SECRET_KEY=mine\n');
+    for (const [run, exit] of [
+      [await put(), 1],
+      [await put(['--json']), 1],
+      [await put([], { answer: 'no' }), 1],
+      [await put([], { answer: '' }), 1],
+    ] as const) {
+      expect(run.exit).toBe(exit);
+      expect(run.stderr).toMatch(/OLD +replaces what is stored/);
+      expect(run.stderr).toMatch(/STRIPE_SECRET_KEY +new +stripe\.secret_key/);
+      expect(run.stdout + run.stderr).not.toContain('canary');
+      expect(await stored()).toEqual({ env: { OLD: 'before' } });
+    }
+    const run = await put(['--plain', 'NEW'], { answer: 'y' });
+    expect([run.exit, run.stdout]).toEqual([
+      0,
+      'Stored 3 variables (1 of them stored before) in env of shop.\n',
+    ]);
+    expect(await stored()).toEqual({
+      env: { OLD: 'canary-1', NEW: 'two\nlines', STRIPE_SECRET_KEY: 'mine' },
+    });
+    expect((await vault('show', ['env'])).stdout).toMatch(/NEW +two lines/);
+    const again = documentOf(await put(['--yes', '--json']));
+    expect(again).toMatchObject({
+      stored: true,
+      names: [{ name: 'OLD', replaces: true, hides: null }, {}, {}],
+    });
+  });
+
+  test('refuses a line that dotenv would skip, a file that is none, and wrong usage', async () => {
+    writeFileSync(file, 'A=1\ncanary\n');
+    const run = await put(['--yes']);
+    expect([run.exit, run.stderr]).toEqual([1, expect.stringContaining('Line 2 would be skipped by dotenv')]);
+    expect(run.stderr).not.toContain('canary');
+    writeFileSync(file, new Uint8Array([0x41, 0x3d, 0xff]));
+    expect((await put(['--yes'])).stderr).toContain('UTF-8');
+    expect((await vault('import', [join(dir, 'nowhere')])).exit).toBe(1);
+    expect((await vault('import', [])).exit).toBe(2);
+    expect(await stored()).not.toHaveProperty('env.A');
+    await vault('delete', ['env', '--yes']);
+  });
+});
+
 test('show masks secrets and reveal does not', async () => {
   const shown = await vault('show', []);
   expect(shown.exit).toBe(0);
@@ -170,12 +221,18 @@ describe('run', () => {
     expect((await vaultRun(['--', 'sh', '-c', 'kill -KILL $$'])).exit).toBe(137);
   }, 60_000);
 
-  test('refuses a command that cannot be started, and --json, which would not be one document', async () => {
+  test('ends as a shell does where a command cannot be started, and takes no --json', async () => {
     const missing = await vaultRun(['--', 'no-such-command-here']);
     expect([missing.exit, missing.stderr]).toEqual([
-      1,
-      'satchel: The command could not be started: no-such-command-here\n',
+      127,
+      'satchel: no-such-command-here: there is no such command\n',
     ]);
+    const plain = join(dir, 'plain.txt');
+    writeFileSync(plain, 'no program');
+    for (const path of [plain, dir]) {
+      const unfit = await vaultRun(['--', path]);
+      expect([unfit.exit, unfit.stderr]).toEqual([126, expect.stringContaining("can't be run")]);
+    }
     expect((await vault('run', ['--json', '--', 'true'])).exit).toBe(2);
     expect((await vault('run', [])).exit).toBe(2);
   });

@@ -51,6 +51,58 @@ test('is in the registry without fields, as the one that takes any name', async 
   ]);
 });
 
+describe('importing a .env file', () => {
+  const send = (body: object, with_token = token): Promise<Answer> =>
+    stage.call('POST', '/projects/mine/vault/env/import', with_token, body);
+
+  test('tells what it would replace, and stores it only where it is no dry run', async () => {
+    await put({ A: 'old', P: 'old' }, ['P']);
+    await stage.call('PUT', '/projects/mine/vault/stripe', token, { values: { secret_key: 'sk' } });
+    const text = 'A=1\nSTRIPE_SECRET_KEY="two\nlines"\n';
+    const names = [
+      { name: 'A', replaces: true, hides: null },
+      { name: 'STRIPE_SECRET_KEY', replaces: false, hides: 'stripe.secret_key' },
+    ];
+    const before = rows();
+    const dry = await send({ text, dry_run: true });
+    expect([dry.status, dataOf(dry)]).toEqual([200, { stored: false, names }]);
+    expect(rows()).toBe(before);
+    expect(dataOf(await send({ text, plain: ['A', 'P'] }))).toEqual({ stored: true, names });
+    expect(stage.lastEvent()).toMatchObject({ event: 'vault.updated', actor_name: 'test token' });
+    expect(await show()).toMatchObject({ values: { A: '1', P: 'old' } });
+    expect((await reveal()).services).toMatchObject({
+      env: { A: '1', P: 'old', STRIPE_SECRET_KEY: 'two\nlines' },
+    });
+  });
+
+  test('refuses what is wrong, by line or by name, and stores nothing of it', async () => {
+    const before = rows();
+    for (const [body, fields] of [
+      [{}, ['text']],
+      [{ text: '' }, ['text']],
+      [{ text: 'A=1\ncanary' }, ['text']],
+      [{ text: 'A=1', plain: ['B'] }, ['plain']],
+      [{ text: `A=${'x'.repeat(65_537)}` }, ['A']],
+      [
+        {
+          text: Object.keys(numbered(0, 201))
+            .map((name) => `${name}=1`)
+            .join('\n'),
+        },
+        ['values'],
+      ],
+    ] as const)
+      for (const dry_run of [true, false]) {
+        const answer = await send({ ...body, dry_run });
+        expect([answer.status, invalidFieldsOf(answer)]).toEqual([422, [...fields]]);
+        expect(answer.text).not.toContain('canary');
+      }
+    const reader = await stage.makeToken({ capabilities: ['can_read_vault'] });
+    expect((await send({ text: 'A=1' }, reader)).status).toBe(403);
+    expect(rows()).toBe(before);
+  });
+});
+
 describe('storing names', () => {
   test('keeps every value as it came, empty ones too, and shows the plain ones alone', async () => {
     const values = {

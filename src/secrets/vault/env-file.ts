@@ -1,0 +1,74 @@
+/** Reading a .env file into the service `env`, as npm's dotenv reads it; what dotenv would pass over in silence is refused. */
+import { parse } from 'dotenv';
+import { invalid } from '../../errors.ts';
+import { findVaultField, requireVaultService, VAULT_SERVICES } from './registry.ts';
+import type { ImportedName, ServiceMetadata } from './schemas.ts';
+
+export const ENV = requireVaultService('env');
+
+/**
+ * What dotenv takes for one variable: its own expression, but that blank lines before it are left out, since skipping them anew
+ * from each of them takes seconds for a file full of them.
+ */
+const VARIABLE =
+  /^[^\S\n\u2028\u2029]*(?:export\s+)?[\w.-]+(?:\s*=\s*?|:\s+?)(?:\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$/gm;
+
+/** So many lines are told of. */
+const MAX_TOLD = 10;
+
+/**
+ * The variables of a .env file; of a name that stands twice the last value counts, as with dotenv. Throws AppError `invalid` under
+ * `field` that names each line that dotenv would skip or whose name the vault takes for none, and repeats nothing of them.
+ */
+export function readEnvFile(text: string, field: string): Map<string, string> {
+  const lines = text.replace(/\r\n?/g, '\n');
+  const values = new Map<string, string>();
+  const problems: [line: number, problem: string][] = [];
+  let line = 1;
+  let end = 0;
+  const passOver = (upto: number): void => {
+    for (const skipped of lines.slice(end, upto).split('\n')) {
+      if (/^\s*[^#\s]/.test(skipped)) problems.push([line, SKIPPED]);
+      line += 1;
+    }
+    line -= 1;
+  };
+  for (const { 0: variable, index } of lines.matchAll(VARIABLE)) {
+    passOver(index);
+    const [[name, value] = ['', ''], ...others] = Object.entries(parse(variable));
+    if (name === '' || others.length > 0) problems.push([line, SKIPPED]);
+    else if (!findVaultField(ENV, name)) problems.push([line, UNFIT]);
+    else values.set(name, value);
+    line += variable.split('\n').length - 1;
+    end = index + variable.length;
+  }
+  passOver(lines.length);
+  if (problems.length > 0) {
+    const told = problems.slice(0, MAX_TOLD).map(([at, problem]) => `Line ${at} ${problem}.`);
+    const rest = problems.length - told.length;
+    throw invalid({ [field]: rest > 0 ? [...told, `${rest} more lines are wrong.`] : told });
+  }
+  if (values.size === 0) throw invalid({ [field]: ['There is no NAME=value in it.'] });
+  return values;
+}
+
+const SKIPPED = 'would be skipped by dotenv: write NAME=value, or # before a comment';
+const UNFIT =
+  'has a name that the vault does not take: a letter or _, then letters, digits and _, at most 128 in all';
+
+/** What storing these names would do to what a project's vault holds. */
+export function explainImport(stored: readonly ServiceMetadata[], names: Iterable<string>): ImportedName[] {
+  const present = new Map(stored.map((each) => [each.service, each.present]));
+  const hidden = new Map(
+    VAULT_SERVICES.flatMap(({ service, fields }) =>
+      fields
+        .filter(({ field, file }) => !file && present.get(service)?.[field])
+        .map(({ field, env_key }) => [env_key, `${service}.${field}`] as const),
+    ),
+  );
+  return [...names].map((name) => ({
+    name,
+    replaces: present.get(ENV.service)?.[name] === true,
+    hides: hidden.get(name) ?? null,
+  }));
+}

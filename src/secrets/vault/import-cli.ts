@@ -1,0 +1,57 @@
+/** `satchel vault import`: a .env file into the service `env`, once somebody has seen what it would replace. */
+import type { Projects } from '../../access/projects/service.ts';
+import { AppError } from '../../errors.ts';
+import type { Cli } from '../../platform/cli/cli.ts';
+import { collect, listOption, requireYes } from '../../platform/cli/options.ts';
+import { projectOf } from '../../platform/cli/project-option.ts';
+import { readFileText } from '../../platform/cli/secret-input.ts';
+import { counted, formatTable, PLAIN_COLUMNS } from '../../platform/cli/tables.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
+import type { EnvImport, ImportedName } from './schemas.ts';
+import type { Vault } from './service.ts';
+
+interface Services {
+  vault: Vault;
+  projects: Projects;
+}
+
+export function registerImport(cli: Cli<Services>, noun: Noun<Services>): void {
+  noun
+    .verb('import <file>', 'store what a .env file holds as variables of the service env')
+    .ofProject()
+    .option('--plain <names>', 'which names are no secrets; without it each keeps its kind', collect)
+    .option('--yes', 'store it without asking')
+    .example(
+      'satchel vault import .env --project shop --yes',
+      'satchel vault import - --project shop --yes < .env',
+    )
+    .remark(`It is read as npm's dotenv reads it, quotes and values of several lines included; of a name that stands twice the last
+value counts. A line that dotenv would skip is refused by its number. What would be stored, and what that replaces, is shown
+first; without a yes, given at the terminal or as --yes, nothing is stored.`)
+    .does(async ({ services, actor }, options, file) => {
+      const project = projectOf(services, options);
+      const text = await readFileText(cli, file);
+      const plain = options.plain === undefined ? undefined : listOption(options, 'plain');
+      const submission = { text, plain, field: '_' };
+      const planned = await services.vault.importEnv(actor, project, { ...submission, is_dry: true });
+      const { process } = cli.host;
+      cli.note(formatTable(planned.names.map(rowOf), '')(process.err_columns ?? PLAIN_COLUMNS));
+      if (options.yes !== true) {
+        const answer = process.ask(`Store ${describe(planned)} in env of ${project.slug}? [y/N] `);
+        if (answer === null) requireYes(options, `stores ${describe(planned)} in env of ${project.slug}`);
+        else if (!/^y(es)?$/i.test(answer)) throw new AppError('invalid', 'Nothing was stored.');
+      }
+      const done = await services.vault.importEnv(actor, project, { ...submission, is_dry: false });
+      return { json: done, text: `Stored ${describe(done)} in env of ${project.slug}.` };
+    });
+}
+
+function rowOf({ name, replaces, hides }: ImportedName) {
+  return { name, is: replaces ? 'replaces what is stored' : 'new', hides };
+}
+
+/** `12 variables (3 of them stored before)` */
+function describe({ names }: EnvImport): string {
+  const replaced = names.filter(({ replaces }) => replaces).length;
+  return `${counted(names.length, 'variable')} (${replaced} of them stored before)`;
+}
