@@ -143,6 +143,8 @@ export const MAX_DESCRIPTION_CHARS = 2_000;
 export const MAX_PLACEHOLDER_CHARS = 255;
 /** Rendering stops here at the latest: a short template can repeat one long value 100,000 times. The largest body that can be set. */
 export const MAX_RENDERED_CHARS = 25 * 1024 * 1024;
+/** Lists within quotations within lists: what writes them calls itself level by level, and nobody reads more than ten. */
+export const MAX_MARKDOWN_DEPTH = 100;
 /** Declared variables of one template: more than any mail reads, few enough to list them all in a message. */
 export const MAX_TEMPLATE_VARIABLES = 100;
 /** Decision: a run of a schedule that is up to this late (a restart) is run, not missed. */

@@ -1,6 +1,7 @@
 /** The fields of a template: merging what was sent with what there is, and judging the whole. Pure functions. */
 import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
+import { bodiesOf } from './markdown.ts';
 import { placeholdersOf } from './placeholders.ts';
 import type { TemplateRow, TemplateVariable } from './tables.ts';
 
@@ -11,6 +12,7 @@ export type TemplateFields = Pick<
   | 'subject'
   | 'body_html'
   | 'body_text'
+  | 'body_markdown'
   | 'description'
   | 'variables'
   | 'is_active'
@@ -31,6 +33,8 @@ export interface TemplateChanges {
   subject?: string;
   body_html?: string | null;
   body_text?: string | null;
+  /** In place of both bodies. */
+  body_markdown?: string | null;
   description?: string | null;
   variables?: SentVariable[] | null;
   is_active?: boolean | null;
@@ -47,6 +51,7 @@ const BLANK: TemplateFields = {
   subject: '',
   body_html: null,
   body_text: null,
+  body_markdown: null,
   description: null,
   variables: [],
   is_active: true,
@@ -75,9 +80,7 @@ export function checkTemplate(
     name: sent.name ?? old.name,
     category: sent.category ?? old.category,
     subject: sent.subject ?? old.subject,
-    // An empty part counts as none: mail programs would show it instead of the other one.
-    body_html: pick(sent.body_html, old.body_html, null) || null,
-    body_text: pick(sent.body_text, old.body_text, null) || null,
+    ...pickBodies(old, sent, rules.max_body_bytes, errors),
     description: pick(sent.description, old.description, null),
     variables: sent.variables === undefined ? old.variables : (sent.variables ?? []).map(toVariable),
     is_active: pick(sent.is_active, old.is_active, true),
@@ -87,7 +90,8 @@ export function checkTemplate(
   if (rules.slug !== null && !/^[A-Za-z0-9_-]+$/.test(rules.slug)) {
     errors.slug = ['must be of letters, digits, dashes and underscores'];
   }
-  Object.assign(errors, bodyErrors(fields, rules.max_body_bytes), variableErrors(fields.variables));
+  if (errors.body_markdown === undefined) Object.assign(errors, bodyErrors(fields, rules.max_body_bytes));
+  Object.assign(errors, variableErrors(fields.variables));
   if (CONTROL.test(fields.subject))
     errors.subject ??= ['must have no line breaks or other control characters'];
   refuseAll(errors);
@@ -98,14 +102,42 @@ function toVariable(sent: SentVariable): TemplateVariable {
   return { name: sent.name, description: sent.description ?? null, required: sent.required ?? false };
 }
 
+type Bodies = Pick<TemplateFields, 'body_html' | 'body_text' | 'body_markdown'>;
+
+/** The bodies that result: those that Markdown makes where it was sent; where a body was sent, none of Markdown any more. */
+function pickBodies(old: Bodies, sent: TemplateChanges, max_body_bytes: number, errors: FieldErrors): Bodies {
+  const { body_markdown } = sent;
+  if (body_markdown && (sent.body_html || sent.body_text))
+    errors.body_markdown = ['makes body_html and body_text: send either it or them'];
+  else if (body_markdown && Buffer.byteLength(body_markdown) > max_body_bytes)
+    errors.body_markdown = [tooLong(body_markdown, max_body_bytes)];
+  else if (body_markdown) {
+    const made = bodiesOf(body_markdown, max_body_bytes);
+    if (made.ok && made.body_html !== null)
+      return { body_markdown, body_html: made.body_html, body_text: made.body_text };
+    errors.body_markdown = [made.ok ? 'must show something' : made.message];
+  }
+  const stays = [sent.body_html, sent.body_text, body_markdown].every((body) => body === undefined);
+  return {
+    // An empty part counts as none: mail programs would show it instead of the other one.
+    body_html: pick(sent.body_html, old.body_html, null) || null,
+    body_text: pick(sent.body_text, old.body_text, null) || null,
+    body_markdown: stays ? old.body_markdown : null,
+  };
+}
+
+function tooLong(text: string, max_bytes: number): string {
+  return `must have at most ${max_bytes} bytes (got ${Buffer.byteLength(text)})`;
+}
+
 function bodyErrors(fields: TemplateFields, max_bytes: number): FieldErrors {
   const errors: FieldErrors = {};
   if (fields.body_html === null && fields.body_text === null) {
-    errors.body_html = ['a template needs body_html or body_text, or both'];
+    errors.body_html = ['a template needs body_html or body_text, or both, or body_markdown in their place'];
   }
   for (const field of ['body_html', 'body_text'] as const) {
-    const bytes = Buffer.byteLength(fields[field] ?? '');
-    if (bytes > max_bytes) errors[field] = [`must have at most ${max_bytes} bytes (got ${bytes})`];
+    const body = fields[field] ?? '';
+    if (Buffer.byteLength(body) > max_bytes) errors[field] = [tooLong(body, max_bytes)];
   }
   return errors;
 }

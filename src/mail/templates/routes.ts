@@ -134,7 +134,7 @@ function changingRoutes(templates: Templates): Route[] {
       },
       response: templateRecord,
       authorizeBody,
-      together: ['body_html', 'body_text'],
+      together: ['body_html', 'body_text', 'body_markdown'],
       errorsIn: ({ caller, body }) => templates.errorsIn(caller.project.id, null, body),
       handle: ({ caller, body }) => templates.create(caller.project.id, body, caller.note),
     }),
@@ -146,14 +146,15 @@ function changingRoutes(templates: Templates): Route[] {
       tag: TAG,
       summary: 'Change a template',
       description:
-        'Only what is sent changes; null clears an optional field, and one of the bodies must remain. A slug in the ' +
+        'Only what is sent changes; null clears an optional field, and one of the bodies must remain. `body_markdown` makes ' +
+        'both bodies anew; a body that is sent, or null, ends the Markdown and leaves the other as it is. A slug in the ' +
         'body is ignored: it never changes. A marketing template also needs `can_manage_email_marketing`.',
       body: templateChanges,
       example: { subject: 'Your order {{ order_id }} is on its way' },
       response: templateRecord,
       authorizeBody,
       load: loadForChange,
-      together: ['body_html', 'body_text'],
+      together: ['body_html', 'body_text', 'body_markdown'],
       errorsIn: ({ caller, body, resource }) => templates.errorsIn(caller.project.id, resource, body),
       handle: ({ caller, body, resource }) =>
         templates.update(caller.project.id, resource.slug, body, caller.note),

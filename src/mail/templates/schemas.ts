@@ -47,6 +47,11 @@ const subject = text({ min: 1, max: MAX_SUBJECT_CHARS, description: 'May hold pl
 const optional_fields = {
   body_html: t.String({ description: 'This or body_text, or both.' }),
   body_text: t.String(),
+  body_markdown: t.String({
+    description:
+      'In place of both bodies, which are made from it: CommonMark with tables. Raw HTML, and links that lead neither ' +
+      'to http, https or mailto nor to a placeholder, are shown as text. Sending a body later ends it.',
+  }),
   description: text({ max: MAX_DESCRIPTION_CHARS }),
   variables: variables,
   is_active: t.Boolean({ description: 'Default true.' }),
@@ -114,6 +119,9 @@ export const templateRecord = named(
     ...templateSummary.properties,
     body_html: nullable(t.String()),
     body_text: nullable(t.String()),
+    body_markdown: nullable(
+      t.String({ description: 'What both bodies were made from; null where they were not.' }),
+    ),
   }),
 );
 export const templatePreview = named(

@@ -65,6 +65,8 @@ interface TemplateListItem {
 interface TemplateRecord extends TemplateListItem {
   body_html: string | null;
   body_text: string | null;
+  /** What both were made from, where they were. */
+  body_markdown: string | null;
 }
 
 function toListItem(row: TemplateSummary): TemplateListItem {
@@ -85,7 +87,8 @@ function toListItem(row: TemplateSummary): TemplateListItem {
 }
 
 function toRecord(row: TemplateRow): TemplateRecord {
-  return { ...toListItem(row), body_html: row.body_html, body_text: row.body_text };
+  const { body_html, body_text, body_markdown } = row;
+  return { ...toListItem(row), body_html, body_text, body_markdown };
 }
 
 interface TemplatesDeps {

@@ -7,8 +7,13 @@ import { emailTemplates, type TemplateRow } from './tables.ts';
 /** What decides whether a template may be used, and which compiled form of it is current. */
 export type TemplateState = Pick<TemplateRow, 'id' | 'updated_at' | 'is_active' | 'is_marketing'>;
 
-const { body_html: _html, body_text: _text, ...columns_without_bodies } = getTableColumns(emailTemplates);
-export type TemplateSummary = Omit<TemplateRow, 'body_html' | 'body_text'>;
+const {
+  body_html: _html,
+  body_text: _text,
+  body_markdown: _markdown,
+  ...columns_without_bodies
+} = getTableColumns(emailTemplates);
+export type TemplateSummary = Omit<TemplateRow, 'body_html' | 'body_text' | 'body_markdown'>;
 
 const bySlug = and(
   eq(emailTemplates.project_id, sql.placeholder('project_id')),

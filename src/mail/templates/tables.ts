@@ -18,6 +18,8 @@ export const emailTemplates = sqliteTable('email_templates', {
   subject: text().notNull(),
   body_html: text(),
   body_text: text(),
+  /** What both bodies were made from, where they were. */
+  body_markdown: text(),
   description: text(),
   variables: text({ mode: 'json' }).$type<TemplateVariable[]>().notNull(),
   is_active: integer({ mode: 'boolean' }).notNull(),

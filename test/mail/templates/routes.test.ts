@@ -69,6 +69,7 @@ describe('POST /emails/templates', () => {
       subject: 'Hello {{ name }}',
       body_html: '<p>{{ name }}</p>',
       body_text: 'Hi {{ name }}',
+      body_markdown: null,
       description: 'For newcomers',
       variables: [
         { name: 'name', description: null, required: true },
@@ -323,5 +324,74 @@ describe('POST /emails/templates/{slug}/preview', () => {
     await create({ slug: 'typed' });
     const answer = await call('POST', '/typed/preview', 'read', { variables: ['x'] });
     expect([answer.status, Object.keys(Object(answer.body.errors))]).toEqual([422, ['variables']]);
+  });
+});
+
+describe('body_markdown', () => {
+  const markdown = { body_text: undefined, body_markdown: '# Hi {{ name }}\n\n[Open]({{ url }})' };
+  const made = {
+    body_html: '<h1>Hi {{name}}</h1>\n<p><a href="{{url}}">Open</a></p>\n',
+    body_text: 'Hi {{name}}\n===========\n\nOpen <{{url}}>',
+    body_markdown: markdown.body_markdown,
+  };
+
+  test('makes both bodies, which a preview fills in', async () => {
+    const { slug, ...created } = await create(markdown);
+    expect(created).toMatchObject(made);
+    expect((await call('GET', `/${slug}`, 'read')).body).toMatchObject(made);
+    const variables = { name: '<Ann>', url: 'https://example.com/?a&b' };
+    const shown = await call('POST', `/${slug}/preview`, 'read', { variables });
+    expect(shown.body).toMatchObject({
+      body_html: '<h1>Hi &lt;Ann&gt;</h1>\n<p><a href="https://example.com/?a&amp;b">Open</a></p>\n',
+      body_text: 'Hi <Ann>\n===========\n\nOpen <https://example.com/?a&b>',
+    });
+    const changes = { body_markdown: '*{{ name }}*' };
+    const changed = await call('POST', `/${slug}/preview`, 'read', { variables, changes });
+    expect(changed.body).toMatchObject({ body_html: '<p><em>&lt;Ann&gt;</em></p>\n', body_text: '<Ann>' });
+  });
+
+  test('is ended by a body, and makes all anew', async () => {
+    const { slug } = await create(markdown);
+    const patch = async (body: Record<string, unknown>) =>
+      (await call('PATCH', `/${slug}`, 'full', body)).body;
+    expect(await patch({ subject: 'Other' })).toMatchObject(made);
+    expect(await patch({ body_text: 'Own' })).toMatchObject({
+      ...made,
+      body_text: 'Own',
+      body_markdown: null,
+    });
+    const anew = { body_html: '<p>New</p>\n', body_text: 'New', body_markdown: 'New' };
+    expect(await patch({ body_markdown: 'New' })).toMatchObject(anew);
+    expect(await patch({ body_html: null })).toMatchObject({ ...anew, body_html: null, body_markdown: null });
+    expect(await patch({ body_markdown: 'New', body_text: '', body_html: null })).toMatchObject(anew);
+    expect(await patch({ body_markdown: null })).toMatchObject({ ...anew, body_markdown: null });
+  });
+
+  test.each([
+    ['beside a body', { body_html: '<p>Hi</p>' }, 'makes body_html and body_text: send either it or them'],
+    ['that shows nothing', { body_markdown: '[a]: https://example.com' }, 'must show something'],
+    [
+      'that is nested too deep',
+      { body_markdown: `${'> '.repeat(300)}a` },
+      'must not be nested deeper than 100 levels',
+    ],
+    [
+      'that is too long',
+      { body_markdown: 'a'.repeat(512_001) },
+      'must have at most 512000 bytes (got 512001)',
+    ],
+    [
+      'that makes too much',
+      { body_markdown: '&'.repeat(200_000) },
+      'must not make a body of more than 512000 bytes',
+    ],
+  ])('%s is refused under its own name, and changes nothing', async (_what, fields, message) => {
+    const { slug } = await create(markdown);
+    const errors = { body_markdown: [message] };
+    const sent = { ...VALID, ...markdown, ...fields };
+    expect((await call('POST', '', 'full', sent)).body).toMatchObject({ errors });
+    const patch = { body_markdown: sent.body_markdown, ...fields };
+    expect(await call('PATCH', `/${slug}`, 'full', patch)).toMatchObject({ status: 422, body: { errors } });
+    expect((await call('GET', `/${slug}`, 'read')).body).toMatchObject(made);
   });
 });

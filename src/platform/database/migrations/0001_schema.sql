@@ -482,6 +482,7 @@ CREATE TABLE email_templates (
   subject TEXT NOT NULL,
   body_html TEXT,
   body_text TEXT,
+  body_markdown TEXT, -- what both bodies were made from
   description TEXT,
   variables TEXT NOT NULL DEFAULT '[]',
   is_active INTEGER NOT NULL DEFAULT 1,

@@ -1,0 +1,60 @@
+/** The HTML of a Markdown text. */
+import type { MarkdownElement, MarkdownNode } from './markdown-tree.ts';
+import { Writer } from './markdown-writer.ts';
+
+/** Elements that are written as they are, with what stands behind each of their tags. */
+const PLAIN: Readonly<Record<string, { open?: '\n'; close?: '\n' }>> = {
+  ...{ em: {}, strong: {}, code: {}, th: {}, td: {}, li: { close: '\n' }, p: { close: '\n' } },
+  ...{ h1: { close: '\n' }, h2: { close: '\n' }, h3: { close: '\n' }, h4: { close: '\n' } },
+  ...{ h5: { close: '\n' }, h6: { close: '\n' }, tr: { close: '\n' } },
+  ...{ ul: { open: '\n', close: '\n' }, ol: { open: '\n', close: '\n' } },
+  ...{ blockquote: { open: '\n', close: '\n' }, table: { open: '\n', close: '\n' } },
+  ...{ thead: { open: '\n', close: '\n' }, tbody: { open: '\n', close: '\n' } },
+};
+
+/** Null where nothing is shown. Throws TooLong. */
+export function writeHtml(tree: readonly MarkdownNode[], max_bytes: number): string | null {
+  const writer = new Writer(max_bytes);
+  for (const node of tree) writeNode(writer, node);
+  return writer.toString().trim() === '' ? null : writer.toString();
+}
+
+function writeNode(writer: Writer, node: MarkdownNode): void {
+  if (typeof node === 'string') {
+    writer.write(Bun.escapeHTML(node));
+    return;
+  }
+  const writeChildren = (): void => {
+    for (const child of node.children) writeNode(writer, child);
+  };
+  const { tag } = node;
+  if (tag === 'br' || tag === 'hr') writer.write(`<${tag}>\n`);
+  else if (tag === 'img') writer.write(`<img${attributesOf(node)}>`);
+  else if (tag === 'pre') {
+    writer.write('<pre><code>');
+    writeChildren();
+    writer.write('</code></pre>\n');
+  } else {
+    // What is unknown is its text.
+    const plain = tag === 'a' ? {} : Object.hasOwn(PLAIN, tag) ? PLAIN[tag] : undefined;
+    if (plain) writer.write(`<${tag}${attributesOf(node)}>${plain.open ?? ''}`);
+    writeChildren();
+    if (plain) writer.write(`</${tag}>${plain.close ?? ''}`);
+  }
+}
+
+function attributesOf({ tag, address, alt, title, start, align }: MarkdownElement): string {
+  const attributes = {
+    href: tag === 'a' ? address : '',
+    src: tag === 'img' ? address : '',
+    title,
+    start: tag === 'ol' && start !== 1 ? String(start) : '',
+    align,
+    // Mail programs set the columns of a table so close that they read as one.
+    cellpadding: tag === 'table' ? '4' : '',
+  };
+  const given = Object.entries(attributes).filter(([, value]) => value !== '');
+  // A picture without words for it says so: screen readers would read its address out.
+  if (tag === 'img') given.push(['alt', alt]);
+  return given.map(([name, value]) => ` ${name}="${Bun.escapeHTML(value)}"`).join('');
+}

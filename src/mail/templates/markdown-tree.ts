@@ -1,0 +1,137 @@
+/** What a Markdown text says, as a tree: its placeholders taken out before it is parsed and put back after, its links judged. */
+import { decodeHTMLStrict } from 'entities';
+import { MAX_MARKDOWN_DEPTH } from '../../limits.ts';
+import { compileTemplate } from './placeholders.ts';
+
+/** A piece of text, or an element named as HTML does. Placeholders stand in it as they are saved, all else as it is shown. */
+export type MarkdownNode = string | MarkdownElement;
+
+export interface MarkdownElement {
+  tag: string;
+  children: readonly MarkdownNode[];
+  /** Where a link or a picture leads, ready for an attribute but for escaping; '' for anything else. */
+  address: string;
+  /** Whether a link shows nothing but its address. */
+  is_bare: boolean;
+  /** Of a link or a picture. */
+  title: string;
+  /** Of a picture. */
+  alt: string;
+  /** The number that an ordered list begins with. */
+  start: number;
+  /** Of a table's cell: left, center or right; '' where none is given. */
+  align: string;
+}
+
+export class TooDeep extends Error {}
+
+/* Noncharacters, which Unicode keeps for such use within a program: no text has them. What stands before them makes of a
+ * placeholder the beginning of an address, so that `<{{url}}>` is a link. */
+const MARK = { before: 'ph:\uFDD0', after: '\uFDD1' };
+const MARKED = /ph:\uFDD0(\d+)\uFDD1/;
+const NONCHARACTERS = /[\uFDD0\uFDD1]/g;
+
+/** What would not be the same placeholder in HTML any more: it stays text, and its name one that no send has a value for. */
+const NOT_FOR_HTML = /[<>&"']/;
+
+/** Throws TooDeep. */
+export function parseMarkdown(markdown: string): MarkdownNode[] {
+  const names: string[] = [];
+  const marked = compileTemplate(markdown.replace(NONCHARACTERS, '\uFFFD')).parts.map((part) => {
+    if (typeof part === 'string') return part;
+    if (NOT_FOR_HTML.test(part.name)) return `{{${part.name}}}`;
+    return `${MARK.before}${names.push(part.name) - 1}${MARK.after}`;
+  });
+  const tree: unknown = Bun.markdown.react(
+    marked.join(''),
+    {},
+    { noHtmlBlocks: true, strikethrough: false, tasklists: false },
+  );
+  return new Reader(names).read(propsOf(tree).children, 0);
+}
+
+/** Reads what the parser made (elements as React has them), with the placeholders put back. */
+class Reader {
+  readonly #names: readonly string[];
+
+  constructor(names: readonly string[]) {
+    this.#names = names;
+  }
+
+  read(value: unknown, depth: number): MarkdownNode[] {
+    if (depth > MAX_MARKDOWN_DEPTH) throw new TooDeep();
+    if (typeof value === 'string') return [this.#text(value)];
+    if (Array.isArray(value)) return value.flatMap((each) => this.read(each, depth));
+    const props = propsOf(value);
+    const tag = typeof value === 'object' && value !== null && 'type' in value ? value.type : null;
+    if (typeof tag !== 'string') return [];
+    const element = {
+      tag,
+      children: this.read(props.children ?? [], depth + 1),
+      address: '',
+      is_bare: false,
+      title: this.#text(readEscapes(textOf(props.title))),
+      alt: this.#text(textOf(props.alt)),
+      start: typeof props.start === 'number' ? props.start : 1,
+      align: textOf(props.align),
+    };
+    if (tag === 'a') return this.#link(element, textOf(props.href));
+    return tag === 'img' ? this.#picture(element, textOf(props.src)) : [element];
+  }
+
+  #link(element: MarkdownElement, href: string): MarkdownNode[] {
+    const label = element.children.join('');
+    // In angle brackets nothing is escaped. Of a mail address in them the parser gives no scheme.
+    const target = label === this.#text(href) ? href : readEscapes(href);
+    const shown = this.#text(target);
+    const is_bare = label === shown;
+    const is_email = is_bare && /^[^/:?#]+@[^/?#]+$/.test(shown);
+    const address = this.#address(is_email ? `mailto:${target}` : target);
+    if (/^(https?:\/\/|mailto:|\{\{)/i.test(address)) return [{ ...element, address, is_bare }];
+    return is_bare ? [...element.children] : ['[', ...element.children, `](${shown})`];
+  }
+
+  #picture(element: MarkdownElement, src: string): MarkdownNode[] {
+    const address = this.#address(readEscapes(src));
+    if (/^(https?:\/\/|\{\{)/i.test(address)) return [{ ...element, address }];
+    return [`![${element.alt}](${this.#text(readEscapes(src))})`];
+  }
+
+  #text(text: string): string {
+    return this.#putBack(text, (part) => part);
+  }
+
+  #address(href: string): string {
+    return this.#putBack(href, encodeAddress);
+  }
+
+  #putBack(text: string, encode: (text: string) => string): string {
+    // Between the marks, which every other part is the number of.
+    return text
+      .split(MARKED)
+      .map((part, index) => (index % 2 === 0 ? encode(part) : `{{${this.#names[Number(part)] ?? ''}}}`))
+      .join('');
+  }
+}
+
+/** The parser gives addresses and titles as they are written. Throws nothing: what is no escape stays. */
+function readEscapes(text: string): string {
+  return text.replace(ESCAPE, (whole, escaped?: string) => escaped ?? decodeHTMLStrict(whole));
+}
+
+/** As CommonMark has them: a backslash before punctuation, and a character's name or number. */
+const ESCAPE = /\\([!-/:-@[-`{-~])|&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});/gi;
+
+/** What may not stand in an address is percent-encoded; what is encoded already stays so. */
+function encodeAddress(text: string): string {
+  return text.toWellFormed().replace(/%(?![0-9a-f]{2})|[^%]+/gi, encodeURI);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function propsOf(value: unknown): Record<string, unknown> {
+  const props = typeof value === 'object' && value !== null && 'props' in value ? value.props : null;
+  return typeof props === 'object' && props !== null ? { ...props } : {};
+}
