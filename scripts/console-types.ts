@@ -89,7 +89,7 @@ function endpointOf(operation: Operation): string {
     operation.parameters
       .filter((each) => each.in === where)
       .map(({ name, schema }) =>
-        where === 'path' ? `${name}: string | number;` : `${name}?: ${typeOf(schema ?? {})};`,
+        where === 'path' ? `${name}: string | number;` : `${JSON.stringify(name)}?: ${typeOf(schema ?? {})};`,
       )
       .join(' ');
   const body = operation.requestBody?.content['application/json'];

@@ -326,6 +326,10 @@ export const MAX_CONTACT_SOURCE_CHARS = 255;
 export const MAX_CONTACT_REASON_CHARS = 1_000;
 /** A prefix longer than any address finds nothing. */
 export const MAX_CONTACT_QUERY_CHARS = 320;
+/** A year is a long time without a click; more than ten are none. */
+export const MAX_CLICKED_WITHIN_DAYS = 3_650;
+/** Decision: what a filter fits is counted up to so many: "10,000 and more". */
+export const COUNTED_MATCHES = 10_000;
 /** Contract: contact_ids of one call. */
 export const MAX_CONTACT_IDS = 500;
 /** Contacts that one transaction of a bulk change touches: a few milliseconds, so that nobody waits long behind it. */

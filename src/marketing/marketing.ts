@@ -96,6 +96,7 @@ export function createMarketing(needs: MarketingNeeds) {
   deliveries.setGuard((tx, mail) => lifecycle.fateOfMail(tx, mail));
   contacts.listen((tx, event) => lifecycle.heedContact(tx, event));
   clicks.listen((tx, reading) => lifecycle.heedReading(tx, reading));
+  clicks.listen((tx, reading) => contacts.heedReading(tx, reading));
   const holders = [
     // Before the emails, which would forget whom they were for.
     clicks.holderOfAddresses(),

@@ -7,6 +7,8 @@ export interface PageMeta {
   current_page: number;
   last_page: number;
   total: number;
+  /** Counting stopped there. */
+  total_capped?: true;
   from: number | null;
   to: number | null;
 }

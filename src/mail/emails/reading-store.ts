@@ -5,10 +5,14 @@ import { rawSql } from '../../platform/database/raw-sql.ts';
 import { type EmailRow, type EmailSource, emails } from './tables.ts';
 
 /** What a link or a picture of a mail must know of it. */
-export type ReadMail = Pick<EmailRow, 'source' | 'to_email' | 'merge' | 'clicked_at' | 'opened_at'>;
+export type ReadMail = Pick<
+  EmailRow,
+  'source' | 'is_test' | 'to_email' | 'merge' | 'clicked_at' | 'opened_at'
+>;
 
 const readMail = rawSql<ReadMail, [string]>(
-  'SELECT source, to_email, merge, clicked_at, opened_at FROM emails WHERE id = +?',
+  'SELECT source, is_test, to_email, merge, clicked_at, opened_at FROM emails WHERE id = +?',
+  emails,
 );
 
 /** Null once its row is gone. */

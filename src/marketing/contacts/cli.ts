@@ -4,10 +4,10 @@ import type { Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
 import { textOption, textOptions } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
-import { oneOf, parse, t } from '../../platform/http/schema.ts';
+import { parse } from '../../platform/http/schema.ts';
 import type { Lists } from '../lists/service.ts';
 import type { Privacy } from './privacy.ts';
-import { CONTACT_STATUSES, type Contacts } from './service.ts';
+import { CONTACT_STATUSES, type Contacts, contact_filter, FILTER_HELP, readFilter } from './service.ts';
 
 interface Needs {
   projects: Projects;
@@ -25,16 +25,17 @@ export function registerContactCommands(cli: Cli<Needs>): void {
     .addOption(new Option('--status <status>', 'only these').choices(CONTACT_STATUSES))
     .option('--tag <tag>', 'only those with this tag')
     .option('--search <text>', 'only those whose address or name begins so')
+    .option('--filter <filter>', FILTER_HELP)
     .example('satchel contact list --list 01J00000000000000000000000 --status active --tag vip')
+    .example(
+      'satchel contact list --list 01J00000000000000000000000 --filter "tags_none=vip&custom.plan=pro"',
+    )
     .lists(
       ({ services, page }, options) => {
-        const filter = t.Object({ status: t.Optional(oneOf(CONTACT_STATUSES)) });
-        return services.contacts.list(services.lists.require(textOption(options, 'list') ?? ''), {
-          ...parse(filter, textOptions(options, 'status')),
-          tag: textOption(options, 'tag'),
-          q: textOption(options, 'search'),
-          ...page,
-        });
+        const { search, filter = '', ...given } = textOptions(options, 'status', 'tag', 'search', 'filter');
+        const more = parse(contact_filter, { ...given, q: search });
+        const list = services.lists.require(textOption(options, 'list') ?? '');
+        return services.contacts.list(list, { ...readFilter(filter), ...more, ...page });
       },
       ({ id, email, status, tags, created_at }) => ({
         id,

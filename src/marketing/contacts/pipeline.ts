@@ -146,7 +146,12 @@ export function admit(
   };
   return {
     outcome: 'accepted',
-    contact: { ...row, status_before_bounce: null, id: store.insertContact(tx, row, candidate.tags) },
+    contact: {
+      ...row,
+      status_before_bounce: null,
+      clicked_at: null,
+      id: store.insertContact(tx, row, candidate.tags),
+    },
   };
 }
 

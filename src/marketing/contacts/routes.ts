@@ -1,5 +1,6 @@
 /** Endpoints of contacts. */
 import { type FieldErrors, refuseAll } from '../../errors.ts';
+import { COUNTED_MATCHES } from '../../limits.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
@@ -13,8 +14,15 @@ import {
 import { type Static, t } from '../../platform/http/schema.ts';
 import type { Lists } from '../lists/service.ts';
 import type { Privacy } from './privacy.ts';
-import { bulk_tag, contact_changes, creation, filter, record } from './schemas.ts';
-import { type Candidate, type Contacts, readCustom, readTags, SOURCE_PLATFORM } from './service.ts';
+import { bulk_tag, contact_changes, creation, record } from './schemas.ts';
+import {
+  type Candidate,
+  type Contacts,
+  filter_fields,
+  readCustom,
+  readTags,
+  SOURCE_PLATFORM,
+} from './service.ts';
 
 const TAG = 'Contacts';
 
@@ -48,8 +56,14 @@ function routesOfList({
       path: '/email-lists/:list/contacts',
       tag: TAG,
       summary: 'Contacts of a list, newest first',
-      query: t.Object({ ...pageQuery, ...filter }),
+      description:
+        'Those that the filter fits: all of what is given must be so, and a parameter that is none of these is 422. Lists of ' +
+        'tags are written with commas between, and custom fields as `custom.NAME=value`. What a filter fits is counted up to ' +
+        `${COUNTED_MATCHES}: where it is more, \`total\` is how many there are at least, and \`meta\` has \`total_capped\`. By ` +
+        'status, by one tag or by both it is always counted.',
+      query: t.Object({ ...pageQuery, ...filter_fields }, { additionalProperties: false }),
       response: record,
+      may_be_capped: true,
       load,
       handle: ({ resource, query }) => contacts.list(resource, query),
     }),
@@ -88,12 +102,14 @@ function routesOfList({
       tag: TAG,
       summary: 'Tag many contacts',
       description:
-        'By `contact_ids` (at most 500) or by `filter`. Answers how many were changed. A contact that has 50 tags gets no more.',
+        'By `contact_ids` (at most 500) or by `filter`, of which an empty one is every contact of the list. Answers how many were ' +
+        'changed. A contact that has 50 tags gets no more.',
       body: bulk_tag,
-      example: { filter: { status: 'active' }, add: ['spring'] },
+      example: { filter: { status: 'active', tags_none: ['winter'] }, add: ['spring'] },
       response: t.Object({ changed: t.Integer() }),
       load,
       errorsIn: ({ body }) => errorsInBulkTag(body),
+      together: ['contact_ids', 'filter'],
       handle: async ({ caller, resource, body }) => {
         refuseAll(errorsInBulkTag(body));
         const selection = body.contact_ids

@@ -20,7 +20,7 @@ import {
   ulid,
 } from '../../platform/http/schema.ts';
 import { CONSENT_BASES } from '../lists/service.ts';
-import { CONTACT_STATUSES } from './service.ts';
+import { CONTACT_STATUSES, contact_filter } from './service.ts';
 
 const tags = t.Array(t.String(), { description: `At most ${MAX_CONTACT_TAGS}.` });
 const custom = t.Record(t.String(), t.Unknown(), {
@@ -75,24 +75,11 @@ export const record = named(
   }),
 );
 
-export const filter = {
-  status: t.Optional(oneOf(CONTACT_STATUSES)),
-  tag: t.Optional(text({ min: 1, max: MAX_NAME_CHARS })),
-  q: t.Optional(
-    text({
-      max: MAX_CONTACT_QUERY_CHARS,
-      description: 'Beginning of the address, the first or the last name.',
-    }),
-  ),
-};
-
 export const bulk_tag = named(
   'BulkTag',
   t.Object({
     contact_ids: t.Optional(nullable(t.Array(ulid(), { minItems: 1, maxItems: MAX_CONTACT_IDS }))),
-    filter: t.Optional(
-      nullable(t.Object(filter, { description: 'An empty one is every contact of the list.' })),
-    ),
+    filter: t.Optional(nullable(contact_filter)),
     add: t.Optional(nullable(tags)),
     remove: t.Optional(nullable(tags)),
   }),

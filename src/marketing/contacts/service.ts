@@ -6,7 +6,7 @@ import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
-import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { type Page, type PageQuery, pageOf } from '../../platform/http/pagination.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
@@ -15,6 +15,9 @@ import type { Suppressions } from '../suppressions/service.ts';
 import { findBouncedAddresses, restoreBounced } from './bounced.ts';
 import { type Departure, depart, departureOf, STATUS_AFTER } from './departures.ts';
 import { contactAddress, readCustom, readTags } from './fields.ts';
+import { type ContactFilter, criteriaOf } from './filter.ts';
+import { matching } from './filter-store.ts';
+import { countMatches, findPage, piecesOf } from './finding.ts';
 import {
   type Admission,
   type AdmitOptions,
@@ -26,10 +29,11 @@ import {
 import { type ContactRecord, present, rejected } from './records.ts';
 import type { ContactStanding } from './store.ts';
 import * as store from './store.ts';
-import type { ContactRow, ContactStatus } from './tables.ts';
+import type { ContactRow } from './tables.ts';
 import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts';
 
 export { contactAddress, readCustom, readTags, SOURCE_PLATFORM } from './fields.ts';
+export { type ContactFilter, contact_filter, FILTER_HELP, filter_fields, readFilter } from './filter.ts';
 export type { Admission, Candidate, Rejection, Screened } from './pipeline.ts';
 export type { ContactRecord } from './records.ts';
 export { type Bar, barOf, hasLeftByChoice } from './standing.ts';
@@ -48,12 +52,6 @@ export interface ContactChanges {
   reason?: string | null | undefined;
 }
 
-interface ContactQuery extends PageQuery {
-  status?: ContactStatus | undefined;
-  tag?: string | undefined;
-  q?: string | undefined;
-}
-
 /** What happened to a contact, for listeners. */
 export interface ContactEvent {
   kind: 'activated' | 'unsubscribed' | 'bounced' | 'complained' | 'suppressed' | 'deleted';
@@ -61,6 +59,14 @@ export interface ContactEvent {
   at: number;
   /** Of `activated`: by a test key. */
   is_test?: boolean;
+}
+/** That somebody opened a marketing mail or clicked in it, for the first time. */
+interface ContactReading {
+  kind: 'clicked' | 'opened';
+  /** Whom the mail was for; null where it was for nobody on a list. */
+  contact_id: number | null;
+  is_test: boolean;
+  at: number;
 }
 type ContactListener = (tx: Tx, event: ContactEvent) => void;
 
@@ -171,24 +177,44 @@ export class Contacts {
 
   /* --- Reading and changing --------------------------------------------------------------------------------------- */
 
-  /** Newest first. */
-  list(list: ListRow, query: ContactQuery): Page<ContactRecord> {
+  /** A page of those that a filter fits, newest first. */
+  async list(list: ListRow, query: ContactFilter & PageQuery): Promise<Page<ContactRecord>> {
+    const criteria = criteriaOf(query, this.#deps.clock.now());
+    const found = await findPage(this.#deps, list.id, criteria, query);
+    return pageOf(query, { ...found, data: this.presentAll(list, found.ids) });
+  }
+
+  /** How many contacts of a list a filter fits; its days count back from `now_ms`. Others have their turn meanwhile. */
+  count(list_id: number, filter: ContactFilter, now_ms: number): Promise<number> {
+    return countMatches(this.#deps, list_id, criteriaOf(filter, now_ms));
+  }
+
+  /** Those of these contacts that are of a list and that a filter fits, by one SELECT. */
+  matching(
+    list_id: number,
+    of: { filter: ContactFilter; now_ms: number },
+    ids: readonly number[],
+    read: Tx = this.#deps.database.read,
+  ): ReadonlySet<number> {
+    return new Set(matching(read, list_id, criteriaOf(of.filter, of.now_ms), ids));
+  }
+
+  /** All contacts of a list that a filter fits, in the order of ids, in pieces of up to `size`, of which some are empty. */
+  *pieces(list_id: number, filter: ContactFilter, size: number): Generator<ContactStanding[], undefined> {
+    const criteria = criteriaOf(filter, this.#deps.clock.now());
+    for (const ids of piecesOf(this.#deps, list_id, criteria, { order: 'oldest', size }))
+      yield store.listStandings(this.#deps.database.read, ids);
+  }
+
+  /** These contacts of a list, as clients see them, in their order. */
+  presentAll(list: ListRow, ids: readonly number[]): ContactRecord[] {
     const { read } = this.#deps.database;
-    const { status, tag } = query;
-    const q = query.q?.trim() || undefined;
-    const filter = { list_id: list.id, status, tag, q };
-    const page = paginate(query, {
-      total:
-        q === undefined
-          ? this.#deps.lists.countContacts(list.id, { status, tag })
-          : store.countMatches(read, filter),
-      fetch: (limit, offset) => store.listContacts(read, filter, { limit, offset }),
+    const rows = new Map(store.findContactsById(read, ids).map((row) => [row.id, row]));
+    const tags = store.listTags(read, ids);
+    return ids.flatMap((id) => {
+      const row = rows.get(id);
+      return row ? [present(row, list.public_id, tags.get(id) ?? [])] : [];
     });
-    const tags = store.listTags(
-      read,
-      page.data.map((row) => row.id),
-    );
-    return page.map((row) => present(row, list.public_id, tags.get(row.id) ?? []));
   }
 
   /** These contacts of a list, each once. Throws AppError `invalid` for ids that are of no contact of it. */
@@ -312,7 +338,12 @@ export class Contacts {
 
   /** Adds and removes tags of many contacts; see `tagContacts`. */
   bulkTag(list: ListRow, selection: ContactSelection, change: TagChange, note: Note): Promise<number> {
-    return tagContacts(this.#deps.database, { list, note }, selection, change);
+    return tagContacts(this.#deps, { list, note }, selection, change);
+  }
+
+  /** Told that somebody read a mail to a contact: its last click is what filters ask for. */
+  heedReading(tx: Tx, { kind, contact_id, is_test, at }: ContactReading): void {
+    if (kind === 'clicked' && contact_id !== null && !is_test) store.noteClick(tx, contact_id, at);
   }
 
   /* --- Leaving ---------------------------------------------------------------------------------------------------- */

@@ -1,12 +1,11 @@
 /** SQL of contacts and their tags. */
-import { and, desc, eq, gt, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
-import { union } from 'drizzle-orm/sqlite-core';
+import { and, eq, gt, inArray, sql } from 'drizzle-orm';
 import { MAX_CONTACT_TAGS } from '../../limits.ts';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
-import { type ContactRow, type ContactStatus, contacts, contactTags } from './tables.ts';
+import { type ContactRow, contacts, contactTags } from './tables.ts';
 
-export type NewContact = Omit<ContactRow, 'id' | 'status_before_bounce'>;
+export type NewContact = Omit<ContactRow, 'id' | 'status_before_bounce' | 'clicked_at'>;
 
 const byPublicId = statement((tx) =>
   tx
@@ -147,6 +146,15 @@ export function updateContact(
   return tx.update(contacts).set(changes).where(eq(contacts.id, id)).returning().get();
 }
 
+const noteClickOf = rawSql<never, [number, number]>(
+  'UPDATE contacts SET clicked_at = max(coalesce(clicked_at, 0), ?) WHERE id = ?',
+);
+
+/** Notes that somebody clicked in a mail to a contact. */
+export function noteClick(tx: Tx, id: number, at: number): void {
+  noteClickOf.run(tx, at, id);
+}
+
 /** Removes and adds tags of one contact, no more than one may have; tells whether that changed anything. */
 export function changeTags(
   tx: Tx,
@@ -176,80 +184,6 @@ export function listTags(read: Tx, contact_ids: readonly number[]): Map<number, 
 
 /* --- Lists ------------------------------------------------------------------------------------------------------- */
 
-export interface ContactFilter {
-  list_id: number;
-  status?: ContactStatus | undefined;
-  tag?: string | undefined;
-  /** The beginning of the address, the first name or the last name, ASCII case ignored. */
-  q?: string | undefined;
-}
-
-/** The first text that no longer begins with `prefix`, for a range of an index. */
-function afterPrefix(prefix: string): string {
-  return `${prefix}\u{10ffff}`;
-}
-
-/** Ids of contacts that a prefix fits: three ranges of three indexes. */
-function idsOfPrefix(read: Tx, list_id: number, q: string) {
-  const ids = (range: SQL | undefined) =>
-    read
-      .select({ id: contacts.id })
-      .from(contacts)
-      .where(and(eq(contacts.list_id, list_id), range));
-  const email = q.toLowerCase();
-  const nocase = (column: SQL): SQL =>
-    sql`${column} >= ${q} COLLATE NOCASE AND ${column} < ${afterPrefix(q)} COLLATE NOCASE`;
-  return union(
-    ids(and(gte(contacts.email, email), lt(contacts.email, afterPrefix(email)))),
-    ids(nocase(sql`${contacts.first_name} COLLATE NOCASE`)),
-    ids(nocase(sql`${contacts.last_name} COLLATE NOCASE`)),
-  );
-}
-
-function idsOfTag(read: Tx, filter: ContactFilter & { tag: string }) {
-  return read
-    .select({ id: contactTags.contact_id })
-    .from(contactTags)
-    .where(
-      and(
-        eq(contactTags.list_id, filter.list_id),
-        eq(contactTags.tag, filter.tag),
-        filter.status === undefined ? undefined : eq(contactTags.status, filter.status),
-      ),
-    );
-}
-
-/** Newest first. Each filter walks its own index; with `q` the matches are few, and sorted. */
-export function listContacts(
-  read: Tx,
-  filter: ContactFilter,
-  page: { limit: number; offset: number },
-): ContactRow[] {
-  const { tag } = filter;
-  if (tag !== undefined && filter.q === undefined) {
-    const ids = idsOfTag(read, { ...filter, tag })
-      .orderBy(desc(contactTags.contact_id))
-      .limit(page.limit)
-      .offset(page.offset)
-      .all();
-    const by_id = new Map(
-      findContactsById(
-        read,
-        ids.map((row) => row.id),
-      ).map((row) => [row.id, row]),
-    );
-    return ids.flatMap(({ id }) => by_id.get(id) ?? []);
-  }
-  return read
-    .select()
-    .from(contacts)
-    .where(conditionOf(read, filter))
-    .orderBy(desc(contacts.id))
-    .limit(page.limit)
-    .offset(page.offset)
-    .all();
-}
-
 export function findContactsById(read: Tx, ids: readonly number[]): ContactRow[] {
   return read
     .select()
@@ -258,43 +192,19 @@ export function findContactsById(read: Tx, ids: readonly number[]): ContactRow[]
     .all();
 }
 
-function conditionOf(read: Tx, filter: ContactFilter): SQL | undefined {
-  const { list_id, status, tag, q } = filter;
-  return and(
-    eq(contacts.list_id, list_id),
-    status === undefined ? undefined : eq(contacts.status, status),
-    q === undefined ? undefined : inArray(contacts.id, idsOfPrefix(read, list_id, q)),
-    tag === undefined ? undefined : inArray(contacts.id, idsOfTag(read, { ...filter, tag })),
-  );
-}
-
-/** How many contacts a prefix fits; without one the counters of the list know. */
-export function countMatches(read: Tx, filter: ContactFilter): number {
-  const counted = read
-    .select({ n: sql<number>`count(*)` })
-    .from(contacts)
-    .where(conditionOf(read, filter))
-    .get();
-  return counted?.n ?? 0;
-}
-
-/** Up to `limit` contacts that a filter fits with a higher id than `after_id`, in the order of ids: a piece of all of them. */
-export function listMatchesAfter(
-  read: Tx,
-  filter: ContactFilter,
-  piece: { after_id: number; limit: number },
-): ContactRow[] {
-  return read
-    .select()
-    .from(contacts)
-    .where(and(conditionOf(read, filter), gt(contacts.id, piece.after_id)))
-    .orderBy(contacts.id)
-    .limit(piece.limit)
-    .all();
-}
-
 /** What of a contact decides whether it is enrolled. */
 export type ContactStanding = Pick<ContactRow, 'id' | 'email' | 'status'>;
+
+/** Of these contacts, in the order of ids. */
+export function listStandings(read: Tx, ids: readonly number[]): ContactStanding[] {
+  const { id, email, status } = contacts;
+  return read
+    .select({ id, email, status })
+    .from(contacts)
+    .where(inArray(id, [...ids]))
+    .orderBy(id)
+    .all();
+}
 
 /** Up to `limit` contacts of a list with a higher id than `after_id`, of whatever status, in the order of ids. */
 export function listStandingsAfter(

@@ -33,6 +33,8 @@ export const contacts = sqliteTable('contacts', {
   status_before_bounce: text().$type<'pending' | 'active'>(),
   /** It came while all mail was captured: its domain is looked up before a relay's first mail to it. */
   is_mx_unasked: integer({ mode: 'boolean' }).notNull(),
+  /** When a person last clicked in a marketing mail to it, each mail's first click counting. */
+  clicked_at: integer(),
 });
 export type ContactRow = typeof contacts.$inferSelect;
 

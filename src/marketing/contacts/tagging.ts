@@ -3,14 +3,16 @@ import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { BULK_CONTACTS_BATCH } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Clock } from '../../platform/host/clock.ts';
 import type { ListRow } from '../lists/service.ts';
 import { readTags } from './fields.ts';
+import { type ContactFilter, criteriaOf } from './filter.ts';
+import { matching } from './filter-store.ts';
+import { type FindingDeps, piecesOf } from './finding.ts';
 import * as store from './store.ts';
 
 /** Which contacts a bulk change is for: these, or all of the list that a filter fits. */
-export type ContactSelection =
-  | { contact_ids: readonly string[] }
-  | { filter: Omit<store.ContactFilter, 'list_id'> };
+export type ContactSelection = { contact_ids: readonly string[] } | { filter: ContactFilter };
 
 export interface TagChange {
   add: readonly string[];
@@ -23,7 +25,7 @@ export interface TagChange {
  * `invalid` by field, also for ids that are of no contact of this list.
  */
 export async function tagContacts(
-  database: Database,
+  on: FindingDeps & { clock: Clock },
   { list, note }: { list: ListRow; note: Note },
   selection: ContactSelection,
   wanted: TagChange,
@@ -34,22 +36,19 @@ export async function tagContacts(
   refuseAll(errors);
   const change = { add, remove };
   const entry = { event: 'contacts.tagged', target: `list:${list.public_id}`, metadata: change };
+  const { database, clock } = on;
   if ('contact_ids' in selection)
     return tagThese(database, list, selection.contact_ids, { change, told: (tx) => note(tx, entry) });
-  const filter = { ...selection.filter, list_id: list.id };
+  const criteria = criteriaOf(selection.filter, clock.now());
+  await database.write((tx) => note(tx, entry));
   let changed = 0;
-  for (let after_id = 0; ; ) {
-    const piece = { after_id, limit: BULK_CONTACTS_BATCH };
-    const done = await database.write((tx) => {
-      const rows = store.listMatchesAfter(tx, filter, piece);
-      const touched = rows.filter((row) => store.changeTags(tx, row, change)).length;
-      if (after_id === 0) note(tx, entry);
-      return { touched, last_id: rows.at(-1)?.id ?? null, is_last: rows.length < piece.limit };
+  for (const ids of piecesOf(on, list.id, criteria, { order: 'oldest', size: BULK_CONTACTS_BATCH }))
+    changed += await database.write((tx) => {
+      // Within the transaction: whoever was changed or deleted since they were found may not fit any more.
+      const rows = store.listStandings(tx, matching(tx, list.id, criteria, ids));
+      return rows.filter((row) => store.changeTags(tx, { ...row, list_id: list.id }, change)).length;
     });
-    changed += done.touched;
-    if (done.is_last || done.last_id === null) return changed;
-    after_id = done.last_id;
-  }
+  return changed;
 }
 
 function tagThese(

@@ -17,6 +17,7 @@ import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import * as store from './click-store.ts';
+import { readMerge } from './merging.ts';
 import type { ClickFlag } from './tables.ts';
 
 /** Mails whose unsubscribe page one visit is of: the newest, as scanners look at mail when it arrives. */
@@ -32,6 +33,9 @@ const ALL = -1;
 export interface Reading {
   kind: 'clicked' | 'opened';
   email_id: string;
+  /** Whom the mail was for; null where it was for nobody on a list. */
+  contact_id: number | null;
+  is_test: boolean;
   at: number;
 }
 
@@ -169,8 +173,11 @@ export class Clicks {
       const { email_id, position, at } = click;
       const kind = position === store.PLACE.picture ? 'opened' : 'clicked';
       store.settleClick(tx, click.id);
-      if (!noteReading(tx, email_id, { kind, at })) continue;
-      for (const listener of this.#listeners) listener(tx, { kind, email_id, at });
+      const mail = findReadMail(tx, email_id);
+      if (!mail || !noteReading(tx, email_id, { kind, at })) continue;
+      const contact_id = mail.merge === null ? null : readMerge(JSON.parse(mail.merge)).c;
+      const reading = { kind, email_id, contact_id, is_test: mail.is_test, at } as const;
+      for (const listener of this.#listeners) listener(tx, reading);
     }
   }
 

@@ -7,7 +7,7 @@ import { listOption, type Options, textOption } from '../../platform/cli/options
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields, formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
-import type { Contacts } from '../contacts/service.ts';
+import { type Contacts, FILTER_HELP, readFilter } from '../contacts/service.ts';
 import { explainProblem } from '../mails/service.ts';
 import type { Lifecycle, Selection } from './lifecycle.ts';
 import type { SequenceRecord, Sequences } from './service.ts';
@@ -38,6 +38,7 @@ export function registerSequenceCommands(cli: Cli<Needs>): void {
     .option('--all', 'every active one')
     .option('--tags <tags>', 'those with at least one of these tags')
     .option('--contacts <file>', 'those whose ids stand in a file, a line each')
+    .option('--filter <filter>', FILTER_HELP)
     .example('satchel sequence enroll 01J00000000000000000000000 --tags customer')
     .does(async ({ services, onTrail }, options, id) => {
       const project = ownerOf(services, services.sequences.require(id));
@@ -181,8 +182,11 @@ function registerTransitions(noun: Noun<Needs>): void {
 function selectionOf(options: Options): Selection {
   const tags = listOption(options, 'tags');
   const file = textOption(options, 'contacts');
-  const given = [options.all === true, tags.length > 0, file !== undefined].filter(Boolean).length;
-  if (given !== 1) throw new UsageError('Give exactly one of --all, --tags and --contacts.');
+  const filter = textOption(options, 'filter');
+  const forms = [options.all === true, tags.length > 0, file !== undefined, filter !== undefined];
+  if (forms.filter(Boolean).length !== 1)
+    throw new UsageError('Give exactly one of --all, --tags, --contacts and --filter.');
+  if (filter !== undefined) return { filter: readFilter(filter) };
   if (file !== undefined) return { contact_ids: readIds(file) };
   return tags.length > 0 ? { tags } : { all: true };
 }

@@ -13,6 +13,7 @@ import { AT_ONCE, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import {
   barOf,
   type ContactEvent,
+  type ContactFilter,
   type ContactRow,
   type ContactStanding,
   type Contacts,
@@ -34,7 +35,11 @@ import type { PauseReason, SequenceMailRow, SequenceRow, SequenceStatus } from '
 export const SEQUENCE_STEP = 'sequence.step';
 
 /** Who is to be enrolled. */
-export type Selection = { all: true } | { tags: readonly string[] } | { contact_ids: readonly string[] };
+export type Selection =
+  | { all: true }
+  | { tags: readonly string[] }
+  | { contact_ids: readonly string[] }
+  | { filter: ContactFilter };
 
 /** How many were enrolled, and how many were not and why. */
 export interface Enrolled {
@@ -201,7 +206,7 @@ export class Lifecycle {
     refuseFrom(row, ['active', 'paused'], 'enrolled in');
     if (!is_test) await this.#refuseTooMany(owner, row, list, selection);
     const total: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
-    const whom = 'all' in selection ? 'all' : 'tags' in selection ? { tags: selection.tags } : 'contacts';
+    const whom = 'contact_ids' in selection ? 'contacts' : 'all' in selection ? 'all' : selection;
     const entry = {
       event: 'sequence.enrolled',
       target: `sequence:${row.public_id}`,
@@ -234,11 +239,11 @@ export class Lifecycle {
   ): Promise<void> {
     const { contacts, lists, database, suppressions } = this.#deps;
     const asked =
-      'all' in selection
-        ? lists.countContacts(list.id, { status: 'active' })
+      'contact_ids' in selection
+        ? selection.contact_ids.length
         : 'tags' in selection
           ? contacts.countWithAnyTag(list.id, selection.tags)
-          : selection.contact_ids.length;
+          : lists.countContacts(list.id, { status: 'active' });
     const of = { sequence_id: row.id, is_test: false };
     const enrolled = rows.countEnrolled(database.read, of);
     // Some may be enrolled already and don't count twice, so where it might be too many they are looked at one by one.
@@ -258,6 +263,10 @@ export class Lifecycle {
     const { contacts } = this.#deps;
     if ('contact_ids' in selection) {
       yield contacts.requireOfList(list, selection.contact_ids);
+      return;
+    }
+    if ('filter' in selection) {
+      yield* contacts.pieces(list.id, selection.filter, ENROLL_PIECE);
       return;
     }
     const tags = 'tags' in selection ? selection.tags : null;

@@ -220,7 +220,7 @@ function enrollmentRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] 
       tag: TAG,
       summary: 'Enroll contacts of the list',
       description:
-        'One of `all`, `tags` (contacts with at least one of them) and `contact_ids`. Whoever was ever enrolled counts as ' +
+        'One of `all`, `tags` (contacts with at least one of them), `contact_ids` and `filter`. Whoever was ever enrolled counts as ' +
         '`already`. 409 while the sequence is a draft or finished. What a test key enrolls is a test: all its mail is ' +
         'captured, and it counts nowhere.',
       also: { 409: 'The sequence is a draft or finished' },
@@ -258,8 +258,10 @@ function enrollmentRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] 
 }
 
 function selectionOf(body: Static<typeof enroll>): Selection {
-  const given = [body.all === true, Boolean(body.tags), Boolean(body.contact_ids)].filter(Boolean).length;
-  if (given !== 1) throw invalid({ _: ['exactly one of all (true), tags and contact_ids must be given'] });
+  const given = [body.all === true, body.tags, body.contact_ids, body.filter].filter(Boolean).length;
+  if (given !== 1)
+    throw invalid({ _: ['exactly one of all (true), tags, contact_ids and filter must be given'] });
+  if (body.filter) return { filter: body.filter };
   if (body.contact_ids) return { contact_ids: body.contact_ids };
   return body.tags ? { tags: body.tags } : { all: true };
 }

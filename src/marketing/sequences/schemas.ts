@@ -18,6 +18,7 @@ import {
   text,
   ulid,
 } from '../../platform/http/schema.ts';
+import { contact_filter } from '../contacts/service.ts';
 import { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES } from './service.ts';
 
 const condition = t.Record(t.String(), t.Unknown(), {
@@ -151,6 +152,7 @@ export const enroll = t.Object({
     nullable(t.Array(text({ min: 1, max: MAX_TAG_CHARS }), { minItems: 1, maxItems: MAX_SEQUENCE_NAMES })),
   ),
   contact_ids: t.Optional(nullable(t.Array(ulid(), { minItems: 1, maxItems: MAX_CONTACT_IDS }))),
+  filter: t.Optional(nullable(contact_filter)),
 });
 export const enrollment = named(
   'Enrollment',

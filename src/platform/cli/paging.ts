@@ -25,7 +25,8 @@ export function pageOf(options: Options): PageQuery {
 /** Where a page is in its list, and how to get the next. */
 export function placeOf(meta: PageMeta): string {
   const next = meta.next_page === null ? '' : ` Next: --page ${meta.next_page}.`;
-  return `${meta.from ?? 0} to ${meta.to ?? 0} of ${meta.total}.${next}`;
+  const total = meta.total_capped ? `${meta.total} or more` : meta.total;
+  return `${meta.from ?? 0} to ${meta.to ?? 0} of ${total}.${next}`;
 }
 
 /** A table of one page, which says where it is in the list unless it is all of it. */

@@ -23,6 +23,7 @@ import {
 } from './callers.ts';
 import { requireHolding } from './capabilities.ts';
 import { ignoredNames } from './ignored-fields.ts';
+import { readParameters } from './parameters.ts';
 import type { Rate } from './rate-limit.ts';
 import type { Exchange, Inputs, ProjectCaller, SpecBase } from './routes.ts';
 import { requireValid, type Static, type TSchema, type Validated, validate } from './schema.ts';
@@ -247,7 +248,7 @@ export function readRecord<C, Q extends TSchema, B extends TSchema, R>(
 
 function readQuery<Q extends TSchema>(schema: Q | undefined, url: URL): Static<Q> | undefined {
   if (!schema) return undefined;
-  return requireValid(validate(schema, Object.fromEntries(url.searchParams), { coerce: true }));
+  return requireValid(validate(schema, readParameters(schema, url.searchParams), { coerce: true }));
 }
 
 /** The refusal of a body with everything that is wrong with it, not just what was found first. */

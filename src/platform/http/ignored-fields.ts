@@ -1,5 +1,6 @@
 /** Fields that no endpoint knows are ignored, but named in a Warning header, so that a typing error shows. */
 import { MAX_WARNED_FIELD_CHARS, MAX_WARNED_FIELDS } from '../../limits.ts';
+import { readParameters } from './parameters.ts';
 import type { TSchema } from './schema.ts';
 
 /** The unknown query parameters of a list, and the unknown fields at the top of a body, in the order in which they came. */
@@ -11,12 +12,16 @@ export function ignoredNames(
   const { query, body, response } = known;
   const is_list = query !== undefined || response?.type === 'array';
   return [
-    ...(is_list && url.search !== '' ? unknownTo(query, new Set(url.searchParams.keys())) : []),
+    ...(is_list && url.search !== ''
+      ? unknownTo(query, Object.keys(readParameters(query, url.searchParams)))
+      : []),
     ...(body ? unknownTo(body, Object.keys(sent)) : []),
   ];
 }
 
 function unknownTo(schema: TSchema | undefined, names: Iterable<string>): string[] {
+  // A closed one refuses them.
+  if (schema?.additionalProperties === false) return [];
   const properties: object = schema?.properties ?? {};
   return [...names].filter((name) => !Object.hasOwn(properties, name));
 }

@@ -1,4 +1,5 @@
 /** OpenAPI 3.1: what the `/docs` pages print, read off the routes and the schemas that check their input. */
+import { Kind } from '@sinclair/typebox';
 import { MAX_IDEMPOTENCY_KEY_CHARS } from '../../limits.ts';
 import type { Family } from './answers.ts';
 import { CONSOLE_HEADER } from './browser.ts';
@@ -129,9 +130,18 @@ function pathParameters(path: string, examples: About['path_examples']): Json[] 
 
 function queryParameters(query: TSchema | undefined, book: SchemaBook): Json[] {
   return Object.entries<TSchema>(query?.properties ?? {}).map(([name, schema]) => {
-    const { description, ...printed } = book.print(schema);
-    const required = query?.required?.includes(name) === true;
-    return { name, in: 'query', required, ...(description ? { description } : {}), schema: printed };
+    // A record's members stand one by one; see parameters.ts.
+    const [member] = Object.values<TSchema>(schema.patternProperties ?? {});
+    const { description = schema.description, ...printed } = book.print(member ?? schema);
+    return {
+      name: member ? `${name}.NAME` : name,
+      in: 'query',
+      required: query?.required?.includes(name) === true,
+      ...(description ? { description } : {}),
+      schema: printed,
+      // With commas between.
+      ...(schema[Kind] === 'Array' ? { style: 'form', explode: false } : {}),
+    };
   });
 }
 
@@ -172,18 +182,18 @@ function successContent({ docs, family, method }: Route, book: SchemaBook): Json
   // Replacing a list answers its first page.
   const is_page =
     docs.query?.properties?.per_page !== undefined || (method === 'PUT' && response.type === 'array');
-  return { 'application/json': { schema: book.print(enveloped(response, family, is_page, docs.beside)) } };
+  return { 'application/json': { schema: book.print(enveloped(response, family, is_page, docs)) } };
 }
 
 function enveloped(
   response: TSchema,
   family: Family,
   is_page: boolean,
-  beside: RouteDocs['beside'] = {},
+  { beside = {}, may_be_capped = false }: RouteDocs,
 ): TSchema {
   if (is_page) {
     const data = response.type === 'array' ? response : t.Array(response);
-    const list = { message: t.String(), data, meta: pageMeta };
+    const list = { message: t.String(), data, meta: may_be_capped ? capped_page_meta : page_meta };
     return t.Object(family === 'management' ? list : { success: t.Literal(true), ...list });
   }
   if (family === 'management') return t.Object({ data: response, ...beside });
@@ -193,23 +203,34 @@ function enveloped(
 
 const count = t.Integer();
 const count_or_null = t.Union([count, t.Null()]);
-const pageMeta = named(
-  'PageMeta',
+const meta_fields = {
+  current_page: count,
+  per_page: count,
+  total: count,
+  last_page: count,
+  from: count_or_null,
+  to: count_or_null,
+  count,
+  has_more: t.Boolean(),
+  remaining_items: count,
+  remaining_pages: count,
+  next_page: count_or_null,
+  prev_page: count_or_null,
+  max_per_page: count,
+  default_per_page: count,
+};
+const page_meta = named('PageMeta', t.Object(meta_fields));
+const capped_page_meta = named(
+  'CappedPageMeta',
   t.Object({
-    current_page: count,
-    per_page: count,
-    total: count,
-    last_page: count,
-    from: count_or_null,
-    to: count_or_null,
-    count,
-    has_more: t.Boolean(),
-    remaining_items: count,
-    remaining_pages: count,
-    next_page: count_or_null,
-    prev_page: count_or_null,
-    max_per_page: count,
-    default_per_page: count,
+    ...meta_fields,
+    total_capped: t.Optional(
+      t.Literal(true, {
+        description:
+          'There where counting stopped: `total` is how many there are at least, and so is what follows from it. Pages go on ' +
+          'behind it.',
+      }),
+    ),
   }),
 );
 

@@ -33,6 +33,8 @@ export interface PageMeta {
   prev_page: number | null;
   max_per_page: number;
   default_per_page: number;
+  /** There where counting stopped: `total` is how many there are at least. */
+  total_capped?: true;
 }
 
 /** The page that holds a whole list: to SQLite a negative limit is none. */
@@ -53,20 +55,31 @@ export class Page<T> {
   }
 }
 
+/** Where the asked page begins. A larger per_page than the maximum is clamped. */
+export function startOf(query: PageQuery): { current_page: number; per_page: number; offset: number } {
+  const per_page = Math.min(query.per_page ?? DEFAULT_PER_PAGE, MAX_PER_PAGE);
+  const current_page = query.page ?? 1;
+  return { current_page, per_page, offset: (current_page - 1) * per_page };
+}
+
 /**
  * The asked page of a list of `total` rows; `fetch` gets limit and offset, and is not called for a page past the end.
- * A larger per_page than the maximum is clamped.
  */
 export function paginate<T>(
   query: PageQuery,
   list: { total: number; fetch(limit: number, offset: number): T[] },
 ): Page<T> {
-  const per_page = Math.min(query.per_page ?? DEFAULT_PER_PAGE, MAX_PER_PAGE);
-  const current_page = query.page ?? 1;
-  const total = list.total;
+  const { per_page, offset } = startOf(query);
+  return pageOf(query, { ...list, data: offset < list.total ? list.fetch(per_page, offset) : [] });
+}
+
+/** The asked page, whose rows are at hand. `is_capped`: the list has at least `total` rows, of which none was counted behind the next page. */
+export function pageOf<T>(
+  query: PageQuery,
+  { total, is_capped = false, data }: { total: number; is_capped?: boolean; data: T[] },
+): Page<T> {
+  const { current_page, per_page, offset } = startOf(query);
   const last_page = Math.max(1, Math.ceil(total / per_page));
-  const offset = (current_page - 1) * per_page;
-  const data = offset < total ? list.fetch(per_page, offset) : [];
   const count = data.length;
   const to = count > 0 ? offset + count : null;
   const has_more = current_page < last_page;
@@ -85,6 +98,7 @@ export function paginate<T>(
     prev_page: current_page > 1 ? Math.min(current_page - 1, last_page) : null,
     max_per_page: MAX_PER_PAGE,
     default_per_page: DEFAULT_PER_PAGE,
+    ...(is_capped ? { total_capped: true } : {}),
   });
 }
 
@@ -98,10 +112,11 @@ export function paginateAll<T>(query: PageQuery, rows: readonly T[]): Page<T> {
 
 /** The message: where in the list this page is, and the next call. `path` is the request's own, with its query. */
 export function pageMessage(meta: PageMeta, url: URL): string {
+  const total = meta.total_capped ? `${meta.total} or more` : meta.total;
   const place =
     meta.from === null
-      ? `Page ${meta.current_page} of ${meta.last_page} holds no items (${meta.total} in all).`
-      : `Page ${meta.current_page} of ${meta.last_page}: items ${meta.from} to ${meta.to} of ${meta.total}.`;
+      ? `Page ${meta.current_page} of ${meta.last_page} holds no items (${total} in all).`
+      : `Page ${meta.current_page} of ${meta.last_page}: items ${meta.from} to ${meta.to} of ${total}.`;
   const other = meta.next_page ?? (meta.from === null ? meta.prev_page : null);
   if (other === null) return meta.from === null ? place : `${place} This is the last page.`;
   const query = new URLSearchParams(url.search);

@@ -77,6 +77,8 @@ export interface RouteDocs {
   response?: TSchema;
   /** What stands beside `data` in the envelope. */
   beside?: Readonly<Record<string, TSchema>>;
+  /** Whether counting of what a list holds may stop early; see pagination.ts. */
+  may_be_capped?: boolean;
   /** Media type of the request body where it is not JSON. */
   consumes?: string;
   /** A body that works as it stands. */
@@ -169,7 +171,15 @@ export interface Inputs<C, Q extends TSchema, B extends TSchema, R> {
 export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
   extends Pick<
     RouteDocs,
-    'summary' | 'tag' | 'description' | 'also' | 'headers' | 'is_idempotent' | 'beside' | 'unversioned'
+    | 'summary'
+    | 'tag'
+    | 'description'
+    | 'also'
+    | 'headers'
+    | 'is_idempotent'
+    | 'beside'
+    | 'unversioned'
+    | 'may_be_capped'
   > {
   method: Method;
   path: string;

@@ -4,6 +4,7 @@
  */
 import { Kind, OptionalKind, type Static, type TSchema } from '@sinclair/typebox';
 import { type FieldErrors, refuseAll } from '../../errors.ts';
+import { MAX_WARNED_FIELD_CHARS } from '../../limits.ts';
 import { isUlid } from '../host/ids.ts';
 import { parseAddress } from '../mail/address.ts';
 
@@ -204,13 +205,16 @@ function checkBoolean(input: unknown, path: string, walk: Walk): unknown {
 }
 
 function checkArray(schema: TSchema, input: unknown, path: string, walk: Walk): unknown {
-  if (!Array.isArray(input)) return fail(walk, path, 'must be an array');
+  // A query carries an array as text, with commas between.
+  const items =
+    walk.coerce && typeof input === 'string' ? input.split(',').map((item) => item.trim()) : input;
+  if (!Array.isArray(items)) return fail(walk, path, 'must be an array');
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
-  if (input.length > maxItems)
-    return fail(walk, path, `must have at most ${maxItems} entries (got ${input.length})`);
-  if (input.length < minItems)
-    return fail(walk, path, `must have at least ${minItems} entries (got ${input.length})`);
-  return input.map((item, index) =>
+  if (items.length > maxItems)
+    return fail(walk, path, `must have at most ${maxItems} entries (got ${items.length})`);
+  if (items.length < minItems)
+    return fail(walk, path, `must have at least ${minItems} entries (got ${items.length})`);
+  return items.map((item, index) =>
     check(schema.items, item, path === '' ? `${index}` : `${path}.${index}`, walk),
   );
 }
@@ -235,7 +239,18 @@ function checkObject(schema: TSchema, input: unknown, path: string, walk: Walk):
     } else if (!(OptionalKind in property)) fail(walk, field, 'is required');
     else if (property.default !== undefined) value[name] = property.default;
   }
+  if (schema.additionalProperties === false) refuseUnknown(properties, input, path, walk);
   return value;
+}
+
+/** A filter without the member that was misspelt would fit more than was asked for. */
+function refuseUnknown(known: object, input: Record<string, unknown>, path: string, walk: Walk): void {
+  for (const name of Object.keys(input)) {
+    if (Object.hasOwn(known, name)) continue;
+    const shown = [...name.slice(0, 2 * MAX_WARNED_FIELD_CHARS)].slice(0, MAX_WARNED_FIELD_CHARS).join('');
+    const field = path === '' ? shown : `${path}.${shown}`;
+    fail(walk, field, `is unknown here: there are ${Object.keys(known).join(', ')}`);
+  }
 }
 
 function acceptsNull(schema: TSchema): boolean {

@@ -4,6 +4,7 @@ import { CLICK_FLUSH_MS, SCANNER_WINDOW_MS } from '../../../src/limits.ts';
 import type { Reading } from '../../../src/marketing/mails/service.ts';
 import { startTestApp } from '../../support/helpers.ts';
 import { until } from '../../support/until.ts';
+import { rowsOf } from '../settings/setup.ts';
 import { BROWSER, linksOf, type MailApp, startMailApp } from './setup.ts';
 
 let mail: MailApp;
@@ -149,10 +150,24 @@ describe('who counts as a person', () => {
     expect([flags(), clickedAt()]).toEqual([[null], at]);
     expect(told).toEqual([
       {
-        ...{ kind: 'clicked', at },
+        ...{ kind: 'clicked', at, contact_id: mail.contactOf('ann@example.com').id, is_test: false },
         email_id: String(mail.rows('SELECT id FROM emails')[0]?.id),
       },
     ]);
+  });
+
+  test('a contact whose mail was clicked is found by a filter, for as many days as it asks', async () => {
+    const [a = ''] = await links();
+    const found = async () => {
+      const path = `/email-lists/${mail.list_id}/contacts?clicked_within_days=1`;
+      return rowsOf(await mail.call('GET', path)).length;
+    };
+    expect(await found()).toBe(0);
+    await mail.follow(a);
+    await pass();
+    expect(await found()).toBe(1);
+    mail.app.clock.advance(86_400_000);
+    expect(await found()).toBe(0);
   });
 
   const ROBOTS = [
@@ -348,7 +363,15 @@ describe('opens', () => {
     const [row] = mail.rows(`SELECT opened_at, clicked_at FROM emails WHERE id = '${id}'`);
     expect([row, told]).toEqual([
       { opened_at: at, clicked_at: null },
-      [{ kind: 'opened', email_id: id, at }],
+      [
+        {
+          kind: 'opened',
+          email_id: id,
+          contact_id: mail.contactOf('ann@example.com').id,
+          is_test: false,
+          at,
+        },
+      ],
     ]);
   });
 });

@@ -5,7 +5,7 @@ import { Icon } from './icon.tsx';
 import { Count } from './quantity.tsx';
 
 export function Pagination({ meta }: { meta: PageMeta }) {
-  const { current_page, last_page, total, from, to } = meta;
+  const { current_page, last_page, total, total_capped, from, to } = meta;
   const go = (page: number): void => setQuery({ page: page === 1 ? '' : String(page) });
   return (
     <nav class="table-foot" aria-label="Pages of the list">
@@ -18,6 +18,7 @@ export function Pagination({ meta }: { meta: PageMeta }) {
           </>
         )}{' '}
         of <Count of={total} />
+        {total_capped && ' or more'}
       </span>
       {last_page > 1 && (
         <span class="row">
@@ -32,6 +33,7 @@ export function Pagination({ meta }: { meta: PageMeta }) {
           </button>
           <span>
             Page {current_page} of {last_page}
+            {total_capped && ' or more'}
           </span>
           <button
             type="button"

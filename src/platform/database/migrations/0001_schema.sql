@@ -804,6 +804,7 @@ CREATE TABLE contacts (
   updated_at INTEGER NOT NULL,
   status_before_bounce TEXT CHECK (status_before_bounce IN ('pending', 'active')), -- what a lifted hard bounce gives back
   is_mx_unasked INTEGER NOT NULL DEFAULT 0,
+  clicked_at INTEGER, -- when a person last clicked in a marketing mail, each mail's first click counting
   UNIQUE (list_id, email)
 ) STRICT;
 CREATE INDEX contacts_by_list ON contacts (list_id, id);
@@ -811,6 +812,8 @@ CREATE INDEX contacts_by_status ON contacts (list_id, status, id);
 CREATE INDEX contacts_by_address ON contacts (project_id, email);
 CREATE INDEX contacts_by_first_name ON contacts (list_id, first_name COLLATE NOCASE) WHERE first_name IS NOT NULL;
 CREATE INDEX contacts_by_last_name ON contacts (list_id, last_name COLLATE NOCASE) WHERE last_name IS NOT NULL;
+-- Who clicked of late, for filters; empty for those who never did, so that imports pay nothing for it.
+CREATE INDEX contacts_by_click ON contacts (list_id, clicked_at) WHERE clicked_at IS NOT NULL;
 CREATE INDEX contacts_mx_unasked ON contacts (project_id, email) WHERE is_mx_unasked = 1;
 CREATE TRIGGER contacts_count_insert AFTER INSERT ON contacts BEGIN
   INSERT INTO contact_counts VALUES (NEW.list_id, '', NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;

@@ -1,0 +1,121 @@
+/**
+ * Finding the contacts that a filter fits, a few at a time: a page of them, how many there are, or all of them. Between the
+ * pieces others have their turn, so that nobody waits for a list of a million.
+ */
+import { COUNTED_MATCHES } from '../../limits.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { type PageQuery, startOf } from '../../platform/http/pagination.ts';
+import type { Lists } from '../lists/service.ts';
+import { isCounted } from './filter.ts';
+import {
+  type Criteria,
+  findFew,
+  type IdSource,
+  idsOf,
+  matching,
+  type Order,
+  theseIds,
+} from './filter-store.ts';
+
+/** Contacts that are looked at before others have their turn: one or two milliseconds. */
+const SCAN_PIECE = 1_000;
+/** Entries of an index that are passed over at once: a millisecond. */
+const SKIP_PIECE = 20_000;
+/** An index that finds as few as these tells all of them at once, in some milliseconds; of more, each contact is asked. */
+const FEW = 10_000;
+
+export interface FindingDeps {
+  database: Database;
+  lists: Pick<Lists, 'countContacts'>;
+}
+
+/** Ids in the order asked for, among which are all that fit: from the index that leaves the fewest to be looked at. */
+function candidatesOf(on: FindingDeps, list_id: number, criteria: Criteria, order: Order): IdSource {
+  const { status, tags_all } = criteria;
+  const few = findFew(on.database.read, list_id, criteria, FEW);
+  if (few) return theseIds(few, order);
+  const counted = tags_all.map((tag) => ({ tag, n: on.lists.countContacts(list_id, { status, tag }) }));
+  const [rarest] = counted.sort((a, b) => a.n - b.n);
+  return idsOf(list_id, rarest ? { status, tag: rarest.tag } : { status }, order);
+}
+
+/**
+ * All that fit, by ids, in pieces of `size` or fewer; empty ones among them, where a thousand were looked at and none fits.
+ * Each piece is read when it is asked for, within a transaction too.
+ */
+export function* piecesOf(
+  on: FindingDeps,
+  list_id: number,
+  criteria: Criteria,
+  { order, size = SCAN_PIECE }: { order: Order; size?: number },
+): Generator<number[], undefined> {
+  const candidates = candidatesOf(on, list_id, criteria, order);
+  for (let behind: number | null = null; ; ) {
+    const { read } = on.database;
+    const ids: number[] = candidates(read, { behind, limit: SCAN_PIECE });
+    const last = ids.at(-1);
+    if (last === undefined) return;
+    behind = last;
+    const fitting = isCounted(criteria) ? ids : matching(read, list_id, criteria, ids);
+    for (let from = 0; from === 0 || from < fitting.length; from += size)
+      yield fitting.slice(from, from + size);
+  }
+}
+
+/** How many fit. */
+export async function countMatches(on: FindingDeps, list_id: number, criteria: Criteria): Promise<number> {
+  const { status, tags_all } = criteria;
+  if (isCounted(criteria)) return on.lists.countContacts(list_id, { status, tag: tags_all[0] });
+  let count = 0;
+  for (const piece of piecesOf(on, list_id, criteria, { order: 'oldest' })) {
+    count += piece.length;
+    await letOthers();
+  }
+  return count;
+}
+
+/** The ids of a page, newest first, and how many fit; where that is more than are counted, how many there are at least. */
+export async function findPage(
+  on: FindingDeps,
+  list_id: number,
+  criteria: Criteria,
+  query: PageQuery,
+): Promise<{ ids: number[]; total: number; is_capped: boolean }> {
+  const { offset, per_page } = startOf(query);
+  if (isCounted(criteria)) {
+    const total = await countMatches(on, list_id, criteria);
+    if (offset >= total) return { ids: [], total, is_capped: false };
+    const source = idsOf(list_id, { status: criteria.status, tag: criteria.tags_all[0] }, 'newest');
+    const behind = await skip(on, source, offset);
+    return { ids: source(on.database.read, { behind, limit: per_page }), total, is_capped: false };
+  }
+  // Whoever goes on behind what is counted finds a next page as long as there is one.
+  const enough = Math.max(COUNTED_MATCHES, offset + 2 * per_page);
+  const page: number[] = [];
+  let total = 0;
+  for (const piece of piecesOf(on, list_id, criteria, { order: 'newest' })) {
+    page.push(...piece.slice(Math.max(0, offset - total), Math.max(0, offset + per_page - total)));
+    total += piece.length;
+    if (total > enough) return { ids: page, total: enough, is_capped: true };
+    await letOthers();
+  }
+  return { ids: page, total, is_capped: false };
+}
+
+/** The id behind which so many of a source have been passed over; null for none. */
+async function skip(on: FindingDeps, source: IdSource, count: number): Promise<number | null> {
+  let behind: number | null = null;
+  for (let left = count; left > 0; left -= SKIP_PIECE) {
+    const [id] = source(on.database.read, { behind, limit: 1, offset: Math.min(left, SKIP_PIECE) - 1 });
+    // Some went meanwhile: there is nothing behind the last.
+    if (id === undefined) return 0;
+    behind = id;
+    await letOthers();
+  }
+  return behind;
+}
+
+/** A turn of the event loop, in which whatever waits is done. */
+function letOthers(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
