@@ -25,8 +25,11 @@ export function createPeople(on: Omit<PeopleDeps, 'public_url'> & { config: Conf
   const passwords = new Passwords();
   const deps = { ...on, public_url, people, passwords, tries: new Tries(on) };
   const entry = {
-    ...{ welcome: new Welcome(deps), sign_in: new SignIn(deps), sessions: new Sessions(deps) },
-    ...{ own_account: new OwnAccount(deps), passwords },
+    welcome: new Welcome(deps),
+    sign_in: new SignIn(deps),
+    sessions: new Sessions(deps),
+    own_account: new OwnAccount(deps),
+    passwords,
   };
   return { people, entry };
 }

@@ -15,16 +15,24 @@ const NAMED_BY = '`person` is an id or an address.';
 const LINK = '`link` sets the password: it is good once, for 24 hours, and void when a newer one is made.';
 
 export function peopleManagementRoutes(people: People): Route[] {
-  const load = ({ ctx }: { ctx: RequestContext }) => people.require(ctx.params.person ?? '');
   return [
     managementRoute({
-      ...{ method: 'GET', path: '/people', needs, tag, summary: 'People, newest first' },
+      method: 'GET',
+      path: '/people',
+      needs,
+      tag,
+      summary: 'People, newest first',
       query: t.Object(pageQuery),
       response: t.Array(schemas.personRecord),
       handle: ({ query }) => people.list(query),
     }),
     managementRoute({
-      ...{ method: 'POST', path: '/people', needs, tag, summary: 'Add a person', status: 201 },
+      method: 'POST',
+      path: '/people',
+      needs,
+      tag,
+      summary: 'Add a person',
+      status: 201,
       description: `${LINK} Nobody gives what they lack.`,
       body: schemas.newPerson,
       example: { email: 'ann@example.com', name: 'Ann', can_read_vault: true, all_projects: true },
@@ -34,15 +42,31 @@ export function peopleManagementRoutes(people: People): Route[] {
       errorsIn: ({ caller, body }) => collectErrors(() => people.powersOfNew(caller, body)),
       handle: ({ ctx, caller, body }) => people.add(actorOf(caller, ctx.ip), caller, body),
     }),
+    ...personRoutes(people),
+  ];
+}
+
+function personRoutes(people: People): Route[] {
+  const load = ({ ctx }: { ctx: RequestContext }) => people.require(ctx.params.person ?? '');
+  return [
     managementRoute({
-      ...{ method: 'GET', path: PERSON, needs, tag, summary: 'Read a person', description: NAMED_BY },
+      method: 'GET',
+      path: PERSON,
+      needs,
+      tag,
+      summary: 'Read a person',
+      description: NAMED_BY,
       unversioned: ['last_sign_in_at', 'tokens'],
       response: schemas.personRecord,
       load,
       handle: ({ resource }) => people.present(resource),
     }),
     managementRoute({
-      ...{ method: 'PATCH', path: PERSON, needs, tag, summary: 'Change a person' },
+      method: 'PATCH',
+      path: PERSON,
+      needs,
+      tag,
+      summary: 'Change a person',
       description:
         `${NAMED_BY} It holds from their next request; \`is_active: false\` signs them out. Nobody gives what they lack, which in projects new ` +
         'to somebody is all that they can there, nor takes anything from, deactivates, lets in again or changes the address of ' +
@@ -62,7 +86,11 @@ export function peopleManagementRoutes(people: People): Route[] {
         people.change(actorOf(caller, ctx.ip), caller, resource, body),
     }),
     managementRoute({
-      ...{ method: 'DELETE', path: PERSON, needs, tag, summary: 'Remove a person' },
+      method: 'DELETE',
+      path: PERSON,
+      needs,
+      tag,
+      summary: 'Remove a person',
       description:
         `${NAMED_BY} Their sessions end at once; what they did stays on record. ` +
         '`tokens` is how many of theirs are still good; `revoke_tokens: true` ends them. 403 for somebody who has more than the caller.',
@@ -74,7 +102,11 @@ export function peopleManagementRoutes(people: People): Route[] {
         people.remove(actorOf(caller, ctx.ip), caller, resource, body),
     }),
     managementRoute({
-      ...{ method: 'POST', path: `${PERSON}/reset`, needs, tag, summary: "Reset a person's password" },
+      method: 'POST',
+      path: `${PERSON}/reset`,
+      needs,
+      tag,
+      summary: "Reset a person's password",
       description:
         `${NAMED_BY} The old password stops and every session ends at once; with \`totp: true\` the second step is off too. ` +
         `${LINK} 403 for somebody who has more than the caller.`,

@@ -81,13 +81,11 @@ export class OwnAccount {
       const totp_step = secret === null ? null : stepOfCode(person, secret, code.replace(/[\s-]/g, ''), now);
       if (totp_step === null) throw invalid({ code: ['is not the one that your app shows now'] });
       store.updatePerson(tx, person.id, {
-        ...{
-          sealed_totp: sealed_next_totp,
-          sealed_next_totp: null,
-          totp_step,
-          ...NO_WRONG_CODES,
-          updated_at: now,
-        },
+        sealed_totp: sealed_next_totp,
+        sealed_next_totp: null,
+        totp_step,
+        ...NO_WRONG_CODES,
+        updated_at: now,
       });
       sessions.replaceRecoveryCodes(tx, person.id, hashes);
       audit(tx, actorOf(caller.person, ip), 'person.totp_started', person, {}, now);

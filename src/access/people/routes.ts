@@ -20,14 +20,20 @@ export function peopleRoutes({ entry, config }: { entry: Entry; config: Config }
 function signInRoutes({ welcome, sign_in }: Entry, config: Config): Route[] {
   return [
     signInRoute({
-      ...{ method: 'GET', path: '/welcome/:token/person', tag },
+      method: 'GET',
+      path: '/welcome/:token/person',
+      tag,
       summary: 'Whose one-time link it is',
       description: 'The `email` is null for the link of the first person, who gives it.',
       response: schemas.invited,
       handle: ({ ctx }) => ({ email: welcome.find(ctx.params.token ?? '').person?.email ?? null }),
     }),
     signInRoute({
-      ...{ method: 'POST', path: '/welcome/:token', status: 204, tag, max_body_bytes },
+      method: 'POST',
+      path: '/welcome/:token',
+      status: 204,
+      tag,
+      max_body_bytes,
       summary: 'Set a password by a one-time link',
       description:
         'Signs nobody in. A 422 leaves the link good. The link of the first person takes `email` and `name` too.',
@@ -40,7 +46,11 @@ function signInRoutes({ welcome, sign_in }: Entry, config: Config): Route[] {
       },
     }),
     signInRoute({
-      ...{ method: 'POST', path: '/session', status: 204, tag, max_body_bytes },
+      method: 'POST',
+      path: '/session',
+      status: 204,
+      tag,
+      max_body_bytes,
       summary: 'Sign in',
       description:
         'Sets the cookie. 401 is the same whatever is wrong; it has `second_step: true` where the password is right and a code ' +
@@ -59,13 +69,18 @@ function signInRoutes({ welcome, sign_in }: Entry, config: Config): Route[] {
 function sessionRoutes({ sessions, own_account }: Entry, config: Config): Route[] {
   return [
     consoleRoute({
-      ...{ method: 'GET', path: '/session', tag },
+      method: 'GET',
+      path: '/session',
+      tag,
       summary: 'Who is signed in',
       response: schemas.signedIn,
       handle: ({ caller }) => own_account.show(caller),
     }),
     consoleRoute({
-      ...{ method: 'DELETE', path: '/session', status: 204, tag },
+      method: 'DELETE',
+      path: '/session',
+      status: 204,
+      tag,
       summary: 'Sign out',
       async handle({ ctx, caller }) {
         await sessions.end(caller, caller.session_id, ctx.ip);
@@ -73,14 +88,19 @@ function sessionRoutes({ sessions, own_account }: Entry, config: Config): Route[
       },
     }),
     consoleRoute({
-      ...{ method: 'GET', path: '/sessions', tag },
+      method: 'GET',
+      path: '/sessions',
+      tag,
       summary: 'Where you are signed in, newest first',
       query: t.Object(pageQuery),
       response: t.Array(schemas.sessionRecord),
       handle: ({ caller, query }) => sessions.list(caller, query),
     }),
     consoleRoute({
-      ...{ method: 'DELETE', path: '/sessions/:session', status: 204, tag },
+      method: 'DELETE',
+      path: '/sessions/:session',
+      status: 204,
+      tag,
       summary: 'Sign out elsewhere',
       handle: ({ ctx, caller }) => sessions.end(caller, ctx.params.session ?? '', ctx.ip),
     }),
@@ -90,7 +110,11 @@ function sessionRoutes({ sessions, own_account }: Entry, config: Config): Route[
 function accountRoutes({ own_account }: Entry): Route[] {
   return [
     consoleRoute({
-      ...{ method: 'POST', path: '/password', status: 204, tag, max_body_bytes },
+      method: 'POST',
+      path: '/password',
+      status: 204,
+      tag,
+      max_body_bytes,
       summary: 'Change your password',
       description: 'Ends your other sessions.',
       body: schemas.passwordBody,
@@ -98,7 +122,10 @@ function accountRoutes({ own_account }: Entry): Route[] {
       handle: ({ ctx, caller, body }) => own_account.changePassword(caller, body, ctx.ip),
     }),
     consoleRoute({
-      ...{ method: 'POST', path: '/totp', tag, max_body_bytes },
+      method: 'POST',
+      path: '/totp',
+      tag,
+      max_body_bytes,
       summary: 'A secret for your authenticator app',
       description: 'Nothing changes before a code of it is sent with PUT. `uri` is for a QR code.',
       body: schemas.totpBody,
@@ -107,7 +134,10 @@ function accountRoutes({ own_account }: Entry): Route[] {
       handle: ({ caller, body }) => own_account.offerTotp(caller, body.password),
     }),
     consoleRoute({
-      ...{ method: 'PUT', path: '/totp', tag, max_body_bytes },
+      method: 'PUT',
+      path: '/totp',
+      tag,
+      max_body_bytes,
       summary: 'Turn the second step on',
       description: 'Answers ten recovery codes, shown this once: each signs in one time in place of a code.',
       body: schemas.codeBody,
@@ -118,7 +148,11 @@ function accountRoutes({ own_account }: Entry): Route[] {
       }),
     }),
     consoleRoute({
-      ...{ method: 'DELETE', path: '/totp', status: 204, tag, max_body_bytes },
+      method: 'DELETE',
+      path: '/totp',
+      status: 204,
+      tag,
+      max_body_bytes,
       summary: 'Turn the second step off',
       body: schemas.endTotpBody,
       example: { password: 'correct horse battery staple', code: '123456' },

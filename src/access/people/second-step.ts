@@ -26,8 +26,12 @@ const contextOf = (person_id: number): string[] => ['person', String(person_id),
 
 function totpOf(secret: string, email: string): TOTP {
   return new TOTP({
-    ...{ issuer: 'Satchel', label: email, secret: Secret.fromBase32(secret) },
-    ...{ algorithm: 'SHA1', digits: 6, period: TOTP_PERIOD_S },
+    issuer: 'Satchel',
+    label: email,
+    secret: Secret.fromBase32(secret),
+    algorithm: 'SHA1',
+    digits: 6,
+    period: TOTP_PERIOD_S,
   });
 }
 
@@ -57,7 +61,9 @@ export function stepOfCode(
   now_ms: number,
 ): number | null {
   const drift = totpOf(secret, person.email).validate({
-    ...{ token: code, timestamp: now_ms, window: TOTP_WINDOW_STEPS },
+    token: code,
+    timestamp: now_ms,
+    window: TOTP_WINDOW_STEPS,
   });
   if (drift === null) return null;
   const current = Math.floor(now_ms / SECOND_MS / TOTP_PERIOD_S);

@@ -96,7 +96,9 @@ export class People {
   present(person: PersonRow): PersonRecord {
     const { id, email, all_projects, is_active } = person;
     return {
-      ...{ id, email, name: nameOf(person) },
+      id,
+      email,
+      name: nameOf(person),
       ...flagsOf(capabilitiesOf(person)),
       all_projects,
       ...(all_projects ? {} : { projects: this.#deps.projects.scopeOf({ kind: 'person', id }) }),
@@ -149,7 +151,8 @@ export class People {
     const isHeld = (each: Capability): boolean => changes[each] ?? before.capabilities.has(each);
     const all_projects = changes.all_projects ?? (named ? false : before.all_projects);
     const after = {
-      ...{ capabilities: new Set(GRANTABLE.filter(isHeld)), all_projects },
+      capabilities: new Set(GRANTABLE.filter(isHeld)),
+      all_projects,
       project_ids: named ?? (all_projects ? [] : before.project_ids),
     };
     if (changes.all_projects !== undefined || named || changes.can_administer) requireSensible(after);
@@ -163,9 +166,17 @@ export class People {
     const { can_manage_database, can_read_vault, can_reveal_vault, can_write_vault } = record;
     const { can_read_database_tokens, can_read_ai_accounts } = record;
     return {
-      ...{ name, token_prefix: null, all_projects, expires_at: null, last_used_at: null },
-      ...{ can_manage_database, can_read_vault, can_reveal_vault, can_write_vault },
-      ...{ can_read_database_tokens, can_read_ai_accounts },
+      name,
+      token_prefix: null,
+      all_projects,
+      expires_at: null,
+      last_used_at: null,
+      can_manage_database,
+      can_read_vault,
+      can_reveal_vault,
+      can_write_vault,
+      can_read_database_tokens,
+      can_read_ai_accounts,
       ...(can_administer ? { can_administer } : {}),
       ...(projects ? { projects } : {}),
     };
@@ -179,8 +190,14 @@ export class People {
     now_ms: number,
   ): PersonRow {
     const row = store.insertPerson(tx, {
-      ...{ ...person, all_projects: powers.all_projects, ...flagsOf([...powers.capabilities]) },
-      ...{ is_active: true, totp_step: 0, wrong_codes: 0, created_at: now_ms, updated_at: now_ms },
+      ...person,
+      all_projects: powers.all_projects,
+      ...flagsOf([...powers.capabilities]),
+      is_active: true,
+      totp_step: 0,
+      wrong_codes: 0,
+      created_at: now_ms,
+      updated_at: now_ms,
     });
     this.#deps.projects.replaceScope(tx, { kind: 'person', id: row.id }, powers.project_ids);
     return row;
@@ -218,7 +235,9 @@ export class People {
         ...(email === undefined ? {} : { email }),
         ...(name === undefined ? {} : { name }),
         ...(is_active === undefined ? {} : { is_active }),
-        ...{ all_projects: after.all_projects, ...flagsOf([...after.capabilities]), updated_at: now },
+        all_projects: after.all_projects,
+        ...flagsOf([...after.capabilities]),
+        updated_at: now,
       });
       if (!changed) throw notFound('Person');
       this.#deps.projects.replaceScope(tx, { kind: 'person', id: current.id }, after.project_ids);
@@ -251,7 +270,10 @@ export class People {
       requireHolding(giver, this.#powersOf(current, tx));
       const off = totp ? { sealed_totp: null, sealed_next_totp: null } : {};
       const changed = store.updatePerson(tx, current.id, {
-        ...{ password_hash: null, ...off, ...NO_WRONG_CODES, updated_at: now },
+        password_hash: null,
+        ...off,
+        ...NO_WRONG_CODES,
+        updated_at: now,
       });
       if (!changed) throw notFound('Person');
       const networks = sessions.listNetworks(tx, current.id);

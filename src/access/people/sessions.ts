@@ -44,9 +44,13 @@ export class Sessions {
       total: store.countSessions(read, id),
       fetch: (limit, offset) => store.listSessions(read, id, { limit, offset }),
     }).map((session) => ({
-      ...{ id: session.id, is_current: session.id === caller.session_id },
-      ...{ ip: session.ip, user_agent: session.user_agent, created_at: toIso(session.created_at) },
-      ...{ last_seen_at: toIso(session.last_seen_at), expires_at: toIso(expiryOf(session)) },
+      id: session.id,
+      is_current: session.id === caller.session_id,
+      ip: session.ip,
+      user_agent: session.user_agent,
+      created_at: toIso(session.created_at),
+      last_seen_at: toIso(session.last_seen_at),
+      expires_at: toIso(expiryOf(session)),
     }));
   }
 

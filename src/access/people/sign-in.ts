@@ -123,9 +123,13 @@ export class SignIn {
     store.updatePerson(tx, person.id, { last_sign_in_at: now, ...NO_WRONG_CODES });
     const secret = createSecret();
     sessions.insertSession(tx, {
-      ...{ id: newId(now), token_hash: hashToken(secret), person_id: person.id, ip },
+      id: newId(now),
+      token_hash: hashToken(secret),
+      person_id: person.id,
+      ip,
       user_agent: user_agent?.slice(0, MAX_USER_AGENT_CHARS) ?? null,
-      ...{ created_at: now, last_seen_at: now },
+      created_at: now,
+      last_seen_at: now,
     });
     const actor = { kind: 'person', id: String(person.id), name: nameOf(person), ip } as const;
     audit(tx, actor, 'person.signed_in', person, {}, now);

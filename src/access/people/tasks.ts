@@ -6,7 +6,8 @@ import type { People } from './service.ts';
 export function peopleCronEntries({ people, entry }: { people: People; entry: Entry }): CronEntry[] {
   return [
     {
-      ...{ name: 'sessions', expression: '49 * * * *' },
+      name: 'sessions',
+      expression: '49 * * * *',
       run: () => Promise.all([people.sweepLinks(), entry.sessions.sweep()]),
     },
   ];

@@ -7,10 +7,14 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import { type DurableRates, type Rate, RateLimitError } from '../../platform/http/rate-limit.ts';
 
 const OF_ACCOUNT: Rate = {
-  ...{ limit: SIGN_IN_FAILURES_OF_ACCOUNT, per: 'quarter', what: 'Failed sign-ins of this account' },
+  limit: SIGN_IN_FAILURES_OF_ACCOUNT,
+  per: 'quarter',
+  what: 'Failed sign-ins of this account',
 };
 const OF_ADDRESS: Rate = {
-  ...{ limit: SIGN_IN_FAILURES_OF_ADDRESS, per: 'quarter', what: 'Failed sign-ins from your address' },
+  limit: SIGN_IN_FAILURES_OF_ADDRESS,
+  per: 'quarter',
+  what: 'Failed sign-ins from your address',
 };
 /** Counted apart from signing in: whoever sits at somebody's open session can't lock that person out. */
 const PROOFS: Rate = { limit: SIGN_IN_FAILURES_OF_ACCOUNT, per: 'quarter', what: 'Wrong passwords or codes' };

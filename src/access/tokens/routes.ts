@@ -31,14 +31,23 @@ export function tokenRoutes({ tokens, people }: { tokens: Tokens; people: People
         caller.kind === 'person' ? people.introspect(caller) : tokens.introspect(caller),
     }),
     managementRoute({
-      ...{ method: 'GET', path: '/tokens', needs, tag, summary: 'Tokens, newest first' },
+      method: 'GET',
+      path: '/tokens',
+      needs,
+      tag,
+      summary: 'Tokens, newest first',
       description: 'Revoked and expired ones too. `created_by` is who made it.',
       query: t.Object(pageQuery),
       response: t.Array(tokenRecord),
       handle: ({ query }) => tokens.listPage(query),
     }),
     managementRoute({
-      ...{ method: 'POST', path: '/tokens', needs, tag, summary: 'Make a token', status: 201 },
+      method: 'POST',
+      path: '/tokens',
+      needs,
+      tag,
+      summary: 'Make a token',
+      status: 201,
       description:
         '`token` is shown this once. Nobody gives what they lack. Without `expires_at` or `expires_in_days` it lives 90 days, and 366 at ' +
         'most (the shell makes longer ones).',
@@ -58,7 +67,11 @@ export function tokenRoutes({ tokens, people }: { tokens: Tokens; people: People
       },
     }),
     managementRoute({
-      ...{ method: 'DELETE', path: '/tokens/:token', needs, tag, summary: 'Revoke a token' },
+      method: 'DELETE',
+      path: '/tokens/:token',
+      needs,
+      tag,
+      summary: 'Revoke a token',
       description: 'At once, and for good; it stays in the list.',
       response: tokenRecord,
       load({ ctx }) {
@@ -74,7 +87,10 @@ export function tokenRoutes({ tokens, people }: { tokens: Tokens; people: People
 function readBody(body: Static<typeof newTokenBody>): NewTokenInput {
   const { name, all_projects = false, projects = [], expires_at, expires_in_days } = body;
   return {
-    ...{ name, all_projects, projects, capabilities: [...capabilitiesIn(body)] },
+    name,
+    all_projects,
+    projects,
+    capabilities: [...capabilitiesIn(body)],
     ...(expires_at === undefined ? {} : { expires_at }),
     ...(expires_in_days === undefined ? {} : { expires_in_days }),
   };

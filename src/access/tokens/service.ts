@@ -130,7 +130,9 @@ export class Tokens {
         ...flagsOf([...powers.capabilities]),
         expires_at: this.#expiryOf(input, now),
         created_at: now,
-        ...{ created_by_kind: actor.kind, created_by_id: actor.id, created_by_name: actor.name },
+        created_by_kind: actor.kind,
+        created_by_id: actor.id,
+        created_by_name: actor.name,
         person_id: ownerOf(tx, giver),
       });
       this.#projects.replaceScope(tx, { kind: 'token', id: row.id }, powers.project_ids);
