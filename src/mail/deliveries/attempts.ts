@@ -10,7 +10,7 @@ import type { Beginning, Opening, TaskOutcome } from '../../platform/jobs/engine
 import { laneOf, NEVER } from '../../platform/jobs/store.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
 import { unmadeOutcome, unsentOutcome } from '../../platform/mail/smtp-replies.ts';
-import type { DeliveryOutcome, MailContent } from '../../platform/mail/types.ts';
+import type { DeliveryOutcome, FramedContent, MailContent } from '../../platform/mail/types.ts';
 import {
   beginAttempt,
   countAttemptOut,
@@ -65,7 +65,7 @@ export interface AttemptsDeps {
   database: Database;
   clock: Clock;
   mailer: Mailer;
-  emails: Pick<Emails, 'contentOf'>;
+  emails: Pick<Emails, 'bodiesOf'>;
   mailboxes: Mailboxes;
   objects: AttachmentFiles;
   return_paths: Pick<ReturnPaths, 'addressFor'>;
@@ -242,9 +242,9 @@ export class Attempts {
     return this.#deps.return_paths.addressFor(this.#deps.database, verp_base, email.id);
   }
 
-  #contentOf(email: EmailRow, outlet: Outlet): MailContent {
-    const { body_html, body_text } = this.#deps.emails.contentOf(this.#deps.database.read, email);
+  #contentOf(email: EmailRow, outlet: Outlet): MailContent | FramedContent {
     return {
+      ...this.#deps.emails.bodiesOf(this.#deps.database.read, email),
       message_id: email.message_id,
       date_ms: email.scheduled_at ?? email.created_at,
       from: { address: outlet.address, name: email.from_name },
@@ -253,8 +253,6 @@ export class Attempts {
       bcc: email.bcc,
       reply_to: email.reply_to,
       subject: email.subject,
-      html: body_html,
-      text: body_text,
       attachments: email.attachments.map((attachment) => ({
         filename: attachment.filename,
         mime_type: attachment.mime_type,

@@ -10,6 +10,8 @@ import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../../plat
 import type { Page } from '../../platform/http/pagination.ts';
 import { PLANE_PREFIX, type ProjectCaller } from '../../platform/http/routes.ts';
 import { finishJob, holdJob } from '../../platform/jobs/store.ts';
+import { fillFrame } from '../../platform/mail/frames.ts';
+import type { FramedBodies, MailContent } from '../../platform/mail/types.ts';
 import { type Candidate, deleteUsageBefore, listCandidates, releaseUsage } from '../mailboxes/service.ts';
 import { type AcceptanceDeps, type Accepted, acceptEmail } from './acceptance.ts';
 import { checkEmail, findAttachments, findSender } from './checking.ts';
@@ -94,8 +96,8 @@ interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
   hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
-/** Makes a mail's content from what its row names. Throws AppError `invalid` or `not_found` where that can't be done. */
-type Renderer = (tx: Tx, merge: Merge, email: EmailRow) => store.Bodies;
+/** Makes a mail's bodies from what its row names. Throws AppError `invalid` or `not_found` where that can't be done. */
+type Renderer = (tx: Tx, merge: Merge, email: EmailRow) => FramedBodies;
 
 /** What becomes of a mail that is taken back; no error where it counts as sent. */
 export interface TakenBack {
@@ -244,8 +246,18 @@ export class Emails {
     return email.merge !== null || store.findBodies(tx, email.id) !== null;
   }
 
-  /** What an email says. Throws AppError `not_found` where that is no longer kept, and what its renderer throws. */
+  /** What an email says. Throws as `bodiesOf` does. */
   contentOf(tx: Tx, email: EmailRow): store.Bodies {
+    const bodies = this.bodiesOf(tx, email);
+    const { html, text } = 'frame' in bodies ? fillFrame(bodies) : bodies;
+    return { body_html: html, body_text: text };
+  }
+
+  /**
+   * What an email says, as the mailer takes it. Throws AppError `not_found` where that is no longer kept, and what its
+   * renderer throws.
+   */
+  bodiesOf(tx: Tx, email: EmailRow): Pick<MailContent, 'html' | 'text'> | FramedBodies {
     if (email.merge !== null) {
       const renderer = this.#renderers.get(email.source);
       if (!renderer) throw new AppError('internal', `Nothing renders mail of the source ${email.source}.`);
@@ -253,7 +265,7 @@ export class Emails {
     }
     const bodies = store.findBodies(tx, email.id);
     if (!bodies) throw new AppError('not_found', 'The content of the email is no longer kept.');
-    return bodies;
+    return { html: bodies.body_html, text: bodies.body_text };
   }
 
   /** What an email says, for whoever looks after its project. Throws AppError `not_found` for another project's. */

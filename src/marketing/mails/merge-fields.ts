@@ -33,33 +33,23 @@ function filled(value: string | null): string | undefined {
 }
 
 export type Values = Readonly<Record<string, string>>;
-type Encode = (text: string) => string;
 
-export const plain: Encode = (text) => text;
-export const inHtml: Encode = (text) => Bun.escapeHTML(text);
-
-/** The parts as one text; `linkAt` makes what stands at the place of a link. */
-export function fillParts(
-  parts: readonly Part[],
-  values: Values,
-  how: { encode: Encode; linkAt: (position: number) => string },
-): string {
-  let text = '';
-  for (const part of parts) {
-    if (typeof part === 'string') text += part;
-    else if (typeof part === 'number') text += how.encode(how.linkAt(part));
-    else text += how.encode(ownValue(values, part[0]));
-  }
-  return text;
+/** The parts as one text, where links have nothing to show. */
+export function fillParts(parts: readonly Part[], values: Values): string {
+  return parts
+    .map((part) => {
+      if (typeof part === 'number') return '';
+      return typeof part === 'string' ? part : ownValue(values, part[0]);
+    })
+    .join('');
 }
 
 /** Where a link leads for one mail; null where that is no web address. */
 export function targetOf(target: Link['target'], values: Values): URL | null {
-  const text = target.map((part) => (typeof part === 'string' ? part : ownValue(values, part[0]))).join('');
-  const url = URL.parse(text);
+  const url = URL.parse(fillParts(target, values));
   return url?.protocol === 'https:' || url?.protocol === 'http:' ? url : null;
 }
 
-function ownValue(values: Values, name: string): string {
+export function ownValue(values: Values, name: string): string {
   return (Object.hasOwn(values, name) ? values[name] : undefined) ?? '';
 }

@@ -2,7 +2,7 @@
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { oneLine } from '../../platform/mail/header-text.ts';
-import { fieldValue, fillParts, type MergeContact, OF_THE_ROW, plain, type Values } from './merge-fields.ts';
+import { fieldValue, fillParts, type MergeContact, OF_THE_ROW, type Values } from './merge-fields.ts';
 import type { Source } from './source.ts';
 
 /** What a mail's row keeps: the source, the values merged into it, and whom it is for. */
@@ -46,7 +46,7 @@ function sampleOf(name: string, default_first_name: string): string | undefined 
 }
 
 export function subjectOf(source: Source, values: Values): string {
-  return oneLine(fillParts(source.subject, values, { encode: plain, linkAt: () => '' }));
+  return oneLine(fillParts(source.subject, values));
 }
 
 export function refusalOfMissing(missing: readonly string[]): string {

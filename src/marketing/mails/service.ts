@@ -9,11 +9,14 @@ import { type EmailRow, type Emails, findReadMail, type NewEmail } from '../../m
 import { CompiledCache, type TemplateState, type Templates } from '../../mail/templates/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
+import { fillFrame } from '../../platform/mail/frames.ts';
+import type { FramedBodies } from '../../platform/mail/types.ts';
 import type { ListRow } from '../lists/service.ts';
 import type { KeyedHash, KeyOwner, Marketing, Settings } from '../settings/service.ts';
 import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';
+import { type FramedSource, frameSource, mostBytesOf } from './frame.ts';
 import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
-import { fillParts, inHtml, type MergeContact, plain, targetOf } from './merge-fields.ts';
+import { fillParts, type MergeContact, ownValue, targetOf } from './merge-fields.ts';
 import {
   type Merge,
   mergedOf,
@@ -100,7 +103,7 @@ export interface MarketingMailDeps {
 export class MarketingMail {
   readonly #deps: MarketingMailDeps;
   /** By hash, not by id: an id whose transaction was undone may be given to another source. */
-  readonly #sources = new CompiledCache<Source, string>(MAX_SOURCES_CACHE_BYTES);
+  readonly #sources = new CompiledCache<FramedSource, string>(MAX_SOURCES_CACHE_BYTES);
   /** The hash of the source that a combination has. */
   readonly #hashes = new Map<string, string>();
   /** Project keys, opened once: every link of every mail is made with one. */
@@ -255,7 +258,10 @@ export class MarketingMail {
     const known = this.#hashes.get(name);
     const known_id = known === undefined ? null : store.findSourceId(tx, of.owner.id, known);
     if (known !== undefined && known_id !== null)
-      return { id: known_id, source: this.#load(tx, { project_id: of.owner.id, id: known_id, hash: known }) };
+      return {
+        id: known_id,
+        source: this.#load(tx, { project_id: of.owner.id, id: known_id, hash: known }).source,
+      };
     const template = this.#deps.templates.rowOf(tx, of.owner.id, of.step.template);
     if (!template) throw new AppError('internal', 'A template went while it was read.');
     const { source, links } = composeSource({ ...input, template });
@@ -277,14 +283,15 @@ export class MarketingMail {
     return { id, source };
   }
 
-  #load(read: Tx, of: { project_id: number; id: number; hash: string }): Source {
+  #load(read: Tx, of: { project_id: number; id: number; hash: string }): FramedSource {
     const held = this.#sources.get(of.hash, SAME);
     if (held) return held;
     const content = store.findSource(read, of.project_id, of.id);
     if (content === null) throw new AppError('internal', 'The content of a source went while it was read.');
     const source = JSON.parse(content) as Source; // Written by `#sourceOf` alone.
-    this.#sources.set(of.hash, SAME, source, 4 * content.length);
-    return source;
+    const framed = frameSource(source, of.hash);
+    this.#sources.set(of.hash, SAME, framed, 4 * content.length);
+    return framed;
   }
 
   /* --- Rendering -------------------------------------------------------------------------------------------------- */
@@ -293,32 +300,36 @@ export class MarketingMail {
    * What a mail says, the same each time, whatever became of its template, settings and contact since. Throws AppError
    * `not_found` where its source is gone, `invalid` for a body that its values made too long.
    */
-  render(tx: Tx, merge: Merge, email: EmailRow): { body_html: string | null; body_text: string | null } {
+  render(tx: Tx, merge: Merge, email: EmailRow): FramedBodies {
     const stored_hash = store.findSourceHash(tx, email.project_id, merge.s);
     if (stored_hash === null)
       throw new AppError('not_found', 'What the email was rendered from is no longer kept.');
-    const source = this.#load(tx, { project_id: email.project_id, id: merge.s, hash: stored_hash });
+    const framed = this.#load(tx, { project_id: email.project_id, id: merge.s, hash: stored_hash });
+    const { source, frame, holes } = framed;
     const hash = this.#linkHash(tx, email.project_id);
     if (!hash) throw new AppError('not_found', "The project's marketing key is gone.");
-    const values = { ...merge.v, email: email.to_email, unsubscribe_url: unsubscribeUrlOf(email.headers) };
+    const merged = { ...merge.v, email: email.to_email, unsubscribe_url: unsubscribeUrlOf(email.headers) };
     const tokenAt = (position: number): string =>
       linkToken({ email_id: email.id, source_id: merge.s, position }, hash);
     const linkAt = (position: number): string => {
       const target = source.open_targets[position];
       if (!target) return tokenAt(position);
-      if (targetOf(target, values)) return `${source.public_url}/c/${tokenAt(position)}`;
-      return fillParts(target, values, { encode: plain, linkAt: tokenAt });
+      return targetOf(target, merged)
+        ? `${source.public_url}/c/${tokenAt(position)}`
+        : fillParts(target, merged);
     };
-    const bodies = {
-      body_html: source.html && fillParts(source.html, values, { encode: inHtml, linkAt }),
-      body_text: source.text && fillParts(source.text, values, { encode: plain, linkAt }),
-    };
-    for (const [field, body] of Object.entries(bodies))
-      if (body !== null && Buffer.byteLength(body) > this.#deps.max_body_bytes)
-        throw invalid({
-          [field]: [`has more than ${this.#deps.max_body_bytes} bytes once its values are merged in`],
-        });
+    const values = holes.map((hole) => (typeof hole === 'number' ? linkAt(hole) : ownValue(merged, hole[0])));
+    const bodies = { frame, values };
+    if (mostBytesOf(framed, values) > this.#deps.max_body_bytes) this.#refuseTooLarge(bodies);
     return bodies;
+  }
+
+  #refuseTooLarge(bodies: FramedBodies): void {
+    const { max_body_bytes } = this.#deps;
+    const { html, text } = fillFrame(bodies);
+    for (const [field, body] of Object.entries({ body_html: html, body_text: text }))
+      if (body !== null && Buffer.byteLength(body) > max_body_bytes)
+        throw invalid({ [field]: [`has more than ${max_body_bytes} bytes once its values are merged in`] });
   }
 
   /* --- Following -------------------------------------------------------------------------------------------------- */

@@ -6,9 +6,12 @@ import { interruptedOutcome, unmadeOutcome } from './smtp-replies.ts';
 import type {
   DeliverOptions,
   DeliveryOutcome,
+  FramedContent,
+  KeyedContent,
   MailContent,
   MailerReply,
   MailerRequest,
+  MailFrame,
   SmtpDeadlines,
   SmtpRoute,
 } from './types.ts';
@@ -17,6 +20,8 @@ import type {
 const SMTP_IDLE_CLOSE_MS = 30_000;
 /** Worker thread and its 20 to 30 MB are given back after this long without a mail. */
 const MAILER_IDLE_STOP_MS = 5 * 60_000;
+/** Frames that the thread keeps, in characters: some dozens with bodies of 100 KB. It holds each twice, as given and as composed. */
+const MAX_FRAME_CHARS_KEPT = 8 * 1024 * 1024;
 
 export interface Mailer {
   /**
@@ -24,13 +29,13 @@ export interface Mailer {
    * it, whatever that is; never rejects.
    */
   deliver(
-    content: MailContent,
+    content: MailContent | FramedContent,
     route: SmtpRoute,
     recipients: string[],
     options?: DeliverOptions,
   ): Promise<DeliveryOutcome>;
   /** The message as it would be sent, DKIM-signed. Rejects with AppError `invalid` or `not_found` when it can't be built. */
-  compose(content: MailContent): Promise<Uint8Array>;
+  compose(content: MailContent | FramedContent): Promise<Uint8Array>;
   /**
    * Takes no more mail, waits up to `deadline_ms` for mails whose content is on its way, and ends the thread. Mails
    * that had not got as far are answered with stage `interrupted`.
@@ -62,8 +67,11 @@ interface Pending {
   abandon(reason: string): void;
 }
 
-type Request = Extract<MailerRequest, { id: number }>;
-type WithoutId<T> = T extends { id: number } ? Omit<T, 'id'> : never;
+type Request =
+  | { op: 'compose'; content: MailContent | FramedContent }
+  | (Omit<Extract<MailerRequest, { op: 'deliver' }>, 'id' | 'content'> & {
+      content: MailContent | FramedContent;
+    });
 
 /** Starts nothing yet: the worker thread begins with the first request. */
 export function createMailer(options: MailerOptions = {}): Mailer {
@@ -79,6 +87,8 @@ class WorkerMailer implements Mailer {
   readonly #options: MailerOptions;
   readonly #pending = new Map<number, Pending>();
   #worker: Worker | null = null;
+  /** Frames that the worker has, with their lengths in characters; the one that was used last is at the end. */
+  readonly #frames = new Map<string, number>();
   #next_id = 1;
   #outbox: MailerRequest[] = [];
   #idle_timer: Timer | null = null;
@@ -90,7 +100,7 @@ class WorkerMailer implements Mailer {
   }
 
   async deliver(
-    content: MailContent,
+    content: MailContent | FramedContent,
     route: SmtpRoute,
     recipients: string[],
     options: DeliverOptions = {},
@@ -107,7 +117,7 @@ class WorkerMailer implements Mailer {
     }
   }
 
-  async compose(content: MailContent): Promise<Uint8Array> {
+  async compose(content: MailContent | FramedContent): Promise<Uint8Array> {
     const reply = await this.#ask({ op: 'compose', content }).catch(toUnavailable);
     if (reply.op === 'composed') return reply.message;
     if (reply.op === 'unfit') throw new AppError(reply.kind, reply.message);
@@ -126,7 +136,7 @@ class WorkerMailer implements Mailer {
     this.#endWorker('The mailer stopped while this mail was being handed over.');
   }
 
-  #ask(request: WithoutId<Request>): Promise<MailerReply> {
+  #ask(request: Request): Promise<MailerReply> {
     if (this.#is_stopping) {
       return Promise.reject(new Interrupted('The mailer has stopped.', false));
     }
@@ -134,8 +144,26 @@ class WorkerMailer implements Mailer {
       if (!this.#worker) requireThreadDescriptors();
       const id = this.#next_id++;
       this.#pending.set(id, { resolve, abandon: (reason) => reject(new Interrupted(reason, true)) });
-      this.#post({ ...request, id });
+      this.#post({ ...request, id, content: this.#keyed(request.content) });
     });
+  }
+
+  /** A frame travels ahead of the first mail that needs it, and stays while it is among those used last. */
+  #keyed(content: MailContent | FramedContent): MailContent | KeyedContent {
+    if (!('frame' in content)) return content;
+    const { frame, ...rest } = content;
+    if (!this.#frames.has(frame.key)) this.#post({ op: 'keep_frame', frame });
+    const chars = this.#frames.get(frame.key) ?? charsOf(frame);
+    this.#frames.delete(frame.key);
+    this.#frames.set(frame.key, chars);
+    let kept = this.#frames.values().reduce((sum, one) => sum + one, 0);
+    for (const [key, of_one] of this.#frames) {
+      if (kept <= MAX_FRAME_CHARS_KEPT || key === frame.key) break;
+      kept -= of_one;
+      this.#frames.delete(key);
+      this.#post({ op: 'drop_frame', key });
+    }
+    return { ...rest, frame_key: frame.key };
   }
 
   /** Requests of one turn of the event loop travel together: a message between threads costs more than its content. */
@@ -186,11 +214,16 @@ class WorkerMailer implements Mailer {
     const worker = this.#worker;
     this.#worker = null;
     this.#outbox = [];
+    this.#frames.clear();
     worker?.terminate();
     const abandoned = [...this.#pending.values()];
     this.#pending.clear();
     for (const pending of abandoned) pending.abandon(reason);
   }
+}
+
+function charsOf({ html, text }: MailFrame): number {
+  return [...(html ?? []), ...(text ?? [])].reduce<number>((sum, part) => sum + String(part).length, 0);
 }
 
 /** The answer where the thread gave none: whether the request took effect is unknown, unless it never left this thread. */

@@ -1,11 +1,14 @@
 /** The mailer's thread: builds and signs messages and talks SMTP, so that neither holds up requests. Started by mailer.ts alone. */
 import { AppError, messageOf } from '../../errors.ts';
-import { type ComposedMessage, composeBytes, composeMessage } from './message.ts';
+import { FramedMessages } from './framed-message.ts';
+import { bytesOf, type ComposedMessage, composeMessage } from './message.ts';
 import { SmtpPool } from './smtp-pool.ts';
 import { interruptedOutcome, unmadeOutcome } from './smtp-replies.ts';
 import { slowdownOf } from './throttling.ts';
 import type {
   DeliveryOutcome,
+  KeyedContent,
+  MailContent,
   MailerReply,
   MailerRequest,
   SmtpDeadlines,
@@ -18,6 +21,8 @@ declare const self: Worker;
 type Deliver = Extract<MailerRequest, { op: 'deliver' }>;
 
 const pools = new Map<string, SmtpPool>();
+/** By key; which ones there are is the main thread's to decide. */
+const frames = new Map<string, FramedMessages>();
 const replies: MailerReply[] = [];
 let deadlines: SmtpDeadlines | null = null;
 let delivering = 0;
@@ -32,11 +37,18 @@ function handle(request: MailerRequest): void {
     case 'configure':
       deadlines = request.deadlines;
       return;
+    case 'keep_frame':
+      frames.set(request.frame.key, new FramedMessages(request.frame));
+      return;
+    case 'drop_frame':
+      frames.delete(request.key);
+      return;
     case 'deliver':
       void deliver(request);
       return;
     case 'compose':
-      composeBytes(request.content)
+      compose(request.content)
+        .then(bytesOf)
         .then((message) => reply({ op: 'composed', id: request.id, message }))
         .catch((error: unknown) => reply(unfit(request.id, error)));
       return;
@@ -45,6 +57,13 @@ function handle(request: MailerRequest): void {
       for (const pool of pools.values()) pool.stop();
       reportIfStopped();
   }
+}
+
+async function compose(content: MailContent | KeyedContent): Promise<ComposedMessage> {
+  if (!('frame_key' in content)) return composeMessage(content);
+  const frame = frames.get(content.frame_key);
+  if (!frame) throw new Error('the mailer worker got a mail before its frame');
+  return frame.compose(content);
 }
 
 /** Answers that fall due in one turn of the event loop travel together: a message between threads costs more than its content. */
@@ -72,7 +91,7 @@ async function deliver(request: Deliver): Promise<void> {
 async function composeAndSend({ content, route, recipients, options }: Deliver): Promise<DeliveryOutcome> {
   let message: ComposedMessage;
   try {
-    message = await composeMessage(content);
+    message = await compose(content);
   } catch (error) {
     // A mail that is unfit stays so; any other failure, such as too many open files, may pass.
     return unmadeOutcome(messageOf(error), { is_permanent: error instanceof AppError });

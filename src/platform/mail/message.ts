@@ -7,8 +7,9 @@ import MailComposer from 'nodemailer/lib/mail-composer';
 import { encodeWord } from 'nodemailer/lib/mime-funcs';
 import type MimeNode from 'nodemailer/lib/mime-node';
 import { AppError, invalid } from '../../errors.ts';
+import type { DkimIdentity } from './dkim.ts';
 import { hashBody, signHeaders } from './dkim.ts';
-import type { MailAttachment, MailContent } from './types.ts';
+import type { MailAttachment, MailContent, MailHead } from './types.ts';
 
 /** Mails whose attachments sum up to more are streamed from disk, twice when signed, instead of being held in memory. */
 export const MAX_BUFFERED_MESSAGE_BYTES = 1024 * 1024;
@@ -19,7 +20,7 @@ const MAX_DERIVED_TEXT_DEPTH = 200;
 export interface ComposedMessage {
   size_bytes: number;
   /** The chunks of the message; each call reads from the start. */
-  read(): AsyncIterable<Buffer>;
+  read(): Iterable<Buffer> | AsyncIterable<Buffer>;
 }
 
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+^_`|~-]{1,76}$/;
@@ -35,7 +36,7 @@ const ENCODED_WORD_CHARS = 52;
  * Refuses a mail of which anything could break out of its header.
  * Throws AppError `invalid` naming the field; it never repeats a value.
  */
-function checkMailContent(content: MailContent): void {
+export function checkHead(content: MailHead): void {
   const refuseControls = (field: string, value: string | null): void => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
     if (value !== null && /[\x00-\x08\x0a-\x1f\x7f]/.test(value)) {
@@ -61,8 +62,6 @@ function checkMailContent(content: MailContent): void {
     }
     refuseControls('headers', value);
   }
-  if (content.html === null && content.text === null)
-    throw invalid({ body_html: ['or body_text is required'] });
 }
 
 /**
@@ -71,7 +70,9 @@ function checkMailContent(content: MailContent): void {
  * Throws AppError `invalid` for unsafe headers or a bad DKIM key, `not_found` when the bytes of an attachment are gone.
  */
 export async function composeMessage(content: MailContent): Promise<ComposedMessage> {
-  checkMailContent(content);
+  checkHead(content);
+  if (content.html === null && content.text === null)
+    throw invalid({ body_html: ['or body_text is required'] });
   await checkAttachments(content.attachments);
   // Text and boundary are made once, as both passes over a large message must give the same bytes.
   const text = content.text ?? deriveText(content.html ?? '');
@@ -79,20 +80,32 @@ export async function composeMessage(content: MailContent): Promise<ComposedMess
   const open = () => buildMime({ ...content, text }, boundary);
   const payload_bytes = content.attachments.reduce((sum, attachment) => sum + attachment.size_bytes, 0);
   const held = payload_bytes <= MAX_BUFFERED_MESSAGE_BYTES ? [await open().build()] : null;
-  const unsigned = () => held ?? readChunks(open());
-  const { headers, body_hash, size_bytes } = await digest(unsigned());
-  const head = Buffer.from(content.dkim ? await signHeaders(headers, body_hash, content.dkim) : '', 'latin1');
-  const read = async function* (): AsyncIterable<Buffer> {
-    if (head.length > 0) yield head;
-    yield* unsigned();
-  };
-  return { size_bytes: head.length + size_bytes, read };
+  return signMessage(() => held ?? readChunks(open()), content.dkim);
 }
 
-/** The whole message as one block of bytes. Throws as composeMessage does. */
-export async function composeBytes(content: MailContent): Promise<Uint8Array> {
+/** A message with its signature; `unsigned` reads it from the start at each call. Throws as composeMessage does. */
+export async function signMessage(
+  unsigned: () => Iterable<Buffer> | AsyncIterable<Buffer>,
+  dkim: DkimIdentity | null,
+): Promise<ComposedMessage> {
+  if (!dkim) {
+    let size_bytes = 0;
+    for await (const chunk of unsigned()) size_bytes += chunk.length;
+    return { size_bytes, read: () => unsigned() };
+  }
+  const { headers, body_hash, size_bytes } = await digest(unsigned());
+  const signature = Buffer.from(await signHeaders(headers, body_hash, dkim), 'latin1');
+  const read = async function* (): AsyncIterable<Buffer> {
+    yield signature;
+    yield* unsigned();
+  };
+  return { size_bytes: signature.length + size_bytes, read };
+}
+
+/** The whole message as one block of bytes. Throws as `read` does. */
+export async function bytesOf(message: ComposedMessage): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
-  for await (const chunk of (await composeMessage(content)).read()) chunks.push(chunk);
+  for await (const chunk of message.read()) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
@@ -127,7 +140,7 @@ async function* readChunks(root: MimeNode): AsyncIterable<Buffer> {
   }
 }
 
-function buildMime(content: MailContent, boundary: string): MimeNode {
+export function buildMime(content: MailContent, boundary: string): MimeNode {
   const composer = new MailComposer({
     from: toAddress(content.from),
     to: [toAddress(content.to)],
@@ -160,7 +173,7 @@ function buildMime(content: MailContent, boundary: string): MimeNode {
  * Encodes what reads as an encoded-word (RFC 2047), which could decode to anything, line breaks included: MailComposer
  * passes one on in a subject, and puts quotation marks around one in a name, within which many readers decode it all the same.
  */
-function keepLookalikes(root: MimeNode, { subject, from, to }: MailContent): void {
+export function keepLookalikes(root: MimeNode, { subject, from, to }: MailHead): void {
   const encode = (text: string): string => encodeWord(text, 'Q', ENCODED_WORD_CHARS);
   if (subject.includes('=?'))
     root.setHeader('Subject', { prepared: true, foldLines: true, value: encode(subject) });
@@ -183,11 +196,14 @@ function partTypeOf(mime_type: string): string {
 }
 
 /** Lines of a message end in CRLF, however those of its parts did: the DKIM signature is over what is sent. */
-function toCrlf(text: string): string {
+export function toCrlf(text: string): string {
   return text.replace(/\r\n|\r|\n/g, '\r\n');
 }
 
-function toAddress(mailbox: { address: string; name: string | null }): { address: string; name: string } {
+export function toAddress(mailbox: { address: string; name: string | null }): {
+  address: string;
+  name: string;
+} {
   return { address: mailbox.address, name: mailbox.name ?? '' };
 }
 

@@ -15,7 +15,8 @@ export interface MailAttachment {
   size_bytes: number;
 }
 
-export interface MailContent {
+/** Everything of a mail but its bodies. */
+export interface MailHead {
   /** With angle brackets; the same at every attempt. */
   message_id: string;
   /** Milliseconds since the epoch, for the Date header. */
@@ -27,14 +28,41 @@ export interface MailContent {
   bcc: string[];
   reply_to: string | null;
   subject: string;
-  html: string | null;
-  /** Without it the text part is derived from `html`. */
-  text: string | null;
   attachments: MailAttachment[];
   /** Further headers, such as List-Unsubscribe. */
   headers?: Record<string, string>;
   /** Null where the relay signs. */
   dkim: DkimIdentity | null;
+}
+
+export interface MailContent extends MailHead {
+  html: string | null;
+  /** Without it the text part is derived from `html`. */
+  text: string | null;
+}
+
+/** What the bodies of many mails share, with holes: a number says which of a mail's values stands there. */
+export interface MailFrame {
+  /** Frames of the same key are the same. */
+  key: string;
+  /** Values stand in it escaped. */
+  html: readonly (string | number)[] | null;
+  text: readonly (string | number)[] | null;
+}
+
+/** Bodies of one of many mails; the values are plain text. */
+export interface FramedBodies {
+  frame: MailFrame;
+  values: readonly string[];
+}
+
+/** One of many mails that share a frame. */
+export interface FramedContent extends MailHead, FramedBodies {}
+
+/** As it travels to the worker, which was given the frame before. */
+export interface KeyedContent extends MailHead {
+  frame_key: string;
+  values: readonly string[];
 }
 
 /**
@@ -164,15 +192,17 @@ export interface SmtpDeadlines {
 /** What the main thread asks of the mailer worker; several travel in one message. */
 export type MailerRequest =
   | { op: 'configure'; deadlines: SmtpDeadlines }
+  | { op: 'keep_frame'; frame: MailFrame }
+  | { op: 'drop_frame'; key: string }
   | {
       op: 'deliver';
       id: number;
-      content: MailContent;
+      content: MailContent | KeyedContent;
       route: SmtpRoute;
       recipients: string[];
       options: DeliverOptions;
     }
-  | { op: 'compose'; id: number; content: MailContent }
+  | { op: 'compose'; id: number; content: MailContent | KeyedContent }
   | { op: 'stop' };
 
 /** What the mailer worker answers; several travel in one message. */

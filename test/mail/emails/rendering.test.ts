@@ -1,5 +1,6 @@
 /** Mail that is rendered as it is sent, and mail that is bound to mailboxes: what sequences and settings stand on. */
 import { beforeEach, expect, test } from 'bun:test';
+import PostalMime from 'postal-mime';
 import { AppError } from '../../../src/errors.ts';
 import type { NewEmail } from '../../../src/mail/emails/service.ts';
 import { actor } from '../../support/helpers.ts';
@@ -33,15 +34,17 @@ async function accept(fields: Partial<NewEmail>): Promise<string> {
 test('a mail that is rendered as it is sent keeps what it is made from, and no body', async () => {
   const { emails, deliveries } = sender.app.services;
   emails.renderWith('confirmation', (_tx, merge) => ({
-    body_html: null,
-    body_text: `Hi ${merge.name}, r${merge.revision}`,
+    frame: { key: 'greeting', html: null, text: ['Hi ', 0, ', r', 1] },
+    values: [String(merge.name), String(merge.revision)],
   }));
   sink.behavior.data = { code: 451, message: '4.3.0 Later' };
   const id = await accept({ content: { merge: { revision: 7, name: 'Ada' } } });
   expect(rows(sender.app, 'SELECT email_id FROM email_bodies')).toEqual([]);
   delete sink.behavior.data;
   await sender.pass(15_000);
-  expect(sink.mails[0]?.raw.toString()).toContain('Hi Ada, r7');
+  const { text } = await PostalMime.parse(sink.mails[0]?.raw ?? '');
+  expect(text).toBe('Hi Ada, r7\n');
+  expect(emails.readContent({ id: Number(sender.project.id) }, id).body_text).toBe('Hi Ada, r7');
   expect(await sender.log(id)).toMatchObject({ status: 'sent', attempts: 2 });
   expect(deliveries.explain(id).story.join(' ')).not.toContain('no longer kept');
 });

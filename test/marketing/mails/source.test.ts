@@ -1,10 +1,11 @@
 /** Putting a mail together: layout, links and merge fields, with values that mean harm. */
 import { describe, expect, test } from 'bun:test';
+import { frameSource } from '../../../src/marketing/mails/frame.ts';
 import { layOutHtml, layOutText } from '../../../src/marketing/mails/layout.ts';
 import { replaceHtmlLinks, replaceTextLinks } from '../../../src/marketing/mails/links.ts';
-import { fillParts, inHtml, plain } from '../../../src/marketing/mails/merge-fields.ts';
 import { composeSource, type SourceInput } from '../../../src/marketing/mails/source.ts';
 import { linkToken, readLinkToken } from '../../../src/marketing/mails/tokens.ts';
+import { fillFrame } from '../../../src/platform/mail/frames.ts';
 
 const LOOK = {
   ...{ brand_name: 'The Shop', brand_color: '#1a73e8', brand_logo_url: 'https://cdn.example/logo.png' },
@@ -189,11 +190,10 @@ describe('a source', () => {
       body_html: '<p title="{{custom.a}}">{{first_name}}</p>',
       body_text: '{{first_name}}',
     });
-    const values = { 'custom.a': HOSTILE, first_name: HOSTILE };
-    const linkAt = (): string => '';
-    const html = fillParts(source.html ?? [], values, { encode: inHtml, linkAt });
-    expect(html.match(/<\/?[a-z]+/gi)).toEqual(['<p', '</p']);
-    expect(fillParts(source.text ?? [], values, { encode: plain, linkAt })).toBe(HOSTILE);
+    const { frame, holes } = frameSource(source, 'key');
+    const { html, text } = fillFrame({ frame, values: holes.map(() => HOSTILE) });
+    expect(html?.match(/<\/?[a-z]+/gi)).toEqual(['<p', '</p']);
+    expect(text).toBe(HOSTILE);
   });
 });
 

@@ -1,6 +1,8 @@
 /** Deliveries through the real worker thread to a real SMTP server: what each answer of the relay comes to. */
 import { afterAll, afterEach, expect, test } from 'bun:test';
+import type { AppError } from '../../../src/errors.ts';
 import { createMailer, type Mailer, type MailerOptions } from '../../../src/platform/mail/mailer.ts';
+import type { FramedContent, MailerRequest, MailFrame, MailHead } from '../../../src/platform/mail/types.ts';
 import { mailOf, routeTo } from '../../support/mail-samples.ts';
 import { type SinkOptions, type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
 
@@ -458,6 +460,59 @@ test('a worker that throws is reported with its last words', async () => {
   expect(crashes[0]).toContain('out of luck');
 });
 
+/** A mail whose bodies are a frame and a value. */
+function framedMailOf(frame: MailFrame, changes: Partial<MailHead> = {}): FramedContent {
+  const { html: _html, text: _text, ...head } = mailOf(changes);
+  return { ...head, frame, values: ['Ann'] };
+}
+
+const GREETING: MailFrame = { key: 'greeting', html: null, text: ['Hi ', 0, '.'] };
+
+test('a mail of a frame reads the same as sent and as captured', async () => {
+  const sink = await startSink();
+  const mailer = startMailer();
+  const content = framedMailOf(GREETING, { cc: [BOB] });
+  expect(await mailer.deliver(content, routeTo(sink), [ANN])).toMatchObject({ outcome: 'sent' });
+  const sent = sink.mails[0]?.raw.toString();
+  expect(sent).toBe(Buffer.from(await mailer.compose(content)).toString());
+  expect(sent).toContain('Hi=20=\r\nAnn=\r\n.\r\n');
+});
+
+test('a frame travels once, and again where the thread was told to let it go', async () => {
+  const ops: string[] = [];
+  const mailer = startMailer({
+    startWorker: () => {
+      const worker = new Worker(new URL('../../../src/platform/mail/mailer.worker.ts', import.meta.url));
+      const post = worker.postMessage.bind(worker);
+      worker.postMessage = (requests: MailerRequest[]) => {
+        for (const request of requests)
+          ops.push(request.op === 'keep_frame' ? `keep ${request.frame.key}` : request.op);
+        post(requests);
+      };
+      return worker;
+    },
+  });
+  const compose = async (frame: MailFrame, changes?: Partial<MailHead>) => {
+    ops.length = 0;
+    const message = await mailer.compose(framedMailOf(frame, changes)).then(
+      (bytes) => Buffer.from(bytes).toString(),
+      ({ kind }: AppError) => kind,
+    );
+    return { ops: ops.filter((op) => op !== 'configure'), message };
+  };
+  expect((await compose(GREETING)).ops).toEqual(['keep greeting', 'compose']);
+  expect((await compose(GREETING)).ops).toEqual(['compose']);
+  // Not worth composing.
+  const large = { key: 'large', html: null, text: ['x'.repeat(8 * 1024 * 1024)] };
+  expect(await compose(large, { subject: 'a\nb' })).toEqual({
+    ops: ['keep large', 'drop_frame', 'compose'],
+    message: 'invalid',
+  });
+  const again = await compose(GREETING);
+  expect(again.ops).toEqual(['keep greeting', 'drop_frame', 'compose']);
+  expect(again.message).toContain('Ann');
+});
+
 test('the thread starts with the first mail, ends when unused and starts again', async () => {
   const sink = await startSink();
   let started = 0;
@@ -472,8 +527,9 @@ test('the thread starts with the first mail, ends when unused and starts again',
     },
   });
   expect(started).toBe(0);
-  await mailer.deliver(mailOf(), routeTo(sink), [ANN]);
+  const framed = framedMailOf(GREETING);
+  await mailer.deliver(framed, routeTo(sink), [ANN]);
   await ended[0];
-  expect(await mailer.deliver(mailOf(), routeTo(sink), [ANN])).toMatchObject({ outcome: 'sent' });
+  expect(await mailer.deliver(framed, routeTo(sink), [ANN])).toMatchObject({ outcome: 'sent' });
   expect(started).toBe(2);
 });

@@ -8,13 +8,15 @@ import PostalMime, { type Email } from 'postal-mime';
 import { AppError } from '../../../src/errors.ts';
 import { type DkimKeyPair, generateDkimKey } from '../../../src/platform/mail/dkim.ts';
 import {
-  composeBytes,
+  bytesOf as bytesOfMessage,
   composeMessage,
   deriveText,
   MAX_BUFFERED_MESSAGE_BYTES,
 } from '../../../src/platform/mail/message.ts';
 import type { MailAttachment, MailContent } from '../../../src/platform/mail/types.ts';
 import { mailOf, SAMPLE_DATE_MS } from '../../support/mail-samples.ts';
+
+const composeBytes = async (content: MailContent) => bytesOfMessage(await composeMessage(content));
 
 let dir = '';
 let key: DkimKeyPair;
