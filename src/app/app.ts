@@ -27,7 +27,6 @@ import { Doctor } from '../operation/doctor/service.ts';
 import { Jobs } from '../operation/jobs/service.ts';
 import { jobCronEntries } from '../operation/jobs/tasks.ts';
 import { Overviews } from '../operation/overview/service.ts';
-import { overviewCronEntries } from '../operation/overview/tasks.ts';
 import { Search } from '../operation/search/service.ts';
 import { Status } from '../operation/status/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
@@ -204,7 +203,6 @@ function createCronEntries(services: Services): CronEntry[] {
   return [
     ...mailCronEntries(services, (project_id, now_ms) => services.lifecycle.opensAt(project_id, now_ms)),
     ...jobCronEntries(jobs),
-    ...overviewCronEntries(services.overviews),
     ...objectCronEntries(objects),
     ...peopleCronEntries(services),
     ...marketingCronEntries(services),

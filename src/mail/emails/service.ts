@@ -1,10 +1,15 @@
 /** Emails: accepting them, and the log. What becomes of one is written into it by deliveries, which stand on this. */
 import type { Config } from '../../config.ts';
 import { AppError, collectErrors, conflict, type FieldErrors, notFound } from '../../errors.ts';
-import { EMAIL_BODY_RETENTION_MS, EMAIL_LOG_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
+import {
+  EMAIL_BODY_RETENTION_MS,
+  EMAIL_LOG_RETENTION_MS,
+  OVERVIEW_HOURS,
+  SWEEP_BATCH,
+} from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, DAY_MS, toIso, utcDay } from '../../platform/host/clock.ts';
+import { type Clock, DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../../platform/http/idempotency.ts';
 import type { Page } from '../../platform/http/pagination.ts';
@@ -409,6 +414,7 @@ export class Emails {
     await database.write((tx) => {
       store.deleteKeyUsageBefore(tx, day);
       deleteUsageBefore(tx, day);
+      store.deleteHoursBefore(tx, Math.floor(now / HOUR_MS) - OVERVIEW_HOURS);
     });
   }
 }

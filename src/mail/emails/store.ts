@@ -18,7 +18,7 @@ import { rawSql } from '../../platform/database/raw-sql.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
 import { insertPins } from './life-store.ts';
-import { type EmailRow, type EmailStatus, emailBodies, emails, keyUsage } from './tables.ts';
+import { type EmailRow, type EmailStatus, emailBodies, emailHours, emails, keyUsage } from './tables.ts';
 
 /* --- Accepting -------------------------------------------------------------------------------------------------- */
 
@@ -70,6 +70,11 @@ export function releaseKeyUsage(tx: Tx, api_key_id: number, day: string): void {
 
 export function deleteKeyUsageBefore(tx: Tx, day: string): void {
   tx.delete(keyUsage).where(lt(keyUsage.day, day)).run();
+}
+
+/** Forgets what became of mails in hours before this one, counted from 1970; triggers count them. */
+export function deleteHoursBefore(tx: Tx, hour: number): void {
+  tx.delete(emailHours).where(lt(emailHours.hour, hour)).run();
 }
 
 /* --- The log ---------------------------------------------------------------------------------------------------- */

@@ -89,10 +89,4 @@ export class Overviews {
     );
     return { disk_bytes: blocks * bsize, free_disk_bytes: bavail * bsize, database_bytes, version: VERSION };
   }
-
-  /** Forgets hours that nobody is shown any more. */
-  async sweep(): Promise<void> {
-    const first = Math.floor(this.#clock.now() / HOUR_MS) - OVERVIEW_HOURS;
-    await this.#database.write((tx) => store.deleteHoursBefore(tx, first));
-  }
 }

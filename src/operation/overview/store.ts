@@ -52,9 +52,3 @@ const hours = rawSql<HourCounter, [string | null, number]>(
 export function readHours(read: Tx, scope: string | null, since_hour: number): HourCounter[] {
   return hours.all(read, scope, since_hour);
 }
-
-const oldHours = rawSql<never, [number]>('DELETE FROM email_hours WHERE hour < ?');
-
-export function deleteHoursBefore(tx: Tx, hour: number): void {
-  oldHours.run(tx, hour);
-}

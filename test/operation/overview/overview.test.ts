@@ -122,14 +122,14 @@ describe('the hours', () => {
   test('are forgotten once nobody is shown them', async () => {
     await send('mine');
     await stage.app.app.engine.whenIdle();
-    const { overviews, database } = stage.app.services;
+    const { emails, database } = stage.app.services;
     const rows = () => database.read.all(sql`SELECT n FROM email_hours`);
     stage.app.clock.advance(23 * 3_600_000);
-    await overviews.sweep();
+    await emails.sweep();
     expect(rows()).toHaveLength(1);
     expect((await hours()).at(0)).toMatchObject({ sent: 1 });
     stage.app.clock.advance(2 * 3_600_000);
-    await overviews.sweep();
+    await emails.sweep();
     expect(rows()).toEqual([]);
   });
 });
