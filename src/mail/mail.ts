@@ -59,7 +59,7 @@ export function createMail(needs: MailNeeds) {
   const emails: Emails = new Emails({
     ...on,
     templates,
-    sendNow: (email, claimed) => deliveries.sendNow(email, claimed),
+    sendNow: (email, claimed) => deliveries.sending_now.send(email, claimed),
   });
   const deliveries = new Deliveries({ ...on, mailboxes, sending_domains, emails });
   const schedules = new Schedules({ ...on, templates, emails });

@@ -8,7 +8,6 @@ import { listAudit, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { HOUR_MS, toIso } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
-import type { ClaimedKey, KeptAnswer } from '../../platform/http/idempotency.ts';
 import { findJob, listWaitingJobs } from '../../platform/jobs/store.ts';
 import type { MailReport } from '../../platform/mail/mail-reports.ts';
 import { type ReportReader, UnreadableReport } from '../../platform/mail/report-reader.ts';
@@ -21,7 +20,6 @@ import {
   type EmailStatus,
   type Emails,
   findEmail,
-  type NewEmail,
   presentEmail,
 } from '../emails/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
@@ -99,9 +97,9 @@ interface CapturedMessage {
 export class Deliveries {
   readonly attempts: Attempts;
   readonly return_paths: ReturnPaths;
+  readonly sending_now: SendingNow;
   readonly #deps: DeliveriesDeps;
   readonly #listeners = new Listeners();
-  readonly #sending_now: SendingNow;
   readonly #patience: Patience;
 
   constructor(deps: DeliveriesDeps) {
@@ -111,7 +109,7 @@ export class Deliveries {
     const patience = { retry_delays_s, marketing_ms: marketing_patience_hours * HOUR_MS };
     this.#patience = patience;
     this.attempts = new Attempts({ ...deps, return_paths: this.return_paths, patience }, this.#listeners);
-    this.#sending_now = new SendingNow(deps, this.attempts);
+    this.sending_now = new SendingNow(deps, this.attempts);
   }
 
   /** Adds a listener, which is told what happens to emails in the transaction that records it. */
@@ -139,11 +137,6 @@ export class Deliveries {
   /** Sets who is asked before a relay gets mail for a contact. */
   setMxCheck(check: MxCheck): void {
     this.#listeners.setMxCheck(check);
-  }
-
-  /** Accepts an email and makes its one attempt while the client waits; throws AppError for what became of it. */
-  sendNow(email: NewEmail, claimed: ClaimedKey): Promise<KeptAnswer> {
-    return this.#sending_now.send(email, claimed);
   }
 
   /**
