@@ -1,28 +1,37 @@
 /** The SQL of API keys. */
-import { and, desc, eq, sql } from 'drizzle-orm';
+import { and, count, desc, eq, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { apiKeys, type KeyRow } from './tables.ts';
 
-const byHash = rawSql<KeyRow, [string]>('SELECT * FROM api_keys WHERE key_hash = ?', apiKeys);
+const byHash = statement((tx) =>
+  tx
+    .select()
+    .from(apiKeys)
+    .where(eq(apiKeys.key_hash, sql.placeholder('hash')))
+    .prepare(),
+);
 
 /** The key with this hash; made for every request of the data plane, so it is one seek in a unique index. */
 export function findKeyByHash(read: Tx, hash: string): KeyRow | null {
-  return byHash.get(read, hash);
+  return byHash(read).get({ hash }) ?? null;
 }
 
 export function findKey(read: Tx, id: number): KeyRow | null {
   return read.select().from(apiKeys).where(eq(apiKeys.id, id)).get() ?? null;
 }
 
-const emailLimit = rawSql<Pick<KeyRow, 'email_daily_limit'>, [number]>(
-  'SELECT email_daily_limit FROM api_keys WHERE id = ?',
+const emailLimit = statement((tx) =>
+  tx
+    .select({ email_daily_limit: apiKeys.email_daily_limit })
+    .from(apiKeys)
+    .where(eq(apiKeys.id, sql.placeholder('id')))
+    .prepare(),
 );
 
 /** Asked for with every email that is accepted. */
 export function findEmailLimit(read: Tx, id: number): Pick<KeyRow, 'email_daily_limit'> | null {
-  return emailLimit.get(read, id);
+  return emailLimit(read).get({ id }) ?? null;
 }
 
 /** Keys whose shown prefix begins so. Made for the shell only: it looks at every key. */
@@ -46,14 +55,19 @@ export function findKeysByName(read: Tx, project_id: number, name: string): KeyR
 
 export type AbbreviatedRow = Pick<KeyRow, 'id' | 'name' | 'key_prefix' | 'restricted' | 'is_active'>;
 
-const abbreviated = rawSql<AbbreviatedRow, [number]>(
-  'SELECT id, name, key_prefix, restricted, is_active FROM api_keys WHERE project_id = +? ORDER BY id DESC',
-  apiKeys,
-);
+const abbreviated = statement((tx) => {
+  const { id, name, key_prefix, restricted, is_active, project_id } = apiKeys;
+  return tx
+    .select({ id, name, key_prefix, restricted, is_active })
+    .from(apiKeys)
+    .where(sql`${project_id} = +${sql.placeholder('project_id')}`)
+    .orderBy(desc(id))
+    .prepare();
+});
 
 /** Every key of a project as the project's own record shows it, newest first; asked for every project that is read. */
 export function listAbbreviated(read: Tx, project_id: number): AbbreviatedRow[] {
-  return abbreviated.all(read, project_id);
+  return abbreviated(read).all({ project_id });
 }
 
 const ofProject = statement((tx) =>
@@ -76,13 +90,10 @@ export function countKeys(read: Tx, project_id: number): number {
   return readRowCount(read, { list: 'api_keys', project_id });
 }
 
-const restricted = rawSql<{ n: number }, []>(
-  'SELECT count(*) AS n FROM api_keys WHERE restricted = 1 AND is_active = 1',
-);
-
 /** Active restricted keys of every project; asked for by hand, so it looks at every key. */
 export function countRestrictedKeys(read: Tx): number {
-  return restricted.get(read)?.n ?? 0;
+  const active = and(eq(apiKeys.restricted, true), eq(apiKeys.is_active, true));
+  return read.select({ n: count() }).from(apiKeys).where(active).get()?.n ?? 0;
 }
 
 export type NewKey = typeof apiKeys.$inferInsert;

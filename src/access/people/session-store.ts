@@ -1,7 +1,6 @@
 /** The SQL of sessions, of recovery codes, and of the networks that people have signed in from. */
-import { and, count, desc, eq, lte, ne, or } from 'drizzle-orm';
-import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { and, count, desc, eq, lte, ne, notInArray, or, sql } from 'drizzle-orm';
+import { statement, type Tx } from '../../platform/database/database.ts';
 import {
   type PersonRow,
   people,
@@ -11,17 +10,18 @@ import {
   type SessionRow,
 } from './tables.ts';
 
-const sessionByHash = rawSql<SessionRow, [string]>(
-  'SELECT * FROM person_sessions WHERE token_hash = ?',
-  personSessions,
+const byHash = statement((tx) =>
+  tx
+    .select({ session: personSessions, person: people })
+    .from(personSessions)
+    .innerJoin(people, eq(people.id, personSessions.person_id))
+    .where(sql`${personSessions.token_hash} = +${sql.placeholder('hash')}`)
+    .prepare(),
 );
-const personById = rawSql<PersonRow, [number]>('SELECT * FROM people WHERE id = ?', people);
 
 /** A session and whose it is; asked by every request of a browser. */
 export function findSession(read: Tx, token_hash: string): { session: SessionRow; person: PersonRow } | null {
-  const session = sessionByHash.get(read, token_hash);
-  const person = session && personById.get(read, session.person_id);
-  return session && person ? { session, person } : null;
+  return byHash(read).get({ hash: token_hash }) ?? null;
 }
 
 export function insertSession(tx: Tx, session: SessionRow): void {
@@ -118,11 +118,6 @@ export function listNetworks(read: Tx, person_id: number): string[] {
     .map(({ network }) => network);
 }
 
-const forgetOldNetworks = rawSql<never, [number, number, number]>(
-  `DELETE FROM person_networks WHERE person_id = ? AND network NOT IN
-     (SELECT network FROM person_networks WHERE person_id = ? ORDER BY last_sign_in_at DESC, network LIMIT ?)`,
-);
-
 /** Remembers a network that a person signed in from; the newest `max` are kept. */
 export function rememberNetwork(
   tx: Tx,
@@ -136,5 +131,14 @@ export function rememberNetwork(
       set: { last_sign_in_at: now_ms },
     })
     .run();
-  forgetOldNetworks.run(tx, person_id, person_id, max);
+  const theirs = eq(personNetworks.person_id, person_id);
+  const newest = tx
+    .select({ network: personNetworks.network })
+    .from(personNetworks)
+    .where(theirs)
+    .orderBy(desc(personNetworks.last_sign_in_at), personNetworks.network)
+    .limit(max);
+  tx.delete(personNetworks)
+    .where(and(theirs, notInArray(personNetworks.network, newest)))
+    .run();
 }

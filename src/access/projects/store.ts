@@ -1,34 +1,50 @@
 /** The SQL of projects and of the scopes of tokens and people. */
 import { and, asc, count, desc, eq, type SQL, sql } from 'drizzle-orm';
-import type { Tx } from '../../platform/database/database.ts';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { type ProjectRow, projects } from './tables.ts';
 
 // Every request of the management plane that is about a project finds it so.
-const byId = rawSql<ProjectRow, [number]>('SELECT * FROM projects WHERE id = ?', projects);
-const byPublicId = rawSql<ProjectRow, [string]>('SELECT * FROM projects WHERE public_id = ?', projects);
-const bySlug = rawSql<ProjectRow, [string]>('SELECT * FROM projects WHERE slug = ?', projects);
+const by = (column: SQLiteColumn) =>
+  statement((tx) =>
+    tx
+      .select()
+      .from(projects)
+      .where(eq(column, sql.placeholder('ref')))
+      .prepare(),
+  );
+const byId = by(projects.id);
+const byPublicId = by(projects.public_id);
+const bySlug = by(projects.slug);
 
 export function findProjectById(read: Tx, id: number): ProjectRow | null {
-  return byId.get(read, id);
+  return byId(read).get({ ref: id }) ?? null;
 }
 
 export function findProjectByPublicId(read: Tx, public_id: string): ProjectRow | null {
-  return byPublicId.get(read, public_id);
+  return byPublicId(read).get({ ref: public_id }) ?? null;
 }
 
 export function findProjectBySlug(read: Tx, slug: string): ProjectRow | null {
-  return bySlug.get(read, slug);
+  return bySlug(read).get({ ref: slug }) ?? null;
 }
 
 export type ProjectState = Pick<ProjectRow, 'id' | 'public_id' | 'status'>;
 
-const stateById = rawSql<ProjectState, [number]>('SELECT id, public_id, status FROM projects WHERE id = ?');
+const stateById = statement((tx) => {
+  const { id, public_id, status } = projects;
+  return tx
+    .select({ id, public_id, status })
+    .from(projects)
+    .where(eq(id, sql.placeholder('id')))
+    .prepare();
+});
 
 /** What every request with an API key needs of its project. */
 export function findProjectState(read: Tx, id: number): ProjectState | null {
-  return stateById.get(read, id);
+  return stateById(read).get({ id }) ?? null;
 }
 
 export interface ProjectFilter {
@@ -100,6 +116,7 @@ export interface ScopeHolder {
   readonly id: number;
 }
 
+// Raw, as the tables belong to tokens and people: their definitions are not for this noun to import.
 function scopeSql(table: string, column: string) {
   return {
     ids: rawSql<{ project_id: number }, [number]>(`SELECT project_id FROM ${table} WHERE ${column} = ?`),

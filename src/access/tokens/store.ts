@@ -1,14 +1,19 @@
 /** The SQL of access tokens. */
-import { and, count, desc, eq, gt, isNull, lte, or } from 'drizzle-orm';
-import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { and, count, desc, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
+import { statement, type Tx } from '../../platform/database/database.ts';
 import { accessTokens, type TokenRow } from './tables.ts';
 
-const byHash = rawSql<TokenRow, [string]>('SELECT * FROM access_tokens WHERE token_hash = ?', accessTokens);
+const byHash = statement((tx) =>
+  tx
+    .select()
+    .from(accessTokens)
+    .where(eq(accessTokens.token_hash, sql.placeholder('hash')))
+    .prepare(),
+);
 
 /** The token with this hash; made for every request of the management plane, so it is one seek in a unique index. */
 export function findTokenByHash(read: Tx, hash: string): TokenRow | null {
-  return byHash.get(read, hash);
+  return byHash(read).get({ hash }) ?? null;
 }
 
 export function findToken(read: Tx, id: number): TokenRow | null {

@@ -29,11 +29,17 @@ export function insertObject(tx: Tx, object: NewObject): void {
   insertStatement(tx).run({ ...object });
 }
 
-const byPublicId = rawSql<ObjectRow, [string]>('SELECT * FROM objects WHERE public_id = ?');
+const byPublicId = statement((tx) =>
+  tx
+    .select()
+    .from(objects)
+    .where(eq(objects.public_id, sql.placeholder('public_id')))
+    .prepare(),
+);
 
 /** Made for every download. */
 export function findObject(tx: Tx, public_id: string): ObjectRow | undefined {
-  return byPublicId.get(tx, public_id) ?? undefined;
+  return byPublicId(tx).get({ public_id });
 }
 
 /** Of the given objects, those that belong to the project and have not expired. */
@@ -129,6 +135,7 @@ export function listObjects(
 }
 
 /**
+ * Raw, as the builder can't name an index.
  * What a search of names looks at, newest first, and what of it matches. LIKE, which goes on character by character, takes
  * seconds where many names all but hold a long `q`.
  */
