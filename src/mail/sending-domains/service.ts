@@ -1,15 +1,15 @@
 /** Sending domains: adding and verifying them, and the key that their mail is signed with. */
 import { randomBytes } from 'node:crypto';
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
-import { DKIM_OLD_KEY_DAYS } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { canonicalDomain, parseAddress } from '../../platform/mail/address.ts';
 import type { DkimIdentity, DkimKeyPair } from '../../platform/mail/dkim.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
+import { type DkimRotation, nextKeyOf, rotationOf, withNextKey, withNextKeyInUse } from './dkim-rotation.ts';
 import {
   advisedRecords,
   type BounceCheck,
@@ -26,6 +26,7 @@ import { checkSpf } from './spf.ts';
 import * as store from './store.ts';
 import type { DomainRow } from './tables.ts';
 
+export type { DkimRotation } from './dkim-rotation.ts';
 export { type DomainStanding, listStandings } from './store.ts';
 export type { DomainRow } from './tables.ts';
 
@@ -65,16 +66,6 @@ interface DomainChanges {
   is_default?: boolean;
   is_active?: boolean;
   is_trusted?: boolean;
-}
-
-export interface DkimRotation {
-  /** `waiting`: the new key's record is not seen yet. `done`: mail is signed with the new key. */
-  state: 'waiting' | 'done';
-  /** The new key's record. */
-  record: DnsRecord;
-  old_name: string;
-  /** From when on nobody looks for the old record; null while it is needed. */
-  old_unneeded_from: string | null;
 }
 
 /** One record in a mailbox's DNS check. */
@@ -283,11 +274,7 @@ export class SendingDomains {
       const domain = this.#reload(tx, this.#require(name).id);
       if (domain.next_dkim_selector === null) {
         const sealed = key_ring.seal(tx, PLATFORM_SCOPE, dkimContext(domain.name), key.private_key_pem);
-        store.updateDomain(tx, domain.id, {
-          next_dkim_selector: selectorAfter(domain.dkim_selector),
-          next_dkim_public_key: key.public_key_base64,
-          next_sealed_dkim_private_key: sealed,
-        });
+        store.updateDomain(tx, domain.id, withNextKey(domain, { public_key: key.public_key_base64, sealed }));
         this.#audit(tx, actor, 'sending_domain.dkim_key_made', domain.name);
       }
       return rotationOf(this.#reload(tx, domain.id));
@@ -308,26 +295,17 @@ export class SendingDomains {
   /** Signs with the key that waits, if its record is seen; null where nothing changes. */
   async #takeUpNextKey(actor: Actor, domain: DomainRow): Promise<DomainRow | null> {
     const { database, resolver, clock, mailboxes } = this.#deps;
-    const { next_dkim_selector: selector, next_dkim_public_key: public_key } = domain;
-    if (selector === null || public_key === null) return null;
-    const record = dkimRecord(domain.name, selector, public_key);
-    const verdict = judgeDkim(await resolver.lookupTxt(record.name), public_key);
+    const waiting = nextKeyOf(domain);
+    if (!waiting) return null;
+    const { name } = dkimRecord(domain.name, waiting.selector, waiting.public_key);
+    const verdict = judgeDkim(await resolver.lookupTxt(name), waiting.public_key);
     if (verdict.status !== 'found') return null;
     return database.write((tx) => {
       const now = this.#reload(tx, domain.id);
+      const next = nextKeyOf(now);
       // Another process may have done so meanwhile.
-      if (now.next_dkim_selector !== selector || now.next_sealed_dkim_private_key === null) return now;
-      store.updateDomain(tx, domain.id, {
-        dkim_selector: selector,
-        dkim_public_key: public_key,
-        sealed_dkim_private_key: now.next_sealed_dkim_private_key,
-        next_dkim_selector: null,
-        next_dkim_public_key: null,
-        next_sealed_dkim_private_key: null,
-        old_dkim_selector: now.dkim_selector,
-        old_dkim_public_key: now.dkim_public_key,
-        dkim_rotated_at: clock.now(),
-      });
+      if (next?.selector !== waiting.selector) return now;
+      store.updateDomain(tx, domain.id, withNextKeyInUse(now, next, clock.now()));
       mailboxes().renew(tx, domain.id);
       this.#audit(tx, actor, 'sending_domain.dkim_rotated', domain.name);
       return this.#reload(tx, domain.id);
@@ -436,33 +414,4 @@ function verdictOf(verdict: RecordVerdict): DnsVerdict {
 /** What binds a sealed key to its domain. */
 function dkimContext(domain: string): string[] {
   return ['sending_domain', domain, 'dkim_private_key'];
-}
-
-/** `satchel`, `satchel2`, `satchel3`: each key has a name of its own, so that both may be published at once. */
-function selectorAfter(selector: string): string {
-  const number = Number(/\d+$/.exec(selector)?.[0] ?? 1);
-  return `${selector.replace(/\d+$/, '')}${number + 1}`;
-}
-
-function rotationOf(domain: DomainRow): DkimRotation | null {
-  const {
-    name,
-    dkim_selector,
-    next_dkim_selector,
-    next_dkim_public_key,
-    old_dkim_selector,
-    dkim_rotated_at,
-  } = domain;
-  const nameOf = (selector: string): string => `${selector}._domainkey.${name}`;
-  if (next_dkim_selector !== null && next_dkim_public_key !== null) {
-    const record = dkimRecord(name, next_dkim_selector, next_dkim_public_key);
-    return { state: 'waiting', record, old_name: nameOf(dkim_selector), old_unneeded_from: null };
-  }
-  if (old_dkim_selector === null || dkim_rotated_at === null) return null;
-  return {
-    state: 'done',
-    record: dkimRecord(name, dkim_selector, domain.dkim_public_key),
-    old_name: nameOf(old_dkim_selector),
-    old_unneeded_from: toIso(dkim_rotated_at + DKIM_OLD_KEY_DAYS * DAY_MS),
-  };
 }
