@@ -20,8 +20,10 @@ import type {
 const SMTP_IDLE_CLOSE_MS = 30_000;
 /** Worker thread and its 20 to 30 MB are given back after this long without a mail. */
 const MAILER_IDLE_STOP_MS = 5 * 60_000;
-/** Frames that the thread keeps, in characters: some dozens with bodies of 100 KB. It holds each twice, as given and as composed. */
+/** Frames that the thread keeps: some dozens with bodies of 100 KB, each as given and as composed. When full it begins anew. */
 const MAX_FRAME_CHARS_KEPT = 8 * 1024 * 1024;
+/** What keeping a part takes besides its text. */
+const CHARS_OF_A_PART = 100;
 
 export interface Mailer {
   /**
@@ -87,8 +89,9 @@ class WorkerMailer implements Mailer {
   readonly #options: MailerOptions;
   readonly #pending = new Map<number, Pending>();
   #worker: Worker | null = null;
-  /** Frames that the worker has, with their lengths in characters; the one that was used last is at the end. */
-  readonly #frames = new Map<string, number>();
+  /** Keys of the frames that the worker has. */
+  readonly #frames = new Set<string>();
+  #frame_chars = 0;
   #next_id = 1;
   #outbox: MailerRequest[] = [];
   #idle_timer: Timer | null = null;
@@ -148,22 +151,28 @@ class WorkerMailer implements Mailer {
     });
   }
 
-  /** A frame travels ahead of the first mail that needs it, and stays while it is among those used last. */
+  /** A frame travels ahead of the first mail that needs it. */
   #keyed(content: MailContent | FramedContent): MailContent | KeyedContent {
     if (!('frame' in content)) return content;
     const { frame, ...rest } = content;
-    if (!this.#frames.has(frame.key)) this.#post({ op: 'keep_frame', frame });
-    const chars = this.#frames.get(frame.key) ?? charsOf(frame);
-    this.#frames.delete(frame.key);
-    this.#frames.set(frame.key, chars);
-    let kept = this.#frames.values().reduce((sum, one) => sum + one, 0);
-    for (const [key, of_one] of this.#frames) {
-      if (kept <= MAX_FRAME_CHARS_KEPT || key === frame.key) break;
-      kept -= of_one;
-      this.#frames.delete(key);
-      this.#post({ op: 'drop_frame', key });
-    }
+    if (!this.#frames.has(frame.key)) this.#giveFrame(frame);
     return { ...rest, frame_key: frame.key };
+  }
+
+  #giveFrame(frame: MailFrame): void {
+    const chars = charsOf(frame);
+    if (this.#frame_chars + chars > MAX_FRAME_CHARS_KEPT) {
+      this.#post({ op: 'drop_frames' });
+      this.#forgetFrames();
+    }
+    this.#post({ op: 'keep_frame', frame });
+    this.#frames.add(frame.key);
+    this.#frame_chars += chars;
+  }
+
+  #forgetFrames(): void {
+    this.#frames.clear();
+    this.#frame_chars = 0;
   }
 
   /** Requests of one turn of the event loop travel together: a message between threads costs more than its content. */
@@ -214,7 +223,7 @@ class WorkerMailer implements Mailer {
     const worker = this.#worker;
     this.#worker = null;
     this.#outbox = [];
-    this.#frames.clear();
+    this.#forgetFrames();
     worker?.terminate();
     const abandoned = [...this.#pending.values()];
     this.#pending.clear();
@@ -223,7 +232,10 @@ class WorkerMailer implements Mailer {
 }
 
 function charsOf({ html, text }: MailFrame): number {
-  return [...(html ?? []), ...(text ?? [])].reduce<number>((sum, part) => sum + String(part).length, 0);
+  return [...(html ?? []), ...(text ?? [])].reduce<number>(
+    (sum, part) => sum + CHARS_OF_A_PART + (typeof part === 'string' ? part.length : 0),
+    0,
+  );
 }
 
 /** The answer where the thread gave none: whether the request took effect is unknown, unless it never left this thread. */

@@ -40,8 +40,8 @@ function handle(request: MailerRequest): void {
     case 'keep_frame':
       frames.set(request.frame.key, new FramedMessages(request.frame));
       return;
-    case 'drop_frame':
-      frames.delete(request.key);
+    case 'drop_frames':
+      frames.clear();
       return;
     case 'deliver':
       void deliver(request);

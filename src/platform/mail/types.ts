@@ -193,7 +193,7 @@ export interface SmtpDeadlines {
 export type MailerRequest =
   | { op: 'configure'; deadlines: SmtpDeadlines }
   | { op: 'keep_frame'; frame: MailFrame }
-  | { op: 'drop_frame'; key: string }
+  | { op: 'drop_frames' }
   | {
       op: 'deliver';
       id: number;

@@ -177,3 +177,34 @@ test('a subject is one line, and refused past 500 characters', async () => {
   });
   expect(await plan('x'.repeat(501))).toMatchObject({ ok: false, reason: expect.stringContaining('500') });
 });
+
+test('a body that its values made too long fails that mail alone, by its bytes as they are sent', async () => {
+  const other = await startMailApp({ env: { SATCHEL_MAX_EMAIL_BODY_BYTES: '50000' } });
+  await other.template({
+    subject: 'Hi',
+    body_html: '<p>{{first_name}}</p>',
+    body_text: '{{first_name}}',
+    layout: 'marketing',
+  });
+  await other.contact(other.list_id, 'a@example.com');
+  const { database, emails, marketing_mail } = other.app.services;
+  const contact = other.contactOf('a@example.com');
+  const ids = await database.write((tx) =>
+    ['Ann', 'x'.repeat(20_000), 'é'.repeat(24_000), '"'.repeat(20_000)].map((first_name) => {
+      const planned = marketing_mail.plan(tx, other.step(), { ...contact, first_name });
+      if (!planned.ok) throw new Error(planned.reason);
+      return emails.accept(tx, planned.email).id;
+    }),
+  );
+  await other.app.app.engine.whenIdle();
+  const logged = other.rows('SELECT id, status, error FROM emails');
+  expect(ids.map((id) => logged.find((row) => row.id === id)?.status)).toEqual([
+    'sent',
+    'sent',
+    'failed',
+    'failed',
+  ]);
+  expect(logged.find((row) => row.id === ids[3])?.error).toContain(
+    'body_html: has more than 50000 bytes once its values are merged in',
+  );
+});

@@ -98,7 +98,9 @@ function expectLegal(message: string): void {
   const [, ...body] = message.split('\r\n\r\n');
   const lines = body.join('\r\n\r\n').split('\r\n');
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(76);
-  if (isFilled(message)) expect(message.slice(message.indexOf('\r\n\r\n'))).not.toMatch(/[ \t]\r\n/);
+  if (!isFilled(message)) return;
+  expect(message).not.toEndWith('=\r\n');
+  expect(message.slice(message.indexOf('\r\n\r\n'))).not.toMatch(/[ \t]\r\n/);
 }
 
 /** Whether MailComposer had no part in this mail: it encodes no part that is short and ASCII. */
@@ -160,7 +162,7 @@ describe('a mail of a frame reads as MailComposer makes it', () => {
   test('whatever the parts and values', async () => {
     const random = randomBy(20_260_102);
     let filled = 0;
-    for (let n = 0; n < 1_500; n += 1) {
+    for (let n = 0; n < 1_000; n += 1) {
       const pieces = n % 3 === 0 ? [...PIECES, ...HARD_PIECES] : PIECES;
       const text = (most: number): string =>
         Array.from({ length: random(most + 1) }, () => pieces[random(pieces.length)]).join('');
@@ -171,7 +173,7 @@ describe('a mail of a frame reads as MailComposer makes it', () => {
       const subject = text(3).replace(/\p{Cc}/gu, ' ');
       if (isFilled(await expectSame(frame, values, { subject }))) filled += 1;
     }
-    expect(filled).toBeGreaterThan(800);
+    expect(filled).toBeGreaterThan(500);
   });
 
   test('with all the headers that it has of its own', async () => {

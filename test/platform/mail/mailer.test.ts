@@ -478,7 +478,7 @@ test('a mail of a frame reads the same as sent and as captured', async () => {
   expect(sent).toContain('Hi=20=\r\nAnn=\r\n.\r\n');
 });
 
-test('a frame travels once, and again where the thread was told to let it go', async () => {
+test('a frame travels once, and again where the thread had too many', async () => {
   const ops: string[] = [];
   const mailer = startMailer({
     startWorker: () => {
@@ -505,11 +505,11 @@ test('a frame travels once, and again where the thread was told to let it go', a
   // Not worth composing.
   const large = { key: 'large', html: null, text: ['x'.repeat(8 * 1024 * 1024)] };
   expect(await compose(large, { subject: 'a\nb' })).toEqual({
-    ops: ['keep large', 'drop_frame', 'compose'],
+    ops: ['drop_frames', 'keep large', 'compose'],
     message: 'invalid',
   });
   const again = await compose(GREETING);
-  expect(again.ops).toEqual(['keep greeting', 'drop_frame', 'compose']);
+  expect(again.ops).toEqual(['drop_frames', 'keep greeting', 'compose']);
   expect(again.message).toContain('Ann');
 });
 
