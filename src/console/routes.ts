@@ -4,6 +4,7 @@ import { AppError, forbidden, notFound } from '../errors.ts';
 import { MAX_PREVIEW_BODY_BYTES } from '../limits.ts';
 import { readForm } from '../platform/http/body.ts';
 import { readSessionCookie } from '../platform/http/browser.ts';
+import { takesGzip } from '../platform/http/encoding.ts';
 import { openRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { loadBundle } from './bundle.ts';
 
@@ -93,7 +94,7 @@ async function answerAsset({ request, params }: RequestContext): Promise<Respons
   const asset = assets.find(({ name }) => name === params.name);
   if (!asset) throw notFound('file of the console');
   const gzip = Uint8Array.fromBase64(asset.gzip_base64);
-  const takes_gzip = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '');
+  const takes_gzip = takesGzip(request);
   return new Response(takes_gzip ? gzip : Bun.gunzipSync(gzip), {
     headers: {
       ...HEADERS,

@@ -6,6 +6,7 @@
 import swagger_css from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import swagger_js from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import type { Config } from '../../config.ts';
+import { createFileServer } from '../../platform/http/encoding.ts';
 import { buildOpenApiDocument } from '../../platform/http/openapi.ts';
 import { openRoute, type Route } from '../../platform/http/routes.ts';
 import { VERSION } from '../../version.ts';
@@ -80,36 +81,42 @@ SwaggerUIBundle({
 /** `routes` is read at the first request, when the list is complete. */
 export function docsRoutes(routes: () => readonly Route[], config: Config): Route[] {
   let document: string | null = null;
-  const page = (path: string, summary: string, respond: () => Response): Route =>
-    openRoute({ plane: 'page', method: 'GET', path, tag: 'Documentation', summary, handle: respond });
+  const answerFile = createFileServer();
+  const page = (path: string, summary: string, respond: (request: Request) => unknown): Route =>
+    openRoute({
+      ...{ plane: 'page', method: 'GET', path, tag: 'Documentation', summary },
+      handle: ({ ctx }) => respond(ctx.request),
+    });
+  const file = (path: string, summary: string, type: string, body: () => string | Blob): Route =>
+    page(path, summary, (request) =>
+      answerFile(request, { name: path, body: body(), headers: headersOf(type) }),
+    );
   return [
     page(
       '/',
       'To the documentation',
       () => new Response(null, { status: 302, headers: { Location: '/docs' } }),
     ),
-    page('/docs', 'The documentation', () => asset(PAGE, 'text/html; charset=utf-8')),
-    page('/docs/start.js', 'Starts Swagger UI', () => asset(START, 'text/javascript; charset=utf-8')),
-    page('/docs/swagger-ui.js', 'Swagger UI', () =>
-      asset(Bun.file(swagger_js), 'text/javascript; charset=utf-8'),
-    ),
-    page('/docs/swagger-ui.css', 'Swagger UI', () => asset(Bun.file(swagger_css), 'text/css; charset=utf-8')),
-    page('/docs/openapi.json', 'The OpenAPI document', () => {
+    file('/docs', 'The documentation', 'text/html; charset=utf-8', () => PAGE),
+    file('/docs/start.js', 'Starts Swagger UI', SCRIPT, () => START),
+    file('/docs/swagger-ui.js', 'Swagger UI', SCRIPT, () => Bun.file(swagger_js)),
+    file('/docs/swagger-ui.css', 'Swagger UI', 'text/css; charset=utf-8', () => Bun.file(swagger_css)),
+    file('/docs/openapi.json', 'The OpenAPI document', 'application/json', () => {
       document ??= JSON.stringify(
         buildOpenApiDocument(routes(), { ...ABOUT, version: VERSION, server_url: config.public_url }),
       );
-      return asset(document, 'application/json');
+      return document;
     }),
   ];
 }
 
-function asset(body: string | Blob, type: string): Response {
-  return new Response(body, {
-    headers: {
-      'Content-Type': type,
-      'Content-Security-Policy': CONTENT_SECURITY_POLICY,
-      'Cache-Control': 'no-cache',
-      'Referrer-Policy': 'no-referrer',
-    },
-  });
+const SCRIPT = 'text/javascript; charset=utf-8';
+
+function headersOf(type: string): Record<string, string> {
+  return {
+    'Content-Type': type,
+    'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+    'Cache-Control': 'no-cache',
+    'Referrer-Policy': 'no-referrer',
+  };
 }

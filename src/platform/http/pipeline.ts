@@ -7,21 +7,31 @@ import { newId } from '../host/ids.ts';
 import type { Logger } from '../host/logger.ts';
 import { type Family, failureBody, failureMessage, successBody } from './answers.ts';
 import { setCorsHeaders } from './cors.ts';
+import { compressText, jsonResponse, mayCompress, setVary, takesGzip } from './encoding.ts';
 import { showNames } from './ignored-fields.ts';
 import { html, pageResponse } from './pages.ts';
 import { RateLimitError } from './rate-limit.ts';
 import { type HttpDeps, type Plane, Reply, type RequestContext, type Route, type Trace } from './routes.ts';
 
-/** Runs a route and turns what comes out of it, failures too, into a response. Never throws. */
-export async function answer(route: Route, ctx: RequestContext, deps: HttpDeps): Promise<Response> {
+/**
+ * Runs a route and turns what comes out of it, failures too, into a response. Never throws. `may_compress` is of the route, see
+ * encoding.ts.
+ */
+export async function answer(
+  route: Route,
+  ctx: RequestContext,
+  deps: HttpDeps,
+  may_compress = mayCompress(route),
+): Promise<Response> {
   const started_ms = monotonicMs();
   const trace: Trace = { rate: null, caller: null, ignored: [] };
+  const compresses = may_compress && takesGzip(ctx.request);
   let response: Response;
   try {
     const result = await route.run({ ctx, deps, trace });
     // Only a file may take its time on the way out; for any other answer the idle time-out is put back.
     if (!(result instanceof Response) || ctx.request.method === 'HEAD') ctx.closeWhenIdle();
-    response = toResponse(route, result, ctx);
+    response = await toResponse(route, result, ctx, compresses);
     // Also where nothing was changed: "it is so already" may rest on what another request has committed and the disk does not have yet.
     const settled = route.method === 'GET' ? null : deps.settled();
     if (settled) await settled;
@@ -30,7 +40,9 @@ export async function answer(route: Route, ctx: RequestContext, deps: HttpDeps):
     // Of several limits, the headers describe the one that was hit.
     if (error instanceof RateLimitError) trace.rate = error.rate;
     response = failureResponse(route.family, error, ctx, deps.logger);
+    if (compresses) response = await compressText(response, ctx.request.method);
   }
+  if (may_compress) setVary(response);
   finishHeaders(response.headers, route.plane, ctx, trace);
   logRequest(deps.logger, ctx, response.status, trace, started_ms);
   return response;
@@ -50,17 +62,23 @@ export function answerUnrouted(
   return response;
 }
 
-function toResponse(route: Route, result: unknown, ctx: RequestContext): Response {
-  if (result instanceof Response) return result;
+function toResponse(
+  route: Route,
+  result: unknown,
+  ctx: RequestContext,
+  compresses: boolean,
+): Response | Promise<Response> {
+  if (result instanceof Response) return compresses ? compressText(result, ctx.request.method) : result;
+  const json = compresses ? jsonResponse : Response.json;
   if (result instanceof Reply) {
     const body = successBody(route.family, result.value, ctx.url);
-    return Response.json(typeof body === 'object' ? { ...body, ...result.beside } : body, {
+    return json(typeof body === 'object' ? { ...body, ...result.beside } : body, {
       status: result.status,
       headers: result.headers,
     });
   }
   if (route.status === 204) return new Response(null, { status: 204 });
-  return Response.json(successBody(route.family, result, ctx.url), { status: route.status });
+  return json(successBody(route.family, result, ctx.url), { status: route.status });
 }
 
 /** The heading of a page that tells of a failure. */

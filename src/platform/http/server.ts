@@ -8,6 +8,7 @@ import { explainDescriptors } from '../host/descriptors.ts';
 import { newId } from '../host/ids.ts';
 import { type Family, failureBody } from './answers.ts';
 import { isPreflight, preflightResponse } from './cors.ts';
+import { mayCompress } from './encoding.ts';
 import { answer, answerUnrouted, requestIdOf } from './pipeline.ts';
 import { type HttpDeps, PLANE_PREFIX, type Plane, type RequestContext, type Route } from './routes.ts';
 
@@ -138,8 +139,9 @@ function mountRoutes(
   const app = new Elysia({ normalize: false, precompile: false, handler: { standardHostname: false } });
   for (const route of routes) {
     const path = `${PLANE_PREFIX[route.plane]}${route.path}`;
+    const may_compress = mayCompress(route);
     const run = (context: { request: Request; params: Record<string, string> }): Promise<Response> =>
-      answer(route, contextOf(context.request, context.params), deps);
+      answer(route, contextOf(context.request, context.params), deps, may_compress);
     app.route(route.method, path, run, { config: {}, parse: 'none' });
     if (route.method === 'GET') app.route('HEAD', path, run, { config: {}, parse: 'none' });
   }

@@ -1,0 +1,118 @@
+/** Compressing answers, where the client takes gzip and nothing in them is secret. */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Route } from './routes.ts';
+
+/** Below it headers are most of what is sent. */
+const MIN_BYTES = 1024;
+/** What takes longer than about a millisecond (1.1 ms for 150 KB of JSON, measured) is left to another thread. */
+const MAX_INLINE_BYTES = 128 * 1024;
+
+const gzipElsewhere = promisify(gzip);
+
+/** What is text of ours. A stored file has `Accept-Ranges`: ranges are of its bytes as they are. */
+const TEXT_TYPE = /^(application\/json|text\/(html|css|javascript|csv))\b/;
+
+/**
+ * Whose answers hold secrets, or may. Their compressed length would tell something about these to whoever sees it and has a say
+ * in what stands beside them (BREACH).
+ */
+const SECRET_SEGMENT =
+  /^(vault|vault-files|.*reveal|rotate|api-keys|tokens?|links|people|webhooks|ai-accounts|database-accounts|database-projects)$/;
+
+/** Whether a route's answers may be compressed. */
+export function mayCompress({ plane, path }: Route): boolean {
+  return plane !== 'console' && !path.split('/').some((segment) => SECRET_SEGMENT.test(segment));
+}
+
+/** RFC 9110, 12.5.3: whether gzip is among the codings that the client takes, by its name or by `*`, and not at q=0. */
+export function takesGzip(request: Request): boolean {
+  const header = request.headers.get('accept-encoding');
+  if (header === null) return false;
+  const quality = new Map(
+    header.split(',').map((each) => {
+      const [coding = '', ...parameters] = each.toLowerCase().split(';');
+      const q = parameters.find((parameter) => /^\s*q\s*=/.test(parameter))?.split('=')[1];
+      return [coding.trim(), q === undefined ? 1 : Number(q)] as const;
+    }),
+  );
+  return (quality.get('gzip') ?? quality.get('x-gzip') ?? quality.get('*') ?? 0) > 0;
+}
+
+/** `Response.json`, compressed where that is worth it. */
+export function jsonResponse(
+  value: unknown,
+  init: { status: number; headers?: Record<string, string> },
+): Response | Promise<Response> {
+  const text = JSON.stringify(value);
+  const headers = new Headers(init.headers);
+  headers.set('Content-Type', 'application/json;charset=utf-8');
+  if (Buffer.byteLength(text) <= MIN_BYTES) return new Response(text, { status: init.status, headers });
+  return compressed(Buffer.from(text), { status: init.status, headers });
+}
+
+/** A page or a table that a route made, compressed where that is worth it; a stored file as it is. */
+export async function compressText(response: Response, method: string): Promise<Response> {
+  const { status, headers, body } = response;
+  if (body === null || headers.has('content-encoding') || !isText(status, headers)) return response;
+  if (headers.get('content-type')?.startsWith('text/csv')) {
+    headers.set('Content-Encoding', 'gzip');
+    // As long as the list that it is made from: never held whole. Nobody reads the one of a HEAD.
+    const stream = method === 'HEAD' ? body : body.pipeThrough(new CompressionStream('gzip'));
+    return new Response(stream, { status, headers });
+  }
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  return bytes.length <= MIN_BYTES
+    ? new Response(bytes, { status, headers })
+    : await compressed(bytes, { status, headers });
+}
+
+/** Has caches tell the answers apart that some clients get compressed. */
+export function setVary({ status, headers }: Response): void {
+  if (isText(status, headers) && !headers.get('vary')?.includes('Accept-Encoding'))
+    headers.append('Vary', 'Accept-Encoding');
+}
+
+function isText(status: number, headers: Headers): boolean {
+  return status !== 206 && TEXT_TYPE.test(headers.get('content-type') ?? '') && !headers.has('accept-ranges');
+}
+
+interface TextFile {
+  /** A name that no other has. */
+  name: string;
+  body: string | Blob;
+  headers: Record<string, string>;
+}
+
+/** Answers files of ours that never change, each compressed at its first use. */
+export function createFileServer(): (request: Request, file: TextFile) => Promise<Response> {
+  const kept = new Map<string, Promise<Uint8Array<ArrayBuffer> | null>>();
+  const compressOnce = async (body: string | Blob): Promise<Uint8Array<ArrayBuffer> | null> => {
+    const bytes = await new Response(body).bytes();
+    return bytes.length > MIN_BYTES ? compressElsewhere(bytes) : null;
+  };
+  return async (request, { name, body, headers: own }) => {
+    const headers = { ...own, Vary: 'Accept-Encoding' };
+    if (!takesGzip(request)) return new Response(body, { headers });
+    const made = kept.get(name) ?? compressOnce(body);
+    kept.set(name, made);
+    const compressed = await made;
+    return compressed === null
+      ? new Response(body, { headers })
+      : new Response(compressed, { headers: { ...headers, 'Content-Encoding': 'gzip' } });
+  };
+}
+
+async function compressElsewhere(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await gzipElsewhere(bytes));
+}
+
+async function compressed(
+  bytes: Uint8Array<ArrayBuffer>,
+  { status, headers }: { status: number; headers: Headers },
+): Promise<Response> {
+  headers.set('Content-Encoding', 'gzip');
+  const is_small = bytes.length <= MAX_INLINE_BYTES;
+  const body = is_small ? Bun.gzipSync(bytes) : await compressElsewhere(bytes);
+  return new Response(body, { status, headers });
+}
