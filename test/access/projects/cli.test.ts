@@ -44,7 +44,7 @@ test.each([
   [2, ['project']],
   [1, ['project', 'create', '--name', ' ']],
   [1, ['project', 'create', '--name', 'A', '--slug', '123']],
-  [1, ['project', 'list', '--status', 'gone']],
+  [2, ['project', 'list', '--status', 'gone']],
 ])('exit %i: satchel %j', async (exit, args) => {
   const ran = await run(makeDataDir(), ...args);
   expect(ran).toMatchObject({ exit, stdout: '' });

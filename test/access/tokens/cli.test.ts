@@ -95,7 +95,7 @@ test.each([
   [1, ['token', 'create', '--name', 'n', '--project', 'one', '--can', 'administer']],
   [1, ['token', 'create', '--name', 'n', '--all-projects', '--expires-in-days', '99999']],
   [1, ['token', 'revoke', '9']],
-  [1, ['token', 'revoke', 'satm_x']],
+  [2, ['token', 'revoke', 'satm_x']],
 ])('exit %i: satchel %j', async (exit, args) => {
   const dir = makeDataDir();
   const ran = await run(dir, ...args);

@@ -45,7 +45,7 @@ describe('list', () => {
     const list = (...more: string[]) => runJson(dir, 'object', 'list', '--project', 'shop', ...more);
     expect(await list('--visibility', 'public')).toMatchObject([{ public_id: page }]);
     expect(await list('--limit', '1')).toMatchObject([{ public_id: note }]);
-    expect((await run(dir, 'object', 'list', '--project', 'shop', '--visibility', 'secret')).exit).toBe(1);
+    expect((await run(dir, 'object', 'list', '--project', 'shop', '--visibility', 'secret')).exit).toBe(2);
     expect((await run(dir, 'object', 'list', '--project', 'nope')).exit).toBe(1);
     expect((await run(dir, 'object', 'list', '--project', 'shop', '--limit', '0')).exit).toBe(2);
   });
