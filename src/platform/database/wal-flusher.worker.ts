@@ -1,7 +1,6 @@
 /**
  * The thread behind `WalFlusher`. SQLite can begin its log afresh only when all of it has been moved into the database (a
- * checkpoint), and commits make it longer while that goes on. So most of it is moved between flushes, and the rest as part
- * of the next flush, while nothing is committed.
+ * checkpoint), and commits make it longer while that goes on. So it is moved as part of a flush, while nothing is committed.
  */
 import { Database } from 'bun:sqlite';
 import { closeSync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
@@ -16,8 +15,6 @@ declare const self: Worker;
 
 let database: Database | null = null;
 let wal_fd = -1;
-/** Whether the next flush moves what the last checkpoint left. */
-let is_rest_due = false;
 /** Frames (pages in the log) from which on a checkpoint is worth its time. */
 let worth_frames = WAL_CHECKPOINT_FRAMES;
 
@@ -32,9 +29,7 @@ self.onmessage = ({ data: request }: MessageEvent<WalFlusherRequest>) => {
     answer({ failure: null });
   } catch (error) {
     answer({ failure: messageOf(error) });
-    return;
   }
-  if (request.op === 'flush') moveIfWorthIt();
 };
 
 function answer(reply: WalFlusherReply): void {
@@ -57,17 +52,10 @@ function close(): void {
 
 function flush(): void {
   fdatasyncSync(wal_fd);
-  if (!is_rest_due) return;
-  is_rest_due = false;
+  if (checkpoint('NOOP').in_log < worth_frames) return;
   const { in_log, moved } = checkpoint('PASSIVE');
   // A reader of another process can keep the log from being moved whole: it is tried again once it has grown.
   worth_frames = moved === in_log ? WAL_CHECKPOINT_FRAMES : in_log + WAL_CHECKPOINT_FRAMES;
-}
-
-function moveIfWorthIt(): void {
-  if (checkpoint('NOOP').in_log < worth_frames) return;
-  checkpoint('PASSIVE');
-  is_rest_due = true;
 }
 
 /** How many frames the log holds, and how many of them are in the database by now. NOOP moves none. */
