@@ -16,6 +16,19 @@ export interface CaptchaQuestion {
   action?: string | undefined;
 }
 
+/** A widget of the provider's within a form: an element that its script turns into a field of the form. */
+export interface CaptchaWidget {
+  /** Where its script, and what that shows in a frame, comes from. */
+  origin: string;
+  script: string;
+  class_name: string;
+  site_key: string;
+  action: string | null;
+}
+
+/** Cloudflare Turnstile, https://developers.cloudflare.com/turnstile/ */
+const TURNSTILE_ORIGIN = 'https://challenges.cloudflare.com';
+
 /** Our own code: the token was made for another action. */
 const ACTION_MISMATCH = 'service-action-mismatch';
 
@@ -40,6 +53,23 @@ export class Captcha {
   isConfigured(project: VaultOwner): boolean {
     const { values, undecryptable } = this.#vault.readSecretFor(project, 'captcha');
     return values.secret_key !== undefined || undecryptable.includes('secret_key');
+  }
+
+  /**
+   * What a page of ours shows so that its visitor gets a token; null where it can't: the provider is none whose widget is
+   * known here, or the vault holds no site key.
+   */
+  widgetOf(project: VaultOwner): CaptchaWidget | null {
+    const { site_key, expected_action } = this.#vault.readSecretFor(project, 'captcha').values;
+    const is_turnstile = new URL(this.#config.captcha_verify_url).origin === TURNSTILE_ORIGIN;
+    if (!is_turnstile || site_key === undefined) return null;
+    return {
+      origin: TURNSTILE_ORIGIN,
+      script: `${TURNSTILE_ORIGIN}/turnstile/v0/api.js`,
+      class_name: 'cf-turnstile',
+      site_key,
+      action: expected_action ?? null,
+    };
   }
 
   /**

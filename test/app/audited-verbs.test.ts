@@ -69,6 +69,7 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['sequence finish SEQUENCE --yes', 'sequence.finished'],
   ['contact unsubscribe CONTACT', 'contact.unsubscribed'],
   ['contact forget ann@example.com --project shop --yes', 'contact.forgotten'],
+  ['list change LIST --description Weekly', 'list.changed'],
   ['list archive LIST --yes', 'list.changed'],
   ['template delete hello --project shop --yes', 'template.deleted'],
   ['project delete side --yes', 'public_api.project.deleted'],

@@ -374,12 +374,14 @@ describe('without a credential', () => {
       'GET /docs/start.js',
       'GET /docs/swagger-ui.css',
       'GET /docs/swagger-ui.js',
+      'GET /join/:token',
       'GET /o/:token',
       'GET /unsubscribe/:token',
       'POST /confirm/:token',
       'POST /console/preview-frame',
       'POST /console/session',
       'POST /console/welcome/:token',
+      'POST /join/:token',
       'POST /unsubscribe/:token',
     ]);
   });

@@ -1,18 +1,22 @@
 /** `satchel list`: the lists that contacts are on. */
 import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
+import { requireChanges } from '../../platform/cli/changes.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
 import { listOption, textOption, textOptions } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
+import { formatFields } from '../../platform/cli/tables.ts';
+import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { oneOf, parse, t } from '../../platform/http/schema.ts';
-import { CONSENT_BASES, type Lists } from './service.ts';
+import { changes } from './schemas.ts';
+import { CONSENT_BASES, type ListRecord, type Lists, ownFormOf } from './service.ts';
 
 interface Needs {
   projects: Projects;
   lists: Lists;
 }
 
-/** Registers `satchel list create | list | show | archive`. */
+/** Registers `satchel list create | list | show | change | archive`. */
 export function registerListCommands(cli: Cli<Needs>): void {
   const list = cli.noun('list', 'the lists that contacts are on');
   list
@@ -24,6 +28,7 @@ export function registerListCommands(cli: Cli<Needs>): void {
     .option('--double-opt-in', 'sign-ups by form are confirmed by a mail')
     .option('--confirmation-template <slug>', 'template of that mail; it holds {{confirm_url}}')
     .option('--token-hosts <hosts>', 'hosts whose links carry the contact_token')
+    .option('--sign-up-page', 'a page where anybody may sign up; with --double-opt-in')
     .example('satchel list create --project shop --name Newsletter --basis consent')
     .does(async ({ services, onTrail }, options) => {
       const project = projectOf(services, options);
@@ -38,11 +43,16 @@ export function registerListCommands(cli: Cli<Needs>): void {
         double_opt_in: options.doubleOptIn === true,
         confirmation_template: textOption(options, 'confirmationTemplate'),
         token_hosts: listOption(options, 'tokenHosts'),
+        sign_up_page: options.signUpPage === true,
       };
       const made = await services.lists.create(project.id, fields, onTrail(project));
       return {
         json: made,
-        text: `${made.id}\nThe list ${made.name} is made. Next: satchel import start ${made.id} people.csv`,
+        text: [
+          made.id,
+          `The list ${made.name} is made. Next: satchel import start ${made.id} people.csv`,
+          ...(made.sign_up_url === null ? [] : [`People sign up at ${made.sign_up_url}`]),
+        ].join('\n'),
       };
     });
   list
@@ -67,16 +77,13 @@ export function registerListCommands(cli: Cli<Needs>): void {
       'There are no lists. Make one with: satchel list create --project REF --name NAME',
     );
   list
-    .verb('show <id>', 'one list with its counters')
+    .verb('show <id>', 'one list with its counters, and the form that people sign up by')
     .example('satchel list show 01J00000000000000000000000')
-    .shows(
-      ({ services }, _options, id) => services.lists.get(services.lists.require(id).project_id, id),
-      ({ token_hosts, status_counts, ...fields }) => ({
-        ...fields,
-        token_hosts,
-        status_counts: Object.entries(status_counts).map(([status, n]) => `${n} ${status}`),
-      }),
-    );
+    .does(({ services }, _options, id) => {
+      const one = services.lists.get(services.lists.require(id).project_id, id);
+      return { json: one, text: present(one) };
+    });
+  registerChange(list);
   list
     .verb('archive <id>', 'have a list take nobody any more; its contacts stay')
     .example('satchel list archive 01J00000000000000000000000 --yes')
@@ -87,4 +94,60 @@ export function registerListCommands(cli: Cli<Needs>): void {
       const archived = await services.lists.update(project.id, id, { archived: true }, onTrail(project));
       return { json: archived, text: `The list ${name} is archived.` };
     });
+}
+
+function registerChange(list: Noun<Needs>): void {
+  const change = list.verb('change <id>', 'change what is given; what takes an empty text is cleared by one');
+  addFields(change.option('--name <name>', 'its name'))
+    .option('--no-double-opt-in', 'sign-ups by form count at once')
+    .option('--no-sign-up-page', 'its address works no more')
+    .example(
+      'satchel list change 01J00000000000000000000000 --sign-up-page',
+      "satchel list change 01J00000000000000000000000 --name News --basis ''",
+    )
+    .does(async ({ services, onTrail }, options, id) => {
+      const project = ownerOf(services, services.lists.require(id));
+      const given = requireChanges({
+        name: textOption(options, 'name'),
+        ...clearable(textOptions(options, 'description', 'confirmationTemplate', 'basis')),
+        double_opt_in: options.doubleOptIn,
+        token_hosts: options.tokenHosts === undefined ? undefined : listOption(options, 'tokenHosts'),
+        sign_up_page: options.signUpPage,
+      });
+      const changed = await services.lists.update(project.id, id, parse(changes, given), onTrail(project));
+      return { json: changed, text: present(changed) };
+    });
+}
+
+function addFields(verb: Verb<Needs>): Verb<Needs> {
+  return verb
+    .option('--description <text>', 'what it is for')
+    .option('--basis <basis>', `consent of contacts that come without: ${CONSENT_BASES.join(', ')}`)
+    .option('--double-opt-in', 'sign-ups by form are confirmed by a mail')
+    .option('--confirmation-template <slug>', 'template of that mail; it holds {{confirm_url}}')
+    .option('--token-hosts <hosts>', 'hosts whose links carry the contact_token')
+    .option('--sign-up-page', 'a page where anybody may sign up; needs double opt-in');
+}
+
+/** Texts that may be empty, which clears them, under their fields' names. */
+function clearable(given: { description?: string; confirmationTemplate?: string; basis?: string }) {
+  const { description, confirmationTemplate, basis } = given;
+  const orNull = (text: string | undefined) => (text === '' ? null : text);
+  return {
+    description: orNull(description),
+    confirmation_template: orNull(confirmationTemplate),
+    default_consent_basis: orNull(basis),
+  };
+}
+
+function present(list: ListRecord): string {
+  const { token_hosts, status_counts, ...fields } = list;
+  const counts = Object.entries(status_counts).map(([status, n]) => `${n} ${status}`);
+  const shown = formatFields({ ...fields, token_hosts, status_counts: counts });
+  if (list.sign_up_url === null) return shown;
+  return `${shown}
+
+A form of your own, which needs no key and no script (where the vault holds a captcha secret, with the captcha's widget in it):
+
+${ownFormOf(list.sign_up_url)}`;
 }

@@ -33,7 +33,8 @@ export function listRoutes({ lists }: { lists: Lists }): Route[] {
       body: creation,
       example: { name: 'Newsletter', default_consent_basis: 'consent' },
       response: listRecord,
-      errorsIn: ({ caller, body }) => lists.errorsIn(caller.project.id, body),
+      together: ['double_opt_in', 'sign_up_page'],
+      errorsIn: ({ caller, body }) => lists.errorsIn(caller.project.id, null, body),
       handle: ({ caller, body }) => lists.create(caller.project.id, body, caller.note),
     }),
     ...marketingRoute({
@@ -56,7 +57,8 @@ export function listRoutes({ lists }: { lists: Lists }): Route[] {
       example: { description: 'Once a month' },
       response: listRecord,
       load,
-      errorsIn: ({ caller, body }) => lists.errorsIn(caller.project.id, body),
+      together: ['double_opt_in', 'sign_up_page'],
+      errorsIn: ({ caller, body, resource }) => lists.errorsIn(caller.project.id, resource, body),
       handle: ({ caller, body, resource }) => lists.update(caller.project.id, resource.id, body, caller.note),
     }),
   ];

@@ -33,12 +33,17 @@ const optional = {
       '`list_name` and `brand_name`, too. A double opt-in list takes sign-ups only with one.',
   }),
 };
+const sign_up_page = t.Boolean({
+  description:
+    'Default false. A page where anybody may sign up, at `sign_up_url`. Needs `double_opt_in`, which stays as long as the page does.',
+});
 export const creation = named(
   'NewContactList',
   t.Object({
     name,
     ...optionals(optional),
     double_opt_in: t.Optional(t.Boolean({ description: 'Default false.' })),
+    sign_up_page: t.Optional(sign_up_page),
   }),
 );
 export const changes = named(
@@ -47,6 +52,7 @@ export const changes = named(
     name: name,
     ...nullables(optional),
     double_opt_in: t.Boolean(),
+    sign_up_page,
     archived: t.Boolean({ description: 'An archived list takes nobody any more.' }),
   }),
 );
@@ -61,6 +67,10 @@ export const listRecord = named(
     double_opt_in: t.Boolean(),
     token_hosts: t.Array(t.String()),
     confirmation_template: nullable(t.String()),
+    sign_up_page: t.Boolean(),
+    sign_up_url: nullable(
+      t.String({ description: 'The page, and where a form of your own posts; null without it.' }),
+    ),
     archived: t.Boolean(),
     contacts_count: t.Integer(),
     active_count: t.Integer(),

@@ -10,6 +10,7 @@ import { canonicalDomain } from '../../platform/mail/address.ts';
 import * as store from './store.ts';
 import type { ConsentBasis, ListRow } from './tables.ts';
 
+export { ownFormOf, TRAP_FIELD } from './own-form.ts';
 export { CONSENT_BASES, type ConsentBasis, type ListRow } from './tables.ts';
 
 export interface ListRecord {
@@ -20,6 +21,9 @@ export interface ListRecord {
   double_opt_in: boolean;
   token_hosts: string[];
   confirmation_template: string | null;
+  sign_up_page: boolean;
+  /** Where the page is, and where a form of one's own posts; null without it. */
+  sign_up_url: string | null;
   archived: boolean;
   contacts_count: number;
   active_count: number;
@@ -37,12 +41,14 @@ interface ListChanges {
   double_opt_in?: boolean;
   token_hosts?: string[] | null | undefined;
   confirmation_template?: string | null | undefined;
+  sign_up_page?: boolean;
   archived?: boolean;
 }
 
 export interface ListsDeps {
   database: Database;
   clock: Clock;
+  public_url: string;
   /** Why a template can't be the mail that asks to confirm a sign-up, or null when it can. */
   refusalOfConfirmation(project_id: number, slug: string): string | null;
   /** Why the link in that mail would lead its reader nowhere, or null. */
@@ -62,7 +68,7 @@ export class Lists {
     const of = { project_id, include_archived: query.include_archived ?? false };
     return paginate(query, {
       total: store.countLists(read, of),
-      fetch: (limit, offset) => presentAll(read, store.listLists(read, of, { limit, offset })),
+      fetch: (limit, offset) => this.#presentAll(store.listLists(read, of, { limit, offset })),
     });
   }
 
@@ -108,6 +114,12 @@ export class Lists {
   /** As `find` by numeric id; null where the list is gone. */
   findById(id: number, read: Tx = this.#deps.database.read): ListRow | null {
     return store.findListById(read, id) ?? null;
+  }
+
+  /** The list whose sign-up page this is the token of; null where there is none, or the list takes nobody any more. */
+  findBySignUpToken(token: string): ListRow | null {
+    const row = isUlid(token) ? store.findAnyList(this.#deps.database.read, token.toUpperCase()) : undefined;
+    return row?.sign_up_page && row.archived_at === null ? row : null;
   }
 
   /** Numeric ids of all lists of a project, archived ones too. */
@@ -203,8 +215,12 @@ export class Lists {
     return this.#present(row);
   }
 
-  /** Everything that is wrong with the fields beyond what the schema checks. */
-  errorsIn(project_id: number, changes: ListChanges): FieldErrors {
+  /** Everything that is wrong with the fields of a list beyond what the schema checks; `current` is null for a new one. */
+  errorsIn(
+    project_id: number,
+    current: Pick<ListRow, 'double_opt_in' | 'sign_up_page'> | null,
+    changes: ListChanges,
+  ): FieldErrors {
     const errors: FieldErrors = {};
     // The name may be put into the subject of a confirmation mail.
     if (/\p{Cc}/u.test(changes.name ?? ''))
@@ -213,13 +229,18 @@ export class Lists {
     const slug = changes.confirmation_template;
     const refusal = typeof slug === 'string' ? this.#deps.refusalOfConfirmation(project_id, slug) : null;
     if (refusal !== null) errors.confirmation_template = [refusal];
+    const has_page = changes.sign_up_page ?? current?.sign_up_page ?? false;
+    const is_double = changes.double_opt_in ?? current?.double_opt_in ?? false;
+    if (has_page && !is_double && changes.sign_up_page)
+      errors.sign_up_page = ['needs double_opt_in: anybody may enter any address there'];
+    else if (has_page && !is_double)
+      errors.double_opt_in = ['must stay true as long as sign_up_page is: set that to false as well'];
     return errors;
   }
 
   /** The fields after a change. Throws AppError `invalid` by field. */
   #merge(project_id: number, current: ListRow | null, changes: ListChanges) {
-    const errors = this.errorsIn(project_id, changes);
-    refuseAll(errors);
+    refuseAll(this.errorsIn(project_id, current, changes));
     const { token_hosts: hosts, confirmation_template: slug } = changes;
     return {
       name: changes.name ?? current?.name ?? '',
@@ -231,14 +252,47 @@ export class Lists {
       double_opt_in: changes.double_opt_in ?? current?.double_opt_in ?? false,
       token_hosts: hosts === undefined ? (current?.token_hosts ?? []) : readTokenHosts(hosts ?? [], {}),
       confirmation_template: slug === undefined ? (current?.confirmation_template ?? null) : slug,
+      sign_up_page: changes.sign_up_page ?? current?.sign_up_page ?? false,
     };
   }
 
   #present(row: ListRow): ListRecord {
-    const [record] = presentAll(this.#deps.database.read, [row]);
+    const [record] = this.#presentAll([row]);
     if (!record) throw notFound('List');
     return record;
   }
+
+  #presentAll(rows: readonly ListRow[]): ListRecord[] {
+    const counts = store.countContacts(
+      this.#deps.database.read,
+      rows.map((row) => row.id),
+    );
+    return rows.map((row) => {
+      const own = counts.filter((count) => count.list_id === row.id);
+      return {
+        id: row.public_id,
+        name: row.name,
+        description: row.description,
+        default_consent_basis: row.default_consent_basis,
+        double_opt_in: row.double_opt_in,
+        token_hosts: row.token_hosts,
+        confirmation_template: row.confirmation_template,
+        sign_up_page: row.sign_up_page,
+        sign_up_url: row.sign_up_page ? signUpUrl(this.#deps.public_url, row.public_id) : null,
+        archived: row.archived_at !== null,
+        contacts_count: own.reduce((sum, count) => sum + count.n, 0),
+        active_count: own.find((count) => count.status === 'active')?.n ?? 0,
+        status_counts: Object.fromEntries(own.flatMap(({ status, n }) => (n > 0 ? [[status, n]] : []))),
+        created_at: toIso(row.created_at),
+        updated_at: toIso(row.updated_at),
+      };
+    });
+  }
+}
+
+/** The sign-up page of a list. Its token is the list's id: the page is for everybody, and an id of a list opens nothing else. */
+export function signUpUrl(public_url: string, list_public_id: string): string {
+  return `${public_url}/join/${list_public_id}`;
 }
 
 /** Host names in lower-case ASCII, each once. Others are named in `errors`. */
@@ -254,29 +308,4 @@ function readTokenHosts(hosts: readonly string[], errors: FieldErrors): string[]
     return name ?? '';
   });
   return [...new Set(read)];
-}
-
-function presentAll(read: Tx, rows: readonly ListRow[]): ListRecord[] {
-  const counts = store.countContacts(
-    read,
-    rows.map((row) => row.id),
-  );
-  return rows.map((row) => {
-    const own = counts.filter((count) => count.list_id === row.id);
-    return {
-      id: row.public_id,
-      name: row.name,
-      description: row.description,
-      default_consent_basis: row.default_consent_basis,
-      double_opt_in: row.double_opt_in,
-      token_hosts: row.token_hosts,
-      confirmation_template: row.confirmation_template,
-      archived: row.archived_at !== null,
-      contacts_count: own.reduce((sum, count) => sum + count.n, 0),
-      active_count: own.find((count) => count.status === 'active')?.n ?? 0,
-      status_counts: Object.fromEntries(own.flatMap(({ status, n }) => (n > 0 ? [[status, n]] : []))),
-      created_at: toIso(row.created_at),
-      updated_at: toIso(row.updated_at),
-    };
-  });
 }

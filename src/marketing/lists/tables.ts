@@ -21,6 +21,7 @@ export const contactLists = sqliteTable('contact_lists', {
   double_opt_in: integer({ mode: 'boolean' }).notNull(),
   token_hosts: text({ mode: 'json' }).$type<string[]>().notNull(),
   confirmation_template: text(),
+  sign_up_page: integer({ mode: 'boolean' }).notNull(),
   archived_at: integer(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),

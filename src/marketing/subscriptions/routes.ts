@@ -1,4 +1,4 @@
-/** Signing up by form, and the public pages that links in mails lead to: confirming and leaving. */
+/** Signing up by form, and the public pages: signing up, and what links in mails lead to, confirming and leaving. */
 import { forbidden } from '../../errors.ts';
 import {
   MAX_CAPTCHA_TOKEN_CHARS,
@@ -14,6 +14,7 @@ import type { Clicks } from '../mails/service.ts';
 import { lookOf } from './brand.ts';
 import { TEST_TOKEN } from './links.ts';
 import type { Subscriptions, Visitor } from './service.ts';
+import { signUpPageRoutes } from './sign-up-page.ts';
 import { errorsInSignUp } from './sign-ups.ts';
 
 const TAG = 'Sign-up forms';
@@ -25,7 +26,12 @@ export interface SubscriptionRouteDeps {
 }
 
 export function subscriptionRoutes(deps: SubscriptionRouteDeps): Route[] {
-  return [...subscribeRoutes(deps), ...confirmRoutes(deps.subscriptions), ...unsubscribeRoutes(deps)];
+  return [
+    ...subscribeRoutes(deps),
+    ...signUpPageRoutes(deps.subscriptions, TAG),
+    ...confirmRoutes(deps.subscriptions),
+    ...unsubscribeRoutes(deps),
+  ];
 }
 
 function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route[] {

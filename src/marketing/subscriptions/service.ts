@@ -3,7 +3,7 @@
  * is written down and answered at once, whoever is on the list; what it comes to is decided by its job.
  */
 
-import { invalid } from '../../errors.ts';
+import { conflict, invalid } from '../../errors.ts';
 import {
   CONFIRMATION_EXPIRY_MS,
   MAX_CONFIRMATIONS_PER_DAY,
@@ -26,7 +26,7 @@ import {
   hashContactToken,
   hasLeftByChoice,
 } from '../contacts/service.ts';
-import type { ListRow, Lists } from '../lists/service.ts';
+import { type ListRow, type Lists, signUpUrl } from '../lists/service.ts';
 import type { KeyOwner, Marketing } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { type Brand, brandOf } from './brand.ts';
@@ -65,13 +65,37 @@ export interface SubscriptionsDeps {
   confirmations_per_day: number;
   suppressions: Suppressions;
   rates: Pick<DurableRates, 'take'>;
-  projectOf(id: number): { id: number; public_id: string; name: string } | null;
+  projectOf(
+    id: number,
+  ): { id: number; public_id: string; name: string; status: 'active' | 'inactive' } | null;
   captcha: {
     isConfigured(project: KeyOwner): boolean;
+    /** Null where none can be shown. */
+    widgetOf(project: KeyOwner): CaptchaWidget | null;
     verify(project: KeyOwner, question: { token: string; remoteip?: string }): Promise<{ success: boolean }>;
   };
   emails: Pick<Emails, 'acceptConfirmation' | 'countConfirmations'>;
   enqueue(tx: Tx, job: NewJob): string;
+}
+
+/** What a page within whose form a captcha stands must know of it. */
+interface CaptchaWidget {
+  /** Where its script, and what that shows in a frame, comes from. */
+  origin: string;
+  script: string;
+  class_name: string;
+  site_key: string;
+  action: string | null;
+}
+
+/** The page where anybody signs up for a list. */
+export interface SignUpPage {
+  list: ListRow;
+  owner: KeyOwner;
+  brand: Brand;
+  url: string;
+  /** Null where the project asks for no captcha, or none can be shown. */
+  widget: CaptchaWidget | null;
 }
 
 /** Whom a public page is about. */
@@ -95,6 +119,31 @@ export class Subscriptions {
   }
 
   /* --- Signing up ------------------------------------------------------------------------------------------------- */
+
+  /** The sign-up page that a token opens; null where there is none (any more). */
+  signUpPage(token: string): SignUpPage | null {
+    const { captcha, lists, marketing, projectOf, public_url } = this.#deps;
+    const list = lists.findBySignUpToken(token);
+    const owner = list && projectOf(list.project_id);
+    if (!list || owner?.status !== 'active') return null;
+    return {
+      list,
+      owner,
+      brand: brandOf(marketing.settings(owner.id), owner.name),
+      url: signUpUrl(public_url, list.public_id),
+      widget: captcha.isConfigured(owner) ? captcha.widgetOf(owner) : null,
+    };
+  }
+
+  /** Throws AppError `conflict` where nobody could sign up by the form of a sign-up page, so that nobody fills it in in vain. */
+  requireForm({ list, owner, widget }: SignUpPage): void {
+    this.#deps.lists.requireConfirmationTemplate(list);
+    if (widget === null && this.#deps.captcha.isConfigured(owner))
+      throw conflict(
+        'This page takes no sign-ups at the moment: the vault of its project has no site_key beside the captcha secret, or the captcha is none that the page can show.',
+        { code: 'captcha_unusable' },
+      );
+  }
 
   /** Counts a visitor of a form, before anything of what they sent is read. Throws AppError `rate_limited`. */
   async countVisitor(ip: string): Promise<void> {

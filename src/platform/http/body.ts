@@ -141,10 +141,10 @@ function refuseSprawling(raw: Uint8Array): void {
 
 /**
  * The text fields of a form, of both types that browsers and one-click unsubscribing (RFC 8058) send; an empty body has none.
- * Of a name that is there twice, the last one counts. Throws AppError `invalid`.
+ * Of a name that is there twice, the last one counts. Throws AppError `invalid`, and `too_large`.
  */
 export async function readForm(request: Request, max_bytes: number): Promise<Record<string, string>> {
-  const raw = await readBody(request, max_bytes);
+  const raw = await readSmallBody(request, max_bytes);
   if (raw.length === 0) return {};
   const type = request.headers.get('content-type') ?? '';
   const headers = { 'Content-Type': type };

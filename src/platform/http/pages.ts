@@ -1,4 +1,4 @@
-/** Small pages for people who follow a link in a mail: HTML that runs nothing and loads nothing. */
+/** Small pages for people who follow a link: HTML that runs nothing of ours and loads nothing. */
 
 /** Markup whose inserted values are escaped, unless they are markup themselves. */
 export class Html {
@@ -20,8 +20,11 @@ body{margin:0;padding:1.5rem;font:1.0625rem/1.6 system-ui,sans-serif;color:#1b1b
 main{max-width:32rem;margin:8vh auto 0;padding:2rem;background:#fff;border-radius:.75rem}
 h1{margin:0 0 1rem;font-size:1.5rem;line-height:1.25}
 p{margin:0 0 1rem}
+label{display:block;margin:0 0 1rem}
+input{display:block;box-sizing:border-box;width:100%;margin:.25rem 0 0;padding:.625rem .75rem;font:inherit;color:inherit;background:transparent;border:1px solid currentColor;border-radius:.5rem}
+.trap{position:absolute;left:-9999px}
 button{padding:.75rem 1.5rem;font:inherit;font-weight:600;border:0;border-radius:.5rem;cursor:pointer}
-button:focus-visible,a:focus-visible{outline:3px solid currentColor;outline-offset:3px}
+button:focus-visible,a:focus-visible,input:focus-visible{outline:3px solid currentColor;outline-offset:3px}
 footer{max-width:32rem;margin:1rem auto;text-align:center;font-size:.9375rem}
 a{color:inherit}
 @media (prefers-color-scheme:dark){body{color:#ececec;background:#161617}main{background:#232325}}
@@ -33,6 +36,8 @@ export interface PageLook {
   style: string;
   /** The one origin that images may come from. */
   image_origin: string | null;
+  /** The one origin that a script, and what it shows in a frame, may come from: a captcha's. Absent for none. */
+  script_origin?: string;
   header: Html;
   footer: Html;
 }
@@ -64,15 +69,17 @@ ${look.footer}
     status,
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': policyOf(style, look.image_origin),
+      'Content-Security-Policy': policyOf(style, look),
       'Referrer-Policy': 'no-referrer',
       'X-Robots-Tag': 'noindex',
     },
   });
 }
 
-function policyOf(style: string, image_origin: string | null): string {
+function policyOf(style: string, { image_origin, script_origin }: PageLook): string {
   const style_hash = new Bun.CryptoHasher('sha256').update(style).digest('base64');
   const images = image_origin === null ? '' : ` img-src ${image_origin};`;
-  return `default-src 'none'; style-src 'sha256-${style_hash}';${images} form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+  const scripts =
+    script_origin === undefined ? '' : ` script-src ${script_origin}; frame-src ${script_origin};`;
+  return `default-src 'none'; style-src 'sha256-${style_hash}';${images}${scripts} form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 }

@@ -396,6 +396,8 @@ interface OpenRouteSpec<F extends TSchema>
   path: string;
   /** Shape of the form that a page posts; its fields are text, read as numbers and booleans where the shape asks for those. */
   form?: F;
+  /** Refuses, or counts whom it may refuse, before the form is read. */
+  before?(ctx: RequestContext): Promise<void> | void;
   /** `acceptKey` authenticates, where the handler finds that the request needs a key. */
   handle(input: {
     ctx: RequestContext;
@@ -419,6 +421,7 @@ export function openRoute<F extends TSchema>(spec: OpenRouteSpec<F>): Route {
         takeRate();
         return caller;
       };
+      await spec.before?.(ctx);
       const form = spec.form
         ? parse(spec.form, await readForm(ctx.request, MAX_FORM_BODY_BYTES), { coerce: true })
         : undefined;

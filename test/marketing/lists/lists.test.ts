@@ -33,6 +33,8 @@ describe('a list', () => {
       double_opt_in: false,
       token_hosts: [],
       confirmation_template: null,
+      sign_up_page: false,
+      sign_up_url: null,
       archived: false,
       contacts_count: 0,
       active_count: 0,

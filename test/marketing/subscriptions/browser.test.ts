@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
+import { ownFormOf } from '../../../src/marketing/lists/service.ts';
 import { launchChromium } from '../../support/chromium.ts';
 import { actor, addCapturingMailbox } from '../../support/helpers.ts';
 import { part } from '../../support/parts.ts';
@@ -19,6 +20,9 @@ let browser: Browser;
 let list: string;
 /** Of the web page with the form: not ours. */
 let site: ReturnType<typeof Bun.serve>;
+/** The form on it: that of the README, unless a test puts another one there. */
+let form = '';
+let readme_form: string;
 
 async function makeFormKey(): Promise<string> {
   const { keys, origins, projects } = on.app.services;
@@ -51,15 +55,15 @@ beforeAll(async () => {
     brand_website_url: 'https://shop.example.com/',
   });
   list = await on.list({ double_opt_in: true, confirmation_template: 'c' });
-  let form = '';
   site = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     fetch: () => new Response(PAGE(form), { headers: { 'Content-Type': 'text/html; charset=utf-8' } }),
   });
-  form = FORM.replace('http://localhost:8420', on.app.url)
+  readme_form = FORM.replace('http://localhost:8420', on.app.url)
     .replace('LIST_ID', list)
     .replace('FORM_KEY', await makeFormKey());
+  form = readme_form;
   browser = await launchChromium();
 });
 
@@ -151,6 +155,37 @@ describe.skipIf(executable === null)('in a browser', () => {
     expect(await contactOf('visitor@example.com')).toMatchObject({ status: 'unsubscribed' });
     expect(complaints).toEqual([]);
     await page.close();
+  });
+
+  test('a visitor signs up at the page of the list, and by a form without a script on a page of another origin', async () => {
+    await on.call('PATCH', `/email-lists/${list}`, { sign_up_page: true });
+    const { page, complaints } = await openPage();
+    await page.goto(`${on.app.url}/join/${list}`);
+    expect(await page.textContent('h1')).toBe('Sign up for News');
+    await expectAccessible(page);
+    await page.fill('[name=email]', 'at-page@example.com');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Thank you' }).waitFor();
+    await expectAccessible(page);
+    form = ownFormOf(`${on.app.url}/join/${list}`);
+    await page.goto(`http://localhost:${site.port}/`);
+    await page.getByLabel('Email').fill('at-form@example.com');
+    await page.getByLabel('First name').fill('Ann');
+    await page.getByRole('button').click();
+    await page.getByRole('heading', { name: 'Thank you' }).waitFor();
+    await on.app.app.engine.whenIdle();
+    expect(await contactOf('at-page@example.com')).toMatchObject({
+      status: 'pending',
+      consent_origin: `http://127.0.0.1:8420/join/${list}`,
+    });
+    expect(await contactOf('at-form@example.com')).toMatchObject({
+      status: 'pending',
+      first_name: 'Ann',
+      consent_origin: `http://localhost:${site.port}`,
+    });
+    expect(complaints).toEqual([]);
+    await page.close();
+    form = readme_form;
   });
 
   test('the form tells a visitor what is wrong, and a page of another origin gets nowhere', async () => {

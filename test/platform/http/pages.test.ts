@@ -111,7 +111,7 @@ test('what is no form, too long, too large or refused is a page that says so, an
   for (const [body, type, status, said] of [
     ['{"why":"a"}', 'application/json', 422, 'no form'],
     ['why=too-long', FORM, 422, 'at most 5 characters'],
-    [large, FORM, 422, `${MAX_FORM_BODY_BYTES} bytes`],
+    [large, FORM, 413, `${MAX_FORM_BODY_BYTES} bytes`],
     ['why=again', FORM, 409, 'You left &lt;before&gt;.'],
   ] as const) {
     const response = await post(body, type);

@@ -748,6 +748,7 @@ CREATE TABLE contact_lists (
   double_opt_in INTEGER NOT NULL DEFAULT 0,
   token_hosts TEXT NOT NULL DEFAULT '[]',
   confirmation_template TEXT,
+  sign_up_page INTEGER NOT NULL DEFAULT 0,
   archived_at INTEGER,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL

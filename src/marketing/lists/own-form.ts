@@ -1,0 +1,15 @@
+/** The form that somebody puts on a page of their own, which posts to the sign-up page of a list. */
+import { MAX_ADDRESS_CHARS, MAX_FORM_NAME_CHARS } from '../../limits.ts';
+
+/** A field that people don't see: whoever fills it is a robot. Browsers fill none of this name by themselves. */
+export const TRAP_FIELD = 'comment';
+
+/** HTML that works as it stands, without a script. `sign_up_url` is the list's. */
+export function ownFormOf(sign_up_url: string): string {
+  return `<form method="post" action="${Bun.escapeHTML(sign_up_url)}">
+  <label>Email <input type="email" name="email" required maxlength="${MAX_ADDRESS_CHARS}" autocomplete="email"></label>
+  <label>First name <input name="first_name" maxlength="${MAX_FORM_NAME_CHARS}" autocomplete="given-name"></label>
+  <input name="${TRAP_FIELD}" tabindex="-1" autocomplete="off" aria-hidden="true" style="position:absolute;left:-9999px">
+  <button>Sign up</button>
+</form>`;
+}

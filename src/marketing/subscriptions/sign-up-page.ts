@@ -1,0 +1,146 @@
+/** The page where anybody signs up for a list, and what it says to them; forms on other people's pages post here as well. */
+import { AppError, type FieldErrors } from '../../errors.ts';
+import {
+  MAX_ADDRESS_CHARS,
+  MAX_CAPTCHA_TOKEN_CHARS,
+  MAX_CONTACT_QUERY_CHARS,
+  MAX_FORM_NAME_CHARS,
+  MAX_SUBSCRIBE_BODY_BYTES,
+} from '../../limits.ts';
+import { Html, html, type PageLook, pageResponse } from '../../platform/http/pages.ts';
+import { openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
+import { t, text } from '../../platform/http/schema.ts';
+import { TRAP_FIELD } from '../lists/service.ts';
+import { lookOf } from './brand.ts';
+import type { SignUpPage, Subscriptions } from './service.ts';
+
+const captcha_token = t.Optional(text({ max: MAX_CAPTCHA_TOKEN_CHARS }));
+/** What the providers' own widgets call the token. */
+const WIDGET_FIELDS = ['cf-turnstile-response', 'h-captcha-response', 'g-recaptcha-response'] as const;
+
+const form = t.Object({
+  email: text({ min: 1, max: MAX_CONTACT_QUERY_CHARS }),
+  first_name: t.Optional(text({ max: MAX_FORM_NAME_CHARS })),
+  last_name: t.Optional(text({ max: MAX_FORM_NAME_CHARS })),
+  captcha_token,
+  'cf-turnstile-response': captcha_token,
+  'h-captcha-response': captcha_token,
+  'g-recaptcha-response': captcha_token,
+  [TRAP_FIELD]: t.Optional(t.String({ description: 'Left empty: only robots fill it.' })),
+});
+
+export function signUpPageRoutes(subscriptions: Subscriptions, tag: string): Route[] {
+  const find = (ctx: RequestContext): SignUpPage => {
+    const page = subscriptions.signUpPage(ctx.params.token ?? '');
+    if (!page) throw new AppError('not_found', 'Nobody can sign up here, or no longer.');
+    return page;
+  };
+  const common = { plane: 'page', path: '/join/:token', tag } as const;
+  return [
+    openRoute({
+      ...common,
+      method: 'GET',
+      summary: 'The page where anybody signs up for a list',
+      also: { 409: 'The list takes no sign-ups at the moment' },
+      handle: ({ ctx }) => {
+        const page = find(ctx);
+        subscriptions.requireForm(page);
+        return formPage(200, page, {});
+      },
+    }),
+    openRoute({
+      ...common,
+      method: 'POST',
+      summary: 'Sign up by the form of a page',
+      description:
+        'Of the page itself or of any other: a form needs no key and no script. It has the limits of `POST ' +
+        '/email-lists/{list}/subscribe`, its captcha too: the token is `captcha_token`, or the field of the widget ' +
+        `(${WIDGET_FIELDS.map((field) => `\`${field}\``).join(', ')}). The answer is the same page for everybody.`,
+      also: {
+        409: 'The list takes no sign-ups at the moment',
+        413: `The form has more than ${MAX_SUBSCRIBE_BODY_BYTES} bytes`,
+        502: 'The captcha provider gave no answer',
+      },
+      form,
+      before: async (ctx) => {
+        find(ctx);
+        if (ctx.ip !== null) await subscriptions.countVisitor(ctx.ip);
+      },
+      handle: async ({ ctx, form: sent }) => {
+        const page = find(ctx);
+        if (!sent[TRAP_FIELD]) {
+          const errors = await signUp(subscriptions, page, ctx, sent);
+          if (errors) return formPage(422, page, errors);
+        }
+        return pageResponse(
+          200,
+          'Thank you',
+          html`<p>If a confirmation is needed, a mail is on its way to you: please follow the link in it.</p>`,
+          lookOf(page.brand),
+        );
+      },
+    }),
+  ];
+}
+
+/** What is wrong with it, by field; null where it was taken. */
+async function signUp(
+  subscriptions: Subscriptions,
+  page: SignUpPage,
+  ctx: RequestContext,
+  sent: typeof form.static,
+): Promise<FieldErrors | null> {
+  const { email, first_name = null, last_name = null } = sent;
+  const token = sent.captcha_token || WIDGET_FIELDS.map((field) => sent[field]).find(Boolean);
+  const from_page = ctx.request.headers.get('origin');
+  try {
+    await subscriptions.request(
+      page.owner,
+      page.list,
+      { email, first_name, last_name, captcha_token: token ?? null },
+      {
+        ip: ctx.ip,
+        // Our own page tells nobody where it is, so that its browser names no origin.
+        origin: from_page === null || from_page === 'null' ? page.url : from_page,
+        is_test: false,
+        needs_captcha: true,
+      },
+    );
+    return null;
+  } catch (error) {
+    if (error instanceof AppError && error.kind === 'invalid' && error.errors) return error.errors;
+    throw error;
+  }
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  ...{ email: 'The email address', first_name: 'The first name', last_name: 'The last name' },
+  captcha_token: 'The captcha',
+};
+
+function formPage(status: number, page: SignUpPage, errors: FieldErrors): Response {
+  const { list, brand, widget } = page;
+  const problems = Object.entries(errors).flatMap(([field, messages]) =>
+    messages.map((message) => html`<p role="alert">${LABELS[field] ?? field} ${message}.</p>`.text),
+  );
+  const captcha =
+    widget === null
+      ? new Html('')
+      : html`<p class="${widget.class_name}" data-sitekey="${widget.site_key}" data-action="${widget.action ?? ''}"></p>
+<script src="${widget.script}" async defer></script>`;
+  const look: PageLook = { ...lookOf(brand), ...(widget === null ? {} : { script_origin: widget.origin }) };
+  return pageResponse(
+    status,
+    `Sign up for ${list.name}`,
+    html`${new Html(problems.join('\n'))}
+<form method="post">
+<label>Email <input type="email" name="email" required maxlength="${MAX_ADDRESS_CHARS}" autocomplete="email"></label>
+<label>First name (optional) <input name="first_name" maxlength="${MAX_FORM_NAME_CHARS}" autocomplete="given-name"></label>
+<p class="trap" aria-hidden="true"><label>Leave this empty <input name="${TRAP_FIELD}" tabindex="-1" autocomplete="off"></label></p>
+${captcha}
+<button type="submit">Sign up</button>
+</form>
+<p class="fine">${brand.name} sends you a mail with a link that confirms. You can leave whenever you like.</p>`,
+    look,
+  );
+}
