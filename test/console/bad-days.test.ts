@@ -10,6 +10,7 @@ import {
   type ConsoleTest,
   type Credentials,
   executable,
+  goTo,
   openBrowser,
   openPage,
   signIn,
@@ -188,11 +189,10 @@ describe.skipIf(executable === null)('a right that is taken away', () => {
   test("another's project looks as one that there is not, at every address of it", async () => {
     await makeProject(on.app, 'bakery');
     const credentials = await addPerson(on.app, { email: 'baker@example.org', projects: ['bakery'] });
-    const context = await signIn(on, { credentials });
+    const opened = await openPage(on, await signIn(on, { credentials }), '/');
     const shownAt = async (path: string): Promise<string> => {
-      const { page } = await openPage(on, context, path);
-      const text = await page.locator('body').textContent();
-      await page.close();
+      await goTo(opened, path);
+      const text = await opened.page.locator('body').textContent();
       return (text ?? '').replaceAll(/Request \S+/g, 'Request');
     };
     for (const rest of ['', '/settings', '/keys/1', '/contacts']) {
@@ -318,6 +318,8 @@ describe.skipIf(executable === null)('who guesses at a password', () => {
   });
 
   test('finds no address of another site behind the sign-in page, however it is written', async () => {
+    const context = await openBrowser(on);
+    const { page } = await openPage(on, context, '/sign-in');
     for (const next of [
       '/%2F/evil.example.com',
       '/\t/evil.example.com',
@@ -325,13 +327,12 @@ describe.skipIf(executable === null)('who guesses at a password', () => {
       '/../../docs',
       '@evil.example.com',
     ]) {
-      const context = await openBrowser(on);
-      const { page } = await openPage(on, context, `/sign-in?next=${encodeURIComponent(next)}`);
+      await page.goto(`${on.app.url}/console/sign-in?next=${encodeURIComponent(next)}`);
       await signInOn(page, on.credentials);
       await page.getByLabel(/Account of/).waitFor();
       expect(new URL(page.url()).origin).toBe(on.app.url);
       expect(new URL(page.url()).pathname).toStartWith('/console');
-      await context.close();
+      await context.clearCookies();
     }
   });
 });
