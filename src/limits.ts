@@ -330,6 +330,8 @@ export const MAX_CONTACT_QUERY_CHARS = 320;
 export const MAX_CLICKED_WITHIN_DAYS = 3_650;
 /** Decision: what a filter fits is counted up to so many: "10,000 and more". */
 export const COUNTED_MATCHES = 10_000;
+/** Columns of an export: spreadsheets take up to some thousands, of which LibreOffice once took 1,024. */
+export const MAX_EXPORTED_CUSTOM_FIELDS = 1_000;
 /** Contract: contact_ids of one call. */
 export const MAX_CONTACT_IDS = 500;
 /** Contacts that one transaction of a bulk change touches: a few milliseconds, so that nobody waits long behind it. */

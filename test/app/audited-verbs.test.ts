@@ -37,6 +37,7 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['vault env --project side --target server', 'vault.revealed'],
   ['vault run --project side -- true', 'vault.revealed'],
   ['vault delete captcha --project side --yes', 'vault.deleted'],
+  ['email export --project shop', 'emails.exported'],
   ['email bounce EMAIL', 'email.reported'],
   ['email retry EMAIL', 'email.retried'],
   ['domain add side.example', 'sending_domain.added'],
@@ -59,6 +60,7 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['list create --project shop --name News --basis consent', 'list.created', 'LIST'],
   ['import start LIST FILE', 'import.started'],
   ['import resume IMPORT', 'import.resumed'],
+  ['contact export --list LIST', 'contacts.exported'],
   ['suppression add eve@example.com --project shop', 'suppression.added'],
   ['suppression remove eve@example.com --project shop --yes', 'suppression.lifted'],
   ['sequence copy SEQUENCE', 'sequence.created'],
@@ -81,7 +83,7 @@ const OTHERS = `
   audit list, token list, person list, project list, project show, key list, key why, key origin list, origin list,
   object list, object show, vault services, vault show, domain list, domain verify, mailbox list, mailbox test,
   email why, email captured, email list, template list, template show, schedule list, schedule show, job list, job show,
-  list list, list show, contact list, contact show, contact why, contact export, import show, suppression list,
+  list list, list show, contact list, contact show, contact why, import show, suppression list,
   sequence list, sequence show, sequence why, sequence check, sequence preview,
   backup, restore, verify, migrate, doctor, serve, completion, version`
   .split(',')

@@ -1,30 +1,26 @@
-/** `satchel email list`: the log of a project. What became of one email is explained by deliveries. */
+/** `satchel email list | export`: the log of a project. What became of one email is explained by deliveries. */
 import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
-import { textOptions } from '../../platform/cli/options.ts';
+import { writeTable } from '../../platform/cli/csv-output.ts';
+import { type Options, textOptions } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
-import type { Noun } from '../../platform/cli/verb.ts';
+import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
-import { emailListQuery } from './schemas.ts';
+import { emailListQuery, emailLogQuery } from './schemas.ts';
 import { EMAIL_STATUSES, type Emails } from './service.ts';
 
 type Services = { emails: Emails; projects: Projects };
 
-/** Registers `satchel email list` below its noun. */
+/** Registers `satchel email list | export` below its noun. */
 export function registerEmailLogCommand(email: Noun<Services>): void {
-  email
-    .verb('list', 'the emails of a project, newest first')
-    .ofProject()
-    .addOption(new Option('--status <status>', 'only these').choices(EMAIL_STATUSES))
-    .option('--to <address>', 'only those to this address')
-    .option('--template <slug>', 'only those of this template')
+  withFilters(email.verb('list', 'the emails of a project, newest first'))
     .example(
       'satchel email list --project shop --status failed',
       'satchel email list --project shop --to ann@example.org',
     )
     .lists(
       ({ services, page }, options) => {
-        const query = parse(emailListQuery, { ...page, ...textOptions(options, 'status', 'to', 'template') });
+        const query = parse(emailListQuery, { ...page, ...filtersOf(options) });
         return services.emails.list(projectOf(services, options), query);
       },
       ({ id, status, to, subject, template, created_at, from_email }) => ({
@@ -38,4 +34,34 @@ export function registerEmailLogCommand(email: Noun<Services>): void {
       }),
       'No email matches.',
     );
+  withFilters(email.verb('export', 'the emails of a project as CSV, newest first'))
+    .example('satchel email export --project shop --date-from 2030-01-01 > emails.csv')
+    .does(async (session, options) => {
+      const { services, onTrail } = session;
+      const project = projectOf(services, options);
+      const query = parse(emailLogQuery, filtersOf(options));
+      return writeTable(session, options, await services.emails.export(project, query, onTrail(project)));
+    });
+}
+
+function withFilters<S>(verb: Verb<S>): Verb<S> {
+  return verb
+    .ofProject()
+    .addOption(new Option('--status <status>', 'only these').choices(EMAIL_STATUSES))
+    .option('--to <address>', 'only those to this address')
+    .option('--template <slug>', 'only those of this template')
+    .option('--date-from <time>', 'only those accepted at or after this moment (UTC unless it says)')
+    .option('--date-to <time>', 'only those accepted before this moment');
+}
+
+function filtersOf(options: Options) {
+  const { dateFrom, dateTo, ...given } = textOptions(
+    options,
+    'status',
+    'to',
+    'template',
+    'dateFrom',
+    'dateTo',
+  );
+  return { ...given, date_from: dateFrom, date_to: dateTo };
 }

@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type Page, paginate } from '../../platform/http/pagination.ts';
-import type { EmailListQuery, EmailRecord } from './schemas.ts';
+import type { EmailListQuery, EmailLogQuery, EmailRecord } from './schemas.ts';
 import { countEmails, type EmailFilter, listEmails } from './store.ts';
 import type { EmailRow } from './tables.ts';
 
@@ -50,9 +50,9 @@ export function presentEmail(row: EmailRow, project_public_id: string): EmailRec
   };
 }
 
-/** A page of a project's log, newest first. */
-export function pageOfLog(read: Tx, project_id: number, query: EmailListQuery): Page<EmailRow> {
-  const filter: EmailFilter = {
+/** The mails of a project that a query asks for. */
+export function filterOf(project_id: number, query: EmailLogQuery): EmailFilter {
+  return {
     project_id,
     status: query.status,
     to: query.to,
@@ -60,6 +60,11 @@ export function pageOfLog(read: Tx, project_id: number, query: EmailListQuery): 
     from_ms: query.date_from === undefined ? undefined : Date.parse(query.date_from),
     until_ms: query.date_to === undefined ? undefined : Date.parse(query.date_to),
   };
+}
+
+/** A page of a project's log, newest first. */
+export function pageOfLog(read: Tx, project_id: number, query: EmailListQuery): Page<EmailRow> {
+  const filter = filterOf(project_id, query);
   return paginate(query, {
     total: totalOf(read, filter),
     fetch: (limit, offset) => listEmails(read, filter, limit, offset),

@@ -1,13 +1,18 @@
 /** Endpoints of emails: sending, the log, and cancelling what is scheduled. */
 
+import { CSV_ANSWER, csvResponse } from '../../platform/http/csv.ts';
 import { hashRequest, idempotentRequest, REPLAYED_HEADERS } from '../../platform/http/idempotency.ts';
 import { bothPlanes, projectRoute, Reply, type Route } from '../../platform/http/routes.ts';
-import { emailContent, emailListQuery, emailRecord, sendBody, sendResult } from './schemas.ts';
+import { emailContent, emailListQuery, emailLogQuery, emailRecord, sendBody, sendResult } from './schemas.ts';
 import type { Emails } from './service.ts';
 
 const TAG = 'Emails';
 
 export function emailRoutes(emails: Emails): Route[] {
+  return [...sendingRoutes(emails), ...logRoutes(emails)];
+}
+
+function sendingRoutes(emails: Emails): Route[] {
   return [
     ...bothPlanes({
       method: 'POST',
@@ -39,6 +44,11 @@ export function emailRoutes(emails: Emails): Route[] {
         return new Reply(answer.status, answer.value, answer.is_replayed ? REPLAYED_HEADERS : {});
       },
     }),
+  ];
+}
+
+function logRoutes(emails: Emails): Route[] {
+  return [
     ...bothPlanes({
       method: 'GET',
       path: '/emails',
@@ -48,6 +58,22 @@ export function emailRoutes(emails: Emails): Route[] {
       query: emailListQuery,
       response: emailRecord,
       handle: ({ caller, query }) => emails.list(caller.project, query),
+    }),
+    ...bothPlanes({
+      method: 'GET',
+      path: '/emails.csv',
+      needs: ['read'],
+      tag: TAG,
+      summary: 'The email log as CSV, newest first',
+      description:
+        'All that the filters fit. Columns are the fields of an email; copies stand with commas between, attachments and refusals ' +
+        'as JSON. What a spreadsheet would take for a formula is prefixed with an apostrophe. It stands on the audit trail, by keys too.',
+      query: emailLogQuery,
+      ...CSV_ANSWER,
+      handle: async ({ ctx, caller, query }) => {
+        ctx.keepOpen();
+        return csvResponse('emails.csv', await emails.export(caller.project, query, caller.record));
+      },
     }),
     ...bothPlanes({
       method: 'GET',

@@ -85,14 +85,16 @@ export const sendResult = named(
 );
 export type SendResult = Static<typeof sendResult>;
 
-export const emailListQuery = t.Object({
-  ...pageQuery,
+/** Which mails of the log. */
+export const emailLogQuery = t.Object({
   status: t.Optional(oneOf(EMAIL_STATUSES)),
   to: t.Optional(emailAddress()),
   template: t.Optional(text({ min: 1, max: MAX_NAME_CHARS })),
   date_from: t.Optional(t.String({ format: 'date-time', description: 'Accepted at or after.' })),
   date_to: t.Optional(t.String({ format: 'date-time', description: 'Accepted before.' })),
 });
+export type EmailLogQuery = Static<typeof emailLogQuery>;
+export const emailListQuery = t.Object({ ...pageQuery, ...emailLogQuery.properties });
 export type EmailListQuery = Static<typeof emailListQuery>;
 
 const moment = () => nullable(dateTime());

@@ -11,6 +11,7 @@ import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
+import type { CsvTable } from '../../platform/http/csv.ts';
 import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../../platform/http/idempotency.ts';
 import type { Page } from '../../platform/http/pagination.ts';
 import { PLANE_PREFIX, type ProjectCaller } from '../../platform/http/routes.ts';
@@ -20,8 +21,9 @@ import type { FramedBodies, MailContent } from '../../platform/mail/types.ts';
 import { type Candidate, deleteUsageBefore, listCandidates, releaseUsage } from '../mailboxes/service.ts';
 import { type AcceptanceDeps, type Accepted, acceptEmail } from './acceptance.ts';
 import { checkEmail, findAttachments, findSender } from './checking.ts';
+import { exportLog } from './export.ts';
 import * as life from './life-store.ts';
-import { pageOfLog, presentEmail } from './log.ts';
+import { filterOf, pageOfLog, presentEmail } from './log.ts';
 import {
   type ConfirmationEmail,
   confirmationEmail,
@@ -34,7 +36,14 @@ import {
   scheduledEmail,
 } from './new-email.ts';
 import { presentContent } from './reading.ts';
-import type { EmailContent, EmailListQuery, EmailRecord, SendBody, SendResult } from './schemas.ts';
+import type {
+  EmailContent,
+  EmailListQuery,
+  EmailLogQuery,
+  EmailRecord,
+  SendBody,
+  SendResult,
+} from './schemas.ts';
 import * as store from './store.ts';
 import type { EmailRow, EmailSource } from './tables.ts';
 
@@ -294,6 +303,18 @@ export class Emails {
     return pageOfLog(this.#deps.database.read, project.id, query).map((row) =>
       presentEmail(row, project.public_id),
     );
+  }
+
+  /** The log as a table, newest first; that it was taken along is noted before. */
+  async export(
+    project: { id: number; public_id: string },
+    query: EmailLogQuery,
+    note: Note,
+  ): Promise<CsvTable> {
+    const { database } = this.#deps;
+    const metadata = { filter: Object.keys(query) };
+    await database.write((tx) => note(tx, { event: 'emails.exported', target: null, metadata }));
+    return exportLog(database, filterOf(project.id, query), project.public_id);
   }
 
   /** Why a mail stands as it does, in the log's words; null where there is nothing to say. */

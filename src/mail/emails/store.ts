@@ -126,6 +126,42 @@ export function listEmails(tx: Tx, filter: EmailFilter, limit: number, offset: n
     .all();
 }
 
+/**
+ * Up to `limit` ids behind one, newest first: by the index of the recipient, else the template, else the status. All that a filter
+ * fits are among them, so that each piece of an export looks at no more.
+ */
+export function listIdsBehind(
+  read: Tx,
+  { project_id, to, template, status, from_ms }: EmailFilter,
+  { behind, limit }: { behind: string | null; limit: number },
+): string[] {
+  const walked: EmailFilter =
+    to !== undefined
+      ? { project_id, to, from_ms }
+      : template !== undefined
+        ? { project_id, template, from_ms }
+        : { project_id, status, from_ms };
+  const rows = read
+    .select({ id: emails.id })
+    .from(emails)
+    .where(and(conditionOf(walked), behind === null ? undefined : lt(emails.id, behind)))
+    .orderBy(desc(emails.id))
+    .limit(limit)
+    .all();
+  return rows.map(({ id }) => id);
+}
+
+/** Those of these that a filter fits, newest first. */
+export function listThese(read: Tx, filter: EmailFilter, ids: readonly string[]): EmailRow[] {
+  const is_one = sql`${emails.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+  return read
+    .select()
+    .from(emails)
+    .where(and(is_one, conditionOf(filter)))
+    .orderBy(desc(emails.id))
+    .all();
+}
+
 /** Every mail to an address, and those of which it got a copy: what an index finds, and a walk of mails with copies. */
 export function listEmailsOfAddress(read: Tx, project_id: number, email: string): EmailRow[] {
   const is_copied = (copies: typeof emails.cc | typeof emails.bcc): SQL =>

@@ -1,9 +1,11 @@
 /** `satchel contact`: who is on a list, why an address is mailed or not, and what is held about it. */
 import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
-import type { Cli } from '../../platform/cli/cli.ts';
+import { type Cli, UsageError } from '../../platform/cli/cli.ts';
+import { writeTable } from '../../platform/cli/csv-output.ts';
 import { textOption, textOptions } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
 import type { Lists } from '../lists/service.ts';
 import type { Privacy } from './privacy.ts';
@@ -69,14 +71,7 @@ export function registerContactCommands(cli: Cli<Needs>): void {
       const why = services.privacy.explain(projectOf(services, options), address);
       return { json: { address, why }, text: why.join('\n') };
     });
-  contact
-    .verb('export <address>', 'everything held about an address, as JSON')
-    .ofProject()
-    .example('satchel contact export ann@example.com --project shop > ann.json')
-    .does(({ services }, options, address) => {
-      const held = services.privacy.export(projectOf(services, options), address);
-      return { json: held, text: JSON.stringify(held, null, 2) };
-    });
+  registerExport(contact);
   contact
     .verb('forget <address>', 'delete everything held about an address but its suppression')
     .ofProject()
@@ -88,6 +83,32 @@ export function registerContactCommands(cli: Cli<Needs>): void {
       consent(`deletes, for good, ${held}; ${stays}`);
       const forgotten = await services.privacy.forget(actor, project, address);
       return { json: forgotten, text: `Forgotten: ${summarize(forgotten)}.` };
+    });
+}
+
+function registerExport(contact: Noun<Needs>): void {
+  contact
+    .verb('export [address]', 'everything held about an address, as JSON; or a list, as CSV')
+    .option('--project <ref>', 'of an address: the project, by numeric id, ULID or slug')
+    .option('--list <id>', 'the list whose contacts are written out, newest first')
+    .option('--filter <filter>', FILTER_HELP)
+    .example(
+      'satchel contact export ann@example.com --project shop > ann.json',
+      'satchel contact export --list 01J00000000000000000000000 --filter "status=active" > contacts.csv',
+    )
+    .does(async (session, options, address?: string) => {
+      const { services, onTrail } = session;
+      const { project, list: list_id, filter } = textOptions(options, 'project', 'list', 'filter');
+      if (list_id !== undefined && address === undefined) {
+        const list = services.lists.require(list_id);
+        const note = onTrail(ownerOf(services, list));
+        const table = await services.contacts.export(list, readFilter(filter ?? ''), note);
+        return writeTable(session, options, table);
+      }
+      if (address === undefined || project === undefined || list_id !== undefined || filter !== undefined)
+        throw new UsageError('Give either an address and --project, or --list and, where wanted, --filter.');
+      const held = services.privacy.export(projectOf(services, options), address);
+      return { json: held, text: JSON.stringify(held, null, 2) };
     });
 }
 

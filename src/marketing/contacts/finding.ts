@@ -4,6 +4,7 @@
  */
 import { COUNTED_MATCHES } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
+import { letOthers } from '../../platform/host/turns.ts';
 import { type PageQuery, startOf } from '../../platform/http/pagination.ts';
 import type { Lists } from '../lists/service.ts';
 import { isCounted } from './filter.ts';
@@ -113,9 +114,4 @@ async function skip(on: FindingDeps, source: IdSource, count: number): Promise<n
     await letOthers();
   }
   return behind;
-}
-
-/** A turn of the event loop, in which whatever waits is done. */
-function letOthers(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -2,6 +2,7 @@
 import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { COUNTED_MATCHES } from '../../limits.ts';
 import type { Clock } from '../../platform/host/clock.ts';
+import { CSV_ANSWER, csvResponse } from '../../platform/http/csv.ts';
 import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import {
@@ -37,19 +38,22 @@ export function contactRoutes(services: {
   privacy: Privacy;
   clock: Clock;
 }): Route[] {
-  return [...routesOfList(services), ...routesOfContact(services)];
+  return [...readingRoutes(services), ...changingRoutes(services), ...routesOfContact(services)];
 }
 
-function routesOfList({
-  contacts,
-  lists,
-  clock,
-}: {
+interface ListDeps {
   contacts: Contacts;
   lists: Lists;
   clock: Clock;
-}): Route[] {
-  const load = ({ ctx, caller }: Target) => lists.find(caller.project.id, ctx.params.list ?? '');
+}
+
+function listLoader({ lists }: ListDeps) {
+  return ({ ctx, caller }: Target) => lists.find(caller.project.id, ctx.params.list ?? '');
+}
+
+function readingRoutes(deps: ListDeps): Route[] {
+  const { contacts } = deps;
+  const load = listLoader(deps);
   return [
     ...marketingRoute({
       method: 'GET',
@@ -67,6 +71,33 @@ function routesOfList({
       load,
       handle: ({ resource, query }) => contacts.list(resource, query),
     }),
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-lists/:list/contacts.csv',
+      tag: TAG,
+      summary: 'Contacts of a list as CSV, newest first',
+      description:
+        'All that the filter fits. Columns are the fields of a contact, and behind them `custom.NAME` for each custom field that ' +
+        'somebody has; of tags those of one contact stand with commas between. What a spreadsheet would take for a formula is ' +
+        'prefixed with an apostrophe. It stands on the audit trail, by keys too.',
+      query: t.Object(filter_fields, { additionalProperties: false }),
+      ...CSV_ANSWER,
+      load,
+      handle: async ({ ctx, caller, resource, query }) => {
+        ctx.keepOpen();
+        return csvResponse(
+          `contacts-${resource.public_id}.csv`,
+          await contacts.export(resource, query, caller.record),
+        );
+      },
+    }),
+  ];
+}
+
+function changingRoutes(deps: ListDeps): Route[] {
+  const { contacts, clock } = deps;
+  const load = listLoader(deps);
+  return [
     ...marketingRoute({
       method: 'POST',
       path: '/email-lists/:list/contacts',

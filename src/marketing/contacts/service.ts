@@ -6,6 +6,7 @@ import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
+import type { CsvTable } from '../../platform/http/csv.ts';
 import { type Page, type PageQuery, pageOf } from '../../platform/http/pagination.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
@@ -14,6 +15,7 @@ import type { KeyOwner, Marketing } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { findBouncedAddresses, restoreBounced } from './bounced.ts';
 import { type Departure, depart, departureOf, STATUS_AFTER } from './departures.ts';
+import { exportContacts } from './export.ts';
 import { contactAddress, readCustom, readTags } from './fields.ts';
 import { type ContactFilter, criteriaOf } from './filter.ts';
 import { matching } from './filter-store.ts';
@@ -204,6 +206,15 @@ export class Contacts {
     const criteria = criteriaOf(filter, this.#deps.clock.now());
     for (const ids of piecesOf(this.#deps, list_id, criteria, { order: 'oldest', size }))
       yield store.listStandings(this.#deps.database.read, ids);
+  }
+
+  /** Those that a filter fits as a table, newest first; that they were taken along is noted before. Throws AppError `invalid`. */
+  async export(list: ListRow, filter: ContactFilter, note: Note): Promise<CsvTable> {
+    const { database, clock } = this.#deps;
+    const criteria = criteriaOf(filter, clock.now());
+    const entry = { event: 'contacts.exported', target: `list:${list.public_id}` };
+    await database.write((tx) => note(tx, { ...entry, metadata: { filter: Object.keys(filter) } }));
+    return exportContacts(this.#deps, list.id, criteria, (ids) => this.presentAll(list, ids));
   }
 
   /** These contacts of a list, as clients see them, in their order. */

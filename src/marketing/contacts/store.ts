@@ -238,6 +238,16 @@ export function listBouncedAfter(
     .all();
 }
 
+const customNames = rawSql<{ name: string }, [string]>(
+  `SELECT DISTINCT j.key AS name FROM contacts, json_each(contacts.custom) j
+   WHERE contacts.id IN (SELECT value FROM json_each(?))`,
+);
+
+/** The names of the custom fields that these contacts have. */
+export function listCustomNames(read: Tx, ids: readonly number[]): string[] {
+  return customNames.all(read, JSON.stringify(ids)).map(({ name }) => name);
+}
+
 /** Contacts of a project by their public ids. */
 export function findContacts(read: Tx, project_id: number, public_ids: readonly string[]): ContactRow[] {
   if (public_ids.length === 0) return [];

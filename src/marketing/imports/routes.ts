@@ -1,6 +1,6 @@
 /** Endpoints of contact imports. */
-import { stringify } from 'csv-stringify/sync';
 import { type FieldErrors, refuseAll } from '../../errors.ts';
+import { CSV_ANSWER, csvResponse } from '../../platform/http/csv.ts';
 import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import { type ProjectCaller, Reply, type RequestContext, type Route } from '../../platform/http/routes.ts';
@@ -78,7 +78,7 @@ export function importRoutes({ imports, lists }: { imports: Imports; lists: List
       description:
         'Columns row_number, email and reason; the header of the file is row 1. Duplicates are left out. What a ' +
         'spreadsheet would take for a formula is prefixed with an apostrophe.',
-      response: t.String({ description: 'text/csv' }),
+      ...CSV_ANSWER,
       load,
       handle: ({ resource }) => rejectedCsv(imports, resource.id),
     }),
@@ -105,25 +105,11 @@ function errorsInSource(sent: {
   return sent.method === 'csv' && !sent.object ? { object: ['is required for a CSV file'] } : {};
 }
 
-const COLUMNS = ['row_number', 'email', 'reason'];
-
-/** Streamed: a file of a million rows may have a million that were not taken. */
+/** A file of a million rows may have a million that were not taken. */
 function rejectedCsv(imports: Imports, id: string): Response {
-  const pieces = imports.rejectedPieces(id);
-  const encoder = new TextEncoder();
-  const stream = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(stringify([COLUMNS]))),
-    pull(controller) {
-      const { value: piece, done } = pieces.next();
-      if (done) return controller.close();
-      const cells = piece.map(({ row_number, email, reason }) => [String(row_number), email, reason]);
-      controller.enqueue(encoder.encode(stringify(cells, { escape_formulas: true })));
-    },
-  });
-  return new Response(stream, {
-    headers: {
-      'Content-Type': 'text/csv; charset=utf-8',
-      'Content-Disposition': `attachment; filename="rejected-${id}.csv"`,
-    },
-  });
+  const pieces = (function* () {
+    for (const piece of imports.rejectedPieces(id))
+      yield piece.map(({ row_number, email, reason }) => [row_number, email, reason]);
+  })();
+  return csvResponse(`rejected-${id}.csv`, { columns: ['row_number', 'email', 'reason'], pieces });
 }

@@ -206,7 +206,7 @@ export class Lifecycle {
     refuseFrom(row, ['active', 'paused'], 'enrolled in');
     if (!is_test) await this.#refuseTooMany(owner, row, list, selection);
     const total: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
-    const whom = 'contact_ids' in selection ? 'contacts' : 'all' in selection ? 'all' : selection;
+    const whom = whomOf(selection);
     const entry = {
       event: 'sequence.enrolled',
       target: `sequence:${row.public_id}`,
@@ -421,6 +421,12 @@ export class Lifecycle {
   opensAt(project_id: number, now_ms: number): number {
     return nextOpening(this.#deps.marketing.settings(project_id), now_ms);
   }
+}
+
+/** As the audit trail tells it: of a filter its members alone, as their values may be somebody's address. */
+function whomOf(selection: Selection): unknown {
+  if ('filter' in selection) return { filter: Object.keys(selection.filter) };
+  return 'contact_ids' in selection ? 'contacts' : 'all' in selection ? 'all' : selection;
 }
 
 function refuseFrom(row: SequenceRow, from: readonly SequenceStatus[], what: string): void {

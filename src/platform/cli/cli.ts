@@ -33,6 +33,8 @@ export interface CliContext {
   readonly actor: Actor;
   /** A remark for the person at the terminal, on stderr. */
   note(message: string): void;
+  /** Writes on stdout what is too long to be printed at once; the verb's own text is then empty. */
+  out(text: string): void;
   /** Shows on a terminal what is being done, until the verb ends or shows something else. */
   progress(what: string): OnProgress;
 }
@@ -156,6 +158,10 @@ export class Cli<S> {
         note: (message) => {
           progress.end();
           this.note(message);
+        },
+        out: (text) => {
+          progress.end();
+          this.host.process.out(text);
         },
         progress: progress.of,
       };

@@ -5,11 +5,12 @@
 import type { Config } from '../../config.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { MANAGEMENT_RATE_PER_MINUTE, MIN_JSON_BODY_BYTES } from '../../limits.ts';
-import { noNote, recordAudit } from '../database/audit-trail.ts';
+import { type Note, noNote, recordAudit } from '../database/audit-trail.ts';
 import { isOfMissingRow } from '../database/foreign-keys.ts';
 import { parseJsonObject, readBody, readSmallBody } from './body.ts';
 import { isConsoleRequest, readSessionCookie } from './browser.ts';
 import {
+  type Actor,
   ADMINISTER,
   actorOf,
   type Capability,
@@ -25,7 +26,7 @@ import { requireHolding } from './capabilities.ts';
 import { ignoredNames } from './ignored-fields.ts';
 import { readParameters } from './parameters.ts';
 import type { Rate } from './rate-limit.ts';
-import type { Exchange, Inputs, ProjectCaller, SpecBase } from './routes.ts';
+import type { Exchange, HttpDeps, Inputs, ProjectCaller, ProjectRef, SpecBase } from './routes.ts';
 import { requireValid, type Static, type TSchema, type Validated, validate } from './schema.ts';
 
 /** A request whose caller is accepted. */
@@ -96,14 +97,17 @@ export function acceptSession(exchange: Exchange): Accepted<SessionCaller> {
 
 /** As `acceptKey`, for a key that acts for its project. */
 export function acceptProjectKey(exchange: Exchange, needs: readonly Permission[]): Accepted<ProjectCaller> {
-  return actingAs(acceptKey(exchange, needs), (key) => ({
-    project: { id: key.project_id, public_id: key.project_public_id },
-    key,
-    manager: null,
-    identity: `key:${key.key_id}`,
-    actor: keyActor(key, exchange.ctx.ip),
-    note: noNote,
-  }));
+  const { ctx, deps } = exchange;
+  return actingAs(acceptKey(exchange, needs), (key) => {
+    const project = { id: key.project_id, public_id: key.project_public_id };
+    const actor = keyActor(key, ctx.ip);
+    const record = recorder(deps, actor, project);
+    return { project, key, manager: null, identity: `key:${key.key_id}`, actor, note: noNote, record };
+  });
+}
+
+function recorder({ clock }: Pick<HttpDeps, 'clock'>, actor: Actor, project: ProjectRef): Note {
+  return (tx, entry) => recordAudit(tx, actor, { ...entry, project }, clock.now());
 }
 
 /** As `acceptManager`, for the project that the path names; 404 for one that the caller may not see comes after the rate. */
@@ -124,14 +128,9 @@ export function projectManagerOf(
 ): ProjectCaller {
   const project = deps.findProject(manager, ctx.params.project ?? '');
   const actor = actorOf(manager, ctx.ip);
-  return {
-    project,
-    key: null,
-    manager,
-    identity: `${manager.kind}:${manager.id}`,
-    actor,
-    note: (tx, entry) => recordAudit(tx, actor, { ...entry, project }, deps.clock.now()),
-  };
+  const record = recorder(deps, actor, project);
+  const identity = `${manager.kind}:${manager.id}`;
+  return { project, key: null, manager, identity, actor, note: record, record };
 }
 
 function actingAs<C, As>(accepted: Accepted<C>, as: (caller: C) => As): Accepted<As> {

@@ -177,8 +177,9 @@ function responsesOf(route: Route, book: SchemaBook): Json {
 
 /** The answer as it is sent, envelope and all; see answers.ts. A route without a response schema answers bytes. */
 function successContent({ docs, family, method }: Route, book: SchemaBook): Json {
-  const { response } = docs;
+  const { response, produces } = docs;
   if (!response) return { '*/*': { schema: { type: 'string', format: 'binary' } } };
+  if (produces !== undefined) return { [produces]: { schema: book.print(response) } };
   // Replacing a list answers its first page.
   const is_page =
     docs.query?.properties?.per_page !== undefined || (method === 'PUT' && response.type === 'array');

@@ -81,6 +81,8 @@ export interface RouteDocs {
   may_be_capped?: boolean;
   /** Media type of the request body where it is not JSON. */
   consumes?: string;
+  /** Media type of a success where that is not JSON. */
+  produces?: string;
   /** A body that works as it stands. */
   example?: unknown;
   /** Headers of the success besides those of every answer, with what they mean. */
@@ -180,6 +182,7 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
     | 'beside'
     | 'unversioned'
     | 'may_be_capped'
+    | 'produces'
   > {
   method: Method;
   path: string;
@@ -333,6 +336,8 @@ export interface ProjectCaller {
   readonly actor: Actor;
   /** Puts a change on the audit trail. Changes by keys are left out: they would be every request of every app. */
   readonly note: Note;
+  /** As `note`, by keys too: for what takes everything along. */
+  readonly record: Note;
 }
 
 interface ProjectRouteSpec<Q extends TSchema, B extends TSchema, R> extends SpecBase<ProjectCaller, Q, B, R> {

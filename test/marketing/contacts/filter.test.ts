@@ -176,7 +176,7 @@ test('tagging and enrolling go by a filter', async () => {
   const done = await on.mirror('POST', `/email-sequences/${sequence}/enroll`, { filter });
   expect(dataOf(done)).toEqual({ enrolled: 2, already: 0, refused_suppressed: 0, refused_status: 0 });
   const [entry] = rowsOf(await on.mirror('GET', '/audit?event=sequence.enrolled'));
-  expect(entry?.metadata).toEqual({ name: 'Welcome', whom: { filter } });
+  expect(entry?.metadata).toEqual({ name: 'Welcome', whom: { filter: ['tags_any', 'custom'] } });
   const shell = await run(on.app.data_dir, 'sequence', 'enroll', sequence, '--filter', 'tags_all=c');
   expect(shell.stdout).toContain('0 enrolled, 0 were before, 1 are suppressed');
 });

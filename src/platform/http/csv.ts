@@ -1,0 +1,57 @@
+/** Tables as CSV (RFC 4180), of any length, and safe to open in a spreadsheet. */
+import { stringify } from 'csv-stringify/sync';
+import { letOthers } from '../host/turns.ts';
+import { t } from './schema.ts';
+
+/** A table: its headers, and its rows, some at a time; a piece may be empty. */
+export interface CsvTable {
+  columns: readonly string[];
+  pieces: Iterator<readonly (readonly unknown[])[]>;
+}
+
+/**
+ * Rows as lines. What a spreadsheet would take for a formula is prefixed with an apostrophe, but for numbers; of a list the
+ * items stand with commas between, and what else is an object is JSON.
+ */
+export function csvOf(rows: readonly (readonly unknown[])[]): string {
+  return stringify(
+    rows.map((row) => row.map(cellOf)),
+    { escape_formulas: true },
+  );
+}
+
+function cellOf(value: unknown): string | number {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'string' || typeof value === 'number') return value;
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(', ');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** What a route that answers one says of it. */
+export const CSV_ANSWER = {
+  response: t.String(),
+  produces: 'text/csv',
+  headers: { 'Content-Disposition': '`attachment`, and the file name.' },
+};
+
+/** The table as a download, read as its reader takes it, a piece a turn. */
+export function csvResponse(filename: string, { columns, pieces }: CsvTable): Response {
+  const encoder = new TextEncoder();
+  const stream = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(csvOf([columns]))),
+    async pull(controller) {
+      for (;;) {
+        await letOthers();
+        const { value: piece, done } = pieces.next();
+        if (done) return controller.close();
+        if (piece.length > 0) return controller.enqueue(encoder.encode(csvOf(piece)));
+      }
+    },
+  });
+  return new Response(stream, {
+    headers: {
+      'Content-Type': 'text/csv; charset=utf-8',
+      'Content-Disposition': `attachment; filename="${filename}"`,
+    },
+  });
+}
