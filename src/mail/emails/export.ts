@@ -6,7 +6,7 @@ import type { EmailRecord } from './schemas.ts';
 import { type EmailFilter, listIdsBehind, listThese } from './store.ts';
 
 /** Mails that are looked at, and written out, before others have their turn: a few milliseconds. */
-const EXPORT_PIECE = 200;
+const EXPORT_PIECE = 100;
 
 const FIELDS = [
   'id',
