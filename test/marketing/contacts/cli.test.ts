@@ -69,7 +69,7 @@ describe('lists', () => {
     expect(unknown.stderr).toContain('satchel list list');
     expect(
       (await run(dir, 'list', 'create', '--project', 'shop', '--name', 'X', '--basis', 'hope')).exit,
-    ).toBe(1);
+    ).toBe(2);
   });
 });
 
