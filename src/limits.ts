@@ -411,6 +411,10 @@ export const REFUSAL_WINDOW_MAILS = 100;
 /** Routes that one enrollment takes at once: more go in a circle. */
 export const MAX_ROUTES_AT_ONCE = 20;
 
+/* --- Broadcasts ----------------------------------------------------------------------------------------------- */
+/** Decision: one whose time is longer ago, as the server did not run, waits until somebody says that it is still wanted. */
+export const BROADCAST_LATE_MS = 24 * 3_600_000;
+
 /* --- Marketing mail -------------------------------------------------------------------------------------------- */
 /**
  * Clicks and opens gather this long for one transaction, as a redirect waits for none. Decision: they are on disk within

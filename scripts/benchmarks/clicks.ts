@@ -85,7 +85,8 @@ async function acceptMails(data_dir: string): Promise<string[]> {
       list: { public_id: '0'.repeat(26), token_hosts: [] },
       settings: marketing.settings(owner.id),
     },
-    ...{ step: { template: 'news', variables: {} }, track_opens: false, is_test: false, email_tag: 'bench' },
+    ...({ source: 'sequence', template: 'news', variables: {}, track_opens: false, is_test: false } as const),
+    email_tag: 'bench',
   };
   const tokens: string[] = [];
   for (let n = 0; n < MAILS; n += 1) {

@@ -7,6 +7,7 @@ import { emailChecks } from '../mail/emails/checks.ts';
 import { mailboxChecks } from '../mail/mailboxes/checks.ts';
 import { inboxChecks } from '../mail/mailboxes/inbox-checks.ts';
 import { sendingDomainChecks } from '../mail/sending-domains/checks.ts';
+import { broadcastChecks } from '../marketing/broadcasts/checks.ts';
 import { sequenceChecks } from '../marketing/sequences/checks.ts';
 import { marketingChecks } from '../marketing/settings/checks.ts';
 import { objectChecks } from '../operation/backups/byte-checks.ts';
@@ -35,6 +36,7 @@ function createServiceChecks(services: Services): HealthCheck[] {
     ...vaultChecks(services),
     ...marketingChecks(services),
     ...sequenceChecks(services),
+    ...broadcastChecks(services),
     ...providerAccountChecks(services),
     ...peopleChecks(services),
   ];

@@ -16,6 +16,7 @@ import { mailboxRoutes } from '../mail/mailboxes/routes.ts';
 import { scheduleRoutes } from '../mail/schedules/routes.ts';
 import { sendingDomainRoutes } from '../mail/sending-domains/routes.ts';
 import { templateRoutes } from '../mail/templates/routes.ts';
+import { broadcastRoutes } from '../marketing/broadcasts/routes.ts';
 import { contactRoutes } from '../marketing/contacts/routes.ts';
 import { importRoutes } from '../marketing/imports/routes.ts';
 import { listRoutes } from '../marketing/lists/routes.ts';
@@ -65,6 +66,7 @@ export function createRoutes(services: Services): Route[] {
     ...suppressionRoutes(services),
     ...subscriptionRoutes(services),
     ...sequenceRoutes(services),
+    ...broadcastRoutes(services),
     ...eventRoutes(services),
     ...marketingMailRoutes(services),
     ...mailboxRoutes(services),

@@ -13,6 +13,7 @@ import { registerMailboxCommands } from '../mail/mailboxes/cli.ts';
 import { registerScheduleCommands } from '../mail/schedules/cli.ts';
 import { registerDomainCommands } from '../mail/sending-domains/cli.ts';
 import { registerTemplateCommands } from '../mail/templates/cli.ts';
+import { registerBroadcastCommands } from '../marketing/broadcasts/cli.ts';
 import { registerContactCommands } from '../marketing/contacts/cli.ts';
 import { registerImportCommands } from '../marketing/imports/cli.ts';
 import { registerListCommands } from '../marketing/lists/cli.ts';
@@ -47,6 +48,7 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerImportCommands(cli);
   registerSuppressionCommands(cli);
   registerSequenceCommands(cli);
+  registerBroadcastCommands(cli);
   registerBackupCommands(cli, doctor.clock);
   registerMasterKeyCommand(cli, doctor.clock);
   registerDoctorCommand(cli, doctor);

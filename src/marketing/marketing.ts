@@ -15,6 +15,10 @@ import type { CronEntry } from '../platform/jobs/scheduler.ts';
 import type { NewJob } from '../platform/jobs/store.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
+import { BroadcastEngine } from './broadcasts/engine.ts';
+import { BroadcastLife } from './broadcasts/lifecycle.ts';
+import { Broadcasts } from './broadcasts/service.ts';
+import { broadcastCronEntries, createBroadcastTask } from './broadcasts/tasks.ts';
 import { Privacy } from './contacts/privacy.ts';
 import { Contacts } from './contacts/service.ts';
 import { contactCronEntries } from './contacts/tasks.ts';
@@ -93,9 +97,17 @@ export function createMarketing(needs: MarketingNeeds) {
   const { lifecycle, sequences } = sequencing;
   deliveries.listen((tx, event) => contacts.heedMail(tx, event), { kinds: ['bounced', 'complained'] });
   deliveries.listen((tx, event) => lifecycle.heedMail(tx, event), { source: 'sequence' });
-  deliveries.setGuard((tx, mail) => lifecycle.fateOfMail(tx, mail));
+  const broadcasting = createBroadcasts({ ...on, ...audience, ...sequencing, subscriptions, clicks });
+  const { broadcast_life, broadcasts } = broadcasting;
+  deliveries.listen((tx, event) => broadcast_life.heedMail(tx, event), { source: 'broadcast' });
+  deliveries.setGuard((tx, mail) =>
+    (mail.source === 'broadcast' ? broadcast_life : lifecycle).fateOfMail(tx, mail),
+  );
   contacts.listen((tx, event) => lifecycle.heedContact(tx, event));
+  contacts.listen((tx, event) => broadcast_life.heedContact(tx, event));
   clicks.listen((tx, reading) => lifecycle.heedReading(tx, reading));
+  clicks.listen((tx, reading) => broadcast_life.heedReading(tx, reading));
+  clicks.listenToLinks((tx, followed) => broadcast_life.heedLink(tx, followed));
   clicks.listen((tx, reading) => contacts.heedReading(tx, reading));
   const holders = [
     // Before the emails, which would forget whom they were for.
@@ -105,13 +117,18 @@ export function createMarketing(needs: MarketingNeeds) {
     subscriptions.holderOfAddresses(),
     sequencing.contact_events.holderOfAddresses(),
     sequences.holderOfAddresses(),
+    broadcasts.holderOfAddresses(),
   ];
-  const explainMore = (project_id: number, email: string) => sequences.explainAddress(project_id, email);
+  const explainMore = (project_id: number, email: string) => [
+    ...sequences.explainAddress(project_id, email),
+    ...broadcasts.explainAddress(project_id, email),
+  ];
   const privacy = new Privacy({ ...on, ...audience, holders, explainMore });
-  return { ...audience, imports, subscriptions, clicks, privacy, ...sequencing };
+  return { ...audience, imports, subscriptions, clicks, privacy, ...sequencing, ...broadcasting };
 }
 
-interface SequenceNeeds extends MarketingNeeds {
+/** What sequences and broadcasts need. */
+interface CampaignNeeds extends MarketingNeeds {
   public_url: string;
   projectOf(id: number): ReturnType<Projects['find']>;
   marketing: Marketing;
@@ -122,7 +139,7 @@ interface SequenceNeeds extends MarketingNeeds {
   clicks: Clicks;
 }
 
-function createSequences(on: SequenceNeeds) {
+function createSequences(on: CampaignNeeds) {
   const marketing_mail = new MarketingMail({ ...on, max_body_bytes: on.config.max_email_body_bytes });
   const going_on = new GoingOn(on);
   const sequences = new Sequences({ ...on, marketing_mail, going_on });
@@ -131,6 +148,13 @@ function createSequences(on: SequenceNeeds) {
   const lifecycle = new Lifecycle({ ...on, sequences, contact_events, exits, going_on });
   const sequence_engine = new SequenceEngine({ ...on, marketing_mail, contact_events });
   return { sequences, lifecycle, going_on, contact_events, sequence_engine, marketing_mail };
+}
+
+function createBroadcasts(on: CampaignNeeds & { marketing_mail: MarketingMail }) {
+  const broadcasts = new Broadcasts(on);
+  const broadcast_life = new BroadcastLife({ ...on, broadcasts });
+  const broadcast_engine = new BroadcastEngine({ ...on, broadcast_life });
+  return { broadcasts, broadcast_life, broadcast_engine };
 }
 
 /** What takes part in the deletion of a project. */
@@ -142,11 +166,12 @@ export function marketingCascades({ lists, imports }: MarketingServices) {
 export function marketingTasks(
   services: MarketingServices & Pick<MarketingNeeds, 'config' | 'clock' | 'projects'>,
 ) {
-  const { config, clock, projects, subscriptions, sequence_engine } = services;
+  const { config, clock, projects, subscriptions, sequence_engine, broadcast_engine } = services;
   return [
     createImportTask({ ...services, rows_per_minute: config.import_rows_per_minute }),
     createSubscribeTask(subscriptions, clock),
     createSequenceTask(sequence_engine, projects),
+    createBroadcastTask(broadcast_engine, projects),
   ];
 }
 
@@ -157,5 +182,6 @@ export function marketingCronEntries(services: MarketingServices): CronEntry[] {
     ...importCronEntries(services.imports),
     ...subscriptionCronEntries(services.subscriptions),
     ...sequenceCronEntries(services),
+    ...broadcastCronEntries(services),
   ];
 }

@@ -69,6 +69,18 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['sequence pause SEQUENCE', 'sequence.paused'],
   ['sequence resume SEQUENCE', 'sequence.resumed'],
   ['sequence finish SEQUENCE --yes', 'sequence.finished'],
+  [
+    'broadcast create --project shop --name June --list NEWS --template hello',
+    'broadcast.created',
+    'BROADCAST',
+  ],
+  ['broadcast change BROADCAST --name July', 'broadcast.changed'],
+  ['broadcast copy BROADCAST', 'broadcast.created'],
+  ['broadcast send BROADCAST --at 2100-01-01T00:00:00Z --yes', 'broadcast.scheduled'],
+  ['broadcast cancel BROADCAST --yes', 'broadcast.cancelled'],
+  ['broadcast delete BROADCAST --yes', 'broadcast.deleted'],
+  ['broadcast pause RUNNING', 'broadcast.paused'],
+  ['broadcast resume RUNNING', 'broadcast.resumed'],
   ['contact unsubscribe CONTACT', 'contact.unsubscribed'],
   ['contact forget ann@example.com --project shop --yes', 'contact.forgotten'],
   ['list change LIST --description Weekly', 'list.changed'],
@@ -85,6 +97,7 @@ const OTHERS = `
   email why, email captured, email list, template list, template show, schedule list, schedule show, job list, job show,
   list list, list show, contact list, contact show, contact why, import show, suppression list,
   sequence list, sequence show, sequence why, sequence check, sequence preview,
+  broadcast list, broadcast show, broadcast recipients, broadcast check, broadcast test,
   backup, restore, verify, migrate, doctor, serve, completion, version`
   .split(',')
   .map((verb) => verb.trim());
@@ -152,7 +165,17 @@ async function makeWhatIsChanged(on: SequenceApp): Promise<Record<string, string
   );
   await app.app.engine.whenIdle();
   const sequence = await on.draft(list, [{ key: 'a', template: 'hello', is_final: true }]);
+  const running = dataOf(
+    await call('POST', '/email-broadcasts', { name: 'May', list, template: 'hello' }),
+    201,
+  );
+  await app.services.database.write((tx) =>
+    tx.$client.run("UPDATE broadcasts SET status = 'sending', started_at = 1 WHERE public_id = ?", [
+      String(running.id),
+    ]),
+  );
   const made = {
+    ...{ NEWS: list, RUNNING: running.id },
     ...{ OBJECT: object.public_id, EMAIL: email.id, SCHEDULE: schedule.id, CONTACT: contact.id },
     ...{ IMPORT: pasted.id, FILE: file, ENV_FILE: env_file, SEQUENCE: sequence },
   };

@@ -55,6 +55,7 @@ export async function makeOneOfEach(
   const sequence = await post('/email-sequences', {
     ...{ name: 'Welcome', list, max_recipients: 1, steps: [{ key: 'a', template: 'hello' }] },
   });
+  const broadcast = await post('/email-broadcasts', { name: 'News', list });
   const { api_key } = await manage('/api-keys/lookup', { api_key: key });
   const apiKey = String(isPlainObject(api_key) ? api_key.id : '');
   const origin = await manage(`${project}/api-keys/${apiKey}/origins`, {
@@ -74,7 +75,14 @@ export async function makeOneOfEach(
   const backup = await manage('/backups');
   await app.services.engine.whenIdle();
 
-  const named = { public_id: object.public_id, apiKey, list, import: pasted.id, sequence: sequence.id };
+  const named = {
+    public_id: object.public_id,
+    apiKey,
+    list,
+    import: pasted.id,
+    sequence: sequence.id,
+    broadcast: broadcast.id,
+  };
   const mailed = { id: email.id, job_id: email.job_id, 'email-schedules/:id': schedule.id };
   const accounts = { account: account.id, 'database-accounts/:account': database_account.id };
   const platform = { person: person.id, token: other_token.id, backup: backup.name, job: backup.job_id };

@@ -128,6 +128,7 @@ const cascadeCounts = named(
     email_contacts: t.Integer(),
     email_suppressions: t.Integer(),
     email_sequences: t.Integer(),
+    email_broadcasts: t.Integer(),
     email_imports: t.Integer(),
   }),
 );

@@ -274,6 +274,7 @@ export class Projects {
       email_contacts: 0,
       email_suppressions: countOf('suppressions'),
       email_sequences: countOf('sequences'),
+      email_broadcasts: countOf('broadcasts'),
       email_imports: 0,
     };
     for (const cascade of this.#cascades) {

@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
 import { noMxOutcome, unmadeOutcome } from '../../platform/mail/smtp-replies.ts';
 import type { UnsentOutcome } from '../../platform/mail/types.ts';
-import type { EmailRow, EmailSource } from '../emails/service.ts';
+import { type EmailRow, type EmailSource, isBulk } from '../emails/service.ts';
 import type { ReportKind } from './tables.ts';
 
 /** What happened to an email; each recipient's bounce is an event of its own. */
@@ -35,8 +35,8 @@ export interface Heeded {
 /** What is to become of a mail that did not leave at first: it is tried again, waits until it is released, or never leaves. */
 export type Fate = 'goes' | 'held' | 'withheld';
 
-/** Says, in the transaction that would begin another attempt, what is to become of a mail of a sequence. */
-export type Guard = (tx: Tx, mail: { email_id: string; project_id: number }) => Fate;
+/** Says, in the transaction that would begin another attempt, what is to become of bulk mail. */
+export type Guard = (tx: Tx, mail: Pick<EmailEvent, 'email_id' | 'project_id' | 'source'>) => Fate;
 
 /** Whether a contact's domain takes mail, where that was not looked up when they came. */
 export type MxCheck = (project_id: number, address: string) => Promise<TakesMail>;
@@ -50,7 +50,7 @@ export class Listeners {
     this.#listeners.push({ ...heeded, listener });
   }
 
-  /** Sets who is asked before a mail of a sequence is tried again. */
+  /** Sets who is asked before bulk mail is tried again. */
   setGuard(guard: Guard): void {
     this.#guard = guard;
   }
@@ -62,7 +62,7 @@ export class Listeners {
 
   /** The outcome of a mail to a contact whose domain takes none, or gives no answer; null where it may go. */
   async refusalByMx({ source, project_id, to_email }: EmailRow): Promise<UnsentOutcome | null> {
-    if (source !== 'sequence' && source !== 'confirmation') return null;
+    if (!isBulk(source) && source !== 'confirmation') return null;
     const answer = await this.#mx_check(project_id, to_email);
     if (answer === 'no') return noMxOutcome(to_email);
     const response = 'The DNS gave no answer about the domain of the address.';
@@ -70,7 +70,7 @@ export class Listeners {
   }
 
   fateOf(tx: Tx, { id, project_id, source }: EmailRow): Fate {
-    return source === 'sequence' ? this.#guard(tx, { email_id: id, project_id }) : 'goes';
+    return isBulk(source) ? this.#guard(tx, { email_id: id, project_id, source }) : 'goes';
   }
 
   tell(

@@ -2,7 +2,7 @@
 
 import { MARKETING_RETRY_DELAYS_S, PACE_FORGIVEN_MS } from '../../limits.ts';
 import { SECOND_MS } from '../../platform/host/clock.ts';
-import type { EmailSource } from '../emails/service.ts';
+import { type EmailSource, isBulk } from '../emails/service.ts';
 
 export interface Patience {
   /** Between the three attempts of a mail that somebody waits for. */
@@ -63,5 +63,5 @@ export function longestWait(source: EmailSource, { retry_delays_s }: Patience): 
 
 /** Bulk mail, which nobody waits for: it is tried for a period instead of a number of times. */
 export function isPatient(source: EmailSource): boolean {
-  return source === 'sequence';
+  return isBulk(source);
 }

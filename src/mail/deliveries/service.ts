@@ -316,7 +316,7 @@ export class Deliveries {
     const now_ms = clock.now();
     const waitOf = (source: EmailSource): number => longestWait(source, this.#patience);
     const latestOf = ({ source, project_id }: Pick<EmailRow, 'source' | 'project_id'>): number =>
-      Math.max(now_ms + waitOf(source), source === 'sequence' ? opensAt(project_id, now_ms) : 0);
+      Math.max(now_ms + waitOf(source), isPatient(source) ? opensAt(project_id, now_ms) : 0);
     const after_ms = now_ms + Math.min(waitOf('sequence'), waitOf('api'));
     const late = listWaitingJobs(database.read, EMAIL_SEND, after_ms).flatMap((job) => {
       const email = findEmail(database.read, emailIdOf(job));

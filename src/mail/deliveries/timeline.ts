@@ -138,8 +138,9 @@ function tellAcceptance({ email, key, project }: EmailFacts): string {
     api: 'by an API request',
     schedule: 'for a run of a schedule',
     sequence: 'for a step of a sequence',
+    broadcast: 'for a broadcast',
     confirmation: 'to confirm a sign-up',
-    test: 'as a test of a sequence step',
+    test: 'as a test of a sequence step or of a broadcast',
   };
   const by_key =
     email.api_key_id === null
@@ -224,7 +225,7 @@ function tellState({ email }: EmailFacts): string {
 function tellNext({ email, attempts, job, has_content, patience_ms }: EmailFacts): string[] {
   if (job?.status === 'pending') {
     const tries = job.attempts - job.interruptions;
-    if (job.run_at === NEVER) return ['Next: it waits until its sequence is resumed.'];
+    if (job.run_at === NEVER) return [`Next: it waits until its ${email.source} is resumed.`];
     const when = job.run_at === 0 ? 'as soon as the server gets to it' : `at ${toIso(job.run_at)}`;
     const first = attempts.find(({ started_at }) => started_at >= (email.queued_at ?? 0));
     if (!first) return [`Next: The first attempt comes ${when}.`];

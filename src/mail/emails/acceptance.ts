@@ -9,7 +9,7 @@ import { listCandidates, releaseUsage, takeMailbox } from '../mailboxes/service.
 import { type AttachmentSource, checkEmail, findAttachments, findSender, purposeOf } from './checking.ts';
 import type { NewEmail } from './new-email.ts';
 import { type Bodies, insertEmail, releaseKeyUsage, takeKeyUsage } from './store.ts';
-import type { EmailRow } from './tables.ts';
+import { type EmailRow, isBulk } from './tables.ts';
 
 /** The type of the jobs that are emails. */
 export const EMAIL_SEND = 'email.send';
@@ -181,7 +181,7 @@ function bodiesOf(bodies: Bodies): Bodies {
 function priorityNameOf(
   email: Pick<EmailRow, 'source' | 'scheduled_at'>,
 ): 'transactional' | 'scheduled' | 'marketing' {
-  if (email.source === 'sequence') return 'marketing';
+  if (isBulk(email.source)) return 'marketing';
   return email.source === 'schedule' || email.scheduled_at !== null ? 'scheduled' : 'transactional';
 }
 

@@ -13,11 +13,11 @@ import { canonicalDomain, parseAddress } from '../../platform/mail/address.ts';
 import { type Candidate, type Purpose, refuseDomain, senderAt } from '../mailboxes/service.ts';
 import type { NewEmail } from './new-email.ts';
 import type { Bodies } from './store.ts';
-import type { AttachmentRecord, EmailRow, EmailSource } from './tables.ts';
+import { type AttachmentRecord, type EmailRow, type EmailSource, isBulk } from './tables.ts';
 
 /** What a mailbox must be for, by where the mail comes from. */
 export function purposeOf(source: EmailSource): Purpose {
-  return source === 'sequence' || source === 'test' ? 'marketing' : 'transactional';
+  return isBulk(source) || source === 'test' ? 'marketing' : 'transactional';
 }
 
 /** Checks all that needs no look at the database. Throws AppError `invalid`. */

@@ -39,16 +39,30 @@ export function noteReading(
 }
 
 const newestTo = rawSql<{ id: string }, [number, string, string | null, number]>(`
-    SELECT id FROM emails WHERE project_id = +?1 AND to_email = +?2 COLLATE NOCASE AND (?3 IS NULL OR source = ?3)
+    SELECT id FROM emails WHERE project_id = +?1 AND to_email = +?2 COLLATE NOCASE
+      AND (?3 IS NULL OR source IN (SELECT value FROM json_each(?3)))
     ORDER BY id DESC LIMIT +?4`);
+const lastTaken = rawSql<{ id: string }, [number, string, string]>(`
+    SELECT id FROM emails WHERE project_id = +?1 AND to_email = +?2 COLLATE NOCASE
+      AND source IN (SELECT value FROM json_each(?3)) AND sent_at IS NOT NULL AND is_test = 0
+    ORDER BY id DESC LIMIT 1`);
 
 /** Ids of the mails to an address, newest first; all of them for a limit of -1. */
 export function listIdsTo(
   read: Tx,
-  to: { project_id: number; email: string; source?: EmailSource },
+  to: { project_id: number; email: string; sources?: readonly EmailSource[] },
   limit: number,
 ): string[] {
-  return newestTo.all(read, to.project_id, to.email, to.source ?? null, limit).map(({ id }) => id);
+  const sources = to.sources ? JSON.stringify(to.sources) : null;
+  return newestTo.all(read, to.project_id, to.email, sources, limit).map(({ id }) => id);
+}
+
+/** The mail of these sources that an address was sent last, tests apart; null where it was sent none. */
+export function findLastSentTo(
+  read: Tx,
+  to: { project_id: number; email: string; sources: readonly EmailSource[] },
+): string | null {
+  return lastTaken.get(read, to.project_id, to.email, JSON.stringify(to.sources))?.id ?? null;
 }
 
 /** When a person last opened or clicked a mail of a project to an address; 0 where none did. */

@@ -45,7 +45,7 @@ import type {
   SendResult,
 } from './schemas.ts';
 import * as store from './store.ts';
-import type { EmailRow, EmailSource } from './tables.ts';
+import type { EmailRow, EmailSource, EmailStatus } from './tables.ts';
 
 export {
   type Accepted,
@@ -75,14 +75,23 @@ export {
 export { presentEmail } from './log.ts';
 export type { NewEmail } from './new-email.ts';
 /* What the reader of a mail did: marketing's links and pictures note it in the log through these. */
-export { findReadMail, lastReadAt, listIdsTo, noteReading, type ReadMail } from './reading-store.ts';
+export {
+  findLastSentTo,
+  findReadMail,
+  lastReadAt,
+  listIdsTo,
+  noteReading,
+  type ReadMail,
+} from './reading-store.ts';
 export { type EmailRecord, emailRecord } from './schemas.ts';
 export { listFailed } from './store.ts';
 export {
+  BULK_SOURCES,
   EMAIL_STATUSES,
   type EmailRow,
   type EmailSource,
   type EmailStatus,
+  isBulk,
   type RefusedRecord,
 } from './tables.ts';
 
@@ -315,6 +324,11 @@ export class Emails {
     const metadata = { filter: Object.keys(query) };
     await database.write((tx) => note(tx, { event: 'emails.exported', target: null, metadata }));
     return exportLog(database, filterOf(project.id, query), project.public_id);
+  }
+
+  /** How mails stand in the log, and why in its words; those that it has forgotten are left out. */
+  standingsOf(read: Tx, ids: readonly string[]): Map<string, { status: EmailStatus; error: string | null }> {
+    return new Map(store.listStandings(read, ids).map(({ id, ...standing }) => [id, standing]));
   }
 
   /** Why a mail stands as it does, in the log's words; null where there is nothing to say. */

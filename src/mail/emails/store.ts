@@ -20,6 +20,16 @@ import { firstIdOf } from '../../platform/host/ids.ts';
 import { insertPins } from './life-store.ts';
 import { type EmailRow, type EmailStatus, emailBodies, emailHours, emails, keyUsage } from './tables.ts';
 
+/** How these mails stand, and why in the log's words. */
+export function listStandings(read: Tx, ids: readonly string[]): Pick<EmailRow, 'id' | 'status' | 'error'>[] {
+  const { id, status, error } = emails;
+  return read
+    .select({ id, status, error })
+    .from(emails)
+    .where(inArray(id, [...ids]))
+    .all();
+}
+
 /* --- Accepting -------------------------------------------------------------------------------------------------- */
 
 export interface Bodies {

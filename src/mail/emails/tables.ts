@@ -1,8 +1,14 @@
 /** Drizzle definitions of the email log, of contents and attachments that are still needed, and of what each key sent. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-export const EMAIL_SOURCES = ['api', 'schedule', 'sequence', 'confirmation', 'test'] as const;
+export const EMAIL_SOURCES = ['api', 'schedule', 'sequence', 'broadcast', 'confirmation', 'test'] as const;
 export type EmailSource = (typeof EMAIL_SOURCES)[number];
+
+/** Whether mail is bulk mail: nobody waits for it, and it is tried for a period. */
+export function isBulk(source: EmailSource): boolean {
+  return BULK_SOURCES.some((bulk) => bulk === source);
+}
+export const BULK_SOURCES = ['sequence', 'broadcast'] as const satisfies readonly EmailSource[];
 
 export const EMAIL_STATUSES = [
   'scheduled',

@@ -247,6 +247,11 @@ export class Contacts {
     return store.listStandingsAfter(this.#deps.database.read, list_id, piece);
   }
 
+  /** The numeric id of the contact that came to a list last; 0 where there is none. */
+  lastIdOf(list_id: number, read: Tx): number {
+    return store.findLastId(read, list_id);
+  }
+
   /** Those of these contacts that have at least one of the tags. */
   withAnyTag<Row extends { id: number }>(
     rows: readonly Row[],

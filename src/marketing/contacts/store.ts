@@ -1,5 +1,5 @@
 /** SQL of contacts and their tags. */
-import { and, eq, gt, inArray, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, inArray, sql } from 'drizzle-orm';
 import { MAX_CONTACT_TAGS } from '../../limits.ts';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
@@ -204,6 +204,17 @@ export function listStandings(read: Tx, ids: readonly number[]): ContactStanding
     .where(inArray(id, [...ids]))
     .orderBy(id)
     .all();
+}
+
+export function findLastId(read: Tx, list_id: number): number {
+  const found = read
+    .select({ id: contacts.id })
+    .from(contacts)
+    .where(eq(contacts.list_id, list_id))
+    .orderBy(desc(contacts.id))
+    .limit(1)
+    .get();
+  return found?.id ?? 0;
 }
 
 /** Up to `limit` contacts of a list with a higher id than `after_id`, of whatever status, in the order of ids. */

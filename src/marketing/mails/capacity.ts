@@ -1,5 +1,15 @@
-/** A lack of mailboxes that can take a mail, which marketing mail waits for. */
+/** How much marketing mail waits for relays, and how long sending waits that may not go on. */
 import { AppError } from '../../errors.ts';
+
+/**
+ * Mails of a sequence or broadcast that wait for their relay at most. Whatever is behind them still heeds a pause, the window and
+ * who leaves, and another one of the project waits behind no more of them.
+ */
+export const MAILS_AHEAD = 1_000;
+/** How soon one with so many looks again: no two cores send five thousand a second. */
+export const MAILS_AHEAD_WAIT_MS = 200;
+/** One that waits for its window, the daily cap, a mailbox or `enabled` looks again after this: any may change. */
+export const LOOK_AGAIN_MS = 60_000;
 
 /** How long what accepting a mail threw has all mail wait, in seconds; null where it is no lack of capacity. */
 export function waitForCapacity(error: unknown): number | null {

@@ -100,6 +100,15 @@ export function findUnsettled(read: Tx, email_id: string): number | null {
   return found?.at ?? null;
 }
 
+const countedOf = rawSql<{ n: number }, [string, number]>(
+  'SELECT 1 AS n FROM email_clicks WHERE email_id = ? AND position = ? AND flag IS NULL AND is_settled = 1 LIMIT 1',
+);
+
+/** Whether a click on a link of a mail counts already. */
+export function hasCounted(read: Tx, email_id: string, position: number): boolean {
+  return countedOf.get(read, email_id, position) !== null;
+}
+
 /** A click or an opening counts from now on. */
 export function settleClick(tx: Tx, id: number): void {
   tx.update(emailClicks).set({ is_settled: true }).where(eq(emailClicks.id, id)).run();

@@ -11,7 +11,7 @@ import {
   SCANNER_MOMENT_MS,
   SCANNER_WINDOW_MS,
 } from '../../limits.ts';
-import { findReadMail, listIdsTo, noteReading } from '../../mail/emails/service.ts';
+import { BULK_SOURCES, findReadMail, listIdsTo, noteReading } from '../../mail/emails/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
@@ -42,6 +42,14 @@ export interface Reading {
 /** Told within the transaction in which a click or an opening begins to count. */
 type ReadingListener = (tx: Tx, reading: Reading) => void;
 
+/** A person followed a link of a mail; `is_first` unless they had followed that one before. */
+export interface FollowedLink {
+  email_id: string;
+  position: number;
+  is_first: boolean;
+}
+type LinkListener = (tx: Tx, followed: FollowedLink) => void;
+
 /** A request for an address of a mail, as far as it tells a person from a program. */
 type Visit = Pick<Request, 'method' | 'headers'>;
 
@@ -54,6 +62,7 @@ export interface ClicksDeps {
 export class Clicks {
   readonly #deps: ClicksDeps;
   readonly #listeners: ReadingListener[] = [];
+  readonly #link_listeners: LinkListener[] = [];
   /** By what makes two of them the same. */
   #gathered = new Map<string, store.NewClick>();
   /** When it is run next, by `performance.now()`. */
@@ -69,6 +78,11 @@ export class Clicks {
   /** Has something told of each mail's first opening, and of its first click by a person. */
   listen(listener: ReadingListener): void {
     this.#listeners.push(listener);
+  }
+
+  /** Has something told of each link that a person followed, as often as that is kept. */
+  listenToLinks(listener: LinkListener): void {
+    this.#link_listeners.push(listener);
   }
 
   /** Starts settling clicks, with those that the last stop left unsettled. */
@@ -102,7 +116,7 @@ export class Clicks {
   /** Notes a visit to an address's unsubscribe page. All its mails link there, so the visit counts for the newest of them. */
   leavingPage(of: { project_id: number; email: string }, visit: Visit): void {
     const { project_id, email } = of;
-    const to = { project_id, email, source: 'sequence' } as const;
+    const to = { project_id, email, sources: BULK_SOURCES };
     for (const email_id of listIdsTo(this.#deps.database.read, to, MAX_MAILS_OF_A_PAGE))
       this.#gather({ email_id, position: store.PLACE.unsubscribe_page }, visit);
   }
@@ -155,7 +169,7 @@ export class Clicks {
       name: 'clicks',
       export: (read: Tx, owner: KeyOwner, email: string): unknown[] =>
         store
-          .listClicks(read, listIdsTo(read, { project_id: owner.id, email, source: 'sequence' }, ALL))
+          .listClicks(read, listIdsTo(read, { project_id: owner.id, email, sources: BULK_SOURCES }, ALL))
           .map(({ email_id, position, at, flag, user_agent }) => ({
             email_id,
             what: whatOf(position),
@@ -164,7 +178,7 @@ export class Clicks {
             user_agent,
           })),
       forget: (tx: Tx, project_id: number, email: string): number =>
-        store.deleteClicks(tx, listIdsTo(tx, { project_id, email, source: 'sequence' }, ALL)),
+        store.deleteClicks(tx, listIdsTo(tx, { project_id, email, sources: BULK_SOURCES }, ALL)),
     };
   }
 
@@ -172,6 +186,10 @@ export class Clicks {
     for (const click of store.listDue(tx, until_ms, CLICK_SETTLE_PIECE)) {
       const { email_id, position, at } = click;
       const kind = position === store.PLACE.picture ? 'opened' : 'clicked';
+      if (kind === 'clicked') {
+        const is_first = !store.hasCounted(tx, email_id, position);
+        for (const listener of this.#link_listeners) listener(tx, { email_id, position, is_first });
+      }
       store.settleClick(tx, click.id);
       const mail = findReadMail(tx, email_id);
       if (!mail || !noteReading(tx, email_id, { kind, at })) continue;

@@ -7,6 +7,7 @@ export function mailHeaders(of: {
   list_id: string;
   /** Public id of the project. */
   project_id: string;
+  kind: 'sequence' | 'broadcast';
   tag: string;
 }): Record<string, string> {
   const host = new URL(of.public_url).hostname;
@@ -16,7 +17,7 @@ export function mailHeaders(of: {
     'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
     'List-Id': `<${list}.${/^[a-z0-9.-]+$/i.test(host) ? host : 'localhost'}>`,
     // What Gmail's postmaster tools count by; the last one names the sender, in 5 to 15 characters.
-    'Feedback-ID': `${identifier(of.tag)}:${list}:sequence:${of.project_id.slice(-12).toLowerCase()}`,
+    'Feedback-ID': `${identifier(of.tag)}:${list}:${of.kind}:${of.project_id.slice(-12).toLowerCase()}`,
   };
 }
 

@@ -1,4 +1,5 @@
 /** What a mail's row keeps of its contact: the values of its merge fields, those that are missing, and its subject. Pure functions. */
+import type { FieldErrors } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { oneLine } from '../../platform/mail/header-text.ts';
@@ -10,6 +11,22 @@ export interface Merge {
   s: number;
   v: Values;
   c: number | null;
+}
+
+/** Variables as they are sent, as text; what can be none is named in `errors`, below `at`. */
+export function readVariables(
+  variables: Record<string, unknown>,
+  at: string,
+  errors: FieldErrors,
+): Record<string, string> {
+  const read: Record<string, string> = {};
+  for (const [name, value] of Object.entries(variables)) {
+    if (value === null) continue;
+    if (typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value))
+      read[name] = String(value);
+    else errors[`${at}.${name}`] = ['must be a string, a number or a boolean'];
+  }
+  return read;
 }
 
 /** Fields in which the contact's own value wins over a variable of the same name. */

@@ -5,7 +5,13 @@
 
 import { AppError, invalid } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
-import { type EmailRow, type Emails, findReadMail, type NewEmail } from '../../mail/emails/service.ts';
+import {
+  type EmailRow,
+  type Emails,
+  findReadMail,
+  isBulk,
+  type NewEmail,
+} from '../../mail/emails/service.ts';
 import { CompiledCache, type TemplateState, type Templates } from '../../mail/templates/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -32,9 +38,10 @@ import * as store from './store.ts';
 import { isTrueLinkToken, type LinkName, linkToken, readLinkToken } from './tokens.ts';
 
 export { type Ended, explainBrake, isRefusedTooMuch, returnsTooMuch } from './brakes.ts';
-export { waitForCapacity } from './capacity.ts';
-export { Clicks, type Reading } from './clicks.ts';
+export { LOOK_AGAIN_MS, MAILS_AHEAD, MAILS_AHEAD_WAIT_MS, waitForCapacity } from './capacity.ts';
+export { Clicks, type FollowedLink, type Reading } from './clicks.ts';
 export type { MergeContact } from './merge-fields.ts';
+export { readVariables } from './merging.ts';
 export {
   explainProblem,
   type Problem,
@@ -56,16 +63,19 @@ export interface MailOwner extends KeyOwner {
   name: string;
 }
 
-/** What the mail of a step is made from, whoever gets it. */
-export interface MailOfStep {
+/** What the mail of a sequence's step, or of a broadcast, is made from, whoever gets it. */
+export interface Mailing {
+  source: 'sequence' | 'broadcast';
   owner: MailOwner;
   list: Pick<ListRow, 'public_id' | 'token_hosts'>;
-  step: { template: string; variables: Readonly<Record<string, string>> };
+  /** Its slug. */
+  template: string;
+  variables: Readonly<Record<string, string>>;
   settings: Settings;
   track_opens: boolean;
   /** For a test key: captured, never delivered. */
   is_test: boolean;
-  /** The name that large receivers report on, such as the sequence's id. */
+  /** The name that large receivers report on: the id of the sequence or broadcast. */
   email_tag: string;
 }
 
@@ -80,7 +90,18 @@ export interface MailContact extends MergeContact {
  * A mail to accept, or why there is none. `is_template` where the template is at fault, so that no contact gets one until
  * it is mended.
  */
-export type MailPlan = { ok: true; email: NewEmail } | { ok: false; is_template: boolean; reason: string };
+export type MailPlan = { ok: true; email: NewEmail } | Refusal;
+interface Refusal {
+  ok: false;
+  is_template: boolean;
+  reason: string;
+}
+
+/** A source with the id under which it is stored. */
+interface StoredSource {
+  id: number;
+  source: Source;
+}
 
 /** Where a followed link leads. */
 interface Followed extends LinkName {
@@ -113,66 +134,64 @@ export class MarketingMail {
     this.#deps = deps;
     const render = (tx: Tx, merge: Readonly<Record<string, unknown>>, email: EmailRow) =>
       this.render(tx, readMerge(merge), email);
-    deps.emails.renderWith('sequence', render);
-    deps.emails.renderWith('test', render);
+    for (const source of ['sequence', 'broadcast', 'test'] as const) deps.emails.renderWith(source, render);
   }
 
   /* --- Planning --------------------------------------------------------------------------------------------------- */
 
-  /** The mail of a step to a contact, within the transaction that accepts it. */
-  plan(tx: Tx, of: MailOfStep, contact: MailContact): MailPlan {
+  /** The mail to a contact as things stand now, within the transaction that accepts it. */
+  plan(tx: Tx, of: Mailing, contact: MailContact): MailPlan {
+    const made = this.#sourceOf(tx, of);
+    return made.ok ? this.#planFor(tx, of, made, contact) : made;
+  }
+
+  /** Puts together what all mails of a mailing are made from, as things stand now, and returns its id, for `planFixed`. */
+  fix(tx: Tx, of: Mailing): { ok: true; id: number } | Refusal {
+    return this.#sourceOf(tx, of);
+  }
+
+  /** The mail to a contact from what was put together before, whatever became of the template since. */
+  planFixed(tx: Tx, of: Mailing, source_id: number, contact: MailContact): MailPlan {
+    const framed = this.#load(tx, of.owner.id, source_id);
+    if (!framed) throw new AppError('internal', 'What a mail is made from is no longer kept.');
+    return this.#planFor(tx, of, { id: source_id, source: framed.source }, contact);
+  }
+
+  #planFor(tx: Tx, of: Mailing, made: StoredSource, contact: MailContact): MailPlan {
     const unsubscribe_url = this.#deps.subscriptions.unsubscribeUrl(tx, of.owner, contact);
-    return this.#plan(tx, of, {
-      contact,
-      contact_id: contact.id,
-      to: contact.email,
-      unsubscribe_url,
-      source: 'sequence',
-      prefix: '',
-    });
+    const { id: contact_id, email: to } = contact;
+    const { source } = of;
+    return this.#mailOf(of, made, { contact, contact_id, to, unsubscribe_url, source, prefix: '' });
   }
 
   /**
-   * The mail of a step as a test: to whomever, marked in its subject, with sample values. Its links lead where they do and
-   * are not counted, the one that unsubscribes does nothing.
+   * The mail as a test: to whomever, marked in its subject, with sample values. Its links lead where they do and are not
+   * counted, the one that unsubscribes does nothing.
    */
-  planTest(tx: Tx, of: MailOfStep, to: string): MailPlan {
+  planTest(tx: Tx, of: Mailing, to: string): MailPlan {
     const { clock, marketing, public_url } = this.#deps;
     marketing.keys.obtain(tx, of.owner, 'click', clock.now());
-    return this.#plan(
-      tx,
-      { ...of, track_opens: false },
-      {
-        contact: null,
-        contact_id: null,
-        to,
-        unsubscribe_url: testUnsubscribeUrl(public_url),
-        source: 'test',
-        prefix: '[Test] ',
-      },
-    );
+    const made = this.#sourceOf(tx, { ...of, track_opens: false });
+    const unsubscribe_url = testUnsubscribeUrl(public_url);
+    const as = { source: 'test', prefix: '[Test] ', unsubscribe_url } as const;
+    return made.ok ? this.#mailOf(of, made, { ...as, contact: null, contact_id: null, to }) : made;
   }
 
-  #plan(
-    tx: Tx,
-    of: MailOfStep,
+  #mailOf(
+    of: Mailing,
+    { id, source }: StoredSource,
     mail: {
       /** Null: samples. */
       contact: MergeContact | null;
       contact_id: number | null;
       to: string;
       unsubscribe_url: string;
-      source: 'sequence' | 'test';
+      source: NewEmail['source'];
       prefix: string;
     },
   ): MailPlan {
-    const { owner, list, step, settings } = of;
-    const state = this.#deps.templates.stateOf(tx, owner.id, step.template);
-    const refusal = refusalOf(state);
-    if (!state || refusal !== null)
-      return { ok: false, is_template: true, reason: `The template ${step.template} ${refusal}.` };
-    const { id, source } = this.#sourceOf(tx, of, state);
-    const merged = valuesOf(source, of.step.variables.default_first_name ?? '', mail.contact);
+    const { owner, list, settings } = of;
+    const merged = valuesOf(source, of.variables.default_first_name ?? '', mail.contact);
     const { missing } = merged;
     if (missing.length > 0) return { ok: false, is_template: false, reason: refusalOfMissing(missing) };
     const values = { ...merged.values, email: mail.to, unsubscribe_url: mail.unsubscribe_url };
@@ -195,7 +214,7 @@ export class MarketingMail {
         reply_to: settings.reply_to,
         subject: [...(mail.prefix + subject)].slice(0, MAX_SUBJECT_CHARS).join(''),
         content: { merge: { ...merge } },
-        template: step.template,
+        template: of.template,
         domain: null,
         attachments: [],
         scheduled_at: null,
@@ -205,6 +224,7 @@ export class MarketingMail {
           unsubscribe_url: mail.unsubscribe_url,
           list_id: list.public_id,
           project_id: owner.public_id,
+          kind: of.source,
           tag: of.email_tag.slice(0, MAX_FEEDBACK_TAG_CHARS),
         }),
         // Mailboxes that the settings name, removed ones too: with none of them left, mail waits rather than goes out from another.
@@ -214,18 +234,18 @@ export class MarketingMail {
   }
 
   /**
-   * What the mail of a step would come to for a contact, or a sample: its subject, null where it can't be made, and why the
+   * What a mail would come to for a contact, or a sample: its subject, null where it can't be made, and why the
    * mail itself can't, as far as its values are at fault. Stores nothing.
    */
   outlookOf(
     read: Tx,
-    of: MailOfStep,
+    of: Mailing,
     contact: (MergeContact & { email: string }) | null,
   ): { subject: string | null; refusal: string | null } {
-    const row = this.#deps.templates.rowOf(read, of.owner.id, of.step.template);
+    const row = this.#deps.templates.rowOf(read, of.owner.id, of.template);
     if (!row) return { subject: null, refusal: null };
     const { source } = composeSource({ ...this.#inputOf(of), template: row });
-    const { values, missing } = valuesOf(source, of.step.variables.default_first_name ?? '', contact);
+    const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', contact);
     if (missing.length > 0) return { subject: null, refusal: refusalOfMissing(missing) };
     const all = { ...values, email: contact?.email ?? 'ann@example.com', unsubscribe_url: '' };
     const subject = subjectOf(source, all);
@@ -234,12 +254,12 @@ export class MarketingMail {
 
   /* --- Sources ---------------------------------------------------------------------------------------------------- */
 
-  #inputOf({ owner, list, step, settings, track_opens }: MailOfStep) {
+  #inputOf({ owner, list, variables, settings, track_opens }: Mailing) {
     const { from_name, postal_address, brand_color, brand_logo_url, brand_website_url } = settings;
     const brand_name = settings.brand_name ?? from_name ?? owner.name;
     return {
       values: {
-        ...withoutContactFields(step.variables),
+        ...withoutContactFields(variables),
         brand_name,
         ...(from_name === null ? {} : { from_name }),
         ...(postal_address === null ? {} : { postal_address }),
@@ -251,18 +271,19 @@ export class MarketingMail {
     };
   }
 
-  /** The source of a step as things stand now, stored if it is new. */
-  #sourceOf(tx: Tx, of: MailOfStep, state: TemplateState): { id: number; source: Source } {
+  /** The source of a mailing as things stand now, stored if it is new. */
+  #sourceOf(tx: Tx, of: Mailing): ({ ok: true } & StoredSource) | Refusal {
+    const state = this.#deps.templates.stateOf(tx, of.owner.id, of.template);
+    const refusal = refusalOf(state);
+    if (!state || refusal !== null)
+      return { ok: false, is_template: true, reason: `The template ${of.template} ${refusal}.` };
     const input = this.#inputOf(of);
     const name = JSON.stringify([state.id, state.updated_at, input]);
     const known = this.#hashes.get(name);
     const known_id = known === undefined ? null : store.findSourceId(tx, of.owner.id, known);
-    if (known !== undefined && known_id !== null)
-      return {
-        id: known_id,
-        source: this.#load(tx, { project_id: of.owner.id, id: known_id, hash: known }).source,
-      };
-    const template = this.#deps.templates.rowOf(tx, of.owner.id, of.step.template);
+    const held = known_id === null ? null : this.#load(tx, of.owner.id, known_id, known);
+    if (known_id !== null && held) return { ok: true, id: known_id, source: held.source };
+    const template = this.#deps.templates.rowOf(tx, of.owner.id, of.template);
     if (!template) throw new AppError('internal', 'A template went while it was read.');
     const { source, links } = composeSource({ ...input, template });
     const content = JSON.stringify(source);
@@ -280,17 +301,24 @@ export class MarketingMail {
         { project_id: of.owner.id, hash, created_at: this.#deps.clock.now(), content },
         stored,
       );
-    return { id, source };
+    return { ok: true, id, source };
   }
 
-  #load(read: Tx, of: { project_id: number; id: number; hash: string }): FramedSource {
-    const held = this.#sources.get(of.hash, SAME);
+  /** Null where it is no longer kept. */
+  #load(
+    read: Tx,
+    project_id: number,
+    id: number,
+    hash: string | null = store.findSourceHash(read, project_id, id),
+  ): FramedSource | null {
+    if (hash === null) return null;
+    const held = this.#sources.get(hash, SAME);
     if (held) return held;
-    const content = store.findSource(read, of.project_id, of.id);
+    const content = store.findSource(read, project_id, id);
     if (content === null) throw new AppError('internal', 'The content of a source went while it was read.');
     const source = JSON.parse(content) as Source; // Written by `#sourceOf` alone.
-    const framed = frameSource(source, of.hash);
-    this.#sources.set(of.hash, SAME, framed, 4 * content.length);
+    const framed = frameSource(source, hash);
+    this.#sources.set(hash, SAME, framed, 4 * content.length);
     return framed;
   }
 
@@ -301,10 +329,8 @@ export class MarketingMail {
    * `not_found` where its source is gone, `invalid` for a body that its values made too long.
    */
   render(tx: Tx, merge: Merge, email: EmailRow): FramedBodies {
-    const stored_hash = store.findSourceHash(tx, email.project_id, merge.s);
-    if (stored_hash === null)
-      throw new AppError('not_found', 'What the email was rendered from is no longer kept.');
-    const framed = this.#load(tx, { project_id: email.project_id, id: merge.s, hash: stored_hash });
+    const framed = this.#load(tx, email.project_id, merge.s);
+    if (!framed) throw new AppError('not_found', 'What the email was rendered from is no longer kept.');
     const { source, frame, holes } = framed;
     const hash = this.#linkHash(tx, email.project_id);
     if (!hash) throw new AppError('not_found', "The project's marketing key is gone.");
@@ -332,6 +358,15 @@ export class MarketingMail {
         throw invalid({ [field]: [`has more than ${max_body_bytes} bytes once its values are merged in`] });
   }
 
+  /** The addresses of the links of sources, as the mail has them, by source and position; merge fields show as `{{name}}`. */
+  linksOf(read: Tx, source_ids: readonly number[]): { source_id: number; position: number; url: string }[] {
+    return store.listLinks(read, source_ids).map(({ source_id, position, target }) => {
+      const parts = JSON.parse(target) as Link['target']; // Written by `#sourceOf` alone.
+      const url = parts.map((part) => (typeof part === 'string' ? part : `{{${part[0]}}}`)).join('');
+      return { source_id, position, url };
+    });
+  }
+
   /* --- Following -------------------------------------------------------------------------------------------------- */
 
   /** Where a link leads; null for a token that was not made here, and for one whose target is gone. */
@@ -354,7 +389,7 @@ export class MarketingMail {
       hosts.includes(url.hostname)
     )
       addContactToken(url, v.contact_token);
-    return { ...name, url: url.href, is_counted: is_kept && mail?.source === 'sequence' };
+    return { ...name, url: url.href, is_counted: is_kept && mail !== null && isBulk(mail.source) };
   }
 
   /** The mail whose picture or hidden link a token is of; null for one that was not made here. */
@@ -363,8 +398,8 @@ export class MarketingMail {
     const project_id = name?.position === 0 ? store.findProjectOfSource(read, name.source_id) : null;
     const hash = project_id === null ? null : this.#linkHash(read, project_id);
     if (!name || !hash || !isTrueLinkToken(token, hash)) return null;
-    const is_counted = findReadMail(read, name.email_id)?.source === 'sequence';
-    return { email_id: name.email_id, is_counted };
+    const mail = findReadMail(read, name.email_id);
+    return { email_id: name.email_id, is_counted: mail !== null && isBulk(mail.source) };
   }
 
   #linkHash(read: Tx, project_id: number): KeyedHash | null {

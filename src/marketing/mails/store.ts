@@ -1,5 +1,5 @@
 /** SQL of the sources of marketing mail and of where their links lead. */
-import { eq } from 'drizzle-orm';
+import { eq, inArray } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { mergeLinks, mergeSources } from './tables.ts';
@@ -57,6 +57,17 @@ const link = rawSql<LinkRow, [number, number]>(`
 
 export function findLink(read: Tx, source_id: number, position: number): LinkRow | null {
   return link.get(read, source_id, position);
+}
+
+/** The links of these sources, in the order of their positions. */
+export function listLinks(read: Tx, source_ids: readonly number[]) {
+  const { source_id, position, target } = mergeLinks;
+  return read
+    .select({ source_id, position, target })
+    .from(mergeLinks)
+    .where(inArray(source_id, [...source_ids]))
+    .orderBy(source_id, position)
+    .all();
 }
 
 /** Whose a source is; null for one that is gone. */

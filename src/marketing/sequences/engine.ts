@@ -13,7 +13,10 @@ import { barOf, type ContactRow, type Contacts } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import {
   type Clicks,
-  type MailOfStep,
+  LOOK_AGAIN_MS,
+  MAILS_AHEAD,
+  MAILS_AHEAD_WAIT_MS,
+  type Mailing,
   type MailOwner,
   type MarketingMail,
   templateProblems,
@@ -39,16 +42,6 @@ import type { EnrollmentRow, SequenceRow } from './tables.ts';
 
 /** Enrollments that one transaction of the engine moves: a few milliseconds, so that nobody waits long behind it. */
 const SEQUENCE_PIECE = 20;
-/**
- * Mails of a sequence that wait for their relay at most. Whatever is behind them still heeds a pause, the window and who leaves,
- * and another sequence of the project waits behind no more of them.
- */
-export const SEQUENCE_AHEAD = 1_000;
-/** How soon a sequence with so many looks again: no two cores send five thousand a second. */
-const SEQUENCE_AHEAD_WAIT_MS = 200;
-/** A sequence that waits for its window, the daily cap, a mailbox or `enabled` looks again after this: any may change. */
-export const SEQUENCE_WAIT_MS = 60_000;
-
 export interface EngineDeps {
   database: Database;
   clock: Clock;
@@ -109,9 +102,7 @@ export class SequenceEngine {
       if (piece === null) return { is_over: true };
       if (piece.is_full && !stopping.aborted) continue;
       // No longer than a minute, as settings and mailboxes may change meanwhile.
-      return shut
-        ? { waits_until: Math.min(shut.waits_until, now_ms + SEQUENCE_WAIT_MS) }
-        : { is_idle: true };
+      return shut ? { waits_until: Math.min(shut.waits_until, now_ms + LOOK_AGAIN_MS) } : { is_idle: true };
     }
   }
 
@@ -128,12 +119,12 @@ export class SequenceEngine {
     // After a pause and a resume another job moves it.
     if (sequence?.status !== 'active' || sequence.job_id !== job_id || !list) return null;
     let { shut } = from;
-    const room = SEQUENCE_AHEAD - store.countWaitingMails(tx, sequence_id);
+    const room = MAILS_AHEAD - store.countWaitingMails(tx, sequence_id);
     if (room <= 0)
       return {
         is_full: false,
         shut: {
-          waits_until: now_ms + SEQUENCE_AHEAD_WAIT_MS,
+          waits_until: now_ms + MAILS_AHEAD_WAIT_MS,
           after: this.#asked.get(sequence_id) ?? store.FIRST_DUE,
         },
       };
@@ -251,7 +242,7 @@ export class SequenceEngine {
       return now_ms + retry_after_s * 1_000;
     }
     const { id: enrollment_id, sequence_id, is_test } = at;
-    if (!is_test) takeUsage(tx, owner.id, day);
+    if (!is_test) takeUsage(tx, owner.id, day, 1);
     store.insertMail(tx, { email_id, sequence_id, enrollment_id, step: step.key, is_test });
     // The next delay begins when this mail has ended; after the last step the enrollment is complete then.
     const next = stepAfter(tracks, step, { result: 'send' });
@@ -275,12 +266,14 @@ export function mailOfStep(of: {
   settings: Settings;
   step: Step;
   is_test: boolean;
-}): MailOfStep {
+}): Mailing {
   const { owner, sequence, list, settings, step, is_test } = of;
   return {
+    source: 'sequence',
     owner,
     list,
-    step,
+    template: step.template,
+    variables: step.variables,
     settings,
     is_test,
     track_opens: sequence.track_opens,

@@ -1,5 +1,5 @@
 /** SQL of enrollments, of what steps sent, and of the numbers of a sequence. */
-import { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, max, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import { BOUNCE_WINDOW_SENDS, REFUSAL_WINDOW_MAILS } from '../../limits.ts';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
@@ -370,7 +370,7 @@ export function listMailsOf(read: Tx, enrollment_id: number): SequenceMailRow[] 
     .all();
 }
 
-/** Mails of a sequence that wait for their relay: SEQUENCE_AHEAD at most. */
+/** Mails of a sequence that wait for their relay: MAILS_AHEAD at most. */
 export function listWaitingMails(read: Tx, sequence_id: number): string[] {
   const { email_id } = sequenceMails;
   const rows = read.select({ email_id }).from(sequenceMails).where(isWaiting(sequence_id)).all();
@@ -395,23 +395,6 @@ export function listWaitingOf(read: Tx, contact_id: number): string[] {
     .where(and(eq(enrollments.contact_id, contact_id), sql`${sequenceMails.is_waiting} = 1`))
     .all();
   return rows.map((row) => row.email_id);
-}
-
-/** The mail that a contact got last of any sequence, tests apart; null where it got none. */
-export function findLastMailOf(read: Tx, contact_id: number): string | null {
-  const found = read
-    .select({ email_id: max(sequenceMails.email_id) })
-    .from(enrollments)
-    .innerJoin(sequenceMails, eq(sequenceMails.enrollment_id, enrollments.id))
-    .where(
-      and(
-        eq(enrollments.contact_id, contact_id),
-        isNotNull(sequenceMails.sent_at),
-        eq(sequenceMails.is_test, false),
-      ),
-    )
-    .get();
-  return found?.email_id ?? null;
 }
 
 /** How many of a sequence's last mails, of those that ended since it began to run, bounced or were complained about. */

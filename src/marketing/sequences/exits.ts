@@ -1,9 +1,10 @@
 /** What ends an enrollment besides its own steps: its contact leaves, an exit event happens, its sequence is finished. */
 import { ENROLL_PIECE } from '../../limits.ts';
 import type { Deliveries } from '../../mail/deliveries/service.ts';
+import { BULK_SOURCES, findLastSentTo } from '../../mail/emails/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import type { Bar, ContactEvent } from '../contacts/service.ts';
+import type { Bar, ContactEvent, ContactRow } from '../contacts/service.ts';
 import * as store from './enrollment-store.ts';
 import type { ExitReason } from './tables.ts';
 
@@ -22,14 +23,16 @@ export class Exits {
   }
 
   /** Whoever left gets nothing more of any sequence. */
-  heedContact(tx: Tx, told: { kind: Departed; contact: { id: number }; at: number }): void {
+  heedContact(tx: Tx, told: { kind: Departed; contact: ContactRow; at: number }): void {
     const { kind, contact, at } = told;
     for (const { enrollment } of store.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
     // Mail may wait hours for its relay, or have been queued again, so it is taken back here.
     for (const email_id of store.listWaitingOf(tx, contact.id)) this.#deps.deliveries.withhold(tx, email_id);
     // Also after the last step, which is when most people leave.
-    const email_id = kind === 'unsubscribed' ? store.findLastMailOf(tx, contact.id) : null;
-    if (email_id !== null) store.updateMail(tx, email_id, { unsubscribed_at: at });
+    const to = { project_id: contact.project_id, email: contact.email, sources: BULK_SOURCES };
+    const email_id = kind === 'unsubscribed' ? findLastSentTo(tx, to) : null;
+    if (email_id !== null && store.findMail(tx, email_id))
+      store.updateMail(tx, email_id, { unsubscribed_at: at });
   }
 
   /** A product event ends the enrollments whose sequence names it as an exit event, unless they began after it. */

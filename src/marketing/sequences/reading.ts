@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { conflict, type FieldErrors } from '../../errors.ts';
 import { MAX_CONDITION_DEPTH, MAX_CONDITION_PARTS, MAX_DELAY_HOURS } from '../../limits.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
+import { readVariables } from '../mails/service.ts';
 import type { Condition, Otherwise, Step } from './model.ts';
 import type { SequenceRow } from './tables.ts';
 
@@ -48,21 +49,6 @@ export function readSteps(inputs: readonly StepInput[], errors: FieldErrors): St
       is_final: input.is_final ?? false,
     };
   });
-}
-
-function readVariables(
-  variables: Record<string, unknown>,
-  at: string,
-  errors: FieldErrors,
-): Record<string, string> {
-  const read: Record<string, string> = {};
-  for (const [name, value] of Object.entries(variables)) {
-    if (value === null) continue;
-    if (typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value))
-      read[name] = String(value);
-    else errors[`${at}.${name}`] = ['must be a string, a number or a boolean'];
-  }
-  return read;
 }
 
 interface Place {

@@ -40,8 +40,8 @@ export function insertSealedKey(tx: Tx, key: typeof marketingKeys.$inferInsert):
 const usageOf = rawSql<{ n: number }, [number, string]>(
   'SELECT n FROM marketing_usage WHERE project_id = ? AND day = ?',
 );
-const addUsage = rawSql<never, [number, string]>(
-  'INSERT INTO marketing_usage (project_id, day, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1',
+const addUsage = rawSql<never, [number, string, number]>(
+  'INSERT INTO marketing_usage (project_id, day, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n',
 );
 
 /** How many marketing mails a project sent on a UTC day. */
@@ -49,7 +49,7 @@ export function readUsage(read: Tx, project_id: number, day: string): number {
   return usageOf.get(read, project_id, day)?.n ?? 0;
 }
 
-/** Counts a mail of a project towards its daily cap. */
-export function takeUsage(tx: Tx, project_id: number, day: string): void {
-  addUsage.run(tx, project_id, day);
+/** Counts mails of a project towards its daily cap. */
+export function takeUsage(tx: Tx, project_id: number, day: string, count: number): void {
+  addUsage.run(tx, project_id, day, count);
 }

@@ -50,7 +50,14 @@ describe('deletion', () => {
         vault_files: 1,
         links: 4,
         vault_reveals: 0,
-        ...{ email_lists: 0, email_contacts: 0, email_suppressions: 0, email_sequences: 0, email_imports: 0 },
+        ...{
+          email_lists: 0,
+          email_contacts: 0,
+          email_suppressions: 0,
+          email_sequences: 0,
+          email_broadcasts: 0,
+        },
+        ...{ email_imports: 0 },
       },
     });
     expect(seen).toEqual([

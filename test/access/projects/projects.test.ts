@@ -406,7 +406,14 @@ describe('deleting', () => {
       vault_files: 0,
       links: 0,
       vault_reveals: 0,
-      ...{ email_lists: 0, email_contacts: 0, email_suppressions: 0, email_sequences: 0, email_imports: 0 },
+      ...{
+        email_lists: 0,
+        email_contacts: 0,
+        email_suppressions: 0,
+        email_sequences: 0,
+        email_broadcasts: 0,
+      },
+      ...{ email_imports: 0 },
     };
     expect(answer.status).toBe(200);
     expect(dataOf(answer)).toEqual({ deleted: true, cascade });

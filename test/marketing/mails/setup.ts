@@ -2,7 +2,7 @@
 import { expect } from 'bun:test';
 import PostalMime, { type Email } from 'postal-mime';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
-import type { MailContact, MailOfStep, MailPlan } from '../../../src/marketing/mails/service.ts';
+import type { MailContact, Mailing, MailPlan } from '../../../src/marketing/mails/service.ts';
 import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { atEnd } from '../../support/cleanup.ts';
 import { type Answer, actor, type TestAppOptions } from '../../support/helpers.ts';
@@ -20,12 +20,12 @@ export interface MailApp extends MarketingApp {
   template(fields: Record<string, unknown>): Promise<void>;
   settings(fields: Record<string, unknown>): Promise<void>;
   /** What a step of the template `news` is made of. */
-  step(fields?: Partial<MailOfStep>, variables?: Record<string, string>): MailOfStep;
+  step(fields?: Partial<Mailing>, variables?: Record<string, string>): Mailing;
   contactOf(email: string): MailContact;
-  plan(email: string, step?: MailOfStep): Promise<MailPlan>;
+  plan(email: string, step?: Mailing): Promise<MailPlan>;
   /** Plans and accepts a mail, lets it go out, and returns its id with what arrived. */
-  send(email: string, step?: MailOfStep): Promise<{ id: string; mail: Email; raw: string }>;
-  sendTest(to: string, step?: MailOfStep): Promise<{ id: string; mail: Email; raw: string }>;
+  send(email: string, step?: Mailing): Promise<{ id: string; mail: Email; raw: string }>;
+  sendTest(to: string, step?: Mailing): Promise<{ id: string; mail: Email; raw: string }>;
   /** Follows an address of a mail. */
   follow(
     url: string,
@@ -82,7 +82,9 @@ export async function startMailApp(options: TestAppOptions = {}): Promise<MailAp
       return {
         owner: { id: Number(project.id), public_id: project.public_id, name: 'shop' },
         list,
-        step: { template: 'news', variables },
+        source: 'sequence',
+        template: 'news',
+        variables,
         settings: services.marketing.settings(Number(project.id)),
         ...{ track_opens: false, is_test: false, email_tag: 'welcome-1' },
         ...fields,

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { LANE_CONCURRENCY } from '../../../src/limits.ts';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
-import { SEQUENCE_AHEAD } from '../../../src/marketing/sequences/engine.ts';
+import { MAILS_AHEAD } from '../../../src/marketing/mails/service.ts';
 import { actor, makeProject } from '../../support/helpers.ts';
 import { type SmtpSink, startSmtpSink, subjectOf, waitForSubjects } from '../../support/smtp-sink.ts';
 import { until } from '../../support/until.ts';
@@ -51,7 +51,7 @@ test('a sequence of 50,000 due mails lets urgent mail and other sequences throug
   // No mail leaves until all of them wait.
   sink.behavior.hang = 'mail';
   expect(await on.enroll(many)).toMatchObject({ enrolled: MANY });
-  await until(() => accepted('many') === SEQUENCE_AHEAD);
+  await until(() => accepted('many') === MAILS_AHEAD);
   expect(await on.enroll(few)).toMatchObject({ enrolled: FEW });
   await until(() => accepted('few') === FEW);
   const urgent = await on.app.call('POST', '/api/v1/emails/send', {
@@ -63,7 +63,7 @@ test('a sequence of 50,000 due mails lets urgent mail and other sequences throug
   on.app.clock.advance(60_000);
   on.app.app.engine.wake();
   await until(() => jobsAsleep() === 2);
-  expect(accepted('many')).toBe(SEQUENCE_AHEAD);
+  expect(accepted('many')).toBe(MAILS_AHEAD);
 
   delete sink.behavior.hang;
   for (const answer of sink.unanswered.splice(0)) answer();
@@ -73,10 +73,10 @@ test('a sequence of 50,000 due mails lets urgent mail and other sequences throug
   // Before it are those that were being sent, and at most those taken up with it that were quicker; before the few, the planned.
   expect(order.indexOf('urgent')).toBeLessThan(2 * LANE_CONCURRENCY);
   expect(Math.max(...few_mails.map((subject) => order.indexOf(subject)))).toBeLessThanOrEqual(
-    SEQUENCE_AHEAD + LANE_CONCURRENCY + FEW,
+    MAILS_AHEAD + LANE_CONCURRENCY + FEW,
   );
   // And then it goes on.
   on.app.clock.advance(1_000);
   on.app.app.engine.wake();
-  await until(() => accepted('many') > SEQUENCE_AHEAD);
+  await until(() => accepted('many') > MAILS_AHEAD);
 });

@@ -1,5 +1,5 @@
 /** A campaign made of a seed: sequences, contacts, and whatever may happen to them, each step of it held against the oracle. */
-import { SEQUENCE_WAIT_MS } from '../../../src/marketing/sequences/engine.ts';
+import { LOOK_AGAIN_MS } from '../../../src/marketing/mails/service.ts';
 import { actor } from '../../support/helpers.ts';
 import { TestClock } from '../../support/temp.ts';
 import { BROWSER } from '../mails/setup.ts';
@@ -452,7 +452,7 @@ export class Campaign {
     if (is_again) throw new Error(`nothing keeps back ${late.map(nameOf)}`);
     // A sequence that had to wait looks again each minute.
     this.#tell('are late', late.map(nameOf));
-    app.clock.advance(SEQUENCE_WAIT_MS);
+    app.clock.advance(LOOK_AGAIN_MS);
     await this.#pass(true);
   }
 

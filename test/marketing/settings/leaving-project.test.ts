@@ -28,6 +28,7 @@ test('deleting a project counts its lists, contacts, suppressions, sequences and
   ]);
   const { cascade } = await on.app.services.projects.remove(actor, on.project.slug);
   expect(cascade).toMatchObject({
-    ...{ email_lists: 2, email_contacts: 5, email_suppressions: 1, email_sequences: 1, email_imports: 1 },
+    ...{ email_lists: 2, email_contacts: 5, email_suppressions: 1, email_sequences: 1, email_broadcasts: 0 },
+    ...{ email_imports: 1 },
   });
 });

@@ -508,7 +508,7 @@ CREATE TABLE emails (
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   job_id TEXT,
   api_key_id INTEGER,
-  source TEXT NOT NULL CHECK (source IN ('api', 'schedule', 'sequence', 'confirmation', 'test')),
+  source TEXT NOT NULL CHECK (source IN ('api', 'schedule', 'sequence', 'broadcast', 'confirmation', 'test')),
   is_test INTEGER NOT NULL DEFAULT 0,
   status TEXT NOT NULL CHECK (status IN (
     'scheduled', 'queued', 'sending', 'sent', 'delivered', 'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
@@ -590,6 +590,17 @@ END;
 CREATE TRIGGER sequence_mails_again AFTER UPDATE OF status ON emails
 WHEN NEW.source = 'sequence' AND NEW.status = 'queued' AND OLD.status NOT IN ('queued', 'sending') BEGIN
   UPDATE sequence_mails SET is_waiting = 1, ended_at = NULL, refused_at = NULL WHERE email_id = NEW.id;
+END;
+-- As these two, for broadcasts.
+CREATE TRIGGER broadcast_recipients_gone AFTER UPDATE OF status ON emails
+WHEN NEW.source = 'broadcast' AND NEW.status NOT IN ('queued', 'sending') BEGIN
+  UPDATE broadcast_recipients SET is_waiting = 0, sent_at = coalesce(sent_at, NEW.sent_at),
+    ended_at = coalesce(NEW.sent_at, NEW.bounced_at, NEW.failed_at)
+  WHERE email_id = NEW.id AND is_waiting = 1;
+END;
+CREATE TRIGGER broadcast_recipients_again AFTER UPDATE OF status ON emails
+WHEN NEW.source = 'broadcast' AND NEW.status = 'queued' AND OLD.status NOT IN ('queued', 'sending') BEGIN
+  UPDATE broadcast_recipients SET is_waiting = 1, ended_at = NULL, refused_at = NULL WHERE email_id = NEW.id;
 END;
 
 -- What was accepted, rendered. Apart from the log, so that lists never read it and it can be dropped earlier.
@@ -1070,6 +1081,119 @@ CREATE TABLE sequence_counts (
   what TEXT NOT NULL,   -- a state of enrollments, or sent, clicked, opened, bounced, unsubscribed of mails
   n INTEGER NOT NULL,
   PRIMARY KEY (sequence_id, step, track, what)
+) STRICT, WITHOUT ROWID;
+
+-- --- marketing: broadcasts -----------------------------------------------------------------------------------------
+
+-- One mail to a list.
+CREATE TABLE broadcasts (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  public_id TEXT NOT NULL UNIQUE,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  list_id INTEGER NOT NULL REFERENCES contact_lists (id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  template TEXT, -- a slug; a draft may have none yet
+  variables TEXT NOT NULL DEFAULT '{}',
+  filter TEXT, -- null: everybody on the list
+  track_opens INTEGER NOT NULL DEFAULT 0,
+  status TEXT NOT NULL CHECK (status IN ('draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled')),
+  pause_reason TEXT CHECK (pause_reason IN ('manual', 'late', 'not_ready', 'bounce_threshold', 'relay_refuses')),
+  is_test INTEGER NOT NULL DEFAULT 0, -- sent by a test key: captured, and counted nowhere
+  send_at INTEGER,
+  started_at INTEGER,
+  finished_at INTEGER,
+  recipients INTEGER,      -- how many were to get it when sending began
+  last_contact_id INTEGER, -- whoever came to the list after that contact gets nothing
+  source_id INTEGER,       -- what all its mails are rendered from: a row of merge_sources
+  from_name TEXT,          -- of the settings when sending began, as the next one is
+  reply_to TEXT,
+  decided_to INTEGER NOT NULL DEFAULT 0, -- contacts up to this one had their turn: changes in the commit of their mails
+  job_id TEXT,             -- the job that waits for send_at, and then sends
+  bounces_since INTEGER,   -- mails that ended since then count towards the bounce threshold
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX broadcasts_by_project ON broadcasts (project_id, id);
+-- What a contact of a list got, and broadcasts that go when their list does.
+CREATE INDEX broadcasts_by_list ON broadcasts (list_id, id);
+-- The few that a job is at work on, asked for each hour and at each start.
+CREATE INDEX broadcasts_open ON broadcasts (status) WHERE status IN ('scheduled', 'sending', 'paused');
+CREATE TRIGGER broadcasts_count_insert AFTER INSERT ON broadcasts BEGIN
+  INSERT INTO row_counts VALUES ('broadcasts', NEW.project_id, '', 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER broadcasts_count_delete AFTER DELETE ON broadcasts BEGIN
+  UPDATE row_counts SET n = n - 1 WHERE list = 'broadcasts' AND project_id = OLD.project_id AND facet = '';
+END;
+
+-- A contact that had its turn: the mail that it got, or why it got none. It is there once, whatever becomes of the mail, the log or
+-- the contact, which is no foreign key.
+CREATE TABLE broadcast_recipients (
+  broadcast_id INTEGER NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
+  contact_id INTEGER NOT NULL,
+  email_id TEXT REFERENCES emails (id) ON DELETE SET NULL,
+  reason TEXT, -- why it was left out
+  is_waiting INTEGER NOT NULL DEFAULT 0, -- for its relay
+  sent_at INTEGER,
+  ended_at INTEGER, -- when a relay took it, or its attempts ended; null while it waits, and for one that was taken back
+  clicked_at INTEGER,
+  opened_at INTEGER,
+  bounced_at INTEGER,
+  complained_at INTEGER,
+  unsubscribed_at INTEGER,
+  refused_at INTEGER, -- by a relay, for what it holds against us; at SMTP time or in a report
+  PRIMARY KEY (broadcast_id, contact_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX broadcast_recipients_by_email ON broadcast_recipients (email_id) WHERE email_id IS NOT NULL;
+-- What a pause or a cancel takes back, and what somebody who leaves no longer gets: a thousand a broadcast at most.
+CREATE INDEX broadcast_recipients_waiting ON broadcast_recipients (broadcast_id) WHERE is_waiting = 1;
+CREATE INDEX broadcast_recipients_waiting_of ON broadcast_recipients (contact_id) WHERE is_waiting = 1;
+-- The last hundred, at which the brakes look.
+CREATE INDEX broadcast_recipients_ended ON broadcast_recipients (broadcast_id, ended_at) WHERE ended_at IS NOT NULL;
+CREATE TRIGGER broadcast_recipients_count
+AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, bounced_at, complained_at, unsubscribed_at ON broadcast_recipients
+BEGIN
+  INSERT INTO broadcast_counts SELECT NEW.broadcast_id, column1, column2 FROM (VALUES
+      ('sent', (NEW.sent_at IS NOT NULL) - (OLD.sent_at IS NOT NULL)),
+      ('waiting', (NEW.sent_at IS NULL AND NEW.is_waiting) - (OLD.sent_at IS NULL AND OLD.is_waiting)),
+      ('lost', (NEW.sent_at IS NULL AND NOT NEW.is_waiting) - (OLD.sent_at IS NULL AND NOT OLD.is_waiting)),
+      ('clicked', (NEW.clicked_at IS NOT NULL) - (OLD.clicked_at IS NOT NULL)),
+      ('opened', (NEW.opened_at IS NOT NULL) - (OLD.opened_at IS NOT NULL)),
+      ('bounced', (NEW.bounced_at IS NOT NULL) - (OLD.bounced_at IS NOT NULL)),
+      ('complained', (NEW.complained_at IS NOT NULL) - (OLD.complained_at IS NOT NULL)),
+      ('unsubscribed', (NEW.unsubscribed_at IS NOT NULL) - (OLD.unsubscribed_at IS NOT NULL)))
+    WHERE column2 <> 0
+    ON CONFLICT DO UPDATE SET n = n + excluded.n;
+  INSERT INTO broadcast_hours SELECT NEW.broadcast_id, column2 / 3600000, column1, 1 FROM (VALUES
+      ('sent', iif(OLD.sent_at IS NULL, NEW.sent_at, NULL)),
+      ('clicked', iif(OLD.clicked_at IS NULL, NEW.clicked_at, NULL)),
+      ('opened', iif(OLD.opened_at IS NULL, NEW.opened_at, NULL)))
+    WHERE column2 IS NOT NULL
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+
+-- The numbers of a broadcast: those of new recipients change with the piece that decides on them, the others with the rows.
+CREATE TABLE broadcast_counts (
+  broadcast_id INTEGER NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
+  what TEXT NOT NULL, -- a number of its stats, or left_out: and the reason
+  n INTEGER NOT NULL,
+  PRIMARY KEY (broadcast_id, what)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE broadcast_hours (
+  broadcast_id INTEGER NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
+  hour INTEGER NOT NULL, -- hours since 1970
+  what TEXT NOT NULL CHECK (what IN ('sent', 'clicked', 'opened')),
+  n INTEGER NOT NULL,
+  PRIMARY KEY (broadcast_id, hour, what)
+) STRICT, WITHOUT ROWID;
+
+-- What people followed, by the link's position in the source.
+CREATE TABLE broadcast_links (
+  broadcast_id INTEGER NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  people INTEGER NOT NULL,
+  clicks INTEGER NOT NULL,
+  PRIMARY KEY (broadcast_id, position)
 ) STRICT, WITHOUT ROWID;
 
 -- --- marketing: mails ----------------------------------------------------------------------------------------------

@@ -63,10 +63,12 @@ function ChangeForm({ project, etag }: { project: ProjectWithKeys; etag: string 
 function Danger({ project }: { project: ProjectWithKeys }) {
   const remove = async (): Promise<void> => {
     const { cascade } = await call('DELETE /projects/{project}', { path: { project: project.public_id } });
-    const { api_keys, stored_objects, email_lists, email_contacts, email_sequences } = cascade;
+    const { api_keys, stored_objects, email_lists, email_contacts, email_sequences, email_broadcasts } =
+      cascade;
     const gone = [
       ...[counted(api_keys, 'key'), counted(stored_objects, 'file'), counted(email_lists, 'list')],
-      `${counted(email_contacts, 'contact')} and ${counted(email_sequences, 'sequence')}`,
+      counted(email_contacts, 'contact'),
+      `${counted(email_sequences, 'sequence')} and ${counted(email_broadcasts, 'broadcast')}`,
     ].join(', ');
     toast(`Project ${project.name} is deleted, and with it ${gone}`);
     navigate('/projects', { replace: true });

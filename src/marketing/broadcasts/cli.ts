@@ -1,0 +1,298 @@
+/** `satchel broadcast`: one mail to a list, from its draft to who got it. */
+import type { Projects } from '../../access/projects/service.ts';
+import { AppError } from '../../errors.ts';
+import { requireChanges } from '../../platform/cli/changes.ts';
+import { type Cli, type CliResult, type CliSession, EXIT, UsageError } from '../../platform/cli/cli.ts';
+import { collect, type Options, textOption } from '../../platform/cli/options.ts';
+import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
+import { formatFields, formatTable } from '../../platform/cli/tables.ts';
+import type { Noun, Verb } from '../../platform/cli/verb.ts';
+import { emailAddress, parse, t } from '../../platform/http/schema.ts';
+import { FILTER_HELP, readFilter } from '../contacts/service.ts';
+import { explainProblem } from '../mails/service.ts';
+import type { BroadcastLife } from './lifecycle.ts';
+import { changes, creation, sending } from './schemas.ts';
+import type { BroadcastRecord, Broadcasts } from './service.ts';
+
+interface Needs {
+  projects: Projects;
+  broadcasts: Broadcasts;
+  broadcast_life: BroadcastLife;
+}
+
+const ID = '01J00000000000000000000000';
+
+/**
+ * Registers `satchel broadcast create | change | show | list | check | test | send | pause | resume | cancel | delete | copy |
+ * recipients`.
+ */
+export function registerBroadcastCommands(cli: Cli<Needs>): void {
+  const noun = cli.noun('broadcast', 'newsletters: one mail to a list');
+  registerWriting(noun);
+  registerLooking(noun);
+  registerSending(noun);
+  registerTransitions(noun);
+}
+
+/** What a draft is made of. */
+function withFields(verb: Verb<Needs>): Verb<Needs> {
+  return verb
+    .option('--template <slug>', 'a marketing template')
+    .option(
+      '--set <name=value>',
+      'a value of a placeholder, the same for everybody; may be repeated',
+      collect,
+    )
+    .option('--filter <filter>', FILTER_HELP)
+    .option('--track-opens', 'count who opens it');
+}
+
+function fieldsOf(options: Options) {
+  const filter = textOption(options, 'filter');
+  return {
+    name: textOption(options, 'name'),
+    list: textOption(options, 'list'),
+    template: textOption(options, 'template'),
+    filter: filter === undefined ? undefined : readFilter(filter),
+    variables: Array.isArray(options.set) ? readValues(options.set) : undefined,
+    track_opens: options.trackOpens === true ? true : undefined,
+  };
+}
+
+function readValues(given: readonly unknown[]): Record<string, string> {
+  return Object.fromEntries(
+    given.map((one) => {
+      const [, name, value] = /^([^=]+)=(.*)$/s.exec(String(one)) ?? [];
+      if (name === undefined || value === undefined) throw new UsageError('--set takes NAME=VALUE.');
+      return [name, value];
+    }),
+  );
+}
+
+/** Without what was not given. */
+function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function registerWriting(noun: Noun<Needs>): void {
+  withFields(
+    noun
+      .verb('create', 'make a draft')
+      .ofProject()
+      .requiredOption('--name <name>', 'its name')
+      .requiredOption('--list <id>', 'the list that it goes to'),
+  )
+    .example(
+      `satchel broadcast create --project shop --name "June news" --list ${ID} --template june-news --filter tags_any=customer`,
+    )
+    .does(async ({ services, onTrail }, options) => {
+      const project = projectOf(services, options);
+      const fields = parse(creation, given(fieldsOf(options)));
+      const made = await services.broadcasts.create(project.id, fields, onTrail(project));
+      const next = `Next: satchel broadcast check ${made.id}`;
+      return { json: made, text: `${made.id}\nThe draft ${made.name} is made. ${next}` };
+    });
+  withFields(
+    noun
+      .verb('change <id>', 'change a draft, or one that is scheduled')
+      .option('--name <name>', 'its name')
+      .option('--list <id>', 'the list that it goes to'),
+  )
+    .option('--everybody', 'no filter any more')
+    .option('--no-track-opens', 'count no openings any more')
+    .option('--at <time>', 'another time, of one that is scheduled; "none": a draft again')
+    .example(`satchel broadcast change ${ID} --at 2031-06-01T09:00:00Z`)
+    .does(async ({ services, onTrail }, options, id) => {
+      const project = ownerOf(services, services.broadcasts.require(id));
+      const at = textOption(options, 'at');
+      const fields = requireChanges({
+        ...fieldsOf(options),
+        ...(options.everybody === true ? { filter: null } : {}),
+        ...(options.trackOpens === false ? { track_opens: false } : {}),
+        send_at: at === 'none' ? null : at,
+      });
+      await services.broadcast_life.change(project.id, id, parse(changes, fields), onTrail(project));
+      const record = recordOf(services, id);
+      return { json: record, text: `The broadcast ${record.name} is changed: it is ${stateOf(record)}.` };
+    });
+  noun
+    .verb('copy <id>', 'make a draft that is as a broadcast is')
+    .example(`satchel broadcast copy ${ID}`)
+    .does(async ({ services, onTrail }, _options, id) => {
+      const project = ownerOf(services, services.broadcasts.require(id));
+      const record = await services.broadcasts.copy(project.id, id, onTrail(project));
+      return { json: record, text: `The draft ${record.name} is made: ${record.id}` };
+    });
+  noun
+    .verb('delete <id>', 'delete a draft, or one that was cancelled')
+    .example(`satchel broadcast delete ${ID} --yes`)
+    .removes(async ({ services, consent, onTrail }, _options, id) => {
+      const project = ownerOf(services, services.broadcasts.require(id));
+      const { name, stats } = recordOf(services, id);
+      consent(
+        `deletes the broadcast ${name}; the log keeps the mails that it made, ${stats.sent} of them sent`,
+      );
+      await services.broadcasts.remove(project.id, id, onTrail(project));
+      return { json: { deleted: true }, text: `The broadcast ${name} is deleted.` };
+    });
+}
+
+function recordOf({ broadcasts }: Needs, id: string): BroadcastRecord {
+  return broadcasts.get(broadcasts.require(id).project_id, id);
+}
+
+function stateOf({ status, pause_reason, send_at }: BroadcastRecord): string {
+  if (status === 'paused') return `paused (${pause_reason})`;
+  return status === 'scheduled' ? `scheduled for ${send_at}` : status;
+}
+
+function registerLooking(noun: Noun<Needs>): void {
+  noun
+    .verb('list', 'broadcasts of a project, newest first')
+    .ofProject()
+    .example('satchel broadcast list --project shop')
+    .lists(
+      ({ services, page }, options) => services.broadcasts.list(projectOf(services, options).id, page),
+      (one) => ({
+        id: one.id,
+        name: one.name,
+        status: stateOf(one),
+        recipients: one.recipients,
+        sent: one.stats.sent,
+        lost: one.stats.lost,
+        clicked: one.stats.clicked,
+      }),
+      'There are no broadcasts. Make one with: satchel broadcast create --project REF --name NAME --list ID',
+    );
+  noun
+    .verb('show <id>', 'one broadcast with its numbers')
+    .example(`satchel broadcast show ${ID}`)
+    .does(({ services }, _options, id) => {
+      const record = recordOf(services, id);
+      const { stats, left_out, links, filter, variables, ...fields } = record;
+      const head = formatFields({
+        ...fields,
+        filter: filter && JSON.stringify(filter),
+        variables: Object.entries(variables).map(([name, value]) => `${name}=${value}`),
+        ...stats,
+        'left out': Object.entries(left_out.by_reason).flatMap(([why, n]) => (n > 0 ? [`${n} ${why}`] : [])),
+      });
+      const table = formatTable(
+        links.map(({ url, people, clicks }) => ({ link: url, people, clicks })),
+        'It has no links yet.',
+      );
+      return { json: record, text: (columns) => `${head}\n\n${table(columns)}` };
+    });
+  noun
+    .verb('recipients <id>', 'who had their turn, and what became of it')
+    .example(`satchel broadcast recipients ${ID}`)
+    .lists(
+      ({ services: { broadcasts }, page }, _options, id) =>
+        broadcasts.listRecipients(broadcasts.require(id).project_id, id, page),
+      ({ email, status, reason, clicked_at, email_id }) => ({
+        email,
+        status,
+        reason,
+        clicked: clicked_at,
+        'its mail': email_id,
+      }),
+      'Nobody had their turn yet.',
+    );
+}
+
+function registerSending(noun: Noun<Needs>): void {
+  noun
+    .verb(
+      'check <id>',
+      'what keeps a broadcast from being sent, and whom it would reach; ends with 1 if anything does',
+    )
+    .example(`satchel broadcast check ${ID}`)
+    .does(async ({ services: { broadcasts } }, _options, id) => {
+      const found = await broadcasts.check(broadcasts.require(id).project_id, id);
+      const lines = found.ready ? ['It is ready.'] : found.problems.map(explainProblem);
+      const out = Object.entries(found.left_out.by_reason).flatMap(([why, n]) =>
+        n > 0 ? [`${n} ${why}`] : [],
+      );
+      lines.push(
+        `${found.recipients} would get it, ${found.left_out.total} would not${out.length > 0 ? `: ${out.join(', ')}` : ''}.`,
+      );
+      if (found.captured) lines.push('All mailboxes of its marketing capture: nobody gets its mail.');
+      return { json: found, text: lines.join('\n'), exit: found.ready ? EXIT.done : EXIT.refused };
+    });
+  noun
+    .verb('test <id>', 'send a copy of it to an address; counts nowhere')
+    .requiredOption('--to <address>', 'who gets it')
+    .example(`satchel broadcast test ${ID} --to you@example.com`)
+    .does(async ({ services: { broadcasts } }, options, id) => {
+      const { to } = parse(t.Object({ to: emailAddress() }), { to: textOption(options, 'to') });
+      const { project_id } = broadcasts.require(id);
+      const sent = await broadcasts.sendTest(project_id, { public_id: id, is_test: false }, to);
+      return { json: sent, text: `A test goes to ${to}: satchel email why ${sent.email_id}` };
+    });
+  noun
+    .verb('send <id>', 'send it to its list, now or at a time')
+    .option('--at <time>', 'when, such as 2031-06-01T09:00:00Z; now unless given')
+    .example(
+      `satchel broadcast send ${ID} --yes`,
+      `satchel broadcast send ${ID} --at 2031-06-01T09:00:00Z --yes`,
+    )
+    .removes(async ({ services, consent, actor }, options, id) => {
+      const { broadcasts, broadcast_life } = services;
+      const project = ownerOf(services, broadcasts.require(id));
+      const { send_at } = parse(sending, given({ send_at: textOption(options, 'at') }));
+      if (options.yes !== true) {
+        const { ready, recipients, problems } = await broadcasts.check(project.id, id);
+        if (!ready)
+          throw new AppError(
+            'invalid',
+            `The broadcast cannot be sent: ${problems.map(explainProblem).join(' ')}`,
+            {
+              code: 'send_refused',
+              details: { problems },
+            },
+          );
+        const { name } = recordOf(services, id);
+        consent(`sends ${name} to ${recipients} people${send_at ? ` at ${send_at}` : ''}`);
+      }
+      await broadcast_life.send(actor, project, id, { send_at, is_test: false });
+      return told(services, id);
+    });
+}
+
+function told(services: Needs, id: string): CliResult {
+  const record = recordOf(services, id);
+  const number = record.recipients === null ? '' : ` to ${record.recipients} people`;
+  const next = `Look at it with: satchel broadcast show ${record.id}`;
+  return { json: record, text: `The broadcast ${record.name} is ${stateOf(record)}${number}. ${next}` };
+}
+
+function registerTransitions(noun: Noun<Needs>): void {
+  const change = async (
+    { services, actor }: CliSession<Needs>,
+    name: 'pause' | 'resume' | 'cancel',
+    id: string,
+  ): Promise<CliResult> => {
+    await services.broadcast_life[name](actor, ownerOf(services, services.broadcasts.require(id)), id);
+    const record = recordOf(services, id);
+    const why = record.pause_reason === 'not_ready' ? ` Why: satchel broadcast check ${record.id}` : '';
+    return { json: record, text: `The broadcast ${record.name} is ${stateOf(record)}.${why}` };
+  };
+  noun
+    .verb('pause <id>', 'send nothing more until it is resumed')
+    .example(`satchel broadcast pause ${ID}`)
+    .does((session, _options, id) => change(session, 'pause', id));
+  noun
+    .verb('resume <id>', 'go on after a pause, or begin what could not begin at its time')
+    .example(`satchel broadcast resume ${ID}`)
+    .does((session, _options, id) => change(session, 'resume', id));
+  noun
+    .verb('cancel <id>', 'end it for good: what no relay took is taken back')
+    .example(`satchel broadcast cancel ${ID} --yes`)
+    .removes((session, _options, id) => {
+      const { name, stats, recipients } = recordOf(session.services, id);
+      session.consent(
+        `ends the broadcast ${name} for good: ${stats.sent} of ${recipients ?? 0} mails are sent, and no others will be`,
+      );
+      return change(session, 'cancel', id);
+    });
+}

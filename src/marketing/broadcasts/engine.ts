@@ -1,0 +1,181 @@
+/**
+ * The engine: gives the contacts of a list their turns, a piece a transaction, in the order of their ids. The place behind the last
+ * turn moves in the commit of the mails that the turns led to, so that however the engine is cut off, nobody is left out and
+ * nobody gets a mail twice.
+ */
+import { AppError } from '../../errors.ts';
+import type { Emails, NewEmail } from '../../mail/emails/service.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, utcDay } from '../../platform/host/clock.ts';
+import type { ContactStanding, Contacts } from '../contacts/service.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
+import {
+  LOOK_AGAIN_MS,
+  MAILS_AHEAD,
+  MAILS_AHEAD_WAIT_MS,
+  type MailOwner,
+  type MarketingMail,
+  waitForCapacity,
+} from '../mails/service.ts';
+import { type Marketing, readUsage, type Settings, shutUntil, takeUsage } from '../settings/service.ts';
+import type { Suppressions } from '../suppressions/service.ts';
+import { judge } from './audience.ts';
+import { type BroadcastLife, isDecided } from './lifecycle.ts';
+import { insertRecipient } from './recipient-store.ts';
+import { countOfReason } from './records.ts';
+import { mailingOf } from './service.ts';
+import * as store from './store.ts';
+import type { BroadcastRow, LeftOutReason } from './tables.ts';
+
+/** Contacts who have their turn in one transaction, so that nobody waits long behind it. */
+const BROADCAST_PIECE = 100;
+
+export interface BroadcastEngineDeps {
+  database: Database;
+  clock: Clock;
+  lists: Lists;
+  contacts: Contacts;
+  marketing: Marketing;
+  suppressions: Suppressions;
+  marketing_mail: MarketingMail;
+  emails: Pick<Emails, 'accept'>;
+  broadcast_life: BroadcastLife;
+}
+
+/** When the engine is to look again, in epoch milliseconds; 0 at once. */
+interface Wait {
+  waits_until: number;
+}
+
+export class BroadcastEngine {
+  readonly #deps: BroadcastEngineDeps;
+
+  constructor(deps: BroadcastEngineDeps) {
+    this.#deps = deps;
+  }
+
+  /** Begins a broadcast whose time has come, and gives turns until everything must wait, or `stopping`. Null when there is nothing left to do. */
+  async turn(
+    owner: MailOwner,
+    of: { broadcast_id: number; job_id: string },
+    stopping: AbortSignal,
+  ): Promise<Wait | null> {
+    const { database, broadcast_life } = this.#deps;
+    const waits_until = await broadcast_life.beginScheduled(of);
+    if (waits_until !== null) return { waits_until };
+    for (;;) {
+      const wait: Wait | null = await database.write((tx) => this.#movePiece(tx, owner, of));
+      if (wait === null || wait.waits_until > 0 || stopping.aborted) return wait;
+    }
+  }
+
+  #movePiece(tx: Tx, owner: MailOwner, of: { broadcast_id: number; job_id: string }): Wait | null {
+    const { lists, marketing, clock, broadcast_life } = this.#deps;
+    const row = store.findBroadcastById(tx, of.broadcast_id);
+    const list = row && lists.findById(row.list_id, tx);
+    // After a pause and a resume another job sends it.
+    if (row?.status !== 'sending' || row.job_id !== of.job_id || !list) return null;
+    const now_ms = clock.now();
+    if (isDecided(row))
+      return broadcast_life.finish(tx, row) ? null : { waits_until: now_ms + LOOK_AGAIN_MS };
+    const settings = marketing.settings(owner.id, tx);
+    const day = utcDay(now_ms);
+    const usedToday = (): number => readUsage(tx, owner.id, day);
+    const have_links_a_place = marketing.problemOfLinks(owner.id) === null;
+    const shut = shutUntil(settings, { now_ms, is_test: row.is_test, have_links_a_place, usedToday });
+    // No longer than a minute, as settings and mailboxes may change meanwhile.
+    if (shut !== null) return { waits_until: Math.min(shut, now_ms + LOOK_AGAIN_MS) };
+    const ahead = MAILS_AHEAD - store.countWaiting(tx, row.id);
+    if (ahead <= 0) return { waits_until: now_ms + MAILS_AHEAD_WAIT_MS };
+    const capped = settings.daily_cap === null || row.is_test ? ahead : settings.daily_cap - usedToday();
+    const limit = Math.min(BROADCAST_PIECE, ahead, capped);
+    const piece = this.#piece(tx, { owner, row, list, settings, limit, now_ms });
+    store.addCounts(tx, row.id, piece.counts);
+    const mails = piece.counts.get('waiting') ?? 0;
+    if (mails > 0 && !row.is_test) takeUsage(tx, owner.id, day, mails);
+    store.updateBroadcast(tx, row.id, { decided_to: piece.decided_to });
+    return { waits_until: piece.waits_until };
+  }
+
+  /** Gives so many contacts their turn. What it decided stands even where it must stop on its way for want of a mailbox. */
+  #piece(tx: Tx, on: PieceOf): { decided_to: number; counts: Map<string, number>; waits_until: number } {
+    const { row, limit, now_ms } = on;
+    const { contacts } = this.#deps;
+    const last_id = row.last_contact_id ?? 0;
+    const found = contacts.listAfter(row.list_id, { after_id: row.decided_to, limit });
+    const people = found.filter(({ id }) => id <= last_id);
+    // Days of the filter count from the start, so that it is the same filter for everybody.
+    const of = { owner: on.owner, broadcast: row, now_ms: row.started_at ?? now_ms };
+    const reasons = judge(this.#deps, tx, of, people);
+    const planOf = this.#planner(tx, on, people, reasons);
+    const counts = new Map<string, number>();
+    let decided_to = row.decided_to;
+    const decide = (contact_id: number, turn: { email_id: string } | { reason: LeftOutReason }): void => {
+      insertRecipient(tx, { broadcast_id: row.id, contact_id }, turn);
+      const what = 'reason' in turn ? countOfReason(turn.reason) : 'waiting';
+      counts.set(what, (counts.get(what) ?? 0) + 1);
+      decided_to = contact_id;
+    };
+    for (const { id } of people) {
+      const reason = reasons.get(id);
+      const email = reason === undefined ? planOf(id) : null;
+      if (email === null) {
+        decide(id, { reason: reason ?? 'no_value' });
+        continue;
+      }
+      const email_id = this.#accept(tx, email);
+      if (typeof email_id === 'number')
+        return { decided_to, counts, waits_until: Math.min(now_ms + email_id, now_ms + LOOK_AGAIN_MS) };
+      decide(id, email_id === null ? { reason: 'no_value' } : { email_id });
+    }
+    return {
+      decided_to: found.length < limit || people.length < found.length ? last_id : decided_to,
+      counts,
+      waits_until: 0,
+    };
+  }
+
+  /** The mail to a contact; null where its values make none. */
+  #planner(
+    tx: Tx,
+    { owner, row, list, settings }: PieceOf,
+    people: readonly ContactStanding[],
+    reasons: ReadonlyMap<number, LeftOutReason>,
+  ): (contact_id: number) => NewEmail | null {
+    const { contacts, marketing_mail } = this.#deps;
+    const { from_name, reply_to, source_id } = row;
+    const mailing = mailingOf({
+      owner,
+      broadcast: row,
+      list,
+      settings: { ...settings, from_name, reply_to },
+    });
+    const rows = contacts.findByIds(people.flatMap(({ id }) => (reasons.has(id) ? [] : [id])));
+    return (contact_id) => {
+      const contact = rows.get(contact_id);
+      const planned = contact && marketing_mail.planFixed(tx, mailing, source_id ?? 0, contact);
+      return planned?.ok ? planned.email : null;
+    };
+  }
+
+  /** The id of the accepted mail, null where it can be none, or for how many milliseconds all mail must wait for a mailbox. */
+  #accept(tx: Tx, email: NewEmail): string | number | null {
+    try {
+      return this.#deps.emails.accept(tx, email).id;
+    } catch (error) {
+      const retry_after_s = waitForCapacity(error);
+      if (retry_after_s !== null) return retry_after_s * 1_000;
+      if (error instanceof AppError && error.kind === 'invalid') return null;
+      throw error;
+    }
+  }
+}
+
+interface PieceOf {
+  owner: MailOwner;
+  row: BroadcastRow;
+  list: ListRow;
+  settings: Settings;
+  limit: number;
+  now_ms: number;
+}

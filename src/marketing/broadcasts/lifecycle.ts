@@ -1,0 +1,421 @@
+/** A broadcast's life: changing its plan, sending, pausing, resuming, cancelling, ending; and what it is told from outside. */
+import { isDeepStrictEqual } from 'node:util';
+import { AppError, conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
+import { BROADCAST_LATE_MS } from '../../limits.ts';
+import type { Deliveries, EmailEvent, Fate } from '../../mail/deliveries/service.ts';
+import { BULK_SOURCES, type Emails, findLastSentTo } from '../../mail/emails/service.ts';
+import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import type { Actor } from '../../platform/http/callers.ts';
+import { AT_ONCE, findJob, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { barOf, type ContactEvent, type Contacts } from '../contacts/service.ts';
+import type { Lists } from '../lists/service.ts';
+import {
+  explainProblem,
+  type FollowedLink,
+  isRefusedTooMuch,
+  LOOK_AGAIN_MS,
+  type MarketingMail,
+  type Problem,
+  type Reading,
+  returnsTooMuch,
+} from '../mails/service.ts';
+import { type KeyOwner, type Marketing, nextOpening } from '../settings/service.ts';
+import type { Suppressions } from '../suppressions/service.ts';
+import * as recipients from './recipient-store.ts';
+import { type BroadcastChanges, type Broadcasts, mailingOf, refuseFrom } from './service.ts';
+import * as store from './store.ts';
+import type { BroadcastRow, PauseReason, RecipientRow } from './tables.ts';
+
+/** The type of the jobs that send a broadcast, once its time has come. */
+export const BROADCAST_SEND = 'broadcast.send';
+
+/** Who begins what was scheduled. */
+const SYSTEM: Actor = { kind: 'system', id: null, name: 'satchel', ip: null };
+
+export interface BroadcastLifeDeps {
+  database: Database;
+  clock: Clock;
+  lists: Lists;
+  contacts: Contacts;
+  marketing: Marketing;
+  suppressions: Suppressions;
+  marketing_mail: MarketingMail;
+  broadcasts: Broadcasts;
+  projectOf(id: number): KeyOwner | null;
+  enqueue(tx: Tx, job: NewJob): string;
+  hasten(tx: Tx, job_id: string, run_at: number): void;
+  deliveries: Pick<Deliveries, 'withhold'>;
+  emails: Pick<Emails, 'hold' | 'release'>;
+}
+
+export class BroadcastLife {
+  readonly #deps: BroadcastLifeDeps;
+
+  constructor(deps: BroadcastLifeDeps) {
+    this.#deps = deps;
+  }
+
+  /* --- Changing its plan ------------------------------------------------------------------------------------------ */
+
+  /**
+   * Changes what is given of a draft, or of one that is scheduled: its time too, and without one it is a draft again. Throws
+   * AppError `not_found`, `conflict` for any other, and `invalid` by field.
+   */
+  async change(
+    project_id: number,
+    public_id: string,
+    changes: BroadcastChanges & { send_at?: string | null | undefined },
+    note: Note,
+  ): Promise<void> {
+    const { broadcasts, database } = this.#deps;
+    await database.write((tx) => {
+      const row = broadcasts.find(project_id, public_id, tx);
+      refuseFrom(row, ['draft', 'scheduled'], 'changed');
+      const errors: FieldErrors = {};
+      const { send_at: time, ...rest } = changes;
+      const send_at = this.#readTime(time, errors);
+      if (row.status === 'draft' && send_at !== null)
+        errors.send_at = ['may be changed once it is scheduled: POST .../send schedules a draft'];
+      const changed = broadcasts.change(tx, row, rest, errors);
+      const metadata = { name: row.name, fields: Object.keys(changes) };
+      note(tx, { event: 'broadcast.changed', target: `broadcast:${row.public_id}`, metadata });
+      store.updateBroadcast(tx, row.id, { ...changed, ...this.#replan(tx, row, time, send_at) });
+    });
+  }
+
+  #replan(
+    tx: Tx,
+    row: BroadcastRow,
+    asked: string | null | undefined,
+    send_at: number | null,
+  ): Partial<BroadcastRow> {
+    if (row.status === 'draft' || asked === undefined) return {};
+    this.#dismiss(tx, row);
+    if (send_at === null) return { status: 'draft', send_at: null, job_id: null };
+    return { send_at, job_id: this.#deps.enqueue(tx, jobOf(row, send_at)) };
+  }
+
+  /** Null for none; in the past is an error. */
+  #readTime(send_at: string | null | undefined, errors: FieldErrors): number | null {
+    if (send_at === undefined || send_at === null) return null;
+    const at = Date.parse(send_at);
+    if (at <= this.#deps.clock.now()) errors.send_at = ['must be in the future; without a zone it is UTC'];
+    return at;
+  }
+
+  /** Has the job of a broadcast find that it is no longer wanted. */
+  #dismiss(tx: Tx, { job_id }: BroadcastRow): void {
+    if (job_id !== null) this.#deps.hasten(tx, job_id, AT_ONCE);
+  }
+
+  /* --- Sending ---------------------------------------------------------------------------------------------------- */
+
+  /**
+   * Sends a draft, or one that is scheduled, at once or at a time. `is_test`: for a test key, captured. Throws AppError
+   * `not_found`, `conflict` for any other, and `invalid`: by field for a time in the past, send_refused with every problem.
+   */
+  async send(
+    actor: Actor,
+    owner: KeyOwner,
+    public_id: string,
+    how: { send_at?: string | null | undefined; is_test: boolean },
+  ): Promise<void> {
+    const { broadcasts, database, clock } = this.#deps;
+    const errors: FieldErrors = {};
+    const send_at = this.#readTime(how.send_at, errors);
+    refuseAll(errors);
+    const asked = broadcasts.find(owner.id, public_id);
+    refuseFrom(asked, ['draft', 'scheduled'], 'sent');
+    const readiness = await broadcasts.check(owner.id, public_id);
+    if (!readiness.ready) throw refusal(readiness.problems);
+    await database.write((tx) => {
+      const found = broadcasts.find(owner.id, public_id, tx);
+      refuseFrom(found, ['draft', 'scheduled'], 'sent');
+      if (!isSameMail(asked, found))
+        throw conflict('The broadcast was changed meanwhile. Look at it and send it again.');
+      this.#dismiss(tx, found);
+      const { recipients: number } = readiness;
+      const row = store.updateBroadcast(tx, found.id, {
+        is_test: how.is_test,
+        send_at,
+        updated_at: clock.now(),
+      });
+      if (send_at === null) {
+        const problems = this.#begin(tx, actor, row, number);
+        if (problems.length > 0) throw refusal(problems);
+        return;
+      }
+      const job_id = this.#deps.enqueue(tx, jobOf(row, send_at));
+      store.updateBroadcast(tx, row.id, { status: 'scheduled', job_id });
+      this.#audit(tx, actor, row, 'broadcast.scheduled', { recipients: number, send_at: how.send_at });
+    });
+  }
+
+  /**
+   * Begins what was scheduled, at its time, unless it is not ready or more than a day late: then it pauses. Returns when to look
+   * again, null where nothing is left to begin.
+   */
+  async beginScheduled(of: { broadcast_id: number; job_id: string }): Promise<number | null> {
+    const { broadcasts, database, clock } = this.#deps;
+    const asked = store.findBroadcastById(database.read, of.broadcast_id);
+    if (asked?.status !== 'scheduled' || asked.job_id !== of.job_id) return null;
+    const late_ms = clock.now() - (asked.send_at ?? 0);
+    if (late_ms < 0) return asked.send_at;
+    const is_late = late_ms > BROADCAST_LATE_MS;
+    const readiness = is_late ? null : await broadcasts.check(asked.project_id, asked.public_id);
+    return database.write((tx) => {
+      const row = store.findBroadcastById(tx, asked.id);
+      if (row?.status !== 'scheduled' || row.job_id !== of.job_id) return null;
+      if (!isSameMail(asked, row)) return AT_ONCE;
+      if (readiness === null) this.#pause(tx, row, 'late');
+      else if (!readiness.ready || this.#begin(tx, SYSTEM, row, readiness.recipients).length > 0)
+        this.#pause(tx, row, 'not_ready');
+      return null;
+    });
+  }
+
+  /**
+   * Sends from now on, to whoever is on the list at this moment, what template, layout and settings make of it at this moment.
+   * Returns what keeps it from that; then nothing has changed.
+   */
+  #begin(tx: Tx, actor: Actor, row: BroadcastRow, number: number): Problem[] {
+    const { broadcasts, lists, contacts, marketing, marketing_mail, clock, enqueue } = this.#deps;
+    const owner = broadcasts.ownerOf(row.project_id);
+    const settings = marketing.settings(owner.id, tx);
+    const list = lists.findById(row.list_id, tx);
+    if (!list) throw notFound('List');
+    const source = marketing_mail.fix(tx, mailingOf({ owner, broadcast: row, list, settings }));
+    // It was changed while the DNS was asked.
+    if (!source.ok) return [{ code: 'template_changed', message: source.reason }];
+    const now = clock.now();
+    store.updateBroadcast(tx, row.id, {
+      status: 'sending',
+      pause_reason: null,
+      started_at: now,
+      bounces_since: now,
+      recipients: number,
+      last_contact_id: contacts.lastIdOf(list.id, tx),
+      source_id: source.id,
+      from_name: settings.from_name,
+      reply_to: settings.reply_to,
+      job_id: enqueue(tx, jobOf(row, AT_ONCE)),
+    });
+    this.#audit(tx, actor, row, 'broadcast.sent', { recipients: number });
+    return [];
+  }
+
+  /* --- Pausing, resuming, cancelling ------------------------------------------------------------------------------ */
+
+  /** Sends nothing more until it is resumed. Throws AppError `not_found`, and `conflict` unless it is sending. */
+  pause(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
+    const { broadcasts, database, clock } = this.#deps;
+    return database.write((tx) => {
+      const row = broadcasts.find(owner.id, public_id, tx);
+      refuseFrom(row, ['sending'], 'paused');
+      store.updateBroadcast(tx, row.id, { updated_at: clock.now() });
+      this.#pause(tx, row, 'manual');
+      this.#audit(tx, actor, row, 'broadcast.paused');
+    });
+  }
+
+  #pause(tx: Tx, row: BroadcastRow, pause_reason: PauseReason): void {
+    store.updateBroadcast(tx, row.id, { status: 'paused', pause_reason });
+    for (const id of recipients.listWaiting(tx, row.id)) this.#deps.emails.hold(tx, id);
+  }
+
+  /**
+   * Goes on after a pause, or begins what could not begin at its time, if it is ready: else it stays paused as `not_ready`.
+   * Bounces and refusals are counted afresh. Throws AppError `not_found`, and `conflict` unless it is paused.
+   */
+  async resume(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
+    const { broadcasts, database, marketing, clock } = this.#deps;
+    const asked = broadcasts.find(owner.id, public_id);
+    refuseFrom(asked, ['paused'], 'resumed');
+    const readiness = asked.started_at === null ? await broadcasts.check(owner.id, public_id) : null;
+    const mailboxes = readiness ? null : await marketing.checkBeforeStart(owner.id);
+    await database.write((tx) => {
+      const row = broadcasts.find(owner.id, public_id, tx);
+      refuseFrom(row, ['paused'], 'resumed');
+      store.updateBroadcast(tx, row.id, { updated_at: clock.now() });
+      const problems = readiness?.problems ?? broadcasts.problemsOf(row, mailboxes, tx);
+      if (readiness?.ready) problems.push(...this.#begin(tx, actor, row, readiness.recipients));
+      if (problems.length > 0) {
+        store.updateBroadcast(tx, row.id, { pause_reason: 'not_ready' });
+        return;
+      }
+      this.#audit(tx, actor, row, 'broadcast.resumed');
+      if (!readiness) this.#goOn(tx, row);
+    });
+  }
+
+  #goOn(tx: Tx, row: BroadcastRow): void {
+    const { marketing, emails, clock, enqueue } = this.#deps;
+    const now = clock.now();
+    store.updateBroadcast(tx, row.id, {
+      status: 'sending',
+      pause_reason: null,
+      bounces_since: now,
+      job_id: enqueue(tx, jobOf(row, AT_ONCE)),
+    });
+    // Mail that the pause held leaves in the window, like all mail.
+    const at = nextOpening(marketing.settings(row.project_id, tx), now);
+    for (const id of recipients.listWaiting(tx, row.id)) emails.release(tx, id, at > now ? at : AT_ONCE);
+  }
+
+  /** Ends it for good: what no relay took is taken back. Throws AppError `not_found`, and `conflict` for a draft or one that is over. */
+  cancel(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
+    const { broadcasts, database, deliveries, clock } = this.#deps;
+    return database.write((tx) => {
+      const row = broadcasts.find(owner.id, public_id, tx);
+      refuseFrom(row, ['scheduled', 'sending', 'paused'], 'cancelled');
+      const now = clock.now();
+      const over = { status: 'cancelled', pause_reason: null, finished_at: now, updated_at: now } as const;
+      store.updateBroadcast(tx, row.id, over);
+      this.#dismiss(tx, row);
+      for (const id of recipients.listWaiting(tx, row.id)) deliveries.withhold(tx, id);
+      this.#audit(tx, actor, row, 'broadcast.cancelled');
+    });
+  }
+
+  /** Makes a broadcast `sent` whose turns are over and whose mails have all ended; returns whether it did. */
+  finish(tx: Tx, row: BroadcastRow): boolean {
+    if (row.status !== 'sending' && row.status !== 'paused') return false;
+    if (!isDecided(row) || store.countWaiting(tx, row.id) > 0) return false;
+    store.updateBroadcast(tx, row.id, {
+      status: 'sent',
+      pause_reason: null,
+      finished_at: this.#deps.clock.now(),
+    });
+    this.#dismiss(tx, row);
+    return true;
+  }
+
+  /**
+   * Ends those whose last mail ended unseen, as that of somebody who was forgotten, and gives a job to those that have none.
+   * Where a clock that ran ahead has a job wait for long, it comes sooner.
+   */
+  async mend(): Promise<void> {
+    const { database, clock, enqueue, hasten } = this.#deps;
+    for (const { id } of store.listOpen(database.read))
+      await database.write((tx) => {
+        const row = store.findBroadcastById(tx, id);
+        if (!row || this.finish(tx, row) || row.status === 'paused') return;
+        if (row.status !== 'sending' && row.status !== 'scheduled') return;
+        const now = clock.now();
+        const run_at = row.status === 'sending' ? now + LOOK_AGAIN_MS : (row.send_at ?? now);
+        const job = row.job_id === null ? null : findJob(tx, row.job_id);
+        if (job?.status === 'pending' || job?.status === 'processing') hasten(tx, job.id, run_at);
+        else store.updateBroadcast(tx, row.id, { job_id: enqueue(tx, jobOf(row, run_at)) });
+      });
+  }
+
+  #audit(tx: Tx, actor: Actor, row: BroadcastRow, event: string, facts: Record<string, unknown> = {}): void {
+    const { projectOf, clock } = this.#deps;
+    const target = `broadcast:${row.public_id}`;
+    const metadata = { name: row.name, ...facts, ...(row.is_test ? { is_test: true } : {}) };
+    recordAudit(tx, actor, { event, target, project: projectOf(row.project_id), metadata }, clock.now());
+  }
+
+  /* --- What comes from outside ------------------------------------------------------------------------------------ */
+
+  /** Told of what became of a mail, in the transaction that records it. Pauses a broadcast as sequences pause. */
+  heedMail(tx: Tx, told: Pick<EmailEvent, 'email_id' | 'kind' | 'source' | 'at' | 'is_refused'>): void {
+    const recipient = told.source === 'broadcast' ? recipients.findByEmail(tx, told.email_id) : undefined;
+    const row = recipient && store.findBroadcastById(tx, recipient.broadcast_id);
+    if (!recipient || !row) return;
+    if (told.is_refused || told.kind === 'refused') {
+      recipients.updateRecipient(tx, recipient, { refused_at: told.at });
+      if (brakes(row) && isRefusedTooMuch(recipients.countRefused(tx, row)))
+        this.#pause(tx, row, 'relay_refuses');
+    } else if (told.kind === 'bounced' || told.kind === 'complained') {
+      this.#heedReturn(tx, row, recipient, told);
+    }
+    const now = store.findBroadcastById(tx, row.id);
+    if (now) this.finish(tx, now);
+  }
+
+  #heedReturn(
+    tx: Tx,
+    row: BroadcastRow,
+    recipient: RecipientRow,
+    told: Pick<EmailEvent, 'kind' | 'at'>,
+  ): void {
+    const what = told.kind === 'bounced' ? { bounced_at: told.at } : { complained_at: told.at };
+    recipients.updateRecipient(tx, recipient, what);
+    const settings = this.#deps.marketing.settings(row.project_id, tx);
+    if (brakes(row) && returnsTooMuch(recipients.countReturned(tx, row), settings))
+      this.#pause(tx, row, 'bounce_threshold');
+  }
+
+  /** Told of what happens to contacts, in the transaction that records it: whoever left gets nothing that still waits. */
+  heedContact(tx: Tx, { kind, contact, at }: Pick<ContactEvent, 'kind' | 'contact' | 'at'>): void {
+    if (kind === 'activated') return;
+    for (const id of recipients.listWaitingTo(tx, contact.id)) this.#deps.deliveries.withhold(tx, id);
+    if (kind !== 'unsubscribed') return;
+    const { project_id, email } = contact;
+    const email_id = findLastSentTo(tx, { project_id, email, sources: BULK_SOURCES });
+    const recipient = email_id === null ? undefined : recipients.findByEmail(tx, email_id);
+    if (recipient) recipients.updateRecipient(tx, recipient, { unsubscribed_at: at });
+  }
+
+  /** What becomes of a mail that was being tried when its broadcast paused or was cancelled, or its recipient left. */
+  fateOfMail(tx: Tx, { email_id, project_id }: Pick<EmailEvent, 'email_id' | 'project_id'>): Fate {
+    const { contacts, suppressions, projectOf } = this.#deps;
+    const recipient = recipients.findByEmail(tx, email_id);
+    const row = recipient && store.findBroadcastById(tx, recipient.broadcast_id);
+    const contact = recipient && contacts.findById(recipient.contact_id, tx);
+    const owner = projectOf(project_id);
+    if (!owner || !contact || !row || row.status === 'cancelled') return 'withheld';
+    if (barOf(contact, suppressions.checker(tx, owner)) !== null) return 'withheld';
+    return row.status === 'paused' ? 'held' : 'goes';
+  }
+
+  /** Told that a mail was opened, or a link of it followed by a person, for the first time. */
+  heedReading(tx: Tx, { kind, email_id, at }: Reading): void {
+    const recipient = recipients.findByEmail(tx, email_id);
+    const what = kind === 'clicked' ? { clicked_at: at } : { opened_at: at };
+    if (recipient) recipients.updateRecipient(tx, recipient, what);
+  }
+
+  /** Told of each link that a person followed. */
+  heedLink(tx: Tx, { email_id, ...click }: FollowedLink): void {
+    const recipient = recipients.findByEmail(tx, email_id);
+    if (recipient) store.addClick(tx, recipient.broadcast_id, click);
+  }
+}
+
+/** Whether everybody who was on the list when it began had their turn. */
+export function isDecided({ decided_to, last_contact_id }: BroadcastRow): boolean {
+  return last_contact_id !== null && decided_to >= last_contact_id;
+}
+
+/** What a test key sends says nothing about the list, nor about us. */
+function brakes({ status, is_test }: BroadcastRow): boolean {
+  return status === 'sending' && !is_test;
+}
+
+/** Whether what a check found of a broadcast still holds for it. */
+function isSameMail(a: BroadcastRow, b: BroadcastRow): boolean {
+  return a.list_id === b.list_id && a.template === b.template && isDeepStrictEqual(a.filter, b.filter);
+}
+
+function refusal(problems: readonly Problem[]): AppError {
+  return new AppError('invalid', `The broadcast cannot be sent: ${problems.map(explainProblem).join(' ')}`, {
+    code: 'send_refused',
+    details: { problems },
+  });
+}
+
+function jobOf(row: BroadcastRow, run_at: number): NewJob {
+  return {
+    project_id: row.project_id,
+    type: BROADCAST_SEND,
+    priority: PRIORITY.marketing,
+    resource: row.public_id,
+    payload: { broadcast_id: row.id },
+    max_attempts: 1,
+    run_at,
+  };
+}

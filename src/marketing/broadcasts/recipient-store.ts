@@ -1,0 +1,163 @@
+/** SQL of who had their turn in a broadcast, and of what became of their mail. */
+import { and, asc, desc, eq, sql } from 'drizzle-orm';
+import { BOUNCE_WINDOW_SENDS, REFUSAL_WINDOW_MAILS } from '../../limits.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
+import {
+  type BroadcastRow,
+  broadcastRecipients,
+  broadcasts,
+  type LeftOutReason,
+  type RecipientRow,
+} from './tables.ts';
+
+// Written out here and below, where every contact and every mail of a broadcast passes.
+const insertRow = rawSql<never, [number, number, string | null, string | null, number]>(
+  'INSERT INTO broadcast_recipients (broadcast_id, contact_id, email_id, reason, is_waiting) VALUES (?, ?, ?, ?, ?)',
+);
+
+/** Notes that a contact had its turn: that it gets this mail, or why it gets none. */
+export function insertRecipient(
+  tx: Tx,
+  of: { broadcast_id: number; contact_id: number },
+  turn: { email_id: string } | { reason: LeftOutReason },
+): void {
+  const { broadcast_id, contact_id } = of;
+  if ('email_id' in turn) insertRow.run(tx, broadcast_id, contact_id, turn.email_id, null, 1);
+  else insertRow.run(tx, broadcast_id, contact_id, null, turn.reason, 0);
+}
+
+const byEmail = rawSql<RecipientRow, [string]>(
+  'SELECT * FROM broadcast_recipients WHERE email_id = +?',
+  broadcastRecipients,
+);
+
+export function findByEmail(read: Tx, email_id: string): RecipientRow | undefined {
+  return byEmail.get(read, email_id) ?? undefined;
+}
+
+export function updateRecipient(
+  tx: Tx,
+  of: Pick<RecipientRow, 'broadcast_id' | 'contact_id'>,
+  changes: Partial<RecipientRow>,
+): void {
+  tx.update(broadcastRecipients)
+    .set(changes)
+    .where(
+      and(
+        eq(broadcastRecipients.broadcast_id, of.broadcast_id),
+        eq(broadcastRecipients.contact_id, of.contact_id),
+      ),
+    )
+    .run();
+}
+
+/** Who had their turn, the last ones first. */
+export function listRecipients(
+  read: Tx,
+  broadcast_id: number,
+  page: { limit: number; offset: number },
+): RecipientRow[] {
+  return read
+    .select()
+    .from(broadcastRecipients)
+    .where(eq(broadcastRecipients.broadcast_id, broadcast_id))
+    .orderBy(desc(broadcastRecipients.contact_id))
+    .limit(page.limit)
+    .offset(page.offset)
+    .all();
+}
+
+const waitingOf = rawSql<{ email_id: string }, [number]>(
+  'SELECT email_id FROM broadcast_recipients INDEXED BY broadcast_recipients_waiting WHERE broadcast_id = +? AND is_waiting = 1',
+);
+
+/** Its mails that wait for their relay: BROADCAST_AHEAD at most, and those that were queued again. */
+export function listWaiting(read: Tx, broadcast_id: number): string[] {
+  return waitingOf.all(read, broadcast_id).map(({ email_id }) => email_id);
+}
+
+const waitingTo = rawSql<{ email_id: string }, [number]>(
+  'SELECT email_id FROM broadcast_recipients INDEXED BY broadcast_recipients_waiting_of WHERE contact_id = +? AND is_waiting = 1',
+);
+
+/** Mails to a contact, of whatever broadcast, that wait for their relay. */
+export function listWaitingTo(read: Tx, contact_id: number): string[] {
+  return waitingTo.all(read, contact_id).map(({ email_id }) => email_id);
+}
+
+/** What a contact of a list got of its broadcasts, or why not, newest first. */
+export function listOfContact(
+  read: Tx,
+  { id, list_id }: { id: number; list_id: number },
+  limit: number,
+): { broadcast: BroadcastRow; recipient: RecipientRow }[] {
+  return read
+    .select({ broadcast: broadcasts, recipient: broadcastRecipients })
+    .from(broadcasts)
+    .innerJoin(
+      broadcastRecipients,
+      and(eq(broadcastRecipients.broadcast_id, broadcasts.id), eq(broadcastRecipients.contact_id, id)),
+    )
+    .where(eq(broadcasts.list_id, list_id))
+    .orderBy(desc(broadcasts.id))
+    .limit(limit)
+    .all();
+}
+
+/** Deletes some of them, and returns how many. */
+export function deleteRecipients(tx: Tx, broadcast_id: number, limit: number): number {
+  const some = tx
+    .select({ contact_id: broadcastRecipients.contact_id })
+    .from(broadcastRecipients)
+    .where(eq(broadcastRecipients.broadcast_id, broadcast_id))
+    .orderBy(asc(broadcastRecipients.contact_id))
+    .limit(limit);
+  return tx
+    .delete(broadcastRecipients)
+    .where(
+      and(
+        eq(broadcastRecipients.broadcast_id, broadcast_id),
+        sql`${broadcastRecipients.contact_id} IN ${some}`,
+      ),
+    )
+    .returning({ contact_id: broadcastRecipients.contact_id })
+    .all().length;
+}
+
+/* --- Brakes --------------------------------------------------------------------------------------------------------- */
+
+type Since = Pick<BroadcastRow, 'id' | 'bounces_since'>;
+
+/** How many of its last mails, of those that ended since it began or was resumed, bounced or were complained about. */
+export function countReturned(read: Tx, { id, bounces_since }: Since): { sent: number; returned: number } {
+  const { broadcast_id, bounced_at, complained_at, ended_at, sent_at } = broadcastRecipients;
+  const last = read
+    .select({ at: sql<number | null>`coalesce(${bounced_at}, ${complained_at})` })
+    .from(broadcastRecipients)
+    .where(
+      and(
+        eq(broadcast_id, id),
+        sql`${ended_at} >= ${bounces_since ?? 0}`,
+        // A refusal for another reason tells nothing about the recipient.
+        sql`(${sent_at} IS NOT NULL OR ${bounced_at} IS NOT NULL)`,
+      ),
+    )
+    .orderBy(desc(ended_at))
+    .limit(BOUNCE_WINDOW_SENDS)
+    .all();
+  return { sent: last.length, returned: last.filter(({ at }) => at !== null).length };
+}
+
+/** How many of its last mails, of those that ended since it began or was resumed, a relay refused because of us. */
+export function countRefused(read: Tx, { id, bounces_since }: Since): { ended: number; refused: number } {
+  const { broadcast_id, refused_at, ended_at } = broadcastRecipients;
+  const last = read
+    .select({ refused_at })
+    .from(broadcastRecipients)
+    .where(and(eq(broadcast_id, id), sql`${ended_at} >= ${bounces_since ?? 0}`))
+    .orderBy(desc(ended_at))
+    .limit(REFUSAL_WINDOW_MAILS)
+    .all();
+  return { ended: last.length, refused: last.filter((mail) => mail.refused_at !== null).length };
+}

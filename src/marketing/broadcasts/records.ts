@@ -1,0 +1,200 @@
+/** Broadcasts, and who had their turn in one, as answers show them. Pure functions. */
+import { DAY_MS, HOUR_MS, toIso } from '../../platform/host/clock.ts';
+import type { ContactRow } from '../contacts/service.ts';
+import type { listCounts, listHours, listLinkCounts } from './store.ts';
+import {
+  type BroadcastRow,
+  type BroadcastStatus,
+  LEFT_OUT_REASONS,
+  type LeftOutReason,
+  type PauseReason,
+  type RecipientRow,
+} from './tables.ts';
+
+/** What became of its mails, as for sequences. */
+export interface BroadcastStats {
+  waiting: number;
+  sent: number;
+  lost: number;
+  clicked: number;
+  opened: number;
+  bounced: number;
+  complained: number;
+  unsubscribed: number;
+}
+
+export interface LeftOut {
+  total: number;
+  by_reason: Record<LeftOutReason, number>;
+}
+
+export interface LinkRecord {
+  url: string;
+  people: number;
+  clicks: number;
+}
+
+export interface BroadcastRecord {
+  id: string;
+  name: string;
+  list: string;
+  template: string | null;
+  variables: Record<string, string>;
+  filter: Record<string, unknown> | null;
+  status: BroadcastStatus;
+  pause_reason: PauseReason | null;
+  is_test: boolean;
+  send_at: string | null;
+  started_at: string | null;
+  finished_at: string | null;
+  track_opens: boolean;
+  recipients: number | null;
+  left_out: LeftOut;
+  stats: BroadcastStats;
+  links: LinkRecord[];
+  created_at: string;
+  updated_at: string;
+}
+
+type Count = ReturnType<typeof listCounts>[number];
+
+/** The counter of those who were left out for a reason. */
+export function countOfReason(reason: LeftOutReason): string {
+  return `left_out:${reason}`;
+}
+
+export function leftOutOf(numberOf: (reason: LeftOutReason) => number): LeftOut {
+  const by_reason: Record<LeftOutReason, number> = {
+    unsubscribed: 0,
+    suppressed: 0,
+    bounced: 0,
+    complained: 0,
+    pending: 0,
+    filter: 0,
+    no_value: 0,
+  };
+  for (const reason of LEFT_OUT_REASONS) by_reason[reason] = numberOf(reason);
+  return { total: Object.values(by_reason).reduce((sum, n) => sum + n, 0), by_reason };
+}
+
+/** A broadcast with its numbers; what a test key sent counts nowhere. */
+export function present(
+  row: BroadcastRow,
+  of: { list: string; counts: readonly Count[]; links: LinkRecord[] },
+): BroadcastRecord {
+  const numberOf = (what: string): number => of.counts.find((count) => count.what === what)?.n ?? 0;
+  const statOf = (what: keyof BroadcastStats): number => (row.is_test ? 0 : numberOf(what));
+  return {
+    id: row.public_id,
+    name: row.name,
+    list: of.list,
+    template: row.template,
+    variables: row.variables,
+    filter: row.filter,
+    status: row.status,
+    pause_reason: row.pause_reason,
+    is_test: row.is_test,
+    send_at: toIso(row.send_at),
+    started_at: toIso(row.started_at),
+    finished_at: toIso(row.finished_at),
+    track_opens: row.track_opens,
+    recipients: row.recipients,
+    left_out: leftOutOf((reason) => numberOf(countOfReason(reason))),
+    stats: {
+      waiting: statOf('waiting'),
+      sent: statOf('sent'),
+      lost: statOf('lost'),
+      clicked: statOf('clicked'),
+      opened: statOf('opened'),
+      bounced: statOf('bounced'),
+      complained: statOf('complained'),
+      unsubscribed: statOf('unsubscribed'),
+    },
+    links: of.links,
+    created_at: toIso(row.created_at),
+    updated_at: toIso(row.updated_at),
+  };
+}
+
+/** The links of a broadcast's mail with who followed them; those of the same address as one. */
+export function presentLinks(
+  found: readonly { position: number; url: string }[],
+  counts: readonly ReturnType<typeof listLinkCounts>[number][],
+): LinkRecord[] {
+  return found.map(({ position, url }) => {
+    const counted = counts.find((count) => count.position === position);
+    return { url, people: counted?.people ?? 0, clicks: counted?.clicks ?? 0 };
+  });
+}
+
+export interface RecipientRecord {
+  contact_id: string;
+  email: string;
+  email_id: string | null;
+  status: string;
+  reason: string | null;
+  clicked_at: string | null;
+}
+
+/** Somebody who had their turn; `log` is what the log says of the mail, and the contact is gone where there is none. */
+export function presentRecipient(
+  row: RecipientRow,
+  {
+    contact,
+    log,
+  }: { contact: ContactRow | undefined; log: { status: string; error: string | null } | undefined },
+): RecipientRecord {
+  return {
+    contact_id: contact?.public_id ?? '',
+    email: contact?.email ?? '',
+    email_id: row.email_id,
+    status: row.reason === null ? (log?.status ?? statusOf(row)) : 'left_out',
+    reason: row.reason ?? log?.error ?? null,
+    clicked_at: toIso(row.clicked_at),
+  };
+}
+
+/** What the log said of a mail that it has forgotten. */
+export function statusOf(row: RecipientRow): string {
+  if (row.complained_at !== null) return 'complained';
+  if (row.bounced_at !== null) return 'bounced';
+  if (row.sent_at !== null) return 'sent';
+  if (row.is_waiting) return 'queued';
+  return row.ended_at === null ? 'canceled' : 'failed';
+}
+
+export interface TimelinePoint {
+  /** When the hour or the day begins. */
+  at: string;
+  unit: 'hour' | 'day';
+  sent: number;
+  clicked: number;
+  opened: number;
+}
+
+/** Hours after which a timeline goes on by days. */
+const TIMELINE_HOURS = 48;
+
+/** What happened by the hour for two days, then by the day (UTC), up to the last of it. */
+export function timelineOf(
+  { started_at, is_test }: Pick<BroadcastRow, 'started_at' | 'is_test'>,
+  hours: readonly ReturnType<typeof listHours>[number][],
+): TimelinePoint[] {
+  const last = hours.at(-1);
+  if (started_at === null || !last || is_test) return [];
+  const first_ms = Math.min(started_at - (started_at % HOUR_MS), (hours[0]?.hour ?? 0) * HOUR_MS);
+  const days_from_ms = first_ms + TIMELINE_HOURS * HOUR_MS;
+  const points = new Map<number, TimelinePoint>();
+  const startOf = (at_ms: number): number =>
+    at_ms < days_from_ms ? at_ms : Math.max(days_from_ms, at_ms - (at_ms % DAY_MS));
+  for (let at_ms = first_ms; at_ms <= last.hour * HOUR_MS; ) {
+    const unit = at_ms < days_from_ms ? 'hour' : 'day';
+    points.set(at_ms, { at: toIso(at_ms), unit, sent: 0, clicked: 0, opened: 0 });
+    at_ms = unit === 'hour' ? at_ms + HOUR_MS : at_ms - (at_ms % DAY_MS) + DAY_MS;
+  }
+  for (const { hour, what, n } of hours) {
+    const point = points.get(startOf(hour * HOUR_MS));
+    if (point) point[what] += n;
+  }
+  return [...points.values()];
+}

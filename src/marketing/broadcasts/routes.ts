@@ -1,0 +1,233 @@
+/** Endpoints of broadcasts: writing them, checks and tests, their life, and who got them. */
+import { marketingRoute } from '../../platform/http/marketing-route.ts';
+import { pageQuery } from '../../platform/http/pagination.ts';
+import type { ProjectCaller, RequestContext, Route } from '../../platform/http/routes.ts';
+import { emailAddress, oneOf, t, ulid } from '../../platform/http/schema.ts';
+import type { BroadcastLife } from './lifecycle.ts';
+import { changes, check, creation, recipient, record, sending, timeline, UNVERSIONED } from './schemas.ts';
+import { BROADCAST_STATUSES, type Broadcasts } from './service.ts';
+
+const TAG = 'Broadcasts';
+const ONE = '/email-broadcasts/:broadcast';
+
+export interface BroadcastRouteDeps {
+  broadcasts: Broadcasts;
+  broadcast_life: BroadcastLife;
+}
+
+export function broadcastRoutes(deps: BroadcastRouteDeps): Route[] {
+  return [
+    ...recordRoutes(deps),
+    ...copyAndDeleteRoutes(deps),
+    ...foresightRoutes(deps),
+    ...sendRoute(deps),
+    ...transitionRoutes(deps),
+    ...resultRoutes(deps),
+  ];
+}
+
+function loader(broadcasts: Broadcasts) {
+  return ({ ctx, caller }: { ctx: RequestContext; caller: ProjectCaller }) =>
+    broadcasts.get(caller.project.id, ctx.params.broadcast ?? '');
+}
+
+function recordRoutes({ broadcasts, broadcast_life }: BroadcastRouteDeps): Route[] {
+  const load = loader(broadcasts);
+  return [
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-broadcasts',
+      tag: TAG,
+      summary: 'Broadcasts of the project, newest first',
+      query: t.Object({ ...pageQuery, status: t.Optional(oneOf(BROADCAST_STATUSES)) }),
+      response: record,
+      handle: ({ caller, query }) => broadcasts.list(caller.project.id, query),
+    }),
+    ...marketingRoute({
+      method: 'POST',
+      path: '/email-broadcasts',
+      tag: TAG,
+      summary: 'Create a broadcast as a draft',
+      description: 'A draft may be incomplete; `check` tells what is missing, and whom it would reach.',
+      status: 201,
+      also: { 409: 'Its list is archived' },
+      body: creation,
+      errorsIn: ({ caller, body }) => broadcasts.errorsIn(caller.project.id, body),
+      example: {
+        name: 'June news',
+        list: '01JYZ3NDEKTSV4RRFFQ69G5FAV',
+        template: 'june-news',
+        filter: { tags_any: ['customer'] },
+      },
+      response: record,
+      handle: ({ caller, body }) => broadcasts.create(caller.project.id, body, caller.note),
+    }),
+    ...marketingRoute({
+      method: 'GET',
+      path: ONE,
+      tag: TAG,
+      summary: 'One broadcast with its numbers',
+      unversioned: UNVERSIONED,
+      response: record,
+      load,
+      handle: ({ resource }) => resource,
+    }),
+    ...marketingRoute({
+      method: 'PATCH',
+      path: ONE,
+      tag: TAG,
+      summary: 'Change a broadcast that is a draft or scheduled',
+      description: '`send_at` may be changed once it is scheduled; null makes it a draft again.',
+      also: { 409: 'It is neither a draft nor scheduled, or its new list is archived' },
+      body: changes,
+      errorsIn: ({ caller, body }) => broadcasts.errorsIn(caller.project.id, body),
+      example: { name: 'June news, at last' },
+      response: record,
+      load,
+      handle: async ({ caller, resource, body }) => {
+        await broadcast_life.change(caller.project.id, resource.id, body, caller.note);
+        return broadcasts.get(caller.project.id, resource.id);
+      },
+    }),
+  ];
+}
+
+function copyAndDeleteRoutes({ broadcasts }: BroadcastRouteDeps): Route[] {
+  const load = loader(broadcasts);
+  return [
+    ...marketingRoute({
+      method: 'DELETE',
+      path: ONE,
+      tag: TAG,
+      summary: 'Delete a broadcast that is a draft or was cancelled',
+      description: 'The log keeps the mails that it sent.',
+      also: { 409: 'It is neither a draft nor cancelled' },
+      response: t.Object({ deleted: t.Boolean() }),
+      load,
+      handle: async ({ caller, resource }) => {
+        await broadcasts.remove(caller.project.id, resource.id, caller.note);
+        return { deleted: true };
+      },
+    }),
+    ...marketingRoute({
+      method: 'POST',
+      path: `${ONE}/copy`,
+      tag: TAG,
+      summary: 'Make a draft that is as a broadcast is',
+      description: "It is called 'NAME (copy)', whatever became of the other.",
+      status: 201,
+      also: { 409: 'Its list is archived' },
+      response: record,
+      load,
+      handle: ({ caller, resource }) => broadcasts.copy(caller.project.id, resource.id, caller.note),
+    }),
+  ];
+}
+
+function foresightRoutes({ broadcasts }: BroadcastRouteDeps): Route[] {
+  const load = loader(broadcasts);
+  return [
+    ...marketingRoute({
+      method: 'GET',
+      path: `${ONE}/check`,
+      tag: TAG,
+      summary: 'What keeps a broadcast from being sent, and whom it would reach',
+      response: check,
+      load,
+      handle: ({ caller, resource }) => broadcasts.check(caller.project.id, resource.id),
+    }),
+    ...marketingRoute({
+      method: 'POST',
+      path: `${ONE}/test`,
+      tag: TAG,
+      summary: 'Send a copy of a broadcast to an address',
+      description:
+        'Marked as a test in its subject, with sample values. It goes out at once, from a mailbox that marketing may use, and ' +
+        'counts nowhere. For a test key it is captured.',
+      status: 202,
+      body: t.Object({ to: emailAddress() }),
+      example: { to: 'you@example.com' },
+      response: t.Object({ email_id: ulid(), job_id: ulid() }),
+      load,
+      handle: ({ caller, resource, body }) =>
+        broadcasts.sendTest(
+          caller.project.id,
+          { public_id: resource.id, is_test: caller.key?.is_test ?? false },
+          body.to,
+        ),
+    }),
+  ];
+}
+
+function sendRoute({ broadcasts, broadcast_life }: BroadcastRouteDeps): Route[] {
+  return marketingRoute({
+    method: 'POST',
+    path: `${ONE}/send`,
+    tag: TAG,
+    summary: 'Send a broadcast, now or at a time',
+    description:
+      'To everybody who is on the list when sending begins and fits, each once. 422 `send_refused` lists every problem. What is ' +
+      'scheduled is checked again at its time. What a test key sends is captured, and counts nowhere.',
+    status: 202,
+    also: { 409: 'It is neither a draft nor scheduled, or was changed meanwhile' },
+    body: sending,
+    example: { send_at: '2031-06-01T09:00:00Z' },
+    response: record,
+    load: loader(broadcasts),
+    handle: async ({ caller, resource, body }) => {
+      const is_test = caller.key?.is_test ?? false;
+      await broadcast_life.send(caller.actor, caller.project, resource.id, { ...body, is_test });
+      return broadcasts.get(caller.project.id, resource.id);
+    },
+  });
+}
+
+function transitionRoutes({ broadcasts, broadcast_life }: BroadcastRouteDeps): Route[] {
+  const words = {
+    pause: 'Send nothing more until it is resumed.',
+    resume:
+      'Go on after a pause, if it is ready; else it stays paused as `not_ready`, and `check` tells why.',
+    cancel: 'End a broadcast for good: what no relay took is taken back.',
+  } as const;
+  return (['pause', 'resume', 'cancel'] as const).flatMap((name) =>
+    marketingRoute({
+      method: 'POST',
+      path: `${ONE}/${name}`,
+      tag: TAG,
+      summary: words[name],
+      also: { 409: 'Its status allows no such change' },
+      response: record,
+      load: loader(broadcasts),
+      handle: async ({ caller, resource }) => {
+        await broadcast_life[name](caller.actor, caller.project, resource.id);
+        return broadcasts.get(caller.project.id, resource.id);
+      },
+    }),
+  );
+}
+
+function resultRoutes({ broadcasts }: BroadcastRouteDeps): Route[] {
+  const load = loader(broadcasts);
+  return [
+    ...marketingRoute({
+      method: 'GET',
+      path: `${ONE}/recipients`,
+      tag: TAG,
+      summary: 'Who had their turn, and what became of it',
+      query: t.Object(pageQuery),
+      response: recipient,
+      load,
+      handle: ({ caller, resource, query }) =>
+        broadcasts.listRecipients(caller.project.id, resource.id, query),
+    }),
+    ...marketingRoute({
+      method: 'GET',
+      path: `${ONE}/timeline`,
+      tag: TAG,
+      summary: 'When it was sent, opened and clicked',
+      response: timeline,
+      load,
+      handle: ({ caller, resource }) => broadcasts.timeline(caller.project.id, resource.id),
+    }),
+  ];
+}

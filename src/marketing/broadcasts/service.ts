@@ -1,0 +1,492 @@
+/** Broadcasts: writing them, what keeps one from being sent, testing it, and its numbers. */
+import { AppError, conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
+import { MAX_NAME_CHARS } from '../../limits.ts';
+import type { Emails } from '../../mail/emails/service.ts';
+import type { Templates } from '../../mail/templates/service.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { isUlid, newId } from '../../platform/host/ids.ts';
+import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import type { ContactFilter, Contacts } from '../contacts/service.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
+import {
+  explainBrake,
+  type Mailing,
+  type MailOwner,
+  type MarketingMail,
+  type Problem,
+  readinessProblems,
+  readVariables,
+  templateProblems,
+} from '../mails/service.ts';
+import type { MailboxDnsCheck, Marketing, Settings } from '../settings/service.ts';
+import type { Suppressions } from '../suppressions/service.ts';
+import { type Count, countAudience } from './audience.ts';
+import * as recipients from './recipient-store.ts';
+import {
+  type BroadcastRecord,
+  present,
+  presentLinks,
+  presentRecipient,
+  type RecipientRecord,
+  statusOf,
+  type TimelinePoint,
+  timelineOf,
+} from './records.ts';
+import * as store from './store.ts';
+import {
+  BROADCAST_STATUSES,
+  type BroadcastRow,
+  type BroadcastStatus,
+  LEFT_OUT_REASONS,
+  PAUSE_REASONS,
+} from './tables.ts';
+
+export { contact_filter } from '../contacts/service.ts';
+export { BROADCAST_STATUSES, type BroadcastRecord, type BroadcastRow, LEFT_OUT_REASONS, PAUSE_REASONS };
+
+/** What is given of a broadcast; null clears what takes it. */
+export interface BroadcastChanges {
+  name?: string | null | undefined;
+  list?: string | null | undefined;
+  template?: string | null | undefined;
+  variables?: Record<string, unknown> | null | undefined;
+  filter?: ContactFilter | null | undefined;
+  track_opens?: boolean | null | undefined;
+}
+
+/** Whether a broadcast can be sent now, and whom it would reach. */
+export interface Readiness extends Count {
+  ready: boolean;
+  captured: boolean;
+  problems: Problem[];
+}
+
+export interface BroadcastsDeps {
+  database: Database;
+  clock: Clock;
+  lists: Lists;
+  contacts: Contacts;
+  marketing: Marketing;
+  suppressions: Suppressions;
+  templates: Pick<Templates, 'factsOf'>;
+  marketing_mail: MarketingMail;
+  projectOf(id: number): MailOwner | null;
+  emails: Pick<Emails, 'accept' | 'standingsOf'>;
+}
+
+/** What the name of a copy ends with. */
+const COPY = ' (copy)';
+/** Broadcasts that are told of one contact: some years of them. */
+const MAX_TOLD = 100;
+/** Recipients that one transaction deletes with their broadcast: some milliseconds. */
+const DELETE_PIECE = 1_000;
+
+export class Broadcasts {
+  readonly #deps: BroadcastsDeps;
+
+  constructor(deps: BroadcastsDeps) {
+    this.#deps = deps;
+  }
+
+  /* --- Reading and writing ---------------------------------------------------------------------------------------- */
+
+  /** Newest first. */
+  list(
+    project_id: number,
+    query: PageQuery & { status?: BroadcastStatus | undefined },
+  ): Page<BroadcastRecord> {
+    const { read } = this.#deps.database;
+    const filter = { project_id, status: query.status };
+    return paginate(query, {
+      total: store.countBroadcasts(read, filter),
+      fetch: (limit, offset) => this.#presentAll(store.listBroadcasts(read, filter, { limit, offset })),
+    });
+  }
+
+  /** Throws AppError `not_found`. */
+  get(project_id: number, public_id: string): BroadcastRecord {
+    return this.#present(this.find(project_id, public_id));
+  }
+
+  /** The row of a broadcast. Throws AppError `not_found`, for another project's too. */
+  find(project_id: number, public_id: string, read: Tx = this.#deps.database.read): BroadcastRow {
+    const row = isUlid(public_id)
+      ? store.findBroadcast(read, project_id, public_id.toUpperCase())
+      : undefined;
+    if (!row) throw notFound('Broadcast');
+    return row;
+  }
+
+  /** Of whatever project, for the operator. Throws AppError `not_found`. */
+  require(public_id: string): BroadcastRow {
+    const row = store.findAnyBroadcast(this.#deps.database.read, public_id.toUpperCase());
+    if (!row) throw notFound('Broadcast', 'satchel broadcast list --project REF');
+    return row;
+  }
+
+  /** What is wrong with the fields of a broadcast beyond their schema, by field. */
+  errorsIn(project_id: number, fields: BroadcastChanges): FieldErrors {
+    const errors: FieldErrors = {};
+    if (fields.list) this.#deps.lists.findNamed(project_id, fields.list, errors);
+    readVariables(fields.variables ?? {}, 'variables', errors);
+    return errors;
+  }
+
+  /** Makes a draft, which may be incomplete. Throws AppError `invalid` by field, and `conflict` (list_archived). */
+  async create(
+    project_id: number,
+    input: BroadcastChanges & { name: string; list: string },
+    note: Note,
+  ): Promise<BroadcastRecord> {
+    const { lists, database } = this.#deps;
+    const row = await database.write((tx) => {
+      const errors: FieldErrors = {};
+      const list = lists.findNamed(project_id, input.list, errors);
+      const variables = readVariables(input.variables ?? {}, 'variables', errors);
+      refuseAll(errors);
+      if (!list) throw notFound('List');
+      lists.requireOpen(tx, list);
+      const { name, template = null, filter = null } = input;
+      const track_opens = input.track_opens ?? false;
+      const of = { project_id, list_id: list.id, name, template, variables, filter, track_opens };
+      return this.#insert(tx, of, note);
+    });
+    return this.#present(row);
+  }
+
+  /** Makes a draft that is as a broadcast is, named after it. Throws AppError `not_found`, and `conflict` (list_archived). */
+  async copy(project_id: number, public_id: string, note: Note): Promise<BroadcastRecord> {
+    const row = await this.#deps.database.write((tx) => {
+      const of = this.find(project_id, public_id, tx);
+      this.#deps.lists.requireOpen(tx, { id: of.list_id });
+      const name = [...of.name].slice(0, MAX_NAME_CHARS - COPY.length).join('') + COPY;
+      return this.#insert(tx, { ...of, name }, note, { copy_of: of.public_id });
+    });
+    return this.#present(row);
+  }
+
+  #insert(
+    tx: Tx,
+    of: Pick<
+      BroadcastRow,
+      'project_id' | 'list_id' | 'name' | 'template' | 'variables' | 'filter' | 'track_opens'
+    >,
+    note: Note,
+    metadata: Record<string, unknown> = {},
+  ): BroadcastRow {
+    const now = this.#deps.clock.now();
+    const public_id = newId(now);
+    const { project_id, list_id, name, template, variables, filter, track_opens } = of;
+    const target = `broadcast:${public_id}`;
+    note(tx, { event: 'broadcast.created', target, metadata: { name, ...metadata } });
+    return store.insertBroadcast(tx, {
+      ...UNSENT,
+      public_id,
+      project_id,
+      list_id,
+      name,
+      template,
+      variables,
+      filter,
+      track_opens,
+      created_at: now,
+      updated_at: now,
+    });
+  }
+
+  /** The row of a draft or of one that is scheduled, with these changes, within the transaction. Throws AppError `invalid` by field. */
+  change(
+    tx: Tx,
+    current: BroadcastRow,
+    changes: BroadcastChanges,
+    errors: FieldErrors,
+  ): Partial<BroadcastRow> {
+    const { lists, clock } = this.#deps;
+    const list = changes.list ? lists.findNamed(current.project_id, changes.list, errors) : null;
+    const variables = changes.variables
+      ? readVariables(changes.variables, 'variables', errors)
+      : current.variables;
+    refuseAll(errors);
+    if (list && list.id !== current.list_id) lists.requireOpen(tx, list);
+    return {
+      list_id: list?.id ?? current.list_id,
+      name: changes.name ?? current.name,
+      template: changes.template === undefined ? current.template : changes.template,
+      variables,
+      filter: changes.filter === undefined ? current.filter : changes.filter,
+      track_opens: changes.track_opens ?? current.track_opens,
+      updated_at: clock.now(),
+    };
+  }
+
+  /**
+   * Deletes a draft, or one that was cancelled with who had their turn; the log keeps its mails. Throws AppError `not_found`,
+   * and `conflict` for any other.
+   */
+  async remove(project_id: number, public_id: string, note: Note): Promise<void> {
+    const { database } = this.#deps;
+    for (let is_gone = false; !is_gone; ) {
+      is_gone = await database.write((tx) => {
+        const row = this.find(project_id, public_id, tx);
+        refuseFrom(row, ['draft', 'cancelled'], 'deleted');
+        if (recipients.deleteRecipients(tx, row.id, DELETE_PIECE) === DELETE_PIECE) return false;
+        const target = `broadcast:${row.public_id}`;
+        note(tx, { event: 'broadcast.deleted', target, metadata: { name: row.name } });
+        store.deleteBroadcast(tx, row.id);
+        return true;
+      });
+    }
+  }
+
+  /* --- Before it is sent ------------------------------------------------------------------------------------------ */
+
+  /** What keeps a broadcast from being sent, and how many would get it. DNS records are looked up as for sequences. */
+  async check(project_id: number, public_id: string): Promise<Readiness> {
+    const row = this.find(project_id, public_id);
+    const owner = this.ownerOf(project_id);
+    const { marketing, database, clock } = this.#deps;
+    const mailboxes = await marketing.checkBeforeStart(project_id);
+    const of = { owner, broadcast: row, now_ms: clock.now() };
+    const count = await countAudience(this.#deps, database.read, of);
+    const problems = this.problemsOf(row, mailboxes);
+    if (count.recipients === 0) problems.push(NOBODY);
+    return { ready: problems.length === 0, captured: mailboxes === null, problems, ...count };
+  }
+
+  /** As `check`, with what was looked up already, and without whom it would reach. What began to be sent needs its template no more. */
+  problemsOf(
+    row: BroadcastRow,
+    mailboxes: MailboxDnsCheck[] | null,
+    read: Tx = this.#deps.database.read,
+  ): Problem[] {
+    const { lists, marketing, templates } = this.#deps;
+    const { project_id, template } = row;
+    const list = lists.findById(row.list_id, read);
+    return [
+      ...readinessProblems({
+        settings: marketing.settings(project_id, read),
+        mailboxes,
+        problem_of_mailboxes: marketing.problemOfMailboxes(project_id),
+        problem_of_links: marketing.problemOfLinks(project_id),
+        is_list_archived: list === null || list.archived_at !== null,
+      }),
+      ...(row.started_at !== null
+        ? []
+        : template === null
+          ? [NO_TEMPLATE]
+          : templateProblems(template, templates.factsOf(project_id, template))),
+    ];
+  }
+
+  /**
+   * Sends its mail as a test: marked in its subject, with sample values; nothing of it counts, and it is captured where
+   * `is_test`. Throws AppError `not_found`, `invalid` where no mail can be made of it, and what accepting a mail throws.
+   */
+  sendTest(
+    project_id: number,
+    of: { public_id: string; is_test: boolean },
+    to: string,
+  ): Promise<{ email_id: string; job_id: string }> {
+    const owner = this.ownerOf(project_id);
+    const { database, lists, marketing, marketing_mail, emails } = this.#deps;
+    return database.write((tx) => {
+      const row = this.find(owner.id, of.public_id, tx);
+      const list = lists.findById(row.list_id, tx);
+      if (!list) throw notFound('Broadcast');
+      if (row.template === null) throw new AppError('invalid', NO_TEMPLATE.message);
+      const settings = marketing.settings(owner.id, tx);
+      const mailing = mailingOf({ owner, broadcast: { ...row, is_test: of.is_test }, list, settings });
+      const planned = marketing_mail.planTest(tx, mailing, to);
+      if (!planned.ok) throw new AppError('invalid', planned.reason);
+      const { id, job_id } = emails.accept(tx, planned.email);
+      return { email_id: id, job_id };
+    });
+  }
+
+  ownerOf(project_id: number): MailOwner {
+    const owner = this.#deps.projectOf(project_id);
+    if (!owner) throw notFound('Project');
+    return owner;
+  }
+
+  /* --- Its numbers ------------------------------------------------------------------------------------------------ */
+
+  /** Who had their turn, the last ones first. Throws AppError `not_found`. */
+  listRecipients(project_id: number, public_id: string, query: PageQuery): Page<RecipientRecord> {
+    const { database, contacts, emails } = this.#deps;
+    const { read } = database;
+    const { id } = this.find(project_id, public_id);
+    return paginate(query, {
+      total: store.countDecided(read, id),
+      fetch: (limit, offset) => {
+        const found = recipients.listRecipients(read, id, { limit, offset });
+        const people = contacts.findByIds(found.map(({ contact_id }) => contact_id));
+        const log = emails.standingsOf(
+          read,
+          found.flatMap(({ email_id }) => email_id ?? []),
+        );
+        return found.map((row) =>
+          presentRecipient(row, {
+            contact: people.get(row.contact_id),
+            log: row.email_id === null ? undefined : log.get(row.email_id),
+          }),
+        );
+      },
+    });
+  }
+
+  /** What happened when. Throws AppError `not_found`. */
+  timeline(project_id: number, public_id: string): { timeline: TimelinePoint[] } {
+    const row = this.find(project_id, public_id);
+    return { timeline: timelineOf(row, store.listHours(this.#deps.database.read, row.id)) };
+  }
+
+  /** Broadcasts of all projects that paused by themselves, and why. */
+  listPausedByThemselves(): { name: string; id: string; project_id: number; why: string }[] {
+    const { database, marketing } = this.#deps;
+    return store.listPausedByThemselves(database.read).map((row) => {
+      const { name, public_id, project_id, pause_reason } = row;
+      const refused = recipients.countRefused(database.read, row);
+      const ended = { returned: recipients.countReturned(database.read, row), refused };
+      const why =
+        pause_reason === 'late'
+          ? `its time was ${toIso(row.send_at)}, when the server did not run, and it is not sent a day later by itself.`
+          : pause_reason === 'not_ready'
+            ? `it could not be sent when its time came. What is missing: satchel broadcast check ${public_id}`
+            : explainBrake(pause_reason, ended, marketing.settings(project_id));
+      return { name, id: public_id, project_id, why };
+    });
+  }
+
+  /** What an address got of the project's broadcasts, what it did not get and why: a sentence a line. */
+  explainAddress(project_id: number, email: string): string[] {
+    return this.#turnsOf(project_id, email).map(({ broadcast: { name }, recipient }) => {
+      if (recipient.reason !== null)
+        return `The broadcast ${name}: nothing, ${WORDS_OF_REASON[recipient.reason]}.`;
+      const marks = [
+        statusOf(recipient) + (recipient.ended_at === null ? '' : ` ${toIso(recipient.ended_at)}`),
+        ...(recipient.clicked_at === null ? [] : [`clicked ${toIso(recipient.clicked_at)}`]),
+        ...(recipient.unsubscribed_at === null ? [] : [`unsubscribed ${toIso(recipient.unsubscribed_at)}`]),
+      ];
+      const more = recipient.email_id === null ? '' : ` More: satchel email why ${recipient.email_id}`;
+      return `The broadcast ${name}: ${marks.join(', ')}.${more}`;
+    });
+  }
+
+  /** How turns in broadcasts take part in what is held about an address; they name nobody once its contacts are gone. */
+  holderOfAddresses() {
+    return {
+      name: 'broadcasts',
+      export: (_read: Tx, owner: { id: number }, email: string): unknown[] =>
+        this.#turnsOf(owner.id, email).map(({ broadcast, recipient, contact }) => ({
+          broadcast: broadcast.name,
+          ...presentRecipient(recipient, { contact, log: undefined }),
+        })),
+      forget: (): number => 0,
+    };
+  }
+
+  #turnsOf(project_id: number, email: string) {
+    const { contacts, database } = this.#deps;
+    return contacts.ofAddress(project_id, email).flatMap(({ id }) => {
+      const contact = contacts.require(id);
+      return recipients.listOfContact(database.read, contact, MAX_TOLD).map((turn) => ({ ...turn, contact }));
+    });
+  }
+
+  #present(row: BroadcastRow): BroadcastRecord {
+    const [record] = this.#presentAll([row]);
+    if (!record) throw notFound('Broadcast');
+    return record;
+  }
+
+  #presentAll(found: readonly BroadcastRow[]): BroadcastRecord[] {
+    const { database, lists, marketing_mail } = this.#deps;
+    const { read } = database;
+    const ids = found.map(({ id }) => id);
+    const counts = store.listCounts(read, ids);
+    const clicked = store.listLinkCounts(read, ids);
+    const links = marketing_mail.linksOf(
+      read,
+      found.flatMap(({ source_id }) => source_id ?? []),
+    );
+    return found.flatMap((row) => {
+      const list = lists.findById(row.list_id);
+      if (!list) return [];
+      const own = links.filter(({ source_id }) => source_id === row.source_id);
+      const own_clicks = row.is_test ? [] : clicked.filter(({ broadcast_id }) => broadcast_id === row.id);
+      const own_counts = counts.filter(({ broadcast_id }) => broadcast_id === row.id);
+      return [
+        present(row, {
+          list: list.public_id,
+          counts: own_counts,
+          links: presentLinks(own, own_clicks),
+        }),
+      ];
+    });
+  }
+}
+
+const NOBODY: Problem = {
+  code: 'nobody',
+  message: 'Nobody would get it: no active contact of the list fits its filter and is not suppressed.',
+};
+const NO_TEMPLATE: Problem = { code: 'no_template', message: 'The broadcast has no template.' };
+
+const WORDS_OF_REASON = {
+  unsubscribed: 'as it had unsubscribed',
+  suppressed: 'as it was suppressed',
+  bounced: 'as a mail to it had come back for good',
+  complained: 'as it had complained',
+  pending: 'as it had not confirmed its sign-up',
+  filter: 'as the filter did not fit it',
+  no_value: 'as a merge field of the mail had no value for it',
+} as const satisfies Record<(typeof LEFT_OUT_REASONS)[number], string>;
+
+/** Columns of a draft. */
+const UNSENT = {
+  status: 'draft',
+  pause_reason: null,
+  is_test: false,
+  send_at: null,
+  started_at: null,
+  finished_at: null,
+  recipients: null,
+  last_contact_id: null,
+  source_id: null,
+  from_name: null,
+  reply_to: null,
+  decided_to: 0,
+  job_id: null,
+  bounces_since: null,
+} as const satisfies Partial<BroadcastRow>;
+
+/** What a broadcast's mail is made from. */
+export function mailingOf(of: {
+  owner: MailOwner;
+  broadcast: BroadcastRow;
+  list: ListRow;
+  settings: Settings;
+}): Mailing {
+  const { owner, broadcast, list, settings } = of;
+  const { template, variables, track_opens, is_test, public_id } = broadcast;
+  return {
+    source: 'broadcast',
+    owner,
+    list,
+    template: template ?? '',
+    variables,
+    settings,
+    track_opens,
+    is_test,
+    email_tag: public_id,
+  };
+}
+
+/** Throws AppError `conflict` unless a broadcast has one of these statuses. */
+export function refuseFrom(row: BroadcastRow, from: readonly BroadcastStatus[], what: string): void {
+  if (!from.includes(row.status))
+    throw conflict(`The broadcast is ${row.status}: only one that is ${from.join(' or ')} can be ${what}.`);
+}

@@ -1,0 +1,119 @@
+/** A broadcast from its draft to its end: who gets it, who does not and why, and what its numbers say. */
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { addContacts } from '../sequences/setup.ts';
+import { type BroadcastApp, dataOf, startBroadcastApp } from './setup.ts';
+
+let on: BroadcastApp;
+beforeAll(async () => {
+  on = await startBroadcastApp();
+});
+
+const NOBODY_LEFT_OUT = {
+  ...{ unsubscribed: 0, suppressed: 0, bounced: 0, complained: 0, pending: 0, filter: 0, no_value: 0 },
+};
+const NO_STATS = {
+  ...{ waiting: 0, sent: 0, lost: 0, clicked: 0, opened: 0, bounced: 0, complained: 0, unsubscribed: 0 },
+};
+
+describe('a draft', () => {
+  test('shows what it was made of, and may be incomplete', async () => {
+    const list = await on.list();
+    const filter = { tags_any: ['vip'], custom: { plan: 'pro' } };
+    const made = dataOf(
+      await on.call('POST', '/email-broadcasts', { name: 'June', list, variables: { n: 5 }, filter }),
+      201,
+    );
+    expect(made).toEqual({
+      ...{ id: expect.any(String), name: 'June', list, template: null, variables: { n: '5' }, filter },
+      ...{ status: 'draft', pause_reason: null, is_test: false, send_at: null, started_at: null },
+      ...{ finished_at: null, track_opens: false, recipients: null, links: [], stats: NO_STATS },
+      left_out: { total: 0, by_reason: NOBODY_LEFT_OUT },
+      ...{ created_at: expect.any(String), updated_at: expect.any(String) },
+    });
+    expect((await on.call('GET', '/email-broadcasts?status=draft')).body.data).toContainEqual(made);
+    const copy = dataOf(await on.post(String(made.id), 'copy'), 201);
+    expect(copy).toMatchObject({ name: 'June (copy)', filter, variables: { n: '5' }, status: 'draft' });
+    expect((await on.call('DELETE', `/email-broadcasts/${copy.id}`)).body.data).toEqual({ deleted: true });
+    expect((await on.call('GET', `/email-broadcasts/${copy.id}`)).status).toBe(404);
+  });
+
+  test('is refused by field, all at once', async () => {
+    const list = await on.list();
+    const bad = { name: '', list, filter: { tags: ['a'] }, variables: { a: {} } };
+    const { status, body } = await on.call('POST', '/email-broadcasts', bad);
+    expect(status).toBe(422);
+    expect(Object.keys(Object(body.errors)).sort()).toEqual(['filter.tags', 'name', 'variables.a']);
+    const unknown = await on.call('POST', '/email-broadcasts', { name: 'a', list: 'x'.repeat(26) });
+    expect(unknown.body.errors).toHaveProperty('list');
+  });
+
+  test('is told by check what is missing and whom it would reach', async () => {
+    const list = await on.list();
+    const id = await on.broadcast(list, { template: null });
+    const found = dataOf(await on.call('GET', `/email-broadcasts/${id}/check`));
+    expect(found).toMatchObject({ ready: false, captured: true, recipients: 0 });
+    expect((found.problems as { code: string }[]).map(({ code }) => code)).toEqual(['no_template', 'nobody']);
+    const refused = await on.post(id, 'send');
+    expect(refused.status).toBe(422);
+    expect(refused.body).toMatchObject({ code: 'send_refused', problems: found.problems });
+    expect(await on.show(id)).toMatchObject({ status: 'draft', recipients: null });
+  });
+});
+
+test('goes to whoever is active, fits and is not suppressed, each once, and ends', async () => {
+  const list = await on.list();
+  await on.contact(list, 'ann@example.com', { first_name: 'Ann', tags: ['vip'] });
+  await on.contact(list, 'bob@example.com', { tags: ['vip'] });
+  await on.contact(list, 'cid@example.com');
+  const left = await on.contact(list, 'left@example.com', { tags: ['vip'] });
+  await on.contact(list, 'hand@example.com', { tags: ['vip'] });
+  await on.call('POST', `/email-contacts/${left.id}/unsubscribe`);
+  await on.call('POST', '/email-suppressions', { email: 'hand@example.com' });
+  const id = await on.broadcast(list, { filter: { tags_any: ['vip'] } });
+  const left_out = { total: 3, by_reason: { ...NOBODY_LEFT_OUT, unsubscribed: 1, suppressed: 1, filter: 1 } };
+  expect(dataOf(await on.call('GET', `/email-broadcasts/${id}/check`))).toEqual({
+    ...{ ready: true, captured: true, problems: [], recipients: 2, left_out },
+  });
+  const begun = dataOf(await on.post(id, 'send'), 202);
+  expect(begun).toMatchObject({ status: 'sending', recipients: 2, started_at: expect.any(String) });
+  expect((await on.post(id, 'send')).status).toBe(409);
+  await on.pass();
+  expect(await on.got('ann@example.com')).toEqual(['news for Ann']);
+  expect(await on.got('bob@example.com')).toEqual(['news for there']);
+  for (const name of ['cid', 'left', 'hand']) expect(await on.got(`${name}@example.com`)).toEqual([]);
+  expect(await on.show(id)).toMatchObject({
+    ...{ status: 'sent', recipients: 2, left_out, finished_at: expect.any(String) },
+    stats: { ...NO_STATS, sent: 2 },
+  });
+  const turns = await on.turns(id);
+  expect(turns.get('ann@example.com')).toMatchObject({ status: 'sent', reason: null, clicked_at: null });
+  expect(turns.get('cid@example.com')).toMatchObject({
+    status: 'left_out',
+    reason: 'filter',
+    email_id: null,
+  });
+  expect(turns.size).toBe(5);
+  // Whoever comes later gets nothing of it.
+  await on.contact(list, 'late@example.com', { tags: ['vip'] });
+  await on.pass(24);
+  expect(await on.got('late@example.com')).toEqual([]);
+  const audit = await on.mirror('GET', '/audit?event=broadcast.sent');
+  expect(audit.body.data).toContainEqual(
+    expect.objectContaining({ target: `broadcast:${id}`, metadata: { name: 'June', recipients: 2 } }),
+  );
+});
+
+test('reaches a long list in pieces, whoever it is, once', async () => {
+  const list = await on.list();
+  await addContacts(on, list, { name: 'many', count: 320 });
+  const id = await on.broadcast(list);
+  await on.send(id);
+  for (let n = 0; n < 20 && (await on.show(id)).status !== 'sent'; n += 1) {
+    on.app.clock.advance(1_000);
+    await on.pass();
+  }
+  expect(await on.show(id)).toMatchObject({ status: 'sent', stats: { sent: 320, waiting: 0, lost: 0 } });
+  const sent = `FROM emails WHERE to_email LIKE 'many%' AND status = 'sent'`;
+  expect(on.count(`SELECT count(*) AS n ${sent}`)).toBe(320);
+  expect(on.count(`SELECT count(DISTINCT to_email) AS n ${sent}`)).toBe(320);
+}, 60_000);
