@@ -92,6 +92,7 @@ export const DEFAULT_TOKEN_DAYS = 90;
 export const MAX_GIVEN_TOKEN_DAYS = 366;
 export const MAX_TOKEN_DAYS = 3_650;
 export const TOKEN_LAST_USED_GRANULARITY_MS = 60_000;
+export const KEY_LAST_USED_GRANULARITY_MS = 60_000;
 
 /* --- Objects -------------------------------------------------------------------------------------------------- */
 /** Contract: 10 MB by default. */
@@ -297,6 +298,11 @@ export const SEARCH_ROWS = 10;
 export const MAX_SEARCH_CHARS = 320;
 /** Decision: sends and failures by hour, of a day. */
 export const OVERVIEW_HOURS = 24;
+/** Decision: what a project's activity is told of, in days; and its last errors. */
+export const ACTIVITY_DAYS = ['7', '30'] as const;
+export const ACTIVITY_ERRORS = 10;
+/** The longest of these, the present day among them, from its first hour on. */
+export const ACTIVITY_RETENTION_MS = 31 * 86_400_000;
 
 /* --- Backups and doctor --------------------------------------------------------------------------------------- */
 /** One read and one write of a backup; larger ones gained nothing when measured. */

@@ -23,6 +23,7 @@ import { registerBackupCommands } from '../operation/backups/cli.ts';
 import { registerDoctorCommand } from '../operation/doctor/cli.ts';
 import type { DoctorDeps } from '../operation/doctor/service.ts';
 import { registerJobCommands } from '../operation/jobs/cli.ts';
+import { registerActivityCommand } from '../operation/overview/cli.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { registerCompletionCommand } from '../platform/cli/completion.ts';
 import { registerMasterKeyCommand, registerMigrateCommand } from '../platform/cli/platform-verbs.ts';
@@ -32,7 +33,7 @@ import type { Services } from './app.ts';
 export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerTokenCommands(cli);
   registerPersonCommands(cli);
-  registerProjectCommands(cli);
+  registerActivityCommand(registerProjectCommands(cli));
   registerOriginCommands(cli, registerKeyCommands(cli));
   registerObjectCommands(cli);
   registerAuditCommands(cli);

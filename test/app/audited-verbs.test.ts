@@ -92,7 +92,7 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
 
 /** Those that change no row, or are about a data directory as a whole. */
 const OTHERS = `
-  audit list, token list, person list, project list, project show, key list, key why, key origin list, origin list,
+  audit list, token list, person list, project list, project show, project activity, key list, key why, key origin list, origin list,
   object list, object show, vault services, vault show, domain list, domain verify, mailbox list, mailbox test,
   email why, email captured, email list, template list, template show, schedule list, schedule show, job list, job show,
   list list, list show, contact list, contact show, contact why, import show, suppression list,

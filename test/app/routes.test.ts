@@ -179,6 +179,7 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'GET /global-origins',
     'GET /projects',
     'GET /projects/:project',
+    'GET /projects/:project/activity',
     'GET /projects/:project/api-keys',
     'GET /projects/:project/api-keys/:apiKey',
     'GET /projects/:project/api-keys/:apiKey/origins',

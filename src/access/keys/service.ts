@@ -1,6 +1,6 @@
 /** API keys: who a key's bearer is, making, changing, rotating, revealing and deleting keys, and looking one up. */
 import { AppError, conflict, forbidden, notFound } from '../../errors.ts';
-import { DEFAULT_KEY_RATE_PER_MINUTE, MAX_APP_ID_CHARS } from '../../limits.ts';
+import { DEFAULT_KEY_RATE_PER_MINUTE, KEY_LAST_USED_GRANULARITY_MS, MAX_APP_ID_CHARS } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -63,6 +63,8 @@ export class Keys {
   readonly #projects: Projects;
   readonly #origins: Origins;
   readonly #key_ring: KeysDeps['key_ring'];
+  /** When the last use of each key was last written down. */
+  readonly #noted_at = new Map<number, number>();
 
   constructor(deps: KeysDeps) {
     this.#database = deps.database;
@@ -75,7 +77,8 @@ export class Keys {
   /* --- The data plane -------------------------------------------------------------------------------------------- */
 
   /**
-   * Who bears a key: two indexed reads, one more for a restricted key, so a change holds from the next request on. Throws
+   * Who bears a key: two indexed reads, one more for a restricted key, so a change holds from the next request on. Notes its
+   * use at most once a minute, without holding up the answer. Throws
    * AppError `unauthenticated`, then `forbidden` for where it comes from.
    */
   authenticate(credentials: KeyCredentials): KeyCaller {
@@ -94,6 +97,7 @@ export class Keys {
       });
       if (!decision.accepted) throw forbidden(decision.message);
     }
+    this.#noteUse(key.id);
     return {
       key_id: key.id,
       key_name: key.name,
@@ -106,6 +110,15 @@ export class Keys {
       // It goes into logs of mail; an unrestricted key may send anything here.
       app_id: (app_id || android_package || null)?.slice(0, MAX_APP_ID_CHARS) ?? null,
     };
+  }
+
+  #noteUse(id: number): void {
+    const now = this.#clock.now();
+    const last = this.#noted_at.get(id);
+    if (last !== undefined && last <= now && now - last < KEY_LAST_USED_GRANULARITY_MS) return;
+    this.#noted_at.set(id, now);
+    // Not awaited: on a full disk the note is lost, but requests that only read must still be answered.
+    this.#database.write((tx) => store.noteUse(tx, id, now)).catch(() => {});
   }
 
   #findByHash(hash: string): KeyRow | null {

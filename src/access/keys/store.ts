@@ -17,6 +17,10 @@ export function findKeyByHash(read: Tx, hash: string): KeyRow | null {
   return byHash(read).get({ hash }) ?? null;
 }
 
+export function noteUse(tx: Tx, id: number, last_used_at: number): void {
+  tx.update(apiKeys).set({ last_used_at }).where(eq(apiKeys.id, id)).run();
+}
+
 export function findKey(read: Tx, id: number): KeyRow | null {
   return read.select().from(apiKeys).where(eq(apiKeys.id, id)).get() ?? null;
 }

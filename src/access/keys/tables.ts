@@ -23,5 +23,7 @@ export const apiKeys = sqliteTable('api_keys', {
   is_active: flag(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
+  /** Noted at most once a minute. */
+  last_used_at: integer(),
 });
 export type KeyRow = typeof apiKeys.$inferSelect;

@@ -15,8 +15,8 @@ interface Services {
   templates: { list(project_id: number): readonly unknown[] };
 }
 
-/** Registers `satchel project create | list | show | change | delete`. */
-export function registerProjectCommands(cli: Cli<Services>): void {
+/** Registers `satchel project create | list | show | change | delete`, to which others add. */
+export function registerProjectCommands<S extends Services>(cli: Cli<S>): Noun<S> {
   const project = cli.noun('project', 'what keys, files, mail and secrets belong to');
   project
     .verb('create', 'make a project')
@@ -87,9 +87,10 @@ export function registerProjectCommands(cli: Cli<Services>): void {
       const text = `Project ${project.name} is deleted, and with it ${summarize(deleted.cascade)}.`;
       return { json: deleted, text };
     });
+  return project;
 }
 
-function registerChange(noun: Noun<Services>): void {
+function registerChange<S extends Services>(noun: Noun<S>): void {
   noun
     .verb('change <ref>', 'change what is given of a project')
     .option('--name <name>', 'its name')

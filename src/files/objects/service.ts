@@ -1,6 +1,6 @@
 /** Stored objects: creating, finding, deleting and expiring them, and keeping rows and bytes in step. */
 import { AppError, collectErrors, type FieldErrors, messageOf, notFound } from '../../errors.ts';
-import { SWEEP_BATCH } from '../../limits.ts';
+import { ACTIVITY_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { declaredTypeOf } from '../../platform/files/media-types.ts';
@@ -33,6 +33,7 @@ import {
   countObjects,
   deleteExpiredObjects,
   deleteObject,
+  deleteUploadDaysBefore,
   findObject,
   findObjectsOfProject,
   insertObject,
@@ -308,6 +309,12 @@ export class Objects {
       removed += count;
       if (count < SWEEP_BATCH) return removed;
     }
+  }
+
+  /** Forgets on which days of long ago there were how many uploads. */
+  async sweepDays(): Promise<void> {
+    const day = Math.floor((this.#deps.clock.now() - ACTIVITY_RETENTION_MS) / DAY_MS);
+    await this.#deps.database.write((tx) => deleteUploadDaysBefore(tx, day));
   }
 
   /** Removes bytes without a row, which a crash leaves, and returns how many files that were. */

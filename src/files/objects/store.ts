@@ -1,10 +1,17 @@
 /** SQL of stored objects. */
-import { and, count, desc, eq, gt, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gt, inArray, isNull, lt, lte, or, type SQL, sql } from 'drizzle-orm';
 import { OBJECT_SEARCH_ROWS } from '../../limits.ts';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
-import { type NewObject, type ObjectRow, objectLinkKeys, objects, type Visibility } from './tables.ts';
+import {
+  type NewObject,
+  type ObjectRow,
+  objectLinkKeys,
+  objects,
+  uploadDays,
+  type Visibility,
+} from './tables.ts';
 
 const VISIBILITIES: readonly Visibility[] = ['public', 'private'];
 
@@ -194,6 +201,11 @@ export function deleteExpiredObjects(tx: Tx, now_ms: number, limit: number): str
     .returning({ public_id: objects.public_id })
     .all()
     .map((row) => row.public_id);
+}
+
+/** Days are counted from 1970. */
+export function deleteUploadDaysBefore(tx: Tx, day: number): void {
+  tx.delete(uploadDays).where(lt(uploadDays.day, day)).run();
 }
 
 /** Ids of all objects of a project. */

@@ -1,5 +1,5 @@
 /** Stored objects; the bytes are blobs named by public_id. */
-import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export type Visibility = 'public' | 'private';
 
@@ -18,6 +18,18 @@ export const objects = sqliteTable('objects', {
 
 export type ObjectRow = typeof objects.$inferSelect;
 export type NewObject = Omit<ObjectRow, 'id'>;
+
+/** What came in, by day since 1970; counted by a trigger. */
+export const uploadDays = sqliteTable(
+  'upload_days',
+  {
+    project_id: integer().notNull(),
+    day: integer().notNull(),
+    uploads: integer().notNull(),
+    bytes: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.project_id, table.day] })],
+);
 
 /** What the signed links of a project's files are made with. */
 export const objectLinkKeys = sqliteTable('object_link_keys', {

@@ -6,6 +6,7 @@ import type { Objects } from './service.ts';
 export function objectCronEntries(objects: Objects): CronEntry[] {
   return [
     { name: 'expired objects', expression: '11 3 * * *', at_start: true, run: () => objects.sweepExpired() },
+    { name: 'days of uploads', expression: '17 3 * * *', at_start: true, run: () => objects.sweepDays() },
     { name: 'orphaned bytes', expression: '21 3 * * *', run: () => objects.sweepOrphans() },
   ];
 }

@@ -2,9 +2,9 @@
 import type { Config } from '../../config.ts';
 import { AppError, collectErrors, conflict, type FieldErrors, notFound } from '../../errors.ts';
 import {
+  ACTIVITY_RETENTION_MS,
   EMAIL_BODY_RETENTION_MS,
   EMAIL_LOG_RETENTION_MS,
-  OVERVIEW_HOURS,
   SWEEP_BATCH,
 } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
@@ -449,7 +449,7 @@ export class Emails {
     await database.write((tx) => {
       store.deleteKeyUsageBefore(tx, day);
       deleteUsageBefore(tx, day);
-      store.deleteHoursBefore(tx, Math.floor(now / HOUR_MS) - OVERVIEW_HOURS);
+      store.deleteHoursBefore(tx, Math.floor((now - ACTIVITY_RETENTION_MS) / HOUR_MS));
     });
   }
 }

@@ -120,7 +120,7 @@ export const emailHours = sqliteTable(
   {
     project_id: integer().notNull(),
     hour: integer().notNull(),
-    what: text().$type<'sent' | 'bounced' | 'complained' | 'failed'>().notNull(),
+    what: text().$type<'sent' | 'bounced' | 'complained' | 'failed' | 'clicked'>().notNull(),
     n: integer().notNull(),
   },
   (table) => [primaryKey({ columns: [table.project_id, table.hour, table.what] })],

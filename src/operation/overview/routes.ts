@@ -1,6 +1,8 @@
-/** The one endpoint of the overview. */
-import { managementRoute, type Route } from '../../platform/http/routes.ts';
-import { overview } from './schemas.ts';
+/** The endpoints of the overview and of a project's activity. */
+import { ACTIVITY_DAYS } from '../../limits.ts';
+import { managementRoute, projectRoute, type Route } from '../../platform/http/routes.ts';
+import { oneOf, t } from '../../platform/http/schema.ts';
+import { activity, overview } from './schemas.ts';
 import type { Overviews } from './service.ts';
 
 export function overviewRoutes(overviews: Overviews): Route[] {
@@ -16,6 +18,21 @@ export function overviewRoutes(overviews: Overviews): Route[] {
         'the database, is there only with `can_administer`.',
       response: overview,
       handle: ({ caller }) => overviews.read(caller),
+    }),
+    projectRoute({
+      method: 'GET',
+      path: '/activity',
+      tag: 'Projects',
+      summary: 'What happened in a project lately',
+      description:
+        'By day in UTC, the present one last: mails (test mails count as well) and uploads. With the ten mails that failed or bounced ' +
+        'last, what is stored, and when each key was used.',
+      query: t.Object({
+        days: t.Optional({ ...oneOf(ACTIVITY_DAYS), description: 'Of how many days; 7 unless given.' }),
+      }),
+      response: activity,
+      handle: ({ caller, query }) =>
+        overviews.activity(caller.project.id, Number(query.days ?? ACTIVITY_DAYS[0])),
     }),
   ];
 }

@@ -1,5 +1,5 @@
 /** Shapes of the overview. */
-import { dateTime, named, type Static, t } from '../../platform/http/schema.ts';
+import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
 
 const count = t.Integer();
 
@@ -47,5 +47,35 @@ export const overview = named(
     ),
   }),
 );
+const day = {
+  date: t.String({ format: 'date', description: 'In UTC.' }),
+  ...{ sent: count, failed: count, bounced: count, complained: count },
+  clicked: t.Integer({ description: 'Mails that were clicked for the first time.' }),
+  uploads: count,
+  bytes: t.Integer({ description: 'What was uploaded, deleted since or not.' }),
+};
+export const activity = named(
+  'Activity',
+  t.Object({
+    days: t.Array(named('ActivityDay', t.Object(day)), { description: 'The present day is the last.' }),
+    last_errors: t.Array(
+      t.Object({
+        email_id: t.String(),
+        status: oneOf(['failed', 'bounced']),
+        to: t.String(),
+        error: nullable(t.String()),
+        at: dateTime(),
+      }),
+      { description: 'The mails that were not delivered last, ten at most.' },
+    ),
+    storage: t.Object({ objects: count, bytes: count }),
+    keys: t.Array(t.Object({ id: t.Integer(), name: t.String(), last_used_at: nullable(dateTime()) }), {
+      description: 'Those used last come first, 50 at most.',
+    }),
+  }),
+);
+export type Activity = Static<typeof activity>;
+export type ActivityDay = Activity['days'][number];
+
 export type Overview = Static<typeof overview>;
 export type MailHour = Overview['hours'][number];

@@ -6,7 +6,8 @@ import { type Clock, HOUR_MS, toIso } from '../../platform/host/clock.ts';
 import { databasePathOf } from '../../platform/host/data-directory.ts';
 import { ADMINISTER, type ManagementCaller, scopeOf } from '../../platform/http/callers.ts';
 import { VERSION } from '../../version.ts';
-import type { MailHour, Overview } from './schemas.ts';
+import { readActivity } from './activity.ts';
+import type { Activity, MailHour, Overview } from './schemas.ts';
 import * as store from './store.ts';
 
 export class Overviews {
@@ -61,6 +62,11 @@ export class Overviews {
       hours: this.#hours(scope),
       ...(caller.capabilities.has(ADMINISTER) ? { machine: this.#machine() } : {}),
     };
+  }
+
+  /** Of one project; see activity.ts. */
+  activity(project_id: number, days: number): Activity {
+    return readActivity(this.#database.read, project_id, { now_ms: this.#clock.now(), count: days });
   }
 
   #hours(scope: string | null): MailHour[] {

@@ -1,4 +1,5 @@
-/** SQL of the overview: counters that triggers keep, so that it costs the same whatever is stored. */
+/** SQL of the overview and of a project's activity: counters that triggers keep, so that it costs the same whatever is stored. */
+import { MAX_PER_PAGE } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
@@ -45,10 +46,73 @@ interface HourCounter {
 }
 
 const hours = rawSql<HourCounter, [string | null, number]>(
-  `SELECT hour, what, sum(n) AS n FROM email_hours WHERE ${IN_SCOPE} AND hour >= +?2 GROUP BY hour, what`,
+  `SELECT hour, what, sum(n) AS n FROM email_hours WHERE ${IN_SCOPE} AND hour >= +?2 AND what <> 'clicked' GROUP BY hour, what`,
 );
 
 /** What became of mails since an hour, which is counted from 1970. */
 export function readHours(read: Tx, scope: string | null, since_hour: number): HourCounter[] {
   return hours.all(read, scope, since_hour);
+}
+
+/* --- One project -------------------------------------------------------------------------------------------------- */
+
+interface MailDay {
+  /** Counted from 1970, as everywhere here. */
+  day: number;
+  what: HourCounter['what'] | 'clicked';
+  n: number;
+}
+
+const mailDays = rawSql<MailDay, [number, number]>(
+  'SELECT hour / 24 AS day, what, sum(n) AS n FROM email_hours WHERE project_id = +? AND hour >= +? GROUP BY 1, what',
+);
+
+/** What became of a project's mails since an hour, by day. */
+export function readMailDays(read: Tx, project_id: number, since_hour: number): MailDay[] {
+  return mailDays.all(read, project_id, since_hour);
+}
+
+const uploadDays = rawSql<{ day: number; uploads: number; bytes: number }, [number, number]>(
+  'SELECT day, uploads, bytes FROM upload_days WHERE project_id = ? AND day >= ?',
+);
+
+export function readUploadDays(read: Tx, project_id: number, since_day: number) {
+  return uploadDays.all(read, project_id, since_day);
+}
+
+export function readStorage(read: Tx, project_id: number): { objects: number; bytes: number } {
+  return {
+    objects: readRowCount(read, { list: 'objects', project_id }),
+    bytes: readRowCount(read, { list: 'object_bytes', project_id }),
+  };
+}
+
+interface MailError {
+  email_id: string;
+  status: 'failed' | 'bounced';
+  to: string;
+  error: string | null;
+  at: number;
+}
+
+const newestOf = (status: MailError['status'], at: string): string =>
+  `SELECT * FROM (SELECT id AS email_id, status, to_email AS "to", coalesce(error, smtp_response) AS error, ${at} AS at
+     FROM emails WHERE project_id = +?1 AND status = '${status}' ORDER BY id DESC LIMIT ?2)`;
+const errors = rawSql<MailError, [number, number]>(
+  `${newestOf('failed', 'failed_at')} UNION ALL ${newestOf('bounced', 'bounced_at')} ORDER BY at DESC LIMIT ?2`,
+);
+
+/** Why the newest mails of those that were not delivered were not, the latest first. */
+export function listErrors(read: Tx, project_id: number, limit: number): MailError[] {
+  return errors.all(read, project_id, limit);
+}
+
+const keyUse = rawSql<{ id: number; name: string; last_used_at: number | null }, [number]>(
+  `SELECT id, name, last_used_at FROM api_keys WHERE project_id = +?
+   ORDER BY last_used_at DESC, id DESC LIMIT ${MAX_PER_PAGE}`,
+);
+
+/** The keys of a project, those used last first. */
+export function listKeyUse(read: Tx, project_id: number) {
+  return keyUse.all(read, project_id);
 }

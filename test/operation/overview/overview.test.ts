@@ -128,7 +128,7 @@ describe('the hours', () => {
     await emails.sweep();
     expect(rows()).toHaveLength(1);
     expect((await hours()).at(0)).toMatchObject({ sent: 1 });
-    stage.app.clock.advance(2 * 3_600_000);
+    stage.app.clock.advance(31 * 86_400_000);
     await emails.sweep();
     expect(rows()).toEqual([]);
   });

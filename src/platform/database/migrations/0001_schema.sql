@@ -178,7 +178,8 @@ CREATE TABLE api_keys (
   is_test INTEGER NOT NULL DEFAULT 0,
   is_active INTEGER NOT NULL DEFAULT 1,
   created_at INTEGER NOT NULL,
-  updated_at INTEGER NOT NULL
+  updated_at INTEGER NOT NULL,
+  last_used_at INTEGER -- noted at most once a minute
 ) STRICT;
 CREATE INDEX api_keys_by_project ON api_keys (project_id, id);
 CREATE TRIGGER api_keys_count_insert AFTER INSERT ON api_keys BEGIN
@@ -360,6 +361,19 @@ END;
 CREATE TRIGGER objects_bytes_delete AFTER DELETE ON objects BEGIN
   UPDATE row_counts SET n = n - OLD.size_bytes
     WHERE list = 'object_bytes' AND project_id = OLD.project_id AND facet = '';
+END;
+
+-- What came in, by day: deletions leave it as it is.
+CREATE TABLE upload_days (
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  day INTEGER NOT NULL, -- days since 1970
+  uploads INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  PRIMARY KEY (project_id, day)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER objects_days_insert AFTER INSERT ON objects BEGIN
+  INSERT INTO upload_days VALUES (NEW.project_id, NEW.created_at / 86400000, 1, NEW.size_bytes)
+    ON CONFLICT DO UPDATE SET uploads = uploads + 1, bytes = bytes + excluded.bytes;
 END;
 
 -- What the links of a project's files are signed with; sealed. A row that goes takes every link with it.
@@ -579,6 +593,10 @@ END;
 CREATE TRIGGER emails_hours_failed AFTER UPDATE OF failed_at ON emails WHEN OLD.failed_at IS NULL AND NEW.failed_at IS NOT NULL BEGIN
   INSERT INTO email_hours VALUES (NEW.project_id, NEW.failed_at / 3600000, 'failed', 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
+-- A mail's first click.
+CREATE TRIGGER emails_hours_clicked AFTER UPDATE OF clicked_at ON emails WHEN OLD.clicked_at IS NULL AND NEW.clicked_at IS NOT NULL BEGIN
+  INSERT INTO email_hours VALUES (NEW.project_id, NEW.clicked_at / 3600000, 'clicked', 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
 CREATE TRIGGER sequence_mails_gone AFTER UPDATE OF status ON emails
 WHEN NEW.source = 'sequence' AND NEW.status NOT IN ('queued', 'sending') BEGIN
   UPDATE sequence_mails SET is_waiting = 0, sent_at = coalesce(sent_at, NEW.sent_at),
@@ -621,10 +639,12 @@ CREATE INDEX attachment_pins_by_email ON attachment_pins (email_id);
 CREATE TABLE email_hours (
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   hour INTEGER NOT NULL, -- hours since 1970
-  what TEXT NOT NULL CHECK (what IN ('sent', 'bounced', 'complained', 'failed')),
+  what TEXT NOT NULL CHECK (what IN ('sent', 'bounced', 'complained', 'failed', 'clicked')),
   n INTEGER NOT NULL,
   PRIMARY KEY (project_id, hour, what)
 ) STRICT, WITHOUT ROWID;
+-- The overview reads the last day of all projects, of the month that is kept; a sweep takes what is older.
+CREATE INDEX email_hours_by_hour ON email_hours (hour);
 
 -- --- mail: deliveries ----------------------------------------------------------------------------------------------
 

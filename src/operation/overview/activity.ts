@@ -1,0 +1,40 @@
+/** What happened in a project lately, day by day in UTC, and what went wrong last. */
+import { ACTIVITY_ERRORS } from '../../limits.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
+import type { Activity, ActivityDay } from './schemas.ts';
+import * as store from './store.ts';
+
+const HOURS_OF_DAY = DAY_MS / HOUR_MS;
+
+/** The last `count` days, the present one among them and last. Read off counters, so that it costs the same whatever is stored. */
+export function readActivity(
+  read: Tx,
+  project_id: number,
+  { now_ms, count }: { now_ms: number; count: number },
+): Activity {
+  const first = Math.floor(now_ms / DAY_MS) - count + 1;
+  const days = Array.from({ length: count }, (_, index): ActivityDay => {
+    const mails = { sent: 0, failed: 0, bounced: 0, complained: 0, clicked: 0 };
+    return { date: utcDay((first + index) * DAY_MS), ...mails, uploads: 0, bytes: 0 };
+  });
+  // What is not there was counted before the clock was set back.
+  for (const { day, what, n } of store.readMailDays(read, project_id, first * HOURS_OF_DAY)) {
+    const of_day = days[day - first];
+    if (of_day) of_day[what] = n;
+  }
+  for (const { day, uploads, bytes } of store.readUploadDays(read, project_id, first)) {
+    const of_day = days[day - first];
+    if (of_day) Object.assign(of_day, { uploads, bytes });
+  }
+  return {
+    days,
+    last_errors: store
+      .listErrors(read, project_id, ACTIVITY_ERRORS)
+      .map(({ at, ...error }) => ({ ...error, at: toIso(at) })),
+    storage: store.readStorage(read, project_id),
+    keys: store
+      .listKeyUse(read, project_id)
+      .map(({ last_used_at, ...key }) => ({ ...key, last_used_at: toIso(last_used_at) })),
+  };
+}
