@@ -85,6 +85,7 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['contact forget ann@example.com --project shop --yes', 'contact.forgotten'],
   ['list change LIST --description Weekly', 'list.changed'],
   ['list archive LIST --yes', 'list.changed'],
+  ['template push TEMPLATE_FILE --project shop', 'template.created'],
   ['template delete hello --project shop --yes', 'template.deleted'],
   ['project delete side --yes', 'public_api.project.deleted'],
   ['master-key rotate', 'master_key.rotated'],
@@ -94,7 +95,7 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
 const OTHERS = `
   audit list, token list, person list, project list, project show, project activity, key list, key why, key origin list, origin list,
   object list, object show, vault services, vault show, domain list, domain verify, mailbox list, mailbox test,
-  email why, email captured, email list, template list, template show, schedule list, schedule show, job list, job show,
+  email why, email captured, email list, template list, template show, template pull, schedule list, schedule show, job list, job show,
   list list, list show, contact list, contact show, contact why, import show, suppression list,
   sequence list, sequence show, sequence why, sequence check, sequence preview,
   broadcast list, broadcast show, broadcast recipients, broadcast check, broadcast test,
@@ -154,6 +155,8 @@ async function makeWhatIsChanged(on: SequenceApp): Promise<Record<string, string
   writeFileSync(file, 'email\ncat@example.com\n');
   const env_file = join(app.data_dir, '.env');
   writeFileSync(env_file, 'LOG_LEVEL=info\n');
+  const template_file = join(app.data_dir, 'news.md');
+  writeFileSync(template_file, '---\nname: News\nsubject: News\ncategory: other\n---\nHello\n');
   const pasted = dataOf(
     await call('POST', `/email-lists/${list}/imports`, { method: 'paste', text: 'dan@example.com' }),
     201,
@@ -177,7 +180,13 @@ async function makeWhatIsChanged(on: SequenceApp): Promise<Record<string, string
   const made = {
     ...{ NEWS: list, RUNNING: running.id },
     ...{ OBJECT: object.public_id, EMAIL: email.id, SCHEDULE: schedule.id, CONTACT: contact.id },
-    ...{ IMPORT: pasted.id, FILE: file, ENV_FILE: env_file, SEQUENCE: sequence },
+    ...{
+      IMPORT: pasted.id,
+      FILE: file,
+      ENV_FILE: env_file,
+      TEMPLATE_FILE: template_file,
+      SEQUENCE: sequence,
+    },
   };
   return Object.fromEntries(Object.entries(made).map(([name, id]) => [name, String(id)]));
 }

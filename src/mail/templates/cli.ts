@@ -1,10 +1,24 @@
-/** `satchel template`: looking at the templates of a project, and deleting them. */
+/** `satchel template`: looking at the templates of a project, keeping them as files, and deleting them. */
+import { readFileSync } from 'node:fs';
 import type { Projects } from '../../access/projects/service.ts';
-import type { Cli } from '../../platform/cli/cli.ts';
+import { AppError, messageOf, refuseAll } from '../../errors.ts';
+import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { counted, formatFields } from '../../platform/cli/tables.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
-import type { Templates } from './service.ts';
+import { requireValid, validate } from '../../platform/http/validation.ts';
+import { slugOf } from './fields.ts';
+import { newTemplate } from './schemas.ts';
+import type { TemplateChanges, TemplateRecord, Templates } from './service.ts';
+import {
+  type FileKind,
+  kindOfFile,
+  readTemplateFile,
+  type TemplateFile,
+  writeTemplateFile,
+} from './template-file.ts';
 
 interface Services {
   projects: Projects;
@@ -13,7 +27,7 @@ interface Services {
   schedules: { countUsing(project_id: number, template: string): number };
 }
 
-/** Registers `satchel template list | show | delete`. */
+/** Registers `satchel template list | show | push | pull | delete`. */
 export function registerTemplateCommands(cli: Cli<Services>): void {
   const noun = cli.noun('template', 'saved emails with placeholders');
   noun
@@ -40,11 +54,13 @@ export function registerTemplateCommands(cli: Cli<Services>): void {
     .example('satchel template show welcome --project shop')
     .does(({ services }, options, slug) => {
       const template = services.templates.get(projectOf(services, options).id, slug);
-      const { variables, body_html, body_text, ...fields } = template;
+      const { variables, body_html, body_text, body_markdown, ...fields } = template;
       const names = variables.map(({ name }) => name);
-      const parts = [formatFields({ ...fields, variables: names }), body_text, body_html];
+      const bodies = body_markdown === null ? [body_text, body_html] : [body_markdown];
+      const parts = [formatFields({ ...fields, variables: names }), ...bodies];
       return { json: template, text: parts.filter((part) => part !== null).join('\n\n') };
     });
+  registerFiles(noun);
   noun
     .verb('delete <slug>', 'delete a template')
     .ofProject()
@@ -60,3 +76,112 @@ export function registerTemplateCommands(cli: Cli<Services>): void {
       return { json: { deleted: true, slug }, text: `Template ${name} (${slug}) is deleted.` };
     });
 }
+
+const KINDS: Readonly<Record<FileKind, string>> = { md: 'Markdown', html: 'HTML', txt: 'text' };
+
+function registerFiles(noun: Noun<Services>): void {
+  noun
+    .verb('push <file>', 'make a template of a file, or change the one of its slug')
+    .ofProject()
+    .remark(`A file of Markdown (.md), HTML (.html) or text (.txt), below its front matter:
+
+  ---
+  name: Order shipped
+  slug: order-shipped
+  subject: "Order {{ order_id }} is on its way"
+  category: transactional
+  variables:
+    - name: order_id
+      required: true
+  ---
+  Your order is on its way: [follow it]({{ url }}).
+
+Besides: description, is_marketing, layout. What the front matter leaves out stays as it is.`)
+    .example('satchel template push order-shipped.md --project shop')
+    .does(async ({ services, onTrail }, options, path) => {
+      const project = projectOf(services, options);
+      const file = readFile(path);
+      try {
+        return await push(services.templates, project.id, file, onTrail(project));
+      } catch (error) {
+        throw file.explain(error);
+      }
+    });
+  noun
+    .verb('pull <slug>', 'print a template as the file that push takes')
+    .ofProject()
+    .example('satchel template pull order-shipped --project shop > order-shipped.md')
+    .does(({ services, note }, options, slug) => {
+      const template = services.templates.get(projectOf(services, options).id, slug);
+      const { kind, file } = writeTemplateFile(template);
+      note(
+        `satchel: this is ${KINDS[kind]}: keep it as ${slug}.${kind}, since push goes by the name of a file`,
+      );
+      if (kind === 'html' && template.body_text !== null)
+        note('satchel: its text stands in the template alone, and push leaves it as it is');
+      return { json: { slug, kind, file }, text: file };
+    });
+}
+
+function readFile(path: string): TemplateFile {
+  const kind = kindOfFile(path);
+  if (kind === null) throw new UsageError('The name of the file must end in .md, .html or .txt.');
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    throw new AppError('invalid', `The file cannot be read: ${messageOf(error)}`);
+  }
+  return readTemplateFile(bytes, kind);
+}
+
+async function push(
+  templates: Templates,
+  project_id: number,
+  { fields, body_field, body }: TemplateFile,
+  note: Note,
+): Promise<CliResult> {
+  const { slug = slugOf(fields.name ?? ''), ...given } = fields;
+  const is_named = (fields.slug ?? fields.name) !== undefined;
+  const current = is_named ? templates.find(project_id, slug) : null;
+  if (current === null) {
+    const sent = validate(newTemplate, { ...fields, [body_field]: body });
+    refuseAll({ ...templates.errorsIn(project_id, null, sent.value), ...sent.errors });
+    const made = await templates.create(project_id, requireValid(sent), note);
+    return { json: made, text: `Template ${made.name} (${made.slug}) is made.` };
+  }
+  const changes = changesIn(current, { ...given, ...bodiesIn(current, body_field, body) });
+  const what = Object.keys(changes);
+  if (what.length === 0)
+    return {
+      json: current,
+      text: `Template ${current.name} (${slug}) is as the file has it: nothing was changed.`,
+    };
+  const changed = await templates.update(project_id, slug, changes, note);
+  return { json: changed, text: `Template ${changed.name} (${slug}) is changed: ${what.join(', ')}.` };
+}
+
+/** Pulled, a body that ends within a line ends with it; and what was made from Markdown goes with that. */
+function bodiesIn(current: TemplateRecord, field: TemplateFile['body_field'], body: string): TemplateChanges {
+  const same = body === `${current[field]}\n` ? current[field] : body;
+  if (current.body_markdown === null || field === 'body_markdown') return { [field]: same };
+  return { body_html: null, body_text: null, [field]: same };
+}
+
+/** What is not as it is already. */
+function changesIn(current: TemplateRecord, sent: TemplateChanges): TemplateChanges {
+  const { variables, ...rest } = sent;
+  const declared = variables?.map(({ name, description = null, required = false }) => ({
+    ...{ name, description, required },
+  }));
+  const is: Readonly<Record<string, unknown>> = { ...current };
+  const changes = Object.entries(rest).filter(
+    ([field, value]) => (value ?? CLEARED[field] ?? null) !== is[field],
+  );
+  const redeclares =
+    variables !== undefined && JSON.stringify(declared ?? []) !== JSON.stringify(current.variables);
+  return { ...Object.fromEntries(changes), ...(redeclares ? { variables } : {}) };
+}
+
+/** What null makes of a field that has no null. */
+const CLEARED: Readonly<Record<string, unknown>> = { is_marketing: false };

@@ -173,6 +173,14 @@ export function chooseSlug(given: string | null, name: string, isTaken: (slug: s
     if (isTaken(given)) throw invalid({ slug: ['is taken by another template of this project'] });
     return given;
   }
+  const base = slugOf(name);
+  let slug = base;
+  for (let n = 2; isTaken(slug); n += 1) slug = `${base}-${n}`;
+  return slug;
+}
+
+/** The slug that a name makes, be it taken or not. */
+export function slugOf(name: string): string {
   const words = name
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
@@ -180,8 +188,5 @@ export function chooseSlug(given: string | null, name: string, isTaken: (slug: s
     .replace(/[^a-z0-9_]+/g, '-')
     .slice(0, MAX_SLUG_BASE_CHARS)
     .replace(/^-+|-+$/g, '');
-  const base = words === '' ? 'template' : words;
-  let slug = base;
-  for (let n = 2; isTaken(slug); n += 1) slug = `${base}-${n}`;
-  return slug;
+  return words === '' ? 'template' : words;
 }

@@ -41,6 +41,11 @@ const variables = t.Array(
 );
 
 const name = text({ min: 1, max: MAX_NAME_CHARS });
+const slug = text({
+  min: 1,
+  max: MAX_NAME_CHARS,
+  description: 'Letters, digits, dashes and underscores. Made from the name unless given; never changes.',
+});
 const category = oneOf(TEMPLATE_CATEGORIES);
 const subject = text({ min: 1, max: MAX_SUBJECT_CHARS, description: 'May hold placeholders.' });
 
@@ -68,14 +73,7 @@ export const newTemplate = named(
   'NewTemplate',
   t.Object({
     name,
-    slug: t.Optional(
-      text({
-        min: 1,
-        max: MAX_NAME_CHARS,
-        description:
-          'Letters, digits, dashes and underscores. Made from the name unless given; never changes.',
-      }),
-    ),
+    slug: t.Optional(slug),
     category,
     subject,
     ...optionals(optional_fields),
@@ -91,6 +89,13 @@ export const templateChanges = named(
     ...nullables(optional_fields),
   }),
 );
+
+const { description, is_marketing, layout } = optional_fields;
+/** What stands above the body in a template's file. What it leaves out stays as it is. */
+export const frontMatter = changesOf({
+  ...{ name, slug, subject, category },
+  ...nullables({ description, is_marketing, layout, variables }),
+});
 
 const templateSummary = named(
   'TemplateSummary',

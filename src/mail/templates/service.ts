@@ -29,6 +29,7 @@ import type { TemplateRow, TemplateVariable } from './tables.ts';
 
 /* What marketing mail is made with, besides the templates themselves. */
 export { CompiledCache } from './compiled-cache.ts';
+export type { TemplateChanges } from './fields.ts';
 export { compileTemplate } from './placeholders.ts';
 export type { TemplateState } from './store.ts';
 export type { TemplateRow } from './tables.ts';
@@ -62,7 +63,7 @@ interface TemplateListItem {
   updated_at: string;
 }
 
-interface TemplateRecord extends TemplateListItem {
+export interface TemplateRecord extends TemplateListItem {
   body_html: string | null;
   body_text: string | null;
   /** What both were made from, where they were. */
@@ -118,9 +119,14 @@ export class Templates {
 
   /** Throws AppError `not_found`. */
   get(project_id: number, slug: string): TemplateRecord {
+    const found = this.find(project_id, slug);
+    if (!found) throw notFound('Template');
+    return found;
+  }
+
+  find(project_id: number, slug: string): TemplateRecord | null {
     const row = findTemplate(this.#database.read, project_id, slug);
-    if (!row) throw notFound('Template');
-    return toRecord(row);
+    return row ? toRecord(row) : null;
   }
 
   /** What no template may be, by field, of one that is made (`current` null) or changed. */
