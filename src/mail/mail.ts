@@ -69,7 +69,7 @@ export function createMail(needs: MailNeeds) {
 
 /** The jobs of mail. */
 export function mailTasks({ deliveries, schedules }: MailServices) {
-  return [createEmailTask(deliveries), createScheduleTask(schedules)];
+  return [createEmailTask(deliveries), deliveries.bulk.task(), createScheduleTask(schedules)];
 }
 
 /** What mail does by the clock. `opensAt` says when the mail of a project's sequences may go out: now, or next. */

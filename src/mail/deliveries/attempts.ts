@@ -4,15 +4,14 @@ import { AppError, messageOf } from '../../errors.ts';
 import { PACE_CLIENT_WAIT_MS, PACE_LOOKBACK_MS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
-import { type Clock, MINUTE_MS, utcDay } from '../../platform/host/clock.ts';
+import { type Clock, MINUTE_MS } from '../../platform/host/clock.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import type { Beginning, Opening, TaskOutcome } from '../../platform/jobs/engine.ts';
-import { laneOf, NEVER } from '../../platform/jobs/store.ts';
+import { laneOf } from '../../platform/jobs/store.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
 import { unmadeOutcome, unsentOutcome } from '../../platform/mail/smtp-replies.ts';
 import type { DeliveryOutcome, FramedContent, MailContent } from '../../platform/mail/types.ts';
 import {
-  beginAttempt,
   countAttemptOut,
   deletePins,
   EMAIL_SEND,
@@ -21,7 +20,7 @@ import {
   endAttempt,
   endEmail,
   findEmail,
-  isEmptied,
+  isBulk,
   laneResourceOf,
   mailboxOfLane,
   moveToMailbox,
@@ -39,19 +38,16 @@ import {
   type Outlet,
   takeMailbox,
 } from '../mailboxes/service.ts';
+import { type Attempt, insertRow, putOnRecord, recipientsLeft, requestOf } from './beginning.ts';
 import { isComplaintAddress, simulateDelivery } from './capture.ts';
 import type { Listeners } from './listeners.ts';
-import { isPatient, type NextTry, nextTry, type Patience, type Tries } from './patience.ts';
-import { recipientsOf } from './recipients.ts';
+import { type NextTry, nextTry, type Patience, type Tries } from './patience.ts';
+import { RecentlyBegun } from './recently-begun.ts';
 import { report } from './reports.ts';
 import type { ReturnPaths } from './return-paths.ts';
 import * as store from './store.ts';
-import { NO_MAILBOX } from './tables.ts';
+import type { AttemptOutcome } from './tables.ts';
 import { isOfOurs, judge, type Verdict } from './verdict.ts';
-import { endWithheld } from './withholding.ts';
-
-/** Attempts that are looked through for what a mailbox sent last: more than go out in that time. */
-const PACE_LOOKBACK_ATTEMPTS = 5_000;
 
 /** What attempts need of files/objects. */
 interface AttachmentFiles {
@@ -72,33 +68,29 @@ export interface AttemptsDeps {
   patience: Patience;
 }
 
-/** An attempt that is on record. */
-export interface Attempt {
-  id: number;
-  email: EmailRow;
-  recipients: string[];
-  started_at: number;
-  /** When its mailbox's pace lets it go. Later than now only for a mail that is sent while its client waits. */
-  not_before: number;
-  /** Or why no mailbox will do. */
-  mailbox: ChosenMailbox | AppError;
-}
-
 /** What came of handing a mail over; `captured` where it was kept instead. */
 interface Handed {
   outcome: DeliveryOutcome;
   captured: { raw: Uint8Array; envelope: { from: string; to: string[] } } | null;
 }
 
-/** How an attempt ended: what is recorded of its job, and what a waiting client is told. */
+/** How an attempt ended, and what comes next; `apply` records it within a transaction. */
 export interface Conclusion {
-  outcome: TaskOutcome;
   verdict: Verdict;
+  /** Over; tried again; or the same attempt goes on with another mailbox. */
+  next:
+    | { kind: 'over' }
+    | ({ kind: 'retry'; is_cut_off: boolean } & NextTry)
+    | { kind: 'elsewhere'; mailbox_id: number };
+  apply(tx: Tx): void;
+  /** Once that is on disk. */
+  afterCommit?: () => void;
 }
 
 export class Attempts {
   readonly #deps: AttemptsDeps;
   readonly #listeners: Listeners;
+  readonly #begun = new RecentlyBegun();
 
   constructor(deps: AttemptsDeps, listeners: Listeners) {
     this.#deps = deps;
@@ -111,55 +103,33 @@ export class Attempts {
    */
   begin(tx: Tx, job: JobRow, now_ms: number, options = { any_lane: false }): Beginning<Attempt> {
     const email = findEmail(tx, emailIdOf(job));
-    if (!email) return over('failed', 'The email was deleted.', null);
-    if (email.status === 'canceled') return over('failed', 'Canceled before it was due.', email.id);
-    if (isEmptied(email)) {
-      endEmail(tx, email.id, { status: 'canceled' });
-      return over('failed', 'Its recipient was forgotten.', email.id);
-    }
-    const done = new Set([...email.taken, ...email.refused.map((recipient) => recipient.address)]);
-    const recipients = recipientsOf(email).filter((address) => !done.has(address));
-    if (recipients.length === 0) return over('completed', null, email.id);
-    const attempt = email.attempts + 1;
-    const quota_day = email.quota_day ?? utcDay(now_ms);
-    const tried = store.listTriedMailboxes(tx, email.id, attempt);
-    // Waiting mail is held or taken back at once; mail that was being tried then, and has not left, is asked about here.
-    const fate = attempt > 1 || tried.length > 0 ? this.#listeners.fateOf(tx, email) : 'goes';
-    if (fate === 'held') {
-      putBack(tx, email.id);
-      return { go: false, wait: { run_at: NEVER } };
-    }
-    if (fate === 'withheld') {
-      const { error } = endWithheld(tx, email, this.#listeners, now_ms);
-      return over(error === null ? 'completed' : 'failed', error, email.id);
-    }
-    const candidates = listCandidates(tx, quota_day);
-    const asked = this.#requestOf(email, tried, now_ms);
+    if (!email) return over({ status: 'failed', error: 'The email was deleted.' }, null);
+    const left = recipientsLeft(tx, email);
+    if (left.recipients === null) return over(left, email.id);
+    const tried = store.listTriedMailboxes(tx, email.id, email.attempts + 1);
+    const asked = requestOf(email, tried, now_ms);
+    const candidates = listCandidates(tx, asked.day);
     const request = options.any_lane ? this.#withoutLate(tx, asked, candidates) : asked;
     const choice = takeMailbox(tx, request, candidates);
-    const { mailbox_id, address, domain } = choice.ok
-      ? choice
-      : { mailbox_id: email.mailbox_id, address: email.from_email, domain: email.domain };
     if (choice.ok && !options.any_lane) {
       const lane = laneOfEmail(email, choice.mailbox_id);
       if (lane !== job.lane) {
-        moveToMailbox(tx, email.id, { mailbox_id, quota_day });
+        moveToMailbox(tx, email.id, { mailbox_id: choice.mailbox_id, quota_day: asked.day });
         return { go: false, wait: { lane } };
       }
     }
-    const is_paced = choice.ok && !email.is_test;
-    const not_before = is_paced ? this.#deps.mailboxes.pace.take(tx, choice.mailbox_id, now_ms) : now_ms;
-    beginAttempt(tx, email.id, { attempt, mailbox_id, quota_day, from_email: address, domain, now_ms });
-    const id = store.insertAttempt(tx, {
-      email_id: email.id,
-      attempt,
-      mailbox: choice.ok ? address : NO_MAILBOX,
-      choice: choice.explanation,
-      started_at: now_ms,
-    });
-    const started = { ...email, attempts: attempt, mailbox_id, quota_day };
-    const mailbox = choice.ok ? choice : choice.error;
-    return { go: true, started: { id, email: started, recipients, started_at: now_ms, not_before, mailbox } };
+    const not_before = choice.ok ? this.takeTurn(tx, email, choice.mailbox_id, now_ms) : now_ms;
+    // Attempts that a crash cut off don't count towards the most that there may be.
+    const budget = { counted: job.attempts - job.interruptions, max_attempts: job.max_attempts };
+    const begun = { email, choice, not_before, is_continued: tried.length > 0, now_ms, ...budget };
+    return { go: true, started: putOnRecord(tx, { ...begun, recipients: left.recipients }) };
+  }
+
+  /** Counts one mail more in the pace of its mailbox, and returns when it may go. */
+  takeTurn(tx: Tx, { is_test }: Pick<EmailRow, 'is_test'>, mailbox_id: number, now_ms: number): number {
+    if (is_test) return now_ms;
+    this.#begun.note(mailbox_id, now_ms);
+    return this.#deps.mailboxes.pace.take(tx, mailbox_id, now_ms);
   }
 
   /** How many mails of a lane may begin now, by the pace of its mailbox, and when the next one may. */
@@ -181,28 +151,18 @@ export class Attempts {
     }
   }
 
-  #requestOf(email: EmailRow, tried: readonly string[], now_ms: number): ChoiceRequest {
-    return {
-      ...wishesOf(email),
-      day: email.quota_day ?? utcDay(now_ms),
-      now_ms,
-      held_mailbox_id: email.mailbox_id,
-      ...(tried.length > 0 ? { tried } : {}),
-    };
-  }
-
   /**
    * Hands the mail to its relay. Never throws for what that does. What comes back is yet to be recorded. Where the relay
    * could not be used and another mailbox fits, the same attempt goes on with that one.
    */
-  async run(job: JobRow, attempt: Attempt): Promise<Conclusion & { otherwise?: () => Conclusion }> {
+  async run(attempt: Attempt): Promise<Conclusion & { otherwise?: () => Conclusion }> {
     const handed = await this.#hand(attempt);
     const { health } = this.#deps.mailboxes;
     const has_failed = health.hasFailedToConnect(handed.outcome) && !(attempt.mailbox instanceof AppError);
     const next = has_failed ? this.#nextAfter(attempt) : null;
-    const conclude = (): Conclusion => this.#conclude(job, attempt, handed);
+    const conclude = (): Conclusion => this.#conclude(attempt, handed);
     if (!next?.ok) return conclude();
-    return { ...this.#passOn(job, attempt, { handed, next }), otherwise: conclude };
+    return { ...this.#passOn(attempt, { handed, next }), otherwise: conclude };
   }
 
   async #hand({ email, recipients, mailbox }: Attempt): Promise<Handed> {
@@ -268,30 +228,30 @@ export class Attempts {
   #nextAfter({ email }: Attempt): Choice {
     const { read } = this.#deps.database;
     const tried = store.listTriedMailboxes(read, email.id, email.attempts);
-    const request = this.#requestOf(email, tried, this.#deps.clock.now());
+    const request = requestOf(email, tried, this.#deps.clock.now());
     return chooseMailbox(listCandidates(read, request.day), request);
   }
 
-  /** The attempt goes on in the lane of another mailbox, where it counts as the same one. */
-  #passOn(job: JobRow, attempt: Attempt, to: { handed: Handed; next: ChosenMailbox }): Conclusion {
+  /** The attempt goes on with another mailbox, where it counts as the same one. */
+  #passOn(attempt: Attempt, to: { handed: Handed; next: ChosenMailbox }): Conclusion {
     const { email } = attempt;
-    const { next: _none, ...verdict } = this.#judge(job, attempt, to.handed);
+    const { outcome } = to.handed;
+    const { next: _none, ...verdict } = this.#judge(attempt, outcome);
     const apply = (tx: Tx): void => {
       const now_ms = this.#deps.clock.now();
-      const { may_be_sent } = verdict;
-      store.endAttempt(tx, attempt.id, { outcome: 'unreachable', ...verdict.said, may_be_sent }, now_ms);
-      this.#tellMailbox(tx, attempt, to.handed.outcome, now_ms);
+      recordEnd(tx, attempt, { outcome: 'unreachable', verdict, now_ms });
+      this.#tellMailbox(tx, attempt, outcome, now_ms);
       countAttemptOut(tx, email.id);
     };
-    return { verdict, outcome: { status: 'continue', lane: laneOfEmail(email, to.next.mailbox_id), apply } };
+    return { verdict, next: { kind: 'elsewhere', mailbox_id: to.next.mailbox_id }, apply };
   }
 
-  #judge(job: JobRow, attempt: Attempt, { outcome }: Handed): Verdict & { next: NextTry | null } {
+  #judge(attempt: Attempt, outcome: DeliveryOutcome): Verdict & { next: NextTry | null } {
     const { email, recipients } = attempt;
     const { to_email, taken, refused } = email;
     const is_done = outcome.outcome === 'sent' && outcome.rejected.length === 0;
     // Where everybody has the mail, nothing is left to decide.
-    const tries = is_done ? null : this.#triesOf(job, attempt, outcome);
+    const tries = is_done ? null : this.#triesOf(attempt, outcome);
     const at = { now_ms: this.#deps.clock.now(), random: Math.random() };
     const next = tries && nextTry(tries, this.#deps.patience, at);
     const may_retry = next !== null;
@@ -299,41 +259,37 @@ export class Attempts {
     return { ...judge(outcome, given), next };
   }
 
-  #triesOf(job: JobRow, { email, started_at }: Attempt, outcome: DeliveryOutcome): Tries {
+  #triesOf(attempt: Attempt, outcome: DeliveryOutcome): Tries {
+    const { id, email, started_at, counted, max_attempts } = attempt;
     const since_ms = email.queued_at ?? started_at;
-    const { made, first_at } = store.countTries(this.#deps.database.read, email.id, since_ms);
+    const known = store.countTries(this.#deps.database.read, email.id, since_ms);
+    // One without a row is not among them.
+    const made = known.made + (id === null ? 1 : 0);
     return {
       source: email.source,
-      // Attempts that a crash cut off don't count towards the most that there may be.
-      counted: isPatient(email.source) ? made : job.attempts - job.interruptions,
-      max_attempts: job.max_attempts,
+      counted: isBulk(email.source) ? made : counted,
+      max_attempts,
       made,
-      first_at: first_at ?? started_at,
+      first_at: Math.min(known.first_at ?? started_at, started_at),
       is_slowed: outcome.slowdown !== undefined,
     };
   }
 
-  #conclude(job: JobRow, attempt: Attempt, handed: Handed): Conclusion {
+  #conclude(attempt: Attempt, handed: Handed): Conclusion {
     const { email } = attempt;
-    const { next, ...verdict } = this.#judge(job, attempt, handed);
+    const { next, ...verdict } = this.#judge(attempt, handed.outcome);
     const apply = (tx: Tx): void => this.#record(tx, attempt, { ...handed, verdict });
     if (!verdict.is_over && next) {
       const is_cut_off = handed.outcome.outcome === 'interrupted';
-      const error = verdict.error ?? 'deferred';
-      return { verdict, outcome: { status: 'retry', error, ...next, apply, is_cut_off } };
+      return { verdict, next: { kind: 'retry', is_cut_off, ...next }, apply };
     }
-    const is_sent = verdict.status === 'sent';
     const released = email.attachments.map((attachment) => attachment.public_id);
     const release = (): void => void this.#deps.objects.releaseBytes(released).catch(() => {});
     return {
       verdict,
-      outcome: {
-        status: is_sent ? 'completed' : 'failed',
-        result: { email_id: email.id },
-        error: is_sent ? null : verdict.error,
-        apply,
-        ...(released.length > 0 ? { afterCommit: release } : {}),
-      },
+      next: { kind: 'over' },
+      apply,
+      ...(released.length > 0 ? { afterCommit: release } : {}),
     };
   }
 
@@ -342,16 +298,11 @@ export class Attempts {
     const { email, mailbox } = attempt;
     const { outcome, verdict, captured } = end;
     const now_ms = this.#deps.clock.now();
-    store.endAttempt(
-      tx,
-      attempt.id,
-      {
-        outcome: captured ? 'captured' : outcome.outcome,
-        ...verdict.said,
-        may_be_sent: verdict.may_be_sent,
-      },
+    const has_row = recordEnd(tx, attempt, {
+      outcome: captured ? 'captured' : outcome.outcome,
+      verdict,
       now_ms,
-    );
+    });
     this.#tellMailbox(tx, attempt, outcome, now_ms);
     if (captured && !(mailbox instanceof AppError)) {
       const { raw, envelope } = captured;
@@ -364,8 +315,10 @@ export class Attempts {
       });
     }
     const complainer = captured?.envelope.to.find(isComplaintAddress);
-    const state = complainer === undefined ? verdict : { ...verdict, status: 'complained' as const };
-    if (endAttempt(tx, email.id, state, now_ms).is_emptied) store.emptyDelivery(tx, email.id);
+    const tls = has_row ? null : outcome.tls;
+    const status = complainer === undefined ? verdict.status : 'complained';
+    if (endAttempt(tx, email.id, { ...verdict, status, tls }, now_ms).is_emptied)
+      store.emptyDelivery(tx, email.id);
     if (verdict.is_over && email.attachments.length > 0) deletePins(tx, email.id);
     this.#announce(tx, email, { verdict, complainer, at: now_ms });
   }
@@ -378,13 +331,10 @@ export class Attempts {
     now_ms: number,
   ): void {
     if (mailbox instanceof AppError || email.is_test) return;
-    const { mailbox_id, address } = mailbox;
+    const { mailbox_id } = mailbox;
     // What the relay was sent are the attempts that began, taken or not; at least one, as this one may have begun earlier.
-    const sentOf = (): number => {
-      const since_ms = now_ms - PACE_LOOKBACK_MS;
-      const begun = store.countBegun(tx, { mailbox: address, since_ms, limit: PACE_LOOKBACK_ATTEMPTS });
-      return (Math.max(begun, 1) * MINUTE_MS) / PACE_LOOKBACK_MS;
-    };
+    const sentOf = (): number =>
+      (Math.max(this.#begun.count(mailbox_id, now_ms), 1) * MINUTE_MS) / PACE_LOOKBACK_MS;
     this.#deps.mailboxes.health.recordOutcome(tx, mailbox_id, outcome, { started_at, now_ms, sentOf });
   }
 
@@ -420,9 +370,9 @@ export class Attempts {
     if (email.status === 'sending') putBack(tx, email.id);
   }
 
-  /** Records a failure of Satchel's own making. */
-  abandon(tx: Tx, job: JobRow, now_ms: number): void {
-    const email = findEmail(tx, emailIdOf(job));
+  /** Records a failure of Satchel's own making, of an email or of a job's. */
+  abandon(tx: Tx, id: string, now_ms: number): void {
+    const email = findEmail(tx, id);
     if (!email) return;
     store.interruptAttempts(tx, email, now_ms);
     deletePins(tx, email.id);
@@ -434,6 +384,18 @@ export class Attempts {
   }
 }
 
+/** Ends an attempt's row, which it gets now where it had none and there is more to tell than that the relay took the mail. */
+function recordEnd(
+  tx: Tx,
+  attempt: Attempt,
+  { outcome, verdict, now_ms }: { outcome: AttemptOutcome; verdict: Verdict; now_ms: number },
+): boolean {
+  const { said, may_be_sent } = verdict;
+  if (attempt.id === null && outcome === 'sent' && verdict.refused.length === 0) return false;
+  store.endAttempt(tx, attempt.id ?? insertRow(tx, attempt), { outcome, ...said, may_be_sent }, now_ms);
+  return true;
+}
+
 export function emailIdOf(job: JobRow): string {
   const { payload } = job;
   return isPlainObject(payload) && typeof payload.email_id === 'string' ? payload.email_id : '';
@@ -443,9 +405,26 @@ function laneOfEmail(email: EmailRow, mailbox_id: number): string {
   return laneOf({ type: EMAIL_SEND, resource: laneResourceOf(email, mailbox_id) });
 }
 
+/** What an attempt's end makes of its job. */
+export function outcomeOf(
+  { email }: Attempt,
+  { verdict, next, apply, afterCommit }: Conclusion,
+): TaskOutcome {
+  if (next.kind === 'elsewhere')
+    return { status: 'continue', lane: laneOfEmail(email, next.mailbox_id), apply };
+  if (next.kind === 'retry') return { status: 'retry', error: verdict.error ?? 'deferred', ...next, apply };
+  const is_sent = verdict.status === 'sent';
+  return {
+    status: is_sent ? 'completed' : 'failed',
+    result: { email_id: email.id },
+    error: is_sent ? null : verdict.error,
+    apply,
+    ...(afterCommit ? { afterCommit } : {}),
+  };
+}
+
 function over(
-  status: 'completed' | 'failed',
-  error: string | null,
+  { status, error }: { status: 'completed' | 'failed'; error: string | null },
   email_id: string | null,
 ): Beginning<Attempt> {
   return { go: false, end: { status, result: email_id === null ? null : { email_id }, error } };

@@ -40,7 +40,7 @@ export function nextTry(
   const { now_ms, random } = at;
   // Its client was told that there is one attempt.
   if (max_attempts <= 1) return null;
-  if (isPatient(tries.source)) {
+  if (isBulk(tries.source)) {
     const ends_at = first_at + patience.marketing_ms;
     if (now_ms >= ends_at) return null;
     const delay_s = MARKETING_RETRY_DELAYS_S[made - 1] ?? MARKETING_RETRY_DELAYS_S.at(-1) ?? 0;
@@ -56,12 +56,7 @@ export function nextTry(
 
 /** How far from now the next attempt of a mail lies at most. */
 export function longestWait(source: EmailSource, { retry_delays_s }: Patience): number {
-  return isPatient(source)
+  return isBulk(source)
     ? Math.max(...MARKETING_RETRY_DELAYS_S) * SECOND_MS * 1.25
     : Math.max(...retry_delays_s) * SECOND_MS;
-}
-
-/** Bulk mail, which nobody waits for: it is tried for a period instead of a number of times. */
-export function isPatient(source: EmailSource): boolean {
-  return isBulk(source);
 }

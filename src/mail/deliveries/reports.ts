@@ -45,7 +45,8 @@ export function report(
   const address = recipientsOf(email).find((recipient) => recipient.toLowerCase() === asked);
   if (address === undefined || email.attempts === 0 || WEIGHT[email.status] === undefined) return false;
   const { smtp_code = null, words } = evidence;
-  const row = { email_id: email.id, kind, address, smtp_code, words, reported_at: at };
+  const { id: email_id, from_email: mailbox } = email;
+  const row = { email_id, kind, address, smtp_code, words, reported_at: at, mailbox };
   if (!insertReport(tx, row)) return false;
   const is_own = address === email.to_email;
   // A refusal because of us says nothing of the recipient, and the relay has taken the mail.

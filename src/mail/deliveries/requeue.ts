@@ -6,11 +6,12 @@ import { recordAudit } from '../../platform/database/audit-trail.ts';
 import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
-import { findJob, type NewJob } from '../../platform/jobs/store.ts';
+import { AT_ONCE, findJob, type NewJob } from '../../platform/jobs/store.ts';
 import {
   type EmailRow,
   type Emails,
   findEmail,
+  isBulk,
   listFailed,
   reopenEmail,
   sendingJob,
@@ -30,7 +31,7 @@ export function auditTargetOf(email_id: string): string {
   return `email:${email_id}`;
 }
 
-export type RetryResult = { id: string; job_id: string } | { id: string; refusal: string };
+export type RetryResult = { id: string; job_id: string | null } | { id: string; refusal: string };
 
 /** A failed email that is not queued again unless it is named. */
 export interface LeftOut {
@@ -58,7 +59,7 @@ export function sortFailed(tx: Tx, since_ms: number): { ids: string[]; left_out:
 export interface RequeueDeps {
   database: Database;
   clock: Clock;
-  emails: Pick<Emails, 'hasContent'>;
+  emails: Pick<Emails, 'hasContent' | 'wakeQueue'>;
   objects: { findMany(tx: Tx, project_id: number, public_ids: readonly string[]): readonly unknown[] };
   projects: Pick<Projects, 'find'>;
   enqueue(tx: Tx, job: NewJob): string;
@@ -116,8 +117,10 @@ function requeueEmail(
     return { id, refusal: 'its recipient is to get nothing more of its sequence' };
   const place = takePlace(tx, email, options);
   if ('refusal' in place) return { id, refusal: place.refusal };
-  const job_id = deps.enqueue(tx, sendingJob(email, place.mailbox_id));
-  reopenEmail(tx, email, { ...place, job_id, now_ms });
+  const is_bulk = isBulk(email.source);
+  const job_id = is_bulk ? null : deps.enqueue(tx, sendingJob(email, place.mailbox_id));
+  reopenEmail(tx, email, { ...place, job_id, due_at: is_bulk ? AT_ONCE : null, now_ms });
+  if (is_bulk) deps.emails.wakeQueue(tx, place.mailbox_id, AT_ONCE);
   const project = deps.projects.find(String(email.project_id));
   const entry = {
     event: EMAIL_RETRIED,

@@ -7,7 +7,7 @@ import {
   type RequestContext,
   type Route,
 } from '../../platform/http/routes.ts';
-import { named, t, ulid } from '../../platform/http/schema.ts';
+import { named, nullable, t, ulid } from '../../platform/http/schema.ts';
 import { type Emails, emailRecord } from '../emails/service.ts';
 import type { Deliveries } from './service.ts';
 import { emailEvent } from './timeline.ts';
@@ -52,13 +52,15 @@ export function deliveryRoutes(on: {
       summary: 'Queue a failed or bounced email again',
       description:
         'As it was accepted, with all its attempts, and only to those whom no relay has taken it for. 409 where it is neither ' +
-        'failed nor bounced, or its content or an attachment is no longer kept, or no mailbox can send it today.',
+        'failed nor bounced, or its content or an attachment is no longer kept, or no mailbox can send it today. Mail of ' +
+        'sequences has no job: its `job_id` is null, and `status_url` is the email.',
       status: 202,
-      response: t.Object({ id: ulid(), job_id: ulid(), status_url: t.String({ format: 'uri' }) }),
+      response: t.Object({ id: ulid(), job_id: nullable(ulid()), status_url: t.String({ format: 'uri' }) }),
       load,
       handle: async ({ caller, resource }) => {
         const { id, job_id } = await deliveries.requeueOne(caller.actor, resource.id);
-        return { id, job_id, status_url: `${projectUrl(config.public_url, caller)}/jobs/${job_id}` };
+        const where = job_id === null ? `emails/${id}` : `jobs/${job_id}`;
+        return { id, job_id, status_url: `${projectUrl(config.public_url, caller)}/${where}` };
       },
     }),
   ];

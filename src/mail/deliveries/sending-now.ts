@@ -9,7 +9,8 @@ import type { Logger } from '../../platform/host/logger.ts';
 import type { ClaimedKey, KeptAnswer } from '../../platform/http/idempotency.ts';
 import { findJob, finishJob, type JobEnd, startJob } from '../../platform/jobs/store.ts';
 import { type Accepted, type Emails, findEmail, type NewEmail } from '../emails/service.ts';
-import type { Attempt, Attempts, Conclusion } from './attempts.ts';
+import { type Attempts, type Conclusion, outcomeOf } from './attempts.ts';
+import type { Attempt } from './beginning.ts';
 import type { Verdict } from './verdict.ts';
 
 /** How long a client waits for its mail's end to be recorded while the disk is full or the database busy, and how often that is tried. */
@@ -94,25 +95,25 @@ export class SendingNow {
       let attempt = first;
       for (;;) {
         await Bun.sleep(Math.max(0, attempt.not_before - clock.now()));
-        const conclusion = await this.#attempts.run(job, attempt);
-        const { outcome, otherwise } = conclusion;
-        if (outcome.status !== 'continue') return endOf(conclusion);
+        const conclusion = await this.#attempts.run(attempt);
+        const { next: after, apply, otherwise } = conclusion;
+        if (after.kind !== 'elsewhere') return endOf(attempt, conclusion);
         try {
           const next = await database.write((tx) => {
-            outcome.apply?.(tx);
+            apply(tx);
             return this.#attemptAt(tx, job);
           });
           if (!next) throw new AppError('internal', 'An attempt could not go on with another mailbox.');
           attempt = next;
         } catch (error) {
           // The disk is full, the database is busy or the next mailbox has no turn: no other mailbox is tried.
-          if (otherwise && mayPass(error)) return endOf(otherwise());
+          if (otherwise && mayPass(error)) return endOf(attempt, otherwise());
           throw error;
         }
       }
     } catch (error) {
       logger.error('sending failed unexpectedly', { job_id: job.id, error: messageOf(error) });
-      const apply = (tx: Tx): void => this.#attempts.abandon(tx, job, clock.now());
+      const apply = (tx: Tx): void => this.#attempts.abandon(tx, first.email.id, clock.now());
       const result = { email_id: first.email.id };
       const reason = 'Something went wrong on the server.';
       return { outcome: { status: 'failed', result, error: reason, apply }, verdict: null };
@@ -149,10 +150,11 @@ export class SendingNow {
   }
 }
 
-function endOf({ outcome, verdict }: Conclusion): End {
+function endOf(attempt: Attempt, conclusion: Conclusion): End {
+  const outcome = outcomeOf(attempt, conclusion);
   if (outcome.status === 'retry' || outcome.status === 'continue')
     throw new AppError('internal', 'A single attempt asked for another.');
-  return { outcome, verdict };
+  return { outcome, verdict: conclusion.verdict };
 }
 
 function pickSender({ from_email, domain }: { from_email: string; domain: string }) {

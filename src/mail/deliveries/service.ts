@@ -15,17 +15,21 @@ import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import {
   EMAIL_SEND,
   type EmailRecord,
-  type EmailRow,
   type EmailSource,
   type EmailStatus,
   type Emails,
   findEmail,
+  isBulk,
+  listDueAfter,
   presentEmail,
+  waitUntil,
 } from '../emails/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import { Attempts, type AttemptsDeps, emailIdOf } from './attempts.ts';
+import { attemptsOf } from './beginning.ts';
+import { BulkSending } from './bulk-sending.ts';
 import { type EmailListener, type Guard, type Heeded, Listeners, type MxCheck } from './listeners.ts';
-import { isPatient, longestWait, type Patience } from './patience.ts';
+import { longestWait, type Patience } from './patience.ts';
 import { findReportedEmail, type MatchingDeps, mayBeBelieved, wordsAbout } from './report-matching.ts';
 import { type Evidence, refuseReport, report } from './reports.ts';
 import {
@@ -44,7 +48,7 @@ import type { ReportKind } from './tables.ts';
 import { type EmailFacts, timelineOf } from './timeline.ts';
 import { endOfWithheld, tellWithheld } from './withholding.ts';
 
-export type { Attempt } from './attempts.ts';
+export type { Attempt } from './beginning.ts';
 export type { EmailEvent, EmailListener, Fate } from './listeners.ts';
 export type { Evidence } from './reports.ts';
 export type { ReportKind } from './tables.ts';
@@ -96,6 +100,7 @@ interface CapturedMessage {
 
 export class Deliveries {
   readonly attempts: Attempts;
+  readonly bulk: BulkSending;
   readonly return_paths: ReturnPaths;
   readonly sending_now: SendingNow;
   readonly #deps: DeliveriesDeps;
@@ -109,6 +114,7 @@ export class Deliveries {
     const patience = { retry_delays_s, marketing_ms: marketing_patience_hours * HOUR_MS };
     this.#patience = patience;
     this.attempts = new Attempts({ ...deps, return_paths: this.return_paths, patience }, this.#listeners);
+    this.bulk = new BulkSending(deps, this.attempts, this.#listeners);
     this.sending_now = new SendingNow(deps, this.attempts);
   }
 
@@ -241,14 +247,14 @@ export class Deliveries {
     const project = projects.find(String(email.project_id));
     const facts: EmailFacts = {
       email,
-      attempts: store.listAttempts(read, email.id),
+      attempts: attemptsOf(read, email),
       reports: store.listReports(read, email.id),
       retries: listAudit(read, { event: EMAIL_RETRIED, target: auditTargetOf(email.id) }, STORY_RETRIES, 0),
       job: email.job_id === null ? null : findJob(read, email.job_id),
       key: email.api_key_id === null ? null : keys.nameOf(email.api_key_id),
       project: project?.slug ?? null,
       has_content: emails.hasContent(read, email),
-      patience_ms: isPatient(email.source) ? this.#deps.config.marketing_patience_hours * HOUR_MS : null,
+      patience_ms: isBulk(email.source) ? this.#deps.config.marketing_patience_hours * HOUR_MS : null,
     };
     return {
       email: presentEmail(email, project?.public_id ?? ''),
@@ -291,7 +297,7 @@ export class Deliveries {
   }
 
   /** As `requeue`, of one. Throws AppError `conflict` with the reason where it is not queued. */
-  async requeueOne(actor: Actor, id: string): Promise<{ id: string; job_id: string }> {
+  async requeueOne(actor: Actor, id: string): Promise<{ id: string; job_id: string | null }> {
     const [result] = await this.requeue(actor, [id]);
     if (!result || 'refusal' in result)
       throw conflict(`The email is not queued again: ${result?.refusal ?? 'it is gone'}.`);
@@ -312,22 +318,30 @@ export class Deliveries {
    * by then. `opensAt` says when the mail of a project's sequences may go out: now, or next.
    */
   async mendTimes(opensAt: (project_id: number, now_ms: number) => number): Promise<void> {
-    const { database, clock, hasten } = this.#deps;
+    const { database, clock, hasten, emails } = this.#deps;
     const now_ms = clock.now();
-    const waitOf = (source: EmailSource): number => longestWait(source, this.#patience);
-    const latestOf = ({ source, project_id }: Pick<EmailRow, 'source' | 'project_id'>): number =>
-      Math.max(now_ms + waitOf(source), isPatient(source) ? opensAt(project_id, now_ms) : 0);
-    const after_ms = now_ms + Math.min(waitOf('sequence'), waitOf('api'));
-    const late = listWaitingJobs(database.read, EMAIL_SEND, after_ms).flatMap((job) => {
+    const waitOf = (source: EmailSource): number => now_ms + longestWait(source, this.#patience);
+    const late = listWaitingJobs(database.read, EMAIL_SEND, waitOf('api')).flatMap((job) => {
       const email = findEmail(database.read, emailIdOf(job));
       // One that was to go out so late waits for that.
       if (!email || (email.scheduled_at !== null && email.attempts === 0)) return [];
-      const latest = latestOf(email);
-      return job.run_at > latest ? [{ job_id: job.id, latest }] : [];
+      return [(tx: Tx): void => hasten(tx, job.id, waitOf(email.source))];
     });
-    for (let from = 0; from < late.length; from += SWEEP_BATCH)
+    const late_bulk = listDueAfter(database.read, waitOf('sequence')).flatMap((email) => {
+      const { id, project_id, source, mailbox_id, due_at } = email;
+      const latest = Math.max(waitOf(source), opensAt(project_id, now_ms));
+      if (mailbox_id === null || due_at === null || due_at <= latest) return [];
+      return [
+        (tx: Tx): void => {
+          waitUntil(tx, id, latest);
+          emails.wakeQueue(tx, mailbox_id, latest);
+        },
+      ];
+    });
+    const changes = [...late, ...late_bulk];
+    for (let from = 0; from < changes.length; from += SWEEP_BATCH)
       await database.write((tx) => {
-        for (const { job_id, latest } of late.slice(from, from + SWEEP_BATCH)) hasten(tx, job_id, latest);
+        for (const change of changes.slice(from, from + SWEEP_BATCH)) change(tx);
       });
   }
 

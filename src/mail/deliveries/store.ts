@@ -82,15 +82,6 @@ export function countTries(
   return triesSince.get(tx, email_id, since_ms) ?? { made: 0, first_at: null };
 }
 
-const lastAttempts = rawSql<{ n: number }, [number, string, number]>(`
-    SELECT count(*) AS n FROM (SELECT mailbox, started_at FROM email_attempts ORDER BY id DESC LIMIT ?)
-    WHERE mailbox = ? AND started_at >= ?`);
-
-/** How many attempts were begun with a mailbox since a moment, as far as the last `limit` of all attempts tell. */
-export function countBegun(tx: Tx, of: { mailbox: string; since_ms: number; limit: number }): number {
-  return lastAttempts.get(tx, of.limit, of.mailbox, of.since_ms)?.n ?? 0;
-}
-
 export function listAttempts(tx: Tx, email_id: string): AttemptRow[] {
   return tx
     .select()
@@ -148,16 +139,13 @@ export interface RefusedMailbox {
 }
 
 // SQLite: beside max(), a bare column is of the row that has the maximum.
-const refusedSince = rawSql<RefusedMailbox, [string, number]>(`
+const refusedSince = rawSql<RefusedMailbox, [number]>(`
     SELECT mailbox, count(*) AS n, words, email_id, max(reported_at) AS last_at
-    FROM (SELECT r.words, r.email_id, r.reported_at, (SELECT a.mailbox FROM email_attempts a
-        WHERE a.email_id = r.email_id AND a.mailbox <> ?1 ORDER BY a.id DESC LIMIT 1) AS mailbox
-      FROM email_reports r WHERE r.kind = 'refused' AND r.reported_at >= ?2)
-    WHERE mailbox IS NOT NULL GROUP BY mailbox ORDER BY mailbox`);
+    FROM email_reports WHERE kind = 'refused' AND reported_at >= ? GROUP BY mailbox ORDER BY mailbox`);
 
 /** What was reported since a moment of refusals that speak of us: by mailbox, with the last words. */
 export function listRefusedSince(read: Tx, since_ms: number): RefusedMailbox[] {
-  return refusedSince.all(read, NO_MAILBOX, since_ms);
+  return refusedSince.all(read, since_ms);
 }
 
 /** In the order in which they came. */

@@ -36,6 +36,7 @@ export const emailReports = sqliteTable('email_reports', {
   smtp_code: integer(),
   words: text().notNull(),
   reported_at: integer().notNull(),
+  mailbox: text().notNull(),
 });
 export type ReportRow = typeof emailReports.$inferSelect;
 

@@ -4,6 +4,7 @@ import { LANE_CONCURRENCY } from '../../limits.ts';
 import type { Task } from '../../platform/jobs/engine.ts';
 import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { EMAIL_SEND } from '../emails/service.ts';
+import { emailIdOf, outcomeOf } from './attempts.ts';
 import type { Attempt, Deliveries } from './service.ts';
 
 /** Sends one email. */
@@ -13,9 +14,9 @@ export function createEmailTask({ attempts }: Pick<Deliveries, 'attempts'>): Tas
     lane_concurrency: LANE_CONCURRENCY,
     gate: (tx, lane, asked) => attempts.gate(tx, lane, asked),
     begin: (tx, job, now_ms) => attempts.begin(tx, job, now_ms),
-    run: async (job, attempt) => (await attempts.run(job, attempt)).outcome,
+    run: async (_job, attempt) => outcomeOf(attempt, await attempts.run(attempt)),
     recover: (tx, job, now_ms) => attempts.recover(tx, job, now_ms),
-    abandon: (tx, job, _error, now_ms) => attempts.abandon(tx, job, now_ms),
+    abandon: (tx, job, _error, now_ms) => attempts.abandon(tx, emailIdOf(job), now_ms),
   };
 }
 

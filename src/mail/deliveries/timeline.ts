@@ -3,8 +3,8 @@ import type { AuditRow } from '../../platform/database/audit-trail.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
-import { NEVER } from '../../platform/jobs/store.ts';
-import type { EmailRow } from '../emails/service.ts';
+import { AT_ONCE } from '../../platform/jobs/store.ts';
+import { type EmailRow, HELD } from '../emails/service.ts';
 import { type AttemptRow, NO_MAILBOX, type ReportRow } from './tables.ts';
 
 const words = (description: string) => ({ ...nullable(t.String()), description });
@@ -223,23 +223,24 @@ function tellState({ email }: EmailFacts): string {
 }
 
 function tellNext({ email, attempts, job, has_content, patience_ms }: EmailFacts): string[] {
-  if (job?.status === 'pending') {
-    const tries = job.attempts - job.interruptions;
-    if (job.run_at === NEVER) return [`Next: it waits until its ${email.source} is resumed.`];
-    const when = job.run_at === 0 ? 'as soon as the server gets to it' : `at ${toIso(job.run_at)}`;
+  const due_at = job?.status === 'pending' ? job.run_at : email.due_at;
+  if (due_at === HELD) return [`Next: it waits until its ${email.source} is resumed.`];
+  if (due_at !== null) {
+    const when = due_at === AT_ONCE ? 'as soon as the server gets to it' : `at ${toIso(due_at)}`;
     const first = attempts.find(({ started_at }) => started_at >= (email.queued_at ?? 0));
     if (!first) return [`Next: The first attempt comes ${when}.`];
     if (patience_ms !== null) {
       const until = toIso(first.started_at + patience_ms);
       return [`Next: another attempt comes ${when}; it is tried until ${until}.`];
     }
-    return tries > 0
+    const tries = job ? job.attempts - job.interruptions : 0;
+    return tries > 0 && job
       ? [`Next: Attempt ${tries + 1} of ${job.max_attempts} comes ${when}.`]
       : [
           `Next: another attempt comes ${when}; none counts so far, as the relay asked its mailbox for less mail.`,
         ];
   }
-  if (job?.status === 'processing') return ['Next: an attempt is under way.'];
+  if (email.status === 'sending' || job?.status === 'processing') return ['Next: an attempt is under way.'];
   if (email.status === 'failed' || email.status === 'bounced') {
     return [
       has_content

@@ -4,8 +4,8 @@ import { EMAIL_MAX_ATTEMPTS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { secondsToUtcMidnight, utcDay } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
-import { insertJob, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
-import { listCandidates, releaseUsage, takeMailbox } from '../mailboxes/service.ts';
+import { AT_ONCE, insertJob, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { type ChosenMailbox, listCandidates, releaseUsage, takeMailbox } from '../mailboxes/service.ts';
 import { type AttachmentSource, checkEmail, findAttachments, findSender, purposeOf } from './checking.ts';
 import type { NewEmail } from './new-email.ts';
 import { type Bodies, insertEmail, releaseKeyUsage, takeKeyUsage } from './store.ts';
@@ -106,7 +106,36 @@ export function acceptEmail(
   const job_id = options.is_waited_for
     ? insertJob(tx, { ...job, max_attempts: 1 }, now_ms)
     : deps.enqueue(tx, { ...job, ...(scheduled_at === null ? {} : { run_at: scheduled_at }) });
-  const row: EmailRow = {
+  const row = rowOf({ ...email, ...sender }, { id, job_id, mailbox, day, now_ms, attachments });
+  insertEmail(tx, row, 'merge' in email.content ? null : bodiesOf(email.content));
+  email.manager?.note(tx, { event: 'email.accepted', target: `email:${id}`, metadata: { job_id } });
+  const { from_email, domain } = row;
+  return {
+    id,
+    job_id,
+    status: scheduled_at === null ? 'queued' : 'scheduled',
+    from_email,
+    domain,
+    scheduled_at,
+    api_url: email.manager?.api_url,
+  };
+}
+
+/** The row of an email as it is accepted: to be sent by its job, or as bulk mail in its queue. */
+export function rowOf(
+  email: NewEmail & Pick<EmailRow, 'requested_domain' | 'allowed_mailboxes'>,
+  as: {
+    id: string;
+    job_id: string | null;
+    mailbox: Pick<ChosenMailbox, 'mailbox_id' | 'address' | 'domain'>;
+    day: string;
+    now_ms: number;
+    attachments: EmailRow['attachments'];
+  },
+): EmailRow {
+  const { id, job_id, mailbox, day, now_ms, attachments } = as;
+  const { scheduled_at } = email;
+  return {
     ...UNTRIED,
     id,
     project_id: email.project_id,
@@ -115,7 +144,8 @@ export function acceptEmail(
     source: email.source,
     is_test: email.is_test,
     status: scheduled_at === null ? 'queued' : 'scheduled',
-    ...sender,
+    requested_domain: email.requested_domain,
+    allowed_mailboxes: email.allowed_mailboxes,
     mailbox_id: mailbox.mailbox_id,
     quota_day: day,
     from_email: mailbox.address,
@@ -139,18 +169,7 @@ export function acceptEmail(
     created_at: now_ms,
     scheduled_at,
     queued_at: scheduled_at === null ? now_ms : null,
-  };
-  insertEmail(tx, row, 'merge' in email.content ? null : bodiesOf(email.content));
-  email.manager?.note(tx, { event: 'email.accepted', target: `email:${id}`, metadata: { job_id } });
-  const { from_email, domain } = row;
-  return {
-    id,
-    job_id,
-    status: scheduled_at === null ? 'queued' : 'scheduled',
-    from_email,
-    domain,
-    scheduled_at,
-    api_url: email.manager?.api_url,
+    due_at: job_id === null ? AT_ONCE : null,
   };
 }
 
@@ -170,6 +189,8 @@ const UNTRIED = {
   bounced_at: null,
   complained_at: null,
   failed_at: null,
+  began_at: null,
+  tls: null,
 } satisfies Partial<EmailRow>;
 
 /** An empty body counts as none. */

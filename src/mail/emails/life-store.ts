@@ -28,7 +28,7 @@ type Value = string | number | null;
 const beginRow = rawSql<never, Value[]>(`
     UPDATE emails SET attempts = ?, mailbox_id = ?, quota_day = ?, from_email = ?, domain = ?,
       status = CASE WHEN status IN ('scheduled', 'queued', 'sending') THEN 'sending' ELSE status END,
-      queued_at = coalesce(queued_at, ?)
+      queued_at = coalesce(queued_at, ?), due_at = NULL, began_at = ?
     WHERE id = ?`);
 
 interface AttemptBegin {
@@ -38,12 +38,14 @@ interface AttemptBegin {
   from_email: string;
   domain: string;
   now_ms: number;
+  /** Of the first attempt of bulk mail; null of any other, which has a row. */
+  began_at: number | null;
 }
 
 /** Notes that an attempt at an email begins, and what it goes out from. */
 export function beginAttempt(tx: Tx, id: string, begin: AttemptBegin): void {
-  const { attempt, mailbox_id, quota_day, from_email, domain, now_ms } = begin;
-  beginRow.run(tx, attempt, mailbox_id, quota_day, from_email, domain, now_ms, id);
+  const { attempt, mailbox_id, quota_day, from_email, domain, now_ms, began_at } = begin;
+  beginRow.run(tx, attempt, mailbox_id, quota_day, from_email, domain, now_ms, began_at, id);
 }
 
 const endRow = rawSql<Pick<EmailRow, 'id' | 'job_id' | 'to_email'>, Value[]>(`
@@ -52,7 +54,7 @@ const endRow = rawSql<Pick<EmailRow, 'id' | 'job_id' | 'to_email'>, Value[]>(`
         THEN status ELSE ?2 END,
       smtp_code = ?3, smtp_response = ?4, bounce_type = coalesce(?5, bounce_type), error = ?6, taken = ?7, refused = ?8,
       sent_at = coalesce(sent_at, ?9), bounced_at = coalesce(bounced_at, ?10),
-      complained_at = coalesce(complained_at, ?11), failed_at = ?12
+      complained_at = coalesce(complained_at, ?11), failed_at = ?12, tls = ?13
     WHERE id = ?1 RETURNING id, job_id, to_email`);
 
 /** How an email stands after an attempt. */
@@ -64,6 +66,8 @@ export interface EmailState {
   error: string | null;
   taken: readonly string[];
   refused: readonly RefusedRecord[];
+  /** The TLS version of an attempt that has no row of its own. */
+  tls?: string | null;
 }
 
 /**
@@ -87,6 +91,7 @@ export function endAttempt(tx: Tx, id: string, state: EmailState, now_ms: number
     at('bounced'),
     at('complained'),
     at('failed'),
+    state.tls ?? null,
   );
   const is_emptied = row !== null && isEmptied(row);
   if (is_emptied) emptyEmail(tx, row);
@@ -124,7 +129,7 @@ export type Ending =
   | { status: 'failed'; failed_at: number; error: string };
 
 export function endEmail(tx: Tx, id: string, ending: Ending): void {
-  update(tx, id, ending);
+  update(tx, id, { ...ending, due_at: null });
 }
 
 /** What a report from outside may change. */
@@ -146,11 +151,11 @@ export function recordReport(tx: Tx, id: string, reported: Reported): void {
   update(tx, id, reported);
 }
 
-/** Has an email that ended wait once more with another job, as it was accepted; its attachments are pinned again. */
+/** Has an email that ended wait once more, with another job or in its queue; its attachments are pinned again. */
 export function reopenEmail(
   tx: Tx,
   email: Pick<EmailRow, 'id' | 'attachments'>,
-  to: { job_id: string; mailbox_id: number; quota_day: string; now_ms: number },
+  to: Pick<EmailRow, 'job_id' | 'due_at' | 'mailbox_id' | 'quota_day'> & { now_ms: number },
 ): void {
   const { now_ms, ...place } = to;
   insertPins(tx, email);

@@ -15,11 +15,13 @@ import type { CsvTable } from '../../platform/http/csv.ts';
 import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../../platform/http/idempotency.ts';
 import type { Page } from '../../platform/http/pagination.ts';
 import { PLANE_PREFIX, type ProjectCaller } from '../../platform/http/routes.ts';
-import { finishJob, holdJob } from '../../platform/jobs/store.ts';
+import { finishJob } from '../../platform/jobs/store.ts';
 import { fillFrame } from '../../platform/mail/frames.ts';
 import type { FramedBodies, MailContent } from '../../platform/mail/types.ts';
 import { type Candidate, deleteUsageBefore, listCandidates, releaseUsage } from '../mailboxes/service.ts';
 import { type AcceptanceDeps, type Accepted, acceptEmail } from './acceptance.ts';
+import { type AcceptBulk, acceptBulk, wakeQueue } from './bulk.ts';
+import * as bulk from './bulk-store.ts';
 import { checkEmail, findAttachments, findSender } from './checking.ts';
 import { exportLog } from './export.ts';
 import * as life from './life-store.ts';
@@ -55,6 +57,9 @@ export {
   sendingJob,
   wishesOf,
 } from './acceptance.ts';
+export { type AcceptBulk, EMAIL_BULK, mailboxOfQueue } from './bulk.ts';
+/* The queues of bulk mail. */
+export { HELD, listBegun, listDue, listDueAfter, listWaitingProjects, waitUntil } from './bulk-store.ts';
 /* An email's life: what deliveries read and write of the log, in transactions of their own. */
 export {
   beginAttempt,
@@ -149,6 +154,20 @@ export class Emails {
    */
   accept(tx: Tx, email: NewEmail, options = { is_waited_for: false }): Accepted {
     return acceptEmail(tx, email, { deps: this.#acceptance, now_ms: this.#deps.clock.now(), ...options });
+  }
+
+  /** Accepts a piece of bulk mail within the transaction: `use` accepts one mail after the other, and its result is returned. */
+  acceptBulk<T>(tx: Tx, use: (accept: AcceptBulk) => T): T {
+    return acceptBulk(
+      tx,
+      { deps: { ...this.#deps, ...this.#acceptance }, now_ms: this.#deps.clock.now() },
+      use,
+    );
+  }
+
+  /** Has the job of a mailbox's bulk mail come at a moment, or at once (0). */
+  wakeQueue(tx: Tx, mailbox_id: number, run_at: number): void {
+    wakeQueue(tx, mailbox_id, run_at, this.#deps);
   }
 
   /** Accepts one mail of a schedule's run and returns its id. Throws as `accept` does. */
@@ -365,16 +384,17 @@ export class Emails {
     this.#takeBack(tx, email, end);
   }
 
-  /** Has a mail that waits go on waiting until it is released; one that is being sent is not stopped. */
+  /** Has bulk mail that waits go on waiting until it is released; what is being sent is not stopped. */
   hold(tx: Tx, id: string): void {
-    const email = life.findEmail(tx, id);
-    if (email?.status === 'queued' && email.job_id !== null) holdJob(tx, email.job_id);
+    if (life.findEmail(tx, id)?.status === 'queued') bulk.waitUntil(tx, id, bulk.HELD);
   }
 
-  /** Has a mail that was held leave at a moment, in its turn. */
+  /** Has bulk mail that was held leave at a moment, in its turn. */
   release(tx: Tx, id: string, at: number): void {
     const email = life.findEmail(tx, id);
-    if (email?.status === 'queued' && email.job_id !== null) this.#deps.hasten(tx, email.job_id, at);
+    if (!email || email.due_at === null || email.mailbox_id === null) return;
+    bulk.waitUntil(tx, id, at);
+    this.wakeQueue(tx, email.mailbox_id, at);
   }
 
   /** Takes an email back that waits, and gives its place in the quotas back unless an attempt has used it. */

@@ -4,11 +4,12 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 export const EMAIL_SOURCES = ['api', 'schedule', 'sequence', 'broadcast', 'confirmation', 'test'] as const;
 export type EmailSource = (typeof EMAIL_SOURCES)[number];
 
-/** Whether mail is bulk mail: nobody waits for it, and it is tried for a period. */
+/** Mail that waits without jobs of its own, goes out in pieces, and is tried for a period, as nobody waits for it. */
+export const BULK_SOURCES = ['sequence', 'broadcast'] as const satisfies readonly EmailSource[];
+
 export function isBulk(source: EmailSource): boolean {
   return BULK_SOURCES.some((bulk) => bulk === source);
 }
-export const BULK_SOURCES = ['sequence', 'broadcast'] as const satisfies readonly EmailSource[];
 
 export const EMAIL_STATUSES = [
   'scheduled',
@@ -87,6 +88,9 @@ export const emails = sqliteTable('emails', {
   bounced_at: integer(),
   complained_at: integer(),
   failed_at: integer(),
+  due_at: integer(),
+  began_at: integer(),
+  tls: text(),
 });
 export type EmailRow = typeof emails.$inferSelect;
 

@@ -75,6 +75,8 @@ export interface ChosenMailbox {
   domain: string;
   /** Why this one and not the others, for the operator. */
   explanation: string;
+  /** How many such messages its quota of the day has room for. */
+  left: number;
 }
 
 export type Choice = ({ ok: true } & ChosenMailbox) | { ok: false; error: AppError; explanation: string };
@@ -112,7 +114,7 @@ export function takeMailbox(
   const held = request.held_mailbox_id ?? null;
   if (!choice.ok || request.is_test || choice.mailbox_id === held) return choice;
   if (held !== null) releaseUsage(tx, held, request.day);
-  takeUsage(tx, choice.mailbox_id, request.day);
+  takeUsage(tx, choice.mailbox_id, request.day, 1);
   return choice;
 }
 
@@ -147,6 +149,7 @@ export function chooseMailbox(candidates: readonly Candidate[], request: ChoiceR
     revision,
     address,
     domain: name,
+    left: request.is_test ? Number.POSITIVE_INFINITY : leftOf(best),
     explanation: `${explainBest(best, request)} ${explainOthers(weighed, candidates, best)}`.trim(),
   };
 }

@@ -37,7 +37,7 @@ export {
 } from './choosing.ts';
 export type { Outlet } from './outlets.ts';
 export type { MailboxRecord } from './records.ts';
-export { deleteUsageBefore, releaseUsage } from './store.ts';
+export { deleteUsageBefore, releaseUsage, takeUsage } from './store.ts';
 
 export interface NewMailbox {
   address: string;

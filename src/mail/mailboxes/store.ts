@@ -100,13 +100,13 @@ export function listUsage(tx: Tx, day: string): Map<number, number> {
   return new Map(usageOfDay.all(tx, day).map(({ mailbox_id, n }) => [mailbox_id, n]));
 }
 
-const addUsage = rawSql<never, [number, string]>(
-  'INSERT INTO mailbox_usage (mailbox_id, day, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1',
+const addUsage = rawSql<never, [number, string, number]>(
+  'INSERT INTO mailbox_usage (mailbox_id, day, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n',
 );
 
-/** Counts one more message for a mailbox on a day. */
-export function takeUsage(tx: Tx, mailbox_id: number, day: string): void {
-  addUsage.run(tx, mailbox_id, day);
+/** Counts so many more messages for a mailbox on a day. */
+export function takeUsage(tx: Tx, mailbox_id: number, day: string, count: number): void {
+  addUsage.run(tx, mailbox_id, day, count);
 }
 
 const takeUsageBack = rawSql<never, [number, string]>(

@@ -5,7 +5,7 @@
  */
 
 import { MAX_ROUTES_AT_ONCE, SCANNER_WINDOW_MS, TEMPLATE_WAIT_MS } from '../../limits.ts';
-import type { Emails } from '../../mail/emails/service.ts';
+import type { AcceptBulk, Emails } from '../../mail/emails/service.ts';
 import type { Templates } from '../../mail/templates/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.ts';
@@ -50,7 +50,7 @@ export interface EngineDeps {
   marketing: Marketing;
   suppressions: Suppressions;
   marketing_mail: MarketingMail;
-  emails: Pick<Emails, 'accept'>;
+  emails: Pick<Emails, 'acceptBulk'>;
   templates: Pick<Templates, 'factsOf'>;
   contact_events: Pick<ContactEvents, 'since'>;
   clicks: Pick<Clicks, 'unsettled'>;
@@ -89,12 +89,12 @@ export class SequenceEngine {
     of: { sequence_id: number; job_id: string },
     stopping: AbortSignal,
   ): Promise<Turn> {
-    const { database, clock } = this.#deps;
+    const { database, clock, emails } = this.#deps;
     for (let shut: Shut | null = null; ; ) {
       const from: Shut | null = shut;
       const now_ms = clock.now();
       const piece: Piece | null = await database.write((tx) =>
-        this.#movePiece(tx, owner, { ...of, shut: from, now_ms }),
+        emails.acceptBulk(tx, (accept) => this.#movePiece(tx, owner, { ...of, shut: from, now_ms, accept })),
       );
       shut = piece?.shut ?? null;
       if (shut) this.#asked.set(of.sequence_id, shut.after);
@@ -112,7 +112,11 @@ export class SequenceEngine {
   }
 
   /** Null where the sequence no longer runs. */
-  #movePiece(tx: Tx, owner: MailOwner, { sequence_id, job_id, now_ms, ...from }: PieceOf): Piece | null {
+  #movePiece(
+    tx: Tx,
+    owner: MailOwner,
+    { sequence_id, job_id, now_ms, accept, ...from }: PieceOf,
+  ): Piece | null {
     const { lists, marketing, suppressions } = this.#deps;
     const sequence = findSequenceById(tx, sequence_id);
     const list = sequence && lists.findById(sequence.list_id, tx);
@@ -156,6 +160,7 @@ export class SequenceEngine {
         shut_until,
         now_ms,
         have_links_a_place,
+        accept,
       };
       const waits_until = this.#move(tx, enrollment, move);
       const after = { next_at: enrollment.next_at ?? 0, id: enrollment.id };
@@ -235,7 +240,7 @@ export class SequenceEngine {
     }
     let email_id: string;
     try {
-      email_id = this.#deps.emails.accept(tx, planned.email).id;
+      email_id = move.accept(planned.email);
     } catch (error) {
       const retry_after_s = waitForCapacity(error);
       if (retry_after_s === null) throw error;
@@ -287,9 +292,11 @@ interface PieceOf {
   job_id: string;
   shut: Shut | null;
   now_ms: number;
+  accept: AcceptBulk;
 }
 
 interface Move {
+  accept: AcceptBulk;
   owner: MailOwner;
   sequence: SequenceRow;
   list: ListRow;

@@ -51,11 +51,12 @@ export type TaskOutcome =
     }
   /**
    * It goes on later (at once, unless told), in another lane where one is named, and this attempt is not counted. A
-   * function says when within the transaction that records it, where nothing can come in between.
+   * function says when within the transaction that records it, where nothing can come in between: null where nothing is left
+   * to do, and the job is completed.
    */
   | {
       status: 'continue';
-      run_at?: number | ((tx: Tx) => number);
+      run_at?: number | ((tx: Tx) => number | null);
       lane?: string;
       apply?: (tx: Tx) => void;
     };
@@ -410,7 +411,9 @@ class Engine implements JobEngine {
           else if (outcome.status === 'continue') {
             const { run_at = AT_ONCE, lane } = outcome;
             const at = typeof run_at === 'function' ? run_at(tx) : run_at;
-            continueJob(tx, job.id, { run_at: at, ...(lane === undefined ? {} : { lane }) });
+            if (at === null)
+              finishJob(tx, job.id, { status: 'completed', result: null, error: null }, this.#clock.now());
+            else continueJob(tx, job.id, { run_at: at, ...(lane === undefined ? {} : { lane }) });
           } else finishJob(tx, job.id, outcome, this.#clock.now());
         });
         if ('afterCommit' in outcome) outcome.afterCommit?.();

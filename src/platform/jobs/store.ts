@@ -190,36 +190,30 @@ export function hastenJob(tx: Tx, id: string, run_at: number): void {
   hasten.run(tx, run_at, id, run_at);
 }
 
-/** Far beyond any date: of a job that waits until it is hastened. */
-export const NEVER = Number.MAX_SAFE_INTEGER;
-
-/** Has a job that waits go on waiting until it is hastened, whatever it waited for. */
-export function holdJob(tx: Tx, id: string): void {
-  tx.update(jobs)
-    .set({ run_at: NEVER })
-    .where(and(eq(jobs.id, id), sql`${jobs.status} = 'pending'`))
-    .run();
-}
-
 const byId = rawSql<JobRow, [string]>('SELECT * FROM jobs WHERE id = ?', jobs);
 
 export function findJob(read: Tx, id: string): JobRow | null {
   return byId.get(read, id);
 }
 
-/** Jobs of a type that wait for a moment after one, but for those that are held. */
+const openOf = rawSql<{ id: string }, [number | null, string, string]>(
+  "SELECT id FROM jobs WHERE project_id IS ? AND type = ? AND status IN ('pending', 'processing') AND lane = ? LIMIT 1",
+);
+
+/** A job of a lane and a project, or of none, that has not ended; null where there is none. */
+export function findOpenJob(
+  read: Tx,
+  of: { project_id: number | null; type: string; lane: string },
+): string | null {
+  return openOf.get(read, of.project_id, of.type, of.lane)?.id ?? null;
+}
+
+/** Jobs of a type that wait for a moment after one. */
 export function listWaitingJobs(read: Tx, type: string, after_ms: number): JobRow[] {
   return read
     .select()
     .from(jobs)
-    .where(
-      and(
-        sql`${jobs.status} = 'pending'`,
-        eq(jobs.type, type),
-        gt(jobs.run_at, after_ms),
-        lt(jobs.run_at, NEVER),
-      ),
-    )
+    .where(and(sql`${jobs.status} = 'pending'`, eq(jobs.type, type), gt(jobs.run_at, after_ms)))
     .all();
 }
 
@@ -275,14 +269,7 @@ export function requeueInterruptedJob(tx: Tx, id: string): void {
 export function shiftRetries(tx: Tx, by_ms: number): void {
   tx.update(jobs)
     .set({ run_at: sql`max(1, ${jobs.run_at} - ${by_ms})` })
-    .where(
-      and(
-        sql`${jobs.status} = 'pending'`,
-        sql`${jobs.attempts} > 0`,
-        sql`${jobs.run_at} > 0`,
-        sql`${jobs.run_at} < ${NEVER}`,
-      ),
-    )
+    .where(and(sql`${jobs.status} = 'pending'`, sql`${jobs.attempts} > 0`, sql`${jobs.run_at} > 0`))
     .run();
 }
 

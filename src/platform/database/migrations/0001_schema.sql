@@ -563,12 +563,17 @@ CREATE TABLE emails (
   complained_at INTEGER,
   failed_at INTEGER,
   allowed_mailboxes TEXT NOT NULL DEFAULT '[]', -- addresses that bind every attempt; none: any that fits
-  merge TEXT -- what its content is rendered from as it is sent; such a mail has no row in email_bodies
+  merge TEXT, -- what its content is rendered from as it is sent; such a mail has no row in email_bodies
+  due_at INTEGER,   -- of bulk mail that waits, which has no job: when it is tried next, 0 at once
+  began_at INTEGER, -- of bulk mail: its first attempt, which has no row of its own where the relay took the mail
+  tls TEXT          -- of that attempt
 ) STRICT;
 CREATE INDEX emails_by_project ON emails (project_id, id);
 CREATE INDEX emails_by_status ON emails (project_id, status, id);
 CREATE INDEX emails_by_recipient ON emails (project_id, to_email COLLATE NOCASE, id);
 CREATE INDEX emails_by_template ON emails (project_id, template, id) WHERE template IS NOT NULL;
+-- The queue of bulk mail, which is empty but for what waits: of a mailbox and a project, longest due first.
+CREATE INDEX emails_bulk ON emails (mailbox_id, project_id, due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX emails_failed ON emails (failed_at) WHERE status = 'failed';
 CREATE TRIGGER emails_count_insert AFTER INSERT ON emails BEGIN
   INSERT INTO row_counts VALUES ('emails', NEW.project_id, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
@@ -684,6 +689,7 @@ CREATE TABLE email_reports (
   smtp_code INTEGER,
   words TEXT NOT NULL,
   reported_at INTEGER NOT NULL,
+  mailbox TEXT NOT NULL, -- the one that the mail went out from last
   UNIQUE (email_id, kind, address)
 ) STRICT;
 -- What was told last of mails to an address, for soft bounces in a row.

@@ -1,0 +1,143 @@
+/** How an attempt begins: whom it still addresses, what it asks of its mailbox, and its place on record before any SMTP. */
+
+import type { AppError } from '../../errors.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { utcDay } from '../../platform/host/clock.ts';
+import { beginAttempt, type EmailRow, endEmail, isBulk, isEmptied, wishesOf } from '../emails/service.ts';
+import type { Choice, ChoiceRequest, ChosenMailbox } from '../mailboxes/service.ts';
+import { recipientsOf } from './recipients.ts';
+import * as store from './store.ts';
+import { type AttemptRow, NO_MAILBOX } from './tables.ts';
+
+/** An attempt that is on record. */
+export interface Attempt {
+  /** Its row; null for a first attempt at bulk mail, which the email's own row tells of for as long as all goes well. */
+  id: number | null;
+  email: EmailRow;
+  recipients: string[];
+  started_at: number;
+  /** When its mailbox's pace lets it go. Later than now only for a mail that is sent while its client waits. */
+  not_before: number;
+  /** Or why no mailbox will do. */
+  mailbox: ChosenMailbox | AppError;
+  /** Why this mailbox, for the operator. */
+  choice: string;
+  /** Attempts so far that count towards the most that there may be, this one included; bulk mail has a period instead. */
+  counted: number;
+  max_attempts: number;
+}
+
+/** Whom the next attempt at an email addresses; a reason where there is none. */
+export type Left =
+  | { recipients: string[] }
+  | { recipients: null; status: 'completed' | 'failed'; error: string | null };
+
+/** Ends an email whose recipient was forgotten. */
+export function recipientsLeft(tx: Tx, email: EmailRow): Left {
+  if (email.status === 'canceled')
+    return { recipients: null, status: 'failed', error: 'Canceled before it was due.' };
+  if (isEmptied(email)) {
+    endEmail(tx, email.id, { status: 'canceled' });
+    return { recipients: null, status: 'failed', error: 'Its recipient was forgotten.' };
+  }
+  const done = new Set([...email.taken, ...email.refused.map((recipient) => recipient.address)]);
+  const recipients = recipientsOf(email).filter((address) => !done.has(address));
+  return recipients.length === 0 ? { recipients: null, status: 'completed', error: null } : { recipients };
+}
+
+/** What an attempt at an email asks of its mailbox. `tried` are those that this attempt could not use. */
+export function requestOf(email: EmailRow, tried: readonly string[], now_ms: number): ChoiceRequest {
+  return {
+    ...wishesOf(email),
+    day: email.quota_day ?? utcDay(now_ms),
+    now_ms,
+    held_mailbox_id: email.mailbox_id,
+    ...(tried.length > 0 ? { tried } : {}),
+  };
+}
+
+/** Puts an attempt on record that goes out from the chosen mailbox, or finds none. */
+export function putOnRecord(
+  tx: Tx,
+  begun: Pick<Attempt, 'email' | 'recipients' | 'not_before' | 'counted' | 'max_attempts'> & {
+    choice: Choice;
+    /** Whether mailboxes were tried for this attempt before. */
+    is_continued: boolean;
+    now_ms: number;
+  },
+): Attempt {
+  const { email, choice, now_ms, recipients, not_before, counted, max_attempts } = begun;
+  const { mailbox_id, address, domain } = choice.ok
+    ? choice
+    : { mailbox_id: email.mailbox_id, address: email.from_email, domain: email.domain };
+  const attempt = email.attempts + 1;
+  const quota_day = email.quota_day ?? utcDay(now_ms);
+  const has_row = !isBulk(email.source) || attempt > 1 || begun.is_continued;
+  const began_at = has_row ? null : now_ms;
+  beginAttempt(tx, email.id, {
+    attempt,
+    mailbox_id,
+    quota_day,
+    from_email: address,
+    domain,
+    now_ms,
+    began_at,
+  });
+  const started: Omit<Attempt, 'id'> = {
+    email: { ...email, attempts: attempt, mailbox_id, quota_day, from_email: address, domain, began_at },
+    recipients,
+    started_at: now_ms,
+    not_before,
+    mailbox: choice.ok ? choice : choice.error,
+    choice: choice.explanation,
+    counted,
+    max_attempts,
+  };
+  return { ...started, id: has_row ? insertRow(tx, started) : null };
+}
+
+/** The row of an attempt, which bulk mail gets for its first one only where the relay did not just take it. */
+export function insertRow(tx: Tx, attempt: Omit<Attempt, 'id'>): number {
+  const { email, mailbox, choice, started_at } = attempt;
+  return store.insertAttempt(tx, {
+    email_id: email.id,
+    attempt: email.attempts,
+    mailbox: 'address' in mailbox ? mailbox.address : NO_MAILBOX,
+    choice,
+    started_at,
+  });
+}
+
+/** In place of why a mailbox was chosen, for an attempt that needed no row of its own. */
+const CHOSEN_FOR_PIECE = 'it was chosen for all mails of a piece.';
+
+/** Every attempt at an email, the first one at bulk mail too. */
+export function attemptsOf(read: Tx, email: EmailRow): AttemptRow[] {
+  const rows = store.listAttempts(read, email.id);
+  if (rows.length > 0 || email.began_at === null) return rows;
+  const is_as_sent = email.status === 'sent' || email.status === 'delivered';
+  return [
+    {
+      id: 0,
+      email_id: email.id,
+      attempt: 1,
+      mailbox: email.from_email,
+      choice: CHOSEN_FOR_PIECE,
+      started_at: email.began_at,
+      finished_at: email.sent_at,
+      outcome: email.sent_at === null ? null : 'sent',
+      smtp_code: email.sent_at === null ? null : 250,
+      // A report's words have taken the place of the relay's.
+      smtp_response: is_as_sent ? email.smtp_response : null,
+      tls: email.tls,
+      may_be_sent: false,
+    },
+  ];
+}
+
+/** Marks attempts at an email that never ended: nobody knows how far they came. */
+export function interruptAttempts(tx: Tx, email: EmailRow, now_ms: number): void {
+  const [first] = attemptsOf(tx, email);
+  if (first?.id === 0 && first.outcome === null) store.insertAttempt(tx, first);
+  store.interruptAttempts(tx, email, now_ms);
+}

@@ -1,0 +1,343 @@
+/**
+ * Sending bulk mail. The job of a mailbox hands what is due to its relay, a piece at a time: each commit ends what the relay has
+ * answered and begins as much as it is likely to take until the next one. What has not begun can still be held or taken back; a
+ * crash sends again only what had begun and not been settled.
+ */
+
+import { messageOf } from '../../errors.ts';
+import { type Database, mayPass, sqliteErrorOf, type Tx } from '../../platform/database/database.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import type { Logger } from '../../platform/host/logger.ts';
+import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
+import { AT_ONCE } from '../../platform/jobs/store.ts';
+import {
+  EMAIL_BULK,
+  type EmailRow,
+  type Emails,
+  endEmail,
+  findEmail,
+  HELD,
+  listBegun,
+  listDue,
+  listWaitingProjects,
+  mailboxOfQueue,
+  moveToMailbox,
+  waitUntil,
+} from '../emails/service.ts';
+import {
+  type Candidate,
+  type Choice,
+  listCandidates,
+  type Mailboxes,
+  takeMailbox,
+} from '../mailboxes/service.ts';
+import type { Attempts, Conclusion } from './attempts.ts';
+import { type Attempt, interruptAttempts, putOnRecord, recipientsLeft, requestOf } from './beginning.ts';
+import type { Listeners } from './listeners.ts';
+import * as store from './store.ts';
+import { endWithheld } from './withholding.ts';
+
+/** Mails that may be in hand at once: few where the relay is slow, so that a pause stops the rest, and enough for a fast one. */
+export const LEAST_IN_HAND = 10;
+const MOST_IN_HAND = 200;
+/** An answer is settled with those that come in this time after it. */
+const SETTLE_MS = 50;
+/** How soon a queue looks for more mail while what is in hand leaves room. */
+const LOOK_MS = 200;
+/** While the disk is full or the database busy: what the relay has answered is written as soon as that is over. */
+const RETRY_MS = 1_000;
+
+export interface BulkSendingDeps {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  mailboxes: Pick<Mailboxes, 'pace'>;
+  emails: Pick<Emails, 'wakeQueue'>;
+}
+
+/** A mail that was handed over; no conclusion where Satchel itself broke down. */
+interface Ended {
+  attempt: Attempt;
+  conclusion: Conclusion | null;
+}
+
+export class BulkSending {
+  readonly #deps: BulkSendingDeps;
+  readonly #attempts: Attempts;
+  readonly #listeners: Listeners;
+  /** By mailbox, the project that was served last. */
+  readonly #served = new Map<number, number>();
+
+  constructor(deps: BulkSendingDeps, attempts: Attempts, listeners: Listeners) {
+    this.#deps = deps;
+    this.#attempts = attempts;
+    this.#listeners = listeners;
+  }
+
+  /** The task of the jobs that send bulk mail, one for each mailbox. */
+  task(): Task<number> {
+    return {
+      type: EMAIL_BULK,
+      lane_concurrency: 1,
+      begin: (_tx, job) => ({ go: true, started: mailboxOfQueue(job) }),
+      run: (_job, mailbox_id, stopping) => this.#run(mailbox_id, stopping),
+      recover: (tx, job, now_ms) => this.#recover(tx, mailboxOfQueue(job), now_ms),
+    };
+  }
+
+  /** Sends what is due until nothing is, or `stopping`. */
+  async #run(mailbox_id: number, stopping: AbortSignal): Promise<TaskOutcome> {
+    const hand = new Hand();
+    for (;;) {
+      const ended = hand.takeEnded();
+      const room = stopping.aborted ? 0 : hand.room;
+      const begun = await this.#write(stopping, (tx): Attempt[] => {
+        const now_ms = this.#deps.clock.now();
+        for (const end of ended) this.#settle(tx, end, { now_ms, is_stopping: stopping.aborted });
+        return room === 0 ? [] : this.#begin(tx, mailbox_id, { now_ms, room });
+      });
+      for (const { conclusion } of ended) conclusion?.afterCommit?.();
+      for (const attempt of begun) hand.take(this.#send(attempt));
+      if (hand.is_empty) return { status: 'continue', run_at: (tx) => this.#nextAt(tx, mailbox_id) };
+      do await hand.wait();
+      while (!hand.has_ended && !(hand.room > 0 && this.#isDue(mailbox_id)));
+    }
+  }
+
+  async #send(attempt: Attempt): Promise<Ended> {
+    try {
+      return { attempt, conclusion: await this.#attempts.run(attempt) };
+    } catch (error) {
+      this.#logFailure(attempt.email, error);
+      return { attempt, conclusion: null };
+    }
+  }
+
+  /** Waits out a full disk or a busy database: what the relay has answered must not be sent again. */
+  async #write(stopping: AbortSignal, change: (tx: Tx) => Attempt[]): Promise<Attempt[]> {
+    for (;;) {
+      try {
+        return await this.#deps.database.write(change);
+      } catch (error) {
+        if (!mayPass(error) || stopping.aborted) throw error;
+        await Bun.sleep(RETRY_MS);
+      }
+    }
+  }
+
+  /* --- Beginning ---------------------------------------------------------------------------------------------------- */
+
+  /** Puts attempts at up to `room` mails on record that are due and whose mailbox's pace lets them go. */
+  #begin(tx: Tx, mailbox_id: number, { now_ms, room }: { now_ms: number; room: number }): Attempt[] {
+    const opening = this.#deps.mailboxes.pace.roomNow(tx, mailbox_id, { now_ms, most: room });
+    const due = this.#deal(tx, mailbox_id, { now_ms, room: opening?.room ?? room });
+    const candidates = new Map<string, Candidate[]>();
+    const choices = new Map<string, Choice>();
+    return due.flatMap(
+      (email) =>
+        this.#guarded(tx, email, now_ms, () =>
+          this.#beginOne(tx, email, { mailbox_id, now_ms, candidates, choices }),
+        ) ?? [],
+    );
+  }
+
+  /** What is due, dealt out to its projects in turn. */
+  #deal(tx: Tx, mailbox_id: number, { now_ms, room }: { now_ms: number; room: number }): EmailRow[] {
+    const waiting = listWaitingProjects(tx, mailbox_id).filter(({ due_at }) => due_at <= now_ms);
+    const last = this.#served.get(mailbox_id) ?? 0;
+    const order = [
+      ...waiting.filter(({ project_id }) => project_id > last),
+      ...waiting.filter(({ project_id }) => project_id <= last),
+    ];
+    const share = Math.max(1, Math.floor(room / Math.max(order.length, 1)));
+    const dealt: EmailRow[] = [];
+    for (const { project_id } of order) {
+      const limit = Math.min(share, room - dealt.length);
+      if (limit <= 0) break;
+      dealt.push(...listDue(tx, { mailbox_id, project_id, now_ms, limit }));
+      this.#served.set(mailbox_id, project_id);
+    }
+    return dealt;
+  }
+
+  /** Null where no attempt begins: the mail is over, held, or goes out from another mailbox. */
+  #beginOne(tx: Tx, email: EmailRow, piece: PieceBegun): Attempt | null {
+    const { mailbox_id, now_ms } = piece;
+    const left = recipientsLeft(tx, email);
+    if (left.recipients === null) {
+      endEmail(tx, email.id, { status: 'canceled' });
+      return null;
+    }
+    const tried = email.attempts === 0 ? [] : store.listTriedMailboxes(tx, email.id, email.attempts + 1);
+    // Waiting mail is held or taken back at once; mail that was being tried then, and has not left, is asked about here.
+    const fate = email.attempts > 0 || tried.length > 0 ? this.#listeners.fateOf(tx, email) : 'goes';
+    if (fate !== 'goes') {
+      if (fate === 'held') waitUntil(tx, email.id, HELD);
+      else endWithheld(tx, email, this.#listeners, now_ms);
+      return null;
+    }
+    const choice = this.#choose(tx, email, { ...piece, tried });
+    if (choice.ok && choice.mailbox_id !== mailbox_id) {
+      const quota_day = email.quota_day ?? requestOf(email, tried, now_ms).day;
+      moveToMailbox(tx, email.id, { mailbox_id: choice.mailbox_id, quota_day });
+      this.#deps.emails.wakeQueue(tx, choice.mailbox_id, AT_ONCE);
+      return null;
+    }
+    const not_before = choice.ok ? this.#attempts.takeTurn(tx, email, mailbox_id, now_ms) : now_ms;
+    const budget = { counted: email.attempts + 1, max_attempts: Number.POSITIVE_INFINITY };
+    const is_continued = tried.length > 0;
+    return putOnRecord(tx, {
+      email,
+      recipients: left.recipients,
+      choice,
+      not_before,
+      is_continued,
+      now_ms,
+      ...budget,
+    });
+  }
+
+  /** Chosen once for all mails of a piece that ask for the same and have their place in this mailbox's quota. */
+  #choose(tx: Tx, email: EmailRow, piece: PieceBegun & { tried: readonly string[] }): Choice {
+    const { tried, now_ms, choices, candidates, mailbox_id } = piece;
+    const request = requestOf(email, tried, now_ms);
+    const key = JSON.stringify(request);
+    const known = choices.get(key);
+    if (known) return known;
+    const all = candidates.get(request.day) ?? listCandidates(tx, request.day);
+    candidates.set(request.day, all);
+    const choice = takeMailbox(tx, request, all);
+    // Its place moved with it, so that the quotas read before no longer hold.
+    if (choice.ok && choice.mailbox_id !== mailbox_id) candidates.delete(request.day);
+    else choices.set(key, choice);
+    return choice;
+  }
+
+  /** When the next mail of a mailbox may begin; null where none waits but what is held. */
+  #nextAt(tx: Tx, mailbox_id: number): number | null {
+    const due_at = Math.min(HELD, ...listWaitingProjects(tx, mailbox_id).map((first) => first.due_at));
+    if (due_at === HELD) return null;
+    const opening = this.#deps.mailboxes.pace.roomNow(tx, mailbox_id, {
+      now_ms: this.#deps.clock.now(),
+      most: 1,
+    });
+    return opening?.room === 0 ? Math.max(due_at, opening.opens_at) : due_at;
+  }
+
+  #isDue(mailbox_id: number): boolean {
+    const next_at = this.#nextAt(this.#deps.database.read, mailbox_id);
+    return next_at !== null && next_at <= this.#deps.clock.now();
+  }
+
+  /* --- Settling ----------------------------------------------------------------------------------------------------- */
+
+  #settle(tx: Tx, { attempt, conclusion }: Ended, at: { now_ms: number; is_stopping: boolean }): void {
+    const { email } = attempt;
+    // Its project may have been deleted meanwhile.
+    if (!findEmail(tx, email.id)) return;
+    if (conclusion === null) {
+      this.#attempts.abandon(tx, email.id, at.now_ms);
+      return;
+    }
+    const { next, apply } = conclusion;
+    if (at.is_stopping && next.kind === 'retry' && next.is_cut_off) {
+      putBack(tx, email, at.now_ms);
+      return;
+    }
+    this.#guarded(tx, email, at.now_ms, () => {
+      apply(tx);
+      if (next.kind === 'retry') waitUntil(tx, email.id, next.run_at);
+      // It is moved to the queue of the other mailbox as it begins again.
+      if (next.kind === 'elsewhere') waitUntil(tx, email.id, AT_ONCE);
+    });
+  }
+
+  /** A mail that can't be dealt with, by a fault of ours, fails by itself, or it would keep all others from being sent. */
+  #guarded<T>(tx: Tx, email: EmailRow, now_ms: number, change: () => T): T | null {
+    try {
+      return change();
+    } catch (error) {
+      const code = sqliteErrorOf(error)?.code;
+      if (code !== undefined && !code.startsWith('SQLITE_CONSTRAINT')) throw error;
+      this.#logFailure(email, error);
+      this.#attempts.abandon(tx, email.id, now_ms);
+      return null;
+    }
+  }
+
+  #logFailure({ id }: EmailRow, error: unknown): void {
+    this.#deps.logger.error('sending failed unexpectedly', { email_id: id, error: messageOf(error) });
+  }
+
+  /** What had begun when the server was killed waits again; the attempt stays on record. */
+  #recover(tx: Tx, mailbox_id: number, now_ms: number): void {
+    for (const email of listBegun(tx, mailbox_id)) putBack(tx, email, now_ms);
+  }
+}
+
+/** Has a mail wait again whose attempt a crash or a stop cut off, which costs it nothing. */
+function putBack(tx: Tx, email: EmailRow, now_ms: number): void {
+  interruptAttempts(tx, email, now_ms);
+  waitUntil(tx, email.id, AT_ONCE);
+}
+
+/** What the mails of a piece share as they begin. */
+interface PieceBegun {
+  mailbox_id: number;
+  now_ms: number;
+  candidates: Map<string, Candidate[]>;
+  choices: Map<string, Choice>;
+}
+
+/** The mails in hand: begun, or answered and not yet settled. It takes more while the relay answers fast. */
+class Hand {
+  #most = LEAST_IN_HAND;
+  #under_way = 0;
+  #ended: Ended[] = [];
+  #onEnded: () => void = () => {};
+
+  get room(): number {
+    return Math.max(0, this.#most - this.#under_way);
+  }
+
+  get is_empty(): boolean {
+    return this.#under_way === 0 && this.#ended.length === 0;
+  }
+
+  get has_ended(): boolean {
+    return this.#ended.length > 0;
+  }
+
+  take(sending: Promise<Ended>): void {
+    this.#under_way += 1;
+    void sending.then((end) => {
+      this.#under_way -= 1;
+      this.#ended.push(end);
+      this.#onEnded();
+    });
+  }
+
+  takeEnded(): Ended[] {
+    return this.#ended.splice(0);
+  }
+
+  /** Until half of what may be in hand has been answered, SETTLE_MS after the first answer, or LOOK_MS without any. */
+  async wait(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (this.#under_way === 0 || this.#ended.length >= this.#most / 2) resolve();
+    let timer = setTimeout(resolve, this.has_ended ? SETTLE_MS : LOOK_MS);
+    this.#onEnded = () => {
+      if (this.#ended.length >= this.#most / 2 || this.#under_way === 0) resolve();
+      else if (this.#ended.length === 1) {
+        clearTimeout(timer);
+        timer = setTimeout(resolve, SETTLE_MS);
+      }
+    };
+    await promise;
+    clearTimeout(timer);
+    this.#onEnded = () => {};
+    const answered = this.#ended.length;
+    if (answered >= this.#most / 2) this.#most = Math.min(this.#most * 2, MOST_IN_HAND);
+    else if (answered < this.#most / 4) this.#most = Math.max(this.#most / 2, LEAST_IN_HAND);
+  }
+}

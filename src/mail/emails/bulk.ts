@@ -1,0 +1,102 @@
+/**
+ * Bulk mail: it has no jobs of its own. What waits to go out from a mailbox is its queue, and one job sends that, a piece at a
+ * time, for as long as anything is due.
+ */
+import type { Tx } from '../../platform/database/database.ts';
+import type { JobRow } from '../../platform/database/tables.ts';
+import { utcDay } from '../../platform/host/clock.ts';
+import { newId } from '../../platform/host/ids.ts';
+import { isPlainObject } from '../../platform/http/schema.ts';
+import { AT_ONCE, findOpenJob, laneOf, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { type ChosenMailbox, chooseMailbox, listCandidates, takeUsage } from '../mailboxes/service.ts';
+import { type AcceptanceDeps, rowOf, wishesOf } from './acceptance.ts';
+import { checkEmail } from './checking.ts';
+import type { NewEmail } from './new-email.ts';
+import { insertEmail } from './store.ts';
+
+/** The type of the jobs that send bulk mail. */
+export const EMAIL_BULK = 'email.bulk';
+
+/** What wakes a queue's job: it is made, or comes earlier. */
+export interface Waking {
+  enqueue(tx: Tx, job: NewJob): string;
+  hasten(tx: Tx, job_id: string, run_at: number): void;
+}
+
+/** Has the job of a mailbox's queue come at a moment, or at once (0). One that runs looks again by itself. */
+export function wakeQueue(tx: Tx, mailbox_id: number, run_at: number, { enqueue, hasten }: Waking): void {
+  const job: NewJob = {
+    project_id: null,
+    type: EMAIL_BULK,
+    priority: PRIORITY.marketing,
+    resource: String(mailbox_id),
+    payload: { mailbox_id },
+    max_attempts: 1,
+    run_at,
+  };
+  const open_id = findOpenJob(tx, { project_id: null, type: EMAIL_BULK, lane: laneOf(job) });
+  if (open_id === null) enqueue(tx, job);
+  else hasten(tx, open_id, run_at);
+}
+
+/** The mailbox whose queue a job sends. */
+export function mailboxOfQueue({ payload }: JobRow): number {
+  return isPlainObject(payload) ? Number(payload.mailbox_id) : 0;
+}
+
+/** Accepts one mail of a piece and returns its id. Throws as accepting one by itself does; nothing has changed then. */
+export type AcceptBulk = (email: NewEmail) => string;
+
+/** The mailbox of all mails of a piece that ask for the same, and how many of them it was chosen for. */
+interface Place {
+  mailbox: ChosenMailbox;
+  is_test: boolean;
+  count: number;
+}
+
+/**
+ * Accepts a piece of bulk mail within one transaction: for mails that ask for the same, the mailbox is chosen once, its quota
+ * counted once and its queue woken once.
+ */
+export function acceptBulk<T>(
+  tx: Tx,
+  { deps, now_ms }: { deps: AcceptanceDeps & Waking; now_ms: number },
+  use: (accept: AcceptBulk) => T,
+): T {
+  const places = new Map<string, Place>();
+  const day = utcDay(now_ms);
+  const close = ({ mailbox: { mailbox_id }, is_test, count }: Place): void => {
+    if (!is_test) takeUsage(tx, mailbox_id, day, count);
+    wakeQueue(tx, mailbox_id, AT_ONCE, deps);
+  };
+  const accept: AcceptBulk = (email) => {
+    checkEmail(email, { max_body_bytes: deps.max_body_bytes, now_ms });
+    const asked = {
+      ...email,
+      requested_domain: null,
+      allowed_mailboxes: [...(email.allowed_mailboxes ?? [])],
+    };
+    const wishes = wishesOf(asked);
+    const key = JSON.stringify(wishes);
+    let place = places.get(key);
+    if (place && place.count >= place.mailbox.left) {
+      close(place);
+      places.delete(key);
+      place = undefined;
+    }
+    if (!place) {
+      const mailbox = chooseMailbox(listCandidates(tx, day), { ...wishes, day, now_ms });
+      if (!mailbox.ok) throw mailbox.error;
+      place = { mailbox, is_test: email.is_test, count: 0 };
+      places.set(key, place);
+    }
+    const id = newId(now_ms);
+    const { mailbox } = place;
+    insertEmail(tx, rowOf(asked, { id, job_id: null, mailbox, day, now_ms, attachments: [] }), null);
+    place.count += 1;
+    return id;
+  };
+  const result = use(accept);
+  for (const place of places.values()) close(place);
+  return result;
+}
