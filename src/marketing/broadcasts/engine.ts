@@ -4,7 +4,7 @@
  * nobody gets a mail twice.
  */
 import { AppError } from '../../errors.ts';
-import type { Emails, NewEmail } from '../../mail/emails/service.ts';
+import type { AcceptBulk, Emails, NewEmail } from '../../mail/emails/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
 import type { ContactStanding, Contacts } from '../contacts/service.ts';
@@ -38,7 +38,7 @@ export interface BroadcastEngineDeps {
   marketing: Marketing;
   suppressions: Suppressions;
   marketing_mail: MarketingMail;
-  emails: Pick<Emails, 'accept'>;
+  emails: Pick<Emails, 'acceptBulk'>;
   broadcast_life: BroadcastLife;
 }
 
@@ -60,16 +60,22 @@ export class BroadcastEngine {
     of: { broadcast_id: number; job_id: string },
     stopping: AbortSignal,
   ): Promise<Wait | null> {
-    const { database, broadcast_life } = this.#deps;
+    const { database, broadcast_life, emails } = this.#deps;
     const waits_until = await broadcast_life.beginScheduled(of);
     if (waits_until !== null) return { waits_until };
     for (;;) {
-      const wait: Wait | null = await database.write((tx) => this.#movePiece(tx, owner, of));
+      const wait: Wait | null = await database.write((tx) =>
+        emails.acceptBulk(tx, (accept) => this.#movePiece(tx, owner, { ...of, accept })),
+      );
       if (wait === null || wait.waits_until > 0 || stopping.aborted) return wait;
     }
   }
 
-  #movePiece(tx: Tx, owner: MailOwner, of: { broadcast_id: number; job_id: string }): Wait | null {
+  #movePiece(
+    tx: Tx,
+    owner: MailOwner,
+    of: { broadcast_id: number; job_id: string; accept: AcceptBulk },
+  ): Wait | null {
     const { lists, marketing, clock, broadcast_life } = this.#deps;
     const row = store.findBroadcastById(tx, of.broadcast_id);
     const list = row && lists.findById(row.list_id, tx);
@@ -89,7 +95,7 @@ export class BroadcastEngine {
     if (ahead <= 0) return { waits_until: now_ms + MAILS_AHEAD_WAIT_MS };
     const capped = settings.daily_cap === null || row.is_test ? ahead : settings.daily_cap - usedToday();
     const limit = Math.min(BROADCAST_PIECE, ahead, capped);
-    const piece = this.#piece(tx, { owner, row, list, settings, limit, now_ms });
+    const piece = this.#piece(tx, { owner, row, list, settings, limit, now_ms, accept: of.accept });
     store.addCounts(tx, row.id, piece.counts);
     const mails = piece.counts.get('waiting') ?? 0;
     if (mails > 0 && !row.is_test) takeUsage(tx, owner.id, day, mails);
@@ -123,7 +129,7 @@ export class BroadcastEngine {
         decide(id, { reason: reason ?? 'no_value' });
         continue;
       }
-      const email_id = this.#accept(tx, email);
+      const email_id = acceptOr(on.accept, email);
       if (typeof email_id === 'number')
         return { decided_to, counts, waits_until: Math.min(now_ms + email_id, now_ms + LOOK_AGAIN_MS) };
       decide(id, email_id === null ? { reason: 'no_value' } : { email_id });
@@ -157,17 +163,17 @@ export class BroadcastEngine {
       return planned?.ok ? planned.email : null;
     };
   }
+}
 
-  /** The id of the accepted mail, null where it can be none, or for how many milliseconds all mail must wait for a mailbox. */
-  #accept(tx: Tx, email: NewEmail): string | number | null {
-    try {
-      return this.#deps.emails.accept(tx, email).id;
-    } catch (error) {
-      const retry_after_s = waitForCapacity(error);
-      if (retry_after_s !== null) return retry_after_s * 1_000;
-      if (error instanceof AppError && error.kind === 'invalid') return null;
-      throw error;
-    }
+/** The id of the accepted mail, null where it can be none, or for how many milliseconds all mail must wait for a mailbox. */
+function acceptOr(accept: AcceptBulk, email: NewEmail): string | number | null {
+  try {
+    return accept(email);
+  } catch (error) {
+    const retry_after_s = waitForCapacity(error);
+    if (retry_after_s !== null) return retry_after_s * 1_000;
+    if (error instanceof AppError && error.kind === 'invalid') return null;
+    throw error;
   }
 }
 
@@ -178,4 +184,5 @@ interface PieceOf {
   settings: Settings;
   limit: number;
   now_ms: number;
+  accept: AcceptBulk;
 }
