@@ -10,18 +10,14 @@ import { declaredTypeOf, essenceOf, NONE, XML_BASED } from './media-types.ts';
 /** Names of one format that neither a prefix nor a common extension gives away, and formats with the same first bytes. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['image/jpg', 'image/jpeg'],
-  ['image/pjpeg', 'image/jpeg'],
   ['image/apng', 'image/png'],
-  ['image/ico', 'image/x-icon'],
   ['image/heif', 'image/heic'],
   ['image/heic-sequence', 'image/heic'],
   ['image/heif-sequence', 'image/heic'],
-  ['audio/x-mp3', 'audio/mpeg'],
   ['audio/vnd.wave', 'audio/wav'],
   ['audio/mid', 'audio/midi'],
   ['video/x-msvideo', 'video/vnd.avi'],
   ['application/vnd.microsoft.portable-executable', 'application/x-msdownload'],
-  ['application/x-dosexec', 'application/x-msdownload'],
 ]);
 
 /** Media types that are written as text, against what their first half says. */
@@ -108,7 +104,6 @@ function fits(sniffed: string, essence: string): boolean {
   if (sniffed === 'text/html') return essence === 'application/xhtml+xml' || essence === 'text/markdown';
   if (sniffed === 'application/xhtml+xml') return essence === 'text/html' || isAlias('text/xml', essence);
   if (sniffed === 'application/xml') return XML_BASED.test(essence) || essence.startsWith('text/');
-  if (sniffed === 'image/svg+xml') return isAlias('text/xml', essence);
   if (sniffed.startsWith('text/')) return essence === 'text/plain';
   // The part that tells which document is in an archive may stand past the first bytes.
   if (isAlias('application/zip', sniffed)) return ZIP_BASED.test(essence);
@@ -136,11 +131,7 @@ const TEXT_FORMATS: ReadonlySet<string> = new Set([
   'application/postscript',
   'application/rtf',
   'application/x-ms-regedit',
-  'application/xml',
   'model/stl',
-  'text/calendar',
-  'text/vcard',
-  'text/vtt',
 ]);
 
 /** Elements at a file's start that make it HTML: those of the WHATWG MIME Sniffing Standard, 7.1. */
@@ -179,18 +170,11 @@ function sniffMarkup(head: Uint8Array): string | null {
     .replace(/^\xef\xbb\xbf/, '')
     .trimStart();
   const is_xml = /^<\?xml\s/i.test(rest);
-  let has_comment = false;
-  for (;;) {
-    const skipped = /^(?:<\?.*?\?>|<!--.*?-->)\s*/s.exec(rest)?.[0];
-    if (skipped === undefined) break;
-    has_comment ||= skipped.startsWith('<!--');
-    rest = rest.slice(skipped.length);
-  }
+  rest = rest.replace(/^(?:(?:<\?.*?\?>|<!--.*?-->)\s*)+/s, '');
   const root = /^<(?:!doctype\s+)?(?:[\w.-]+:)?([a-z][\w.-]*)(?=[\s/>]|$)/i.exec(rest)?.[1]?.toLowerCase();
   if (root === 'svg') return 'image/svg+xml';
   if (is_xml) return root === 'html' ? 'application/xhtml+xml' : 'application/xml';
-  const is_html = (root !== undefined && HTML_ELEMENTS.has(root)) || has_comment || rest.startsWith('<!--');
-  return is_html ? 'text/html' : null;
+  return root !== undefined && HTML_ELEMENTS.has(root) ? 'text/html' : null;
 }
 
 /** No byte that never stands in text (WHATWG MIME Sniffing, "binary data byte"), or UTF-16 with its mark. */
