@@ -49,7 +49,7 @@ interface Bearer {
   permissions: ReadonlySet<Permission>;
 }
 
-export interface KeysDeps {
+interface KeysDeps {
   database: Database;
   clock: Clock;
   projects: Projects;

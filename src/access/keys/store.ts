@@ -57,7 +57,7 @@ export function findKeysByName(read: Tx, project_id: number, name: string): KeyR
     .all();
 }
 
-export type AbbreviatedRow = Pick<KeyRow, 'id' | 'name' | 'key_prefix' | 'restricted' | 'is_active'>;
+type AbbreviatedRow = Pick<KeyRow, 'id' | 'name' | 'key_prefix' | 'restricted' | 'is_active'>;
 
 const abbreviated = statement((tx) => {
   const { id, name, key_prefix, restricted, is_active, project_id } = apiKeys;

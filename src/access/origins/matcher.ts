@@ -19,11 +19,9 @@ export interface OriginRule {
   note?: string | null;
 }
 
-export type CanonicalOrigin =
-  | { ok: true; value: string }
-  | { ok: false; code: 'INVALID_ORIGIN'; message: string };
+type CanonicalOrigin = { ok: true; value: string } | { ok: false; code: 'INVALID_ORIGIN'; message: string };
 
-export type CanonicalFingerprint = { ok: true; value: string } | { ok: false; message: string };
+type CanonicalFingerprint = { ok: true; value: string } | { ok: false; message: string };
 
 /** The headers that say where a request comes from; null when a header was not sent, '' when it was sent empty. */
 export interface RequestOrigin {
@@ -43,7 +41,7 @@ export interface KeyOrigins {
   global: readonly OriginRule[];
 }
 
-export type OriginRefusalCode =
+type OriginRefusalCode =
   | 'NO_ORIGINS'
   | 'ORIGIN_REQUIRED'
   | 'ORIGIN_NOT_ALLOWED'

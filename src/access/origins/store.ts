@@ -4,10 +4,7 @@ import { unionAll } from 'drizzle-orm/sqlite-core';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { type GlobalOriginRow, globalOrigins, keyOrigins, type OriginRow } from './tables.ts';
 
-export type StoredRule = Pick<
-  OriginRow,
-  'id' | 'type' | 'value' | 'sha256_fingerprints' | 'sha1_fingerprints'
->;
+type StoredRule = Pick<OriginRow, 'id' | 'type' | 'value' | 'sha256_fingerprints' | 'sha1_fingerprints'>;
 
 const rulesOfKey = statement((tx) =>
   unionAll(

@@ -80,10 +80,10 @@ export const removalBody = t.Object({ revoke_tokens: t.Optional(revoke_tokens) }
 
 export const resetBody = t.Object({ totp: t.Optional(t.Boolean()) });
 
-export const newPassword = () => text({ min: MIN_PASSWORD_CHARS, max: MAX_PASSWORD_CHARS });
+const newPassword = () => text({ min: MIN_PASSWORD_CHARS, max: MAX_PASSWORD_CHARS });
 /** Whatever was typed as a password: one that is too long is wrong like any other, so the bound is far above that of real ones. */
-export const typedPassword = () => text({ max: 4 * MAX_PASSWORD_CHARS });
-export const typedCode = () => text({ max: 64 });
+const typedPassword = () => text({ max: 4 * MAX_PASSWORD_CHARS });
+const typedCode = () => text({ max: 64 });
 
 export const invited = t.Object({ email: nullable(t.String()) });
 

@@ -26,7 +26,7 @@ import {
 /** Networks that a person has signed in from, the newest ones: home, work, phone, travels. */
 const MAX_KNOWN_NETWORKS = 50;
 
-export interface SignInInput {
+interface SignInInput {
   email: string;
   password: string;
   code?: string | undefined;

@@ -58,7 +58,7 @@ export interface DatabaseLinks {
   linkedId(read: Tx, project_id: number): number | null;
 }
 
-export interface ProjectsDeps {
+interface ProjectsDeps {
   database: Database;
   clock: Clock;
   cascades?: readonly ProjectCascade[];
@@ -67,7 +67,7 @@ export interface ProjectsDeps {
   keysOf(project_id: number): AbbreviatedKey[];
 }
 
-export interface ProjectQuery extends PageQuery {
+interface ProjectQuery extends PageQuery {
   q?: string;
   status?: 'active' | 'inactive';
 }

@@ -47,7 +47,7 @@ export function findProjectState(read: Tx, id: number): ProjectState | null {
   return stateById(read).get({ id }) ?? null;
 }
 
-export interface ProjectFilter {
+interface ProjectFilter {
   /** Substring of name or slug, ignoring ASCII case. */
   q?: string;
   status?: 'active' | 'inactive';
