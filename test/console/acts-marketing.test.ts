@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
+import { ownFormOf } from '../../src/marketing/lists/service.ts';
 import { noNote } from '../../src/platform/database/audit-trail.ts';
 import {
   askOnce,
@@ -56,6 +57,31 @@ const refusals = (complaints: readonly string[]) => complaints.filter((told) => 
 const dialog = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name });
 
 describe.skipIf(executable === null)('a list', () => {
+  test(
+    'is given a sign-up page, and shows the form of another page as the shell prints it',
+    async () => {
+      const list = await makeList();
+      // Behind its back: the sample's relay would mail the world links to this machine.
+      await on.app.services.database.write((tx) =>
+        tx.$client.run('UPDATE contact_lists SET double_opt_in = 1 WHERE public_id = ?', [list]),
+      );
+      const { page, complaints } = await open(`/lists/${list}?tab=settings`);
+      await page.getByLabel('Sign-up page').check();
+      await page.getByLabel('Double opt-in').uncheck();
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.locator('[name=sign_up_page][aria-invalid=true]').waitFor();
+      await page.getByLabel('Double opt-in').check();
+      await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.getByText('The changes are saved').waitFor();
+      await page.getByRole('link', { name: 'People', exact: true }).click();
+      const { sign_up_url } = on.app.services.lists.get(shop().id, list);
+      await page.getByRole('link', { name: sign_up_url ?? '' }).waitFor();
+      expect(await page.locator('pre').textContent()).toBe(ownFormOf(sign_up_url ?? ''));
+      expect(refusals(complaints)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
   test(
     'is made, changed by what was read only, archived by its name, and taken up again',
     async () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { makeProject } from '../support/helpers.ts';
+import { until } from '../support/until.ts';
 import {
   addPerson,
   beforeAllInConsole,
@@ -24,7 +25,7 @@ beforeAllInConsole(async (started) => {
 const open = async (path: string) => openPage(on, await signIn(on), path);
 const stored = (slug: string): unknown =>
   on.app.services.database.read.all(
-    sql`SELECT name, subject, body_html, body_text, variables, is_active FROM email_templates WHERE slug = ${slug}`,
+    sql`SELECT name, subject, body_markdown, body_html, body_text, variables, is_active FROM email_templates WHERE slug = ${slug}`,
   )[0];
 const make = (slug: string, fields: Record<string, unknown> = {}) =>
   on.app.call('POST', '/api/v1/emails/templates', {
@@ -34,8 +35,8 @@ const make = (slug: string, fields: Record<string, unknown> = {}) =>
 const html = (page: Page) => page.getByLabel('HTML of the template');
 const shown = (page: Page, text: string) =>
   page.frameLocator('.preview-frame').getByText(text, { exact: true }).waitFor();
-async function write(page: Page, text: string): Promise<void> {
-  await html(page).click();
+async function write(page: Page, text: string, into = html(page)): Promise<void> {
+  await into.click();
   await page.keyboard.press('Control+a');
   await page.keyboard.insertText(text);
 }
@@ -98,6 +99,45 @@ describe.skipIf(executable === null)('a template in a browser', () => {
     await page.getByText('The template is saved').waitFor();
     expect(stored('typed-over')).toMatchObject({ body_html: '"x"' });
     expect(complaints).toEqual([]);
+  });
+
+  test('is written in Markdown, seen as its readers see it, and taken over into HTML', async () => {
+    const { page, complaints } = await open('/projects/shop/templates/new');
+    await page.getByLabel('Name', { exact: true }).fill('Letter');
+    await page.getByLabel('Subject').fill('News');
+    await page.getByLabel('Written in').selectOption('Markdown');
+    await page.getByRole('button', { name: 'Create the template' }).click();
+    const markdown = page.getByLabel('Markdown of the template');
+    await markdown.waitFor();
+    await shown(page, 'Hello Ann');
+    await markdown.click();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.insertText('[Read *on*]({{ url }}) <b>');
+    await page.getByLabel('url').fill('https://example.com/');
+    await shown(page, 'on');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The template is saved').waitFor();
+    const made = { body_html: '<p><a href="{{url}}">Read <em>on</em></a> &lt;b&gt;</p>\n' };
+    expect(stored('letter')).toMatchObject({
+      ...made,
+      ...{ body_markdown: '[Read *on*]({{ url }}) <b>', body_text: 'Read on <{{url}}> <b>' },
+    });
+    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+
+    await page.getByLabel('Written in').selectOption('HTML and text');
+    expect(await html(page).textContent()).toContain('<em>on</em>');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The template is saved').last().waitFor();
+    expect(stored('letter')).toMatchObject({ ...made, body_markdown: null });
+
+    await page.getByLabel('Written in').selectOption('Markdown');
+    expect(await markdown.textContent()).toContain('Read on');
+    await write(page, 'Plain', markdown);
+    await shown(page, 'Plain');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await until(() => Object(stored('letter')).body_markdown === 'Plain');
+    expect(stored('letter')).toMatchObject({ body_html: '<p>Plain</p>\n', body_text: 'Plain' });
+    expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
   });
 
   test('that two people write is saved by the first; the second is told, sees what was saved, and loses nothing', async () => {

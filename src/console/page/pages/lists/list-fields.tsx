@@ -31,6 +31,12 @@ export function ListFields({ list }: { list?: ContactList }) {
         is_checked={list?.double_opt_in}
         hint="Whoever signs up by the form is mailed only after a click in a mail that asks."
       />
+      <CheckField
+        name="sign_up_page"
+        label="Sign-up page"
+        is_checked={list?.sign_up_page}
+        hint="A page where anybody may sign up. It needs double opt-in."
+      />
       <TextField
         name="confirmation_template"
         label="Confirmation template"
@@ -64,6 +70,7 @@ export function enteredList(entered: Entered) {
     description: entered.textOrNull('description'),
     default_consent_basis: readBasis(entered.text('default_consent_basis')),
     double_opt_in: entered.flag('double_opt_in'),
+    sign_up_page: entered.flag('sign_up_page'),
     confirmation_template: entered.textOrNull('confirmation_template'),
     token_hosts: entered.words('token_hosts'),
   };

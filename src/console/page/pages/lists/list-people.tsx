@@ -7,6 +7,7 @@ import { Tiles } from '../../components/tiles.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { CONSENT_BASES } from '../contacts/consent-bases.ts';
+import { SignUpPanel } from './sign-up-panel.tsx';
 
 const NOTES = {
   active: 'get mail',
@@ -30,6 +31,7 @@ export function ListPeople({ project, list }: { project: string; list: ContactLi
           }))}
         />
       </Panel>
+      {list.sign_up_url && !list.archived && <SignUpPanel url={list.sign_up_url} />}
       <Panel title="About the list">
         <Facts
           of={[

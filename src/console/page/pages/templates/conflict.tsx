@@ -7,7 +7,14 @@ import { type Draft, differences, draftOf, type Field, type Version } from './dr
 import type { TemplatePath } from './template-path.ts';
 
 const TITLES: Readonly<Record<Field, string>> = {
-  ...{ name: 'Name', category: 'Category', subject: 'Subject', body_html: 'HTML', body_text: 'Text' },
+  ...{
+    name: 'Name',
+    category: 'Category',
+    subject: 'Subject',
+    body_markdown: 'Markdown',
+    body_html: 'HTML',
+    body_text: 'Text',
+  },
   ...{ description: 'Description', variables: 'Fields', is_marketing: 'For sequences', layout: 'Layout' },
 };
 

@@ -6,7 +6,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Template, TemplateChanges } from '../../api.generated.ts';
 
 const FIELDS = [
-  ...(['name', 'category', 'subject', 'body_html', 'body_text', 'description'] as const),
+  ...(['name', 'category', 'subject', 'body_markdown', 'body_html', 'body_text', 'description'] as const),
   ...(['variables', 'is_marketing', 'layout'] as const),
 ];
 
@@ -25,14 +25,22 @@ interface Kept {
 }
 
 export function draftOf(template: Template): Draft {
-  const { name, category, subject, body_html, body_text, description, variables } = template;
-  const { is_marketing, layout } = template;
-  return { name, category, subject, body_html, body_text, description, variables, is_marketing, layout };
+  const { name, category, subject, body_markdown, body_html, body_text } = template;
+  const { description, variables, is_marketing, layout } = template;
+  return {
+    ...{ name, category, subject, body_markdown, body_html, body_text },
+    ...{ description, variables, is_marketing, layout },
+  };
 }
 
-/** The fields in which two differ. */
+/** The fields in which one differs from another; of one in Markdown not the bodies, which are made from that. */
 export function differences(one: Draft, other: Draft): Field[] {
-  return FIELDS.filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]));
+  const is_made = one.body_markdown !== null;
+  return FIELDS.filter(
+    (name) =>
+      JSON.stringify(one[name]) !== JSON.stringify(other[name]) &&
+      !(is_made && (name === 'body_html' || name === 'body_text')),
+  );
 }
 
 /** The declared fields, as the API takes them. */

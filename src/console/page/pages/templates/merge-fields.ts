@@ -7,15 +7,17 @@ export interface MergeField {
   is_required: boolean;
 }
 
-type Fields = Pick<Template, 'subject' | 'body_html' | 'body_text' | 'variables'>;
+type Fields = Pick<Template, 'subject' | 'body_markdown' | 'body_html' | 'body_text' | 'variables'>;
 
 /** Those that are declared, then the rest of what its texts use, which need a value too. What is a field in the end is the API's to say. */
-export function mergeFieldsOf({ subject, body_html, body_text, variables }: Fields): MergeField[] {
+export function mergeFieldsOf(fields: Fields): MergeField[] {
+  const { subject, body_markdown, body_html, body_text, variables } = fields;
   const declared = variables.map(({ name, description, required }) => ({
     ...{ name, description: description ?? null, is_required: required === true },
   }));
   const known = new Set(declared.map(({ name }) => name));
-  const used = [subject, body_html ?? '', body_text ?? ''].flatMap((text) =>
+  const bodies = body_markdown === null ? [body_html ?? '', body_text ?? ''] : [body_markdown];
+  const used = [subject, ...bodies].flatMap((text) =>
     [...text.matchAll(/\{\{\s*([^{}\s]+)\s*\}\}/g)].map(([, name = '']) => name),
   );
   const undeclared = [...new Set(used)].filter((name) => !known.has(name));

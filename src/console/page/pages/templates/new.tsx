@@ -25,7 +25,7 @@ export default function NewTemplatePage({ params }: PageProps<'project'>) {
         subject: entered.text('subject'),
         ...(slug && { slug }),
         ...(is_marketing && { is_marketing, layout: 'marketing' }),
-        ...starterOf(is_marketing),
+        ...starterOf(entered.text('written_in'), is_marketing),
       },
     });
     toast(`Template ${template.name} is made`);
@@ -49,6 +49,15 @@ export default function NewTemplatePage({ params }: PageProps<'project'>) {
             label="Subject"
             placeholder="Order {{ order_id }} is on its way"
             hint="{{ name }} is a field that each send fills in."
+          />
+          <SelectField
+            name="written_in"
+            label="Written in"
+            choices={[
+              ['html', 'HTML and text'],
+              ['markdown', 'Markdown'],
+            ]}
+            hint="It can be changed later."
           />
           <CheckField
             name="is_marketing"

@@ -22,15 +22,15 @@ export function Preview({ path, draft }: { path: TemplatePath; draft: Draft }) {
   const [samples, setSamples] = useState<ReadonlyMap<string, string>>(SAMPLES);
   const fields = mergeFieldsOf(draft);
   const sampleOf = (name: string): string => samples.get(name) ?? `[${name}]`;
-  const { subject, body_html, body_text, variables } = draft;
-  const is_empty = body_html === null && body_text === null;
+  const { subject, body_markdown, body_html, body_text, variables } = draft;
+  const bodies = body_markdown === null ? { body_html, body_text } : { body_markdown };
+  const is_empty = !Object.values(bodies).some((body) => body?.trim());
   const asked = useRested({
     variables: nestValues(fields.map(({ name }) => [name, sampleOf(name)] as const)),
     // A field without a name is one that is just being declared.
     changes: {
       subject,
-      body_html,
-      body_text,
+      ...bodies,
       variables: sentVariables(variables.filter(({ name }) => name)),
     },
   });
@@ -43,7 +43,7 @@ export function Preview({ path, draft }: { path: TemplatePath; draft: Draft }) {
     <Panel title="Preview" lead={data?.subject}>
       <div class="stack mail-view">
         {load.error && <ErrorBox error={load.error} />}
-        {is_empty && <p class="muted">There is nothing to show yet: write its HTML, its text, or both.</p>}
+        {is_empty && <p class="muted">There is nothing to show yet: write what it says.</p>}
         {data && !is_empty && (
           <>
             {data.missing.length > 0 && (

@@ -34,6 +34,14 @@ const HTML = `<!doctype html>
 </html>
 `;
 
-export function starterOf(is_marketing: boolean) {
+const MARKDOWN = `# Hello {{ first_name }}
+
+Write here what the mail is about.
+
+[And what to do next](https://example.com)
+`;
+
+export function starterOf(language: string, is_marketing: boolean) {
+  if (language === 'markdown') return { body_markdown: MARKDOWN };
   return { body_html: is_marketing ? MARKETING_HTML : HTML, body_text: TEXT };
 }

@@ -16,13 +16,21 @@ interface Props {
   onChange(changes: Partial<Draft>): void;
 }
 
-const PARTS = { html: 'HTML', text: 'Text', fields: 'Fields', about: 'About' } as const;
+const PARTS = { markdown: 'Markdown', html: 'HTML', text: 'Text', fields: 'Fields', about: 'About' } as const;
 type Part = keyof typeof PARTS;
+type Written = Extract<Part, 'markdown' | 'html' | 'text'>;
+const BODIES = { markdown: 'body_markdown', html: 'body_html', text: 'body_text' } as const;
 
 export function TemplateFields({ draft, onChange }: Props) {
-  const [part, setPart] = useState<Part>(
-    draft.body_html === null && draft.body_text !== null ? 'text' : 'html',
-  );
+  const [part, setPart] = useState<Part>(firstPart(draft));
+  const is_markdown = draft.body_markdown !== null;
+  const writeIn = (language: string): void => {
+    const changed = { ...draft, body_markdown: language === 'markdown' ? (draft.body_text ?? '') : null };
+    onChange({ body_markdown: changed.body_markdown });
+    setPart(firstPart(changed));
+  };
+  const isShown = (name: string): boolean =>
+    is_markdown ? !['html', 'text'].includes(name) : name !== 'markdown';
   return (
     <>
       <TextField
@@ -31,36 +39,34 @@ export function TemplateFields({ draft, onChange }: Props) {
         value={draft.subject}
         onInput={(subject) => onChange({ subject })}
       />
+      <SelectField
+        name="written_in"
+        label="Written in"
+        choices={[
+          ['markdown', 'Markdown'],
+          ['html', 'HTML and text'],
+        ]}
+        value={is_markdown ? 'markdown' : 'html'}
+        onChange={writeIn}
+        hint={is_markdown ? 'Its HTML and text are made from it, in place of any there are.' : undefined}
+      />
       <div class="stack mail-view">
         <fieldset class="choice" aria-label="Part of the template">
-          {Object.entries(PARTS).map(([name, title]) => (
-            <button
-              key={name}
-              type="button"
-              aria-pressed={name === part}
-              onClick={() => setPart(name as Part)}
-            >
-              {title}
-            </button>
-          ))}
+          {Object.entries(PARTS)
+            .filter(([name]) => isShown(name))
+            .map(([name, title]) => (
+              <button
+                key={name}
+                type="button"
+                aria-pressed={name === part}
+                onClick={() => setPart(name as Part)}
+              >
+                {title}
+              </button>
+            ))}
         </fieldset>
-        {part === 'html' && (
-          <Body
-            key="html"
-            language="html"
-            draft={draft}
-            value={draft.body_html}
-            onChange={(body_html) => onChange({ body_html })}
-          />
-        )}
-        {part === 'text' && (
-          <Body
-            key="text"
-            language="text"
-            draft={draft}
-            value={draft.body_text}
-            onChange={(body_text) => onChange({ body_text })}
-          />
+        {part !== 'fields' && part !== 'about' && (
+          <Body key={part} language={part} draft={draft} onChange={onChange} />
         )}
         {part === 'fields' && <VariableFields draft={draft} onChange={onChange} />}
         {part === 'about' && <About draft={draft} onChange={onChange} />}
@@ -69,13 +75,14 @@ export function TemplateFields({ draft, onChange }: Props) {
   );
 }
 
-function Body(props: {
-  language: 'html' | 'text';
-  draft: Draft;
-  value: string | null;
-  onChange(value: string | null): void;
-}) {
-  const { language, draft, value, onChange } = props;
+/** Where the writing goes on. */
+function firstPart({ body_markdown, body_html, body_text }: Draft): Part {
+  if (body_markdown !== null) return 'markdown';
+  return body_html === null && body_text !== null ? 'text' : 'html';
+}
+
+function Body({ language, draft, onChange }: Props & { language: Written }) {
+  const field = BODIES[language];
   const insert = useRef<((text: string) => void) | null>(null);
   const fields = mergeFieldsOf(draft);
   return (
@@ -97,14 +104,21 @@ function Body(props: {
         </div>
       )}
       <CodeEditor
-        label={language === 'html' ? 'HTML of the template' : 'Text of the template'}
-        language={language}
-        value={value ?? ''}
-        onChange={(text) => onChange(text || null)}
+        label={`${PARTS[language]} of the template`}
+        language={language === 'html' ? 'html' : 'text'}
+        value={draft[field] ?? ''}
+        // Markdown that is empty is Markdown still.
+        onChange={(text) => onChange({ [field]: language === 'markdown' ? text : text || null })}
         onReady={(ready) => {
           insert.current = ready;
         }}
       />
+      {language === 'markdown' && (
+        <p class="muted fine">
+          CommonMark with tables. HTML in it is shown as text, and so is a link that leads neither to a
+          website, a mail address nor a placeholder.
+        </p>
+      )}
       {language === 'text' && (
         <p class="muted fine">For programs that show no HTML. Empty: the mail has HTML alone.</p>
       )}

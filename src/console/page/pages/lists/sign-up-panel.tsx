@@ -1,0 +1,34 @@
+/** Where people sign up for a list, and the form of one's own that does the same: `satchel list show` prints it too. */
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Panel } from '../../components/panel.tsx';
+
+export function SignUpPanel({ url }: { url: string }) {
+  const form = formOf(url);
+  return (
+    <Panel title="Sign-up page" lead="Anybody may sign up there, and confirms by a mail.">
+      <p>
+        <a href={url} target="_blank" rel="noreferrer">
+          {url}
+        </a>
+      </p>
+      <p class="field-label">
+        A form for a page of your own <CopyButton text={form} label="Copy the form" />
+      </p>
+      <pre class="mail-text">{form}</pre>
+      <p class="muted fine">
+        It needs no key and no script. Where the vault holds a captcha secret, put the captcha's widget into
+        it.
+      </p>
+    </Panel>
+  );
+}
+
+function formOf(url: string): string {
+  const action = url.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+  return `<form method="post" action="${action}">
+  <label>Email <input type="email" name="email" required maxlength="254" autocomplete="email"></label>
+  <label>First name <input name="first_name" maxlength="64" autocomplete="given-name"></label>
+  <input name="comment" tabindex="-1" autocomplete="off" aria-hidden="true" style="position:absolute;left:-9999px">
+  <button>Sign up</button>
+</form>`;
+}
