@@ -104,7 +104,7 @@ function registerRetry<S extends Needs>(email: Noun<S>): void {
     .option('--failed', 'all that failed since --since, but for those it had better leave out')
     .option('--since <time>', 'such as 2030-01-31T09:00:00Z, 90m, 6h or 2d')
     .remark(`--failed leaves out, and names: mails sent while their client waited, which was told and may have sent them again;
-and mails of test keys. Name such a one to have it queued all the same. A bounced one is queued only where it is named.`)
+mails of test keys; and those of a broadcast that was cancelled. Name such a one to have it queued all the same. A bounced one is queued only where it is named.`)
     .example('satchel email retry 01J00000000000000000000000', 'satchel email retry --failed --since 6h')
     .does(async ({ services, actor }, options, ...ids) => {
       const is_bulk = options.failed === true;

@@ -69,7 +69,7 @@ export class Listeners {
     return answer === 'yes' ? null : unmadeOutcome(response, { is_permanent: false });
   }
 
-  fateOf(tx: Tx, { id, project_id, source }: EmailRow): Fate {
+  fateOf(tx: Tx, { id, project_id, source }: Pick<EmailRow, 'id' | 'project_id' | 'source'>): Fate {
     return isBulk(source) ? this.#guard(tx, { email_id: id, project_id, source }) : 'goes';
   }
 

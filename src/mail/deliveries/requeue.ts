@@ -18,7 +18,7 @@ import {
   wishesOf,
 } from '../emails/service.ts';
 import { takeMailbox } from '../mailboxes/service.ts';
-import type { Fate } from './listeners.ts';
+import type { Fate, Listeners } from './listeners.ts';
 
 /** Emails that one transaction of `email retry` queues again, some 25 ms of work, and how long the server then has the lock. */
 export const EMAIL_RETRY_BATCH_ROWS = 50;
@@ -41,16 +41,23 @@ export interface LeftOut {
 
 /**
  * The emails that failed since a moment and can be queued again without a look at each. Left out are those whose client was told
- * of the failure, and has likely sent them again, and mails of test keys.
+ * of the failure, and has likely sent them again, mails of test keys, and those that a broadcast sends no more.
  */
-export function sortFailed(tx: Tx, since_ms: number): { ids: string[]; left_out: LeftOut[] } {
+export function sortFailed(
+  tx: Tx,
+  since_ms: number,
+  fateOf: Listeners['fateOf'],
+): { ids: string[]; left_out: LeftOut[] } {
   const left_out: LeftOut[] = [];
   const ids: string[] = [];
-  for (const { id, is_test, job_id } of listFailed(tx, since_ms)) {
+  for (const email of listFailed(tx, since_ms)) {
+    const { id, is_test, job_id } = email;
     const was_waited_for = job_id !== null && findJob(tx, job_id)?.max_attempts === 1;
     if (is_test) left_out.push({ id, reason: 'it is of a test key' });
     else if (was_waited_for)
       left_out.push({ id, reason: 'its client was told at once that it failed, and may have sent it again' });
+    else if (email.source === 'broadcast' && fateOf(tx, email) === 'withheld')
+      left_out.push({ id, reason: 'its broadcast was cancelled, or its recipient is to get nothing more' });
     else ids.push(id);
   }
   return { ids, left_out };
@@ -63,7 +70,7 @@ export interface RequeueDeps {
   objects: { findMany(tx: Tx, project_id: number, public_ids: readonly string[]): readonly unknown[] };
   projects: Pick<Projects, 'find'>;
   enqueue(tx: Tx, job: NewJob): string;
-  /** What would become of a mail of a sequence that is tried again. */
+  /** What would become of bulk mail that is tried again. */
   fateOf(tx: Tx, email: EmailRow): Fate;
 }
 
@@ -114,7 +121,7 @@ function requeueEmail(
   const found = deps.objects.findMany(tx, email.project_id, attachments);
   if (found.length < attachments.length) return { id, refusal: 'an attachment has been deleted meanwhile' };
   if (deps.fateOf(tx, email) === 'withheld')
-    return { id, refusal: 'its recipient is to get nothing more of its sequence' };
+    return { id, refusal: 'its recipient is to get nothing more of its sequence or broadcast' };
   const place = takePlace(tx, email, options);
   if ('refusal' in place) return { id, refusal: place.refusal };
   const is_bulk = isBulk(email.source);

@@ -309,7 +309,9 @@ export class Deliveries {
     actor: Actor,
     since_ms: number,
   ): Promise<{ results: RetryResult[]; left_out: LeftOut[] }> {
-    const { ids, left_out } = sortFailed(this.#deps.database.read, since_ms);
+    const { ids, left_out } = sortFailed(this.#deps.database.read, since_ms, (tx, email) =>
+      this.#listeners.fateOf(tx, email),
+    );
     return { results: await this.requeue(actor, ids), left_out };
   }
 

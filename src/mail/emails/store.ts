@@ -243,9 +243,13 @@ export function listScheduledPlaces(tx: Tx, project_id: number): { mailbox_id: n
 }
 
 /** Emails of all projects that failed at or after a moment, oldest first. */
-export function listFailed(tx: Tx, since_ms: number): Pick<EmailRow, 'id' | 'is_test' | 'job_id'>[] {
+export function listFailed(
+  tx: Tx,
+  since_ms: number,
+): Pick<EmailRow, 'id' | 'project_id' | 'source' | 'is_test' | 'job_id'>[] {
+  const { id, project_id, source, is_test, job_id } = emails;
   return tx
-    .select({ id: emails.id, is_test: emails.is_test, job_id: emails.job_id })
+    .select({ id, project_id, source, is_test, job_id })
     .from(emails)
     .where(and(sql`${emails.status} = 'failed'`, gte(emails.failed_at, since_ms)))
     .orderBy(emails.failed_at, emails.id)

@@ -131,7 +131,7 @@ test('a mail that failed is not queued again for whoever is to get nothing more,
   await on.call('POST', `/email-contacts/${contact?.id}/unsubscribe`);
   const [{ id = '' } = {}] = before;
   expect(await on.app.services.deliveries.requeue(actor, [id])).toEqual([
-    { id, refusal: 'its recipient is to get nothing more of its sequence' },
+    { id, refusal: 'its recipient is to get nothing more of its sequence or broadcast' },
   ]);
   expect(found()).toEqual(before);
   await sink.stop();

@@ -23,7 +23,7 @@ const SOURCES: Readonly<Record<EmailStory['source'], string>> = {
   api: 'Accepted',
   schedule: 'Accepted for a run of a schedule',
   sequence: 'Accepted for a step of a sequence',
-  broadcast: 'for a broadcast',
+  broadcast: 'Accepted for a broadcast',
   confirmation: 'Accepted, to confirm a sign-up',
   test: 'Accepted as a test of a sequence step',
 };
