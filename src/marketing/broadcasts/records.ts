@@ -77,6 +77,17 @@ export function leftOutOf(numberOf: (reason: LeftOutReason) => number): LeftOut 
   return { total: Object.values(by_reason).reduce((sum, n) => sum + n, 0), by_reason };
 }
 
+/** Why somebody was left out, behind "nothing, ". */
+export const WORDS_OF_REASON = {
+  unsubscribed: 'as it had unsubscribed',
+  suppressed: 'as it was suppressed',
+  bounced: 'as a mail to it had come back for good',
+  complained: 'as it had complained',
+  pending: 'as it had not confirmed its sign-up',
+  filter: 'as the filter did not fit it',
+  no_value: 'as a merge field of the mail had no value for it',
+} as const satisfies Record<LeftOutReason, string>;
+
 /** A broadcast with its numbers; what a test key sent counts nowhere. */
 export function present(
   row: BroadcastRow,

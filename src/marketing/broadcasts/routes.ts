@@ -4,7 +4,17 @@ import { pageQuery } from '../../platform/http/pagination.ts';
 import type { ProjectCaller, RequestContext, Route } from '../../platform/http/routes.ts';
 import { emailAddress, oneOf, t, ulid } from '../../platform/http/schema.ts';
 import type { BroadcastLife } from './lifecycle.ts';
-import { changes, check, creation, recipient, record, sending, timeline, UNVERSIONED } from './schemas.ts';
+import {
+  changes,
+  check,
+  creation,
+  preview,
+  recipient,
+  record,
+  sending,
+  timeline,
+  UNVERSIONED,
+} from './schemas.ts';
 import { BROADCAST_STATUSES, type Broadcasts } from './service.ts';
 
 const TAG = 'Broadcasts';
@@ -135,6 +145,16 @@ function foresightRoutes({ broadcasts }: BroadcastRouteDeps): Route[] {
       response: check,
       load,
       handle: ({ caller, resource }) => broadcasts.check(caller.project.id, resource.id),
+    }),
+    ...marketingRoute({
+      method: 'GET',
+      path: `${ONE}/preview`,
+      tag: TAG,
+      summary: "A broadcast's mail as its reader sees it, with sample values",
+      description: 'In its layout, as template and settings are now; links stand as they were written.',
+      response: preview,
+      load,
+      handle: ({ caller, resource }) => broadcasts.preview(caller.project.id, resource.id),
     }),
     ...marketingRoute({
       method: 'POST',

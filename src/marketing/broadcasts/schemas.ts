@@ -143,6 +143,16 @@ export const check = t.Object({
   left_out,
 });
 
+export const preview = named(
+  'BroadcastPreview',
+  t.Object({
+    subject: t.String(),
+    body_html: nullable(t.String()),
+    body_text: nullable(t.String()),
+    missing: t.Array(t.String(), { description: 'Placeholders that there is no value for.' }),
+  }),
+);
+
 export const recipient = named(
   'BroadcastRecipient',
   t.Object({

@@ -18,6 +18,7 @@ import {
   type Problem,
   readinessProblems,
   readVariables,
+  type ShownMail,
   templateProblems,
 } from '../mails/service.ts';
 import type { MailboxDnsCheck, Marketing, Settings } from '../settings/service.ts';
@@ -33,6 +34,7 @@ import {
   statusOf,
   type TimelinePoint,
   timelineOf,
+  WORDS_OF_REASON,
 } from './records.ts';
 import * as store from './store.ts';
 import {
@@ -289,20 +291,29 @@ export class Broadcasts {
     of: { public_id: string; is_test: boolean },
     to: string,
   ): Promise<{ email_id: string; job_id: string }> {
-    const owner = this.ownerOf(project_id);
-    const { database, lists, marketing, marketing_mail, emails } = this.#deps;
+    const { database, marketing_mail, emails } = this.#deps;
     return database.write((tx) => {
-      const row = this.find(owner.id, of.public_id, tx);
-      const list = lists.findById(row.list_id, tx);
-      if (!list) throw notFound('Broadcast');
-      if (row.template === null) throw new AppError('invalid', NO_TEMPLATE.message);
-      const settings = marketing.settings(owner.id, tx);
-      const mailing = mailingOf({ owner, broadcast: { ...row, is_test: of.is_test }, list, settings });
-      const planned = marketing_mail.planTest(tx, mailing, to);
+      const mailing = this.#mailingOf(tx, project_id, of.public_id);
+      const planned = marketing_mail.planTest(tx, { ...mailing, is_test: of.is_test }, to);
       if (!planned.ok) throw new AppError('invalid', planned.reason);
       const { id, job_id } = emails.accept(tx, planned.email);
       return { email_id: id, job_id };
     });
+  }
+
+  /** Its mail as a reader sees it, with sample values. Throws AppError `not_found`, and `invalid` where it has no template. */
+  preview(project_id: number, public_id: string): ShownMail {
+    const { read } = this.#deps.database;
+    return this.#deps.marketing_mail.show(read, this.#mailingOf(read, project_id, public_id));
+  }
+
+  #mailingOf(read: Tx, project_id: number, public_id: string): Mailing {
+    const broadcast = this.find(project_id, public_id, read);
+    const list = this.#deps.lists.findById(broadcast.list_id, read);
+    if (!list) throw notFound('Broadcast');
+    if (broadcast.template === null) throw new AppError('invalid', NO_TEMPLATE.message);
+    const settings = this.#deps.marketing.settings(project_id, read);
+    return mailingOf({ owner: this.ownerOf(project_id), broadcast, list, settings });
   }
 
   ownerOf(project_id: number): MailOwner {
@@ -434,16 +445,6 @@ const NOBODY: Problem = {
   message: 'Nobody would get it: no active contact of the list fits its filter and is not suppressed.',
 };
 const NO_TEMPLATE: Problem = { code: 'no_template', message: 'The broadcast has no template.' };
-
-const WORDS_OF_REASON = {
-  unsubscribed: 'as it had unsubscribed',
-  suppressed: 'as it was suppressed',
-  bounced: 'as a mail to it had come back for good',
-  complained: 'as it had complained',
-  pending: 'as it had not confirmed its sign-up',
-  filter: 'as the filter did not fit it',
-  no_value: 'as a merge field of the mail had no value for it',
-} as const satisfies Record<(typeof LEFT_OUT_REASONS)[number], string>;
 
 /** Columns of a draft. */
 const UNSENT = {

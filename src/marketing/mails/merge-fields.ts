@@ -34,12 +34,16 @@ function filled(value: string | null): string | undefined {
 
 export type Values = Readonly<Record<string, string>>;
 
-/** The parts as one text, where links have nothing to show. */
-export function fillParts(parts: readonly Part[], values: Values): string {
+/** The parts as one text, where links have nothing to show; `encode` is for values. */
+export function fillParts(
+  parts: readonly Part[],
+  values: Values,
+  encode: (value: string) => string = String,
+): string {
   return parts
     .map((part) => {
       if (typeof part === 'number') return '';
-      return typeof part === 'string' ? part : ownValue(values, part[0]);
+      return typeof part === 'string' ? part : encode(ownValue(values, part[0]));
     })
     .join('');
 }

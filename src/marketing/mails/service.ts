@@ -55,8 +55,19 @@ export {
 const MAX_SOURCES_CACHE_BYTES = 16 * 1024 * 1024;
 /** Which source a combination of template, variables and settings has: a line each, begun anew when full. */
 const MAX_SOURCE_NAMES = 2_000;
+/** To whom a mail goes that is only looked at. */
+const SAMPLE_ADDRESS = 'ann@example.com';
 /** Gmail shows these identifiers in its reports; a longer one tells nobody more. */
 const MAX_FEEDBACK_TAG_CHARS = 60;
+
+/** A mail as its reader sees it. */
+export interface ShownMail {
+  subject: string;
+  body_html: string | null;
+  body_text: string | null;
+  /** Merge fields that there is no value for. */
+  missing: string[];
+}
 
 /** The project whose mail it is. */
 export interface MailOwner extends KeyOwner {
@@ -247,9 +258,29 @@ export class MarketingMail {
     const { source } = composeSource({ ...this.#inputOf(of), template: row });
     const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', contact);
     if (missing.length > 0) return { subject: null, refusal: refusalOfMissing(missing) };
-    const all = { ...values, email: contact?.email ?? 'ann@example.com', unsubscribe_url: '' };
+    const all = { ...values, email: contact?.email ?? SAMPLE_ADDRESS, unsubscribe_url: '' };
     const subject = subjectOf(source, all);
     return { subject, refusal: refusalOfSubject(subject) };
+  }
+
+  /**
+   * The mail as a reader with sample values sees it, in its layout; links stand as they were written. A value that is missing
+   * shows as its placeholder, and is named. Stores nothing. Throws AppError `invalid` where there is no such template.
+   */
+  show(read: Tx, of: Mailing): ShownMail {
+    const row = this.#deps.templates.rowOf(read, of.owner.id, of.template);
+    if (!row) throw new AppError('invalid', `The template ${of.template} does not exist.`);
+    const { source } = composeSource({ ...this.#inputOf(of), template: row, is_shown: true });
+    const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', null);
+    const unsubscribe_url = testUnsubscribeUrl(this.#deps.public_url);
+    const holes = Object.fromEntries(missing.map((name) => [name, `{{${name}}}`]));
+    const all = { ...holes, ...values, email: SAMPLE_ADDRESS, unsubscribe_url };
+    return {
+      subject: subjectOf(source, all),
+      body_html: source.html && fillParts(source.html, all, Bun.escapeHTML),
+      body_text: source.text && fillParts(source.text, all),
+      missing,
+    };
   }
 
   /* --- Sources ---------------------------------------------------------------------------------------------------- */

@@ -39,6 +39,8 @@ export interface SourceInput {
   token_hosts: readonly string[];
   public_url: string;
   track_opens: boolean;
+  /** To be looked at only: its links stay as they were written, and nothing that nobody sees is added. */
+  is_shown?: boolean;
 }
 
 const WEB = /^https?:\/\//i;
@@ -65,7 +67,7 @@ export function composeSource(input: SourceInput): { source: Source; links: Link
     unsubscribe_url: marks.ofName('unsubscribe_url'),
   };
   const layOut = template.layout === 'marketing';
-  const replace: Replace = (address) => found.replace(address);
+  const replace: Replace = (address) => (input.is_shown ? null : found.replace(address));
   const htmlOf = (text: string): string => {
     const filled = fill(text, Bun.escapeHTML);
     return replaceHtmlLinks(layOut ? layOutHtml(filled, layout) : filled, replace);
@@ -77,7 +79,7 @@ export function composeSource(input: SourceInput): { source: Source; links: Link
   const html = body_html === null ? null : htmlOf(body_html);
   const text = body_text === null ? null : textOf(body_text);
   const unseen = [
-    input.track_opens ? pictureAt(`${public_url}/o/${marks.ofLink(0)}.gif`) : '',
+    input.track_opens && !input.is_shown ? pictureAt(`${public_url}/o/${marks.ofLink(0)}.gif`) : '',
     found.links.length > 0 ? hiddenLinkTo(`${public_url}/c/${marks.ofLink(0)}`) : '',
   ].join('');
   const parts = {

@@ -47,6 +47,32 @@ describe('a draft', () => {
     expect(unknown.body.errors).toHaveProperty('list');
   });
 
+  test('is shown as its reader sees it, its links as they were written, and stores nothing', async () => {
+    await on.template('shown', {
+      ...{ subject: '{{issue}} for {{first_name}}', body_text: 'Read https://example.com/a & {{gone}}' },
+      body_html: '<p>{{first_name}} {{issue}} <a href="https://example.com/{{issue}}">Read</a> {{gone}}</p>',
+    });
+    const list = await on.list();
+    const id = await on.broadcast(list, {
+      template: 'shown',
+      variables: { issue: '<June>' },
+      track_opens: true,
+    });
+    const sources = on.count('SELECT count(*) AS n FROM merge_sources');
+    const shown = dataOf(await on.call('GET', `/email-broadcasts/${id}/preview`));
+    expect(shown).toMatchObject({ subject: '<June> for there', missing: ['gone'] });
+    expect(shown.body_text).toContain('Read https://example.com/a & {{gone}}');
+    expect(shown.body_html).toContain(
+      '<p>there &lt;June&gt; <a href="https://example.com/&lt;June&gt;">Read</a> {{gone}}</p>',
+    );
+    // In the layout, and without what only machines see.
+    expect(shown.body_html).toContain('/unsubscribe/');
+    expect(shown.body_html).not.toContain('/o/');
+    expect(on.count('SELECT count(*) AS n FROM merge_sources')).toBe(sources);
+    const bare = await on.broadcast(list, { template: null });
+    expect((await on.call('GET', `/email-broadcasts/${bare}/preview`)).status).toBe(422);
+  });
+
   test('is told by check what is missing and whom it would reach', async () => {
     const list = await on.list();
     const id = await on.broadcast(list, { template: null });
