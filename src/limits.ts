@@ -22,7 +22,7 @@ export const MAX_JSON_MEMBERS = 10_000;
 export const JSON_BODY_DEADLINE_MS = 30_000;
 /** A page's form: an address, a token and a few choices. */
 export const MAX_FORM_BODY_BYTES = 16 * 1024;
-/** Fields of such a form: pages of ours have three at most, and mail programs add their own. */
+/** Fields of such a form: pages of ours have a handful, and mail programs add their own. */
 export const MAX_FORM_FIELDS = 1_000;
 /** A mail that the console shows: several bodies of the default size, each byte of which a form may write as three. */
 export const MAX_PREVIEW_BODY_BYTES = 6 * 1024 * 1024;

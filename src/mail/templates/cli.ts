@@ -114,11 +114,9 @@ Besides: description, is_marketing, layout. What the front matter leaves out sta
     .does(({ services, note }, options, slug) => {
       const template = services.templates.get(projectOf(services, options).id, slug);
       const { kind, file } = writeTemplateFile(template);
-      note(
-        `satchel: this is ${KINDS[kind]}: keep it as ${slug}.${kind}, since push goes by the name of a file`,
-      );
+      note(`This is ${KINDS[kind]}: keep it as ${slug}.${kind}, since push goes by the name of a file.`);
       if (kind === 'html' && template.body_text !== null)
-        note('satchel: its text stands in the template alone, and push leaves it as it is');
+        note('Its text stands in the template alone, and push leaves it as it is.');
       return { json: { slug, kind, file }, text: file };
     });
 }

@@ -53,7 +53,7 @@ test('a file makes its template, changes it by its slug, and changes nothing whe
   });
   const before = trail();
   const { stdout, stderr } = await pull('order-shipped');
-  expect(stderr).toContain('this is Markdown: keep it as order-shipped.md');
+  expect(stderr).toContain('This is Markdown: keep it as order-shipped.md');
   for (const file of [FILE, stdout])
     expect((await push('back.md', file)).stdout).toContain('nothing was changed');
   expect(trail()).toEqual(before);
@@ -101,7 +101,7 @@ test('HTML and text are bodies of their own, and end the Markdown with all that 
   await push('b.txt', '---\nslug: html\n---\nText\n');
   expect(await shown('html')).toMatchObject({ body_html: '<p>{{ url }}</p>', body_text: 'Text\n' });
   const { stdout, stderr } = await pull('html');
-  expect(stderr).toContain('its text stands in the template alone');
+  expect(stderr).toContain('Its text stands in the template alone');
   expect((await push('b.html', stdout)).stdout).toContain('nothing was changed');
   await push('b.md', '---\nslug: html\n---\n*a*');
   expect(await shown('html')).toMatchObject({
