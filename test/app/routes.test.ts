@@ -47,6 +47,7 @@ const MARKETING = [
   'GET /email-broadcasts',
   'GET /email-broadcasts/:broadcast',
   'GET /email-broadcasts/:broadcast/check',
+  'GET /email-broadcasts/:broadcast/preview',
   'GET /email-broadcasts/:broadcast/recipients',
   'GET /email-broadcasts/:broadcast/timeline',
   'GET /email-contacts/:contact',

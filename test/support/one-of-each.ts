@@ -55,7 +55,7 @@ export async function makeOneOfEach(
   const sequence = await post('/email-sequences', {
     ...{ name: 'Welcome', list, max_recipients: 1, steps: [{ key: 'a', template: 'hello' }] },
   });
-  const broadcast = await post('/email-broadcasts', { name: 'News', list });
+  const broadcast = await post('/email-broadcasts', { name: 'News', list, template: 'hello' });
   const { api_key } = await manage('/api-keys/lookup', { api_key: key });
   const apiKey = String(isPlainObject(api_key) ? api_key.id : '');
   const origin = await manage(`${project}/api-keys/${apiKey}/origins`, {
