@@ -20,10 +20,12 @@ import { emailCronEntries } from './emails/tasks.ts';
 import { InboxReaders } from './inboxes/readers.ts';
 import { Inboxes } from './inboxes/service.ts';
 import { Mailboxes } from './mailboxes/service.ts';
+import { scheduleNaming } from './schedules/naming.ts';
 import { Schedules } from './schedules/service.ts';
 import { createScheduleTask, scheduleCronEntry } from './schedules/tasks.ts';
 import { SendingDomains } from './sending-domains/service.ts';
 import { sendingDomainCronEntries } from './sending-domains/tasks.ts';
+import { templateNaming } from './templates/naming.ts';
 import { Templates } from './templates/service.ts';
 
 /** What mail needs. */
@@ -64,7 +66,18 @@ export function createMail(needs: MailNeeds) {
   const deliveries = new Deliveries({ ...on, mailboxes, sending_domains, emails });
   const schedules = new Schedules({ ...on, templates, emails });
   const inbox_readers = new InboxReaders({ ...on, inboxes, reports: deliveries });
-  return { sending_domains, inboxes, mailboxes, templates, emails, deliveries, schedules, inbox_readers };
+  return {
+    sending_domains,
+    inboxes,
+    mailboxes,
+    templates,
+    template_names: templateNaming(on),
+    emails,
+    deliveries,
+    schedules,
+    schedule_names: scheduleNaming(on),
+    inbox_readers,
+  };
 }
 
 /** The jobs of mail. */

@@ -17,6 +17,7 @@ import type { Resolver } from '../platform/mail/dns.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { BroadcastEngine } from './broadcasts/engine.ts';
 import { BroadcastLife } from './broadcasts/lifecycle.ts';
+import { broadcastNaming } from './broadcasts/naming.ts';
 import { Broadcasts } from './broadcasts/service.ts';
 import { broadcastCronEntries, createBroadcastTask } from './broadcasts/tasks.ts';
 import { Privacy } from './contacts/privacy.ts';
@@ -25,6 +26,7 @@ import { contactCronEntries } from './contacts/tasks.ts';
 import { importsHolder } from './imports/privacy.ts';
 import { Imports } from './imports/service.ts';
 import { createImportTask, importCronEntries } from './imports/tasks.ts';
+import { listNaming } from './lists/naming.ts';
 import { Lists } from './lists/service.ts';
 import { Clicks, MarketingMail } from './mails/service.ts';
 import { SequenceEngine } from './sequences/engine.ts';
@@ -32,6 +34,7 @@ import { ContactEvents } from './sequences/events.ts';
 import { Exits } from './sequences/exits.ts';
 import { GoingOn } from './sequences/going-on.ts';
 import { Lifecycle } from './sequences/lifecycle.ts';
+import { sequenceNaming } from './sequences/naming.ts';
 import { Sequences } from './sequences/service.ts';
 import { createSequenceTask, sequenceCronEntries } from './sequences/tasks.ts';
 import { Marketing } from './settings/service.ts';
@@ -124,7 +127,12 @@ export function createMarketing(needs: MarketingNeeds) {
     ...broadcasts.explainAddress(project_id, email),
   ];
   const privacy = new Privacy({ ...on, ...audience, holders, explainMore });
-  return { ...audience, imports, subscriptions, clicks, privacy, ...sequencing, ...broadcasting };
+  const names = {
+    list_names: listNaming(on),
+    sequence_names: sequenceNaming(on),
+    broadcast_names: broadcastNaming(on),
+  };
+  return { ...audience, imports, subscriptions, clicks, privacy, ...sequencing, ...broadcasting, ...names };
 }
 
 /** What sequences and broadcasts need. */

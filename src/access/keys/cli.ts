@@ -13,6 +13,7 @@ import { projectOf } from '../../platform/cli/project-option.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
+import { secondOfName } from '../../platform/http/second-names.ts';
 import type { Projects } from '../projects/service.ts';
 import {
   ABILITY_NAMES,
@@ -88,6 +89,8 @@ function registerCreate(key: Noun<Services>): void {
       const created = await services.keys.create(actor, project, readNewKey(options), {
         retain: options.retain !== false,
       });
+      if (services.keys.isSecond({ project_id: project.id, name: created.name }))
+        note(secondOfName('key', created.name));
       if (abilitiesOf(created).length === 0) {
         note(
           `satchel: warning: this key may do nothing. Give it permissions with: satchel key change ${created.id} --can read,write`,

@@ -3,6 +3,7 @@ import { actorOf, type ManagementCaller } from '../../platform/http/callers.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
+import { madeReply } from '../../platform/http/second-names.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
 import {
   createKeyBody,
@@ -65,13 +66,17 @@ function collectionRoutes(keys: Keys, project: (named: Named) => ProjectRow): Ro
       path: KEYS,
       tag: 'API keys',
       summary: 'Make a key',
-      description: '`plaintext_key` is the key itself. Flags that are left out are false.',
+      description:
+        '`plaintext_key` is the key itself. Flags that are left out are false. The second active key of one name draws a `Warning`.',
       status: 201,
       body: createKeyBody,
       example: { name: 'web', can_read: true, can_write: true, can_send_emails: true },
       response: keyWithPlaintext,
       load: project,
-      handle: ({ caller, ctx, resource, body }) => keys.create(actorOf(caller, ctx.ip), resource, body),
+      async handle({ caller, ctx, resource, body }) {
+        const made = await keys.create(actorOf(caller, ctx.ip), resource, body);
+        return madeReply(made, 'key', keys.isSecond({ project_id: resource.id, name: made.name }));
+      },
     }),
   ];
 }

@@ -189,6 +189,12 @@ export class Keys {
     return key;
   }
 
+  /** Whether a project has another active key of this key's name. */
+  isSecond({ project_id, name }: Pick<KeyRow, 'project_id' | 'name'>): boolean {
+    const called = store.findKeysByName(this.#database.read, project_id, name);
+    return called.filter(({ is_active }) => is_active).length > 1;
+  }
+
   /** A key of a project by its numeric id. Throws AppError `not_found`, for another project's key too. */
   get(project: ProjectRow, ref: string): KeyRow {
     const key = this.#find(ref);

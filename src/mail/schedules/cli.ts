@@ -1,6 +1,7 @@
 /** `satchel schedule`: looking at recurring emails, pausing and resuming them, running one now, and deleting them. */
 import type { ProjectRow, Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
+import type { Naming } from '../../platform/cli/naming.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { ScheduleRecord, Schedules } from './service.ts';
@@ -8,7 +9,10 @@ import type { ScheduleRecord, Schedules } from './service.ts';
 interface Services {
   projects: Projects;
   schedules: Schedules;
+  schedule_names: Naming;
 }
+
+const named_schedule = ({ projects, schedule_names }: Services) => ({ projects, ...schedule_names });
 
 /** Registers `satchel schedule list | show | pause | resume | run | delete`. */
 export function registerScheduleCommands(cli: Cli<Services>): void {
@@ -32,22 +36,25 @@ export function registerScheduleCommands(cli: Cli<Services>): void {
       'There are no schedules.',
     );
   noun
-    .verb('show <id>', 'a schedule')
-    .example('satchel schedule show 01J00000000000000000000000')
+    .verb('show <schedule>', 'a schedule')
+    .named(named_schedule)
+    .example('satchel schedule show "Weekly digest" --project shop')
     .shows(({ services }, _options, id) => services.schedules.get(ownerOf(services, id).id, id), present);
   for (const [name, is_active, what] of [
     ['pause', false, 'run it no more until it is resumed; a run that waits ends too'],
     ['resume', true, 'run it again, from its next time on'],
   ] as const)
     noun
-      .verb(`${name} <id>`, what)
+      .verb(`${name} <schedule>`, what)
+      .named(named_schedule)
       .example(`satchel schedule ${name} 01J00000000000000000000000`)
       .shows(({ services, onTrail }, _options, id) => {
         const project = ownerOf(services, id);
         return services.schedules.update(project.id, id, { is_active }, onTrail(project));
       }, present);
   noun
-    .verb('run <id>', 'run it now, off its cadence')
+    .verb('run <schedule>', 'run it now, off its cadence')
+    .named(named_schedule)
     .example('satchel schedule run 01J00000000000000000000000')
     .does(async ({ services, onTrail }, _options, id) => {
       const project = ownerOf(services, id);
@@ -55,7 +62,8 @@ export function registerScheduleCommands(cli: Cli<Services>): void {
       return { json: { job_id }, text: `The run is queued. How it ends: satchel job show ${job_id}` };
     });
   noun
-    .verb('delete <id>', 'delete a schedule; a run that waits fails')
+    .verb('delete <schedule>', 'delete a schedule; a run that waits fails')
+    .named(named_schedule)
     .example('satchel schedule delete 01J00000000000000000000000 --yes')
     .removes(async ({ services, consent, onTrail }, _options, id) => {
       const project = ownerOf(services, id);

@@ -27,6 +27,21 @@ export function findProjectOfSchedule(tx: Tx, id: string): number | null {
   return found?.project_id ?? null;
 }
 
+/** Of whatever project. */
+export function findAnySchedule(tx: Tx, id: string): ScheduleRow | undefined {
+  return tx.select().from(emailSchedules).where(eq(emailSchedules.id, id)).get();
+}
+
+/** Newest first. */
+export function listSchedulesCalled(tx: Tx, project_id: number, name: string): ScheduleRow[] {
+  return tx
+    .select()
+    .from(emailSchedules)
+    .where(and(eq(emailSchedules.project_id, project_id), eq(emailSchedules.name, name)))
+    .orderBy(desc(emailSchedules.id))
+    .all();
+}
+
 export function countSchedulesUsing(tx: Tx, project_id: number, template: string): number {
   return tx
     .select({ id: emailSchedules.id })

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError, messageOf, refuseAll } from '../../errors.ts';
 import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
+import type { Naming } from '../../platform/cli/naming.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { counted, formatFields } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
@@ -25,7 +26,10 @@ interface Services {
   templates: Templates;
   /** How many schedules of a project use a template. */
   schedules: { countUsing(project_id: number, template: string): number };
+  template_names: Naming;
 }
+
+const named_template = ({ projects, template_names }: Services) => ({ projects, ...template_names });
 
 /** Registers `satchel template list | show | push | pull | delete`. */
 export function registerTemplateCommands(cli: Cli<Services>): void {
@@ -49,8 +53,9 @@ export function registerTemplateCommands(cli: Cli<Services>): void {
       'There are no templates.',
     );
   noun
-    .verb('show <slug>', 'a template, with its text')
+    .verb('show <template>', 'a template, with its text')
     .ofProject()
+    .named(named_template)
     .example('satchel template show welcome --project shop')
     .does(({ services }, options, slug) => {
       const template = services.templates.get(projectOf(services, options).id, slug);
@@ -62,8 +67,9 @@ export function registerTemplateCommands(cli: Cli<Services>): void {
     });
   registerFiles(noun);
   noun
-    .verb('delete <slug>', 'delete a template')
+    .verb('delete <template>', 'delete a template')
     .ofProject()
+    .named(named_template)
     .example('satchel template delete welcome --project shop --yes')
     .removes(async ({ services, consent, onTrail }, options, slug) => {
       const project = projectOf(services, options);
@@ -108,8 +114,9 @@ Besides: description, is_marketing, layout. What the front matter leaves out sta
       }
     });
   noun
-    .verb('pull <slug>', 'print a template as the file that push takes')
+    .verb('pull <template>', 'print a template as the file that push takes')
     .ofProject()
+    .named(named_template)
     .example('satchel template pull order-shipped --project shop > order-shipped.md')
     .does(({ services, note }, options, slug) => {
       const template = services.templates.get(projectOf(services, options).id, slug);

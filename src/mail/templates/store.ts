@@ -1,5 +1,5 @@
 /** SQL of saved templates. */
-import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, or, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { emailTemplates, type TemplateRow } from './tables.ts';
@@ -34,6 +34,26 @@ export function findTemplateState(tx: Tx, project_id: number, slug: string): Tem
 
 export function findTemplate(tx: Tx, project_id: number, slug: string): TemplateRow | undefined {
   return rowStatement(tx).get({ project_id, slug });
+}
+
+/** Of whatever project. */
+export function findAnyTemplate(tx: Tx, public_id: string): TemplateSummary | undefined {
+  return tx
+    .select(columns_without_bodies)
+    .from(emailTemplates)
+    .where(eq(emailTemplates.public_id, public_id))
+    .get();
+}
+
+/** Those with this slug or this name, newest first. */
+export function listTemplatesCalled(tx: Tx, project_id: number, name: string): TemplateSummary[] {
+  const { slug, name: title } = emailTemplates;
+  return tx
+    .select(columns_without_bodies)
+    .from(emailTemplates)
+    .where(and(eq(emailTemplates.project_id, project_id), or(eq(slug, name), eq(title, name))))
+    .orderBy(desc(emailTemplates.id))
+    .all();
 }
 
 /** All templates of a project, newest first, without their bodies: the list has no pages. */

@@ -3,11 +3,13 @@ import type { Projects } from '../../access/projects/service.ts';
 import { AppError } from '../../errors.ts';
 import { requireChanges } from '../../platform/cli/changes.ts';
 import { type Cli, type CliResult, type CliSession, EXIT, UsageError } from '../../platform/cli/cli.ts';
+import { isSecond, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
 import { collect, type Options, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields, formatTable } from '../../platform/cli/tables.ts';
 import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { emailAddress, parse, t } from '../../platform/http/schema.ts';
+import { secondOfName } from '../../platform/http/second-names.ts';
 import { FILTER_HELP, readFilter } from '../contacts/service.ts';
 import { explainProblem } from '../mails/service.ts';
 import type { BroadcastLife } from './lifecycle.ts';
@@ -18,7 +20,12 @@ interface Needs {
   projects: Projects;
   broadcasts: Broadcasts;
   broadcast_life: BroadcastLife;
+  broadcast_names: Naming;
+  list_names: Naming;
+  template_names: Naming;
 }
+
+const named_broadcast = ({ projects, broadcast_names }: Needs) => ({ projects, ...broadcast_names });
 
 const ID = '01J00000000000000000000000';
 
@@ -37,7 +44,7 @@ export function registerBroadcastCommands(cli: Cli<Needs>): void {
 /** What a draft is made of. */
 function withFields(verb: Verb<Needs>): Verb<Needs> {
   return verb
-    .option('--template <slug>', 'a marketing template')
+    .option('--template <template>', 'a marketing template: its slug, name or id')
     .option(
       '--set <name=value>',
       'a value of a placeholder, the same for everybody; may be repeated',
@@ -47,12 +54,20 @@ function withFields(verb: Verb<Needs>): Verb<Needs> {
     .option('--track-opens', 'count who opens it');
 }
 
-function fieldsOf(options: Options) {
+function fieldsOf(
+  { projects, list_names, template_names }: Needs,
+  project: { id: number },
+  options: Options,
+) {
   const filter = textOption(options, 'filter');
+  // What is not of this project is refused by its field.
+  const of_project = { project: String(project.id) };
+  const keyOf = (names: Naming, ref: string | undefined) =>
+    ref === undefined ? undefined : resolveNamed({ projects, ...names }, ref, of_project);
   return {
     name: textOption(options, 'name'),
-    list: textOption(options, 'list'),
-    template: textOption(options, 'template'),
+    list: keyOf(list_names, textOption(options, 'list')),
+    template: keyOf(template_names, textOption(options, 'template')),
     filter: filter === undefined ? undefined : readFilter(filter),
     variables: Array.isArray(options.set) ? readValues(options.set) : undefined,
     track_opens: options.trackOpens === true ? true : undefined,
@@ -80,23 +95,26 @@ function registerWriting(noun: Noun<Needs>): void {
       .verb('create', 'make a draft')
       .ofProject()
       .requiredOption('--name <name>', 'its name')
-      .requiredOption('--list <id>', 'the list that it goes to'),
+      .requiredOption('--list <list>', 'the list that it goes to: its id or name'),
   )
     .example(
       `satchel broadcast create --project shop --name "June news" --list ${ID} --template june-news --filter tags_any=customer`,
     )
-    .does(async ({ services, onTrail }, options) => {
+    .does(async ({ services, onTrail, note }, options) => {
       const project = projectOf(services, options);
-      const fields = parse(creation, given(fieldsOf(options)));
+      const fields = parse(creation, given(fieldsOf(services, project, options)));
       const made = await services.broadcasts.create(project.id, fields, onTrail(project));
+      if (isSecond(services.broadcast_names, project.id, made.name))
+        note(secondOfName('broadcast', made.name));
       const next = `Next: satchel broadcast check ${made.id}`;
       return { json: made, text: `${made.id}\nThe draft ${made.name} is made. ${next}` };
     });
   withFields(
     noun
-      .verb('change <id>', 'change a draft, or one that is scheduled')
+      .verb('change <broadcast>', 'change a draft, or one that is scheduled')
+      .named(named_broadcast)
       .option('--name <name>', 'its name')
-      .option('--list <id>', 'the list that it goes to'),
+      .option('--list <list>', 'the list that it goes to: its id or name'),
   )
     .option('--everybody', 'no filter any more')
     .option('--no-track-opens', 'count no openings any more')
@@ -106,7 +124,7 @@ function registerWriting(noun: Noun<Needs>): void {
       const project = ownerOf(services, services.broadcasts.require(id));
       const at = textOption(options, 'at');
       const fields = requireChanges({
-        ...fieldsOf(options),
+        ...fieldsOf(services, project, options),
         ...(options.everybody === true ? { filter: null } : {}),
         ...(options.trackOpens === false ? { track_opens: false } : {}),
         send_at: at === 'none' ? null : at,
@@ -116,7 +134,8 @@ function registerWriting(noun: Noun<Needs>): void {
       return { json: record, text: `The broadcast ${record.name} is changed: it is ${stateOf(record)}.` };
     });
   noun
-    .verb('copy <id>', 'make a draft that is as a broadcast is')
+    .verb('copy <broadcast>', 'make a draft that is as a broadcast is')
+    .named(named_broadcast)
     .example(`satchel broadcast copy ${ID}`)
     .does(async ({ services, onTrail }, _options, id) => {
       const project = ownerOf(services, services.broadcasts.require(id));
@@ -124,7 +143,8 @@ function registerWriting(noun: Noun<Needs>): void {
       return { json: record, text: `The draft ${record.name} is made: ${record.id}` };
     });
   noun
-    .verb('delete <id>', 'delete a draft, or one that was cancelled')
+    .verb('delete <broadcast>', 'delete a draft, or one that was cancelled')
+    .named(named_broadcast)
     .example(`satchel broadcast delete ${ID} --yes`)
     .removes(async ({ services, consent, onTrail }, _options, id) => {
       const project = ownerOf(services, services.broadcasts.require(id));
@@ -165,8 +185,9 @@ function registerLooking(noun: Noun<Needs>): void {
       'There are no broadcasts. Make one with: satchel broadcast create --project REF --name NAME --list ID',
     );
   noun
-    .verb('show <id>', 'one broadcast with its numbers')
-    .example(`satchel broadcast show ${ID}`)
+    .verb('show <broadcast>', 'one broadcast with its numbers')
+    .named(named_broadcast)
+    .example('satchel broadcast show "June news" --project shop')
     .does(({ services }, _options, id) => {
       const record = recordOf(services, id);
       const { stats, left_out, links, filter, variables, ...fields } = record;
@@ -184,7 +205,8 @@ function registerLooking(noun: Noun<Needs>): void {
       return { json: record, text: (columns) => `${head}\n\n${table(columns)}` };
     });
   noun
-    .verb('recipients <id>', 'who had their turn, and what became of it')
+    .verb('recipients <broadcast>', 'who had their turn, and what became of it')
+    .named(named_broadcast)
     .example(`satchel broadcast recipients ${ID}`)
     .lists(
       ({ services: { broadcasts }, page }, _options, id) =>
@@ -203,9 +225,10 @@ function registerLooking(noun: Noun<Needs>): void {
 function registerSending(noun: Noun<Needs>): void {
   noun
     .verb(
-      'check <id>',
+      'check <broadcast>',
       'what keeps a broadcast from being sent, and whom it would reach; ends with 1 if anything does',
     )
+    .named(named_broadcast)
     .example(`satchel broadcast check ${ID}`)
     .does(async ({ services: { broadcasts } }, _options, id) => {
       const found = await broadcasts.check(broadcasts.require(id).project_id, id);
@@ -220,7 +243,8 @@ function registerSending(noun: Noun<Needs>): void {
       return { json: found, text: lines.join('\n'), exit: found.ready ? EXIT.done : EXIT.refused };
     });
   noun
-    .verb('test <id>', 'send a copy of it to an address; counts nowhere')
+    .verb('test <broadcast>', 'send a copy of it to an address; counts nowhere')
+    .named(named_broadcast)
     .requiredOption('--to <address>', 'who gets it')
     .example(`satchel broadcast test ${ID} --to you@example.com`)
     .does(async ({ services: { broadcasts } }, options, id) => {
@@ -230,7 +254,8 @@ function registerSending(noun: Noun<Needs>): void {
       return { json: sent, text: `A test goes to ${to}: satchel email why ${sent.email_id}` };
     });
   noun
-    .verb('send <id>', 'send it to its list, now or at a time')
+    .verb('send <broadcast>', 'send it to its list, now or at a time')
+    .named(named_broadcast)
     .option('--at <time>', 'when, such as 2031-06-01T09:00:00Z; now unless given')
     .example(
       `satchel broadcast send ${ID} --yes`,
@@ -278,15 +303,18 @@ function registerTransitions(noun: Noun<Needs>): void {
     return { json: record, text: `The broadcast ${record.name} is ${stateOf(record)}.${why}` };
   };
   noun
-    .verb('pause <id>', 'send nothing more until it is resumed')
+    .verb('pause <broadcast>', 'send nothing more until it is resumed')
+    .named(named_broadcast)
     .example(`satchel broadcast pause ${ID}`)
     .does((session, _options, id) => change(session, 'pause', id));
   noun
-    .verb('resume <id>', 'go on after a pause, or begin what could not begin at its time')
+    .verb('resume <broadcast>', 'go on after a pause, or begin what could not begin at its time')
+    .named(named_broadcast)
     .example(`satchel broadcast resume ${ID}`)
     .does((session, _options, id) => change(session, 'resume', id));
   noun
-    .verb('cancel <id>', 'end it for good: what no relay took is taken back')
+    .verb('cancel <broadcast>', 'end it for good: what no relay took is taken back')
+    .named(named_broadcast)
     .example(`satchel broadcast cancel ${ID} --yes`)
     .removes((session, _options, id) => {
       const { name, stats, recipients } = recordOf(session.services, id);

@@ -1,8 +1,10 @@
 /** Endpoints of broadcasts: writing them, checks and tests, their life, and who got them. */
+import { isSecond, type Naming } from '../../platform/cli/naming.ts';
 import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import type { ProjectCaller, RequestContext, Route } from '../../platform/http/routes.ts';
 import { emailAddress, oneOf, t, ulid } from '../../platform/http/schema.ts';
+import { madeReply } from '../../platform/http/second-names.ts';
 import type { BroadcastLife } from './lifecycle.ts';
 import {
   changes,
@@ -23,6 +25,7 @@ const ONE = '/email-broadcasts/:broadcast';
 export interface BroadcastRouteDeps {
   broadcasts: Broadcasts;
   broadcast_life: BroadcastLife;
+  broadcast_names: Naming;
 }
 
 export function broadcastRoutes(deps: BroadcastRouteDeps): Route[] {
@@ -41,7 +44,7 @@ function loader(broadcasts: Broadcasts) {
     broadcasts.get(caller.project.id, ctx.params.broadcast ?? '');
 }
 
-function recordRoutes({ broadcasts, broadcast_life }: BroadcastRouteDeps): Route[] {
+function recordRoutes({ broadcasts, broadcast_life, broadcast_names }: BroadcastRouteDeps): Route[] {
   const load = loader(broadcasts);
   return [
     ...marketingRoute({
@@ -70,7 +73,10 @@ function recordRoutes({ broadcasts, broadcast_life }: BroadcastRouteDeps): Route
         filter: { tags_any: ['customer'] },
       },
       response: record,
-      handle: ({ caller, body }) => broadcasts.create(caller.project.id, body, caller.note),
+      async handle({ caller, body }) {
+        const made = await broadcasts.create(caller.project.id, body, caller.note);
+        return madeReply(made, 'broadcast', isSecond(broadcast_names, caller.project.id, made.name));
+      },
     }),
     ...marketingRoute({
       method: 'GET',
@@ -102,7 +108,7 @@ function recordRoutes({ broadcasts, broadcast_life }: BroadcastRouteDeps): Route
   ];
 }
 
-function copyAndDeleteRoutes({ broadcasts }: BroadcastRouteDeps): Route[] {
+function copyAndDeleteRoutes({ broadcasts, broadcast_names }: BroadcastRouteDeps): Route[] {
   const load = loader(broadcasts);
   return [
     ...marketingRoute({
@@ -129,7 +135,10 @@ function copyAndDeleteRoutes({ broadcasts }: BroadcastRouteDeps): Route[] {
       also: { 409: 'Its list is archived' },
       response: record,
       load,
-      handle: ({ caller, resource }) => broadcasts.copy(caller.project.id, resource.id, caller.note),
+      async handle({ caller, resource }) {
+        const made = await broadcasts.copy(caller.project.id, resource.id, caller.note);
+        return madeReply(made, 'broadcast', isSecond(broadcast_names, caller.project.id, made.name));
+      },
     }),
   ];
 }

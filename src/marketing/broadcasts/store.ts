@@ -34,6 +34,16 @@ export function findAnyBroadcast(read: Tx, public_id: string): BroadcastRow | un
   return read.select().from(broadcasts).where(eq(broadcasts.public_id, public_id)).get();
 }
 
+/** Newest first. */
+export function listBroadcastsCalled(read: Tx, project_id: number, name: string): BroadcastRow[] {
+  return read
+    .select()
+    .from(broadcasts)
+    .where(and(eq(broadcasts.project_id, project_id), eq(broadcasts.name, name)))
+    .orderBy(desc(broadcasts.id))
+    .all();
+}
+
 // Written out, where every mail of a broadcast passes that ends.
 const byId = rawSql<BroadcastRow, [number]>('SELECT * FROM broadcasts WHERE id = ?', broadcasts);
 

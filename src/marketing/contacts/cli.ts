@@ -3,11 +3,12 @@ import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { writeTable } from '../../platform/cli/csv-output.ts';
-import { textOption, textOptions } from '../../platform/cli/options.ts';
+import { addProjectOfName, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
+import { type Options, textOption, textOptions } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
-import type { Lists } from '../lists/service.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
 import type { Privacy } from './privacy.ts';
 import { CONTACT_STATUSES, type Contacts, contact_filter, FILTER_HELP, readFilter } from './service.ts';
 
@@ -16,19 +17,25 @@ interface Needs {
   lists: Lists;
   contacts: Contacts;
   privacy: Privacy;
+  list_names: Naming;
+}
+
+/** The row of the list that an option names. */
+function listOf({ projects, lists, list_names }: Needs, options: Options): ListRow {
+  const ref = textOption(options, 'list') ?? '';
+  return lists.require(resolveNamed({ projects, ...list_names }, ref, options));
 }
 
 /** Registers `satchel contact list | show | unsubscribe | why | export | forget`. */
 export function registerContactCommands(cli: Cli<Needs>): void {
   const contact = cli.noun('contact', 'who is on a list, and what is held about an address');
-  contact
-    .verb('list', 'contacts of a list, newest first')
-    .requiredOption('--list <id>', 'the list')
+  addProjectOfName(contact.verb('list', 'contacts of a list, newest first'))
+    .requiredOption('--list <list>', 'the list: its id or name')
     .addOption(new Option('--status <status>', 'only these').choices(CONTACT_STATUSES))
     .option('--tag <tag>', 'only those with this tag')
     .option('--search <text>', 'only those whose address or name begins so')
     .option('--filter <filter>', FILTER_HELP)
-    .example('satchel contact list --list 01J00000000000000000000000 --status active --tag vip')
+    .example('satchel contact list --list Newsletter --project shop --status active --tag vip')
     .example(
       'satchel contact list --list 01J00000000000000000000000 --filter "tags_none=vip&custom.plan=pro"',
     )
@@ -36,7 +43,7 @@ export function registerContactCommands(cli: Cli<Needs>): void {
       ({ services, page }, options) => {
         const { search, filter = '', ...given } = textOptions(options, 'status', 'tag', 'search', 'filter');
         const more = parse(contact_filter, { ...given, q: search });
-        const list = services.lists.require(textOption(options, 'list') ?? '');
+        const list = listOf(services, options);
         return services.contacts.list(list, { ...readFilter(filter), ...more, ...page });
       },
       ({ id, email, status, tags, created_at }) => ({
@@ -89,8 +96,8 @@ export function registerContactCommands(cli: Cli<Needs>): void {
 function registerExport(contact: Noun<Needs>): void {
   contact
     .verb('export [address]', 'everything held about an address, as JSON; or a list, as CSV')
-    .option('--project <ref>', 'of an address: the project, by numeric id, ULID or slug')
-    .option('--list <id>', 'the list whose contacts are written out, newest first')
+    .option('--project <ref>', 'of an address, or of a list that is given by its name: the project')
+    .option('--list <list>', 'the list whose contacts are written out, newest first: its id or name')
     .option('--filter <filter>', FILTER_HELP)
     .example(
       'satchel contact export ann@example.com --project shop > ann.json',
@@ -98,14 +105,14 @@ function registerExport(contact: Noun<Needs>): void {
     )
     .does(async (session, options, address?: string) => {
       const { services, onTrail } = session;
-      const { project, list: list_id, filter } = textOptions(options, 'project', 'list', 'filter');
-      if (list_id !== undefined && address === undefined) {
-        const list = services.lists.require(list_id);
+      const { project, list: named, filter } = textOptions(options, 'project', 'list', 'filter');
+      if (named !== undefined && address === undefined) {
+        const list = listOf(services, options);
         const note = onTrail(ownerOf(services, list));
         const table = await services.contacts.export(list, readFilter(filter ?? ''), note);
         return writeTable(session, options, table);
       }
-      if (address === undefined || project === undefined || list_id !== undefined || filter !== undefined)
+      if (address === undefined || project === undefined || named !== undefined || filter !== undefined)
         throw new UsageError('Give either an address and --project, or --list and, where wanted, --filter.');
       const held = services.privacy.export(projectOf(services, options), address);
       return { json: held, text: JSON.stringify(held, null, 2) };

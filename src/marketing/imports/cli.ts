@@ -8,6 +8,7 @@ import { AppError, messageOf } from '../../errors.ts';
 import type { Objects } from '../../files/objects/service.ts';
 import { IMPORT_WATCH_MS, IMPORTED_FILE_DAYS } from '../../limits.ts';
 import { type Cli, type CliContext, type CliSession, UsageError } from '../../platform/cli/cli.ts';
+import type { Naming } from '../../platform/cli/naming.ts';
 import { listOption, textOptions } from '../../platform/cli/options.ts';
 import { ownerOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
@@ -27,6 +28,7 @@ interface Needs {
   blobs: BlobStore;
   imports: Imports;
   clock: Clock;
+  list_names: Naming;
 }
 
 /** Registers `satchel import start | show | resume`. */
@@ -34,6 +36,7 @@ export function registerImportCommands(cli: Cli<Needs>): void {
   const noun = cli.noun('import', 'contacts from a CSV file');
   noun
     .verb('start <list> <file>', 'import a CSV file; a long one goes on in the server')
+    .named(({ projects, list_names }) => ({ projects, ...list_names }))
     .option('--map <pairs>', 'column to field, such as "E-Mail=email,Vorname=first_name"')
     .option('--keep <columns>', 'columns that become custom fields')
     .addOption(new Option('--basis <basis>', 'consent of rows that name none').choices(CONSENT_BASES))

@@ -3,18 +3,23 @@ import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import { requireChanges } from '../../platform/cli/changes.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
+import { isSecond, type Naming } from '../../platform/cli/naming.ts';
 import { listOption, textOption, textOptions } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { oneOf, parse, t } from '../../platform/http/schema.ts';
+import { secondOfName } from '../../platform/http/second-names.ts';
 import { changes } from './schemas.ts';
 import { CONSENT_BASES, type ListRecord, type Lists, ownFormOf } from './service.ts';
 
 interface Needs {
   projects: Projects;
   lists: Lists;
+  list_names: Naming;
 }
+
+const named_list = ({ projects, list_names }: Needs) => ({ projects, ...list_names });
 
 /** Registers `satchel list create | list | show | change | archive`. */
 export function registerListCommands(cli: Cli<Needs>): void {
@@ -30,7 +35,7 @@ export function registerListCommands(cli: Cli<Needs>): void {
     .option('--token-hosts <hosts>', 'hosts whose links carry the contact_token')
     .option('--sign-up-page', 'a page where anybody may sign up; with --double-opt-in')
     .example('satchel list create --project shop --name Newsletter --basis consent')
-    .does(async ({ services, onTrail }, options) => {
+    .does(async ({ services, onTrail, note }, options) => {
       const project = projectOf(services, options);
       const { basis } = parse(
         t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }),
@@ -46,6 +51,7 @@ export function registerListCommands(cli: Cli<Needs>): void {
         sign_up_page: options.signUpPage === true,
       };
       const made = await services.lists.create(project.id, fields, onTrail(project));
+      if (isSecond(services.list_names, project.id, made.name)) note(secondOfName('list', made.name));
       return {
         json: made,
         text: [
@@ -77,15 +83,21 @@ export function registerListCommands(cli: Cli<Needs>): void {
       'There are no lists. Make one with: satchel list create --project REF --name NAME',
     );
   list
-    .verb('show <id>', 'one list with its counters, and the form that people sign up by')
-    .example('satchel list show 01J00000000000000000000000')
+    .verb('show <list>', 'one list with its counters, and the form that people sign up by')
+    .named(named_list)
+    .example('satchel list show Newsletter --project shop')
     .does(({ services }, _options, id) => {
       const one = services.lists.get(services.lists.require(id).project_id, id);
       return { json: one, text: present(one) };
     });
   registerChange(list);
+  registerArchive(list);
+}
+
+function registerArchive(list: Noun<Needs>): void {
   list
-    .verb('archive <id>', 'have a list take nobody any more; its contacts stay')
+    .verb('archive <list>', 'have a list take nobody any more; its contacts stay')
+    .named(named_list)
     .example('satchel list archive 01J00000000000000000000000 --yes')
     .removes(async ({ services, consent, onTrail }, _options, id) => {
       const project = ownerOf(services, services.lists.require(id));
@@ -97,7 +109,9 @@ export function registerListCommands(cli: Cli<Needs>): void {
 }
 
 function registerChange(list: Noun<Needs>): void {
-  const change = list.verb('change <id>', 'change what is given; what takes an empty text is cleared by one');
+  const change = list
+    .verb('change <list>', 'change what is given; what takes an empty text is cleared by one')
+    .named(named_list);
   addFields(change.option('--name <name>', 'its name'))
     .option('--no-double-opt-in', 'sign-ups by form count at once')
     .option('--no-sign-up-page', 'its address works no more')

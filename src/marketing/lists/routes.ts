@@ -1,14 +1,16 @@
 /** Endpoints of contact lists. */
+import { isSecond, type Naming } from '../../platform/cli/naming.ts';
 import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import type { ProjectCaller, RequestContext, Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
+import { madeReply } from '../../platform/http/second-names.ts';
 import { changes, creation, listRecord } from './schemas.ts';
 import type { Lists } from './service.ts';
 
 const TAG = 'Contact lists';
 
-export function listRoutes({ lists }: { lists: Lists }): Route[] {
+export function listRoutes({ lists, list_names }: { lists: Lists; list_names: Naming }): Route[] {
   const load = ({ ctx, caller }: { ctx: RequestContext; caller: ProjectCaller }) =>
     lists.get(caller.project.id, ctx.params.list ?? '');
   return [
@@ -35,7 +37,10 @@ export function listRoutes({ lists }: { lists: Lists }): Route[] {
       response: listRecord,
       together: ['double_opt_in', 'sign_up_page'],
       errorsIn: ({ caller, body }) => lists.errorsIn(caller.project.id, null, body),
-      handle: ({ caller, body }) => lists.create(caller.project.id, body, caller.note),
+      async handle({ caller, body }) {
+        const made = await lists.create(caller.project.id, body, caller.note);
+        return madeReply(made, 'list', isSecond(list_names, caller.project.id, made.name));
+      },
     }),
     ...marketingRoute({
       method: 'GET',

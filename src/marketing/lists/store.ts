@@ -22,6 +22,16 @@ export function findAnyList(read: Tx, public_id: string): ListRow | undefined {
   return read.select().from(contactLists).where(eq(contactLists.public_id, public_id)).get();
 }
 
+/** Newest first. */
+export function listListsCalled(read: Tx, project_id: number, name: string): ListRow[] {
+  return read
+    .select()
+    .from(contactLists)
+    .where(and(eq(contactLists.project_id, project_id), eq(contactLists.name, name)))
+    .orderBy(desc(contactLists.id))
+    .all();
+}
+
 export function findListById(read: Tx, id: number): ListRow | undefined {
   return byId(read).get({ id });
 }

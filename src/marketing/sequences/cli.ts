@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import { type Cli, type CliResult, type CliSession, EXIT, UsageError } from '../../platform/cli/cli.ts';
+import { isSecond, type Naming } from '../../platform/cli/naming.ts';
 import { listOption, type Options, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields, formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
+import { secondOfName } from '../../platform/http/second-names.ts';
 import { type Contacts, FILTER_HELP, readFilter } from '../contacts/service.ts';
 import { explainProblem } from '../mails/service.ts';
 import type { Lifecycle, Selection } from './lifecycle.ts';
@@ -17,7 +19,10 @@ interface Needs {
   contacts: Contacts;
   sequences: Sequences;
   lifecycle: Lifecycle;
+  sequence_names: Naming;
 }
+
+const named_sequence = ({ projects, sequence_names }: Needs) => ({ projects, ...sequence_names });
 
 /** Registers `satchel sequence list | show | check | preview | activate | pause | resume | finish | copy | enroll | why`. */
 export function registerSequenceCommands(cli: Cli<Needs>): void {
@@ -26,15 +31,19 @@ export function registerSequenceCommands(cli: Cli<Needs>): void {
   registerForesight(noun);
   registerTransitions(noun);
   noun
-    .verb('copy <id>', 'make a draft that is as a sequence is, with nobody in it')
+    .verb('copy <sequence>', 'make a draft that is as a sequence is, with nobody in it')
+    .named(named_sequence)
     .example('satchel sequence copy 01J00000000000000000000000')
-    .does(async ({ services, onTrail }, _options, id) => {
+    .does(async ({ services, onTrail, note }, _options, id) => {
       const project = ownerOf(services, services.sequences.require(id));
       const record = await services.sequences.copy(project.id, id, onTrail(project));
+      if (isSecond(services.sequence_names, project.id, record.name))
+        note(secondOfName('sequence', record.name));
       return { json: record, text: `The draft ${record.name} is made: ${record.id}` };
     });
   noun
-    .verb('enroll <id>', 'enroll contacts of its list')
+    .verb('enroll <sequence>', 'enroll contacts of its list')
+    .named(named_sequence)
     .option('--all', 'every active one')
     .option('--tags <tags>', 'those with at least one of these tags')
     .option('--contacts <file>', 'those whose ids stand in a file, a line each')
@@ -68,11 +77,13 @@ function registerLooking(noun: Noun<Needs>): void {
       'There are no sequences.',
     );
   noun
-    .verb('show <id>', 'one sequence with its steps and numbers')
-    .example('satchel sequence show 01J00000000000000000000000')
+    .verb('show <sequence>', 'one sequence with its steps and numbers')
+    .named(named_sequence)
+    .example('satchel sequence show Welcome --project shop')
     .does(({ services }, _options, id) => present(recordOf(services, id)));
   noun
-    .verb('why <id>', 'why a sequence sends or does not; with an address, what that gets')
+    .verb('why <sequence>', 'why a sequence sends or does not; with an address, what that gets')
+    .named(named_sequence)
     .option('--contact <address>', 'an address on its list')
     .example('satchel sequence why 01J00000000000000000000000 --contact ann@example.com')
     .does(async ({ services: { sequences } }, options, id) => {
@@ -119,7 +130,8 @@ function explainConditions(steps: readonly (readonly [key: string, condition: st
 
 function registerForesight(noun: Noun<Needs>): void {
   noun
-    .verb('check <id>', 'what keeps a sequence from being activated; ends with 1 if anything does')
+    .verb('check <sequence>', 'what keeps a sequence from being activated; ends with 1 if anything does')
+    .named(named_sequence)
     .example('satchel sequence check 01J00000000000000000000000')
     .does(async ({ services: { sequences } }, _options, id) => {
       const found = await sequences.check(sequences.require(id).project_id, id);
@@ -128,7 +140,8 @@ function registerForesight(noun: Noun<Needs>): void {
       return { json: found, text: lines.join('\n'), exit: found.ready ? EXIT.done : EXIT.refused };
     });
   noun
-    .verb('preview <id>', 'what a contact would see, and when; sends nothing')
+    .verb('preview <sequence>', 'what a contact would see, and when; sends nothing')
+    .named(named_sequence)
     .option('--contact <address>', 'an address on its list; a sample unless given')
     .option('--clicks <steps>', 'steps whose mail is clicked')
     .example('satchel sequence preview 01J00000000000000000000000 --clicks hello,offer')
@@ -166,11 +179,13 @@ function registerTransitions(noun: Noun<Needs>): void {
     ['resume', 'go on after a pause; what fell due is sent now'],
   ] as const)
     noun
-      .verb(`${name} <id>`, what)
+      .verb(`${name} <sequence>`, what)
+      .named(named_sequence)
       .example(`satchel sequence ${name} 01J00000000000000000000000`)
       .does((session, _options, id) => change(session, name, id));
   noun
-    .verb('finish <id>', 'end a sequence for good')
+    .verb('finish <sequence>', 'end a sequence for good')
+    .named(named_sequence)
     .example('satchel sequence finish 01J00000000000000000000000 --yes')
     .removes((session, _options, id) => {
       const { name, stats } = recordOf(session.services, id);

@@ -1,5 +1,6 @@
 /** Endpoints of sequences: drafts, checks, foresight, their life, and enrollments. */
 import { invalid } from '../../errors.ts';
+import { isSecond, type Naming } from '../../platform/cli/naming.ts';
 import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type Route,
 } from '../../platform/http/routes.ts';
 import { emailAddress, oneOf, type Static, t, text, ulid } from '../../platform/http/schema.ts';
+import { madeReply } from '../../platform/http/second-names.ts';
 import type { Lifecycle, Selection } from './lifecycle.ts';
 import { changes, creation, enroll, enrollment, preview, problem, record, timeline } from './schemas.ts';
 import { ENROLLMENT_STATES, SEQUENCE_STATUSES, type Sequences } from './service.ts';
@@ -23,6 +25,7 @@ interface Target {
 export interface SequenceRouteDeps {
   sequences: Sequences;
   lifecycle: Lifecycle;
+  sequence_names: Naming;
 }
 
 export function sequenceRoutes(deps: SequenceRouteDeps): Route[] {
@@ -40,7 +43,7 @@ function loader(sequences: Sequences) {
   return ({ ctx, caller }: Target) => sequences.get(caller.project.id, ctx.params.sequence ?? '');
 }
 
-function draftRoutes({ sequences }: SequenceRouteDeps): Route[] {
+function draftRoutes({ sequences, sequence_names }: SequenceRouteDeps): Route[] {
   const load = loader(sequences);
   return [
     ...marketingRoute({
@@ -67,7 +70,10 @@ function draftRoutes({ sequences }: SequenceRouteDeps): Route[] {
         steps: [{ key: 'hello', template: 'welcome', delay_hours: 0, is_final: true }],
       },
       response: record,
-      handle: ({ caller, body }) => sequences.create(caller.project.id, body, caller.note),
+      async handle({ caller, body }) {
+        const made = await sequences.create(caller.project.id, body, caller.note);
+        return madeReply(made, 'sequence', isSecond(sequence_names, caller.project.id, made.name));
+      },
     }),
     ...marketingRoute({
       method: 'GET',
@@ -99,7 +105,7 @@ function draftRoutes({ sequences }: SequenceRouteDeps): Route[] {
   ];
 }
 
-function copyRoute({ sequences }: SequenceRouteDeps): Route[] {
+function copyRoute({ sequences, sequence_names }: SequenceRouteDeps): Route[] {
   return marketingRoute({
     method: 'POST',
     path: '/email-sequences/:sequence/copy',
@@ -111,7 +117,10 @@ function copyRoute({ sequences }: SequenceRouteDeps): Route[] {
     also: { 409: 'Its list is archived' },
     response: record,
     load: loader(sequences),
-    handle: ({ caller, resource }) => sequences.copy(caller.project.id, resource.id, caller.note),
+    async handle({ caller, resource }) {
+      const made = await sequences.copy(caller.project.id, resource.id, caller.note);
+      return madeReply(made, 'sequence', isSecond(sequence_names, caller.project.id, made.name));
+    },
   });
 }
 

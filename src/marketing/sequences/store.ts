@@ -27,6 +27,16 @@ export function findAnySequence(read: Tx, public_id: string): SequenceRow | unde
   return read.select().from(sequences).where(eq(sequences.public_id, public_id)).get();
 }
 
+/** Newest first. */
+export function listSequencesCalled(read: Tx, project_id: number, name: string): SequenceRow[] {
+  return read
+    .select()
+    .from(sequences)
+    .where(and(eq(sequences.project_id, project_id), eq(sequences.name, name)))
+    .orderBy(desc(sequences.id))
+    .all();
+}
+
 interface SequenceFilter {
   project_id: number;
   status?: SequenceStatus | undefined;

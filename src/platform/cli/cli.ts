@@ -13,6 +13,7 @@ import { type Options, textOption } from './options.ts';
 import { createProgress, type OnProgress } from './progress.ts';
 import { shellActor } from './shell-actor.ts';
 import { PLAIN_COLUMNS, type Table } from './tables.ts';
+import { UsageError } from './usage-error.ts';
 import { Noun, type Run, Verb } from './verb.ts';
 
 /** Decision: 0 done, 1 refused, 2 wrong usage. */
@@ -78,8 +79,7 @@ export interface CliHost<S> {
   open(config: Config): Promise<{ services: S; close(): Promise<void> }>;
 }
 
-/** The command was not given as it is written; ends with `EXIT.usage`. For what commander itself cannot check. */
-export class UsageError extends Error {}
+export { UsageError };
 
 /** Builds the verbs of one executable. `S` is what its verbs may use. */
 export class Cli<S> {

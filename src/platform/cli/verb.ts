@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import type { Page, PageQuery } from '../http/pagination.ts';
 import type { Cli, CliResult, CliSession } from './cli.ts';
+import { addProjectOfName, type NamingPlace, resolveNamed } from './naming.ts';
 import { type Options, requireYes } from './options.ts';
 import { addPaging, pagedTable, pageOf, placeOf } from './paging.ts';
 import { type Cell, formatFields, formatTable } from './tables.ts';
@@ -33,6 +34,8 @@ export class Noun<S> extends Command {
 
 export class Verb<S> extends Command {
   readonly #cli: Cli<S>;
+  /** A method, so that a verb of all services is one of some. */
+  #place: { of(services: S): NamingPlace } | null = null;
 
   constructor(cli: Cli<S>, parent: Command, signature: string, description: string) {
     const [name, ...args] = signature.split(' ');
@@ -60,9 +63,23 @@ export class Verb<S> extends Command {
     return this.requiredOption('--project <ref>', 'the project: numeric id, ULID or slug');
   }
 
+  /** Its first argument names one of these, in whatever way; what the verb does is given its key. */
+  named(place: (services: S) => NamingPlace): this {
+    this.#place = { of: place };
+    const has_project = this.options.some(({ long }) => long === '--project');
+    return has_project ? this : addProjectOfName(this);
+  }
+
   /** What it does: see `Cli.action`. */
   does(run: Run<CliSession<S>, CliResult>): this {
-    return this.action(this.#cli.action(run));
+    const place = this.#place;
+    return this.action(
+      this.#cli.action((session, options, ...args) => {
+        const [ref, ...rest] = args;
+        if (place === null || ref === undefined) return run(session, options, ...args);
+        return run(session, options, resolveNamed(place.of(session.services), ref, options), ...rest);
+      }),
+    );
   }
 
   /** Lists what `find` finds, page by page, a row each with its titles; says `empty` where there is nothing. */

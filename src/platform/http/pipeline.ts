@@ -132,7 +132,7 @@ function finishHeaders(headers: Headers, plane: Plane, ctx: RequestContext, trac
   if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store');
   if (plane === 'data') setCorsHeaders(headers, ctx.request.headers.get('origin'));
   if (trace.ignored.length > 0)
-    headers.set('Warning', `299 satchel "ignored fields: ${showNames(trace.ignored)}"`);
+    headers.append('Warning', `299 satchel "ignored fields: ${showNames(trace.ignored)}"`);
   if (trace.rate) {
     headers.set('RateLimit-Limit', String(trace.rate.limit));
     headers.set('RateLimit-Remaining', String(trace.rate.remaining));

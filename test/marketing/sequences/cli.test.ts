@@ -216,17 +216,16 @@ test('why prints its sentences as JSON too, and knows addresses of the list alon
   expect([stranger.exit, stranger.stderr]).toEqual([1, expect.stringContaining('Contact not found')]);
 });
 
-test('an id that is none is refused by every verb, and none at all is wrong usage', async () => {
+test('an id that is none is refused by every verb, and none at all, or a name without its project, is wrong usage', async () => {
   for (const verb of ['show', 'check', 'preview', 'activate', 'pause', 'resume', 'finish', 'enroll', 'why']) {
     const more = verb === 'enroll' ? ['--all'] : verb === 'finish' ? ['--yes'] : [];
-    for (const named of [ABSENT, 'Welcome']) {
-      const refused = await sequence(verb, named, ...more, '--json');
-      expect([verb, refused.exit, JSON.parse(refused.stdout)]).toEqual([
-        ...[verb, 1],
-        { error: { code: 'not_found', message: expect.stringContaining('satchel sequence list') } },
-      ]);
-    }
-    expect([verb, (await sequence(verb)).exit]).toEqual([verb, 2]);
+    const refused = await sequence(verb, ABSENT, ...more, '--json');
+    expect([verb, refused.exit, JSON.parse(refused.stdout)]).toEqual([
+      ...[verb, 1],
+      { error: { code: 'not_found', message: expect.stringContaining('satchel sequence list') } },
+    ]);
+    for (const named of [[], ['Welcome']])
+      expect([verb, (await sequence(verb, ...named, ...more)).exit]).toEqual([verb, 2]);
   }
   expect((await sequence('list')).exit).toBe(2);
   expect((await sequence('list', '--project', 'nowhere')).exit).toBe(1);

@@ -1,0 +1,89 @@
+/** What people call things at the shell: by id, or beside --project by slug or by exact name. */
+import type { Command } from 'commander';
+import { conflict, notFound } from '../../errors.ts';
+import { isUlid } from '../host/ids.ts';
+import { type Options, textOption } from './options.ts';
+import { UsageError } from './usage-error.ts';
+
+/** One that was found. */
+export interface Named {
+  /** What the verbs take it by. */
+  key: string;
+  id: string;
+  slug?: string;
+  project_id: number;
+  /** Archived, finished, sent or cancelled: meant only where no other fits. */
+  is_over: boolean;
+}
+
+/** How one kind of thing is found. */
+export interface Naming {
+  /** `list` */
+  what: string;
+  byId(id: string): Named | null;
+  /** Those of a project that have this slug or this name. */
+  called(project_id: number, name: string): readonly Named[];
+}
+
+/** Where names are looked up: `{ projects, ...services.lists.naming }`. */
+export type NamingPlace = Naming & { projects: { require(ref: string): { id: number } } };
+
+/**
+ * The key of what is named. Wrong usage for a name without --project; throws AppError `not_found`, and `conflict` with their ids
+ * where several are called so.
+ */
+export function resolveNamed(place: NamingPlace, ref: string, options: Options): string {
+  const { what } = place;
+  const project_ref = textOption(options, 'project');
+  const project = project_ref === undefined ? null : place.projects.require(project_ref);
+  const by_id = isUlid(ref) ? place.byId(ref.toUpperCase()) : null;
+  if (by_id && (project === null || by_id.project_id === project.id)) return by_id.key;
+  if (project === null && !isUlid(ref))
+    throw new UsageError(`A ${what} is named by its id, or with --project by its name.`);
+  const called = project === null ? [] : place.called(project.id, ref);
+  const tiers = [false, true].flatMap((is_over) => {
+    const alike = called.filter((each) => each.is_over === is_over);
+    return [alike.filter(({ slug }) => slug === ref), alike];
+  });
+  const [found, ...others] = tiers.find((tier) => tier.length > 0) ?? [];
+  if (!found) throw notFound(capitalized(what), `satchel ${what} list --project REF`);
+  if (others.length > 0) {
+    const ids = [found, ...others].map(({ id }) => id).join(', ');
+    throw conflict(`Several ${what}s are called so: ${ids}. Name one by its id.`);
+  }
+  return found.key;
+}
+
+function capitalized(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
+/** A naming by rows of a table, of which `tell` says what counts. */
+export function createNaming<R extends { project_id: number }>(
+  what: string,
+  finds: {
+    byId(id: string): R | undefined;
+    called(project_id: number, name: string): readonly R[];
+  },
+  tell: (row: R) => Omit<Named, 'project_id'>,
+): Naming {
+  const named = (row: R): Named => ({ ...tell(row), project_id: row.project_id });
+  return {
+    what,
+    byId(id) {
+      const row = finds.byId(id);
+      return row ? named(row) : null;
+    },
+    called: (project_id, name) => finds.called(project_id, name).map(named),
+  };
+}
+
+/** Whether a project has another of this name that is not over, now that one more was made. */
+export function isSecond(naming: Naming, project_id: number, name: string): boolean {
+  return naming.called(project_id, name).filter(({ is_over }) => !is_over).length > 1;
+}
+
+/** For a verb whose argument or option may be a name. */
+export function addProjectOfName<C extends Command>(verb: C): C {
+  return verb.option('--project <ref>', 'the project, for what is given by its name rather than its id');
+}
