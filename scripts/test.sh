@@ -18,14 +18,30 @@ case "${1:-}" in
     ;;
 esac
 
+# Tests write less than 1 GB at a time; eight times that leaves whatever else the machine does enough.
+MEMORY_ROOM_KB=8388608
+
+# Whether what tests write can be kept in memory: they wait a good part of their time for a disk, and none is about one.
+has_room_in_memory() {
+  local options room_kb available_kb
+  [[ -w /dev/shm && -r /proc/mounts && -r /proc/meminfo ]] || return 1
+  options=$(awk '$2 == "/dev/shm" { found = $4 } END { print found }' /proc/mounts)
+  [[ -n $options && $options != *noexec* ]] || return 1
+  room_kb=$(df -Pk /dev/shm | awk 'NR == 2 { print $4 }')
+  available_kb=$(awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo)
+  ((room_kb >= MEMORY_ROOM_KB && available_kb >= MEMORY_ROOM_KB))
+}
+
 # Whatever ends the script early, the last line still says how it went, or that it was stopped.
 passed=0
 failed=0
 stopped=
 log=$(mktemp)
+folder=
 finish() {
   local status=$?
   rm -f "$log"
+  if [[ -n $folder ]]; then rm -rf "$folder" || true; fi
   if [[ -n $stopped ]]; then
     echo "Stopped by $stopped before the tests had ended: this says nothing of them."
     exit "$status"
@@ -53,11 +69,12 @@ if [[ $with_check == yes ]]; then
 fi
 build_satchel
 
+if [[ -z ${TMPDIR:-} ]] && has_room_in_memory; then folder=$(mktemp -d /dev/shm/satchel-XXXXXX); fi
 status=0
 # One process more than there are cores: each waits a good part of its time, for disks and for the relays and timers that tests
 # are about. A minute for each test instead of 5 s, as none is about a busy machine.
 processes=$(($(getconf _NPROCESSORS_ONLN) + 1))
-NO_COLOR=1 "$BUN" test "--parallel=$processes" --timeout 60000 2>&1 </dev/null | tee "$log" || status=$?
+NO_COLOR=1 TMPDIR=${folder:-${TMPDIR:-/tmp}} "$BUN" test "--parallel=$processes" --timeout 60000 2>&1 </dev/null | tee "$log" || status=$?
 pass=$(count_of pass)
 fail=$(count_of fail)
 passed=${pass:-0}
