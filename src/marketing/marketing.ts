@@ -90,7 +90,7 @@ export function createMarketing(needs: MarketingNeeds) {
   });
   const contacts = new Contacts({ ...on, marketing, lists, suppressions });
   const audience = { marketing, suppressions, lists, contacts };
-  const imports = new Imports({ ...on, ...audience });
+  const imports = new Imports({ ...on, ...audience, rows_per_minute: config.import_rows_per_minute });
   const { confirmations_per_day } = config;
   const subscriptions = new Subscriptions({ ...on, ...audience, confirmations_per_day });
   const clicks = new Clicks(on);
@@ -171,12 +171,10 @@ export function marketingCascades({ lists, imports }: MarketingServices) {
 }
 
 /** The jobs of email marketing. */
-export function marketingTasks(
-  services: MarketingServices & Pick<MarketingNeeds, 'config' | 'clock' | 'projects'>,
-) {
-  const { config, clock, projects, subscriptions, sequence_engine, broadcast_engine } = services;
+export function marketingTasks(services: MarketingServices & Pick<MarketingNeeds, 'clock' | 'projects'>) {
+  const { clock, projects, subscriptions, sequence_engine, broadcast_engine } = services;
   return [
-    createImportTask({ ...services, rows_per_minute: config.import_rows_per_minute }),
+    createImportTask(services),
     createSubscribeTask(subscriptions, clock),
     createSequenceTask(sequence_engine, projects),
     createBroadcastTask(broadcast_engine, projects),

@@ -60,6 +60,7 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['list create --project shop --name News --basis consent', 'list.created', 'LIST'],
   ['import start LIST FILE', 'import.started'],
   ['import resume IMPORT', 'import.resumed'],
+  ['import cancel IMPORT --yes', 'import.cancelled'],
   ['contact export --list LIST', 'contacts.exported'],
   ['suppression add eve@example.com --project shop', 'suppression.added'],
   ['suppression remove eve@example.com --project shop --yes', 'suppression.lifted'],

@@ -79,6 +79,7 @@ const MARKETING = [
   'POST /email-contacts/:contact/unsubscribe',
   'POST /email-contacts/events',
   'POST /email-contacts/events/batch',
+  'POST /email-imports/:import/cancel',
   'POST /email-imports/:import/resume',
   'POST /email-lists',
   'POST /email-lists/:list/contacts',

@@ -19,7 +19,7 @@ import { isServed } from '../../platform/host/directory-lock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { oneOf, parse, t } from '../../platform/http/schema.ts';
 import { CONSENT_BASES, type Lists } from '../lists/service.ts';
-import type { ImportRecord, Imports } from './service.ts';
+import { DELIMITERS, type ImportRecord, type Imports } from './service.ts';
 
 interface Needs {
   projects: Projects;
@@ -31,12 +31,15 @@ interface Needs {
   list_names: Naming;
 }
 
-/** Registers `satchel import start | show | resume`. */
+/** Registers `satchel import start | show | resume | cancel`. */
 export function registerImportCommands(cli: Cli<Needs>): void {
   const noun = cli.noun('import', 'contacts from a CSV file');
   noun
     .verb('start <list> <file>', 'import a CSV file; a long one goes on in the server')
     .named(({ projects, list_names }) => ({ projects, ...list_names }))
+    .addOption(
+      new Option('--delimiter <delimiter>', 'between cells; found unless given').choices(DELIMITER_WORDS),
+    )
     .option('--map <pairs>', 'column to field, such as "E-Mail=email,Vorname=first_name"')
     .option('--keep <columns>', 'columns that become custom fields')
     .addOption(new Option('--basis <basis>', 'consent of rows that name none').choices(CONSENT_BASES))
@@ -59,8 +62,12 @@ export function registerImportCommands(cli: Cli<Needs>): void {
         keep_columns: listOption(options, 'keep'),
         defaults: { consent_basis: basis, tags: listOption(options, 'tags') },
         update_existing: options.update === true,
+        delimiter: DELIMITERS.find(
+          (each) => each === (options.delimiter === 'tab' ? '\t' : options.delimiter),
+        ),
       };
-      const { record } = await services.imports.csv(project, list, wanted, note);
+      const by = { is_paced: false, is_test: false, note };
+      const { record } = await services.imports.csv(project, list, wanted, by);
       return present(session, record);
     });
   noun
@@ -78,7 +85,22 @@ export function registerImportCommands(cli: Cli<Needs>): void {
       const project = ownerOf(services, services.imports.require(id));
       return present(session, await services.imports.resume(project.id, id, onTrail(project)));
     });
+  noun
+    .verb('cancel <id>', 'end an import for good')
+    .example('satchel import cancel 01J00000000000000000000000 --yes')
+    .removes(async (session, _options, id) => {
+      const { services, onTrail, consent } = session;
+      const project = ownerOf(services, services.imports.require(id));
+      const { processed_rows, total_rows } = services.imports.show(id);
+      consent(
+        `ends the import for good: ${processed_rows} of ${total_rows ?? 'its'} rows are done, and stay`,
+      );
+      return present(session, await services.imports.cancel(project.id, id, onTrail(project)));
+    });
 }
+
+/** A tab is hard to type. */
+const DELIMITER_WORDS = DELIMITERS.map((each) => (each === '\t' ? 'tab' : each));
 
 /** `Header=field` pairs; null where none is given. */
 function readMap(pairs: readonly string[]): Record<string, string> | null {
@@ -117,17 +139,20 @@ async function watch<S extends Needs>(
   const onProgress = progress('importing');
   for (;;) {
     const record = services.imports.show(id);
-    if (record.status === 'completed' || record.status === 'failed') return record;
+    if (!isUnderWay(record)) return record;
     if (record.total_rows !== null) onProgress(record.processed_rows, record.total_rows);
     await Bun.sleep(IMPORT_WATCH_MS);
   }
 }
 
+function isUnderWay({ status }: ImportRecord): boolean {
+  return status === 'pending' || status === 'processing';
+}
+
 function present({ config }: CliContext, record: ImportRecord) {
-  const is_over = record.status !== 'pending' && record.status !== 'processing';
   const by = isServed(config.data_dir)
     ? 'The running server goes on with it.'
     : `No server serves ${config.data_dir}: it goes on once satchel serve does.`;
-  const next = is_over ? '' : `\n${by} To watch: satchel import show ${record.id} --watch`;
+  const next = !isUnderWay(record) ? '' : `\n${by} To watch: satchel import show ${record.id} --watch`;
   return { json: record, text: `${formatFields({ ...record })}${next}` };
 }

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
 import { errorCodeOf } from '../../errors.ts';
 import { MAX_CSV_ROW_BYTES } from '../../limits.ts';
+import { DELIMITERS, type Delimiter } from './tables.ts';
 
 /** A CSV file is read and parsed in pieces of so many bytes: a few hundred rows, so that nobody waits long behind them. */
 const CSV_PIECE_BYTES = 16 * 1024;
@@ -20,6 +21,41 @@ export class UnreadableCsv extends Error {}
 /** The file is gone or cannot be opened. */
 export class MissingFile extends Error {}
 
+/** Where the rows of a file begin, the header first, and what stands between cells. */
+export interface Dialect {
+  delimiter: Delimiter;
+  from_byte: number;
+}
+
+/** A line that spreadsheets write before the header, for one another: `sep=;`. */
+const SEP_LINE = /^\ufeff?"?sep=(.)"?(?:\r\n|\n|\r)/i;
+
+/**
+ * How a file is written: with the delimiter that is wanted, else the one that its `sep=` line names, else the one that its
+ * header has most of outside of quotes. Throws MissingFile.
+ */
+export async function readDialect(path: string, wanted: Delimiter | null): Promise<Dialect> {
+  // The header is a row, and so has no more.
+  const file = Bun.file(path).slice(0, MAX_CSV_ROW_BYTES);
+  const bytes = await file.bytes().catch((error: unknown) => {
+    throw explain(error);
+  });
+  const head = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  const [sep_line = '', sep] = SEP_LINE.exec(head) ?? [];
+  const delimiter =
+    wanted ?? DELIMITERS.find((each) => each === sep) ?? commonest(head.slice(sep_line.length));
+  return { delimiter, from_byte: Buffer.byteLength(sep_line) };
+}
+
+function commonest(text: string): Delimiter {
+  const [header = ''] = text
+    .replace(/"(?:[^"]|"")*"/g, '')
+    .trimStart()
+    .split(/[\r\n]/, 1);
+  const countOf = (delimiter: Delimiter): number => header.split(delimiter).length;
+  return DELIMITERS.reduce((most, each) => (countOf(each) > countOf(most) ? each : most));
+}
+
 const CSV = {
   bom: true,
   info: true,
@@ -34,9 +70,9 @@ const CSV = {
  * Rows of the file from a byte on at which a row begins. Memory stays the same for any size. Throws MissingFile, and
  * UnreadableCsv for what is no UTF-8, holds NUL, or has a row longer than any (a quote that is never closed, mostly).
  */
-export async function* readCsvRows(path: string, from_byte: number): AsyncGenerator<CsvRow> {
+export async function* readCsvRows(path: string, { from_byte, delimiter }: Dialect): AsyncGenerator<CsvRow> {
   const file = createReadStream(path, { start: from_byte, highWaterMark: CSV_PIECE_BYTES });
-  const parser = parse(CSV);
+  const parser = parse({ ...CSV, delimiter });
   const reading = feed(file, parser);
   // Awaited below; without this a failure until then would count as unhandled.
   reading.catch(() => {});

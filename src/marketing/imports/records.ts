@@ -1,7 +1,9 @@
 /** An import as clients see it, and its counters. */
-import { toIso } from '../../platform/host/clock.ts';
-import type { ImportRow, ImportStatus } from './tables.ts';
+import { MINUTE_MS, toIso } from '../../platform/host/clock.ts';
+import type { Delimiter, ImportRow, ImportStatus } from './tables.ts';
 
+/** Row numbers count the header. */
+const HEADER_ROWS = 1;
 const COUNTERS = [
   'accepted',
   'duplicate',
@@ -34,6 +36,11 @@ export interface ImportRecord extends Counters {
   processed_rows: number;
   /** Hundredths of the rows that are done. */
   progress_percent: number | null;
+  /** Of a file: what stands between its cells. */
+  delimiter: Delimiter | null;
+  /** At which it goes on; null: as fast as it can. */
+  rows_per_minute: number | null;
+  done_at_estimate: string | null;
   error: string | null;
   job_id: string | null;
   created_at: string;
@@ -41,9 +48,14 @@ export interface ImportRecord extends Counters {
   finished_at: string | null;
 }
 
-/** A row with its list's id. */
-export function present(row: ImportRow, list: string): ImportRecord {
-  const { id, status, method, total_rows, error, job_id } = row;
+/** A row with its list's id, as it stands at a moment. `rows_per_minute`: the rate of those that API keys start. */
+export function present(
+  row: ImportRow,
+  list: string,
+  on: { rows_per_minute: number; now_ms: number },
+): ImportRecord {
+  const { id, status, method, total_rows, error, job_id, settings } = row;
+  const rows_per_minute = settings.is_paced ? on.rows_per_minute : null;
   const processed_rows = processedRows(row);
   return {
     id,
@@ -54,12 +66,28 @@ export function present(row: ImportRow, list: string): ImportRecord {
     ...countersOf(row),
     processed_rows,
     progress_percent: total_rows === null ? null : percentOf(processed_rows, total_rows),
+    delimiter: method === 'csv' ? settings.delimiter : null,
+    rows_per_minute,
+    done_at_estimate: toIso(estimateEnd(row, rows_per_minute, on.now_ms)),
     error,
     job_id,
     created_at: toIso(row.created_at),
     started_at: toIso(row.started_at),
     finished_at: toIso(row.finished_at),
   };
+}
+
+/** When the last row is taken up at this rate, or at the speed so far; null where that can't be told, and once it was. */
+function estimateEnd(row: ImportRow, rows_per_minute: number | null, now_ms: number): number | null {
+  const { status, position, total_rows, started_at } = row;
+  const is_under_way = status === 'pending' || status === 'processing';
+  if (!is_under_way || position.is_file_done || total_rows === null) return null;
+  const taken = position.row - HEADER_ROWS;
+  const left = Math.max(0, total_rows - taken);
+  if (rows_per_minute !== null) return now_ms + Math.ceil((left * MINUTE_MS) / rows_per_minute);
+  return started_at === null || taken === 0
+    ? null
+    : now_ms + Math.ceil((left * (now_ms - started_at)) / taken);
 }
 
 function percentOf(done: number, total: number): number {

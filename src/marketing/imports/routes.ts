@@ -16,9 +16,12 @@ interface Target {
   caller: ProjectCaller;
 }
 
-export function importRoutes({ imports, lists }: { imports: Imports; lists: Lists }): Route[] {
+export function importRoutes(services: { imports: Imports; lists: Lists }): Route[] {
+  return [...routesOfList(services), ...routesOfImport(services)];
+}
+
+function routesOfList({ imports, lists }: { imports: Imports; lists: Lists }): Route[] {
   const loadList = ({ ctx, caller }: Target) => lists.find(caller.project.id, ctx.params.list ?? '');
-  const load = ({ ctx, caller }: Target) => imports.get(caller.project.id, ctx.params.import ?? '');
   return [
     ...marketingRoute({
       method: 'GET',
@@ -37,7 +40,8 @@ export function importRoutes({ imports, lists }: { imports: Imports; lists: List
       summary: 'Import contacts from a paste or a CSV file',
       description:
         'A paste ends within the request, as does a file of up to 500 rows (201); a longer file is imported in the ' +
-        'background (202) and polled at `/email-imports/{import}`. Rows whose domain the DNS says nothing about wait: ' +
+        'background (202) and polled at `/email-imports/{import}`: by an API key at `rows_per_minute` (500 unless the operator ' +
+        'says otherwise), by a person or a token as fast as it can beside others. Rows whose domain the DNS says nothing about wait: ' +
         'the import is `processing` until they are decided.',
       status: 201,
       also: { 202: 'Imported in the background', 409: 'The list is archived (`list_archived`)' },
@@ -52,15 +56,21 @@ export function importRoutes({ imports, lists }: { imports: Imports; lists: List
       errorsIn: ({ body: sent }) => errorsInSource(sent),
       handle: async ({ caller, resource: list, body: { method, text: pasted, object, ...sent } }) => {
         refuseAll(errorsInSource({ method, text: pasted, object }));
-        const { project, note } = caller;
-        const is_test = caller.key?.is_test ?? false;
+        const { project, key, note } = caller;
+        const by = { is_paced: key !== null, is_test: key?.is_test ?? false, note };
         if (method === 'paste')
-          return imports.paste(project, list, { text: pasted ?? '', defaults: sent.defaults, is_test }, note);
-        const csv_input = { ...sent, object: object ?? '', is_test };
-        const { record: started, is_done } = await imports.csv(project, list, csv_input, note);
+          return imports.paste(project, list, { text: pasted ?? '', defaults: sent.defaults }, by);
+        const wanted = { ...sent, object: object ?? '' };
+        const { record: started, is_done } = await imports.csv(project, list, wanted, by);
         return new Reply(is_done ? 201 : 202, started);
       },
     }),
+  ];
+}
+
+function routesOfImport({ imports }: { imports: Imports }): Route[] {
+  const load = ({ ctx, caller }: Target) => imports.get(caller.project.id, ctx.params.import ?? '');
+  return [
     ...marketingRoute({
       method: 'GET',
       path: '/email-imports/:import',
@@ -91,6 +101,18 @@ export function importRoutes({ imports, lists }: { imports: Imports; lists: List
       response: record,
       load,
       handle: ({ caller, resource }) => imports.resume(caller.project.id, resource.id, caller.note),
+    }),
+    ...marketingRoute({
+      method: 'POST',
+      path: '/email-imports/:import/cancel',
+      tag: TAG,
+      summary: 'End an import for good',
+      description:
+        'Who is on the list by then stays there. It is `cancelled` and does not go on. 409 for one that has ended.',
+      also: { 409: 'It has ended' },
+      response: record,
+      load,
+      handle: ({ caller, resource }) => imports.cancel(caller.project.id, resource.id, caller.note),
     }),
   ];
 }

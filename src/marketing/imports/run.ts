@@ -8,11 +8,12 @@ import type { Objects } from '../../files/objects/service.ts';
 import { IMPORT_DNS_GIVE_UP_MS, MAX_ADDRESS_CHARS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
+import { letOthers } from '../../platform/host/turns.ts';
 import type { Candidate, Contacts, Screened } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import { candidateOf } from './columns.ts';
-import { MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
+import { type Dialect, MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
 import { type Counters, countersOf } from './records.ts';
 import * as store from './store.ts';
 import type { ImportPosition, ImportRow, WaitingFields } from './tables.ts';
@@ -34,7 +35,8 @@ export type ImportPause =
   /** Rows wait for the DNS. */
   | { status: 'waiting'; run_at: number }
   /** Another run goes on with it, or has ended it. */
-  | { status: 'superseded' };
+  | { status: 'superseded' }
+  | { status: 'cancelled' };
 
 export interface ImportRunDeps {
   database: Database;
@@ -100,12 +102,16 @@ export class ImportRun {
     const list = row && deps.lists.findById(row.list_id);
     if (!row || !list) return { status: 'failed', error: 'The list or the import was deleted.' };
     if (row.status === 'completed') return { status: 'completed' };
+    if (row.status === 'cancelled') return { status: 'cancelled' };
     if (row.status === 'failed') return { status: 'failed', error: row.error ?? '' };
     const run = new ImportRun(deps, owner, row, list);
     try {
       return await run.#advance(limits);
     } catch (error) {
-      if (error instanceof Superseded) return { status: 'superseded' };
+      if (error instanceof Superseded) {
+        const is_cancelled = store.findImport(deps.database.read, id)?.status === 'cancelled';
+        return { status: is_cancelled ? 'cancelled' : 'superseded' };
+      }
       const reason = reasonOf(error);
       if (reason === null) throw error;
       await run.#end({ status: 'failed', error: reason });
@@ -139,9 +145,16 @@ export class ImportRun {
   }
 
   async #countRows(): Promise<number> {
-    let rows = -1; // The header is none of them.
-    for await (const _ of readCsvRows(this.#path(), 0)) rows += 1;
-    return Math.max(0, rows);
+    // The first of them is where the header ends: none has been taken up yet.
+    let rows = 0;
+    for await (const _ of readCsvRows(this.#path(), this.#dialect())) rows += 1;
+    return rows;
+  }
+
+  /** How the file goes on from where this import is. */
+  #dialect(): Dialect {
+    const { position, settings } = this.#import;
+    return { from_byte: position.byte, delimiter: settings.delimiter };
   }
 
   #path(): string {
@@ -154,16 +167,16 @@ export class ImportRun {
   /** Takes up rows of the file; returns how many. */
   async #readFile(limits: RunLimits): Promise<number> {
     if (this.#import.position.is_file_done) return 0;
-    const { row: last_row, byte } = this.#import.position;
     let taken = 0;
-    let row_number = last_row;
+    let row_number = this.#import.position.row;
     let rows: Row[] = [];
-    for await (const { cells, end_byte } of readCsvRows(this.#path(), byte)) {
+    for await (const { cells, end_byte } of readCsvRows(this.#path(), this.#dialect())) {
       row_number += 1;
       rows.push({ row_number, fields: { cells: this.#wantedOf(cells) }, end_byte });
       taken += 1;
       const is_cut = taken >= limits.rows;
       if (rows.length < IMPORT_SCREEN_ROWS && !is_cut) continue;
+      await letOthers(); // Reading so many has taken its time.
       await this.#take(rows);
       rows = [];
       if (is_cut || limits.shouldStop()) return taken;

@@ -7,7 +7,7 @@ import {
 } from '../../limits.ts';
 import { dateTime, named, nullable, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
 import { CONSENT_BASES } from '../lists/service.ts';
-import { IMPORT_STATUSES, MAPPABLE_FIELDS } from './service.ts';
+import { DELIMITERS, IMPORT_STATUSES, MAPPABLE_FIELDS } from './service.ts';
 
 const defaults = t.Optional(
   t.Object(
@@ -45,6 +45,11 @@ export const body = named(
         description: 'Headers of columns that become custom fields.',
       }),
     ),
+    delimiter: t.Optional({
+      ...oneOf(DELIMITERS),
+      description:
+        'Between the cells of a CSV file. Found unless given: by its `sep=` line, which is no row, else by its header.',
+    }),
     defaults,
     update_existing: t.Optional(
       t.Boolean({ description: 'Default false: a contact that is on the list stays as it is.' }),
@@ -70,6 +75,21 @@ export const record = named(
     updated_existing: counter,
     processed_rows: t.Integer({ description: 'The sum of the counters.' }),
     progress_percent: nullable(t.Integer()),
+    delimiter: nullable({
+      ...oneOf(DELIMITERS),
+      description: 'Of a CSV file: what stands between its cells.',
+    }),
+    rows_per_minute: nullable(
+      t.Integer({
+        description:
+          'At which it goes on in the background: that of API keys. Null: as fast as it can beside others.',
+      }),
+    ),
+    done_at_estimate: nullable({
+      ...dateTime(),
+      description:
+        'When the last row is taken up, at its rate or its speed so far; null where that is not known.',
+    }),
     error: nullable(t.String()),
     job_id: nullable(ulid()),
     created_at: dateTime(),

@@ -19,16 +19,16 @@ import { readTags, SOURCE_PLATFORM } from '../contacts/service.ts';
 import type { ConsentBasis, ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import { type Columns, findColumns, type ImportDefaults } from './columns.ts';
-import { MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
+import { MissingFile, readCsvRows, readDialect, UnreadableCsv } from './csv-rows.ts';
 import { readPaste } from './paste.ts';
 import { type ImportRecord, present } from './records.ts';
 import { findFile, type ImportPause, ImportRun, type ImportRunDeps, type RunLimits } from './run.ts';
 import * as store from './store.ts';
-import type { ImportPosition, ImportRow } from './tables.ts';
+import type { Delimiter, ImportPosition, ImportRow } from './tables.ts';
 
 export { MAPPABLE_FIELDS } from './columns.ts';
 export type { ImportRecord } from './records.ts';
-export { IMPORT_STATUSES } from './tables.ts';
+export { DELIMITERS, IMPORT_STATUSES } from './tables.ts';
 
 /** The type of the jobs that go on with imports. */
 export const EMAIL_IMPORT = 'email.import';
@@ -45,8 +45,14 @@ interface CsvInput {
   keep_columns?: string[] | null | undefined;
   defaults?: DefaultsInput | null | undefined;
   update_existing?: boolean | null | undefined;
-  /** By a test key. */
-  is_test?: boolean;
+  /** Null: found. */
+  delimiter?: Delimiter | null | undefined;
+}
+
+/** How an import is told apart by who starts it: by an API key, and by a test key. */
+interface Starter {
+  is_paced: boolean;
+  is_test: boolean;
 }
 
 export interface ImportsDeps {
@@ -55,6 +61,8 @@ export interface ImportsDeps {
   contacts: Contacts;
   lists: Lists;
   objects: ImportRunDeps['objects'];
+  /** Of those that API keys start. */
+  rows_per_minute: number;
   enqueue(tx: Tx, job: NewJob): string;
 }
 
@@ -75,8 +83,8 @@ export class Imports {
   async paste(
     owner: KeyOwner,
     list: ListRow,
-    input: { text: string; defaults?: DefaultsInput | null | undefined; is_test?: boolean },
-    note: Note,
+    input: { text: string; defaults?: DefaultsInput | null | undefined },
+    { note, ...starter }: Starter & { note: Note },
   ): Promise<ImportRecord> {
     const rows = readPaste(input.text);
     const errors: FieldErrors = {};
@@ -88,12 +96,7 @@ export class Imports {
     const started = await this.#start(owner, list, {
       method: 'paste',
       object_public_id: null,
-      settings: {
-        columns: NO_COLUMNS,
-        defaults,
-        update_existing: false,
-        is_test: input.is_test ?? false,
-      },
+      settings: { columns: NO_COLUMNS, defaults, update_existing: false, delimiter: ',', ...starter },
       position: { ...START, row: rows.length, is_file_done: true },
       total_rows: rows.length,
       is_in_request: true,
@@ -111,7 +114,7 @@ export class Imports {
     owner: KeyOwner,
     list: ListRow,
     input: CsvInput,
-    note: Note,
+    { note, ...starter }: Starter & { note: Note },
   ): Promise<{ record: ImportRecord; is_done: boolean }> {
     const errors: FieldErrors = {};
     const defaults = readDefaults(input.defaults ?? {}, 'csv', errors);
@@ -124,7 +127,7 @@ export class Imports {
       return file;
     };
     const file = requireFile();
-    const head = await readHead(file.path).catch((error: unknown) => {
+    const head = await readHead(file.path, input.delimiter ?? null).catch((error: unknown) => {
       requireFile();
       throw error;
     });
@@ -137,7 +140,8 @@ export class Imports {
         columns,
         defaults,
         update_existing: input.update_existing ?? false,
-        is_test: input.is_test ?? false,
+        delimiter: head.delimiter,
+        ...starter,
       },
       position: { ...START, row: 1, byte: head.end_byte },
       total_rows: head.is_short ? head.rows : null,
@@ -227,10 +231,46 @@ export class Imports {
     return this.#present(row);
   }
 
+  /**
+   * Ends an import that has not ended, for good: what was taken stays. Throws AppError `not_found`, and `conflict` where there is
+   * nothing to cancel.
+   */
+  async cancel(project_id: number, id: string, note: Note): Promise<ImportRecord> {
+    const { database, clock } = this.#deps;
+    const row = await database.write((tx) => {
+      const { status, position, job_id, ...current } = this.find(project_id, id, tx);
+      if (status !== 'pending' && status !== 'processing')
+        throw conflict(`There is nothing to cancel: the import is ${status}.`);
+      const now = clock.now();
+      if (job_id !== null) finishJob(tx, job_id, endOf(current.id, { status: 'cancelled' }), now);
+      note(tx, { event: 'import.cancelled', target: `import:${current.id}` });
+      return store.updateImport(tx, current.id, {
+        status: 'cancelled',
+        finished_at: now,
+        // A run that is under way sees by this that it is out of date.
+        position: { ...position, commits: position.commits + 1 },
+      });
+    });
+    await this.#forgetWaiting(row.id);
+    return this.#present(row);
+  }
+
+  /** Rows of an ended import that wait for the DNS wait for nothing. */
+  async #forgetWaiting(id: string): Promise<void> {
+    const { database } = this.#deps;
+    while ((await database.write((tx) => store.deleteSomeWaiting(tx, id, SWEEP_BATCH))) === SWEEP_BATCH);
+  }
+
+  /** At which rate an import goes on; null: as fast as it can. */
+  rowsPerMinute(id: string): number | null {
+    const row = store.findImport(this.#deps.database.read, id);
+    return row?.settings.is_paced ? this.#deps.rows_per_minute : null;
+  }
+
   /** Records an unexpected failure of its job, within the transaction; the import can be resumed. */
   abandon(tx: Tx, id: string): void {
     const row = store.findImport(tx, id);
-    if (!row || row.status === 'completed' || row.status === 'failed') return;
+    if (row?.status !== 'pending' && row?.status !== 'processing') return;
     const error = 'Something went wrong on the server.';
     store.updateImport(tx, id, { status: 'failed', error, finished_at: this.#deps.clock.now() });
   }
@@ -240,9 +280,10 @@ export class Imports {
     return ImportRun.advance(this.#deps, owner, id, limits);
   }
 
-  /** Forgets the rejected rows of old imports. */
+  /** Forgets the rejected rows of old imports, and the waiting ones of those that a crash cut off as they were cancelled. */
   async sweep(): Promise<void> {
     const { database, clock } = this.#deps;
+    for (const id of store.listCancelledThatWait(database.read)) await this.#forgetWaiting(id);
     const before_id = firstIdOf(clock.now() - IMPORT_REJECTIONS_RETENTION_MS);
     while (
       (await database.write((tx) => store.deleteOldRejections(tx, before_id, SWEEP_BATCH))) === SWEEP_BATCH
@@ -318,7 +359,8 @@ export class Imports {
 
   #present(row: ImportRow, list_public_id = this.#deps.lists.findById(row.list_id)?.public_id): ImportRecord {
     if (list_public_id === undefined) throw notFound('Import');
-    return present(row, list_public_id);
+    const { rows_per_minute, clock } = this.#deps;
+    return present(row, list_public_id, { rows_per_minute, now_ms: clock.now() });
   }
 }
 
@@ -334,10 +376,11 @@ const START: ImportPosition = {
 /** The end of an import as that of its job. */
 export function endOf(
   import_id: string,
-  pause: Extract<ImportPause, { status: 'completed' | 'failed' }>,
+  pause: Extract<ImportPause, { status: 'completed' | 'failed' | 'cancelled' }>,
 ): JobEnd {
-  const error = pause.status === 'failed' ? pause.error : null;
-  return { status: pause.status, result: { import_id }, error };
+  const result = { import_id };
+  if (pause.status === 'completed') return { status: 'completed', result, error: null };
+  return { status: 'failed', result, error: pause.status === 'failed' ? pause.error : 'It was cancelled.' };
 }
 
 function readDefaults(input: DefaultsInput, method: 'paste' | 'csv', errors: FieldErrors): ImportDefaults {
@@ -354,11 +397,21 @@ function readDefaults(input: DefaultsInput, method: 'paste' | 'csv', errors: Fie
 /** The header of a file, and whether it is short enough for the request. Throws AppError `invalid` under `object`. */
 async function readHead(
   path: string,
-): Promise<{ headers: string[]; end_byte: number; rows: number; is_short: boolean }> {
+  wanted: Delimiter | null,
+): Promise<{
+  headers: string[];
+  delimiter: Delimiter;
+  end_byte: number;
+  rows: number;
+  is_short: boolean;
+}> {
   let head: { headers: string[]; end_byte: number } | null = null;
   let rows = 0;
+  let delimiter: Delimiter = ',';
   try {
-    for await (const { cells, end_byte } of readCsvRows(path, 0)) {
+    const dialect = await readDialect(path, wanted);
+    delimiter = dialect.delimiter;
+    for await (const { cells, end_byte } of readCsvRows(path, dialect)) {
       if (head === null) head = { headers: cells, end_byte };
       else rows += 1;
       if (rows > IMPORT_ROWS_IN_REQUEST) break;
@@ -369,5 +422,5 @@ async function readHead(
     throw error;
   }
   if (!head) throw invalid({ object: ['is an empty file: the first row must hold the headers'] });
-  return { ...head, rows, is_short: rows <= IMPORT_ROWS_IN_REQUEST };
+  return { ...head, delimiter, rows, is_short: rows <= IMPORT_ROWS_IN_REQUEST };
 }

@@ -134,6 +134,35 @@ export function deleteWaiting(tx: Tx, import_id: string, row_numbers: readonly n
     .run();
 }
 
+/** Deletes up to `limit` rows of an import that wait; returns how many there were. */
+export function deleteSomeWaiting(tx: Tx, import_id: string, limit: number): number {
+  const { row_number } = contactImportWaiting;
+  const rows = tx
+    .select({ row_number })
+    .from(contactImportWaiting)
+    .where(eq(contactImportWaiting.import_id, import_id))
+    .limit(limit)
+    .all();
+  deleteWaiting(
+    tx,
+    import_id,
+    rows.map((row) => row.row_number),
+  );
+  return rows.length;
+}
+
+/** Cancelled imports of which rows still wait. Few ever wait: a look at each import that has some. */
+export function listCancelledThatWait(read: Tx): string[] {
+  const waiting = read.selectDistinct({ id: contactImportWaiting.import_id }).from(contactImportWaiting);
+  const { id, status } = contactImports;
+  return read
+    .select({ id })
+    .from(contactImports)
+    .where(and(inArray(id, waiting), eq(status, 'cancelled')))
+    .all()
+    .map((row) => row.id);
+}
+
 /* --- One address -------------------------------------------------------------------------------------------------- */
 
 const importsOf = (tx: Tx, project_id: number) =>

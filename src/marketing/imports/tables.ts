@@ -1,14 +1,23 @@
 /** Drizzle definitions of contact imports, the rows they did not take, and those that wait for an answer of the DNS. */
+
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-export const IMPORT_STATUSES = ['pending', 'processing', 'completed', 'failed'] as const;
+export const IMPORT_STATUSES = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
+
+/** What may stand between the cells of a file. */
+export const DELIMITERS = [',', ';', '\t', '|'] as const;
+export type Delimiter = (typeof DELIMITERS)[number];
 
 /** What an import was asked for; columns are places in a row of the file. */
 interface ImportSettings {
   columns: { fields: Partial<Record<string, number>>; kept: Record<string, number> };
   defaults: { consent_basis: string | null; source_platform: string; tags: string[] };
   update_existing: boolean;
+  /** Between the cells of the file. */
+  delimiter: Delimiter;
+  /** By an API key: it goes on at the rate that these are given, all others as fast as it can. */
+  is_paced: boolean;
   /** By a test key. */
   is_test: boolean;
 }

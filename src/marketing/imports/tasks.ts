@@ -12,7 +12,7 @@ import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { projectOf } from '../../platform/jobs/store.ts';
 import { EMAIL_IMPORT, endOf, type Imports } from './service.ts';
 
-/** An import in the background takes up rows in turns of this length, so that its rate is even. */
+/** An import in the background takes up rows in turns of this length, so that its rate is even, and others come in between. */
 const IMPORT_TURN_MS = 12_000;
 /** Imports that go on at once: each holds the event loop up for a few milliseconds at a time. */
 const IMPORT_CONCURRENCY = 2;
@@ -23,7 +23,6 @@ export interface ImportTaskDeps {
   imports: Imports;
   projects: Projects;
   clock: Clock;
-  rows_per_minute: number;
 }
 
 /** Runs jobs of the type `email.import`: each turn takes as many rows as the rate allows, and the next turn comes when it allows more. */
@@ -38,14 +37,18 @@ export function createImportTask(deps: ImportTaskDeps): Task<null> {
 }
 
 async function takeTurn(deps: ImportTaskDeps, job: JobRow, stopping: AbortSignal): Promise<TaskOutcome> {
-  const { imports, projects, clock, rows_per_minute } = deps;
+  const { imports, projects, clock } = deps;
   const { import_id } = parse(payload, job.payload);
   const owner = projects.find(String(projectOf(job)));
   if (!owner) return endOf(import_id, { status: 'failed', error: 'The project was deleted.' });
   const began_ms = clock.now();
+  const rows_per_minute = imports.rowsPerMinute(import_id);
   const limits = {
-    rows: Math.max(1, Math.floor((rows_per_minute * IMPORT_TURN_MS) / MINUTE_MS)),
-    shouldStop: () => stopping.aborted,
+    rows:
+      rows_per_minute === null
+        ? Number.POSITIVE_INFINITY
+        : Math.max(1, Math.floor((rows_per_minute * IMPORT_TURN_MS) / MINUTE_MS)),
+    shouldStop: () => stopping.aborted || clock.now() - began_ms >= IMPORT_TURN_MS,
   };
   const pause = await imports.advance(owner, import_id, limits).catch((error: unknown) => {
     if (mayPass(explainDescriptors(error))) return null;
@@ -53,8 +56,10 @@ async function takeTurn(deps: ImportTaskDeps, job: JobRow, stopping: AbortSignal
   });
   // A full disk, or no descriptor to read the file with: what is done is committed, and the rest waits until there is room.
   if (pause === null) return { status: 'continue', run_at: clock.now() + IMPORT_TURN_MS };
-  if (pause.status === 'more')
-    return { status: 'continue', run_at: began_ms + Math.ceil((pause.rows * MINUTE_MS) / rows_per_minute) };
+  if (pause.status === 'more') {
+    const owed_ms = rows_per_minute === null ? 0 : Math.ceil((pause.rows * MINUTE_MS) / rows_per_minute);
+    return { status: 'continue', run_at: began_ms + owed_ms };
+  }
   // The request that began it is still at it; this job goes on with it should the server die.
   if (pause.status === 'superseded')
     return { status: 'continue', run_at: clock.now() + IMPORT_REQUEST_GRACE_MS };

@@ -117,7 +117,7 @@ function checkString(schema: TSchema, input: unknown, path: string, walk: Walk):
   if (Array.isArray(schema.enum)) {
     return schema.enum.includes(input)
       ? input
-      : fail(walk, path, `must be one of: ${schema.enum.join(', ')}`);
+      : fail(walk, path, `must be one of: ${schema.enum.map(asWord).join(', ')}`);
   }
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
   if (minLength > 0 && input.trim() === '') return fail(walk, path, 'must not be empty');
@@ -130,6 +130,11 @@ function checkString(schema: TSchema, input: unknown, path: string, walk: Walk):
       return fail(walk, path, `must have at least ${minLength} characters (got ${length})`);
   }
   return checkFormat(schema.format, input, path, walk);
+}
+
+/** A word as a sentence names it: what is no word, such as a comma, in quotes. */
+function asWord(word: string): string {
+  return /^[\w.-]+$/.test(word) ? word : JSON.stringify(word);
 }
 
 function checkFormat(format: string | undefined, input: string, path: string, walk: Walk): unknown {

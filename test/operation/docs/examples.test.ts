@@ -113,14 +113,16 @@ function formOf(route: Route): FormData {
   return form;
 }
 
-/** What the examples cannot know: the plaintext of a key, a page's restricted one, a failed import, who left before, a secret at the captcha provider, a mail that is still scheduled. */
+/** What the examples cannot know: the plaintext of a key, a page's restricted one, an import that failed or goes on, who left before, a secret at the captcha provider, a mail that is still scheduled. */
 const NOT_DONE: Record<string, number> = {
   'POST /captcha/verify': 409,
   'POST /api-keys/lookup': 404,
   'POST /email-lists/:list/subscribe': 403,
   'POST /email-imports/:import/resume': 409,
+  'POST /email-imports/:import/cancel': 409,
   'POST /projects/:project/email-lists/:list/contacts': 422,
   'POST /projects/:project/email-imports/:import/resume': 409,
+  'POST /projects/:project/email-imports/:import/cancel': 409,
   // The address comes onto the list later in this order.
   'POST /email-contacts/events': 404,
   // The template does not exist, nor do mailboxes for marketing.

@@ -894,9 +894,9 @@ CREATE TABLE contact_imports (
   list_id INTEGER NOT NULL REFERENCES contact_lists (id) ON DELETE CASCADE,
   job_id TEXT,
   method TEXT NOT NULL CHECK (method IN ('paste', 'csv')),
-  status TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed')),
+  status TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed', 'cancelled')),
   object_public_id TEXT,          -- the CSV file
-  settings TEXT NOT NULL,         -- columns, keep_columns, defaults, update_existing, as they were asked for
+  settings TEXT NOT NULL,         -- columns, defaults, delimiter and so on, as they were asked for or found
   position TEXT NOT NULL,         -- where the next piece begins: changes with the counters, in one commit
   total_rows INTEGER,             -- null until the rows of a long file are counted
   accepted INTEGER NOT NULL DEFAULT 0,

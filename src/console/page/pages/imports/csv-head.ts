@@ -1,6 +1,11 @@
 /** The beginning of a CSV file, read in the browser: its headers, and the first rows for a preview. Pure but for the reading. */
 
+/** As the API finds them. */
+const DELIMITERS = [',', ';', '\t', '|'] as const;
+type Delimiter = (typeof DELIMITERS)[number];
+
 export interface CsvHead {
+  delimiter: Delimiter;
   headers: string[];
   /** The first of them, as many as are shown. */
   rows: string[][];
@@ -14,22 +19,34 @@ const ROWS_SHOWN = 3;
 /** Reads no more than the head: the file may be of any size. */
 export async function readCsvHead(file: Blob): Promise<CsvHead> {
   const text = new TextDecoder().decode(await file.slice(0, HEAD_BYTES).arrayBuffer());
-  const [headers = [], ...rows] = parseCsv(text, ROWS_SHOWN + 1);
-  return { headers: headers.map((header) => header.trim()), rows, problem: problemOf(headers, text) };
+  const [sep_line = '', sep] = /^"?sep=(.)"?(?:\r\n|\n|\r)/i.exec(text) ?? [];
+  const table = text.slice(sep_line.length);
+  const delimiter = DELIMITERS.find((each) => each === sep) ?? commonest(table);
+  const [headers = [], ...rows] = parseCsv(table, ROWS_SHOWN + 1, delimiter);
+  return {
+    delimiter,
+    headers: headers.map((header) => header.trim()),
+    rows,
+    problem: problemOf(headers, text),
+  };
+}
+
+/** The delimiter that the header has most of, outside of quotes. */
+function commonest(table: string): Delimiter {
+  const columnsWith = (delimiter: Delimiter): number => parseCsv(table, 1, delimiter)[0]?.length ?? 0;
+  return DELIMITERS.reduce((most, each) => (columnsWith(each) > columnsWith(most) ? each : most));
 }
 
 function problemOf(headers: readonly string[], text: string): string | null {
   if (headers.every((header) => header.trim() === ''))
     return 'The file is empty: its first row must hold the names of the columns.';
-  if (headers.length === 1 && /[;\t]/.test(headers[0] ?? ''))
-    return 'The columns are not separated by commas. Save the file as CSV with commas.';
   if (text.includes('\u{fffd}'))
     return 'Some letters are not UTF-8 and would be lost. Save the file as CSV in UTF-8.';
   return null;
 }
 
-/** Up to `max` rows: commas, quotes doubled within quotes, line breaks of any kind. A row that is cut off by the end counts. */
-export function parseCsv(text: string, max: number): string[][] {
+/** Up to `max` rows: quotes doubled within quotes, line breaks of any kind. A row that is cut off by the end counts. */
+export function parseCsv(text: string, max: number, delimiter: string = DELIMITERS[0]): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
   let cell = '';
@@ -49,7 +66,7 @@ export function parseCsv(text: string, max: number): string[][] {
         at += 1;
       } else is_quoted = false;
     } else if (char === '"' && cell === '') is_quoted = true;
-    else if (char === ',') {
+    else if (char === delimiter) {
       row.push(cell);
       cell = '';
     } else if (char === '\n' || char === '\r') endRow();

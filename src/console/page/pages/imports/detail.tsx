@@ -1,7 +1,9 @@
 /** How an import stands, while it goes on and after it: its rows, what was not taken, and going on after a failure. */
+import { useState } from 'preact/hooks';
 import type { Import } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -57,7 +59,7 @@ export default function ImportPage({ params }: PageProps<'project' | 'import'>) 
       <Loaded load={load}>
         {(of) => (
           <div class="stack">
-            <Progress of={of} />
+            <Progress path={params} of={of} onChange={load.reload} />
             {of.status === 'failed' && <Failed path={params} of={of} onChange={load.reload} />}
             <Outcome of={of} />
             <Rejected key={of.status} path={params} of={of} />
@@ -68,10 +70,16 @@ export default function ImportPage({ params }: PageProps<'project' | 'import'>) 
   );
 }
 
-function Progress({ of }: { of: Import }) {
-  const is_over = of.status === 'completed' || of.status === 'failed';
-  if (is_over) return null;
-  const { total_rows, processed_rows, progress_percent } = of;
+function Progress(props: { path: { project: string; import: string }; of: Import; onChange(): void }) {
+  const { path, of, onChange } = props;
+  const [is_asking, setAsking] = useState(false);
+  if (of.status !== 'pending' && of.status !== 'processing') return null;
+  const { total_rows, processed_rows, progress_percent, done_at_estimate } = of;
+  const cancel = async (): Promise<void> => {
+    await call('POST /projects/{project}/email-imports/{import}/cancel', { path });
+    setAsking(false);
+    onChange();
+  };
   return (
     <Panel>
       <div class="stack-small">
@@ -90,10 +98,28 @@ function Progress({ of }: { of: Import }) {
           {...(progress_percent === null ? {} : { value: progress_percent, max: 100 })}
         />
         <p class="muted">
-          It goes on whether or not this page is open. A row whose domain the DNS says nothing about waits,
-          and is tried again.
+          It goes on whether or not this page is open
+          {done_at_estimate !== null && (
+            <>
+              , and its last row is due <Time at={done_at_estimate} />
+            </>
+          )}
+          . A row whose domain the DNS says nothing about waits, and is tried again.
         </p>
+        <div>
+          <button type="button" class="button" onClick={() => setAsking(true)}>
+            Cancel the import
+          </button>
+        </div>
       </div>
+      {is_asking && (
+        <Dialog title="Cancel the import" onClose={() => setAsking(false)}>
+          <p>It ends for good. Whoever is on the list by then stays there.</p>
+          <ActionButton act={cancel} done="The import is cancelled" kind="bad">
+            End it for good
+          </ActionButton>
+        </Dialog>
+      )}
     </Panel>
   );
 }

@@ -44,7 +44,7 @@ export function FileImport({ path, list }: NewImportProps) {
       const { object } = uploaded.current;
       const body = {
         ...{ method: 'csv' as const, object, ...mapOf(head.headers, targets) },
-        ...{ defaults, update_existing: entered.flag('update_existing') },
+        ...{ defaults, delimiter: head.delimiter, update_existing: entered.flag('update_existing') },
       };
       const started = await call('POST /projects/{project}/email-lists/{list}/imports', { path, body });
       navigate(to`/projects/${path.project}/imports/${started.id}`);
@@ -58,7 +58,7 @@ export function FileImport({ path, list }: NewImportProps) {
         <Field
           name="file"
           label="File"
-          hint="CSV with commas, in UTF-8. Its first row names the columns; the file is kept for 30 days, private."
+          hint="CSV in UTF-8, with commas, semicolons, tabs or bars. Its first row names the columns; the file is kept for 30 days, private."
         >
           {(ties) => (
             <input

@@ -8,7 +8,7 @@ const LAST_MS = 60_000;
 
 /** How long to wait before the next look, after so many that showed nothing new; null for no more. */
 export function waitFor(of: Pick<Import, 'status'> | null, looks_without_news: number): number | null {
-  if (of?.status === 'completed' || of?.status === 'failed') return null;
+  if (of && of.status !== 'pending' && of.status !== 'processing') return null;
   return Math.min(LAST_MS, FIRST_MS * 2 ** Math.min(looks_without_news, 10));
 }
 
