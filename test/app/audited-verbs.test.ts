@@ -29,6 +29,8 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['origin add --type domain --value b.example.com', 'global_origin.added', 'GLOBAL'],
   ['origin remove GLOBAL --yes', 'global_origin.removed'],
   ['key delete KEY --yes', 'api_key.deleted'],
+  ['object put FILE --project shop', 'object.uploaded'],
+  ['object link OBJECT --expires-in 1h', 'object_link.created'],
   ['object revoke-links --project shop', 'object_links.revoked'],
   ['object delete OBJECT --yes', 'object.deleted'],
   ['vault set captcha site_key=0x4AAA --project side', 'vault.updated'],
@@ -95,7 +97,7 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
 /** Those that change no row, or are about a data directory as a whole. */
 const OTHERS = `
   audit list, token list, person list, project list, project show, project activity, key list, key why, key origin list, origin list,
-  object list, object show, vault services, vault show, domain list, domain verify, mailbox list, mailbox test,
+  object list, object show, object get, vault services, vault show, domain list, domain verify, mailbox list, mailbox test,
   email why, email captured, email list, template list, template show, template pull, schedule list, schedule show, job list, job show,
   list list, list show, contact list, contact show, contact why, import show, suppression list,
   sequence list, sequence show, sequence why, sequence check, sequence preview,

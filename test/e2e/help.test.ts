@@ -19,6 +19,7 @@ test('every example can be pasted', async () => {
   writeFileSync(join(dir, 'password.txt'), 'secret');
   writeFileSync(join(dir, '.env'), 'LOG_LEVEL=info');
   writeFileSync(join(dir, 'service-account.json'), '{}');
+  writeFileSync(join(dir, 'logo.png'), 'a picture');
   writeFileSync(join(dir, 'cert.pem'), 'a certificate');
   for (const args of [
     ['project', 'create', '--name', 'Shop'],

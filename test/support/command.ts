@@ -34,11 +34,15 @@ export function standInProcess({ env = {}, input = '', answer, installed }: RunO
     out: (text) => {
       written.stdout += text;
     },
+    outBytes: (bytes) => {
+      written.stdout += new TextDecoder().decode(bytes);
+    },
     err: (text) => {
       written.stderr += text;
     },
     status: () => {},
     input: async () => new TextEncoder().encode(input),
+    inputStream: () => new Blob([input]).stream(),
     ask: () => answer ?? null,
     out_columns: null,
     err_columns: null,

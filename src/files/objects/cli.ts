@@ -1,18 +1,21 @@
-/** `satchel object`: looking at stored files, and deleting one. They are uploaded over HTTP. */
+/** `satchel object`: looking at stored files, and deleting one. What carries their bytes is in bytes-cli.ts. */
 import { Option } from 'commander';
-import type { Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
-import { textOptions } from '../../platform/cli/options.ts';
+import { inOptions } from '../../platform/cli/fields.ts';
+import { secondsOf } from '../../platform/cli/moments.ts';
+import { textOption, textOptions } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatBytes } from '../../platform/cli/tables.ts';
 import { oneOf, parse, t } from '../../platform/http/schema.ts';
-import type { ObjectLinks, Objects } from './service.ts';
+import { type ByteServices, registerByteCommands } from './bytes-cli.ts';
+import { linkWishes } from './schemas.ts';
+import type { ObjectLinks } from './service.ts';
 
-type Services = { projects: Projects; objects: Objects; object_links: ObjectLinks };
+type Services = ByteServices & { object_links: ObjectLinks };
 
 const filter = t.Object({ visibility: t.Optional(oneOf(['public', 'private'])) });
 
-/** Registers `satchel object list | show | delete | revoke-links`. */
+/** Registers `satchel object list | show | put | get | link | delete | revoke-links`. */
 export function registerObjectCommands(cli: Cli<Services>): void {
   const object = cli.noun('object', 'stored files');
   object
@@ -36,7 +39,7 @@ export function registerObjectCommands(cli: Cli<Services>): void {
       ({ services }, options) => {
         const { slug } = projectOf(services, options);
         return options.visibility === undefined
-          ? `There are no files in ${slug}. They are uploaded with: POST /api/v1/objects`
+          ? `There are no files in ${slug}. Store one with: satchel object put FILE --project ${slug}`
           : `No file of ${slug} is ${options.visibility}.`;
       },
     );
@@ -46,6 +49,23 @@ export function registerObjectCommands(cli: Cli<Services>): void {
     .shows(({ services }, _options, id) => {
       const row = services.objects.requireAny(id);
       return services.objects.describe(row, ownerOf(services, row));
+    });
+  registerByteCommands(cli, object);
+  object
+    .verb('link <id>', 'make a link that opens a file without a key')
+    .requiredOption('--expires-in <span>', 'how long it is good: 90s, 30m, 6h, 7d; a week at most')
+    .option('--download', 'have browsers download it instead of showing it')
+    .example('satchel object link 01J8ZQ4T9V6X2N5K3B7C1D0E4F --expires-in 6h')
+    .does(async ({ services, onTrail }, options, id) => {
+      const row = services.objects.requireAny(id);
+      const expires_in_seconds = secondsOf(textOption(options, 'expiresIn') ?? '', '--expires-in');
+      const link = await inOptions({ expires_in_seconds: '--expires-in' }, () => {
+        const wishes = parse(linkWishes, { expires_in_seconds, download: options.download === true });
+        const project = ownerOf(services, row);
+        return services.object_links.create(project, row, wishes, onTrail(project));
+      });
+      const ends = `It opens ${JSON.stringify(row.original_filename)} until ${link.expires_at}, to whoever has it.`;
+      return { json: link, text: `${link.url}\n${ends}` };
     });
   object
     .verb('delete <id>', 'delete a file: its record and its bytes')

@@ -1,5 +1,5 @@
 /** Stored objects: creating, finding, deleting and expiring them, and keeping rows and bytes in step. */
-import { AppError, collectErrors, type FieldErrors, messageOf, notFound } from '../../errors.ts';
+import { AppError, collectErrors, type FieldErrors, invalid, messageOf, notFound } from '../../errors.ts';
 import { ACTIVITY_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -109,6 +109,32 @@ export class Objects {
         await upload.abort(); // What was committed stays.
       }
     });
+  }
+
+  /**
+   * Makes an object of bytes that come in no form, reading them as they come; their name is cleaned. Throws AppError as
+   * `create` does, and what reading them throws; then nothing stays behind.
+   */
+  async take(
+    project: { id: number; public_id: string },
+    file: Omit<UploadedFile, 'upload'> & { bytes: AsyncIterable<Uint8Array>; max_bytes: number },
+    note: Note,
+  ): Promise<StoredObject> {
+    const { clock, blobs } = this.#deps;
+    readUploadFields(file.fields, clock.now());
+    const upload = blobs.openUpload(newId(clock.now()));
+    try {
+      for await (const chunk of file.bytes) {
+        if (upload.size_bytes + chunk.byteLength > file.max_bytes)
+          throw invalid({ file: [`must be at most ${file.max_bytes} bytes`] });
+        await upload.write(chunk);
+      }
+      const { fields, mime_type } = file;
+      const sent = { fields, mime_type, filename: cleanFilename(file.filename), upload };
+      return await this.create(project, sent, () => {}, note);
+    } finally {
+      await upload.abort(); // What was committed stays.
+    }
   }
 
   /**

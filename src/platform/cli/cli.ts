@@ -52,12 +52,16 @@ export interface CliProcess {
   readonly environment: Environment;
   /** Writes text to standard output as it is. */
   out(text: string): void;
+  /** Writes bytes to standard output. */
+  outBytes(bytes: Uint8Array): void;
   /** Writes text to standard error as it is. */
   err(text: string): void;
   /** Shows one line on the terminal of standard error, over the one before it; nothing where there is none. */
   status(line: string): void;
   /** All of standard input. */
   input(): Promise<Uint8Array>;
+  /** Standard input as it comes. */
+  inputStream(): AsyncIterable<Uint8Array>;
   /** What somebody at the terminal answers to a question; null where there is nobody. */
   ask(question: string): string | null;
   /** The width of the terminal that shows standard output; null where none does. */

@@ -14,3 +14,10 @@ export function momentSince(text: string, now_ms: number): number {
     throw new UsageError('--since takes a time such as 2030-01-31T09:00:00Z, or how long ago: 90m, 6h, 2d.');
   return at;
 }
+
+/** The seconds of a span such as `90s`, `30m`, `6h` or `7d`. Wrong usage otherwise. */
+export function secondsOf(text: string, option: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (count === undefined) throw new UsageError(`${option} takes a span of time: 90s, 30m, 6h, 7d.`);
+  return Number(count) * ((UNITS[unit] ?? 1_000) / 1_000);
+}

@@ -5,17 +5,17 @@ import { errorCodeOf } from '../../errors.ts';
 
 /** Written synchronously, so that an exit right after cannot cut it off in a pipe. */
 export function writeTo(descriptor: number, text: string): void {
-  writeAll(descriptor, isatty(descriptor) ? showControls(text) : text);
+  writeAll(descriptor, Buffer.from(isatty(descriptor) ? showControls(text) : text));
 }
 
 /** Replaces the line that the cursor is on: a carriage return, then ECMA-48's "erase in line". */
 export function writeStatus(descriptor: number, line: string): void {
-  writeAll(descriptor, `\r\x1b[K${line}`);
+  writeAll(descriptor, Buffer.from(`\r\x1b[K${line}`));
 }
 
 /** The line that is typed in answer to a question, which stands on standard error: standard output is for the result. */
 export function askOnTerminal(question: string): string {
-  writeAll(2, question);
+  writeAll(2, Buffer.from(question));
   // A terminal gives line by line; what is longer than this is no answer to a question.
   const bytes = Buffer.alloc(1_024);
   while (true) {
@@ -28,8 +28,9 @@ export function askOnTerminal(question: string): string {
   }
 }
 
-function writeAll(descriptor: number, text: string): void {
-  let rest = Buffer.from(text);
+/** As `writeTo`, bytes as they are. */
+export function writeAll(descriptor: number, bytes: Uint8Array): void {
+  let rest = bytes;
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(descriptor, rest));

@@ -4,7 +4,7 @@ import { isatty } from 'node:tty';
 import { processEnvironment } from '../../config.ts';
 import { findInstalledService, processUser, servicePathsOf } from '../host/installed-service.ts';
 import type { CliProcess } from './cli.ts';
-import { askOnTerminal, writeStatus, writeTo } from './output.ts';
+import { askOnTerminal, writeAll, writeStatus, writeTo } from './output.ts';
 import { runCommand } from './run-command.ts';
 
 /** The lowest priority of a process (setpriority(2)): a backup takes what the server leaves. */
@@ -15,11 +15,13 @@ export function ownProcess(umask: number): CliProcess {
   return {
     environment: processEnvironment(),
     out: (text) => writeTo(1, text),
+    outBytes: (bytes) => writeAll(1, bytes),
     err: (text) => writeTo(2, text),
     status(line) {
       if (process.stderr.isTTY) writeStatus(2, line);
     },
     input: async () => new Uint8Array(await Bun.stdin.arrayBuffer()),
+    inputStream: () => Bun.stdin.stream(),
     ask: (question) => (isatty(0) && isatty(2) ? askOnTerminal(question) : null),
     out_columns: columnsOf(process.stdout),
     err_columns: columnsOf(process.stderr),

@@ -1,8 +1,10 @@
 /** `satchel object`: what its verbs print, refuse and delete. */
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
-import { run, runJson, runRecord } from '../../support/command.ts';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { run, runJson, runRecord, runWith, satchel } from '../../support/command.ts';
 import { makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
+import { makeTempDir } from '../../support/temp.ts';
 
 let app: TestApp;
 let dir = '';
@@ -79,6 +81,120 @@ describe('show', () => {
       expect([exit, stderr]).toEqual([1, expect.stringContaining('satchel object list --project REF')]);
     },
   );
+});
+
+describe('put', () => {
+  test('stores a file under its own name, by its own type, and says where it is', async () => {
+    const path = join(makeTempDir(), 'notes.txt');
+    writeFileSync(path, 'from the shell');
+    const { exit, stdout } = await run(dir, 'object', 'put', path, '--project', 'shop', '--public');
+    const [id = '', what, url = ''] = stdout.trimEnd().split('\n');
+    expect([exit, what]).toEqual([0, 'notes.txt: 14 B, text/plain, public.']);
+    expect(url).toEndWith(`/api/v1/objects/${id}`);
+    expect((await app.call('GET', `/api/v1/objects/${id}`)).text).toBe('from the shell');
+    const [newest] = app.services.audit.list(null, { page: 1, per_page: 1 }).data;
+    expect(newest).toMatchObject({ event: 'object.uploaded', target: `object:${id}` });
+  });
+
+  test('takes standard input, a name, a type and an end', async () => {
+    const args = [
+      'object',
+      'put',
+      '-',
+      '--project',
+      'shop',
+      '--name',
+      '../a.csv',
+      '--type',
+      'text/csv',
+      '--json',
+    ];
+    const { stdout } = await satchel([...args, '--expires-in-days', '2'], {
+      env: { SATCHEL_DATA_DIR: dir },
+      input: 'a,b\n',
+    });
+    const { public_id, ...rest } = JSON.parse(stdout);
+    expect(rest).toMatchObject({ mime_type: 'text/csv', size_bytes: 4, visibility: 'private' });
+    expect(await runRecord(dir, 'object', 'show', public_id)).toMatchObject({ original_filename: 'a.csv' });
+    expect(rest.expires_at).not.toBeNull();
+  });
+
+  test.each([
+    [['--expires-in-days', '0'], /--expires-in-days must be a whole number from 1/],
+    [['--expires-at', 'soon'], /--expires-at must be an ISO 8601 date-time/],
+    [['--type', 'nonsense'], /--type must be a media type/],
+  ])('%p is refused by the name of the option, and nothing stays', async (more, message) => {
+    const path = join(makeTempDir(), 'notes.txt');
+    writeFileSync(path, 'from the shell');
+    const before = await runJson(dir, 'object', 'list', '--project', 'shop');
+    const { exit, stderr } = await run(dir, 'object', 'put', path, '--project', 'shop', ...more);
+    expect([exit, stderr]).toEqual([1, expect.stringMatching(message)]);
+    expect(await runJson(dir, 'object', 'list', '--project', 'shop')).toEqual(before);
+  });
+
+  test('a file that is too large or cannot be read is refused', async () => {
+    const path = join(makeTempDir(), 'large');
+    writeFileSync(path, new Uint8Array(2_000));
+    const large = await runWith(
+      { SATCHEL_DATA_DIR: dir, SATCHEL_MAX_UPLOAD_BYTES: '1999' },
+      ...['object', 'put', path, '--project', 'shop'],
+    );
+    expect([large.exit, large.stderr]).toEqual([1, 'satchel: the file must be at most 1999 bytes\n']);
+    const missing = await run(dir, 'object', 'put', `${path}x`, '--project', 'shop');
+    expect([missing.exit, missing.stderr]).toEqual([1, expect.stringContaining('The file cannot be read')]);
+  });
+});
+
+describe('get', () => {
+  test('writes the file whole, and replaces none that is there unless told', async () => {
+    const folder = makeTempDir();
+    const path = join(folder, 'copy.txt');
+    const got = await run(dir, 'object', 'get', note, path);
+    expect([got.exit, got.stdout]).toEqual([0, `${path}: 5 B, text/plain;charset=utf-8.\n`]);
+    writeFileSync(path, 'mine');
+    const again = await run(dir, 'object', 'get', note, path);
+    expect([again.exit, again.stderr, readFileSync(path, 'utf8')]).toEqual([
+      1,
+      `satchel: ${path} is there already. Add --force to replace it.\n`,
+      'mine',
+    ]);
+    expect((await run(dir, 'object', 'get', note, path, '--force')).exit).toBe(0);
+    expect(readFileSync(path, 'utf8')).toBe('hello');
+    expect(readdirSync(folder)).toEqual(['copy.txt']);
+  });
+
+  test('writes standard output too', async () => {
+    expect(await run(dir, 'object', 'get', note, '-')).toMatchObject({ exit: 0, stdout: 'hello' });
+    expect((await run(dir, 'object', 'get', note, '-', '--json')).exit).toBe(2);
+  });
+
+  test('bytes that are not what was stored, or a place that is no file, leave nothing', async () => {
+    const folder = makeTempDir();
+    const broken = await upload('broken.txt', {});
+    writeFileSync(app.services.objects.pathOf(broken), 'hullo');
+    const { exit, stderr } = await run(dir, 'object', 'get', broken, join(folder, 'broken.txt'));
+    expect([exit, stderr]).toEqual([1, expect.stringContaining('not those that were stored')]);
+    for (const place of [folder, `${folder}/`, join(folder, 'no/such'), '/dev/null'])
+      expect((await run(dir, 'object', 'get', note, place, '--force')).exit).toBe(1);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
+describe('link', () => {
+  test('opens the file without a key until it ends', async () => {
+    const { exit, stdout } = await run(dir, 'object', 'link', note, '--expires-in', '6h');
+    const [url = ''] = stdout.split('\n');
+    expect(exit).toBe(0);
+    expect((await app.call('GET', new URL(url).pathname)).text).toBe('hello');
+  });
+
+  test.each([
+    ['8d', 1, /--expires-in must be/],
+    ['soon', 2, /--expires-in takes a span/],
+  ])('of %s is refused', async (span, status, message) => {
+    const { exit, stderr } = await run(dir, 'object', 'link', note, '--expires-in', span);
+    expect([exit, stderr]).toEqual([status, expect.stringMatching(message)]);
+  });
 });
 
 describe('delete', () => {
