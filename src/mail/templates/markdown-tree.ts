@@ -87,13 +87,13 @@ class Reader {
     const is_bare = label === shown;
     const is_email = is_bare && /^[^/:?#]+@[^/?#]+$/.test(shown);
     const address = this.#address(is_email ? `mailto:${target}` : target);
-    if (/^(https?:\/\/|mailto:|\{\{)/i.test(address)) return [{ ...element, address, is_bare }];
+    if (mayLead(address, LINK)) return [{ ...element, address, is_bare }];
     return is_bare ? [...element.children] : ['[', ...element.children, `](${shown})`];
   }
 
   #picture(element: MarkdownElement, src: string): MarkdownNode[] {
     const address = this.#address(readEscapes(src));
-    if (/^(https?:\/\/|\{\{)/i.test(address)) return [{ ...element, address }];
+    if (mayLead(address, PICTURE)) return [{ ...element, address }];
     return [`![${element.alt}](${this.#text(readEscapes(src))})`];
   }
 
@@ -112,6 +112,15 @@ class Reader {
       .map((part, index) => (index % 2 === 0 ? encode(part) : `{{${this.#names[Number(part)] ?? ''}}}`))
       .join('');
   }
+}
+
+const LINK = /^(https?:\/\/|mailto:)/i;
+const PICTURE = /^https?:\/\//i;
+
+/** Whether an address is of these schemes, or begins with a placeholder and has no other scheme once that is empty. */
+function mayLead(address: string, schemes: RegExp): boolean {
+  if (schemes.test(address)) return true;
+  return address.startsWith('{{') && !/^[a-z][a-z\d+.-]*:/i.test(address.replace(/\{\{[^{}]*\}\}/g, ''));
 }
 
 /** The parser gives addresses and titles as they are written. Throws nothing: what is no escape stays. */

@@ -9,7 +9,7 @@ export function ownFormOf(sign_up_url: string): string {
   return `<form method="post" action="${Bun.escapeHTML(sign_up_url)}">
   <label>Email <input type="email" name="email" required maxlength="${MAX_ADDRESS_CHARS}" autocomplete="email"></label>
   <label>First name <input name="first_name" maxlength="${MAX_FORM_NAME_CHARS}" autocomplete="given-name"></label>
-  <input name="${TRAP_FIELD}" tabindex="-1" autocomplete="off" aria-hidden="true" style="position:absolute;left:-9999px">
+  <label aria-hidden="true" style="position:absolute;left:-9999px">Leave this empty <input name="${TRAP_FIELD}" tabindex="-1" autocomplete="off"></label>
   <button>Sign up</button>
 </form>`;
 }

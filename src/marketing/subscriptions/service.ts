@@ -140,7 +140,7 @@ export class Subscriptions {
     this.#deps.lists.requireConfirmationTemplate(list);
     if (widget === null && this.#deps.captcha.isConfigured(owner))
       throw conflict(
-        'This page takes no sign-ups at the moment: the vault of its project has no site_key beside the captcha secret, or the captcha is none that the page can show.',
+        'This page takes no sign-ups at the moment: the captcha of its project has no site_key, or is none that the page can show.',
         { code: 'captcha_unusable' },
       );
   }

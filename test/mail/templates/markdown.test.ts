@@ -101,6 +101,8 @@ describe('links', () => {
     ['![a][r]\n\n[r]: cid:1', '![a](cid:1)'],
     ['![a&amp;b](&#106;avascript:x)', '![a&amp;b](javascript:x)'],
     ['[a](java{{x}}script:y)', '[a](java{{x}}script:y)'],
+    ['[a]({{x}}javascript:y)', '[a]({{x}}javascript:y)'],
+    ['![a]({{x}}da{{y}}ta:z)', '![a]({{x}}da{{y}}ta:z)'],
     ['[a]({\\{x}})', '[a]({{x}})'],
   ])('%j is text', (markdown, html) => {
     expect(htmlOf(markdown)).toBe(`<p>${html}</p>`);
@@ -124,6 +126,7 @@ describe('placeholders', () => {
     ['[a]({{url}}/ü?{{q}})', '<p><a href="{{url}}/%C3%BC?{{q}}">a</a></p>'],
     ['[a](https://e.com/{{ id }}/{{ id }})', '<p><a href="https://e.com/{{id}}/{{id}}">a</a></p>'],
     ['<{{url}}> <{{url}}/a>', '<p><a href="{{url}}">{{url}}</a> <a href="{{url}}/a">{{url}}/a</a></p>'],
+    ['[a]({{host}}:8420/{{x}})', '<p><a href="{{host}}:8420/{{x}}">a</a></p>'],
     ['[a][r]\n\n[r]: {{url}}', '<p><a href="{{url}}">a</a></p>'],
     ['![{{a}}]({{src}})', '<p><img src="{{src}}" alt="{{a}}"></p>'],
     ['`{{ a }}`\n\n    {{ b }}', '<p><code>{{a}}</code></p>\n<pre><code>{{b}}\n</code></pre>'],

@@ -95,7 +95,7 @@ describe('where the public URL is', () => {
     const of_sequence = `/email-sequences/${on.sequence}`;
     expect((await on.call('POST', `${of_sequence}/activate`)).status).toBe(200);
     expect((await on.call('POST', `${of_sequence}/pause`)).status).toBe(200);
-    const asked = await on.list(double);
+    const asked = await on.list({ ...double, sign_up_page: true });
     await addRelay(on, 'smtp://relay.example.net');
     const resumed = await on.call('POST', `${of_sequence}/resume`);
     expect([resumed.status, resumed.body.code]).toEqual([409, 'public_url']);
@@ -111,6 +111,13 @@ describe('where the public URL is', () => {
     ]);
     // A stranger reads this: it names no mailbox.
     expect(signed_up.text).not.toContain(REMOTE);
+    for (const method of ['GET', 'POST']) {
+      const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+      const form = method === 'POST' ? { headers, body: 'email=a%40example.com' } : {};
+      const page = await on.app.call(method, `/join/${asked}`, form);
+      expect([page.status, page.text.includes('SATCHEL_PUBLIC_URL')]).toEqual([409, true]);
+      expect(page.text).not.toContain(REMOTE);
+    }
     const direct = await on.mirror('POST', `/email-lists/${on.news}/subscribe`, { email: 'a@example.com' });
     expect(direct.status).toBe(202);
   });

@@ -28,7 +28,7 @@ function formOf(url: string): string {
   return `<form method="post" action="${action}">
   <label>Email <input type="email" name="email" required maxlength="254" autocomplete="email"></label>
   <label>First name <input name="first_name" maxlength="64" autocomplete="given-name"></label>
-  <input name="comment" tabindex="-1" autocomplete="off" aria-hidden="true" style="position:absolute;left:-9999px">
+  <label aria-hidden="true" style="position:absolute;left:-9999px">Leave this empty <input name="comment" tabindex="-1" autocomplete="off"></label>
   <button>Sign up</button>
 </form>`;
 }
