@@ -54,6 +54,9 @@ describe.skipIf(executable === null)('a schedule in a browser', () => {
     await page.getByRole('button', { name: 'Save the changes' }).click();
     await page.getByText('The changes are saved').waitFor();
     await page.getByRole('button', { name: 'Run now' }).click();
+    await page.getByRole('dialog').getByRole('heading', { name: 'Mail 2 people now?' }).waitFor();
+    expect(rows('SELECT id FROM emails')).toEqual([]);
+    await page.getByRole('button', { name: 'Mail 2 people' }).click();
     await page.getByText('completed', { exact: true }).waitFor();
     expect(rows('SELECT to_email, subject FROM emails ORDER BY to_email')).toEqual([
       { to_email: 'ann@example.org', subject: 'Your days' },

@@ -159,7 +159,7 @@ describe.skipIf(executable === null)('in a vault', () => {
     await dialog.getByRole('button', { name: 'Store' }).click();
     await page.getByText('for everybody').waitFor();
     await page.getByRole('button', { name: 'Remove FIRST' }).click();
-    await page.getByLabel('Type FIRST to go on').fill('FIRST');
+    await dialog.getByText('It cannot be brought back').waitFor();
     await dialog.getByRole('button', { name: 'Remove FIRST' }).click();
     await page.getByText('for everybody').waitFor({ state: 'detached' });
     expect(Object.keys(stored('env'))).not.toContain('FIRST');

@@ -2,6 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import type { SignedIn } from './api.generated.ts';
 import { is_connected, reloads } from './api.ts';
+import { Questions } from './components/ask-first.tsx';
 import { Banner } from './components/banner.tsx';
 import { PageView } from './components/page-view.tsx';
 import { Shell } from './components/shell.tsx';
@@ -36,6 +37,7 @@ function WhileSignedIn({ person: who }: { person: SignedIn }) {
     <>
       <div hidden={is_over}>
         <Shell key={who.id} person={who} />
+        <Questions />
       </div>
       {is_over && <SignInAgain />}
     </>

@@ -8,7 +8,8 @@
  *   Endpoints, inputs and answers are typed by api.generated.ts, which scripts/console-types.ts writes off the OpenAPI document.
  * - Whoever changes what was read says which version that was: `<Form version={load.etag}>`, then `if_match: entered.version`.
  * - A change made by a form is a `<Form>`: what `call` throws in its `onSubmit` stands beside the fields that it names. One
- *   made by a button is `<ActionButton>`. What destroys asks with `<ConfirmByName>`, which says what goes along.
+ *   made by a button is `<ActionButton>`. What destroys asks with `<ConfirmByName>`, which says what goes along; what
+ *   many would notice waits for `askFirst`, which says how many.
  * - Components are one to a file in components/, without data of their own; colours and distances are variables of style.css.
  *   No `style` attribute as text, no inline script, no HTML from strings: the policy of the page refuses them.
  * - Time comes from time.ts, which corrects a browser's wrong clock; hours are shown by `<Time>`.

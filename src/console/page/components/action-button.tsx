@@ -1,6 +1,7 @@
 /** A button that does something at once: busy until it is done, and a notice of what the API said where it refused. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { Declined } from './ask-first.tsx';
 import { toast } from './toast.tsx';
 
 export function ActionButton(props: {
@@ -15,12 +16,13 @@ export function ActionButton(props: {
   const { act, done, kind, is_small, label, children } = props;
   const [is_busy, setBusy] = useState(false);
   const run = async (): Promise<void> => {
+    if (is_busy) return;
     setBusy(true);
     try {
       await act();
       if (done) toast(done);
     } catch (error) {
-      toast(error instanceof Error ? error.message : String(error), 'bad');
+      if (!(error instanceof Declined)) toast(error instanceof Error ? error.message : String(error), 'bad');
     } finally {
       setBusy(false);
     }
@@ -30,7 +32,8 @@ export function ActionButton(props: {
     <button
       type="button"
       class={classes}
-      disabled={is_busy}
+      // It keeps the focus, which a disabled one loses.
+      aria-disabled={is_busy || undefined}
       aria-busy={is_busy}
       aria-label={label}
       onClick={run}

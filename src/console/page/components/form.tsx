@@ -5,6 +5,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, reloadAll } from '../api.ts';
+import { Declined } from './ask-first.tsx';
 import { ErrorBox } from './error-box.tsx';
 
 /** What was entered, by the names of the fields. */
@@ -128,6 +129,7 @@ export function Form(props: {
       await props.onSubmit(new Entered(new FormData(form.current), version.current));
       is_touched.current = false;
     } catch (thrown) {
+      if (thrown instanceof Declined) return;
       if (version.current !== null && isOutdated(thrown)) {
         is_touched.current = false;
         reloadAll();
@@ -160,7 +162,9 @@ export function Form(props: {
         <button
           type="submit"
           class={`button primary${props.tone ? ` ${props.tone}` : ''}`}
-          disabled={is_busy || props.is_disabled}
+          disabled={props.is_disabled}
+          // It keeps the focus, which a disabled one loses.
+          aria-disabled={is_busy || undefined}
           aria-busy={is_busy}
         >
           {props.submit}

@@ -7,9 +7,10 @@ export function Count({ of }: { of: number }) {
   return <>{count.format(of)}</>;
 }
 
-/** "3 keys", "1 key": for a sentence. */
+/** "3 keys", "1 key", "2 people": for a sentence. */
 export function counted(many: number, one: string): string {
-  return `${count.format(many)} ${one}${many === 1 ? '' : 's'}`;
+  const more = one === 'person' ? 'people' : `${one}s`;
+  return `${count.format(many)} ${many === 1 ? one : more}`;
 }
 
 /** Powers of 1000, as disks are sold: 1536 is 1.5 kB. */

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Origin } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
+import { askFirst } from '../../components/ask-first.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Empty } from '../../components/empty.tsx';
@@ -10,6 +11,7 @@ import { type Entered, Form } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { counted } from '../../components/quantity.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import type { KeyPartProps } from './key-part.ts';
@@ -48,7 +50,7 @@ export function Origins({ path, of, onChange }: KeyPartProps) {
         flush
       >
         <Loaded load={load}>
-          {(origins) => <OriginList path={path} origins={origins} onChange={changed} />}
+          {(origins) => <OriginList path={path} of={of} origins={origins} onChange={changed} />}
         </Loaded>
       </Panel>
       {is_adding && <AddOrigin path={path} onClose={() => setAdding(false)} onChange={changed} />}
@@ -81,8 +83,30 @@ function AddOrigin({
   );
 }
 
-function OriginList(props: Pick<KeyPartProps, 'path' | 'onChange'> & { origins: readonly Origin[] }) {
-  const { path, origins, onChange } = props;
+function OriginList(props: Omit<KeyPartProps, 'etag'> & { origins: readonly Origin[] }) {
+  const { path, of, origins, onChange } = props;
+  const remove = async ({ id, value }: Origin): Promise<void> => {
+    const left = origins.length - 1;
+    const is_live = of.restricted && of.is_active && !of.is_test;
+    if (is_live)
+      await askFirst({
+        title: `Remove ${value}?`,
+        submit: 'Remove the origin',
+        tone: 'bad',
+        told: (
+          <p>
+            {of.name} is in use: from the next request on it is refused to whoever comes from there.{' '}
+            {left === 0
+              ? 'No origin of its own is left to it.'
+              : `It keeps ${left === 1 ? 'the other origin' : `the ${counted(left, 'other origin')}`}.`}
+          </p>
+        ),
+      });
+    await call('DELETE /projects/{project}/api-keys/{apiKey}/origins/{origin}', {
+      path: { ...path, origin: id },
+    });
+    onChange();
+  };
   if (origins.length === 0)
     return (
       <Empty
@@ -108,12 +132,7 @@ function OriginList(props: Pick<KeyPartProps, 'path' | 'onChange'> & { origins: 
                 is_small
                 label={`Remove ${origin.value}`}
                 done={`${origin.value} is removed`}
-                act={async () => {
-                  await call('DELETE /projects/{project}/api-keys/{apiKey}/origins/{origin}', {
-                    path: { ...path, origin: origin.id },
-                  });
-                  onChange();
-                }}
+                act={() => remove(origin)}
               >
                 Remove
               </ActionButton>

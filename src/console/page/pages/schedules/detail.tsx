@@ -2,11 +2,13 @@
 import type { ScheduleWithRuns } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
+import { askFirst } from '../../components/ask-first.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
 import { toast } from '../../components/toast.tsx';
@@ -62,6 +64,16 @@ export default function SchedulePage({ params }: PageProps<'project' | 'schedule
 
 function Acts({ path, load, of }: Part) {
   const run = async (): Promise<void> => {
+    const people = counted(of.recipients.length, 'person');
+    await askFirst({
+      title: `Mail ${people} now?`,
+      submit: `Mail ${people}`,
+      told: (
+        <p>
+          At once and besides its next run, which stays when it is. A mail that is sent cannot be taken back.
+        </p>
+      ),
+    });
     const { job_id } = await call(`POST ${SCHEDULE}/run`, { path });
     toast('The run is queued');
     navigate(to`/projects/${path.project}/jobs/${job_id}`);

@@ -1,6 +1,7 @@
 /** Enrolling contacts of the list, and what became of those who were asked for. */
 import { useState } from 'preact/hooks';
 import { type Answer, call, reloadAll } from '../../api.ts';
+import { askFirst } from '../../components/ask-first.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
@@ -32,10 +33,31 @@ export function Enroll({ path, of }: Omit<SequencePartProps, 'onChange'>) {
         : whom === 'tags'
           ? { tags: entered.words('tags') }
           : { contact_ids: picked.map(({ id }) => id) };
+    // Whoever was chosen by hand has been looked at.
+    if (whom !== 'contacts') await askAbout(whom === 'tags' ? entered.words('tags') : null);
     setDone(await call('POST /projects/{project}/email-sequences/{sequence}/enroll', { path, body }));
     setPicked([]);
     // The numbers of the sequence, and the table of who is in it.
     reloadAll();
+  };
+  const askAbout = async (tags_any: string[] | null): Promise<void> => {
+    const { meta } = await call('GET /projects/{project}/email-lists/{list}/contacts', {
+      path: { project: path.project, list: of.list },
+      query: { status: 'active', per_page: 1, ...(tags_any && { tags_any }) },
+    });
+    const people = meta.total_capped
+      ? `more than ${counted(meta.total, 'person')}`
+      : counted(meta.total, 'person');
+    await askFirst({
+      title: `Enroll ${people}?`,
+      submit: `Enroll ${people}`,
+      told: (
+        <p>
+          As many are active{tags_any && ' and have one of these tags'}. Each gets the mails of {of.name} from
+          its first step on, but for those who were in it before; who has been mailed cannot be unmailed.
+        </p>
+      ),
+    });
   };
   return (
     <Panel

@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { call, callRaw } from '../../api.ts';
 import { may } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
+import { askFirst } from '../../components/ask-first.tsx';
 import { Badge } from '../../components/badge.tsx';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { MaskedSecret } from '../../components/masked-secret.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -25,7 +25,17 @@ export interface Line {
 
 export function Values(part: ServicePartProps) {
   const { path, service, onChange } = part;
-  const remove = async (field: string): Promise<void> => {
+  const remove = async (field: string, label: string): Promise<void> => {
+    await askFirst({
+      title: `Remove ${label}?`,
+      submit: `Remove ${label}`,
+      tone: 'bad',
+      told: (
+        <p>
+          <code>{field}</code> of {service.label} goes, and cannot be brought back but from a backup.
+        </p>
+      ),
+    });
     await call('PUT /projects/{project}/vault/{service}', {
       path,
       if_match: null,
@@ -40,17 +50,9 @@ export function Values(part: ServicePartProps) {
         {...part}
         lines={service.fields}
         actions={({ field, label }) => (
-          <ConfirmByName
-            is_small
-            title={`Remove ${label}`}
-            button="Remove"
-            name={field}
-            act={() => remove(field)}
-          >
-            <p>
-              <code>{field}</code> of {service.label} goes, and cannot be brought back but from a backup.
-            </p>
-          </ConfirmByName>
+          <ActionButton is_small kind="bad" label={`Remove ${label}`} act={() => remove(field, label)}>
+            Remove
+          </ActionButton>
         )}
       />
     </Panel>

@@ -2,8 +2,9 @@
 import { useState } from 'preact/hooks';
 import { ApiError, call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { askFirst } from '../../components/ask-first.tsx';
 import { CheckField } from '../../components/check-field.tsx';
-import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
@@ -25,6 +26,12 @@ export function Variables(part: ServicePartProps) {
       secret: !Object.hasOwn(metadata?.values ?? {}, name),
     }));
   const remove = async (name: string): Promise<void> => {
+    await askFirst({
+      title: `Remove ${name}?`,
+      submit: `Remove ${name}`,
+      tone: 'bad',
+      told: <p>It cannot be brought back, but from a backup. Apps have it until they are started anew.</p>,
+    });
     await call('PUT /projects/{project}/vault/{service}', {
       path,
       if_match: null,
@@ -62,15 +69,9 @@ export function Variables(part: ServicePartProps) {
               >
                 Change
               </button>
-              <ConfirmByName
-                is_small
-                title={`Remove ${line.field}`}
-                button="Remove"
-                name={line.field}
-                act={() => remove(line.field)}
-              >
-                <p>It cannot be brought back, but from a backup.</p>
-              </ConfirmByName>
+              <ActionButton is_small kind="bad" label={`Remove ${line.field}`} act={() => remove(line.field)}>
+                Remove
+              </ActionButton>
             </>
           )}
         />

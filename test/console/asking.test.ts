@@ -1,0 +1,76 @@
+/** Where the console asks before it does what was said: with the number, and nothing done until somebody agrees. */
+import { describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { until } from '../support/until.ts';
+import {
+  beforeAllInConsole,
+  type ConsoleTest,
+  executable,
+  expectSound,
+  goTo,
+  openPage,
+  signIn,
+} from './browser.ts';
+import { addSampleData, type Sample } from './sample-data.ts';
+
+let on: ConsoleTest;
+let sample: Sample;
+
+beforeAllInConsole(async (started) => {
+  on = started;
+  sample = await addSampleData(on.app);
+});
+
+const open = async (path: string) => openPage(on, await signIn(on), path);
+const focused = (page: Page): Promise<string> => page.evaluate('document.activeElement.textContent');
+
+describe.skipIf(executable === null)('the console asks', () => {
+  test('before an origin of a live key goes: by the keyboard, from Cancel on, and the focus comes back', async () => {
+    const { origins, keys } = on.app.services;
+    const key = keys.require(sample.key);
+    const valuesLeft = () => origins.list(key).map(({ value }) => value);
+    const before = valuesLeft();
+    const opened = await open(`/projects/${sample.project}/keys/${sample.key}`);
+    const { page, complaints } = opened;
+    const remove = page.getByRole('button', { name: 'Remove https://shop.example.com' });
+    await remove.focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Remove https://shop.example.com?' });
+    await dialog.getByText('It keeps the other origin.').waitFor();
+    await expectSound(opened);
+    expect(await focused(page)).toBe('Cancel');
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await until(async () => (await focused(page)) === 'Remove');
+    expect(valuesLeft()).toEqual(before);
+    expect(await page.locator('.toast').count()).toBe(0);
+
+    await page.keyboard.press('Enter');
+    await dialog.waitFor();
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Enter');
+    await remove.waitFor({ state: 'detached' });
+    expect(valuesLeft()).toEqual(before.filter((value) => value !== 'https://shop.example.com'));
+    expect(complaints).toEqual([]);
+  });
+
+  test('before many are enrolled, and whoever declines, or leaves, has enrolled nobody', async () => {
+    const opened = await open(`/projects/${sample.magazine}/sequences`);
+    const { page } = opened;
+    await goTo(opened, `/projects/${sample.magazine}/sequences/${sample.running}?tab=enrollments`);
+    const rows = () => on.app.services.database.read.$client.query('SELECT id FROM enrollments').all().length;
+    const before = rows();
+    await page.getByLabel('Whom').selectOption('all');
+    const enroll = page.getByRole('button', { name: 'Enroll every active contact' });
+    await enroll.click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: /^Enroll [1-9]\d* people$/ }).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await enroll.click();
+    await dialog.waitFor();
+    await page.goBack();
+    await dialog.waitFor({ state: 'detached' });
+    expect(rows()).toBe(before);
+  });
+});
