@@ -1,4 +1,5 @@
 /** The benchmarks: runs the groups asked for and prints one table of ratios. Speed is judged here and in no test. */
+import { measureBroadcasts } from './broadcasts.ts';
 import { measureClicks } from './clicks.ts';
 import { measureConsole } from './console.ts';
 import { measureContacts, measureImports } from './contacts.ts';
@@ -17,6 +18,7 @@ const GROUPS: Record<string, () => Promise<Row[]>> = {
   imports: measureImports,
   contacts: measureContacts,
   clicks: measureClicks,
+  broadcasts: measureBroadcasts,
   sequences: measureSequences,
   console: measureConsole,
 };

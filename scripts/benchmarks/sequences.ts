@@ -22,20 +22,21 @@ import {
   within,
 } from './harness.ts';
 
-const STEP_MAILS = 20_000;
+export const STEP_MAILS = 20_000;
 const ENROLLED = 100_000;
 const WAITING = 1_000_000;
 const STEP_REPEATS = 3;
 /** How long an idle server's processor is watched. */
 const IDLE_MS = 20_000;
 /** What a step of 20,000 mails, or planning 100,000, may take at worst. */
-const LIMIT_MS = 180_000;
-const DOMAIN = 'news.example.com';
+export const LIMIT_MS = 180_000;
+export const DOMAIN = 'news.example.com';
 const HTML = `<h1>Hello {{first_name}}</h1>${'<p>Ten things that you did not know about your order.</p>'.repeat(20)}
   <p><a href="https://shop.example.com/look">Look</a> or <a href="https://shop.example.com/more">read on</a>.</p>`;
 
-interface Bench {
+export interface Bench {
   satchel: Satchel;
+  list: string;
   key: string;
   sequence: string;
   call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
@@ -61,7 +62,7 @@ export async function measureSequences(): Promise<Row[]> {
  * A server with an active sequence of one step, which is due `delay_hours` after the enrollment, and a list of contacts.
  * `relay` is where its mail goes.
  */
-async function start(
+export async function start(
   dns: DnsServer,
   of: { relay: string; contacts: number; delay_hours?: number; condition?: Record<string, unknown> },
 ): Promise<Bench> {
@@ -109,7 +110,7 @@ async function start(
   satchel = await startSatchel(env, data_dir);
   const stats = async () =>
     (await call('GET', `/email-sequences/${sequence}`)).stats as Record<string, number>;
-  return { satchel, key, sequence, call, stats };
+  return { satchel, list, key, sequence, call, stats };
 }
 
 const databaseOf = ({ satchel }: Bench): string => join(satchel.data_dir, 'satchel.db');
@@ -186,7 +187,8 @@ async function sendStep(dns: DnsServer, is_signed: boolean) {
   return { speed, left, written };
 }
 
-async function sendByPool(is_signed: boolean): Promise<number> {
+/** Mails a second of a nodemailer pool that keeps nothing. */
+export async function sendByPool(is_signed: boolean): Promise<number> {
   const sink = await startSink();
   const pool = startPool(sink, STEP_MAILS, is_signed);
   await within(LIMIT_MS, 'the bare pool', pool.exited);
@@ -205,11 +207,11 @@ function sizeOf(bench: Bench): number {
 }
 
 /** Bytes that a process had the kernel write to disk: nothing else of it writes files here. */
-function writtenBy(pid: number): number {
+export function writtenBy(pid: number): number {
   return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
 }
 
-async function waitUntil(is_so: () => Promise<boolean>): Promise<void> {
+export async function waitUntil(is_so: () => Promise<boolean>): Promise<void> {
   const give_up_ms = Date.now() + LIMIT_MS;
   while (!(await is_so())) {
     if (Date.now() > give_up_ms) throw new Error('what was waited for did not come');
@@ -321,7 +323,7 @@ async function measureWaiting(dns: DnsServer): Promise<Row[]> {
 }
 
 /** Milliseconds of processor time that a process has used: the kernel counts in ticks of 10 ms. */
-function processorMs(pid: number): number {
+export function processorMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return 10 * (Number(fields[11]) + Number(fields[12]));
 }
