@@ -39,7 +39,7 @@ import { endWithheld } from './withholding.ts';
 
 /** Mails that may be in hand at once: few where the relay is slow, so that a pause stops the rest, and enough for a fast one. */
 export const LEAST_IN_HAND = 10;
-const MOST_IN_HAND = 200;
+const MOST_IN_HAND = 100;
 /** An answer is settled with those that come in this time after it. */
 const SETTLE_MS = 50;
 /** How soon a queue looks for more mail while what is in hand leaves room. */
@@ -168,7 +168,11 @@ export class BulkSending {
       endEmail(tx, email.id, { status: 'canceled' });
       return null;
     }
-    const tried = email.attempts === 0 ? [] : store.listTriedMailboxes(tx, email.id, email.attempts + 1);
+    // A mail that never began was tried nowhere.
+    const tried =
+      email.began_at === null && email.attempts === 0
+        ? []
+        : store.listTriedMailboxes(tx, email.id, email.attempts + 1);
     // Waiting mail is held or taken back at once; mail that was being tried then, and has not left, is asked about here.
     const fate = email.attempts > 0 || tried.length > 0 ? this.#listeners.fateOf(tx, email) : 'goes';
     if (fate !== 'goes') {

@@ -1,0 +1,275 @@
+/** Bulk mail in pieces: what it leaves on record, who has their turn, and what a crash, a pause or a fault costs. */
+import { Database } from 'bun:sqlite';
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { LEAST_IN_HAND } from '../../../src/mail/deliveries/bulk-sending.ts';
+import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
+import {
+  type BroadcastApp,
+  dataOf,
+  startBroadcastApp,
+  startTestApp,
+} from '../../marketing/broadcasts/setup.ts';
+import { addContacts } from '../../marketing/sequences/setup.ts';
+import { actor, makeProject } from '../../support/helpers.ts';
+import { type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
+import { until } from '../../support/until.ts';
+import { rows } from '../emails/setup.ts';
+
+const MAILBOX = 'hello@news.example.com';
+const COUNT = 40;
+const GREYLISTED = { code: 451, message: '4.2.0 Greylisted, try again later' };
+
+let on: BroadcastApp;
+let sink: SmtpSink;
+beforeEach(async () => {
+  on = await startBroadcastApp();
+  sink = await startSmtpSink();
+  await useRelay(MAILBOX, sink.port);
+});
+afterEach(() => sink.stop());
+
+const useRelay = (mailbox: string, port: number) =>
+  on.app.services.mailboxes.change(actor, mailbox, { relay: parseRelay(`smtp://127.0.0.1:${port}`) });
+const query = (sql: string) => rows(on.app, sql);
+const statuses = () => query('SELECT status, count(*) AS n FROM emails GROUP BY 1 ORDER BY 1');
+const idOf = (email: string) =>
+  on.app.services.database.read.$client
+    .query<{ id: string }, [string]>('SELECT id FROM emails WHERE to_email = ?')
+    .get(email)?.id ?? '';
+const recipients = () => sink.mails.flatMap(({ envelope }) => envelope.to);
+
+/** Has the relay answer what it withheld, and lets all that is due happen. */
+async function answer(): Promise<void> {
+  delete sink.behavior.hang;
+  for (const reply of sink.unanswered.splice(0)) reply();
+  await on.pass();
+}
+
+/** Sends a broadcast to `COUNT` people while the relay says nothing, until it has as many in hand as it takes at first. */
+async function sendIntoSilence(): Promise<string> {
+  const list = await on.list();
+  await addContacts(on, list, { name: 'c', count: COUNT });
+  sink.behavior.hang = 'rcpt';
+  const id = await on.broadcast(list);
+  dataOf(await on.post(id, 'send'), 202);
+  const in_hand = [
+    { status: 'queued', n: COUNT - LEAST_IN_HAND },
+    { status: 'sending', n: LEAST_IN_HAND },
+  ];
+  await until(() => Bun.deepEquals(statuses(), in_hand));
+  return id;
+}
+
+test('a mail that its relay takes has no job and no attempt of its own, and its story tells of the attempt', async () => {
+  const list = await on.list();
+  await on.contact(list, 'ann@example.com');
+  await on.send(await on.broadcast(list));
+  const email = idOf('ann@example.com');
+  expect(query('SELECT status, job_id, attempts, due_at FROM emails')).toEqual([
+    { status: 'sent', job_id: null, attempts: 1, due_at: null },
+  ]);
+  expect(query('SELECT id FROM email_attempts')).toEqual([]);
+  expect(query("SELECT status, count(*) AS n FROM jobs WHERE type = 'email.bulk'")).toEqual([
+    { status: 'completed', n: 1 },
+  ]);
+  const { story, events } = on.app.services.deliveries.explain(email);
+  expect(events.map(({ kind, outcome, who }) => [kind, outcome, who])).toEqual([
+    ['accepted', null, null],
+    ['attempt', 'sent', MAILBOX],
+  ]);
+  expect(events[1]).toMatchObject({ tls: 'none', words: expect.stringContaining('250') });
+  expect(story.join('\n')).toMatch(/Attempt 1, .* from hello@news\.example\.com was taken without TLS: 250/);
+});
+
+test('little is in hand while a relay is slow; a pause keeps the rest, which leaves at a resume', async () => {
+  const id = await sendIntoSilence();
+  dataOf(await on.post(id, 'pause'));
+  await answer();
+  expect(recipients()).toHaveLength(LEAST_IN_HAND);
+  expect(statuses()).toEqual([
+    { status: 'queued', n: COUNT - LEAST_IN_HAND },
+    { status: 'sent', n: LEAST_IN_HAND },
+  ]);
+  dataOf(await on.post(id, 'resume'));
+  await on.pass();
+  expect(new Set(recipients()).size).toBe(COUNT);
+  expect(recipients()).toHaveLength(COUNT);
+});
+
+test('a stop puts back what it cut off, as a start does after a crash, and each cut attempt is on record', async () => {
+  await sendIntoSilence();
+  const { data_dir, clock } = on.app;
+  await on.app.stop();
+  const db = new Database(join(data_dir, 'satchel.db'));
+  const left = db.query('SELECT status, due_at, count(*) AS n FROM emails GROUP BY 1, 2').all();
+  expect(left).toEqual([{ status: 'queued', due_at: 0, n: COUNT }]);
+  // As a server leaves it that was killed in the middle of five mails.
+  db.run(`UPDATE emails SET status = 'sending', due_at = NULL, began_at = 1, attempts = 1
+    WHERE id IN (SELECT id FROM emails WHERE attempts = 0 LIMIT 5)`);
+  db.run("UPDATE jobs SET status = 'processing' WHERE type = 'email.bulk'");
+  db.close();
+  delete sink.behavior.hang;
+  sink.mails.length = 0;
+  const app = await startTestApp({ data_dir, clock, env: { SATCHEL_DNS_SERVERS: on.dns.address } });
+  Object.assign(on.app, app);
+  await on.pass();
+  expect(statuses()).toEqual([{ status: 'sent', n: COUNT }]);
+  expect(recipients()).toHaveLength(COUNT);
+  expect(query('SELECT attempt, outcome, count(*) AS n FROM email_attempts GROUP BY 1, 2')).toEqual([
+    { attempt: 1, outcome: 'interrupted', n: LEAST_IN_HAND + 5 },
+    { attempt: 2, outcome: 'sent', n: LEAST_IN_HAND + 5 },
+  ]);
+});
+
+test('a mail that is deferred leaves its piece, and is tried again by itself', async () => {
+  const list = await on.list();
+  await addContacts(on, list, { name: 'c', count: COUNT });
+  sink.behavior.rcpt = { 'c7@example.com': GREYLISTED };
+  await on.send(await on.broadcast(list));
+  expect(statuses()).toEqual([
+    { status: 'queued', n: 1 },
+    { status: 'sent', n: COUNT - 1 },
+  ]);
+  const { story } = on.app.services.deliveries.explain(idOf('c7@example.com'));
+  expect(story.join('\n')).toMatch(
+    /was deferred.*451 4\.2\.0[\s\S]*another attempt comes at .*; it is tried until/,
+  );
+  sink.behavior.rcpt = {};
+  await on.pass(1);
+  expect(statuses()).toEqual([{ status: 'sent', n: COUNT }]);
+  expect(query('SELECT attempt, outcome FROM email_attempts ORDER BY id')).toEqual([
+    { attempt: 1, outcome: 'deferred' },
+    { attempt: 2, outcome: 'sent' },
+  ]);
+});
+
+test('a relay that can not be reached has its mail go out from another mailbox', async () => {
+  await useRelay(MAILBOX, 1);
+  await on.app.services.mailboxes.add(actor, {
+    address: 'second@news.example.com',
+    relay: parseRelay(`smtp://127.0.0.1:${sink.port}`),
+    daily_limit: null,
+    return_path: null,
+    for_transactional: false,
+    for_marketing: true,
+  });
+  const list = await on.list();
+  await addContacts(on, list, { name: 'c', count: COUNT });
+  await on.send(await on.broadcast(list));
+  await until(() => Bun.deepEquals(statuses(), [{ status: 'sent', n: COUNT }]));
+  expect(recipients()).toHaveLength(COUNT);
+  const used = query(
+    'SELECT m.address, u.n FROM mailbox_usage u JOIN mailboxes m ON m.id = u.mailbox_id WHERE u.n > 0',
+  );
+  expect(used).toEqual([{ address: 'second@news.example.com', n: COUNT }]);
+});
+
+test('a mailbox’s daily limit is filled to the last mail, and no further', async () => {
+  await on.app.services.mailboxes.change(actor, MAILBOX, { daily_limit: 25 });
+  const list = await on.list();
+  await addContacts(on, list, { name: 'c', count: COUNT });
+  await on.send(await on.broadcast(list));
+  expect(statuses()).toEqual([{ status: 'sent', n: 25 }]);
+  await on.pass(24);
+  await until(() => Bun.deepEquals(statuses(), [{ status: 'sent', n: COUNT }]));
+});
+
+test('projects have their turns at one mailbox, and the mail of a deleted one stops nobody', async () => {
+  const other = await makeProject(on.app, 'other');
+  const key = await other.key({ can_read: true, can_write: true, can_manage_email_marketing: true });
+  const of_other = {
+    ...on,
+    call: (method: string, path: string, body?: unknown) =>
+      on.app.call(method, `/api/v1${path}`, { key, ...(body === undefined ? {} : { body }) }),
+  };
+  await of_other.call('PATCH', '/email-marketing/settings', {
+    enabled: true,
+    from_name: 'Other',
+    postal_address: '2 High Street',
+  });
+  const template_key = await other.key({
+    can_read: true,
+    can_write: true,
+    can_manage_email_marketing: true,
+    permissions: { email_template: true },
+  });
+  await on.app.call('POST', '/api/v1/emails/templates', {
+    key: template_key,
+    body: {
+      name: 'news',
+      slug: 'news',
+      category: 'marketing',
+      is_marketing: true,
+      layout: 'marketing',
+      subject: 'Other',
+      body_text: 'Text',
+      body_html: '<p>Text</p>',
+    },
+  });
+  const made = dataOf(
+    await of_other.call('POST', '/email-lists', { name: 'l', default_consent_basis: 'consent' }),
+    201,
+  );
+  const list = String(made.id);
+  for (let n = 0; n < 5; n += 1)
+    dataOf(
+      await of_other.call('POST', `/email-lists/${list}/contacts`, { email: `other${n}@example.com` }),
+      201,
+    );
+  const broadcast = dataOf(
+    await of_other.call('POST', '/email-broadcasts', { name: 'June', list, template: 'news' }),
+    201,
+  );
+  await sendIntoSilence();
+  dataOf(await of_other.call('POST', `/email-broadcasts/${broadcast.id}/send`, {}), 202);
+  await until(() => query("SELECT id FROM emails WHERE to_email LIKE 'other%'").length === 5);
+  await answer();
+  await until(() => recipients().length === COUNT + 5);
+  const last_of_other = recipients().findLastIndex((to) => to.startsWith('other'));
+  expect(last_of_other).toBeLessThan(COUNT);
+
+  // Deleted while its mail is in hand.
+  sink.behavior.hang = 'rcpt';
+  const again = dataOf(await of_other.call('POST', `/email-broadcasts/${broadcast.id}/copy`), 201);
+  dataOf(await of_other.call('POST', `/email-broadcasts/${again.id}/send`, {}), 202);
+  await until(() => sink.unanswered.length === 5);
+  await on.app.services.projects.remove(actor, 'other');
+  await on.contact(await on.list({ name: 'later' }), 'later@example.com');
+  await answer();
+  expect(query("SELECT id FROM emails WHERE status NOT IN ('sent')")).toEqual([]);
+  expect(on.app.logs()).not.toContain('unexpectedly');
+});
+
+test('a mail that can not be made fails by itself', async () => {
+  await sendIntoSilence();
+  await on.app.services.database.write((tx) => {
+    tx.$client.run("UPDATE emails SET merge = '{' WHERE to_email = 'c39@example.com'");
+  });
+  await answer();
+  expect(statuses()).toEqual([
+    { status: 'failed', n: 1 },
+    { status: 'sent', n: COUNT - 1 },
+  ]);
+});
+
+test('a failed one is queued again by hand without a job, and says where to look', async () => {
+  const list = await on.list();
+  await on.contact(list, 'ann@example.com');
+  sink.behavior.rcpt = { 'ann@example.com': { code: 550, message: '5.7.1 relaying denied' } };
+  await on.send(await on.broadcast(list));
+  const id = idOf('ann@example.com');
+  expect(statuses()).toEqual([{ status: 'failed', n: 1 }]);
+  sink.behavior.rcpt = {};
+  const { token } = await on.app.services.tokens.create(actor, {
+    name: 'all',
+    all_projects: true,
+    projects: [],
+    capabilities: ['can_administer'],
+  });
+  const path = `/api/public/v1/projects/${on.project.slug}/emails/${id}/retry`;
+  const answered = dataOf(await on.app.call('POST', path, { token }), 202);
+  expect(answered).toMatchObject({ id, job_id: null, status_url: expect.stringContaining(`/emails/${id}`) });
+  await on.pass();
+  expect(statuses()).toEqual([{ status: 'sent', n: 1 }]);
+});
