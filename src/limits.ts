@@ -124,7 +124,7 @@ export const DEFAULT_MAX_EMAIL_BODY_BYTES = 512_000;
 export const MAX_EMAIL_BODY_SETTING_BYTES = 25 * 1024 * 1024;
 /** Decision: seconds before attempts 2 and 3; the last outlasts a greylisting of five minutes. */
 export const DEFAULT_EMAIL_RETRY_DELAYS_S: readonly [number, number] = [15, 300];
-/** Decision: how long a mail of a sequence is tried, in hours, and what SATCHEL_MARKETING_PATIENCE_HOURS may allow: a week. */
+/** Decision: how long a mail of a sequence or broadcast is tried, in hours, and what SATCHEL_MARKETING_PATIENCE_HOURS may allow: a week. */
 export const DEFAULT_MARKETING_PATIENCE_HOURS = 24;
 export const MAX_MARKETING_PATIENCE_HOURS = 168;
 /** Decision: seconds between its attempts; the last for all that follow. */

@@ -85,7 +85,7 @@ export function mailTasks({ deliveries, schedules }: MailServices) {
   return [createEmailTask(deliveries), deliveries.bulk.task(), createScheduleTask(schedules)];
 }
 
-/** What mail does by the clock. `opensAt` says when the mail of a project's sequences may go out: now, or next. */
+/** What mail does by the clock. `opensAt` says when the bulk mail of a project may go out: now, or next. */
 export function mailCronEntries(
   services: MailServices,
   opensAt: (project_id: number, now_ms: number) => number,

@@ -20,7 +20,7 @@ export function createEmailTask({ attempts }: Pick<Deliveries, 'attempts'>): Tas
   };
 }
 
-/** `opensAt` says when the mail of a project's sequences may go out: now, or next. */
+/** `opensAt` says when the bulk mail of a project may go out: now, or next. */
 export function deliveryCronEntries(
   deliveries: Deliveries,
   opensAt: (project_id: number, now_ms: number) => number,

@@ -322,6 +322,6 @@ const UNKNOWN = 'must be the slug of a template of this project';
 /** Why a template cannot be sent by itself, or null when it can. */
 function refusalOf(state: Pick<TemplateState, 'is_active' | 'is_marketing'> | undefined): string | null {
   if (!state) return UNKNOWN;
-  if (state.is_marketing) return 'is a marketing template: only sequences send those';
+  if (state.is_marketing) return 'is a marketing template: only sequences and broadcasts send those';
   return state.is_active ? null : 'is inactive: set is_active to true, or name another template';
 }

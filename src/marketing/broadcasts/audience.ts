@@ -54,16 +54,18 @@ export function judge(
   return reasons;
 }
 
-/** How many would get it now. The list is looked at in pieces, between which others have their turn. */
+/** How many would get it now, of those who had no turn yet. The list is looked at in pieces, between which others have theirs. */
 export async function countAudience(
   deps: AudienceDeps,
   read: Tx,
-  of: { owner: KeyOwner; broadcast: Pick<BroadcastRow, 'list_id' | 'filter'>; now_ms: number },
+  of: { owner: KeyOwner; broadcast: BroadcastRow; now_ms: number },
 ): Promise<Count> {
+  const { list_id, decided_to, last_contact_id } = of.broadcast;
   let total = 0;
   const left_out = new Map<LeftOutReason, number>();
-  for (let after_id = 0; ; ) {
-    const piece = deps.contacts.listAfter(of.broadcast.list_id, { after_id, limit: AUDIENCE_PIECE });
+  for (let after_id = decided_to; ; ) {
+    const found = deps.contacts.listAfter(list_id, { after_id, limit: AUDIENCE_PIECE });
+    const piece = found.filter(({ id }) => last_contact_id === null || id <= last_contact_id);
     const last = piece.at(-1);
     if (!last) break;
     total += piece.length;

@@ -163,6 +163,7 @@ function recordOf({ broadcasts }: Needs, id: string): BroadcastRecord {
 
 function stateOf({ status, pause_reason, send_at }: BroadcastRecord): string {
   if (status === 'paused') return `paused (${pause_reason})`;
+  if (status === 'draft') return 'a draft';
   return status === 'scheduled' ? `scheduled for ${send_at}` : status;
 }
 

@@ -5,13 +5,12 @@ import type { Emails } from '../../mail/emails/service.ts';
 import type { Templates } from '../../mail/templates/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, toIso } from '../../platform/host/clock.ts';
+import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import type { ContactFilter, Contacts } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import {
-  explainBrake,
   type Mailing,
   type MailOwner,
   type MarketingMail,
@@ -24,6 +23,7 @@ import {
 import type { MailboxDnsCheck, Marketing, Settings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { type Count, countAudience } from './audience.ts';
+import { explainAddress, explainPause, turnsOf } from './explain.ts';
 import * as recipients from './recipient-store.ts';
 import {
   type BroadcastRecord,
@@ -31,10 +31,8 @@ import {
   presentLinks,
   presentRecipient,
   type RecipientRecord,
-  statusOf,
   type TimelinePoint,
   timelineOf,
-  WORDS_OF_REASON,
 } from './records.ts';
 import * as store from './store.ts';
 import {
@@ -80,8 +78,6 @@ export interface BroadcastsDeps {
 
 /** What the name of a copy ends with. */
 const COPY = ' (copy)';
-/** Broadcasts that are told of one contact: some years of them. */
-const MAX_TOLD = 100;
 /** Recipients that one transaction deletes with their broadcast: some milliseconds. */
 const DELETE_PIECE = 1_000;
 
@@ -244,16 +240,16 @@ export class Broadcasts {
 
   /* --- Before it is sent ------------------------------------------------------------------------------------------ */
 
-  /** What keeps a broadcast from being sent, and how many would get it. DNS records are looked up as for sequences. */
+  /** What keeps a broadcast from being sent, and how many would (still) get it. DNS records are looked up as for sequences. */
   async check(project_id: number, public_id: string): Promise<Readiness> {
     const row = this.find(project_id, public_id);
     const owner = this.ownerOf(project_id);
     const { marketing, database, clock } = this.#deps;
     const mailboxes = await marketing.checkBeforeStart(project_id);
-    const of = { owner, broadcast: row, now_ms: clock.now() };
+    const of = { owner, broadcast: row, now_ms: row.started_at ?? clock.now() };
     const count = await countAudience(this.#deps, database.read, of);
     const problems = this.problemsOf(row, mailboxes);
-    if (count.recipients === 0) problems.push(NOBODY);
+    if (count.recipients === 0 && row.started_at === null) problems.push(NOBODY);
     return { ready: problems.length === 0, captured: mailboxes === null, problems, ...count };
   }
 
@@ -356,34 +352,15 @@ export class Broadcasts {
 
   /** Broadcasts of all projects that paused by themselves, and why. */
   listPausedByThemselves(): { name: string; id: string; project_id: number; why: string }[] {
-    const { database, marketing } = this.#deps;
-    return store.listPausedByThemselves(database.read).map((row) => {
-      const { name, public_id, project_id, pause_reason } = row;
-      const refused = recipients.countRefused(database.read, row);
-      const ended = { returned: recipients.countReturned(database.read, row), refused };
-      const why =
-        pause_reason === 'late'
-          ? `its time was ${toIso(row.send_at)}, when the server did not run, and it is not sent a day later by itself.`
-          : pause_reason === 'not_ready'
-            ? `it could not be sent when its time came. What is missing: satchel broadcast check ${public_id}`
-            : explainBrake(pause_reason, ended, marketing.settings(project_id));
-      return { name, id: public_id, project_id, why };
+    return store.listPausedByThemselves(this.#deps.database.read).map((row) => {
+      const { name, public_id: id, project_id } = row;
+      return { name, id, project_id, why: explainPause(this.#deps, row) };
     });
   }
 
-  /** What an address got of the project's broadcasts, what it did not get and why: a sentence a line. */
+  /** What an address gets and got of the project's broadcasts, what it did not get and why: a sentence a line. */
   explainAddress(project_id: number, email: string): string[] {
-    return this.#turnsOf(project_id, email).map(({ broadcast: { name }, recipient }) => {
-      if (recipient.reason !== null)
-        return `The broadcast ${name}: nothing, ${WORDS_OF_REASON[recipient.reason]}.`;
-      const marks = [
-        statusOf(recipient) + (recipient.ended_at === null ? '' : ` ${toIso(recipient.ended_at)}`),
-        ...(recipient.clicked_at === null ? [] : [`clicked ${toIso(recipient.clicked_at)}`]),
-        ...(recipient.unsubscribed_at === null ? [] : [`unsubscribed ${toIso(recipient.unsubscribed_at)}`]),
-      ];
-      const more = recipient.email_id === null ? '' : ` More: satchel email why ${recipient.email_id}`;
-      return `The broadcast ${name}: ${marks.join(', ')}.${more}`;
-    });
+    return explainAddress(this.#deps, project_id, email);
   }
 
   /** How turns in broadcasts take part in what is held about an address; they name nobody once its contacts are gone. */
@@ -391,20 +368,12 @@ export class Broadcasts {
     return {
       name: 'broadcasts',
       export: (_read: Tx, owner: { id: number }, email: string): unknown[] =>
-        this.#turnsOf(owner.id, email).map(({ broadcast, recipient, contact }) => ({
+        turnsOf(this.#deps, owner.id, email).map(({ broadcast, recipient, contact }) => ({
           broadcast: broadcast.name,
           ...presentRecipient(recipient, { contact, log: undefined }),
         })),
       forget: (): number => 0,
     };
-  }
-
-  #turnsOf(project_id: number, email: string) {
-    const { contacts, database } = this.#deps;
-    return contacts.ofAddress(project_id, email).flatMap(({ id }) => {
-      const contact = contacts.require(id);
-      return recipients.listOfContact(database.read, contact, MAX_TOLD).map((turn) => ({ ...turn, contact }));
-    });
   }
 
   #present(row: BroadcastRow): BroadcastRecord {

@@ -109,6 +109,15 @@ export function listOpen(read: Tx): BroadcastRow[] {
   return read.select().from(broadcasts).where(IS_OPEN).orderBy(asc(broadcasts.id)).all();
 }
 
+/** Those of a list. */
+export function listOpenOfList(read: Tx, list_id: number): BroadcastRow[] {
+  return read
+    .select()
+    .from(broadcasts)
+    .where(and(eq(broadcasts.list_id, list_id), IS_OPEN))
+    .all();
+}
+
 /** Those of all projects that are paused, but not by hand. */
 export function listPausedByThemselves(read: Tx): BroadcastRow[] {
   return read

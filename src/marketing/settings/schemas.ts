@@ -11,13 +11,16 @@ import { changesOf, emailAddress, named, nullable, t, text, webUrl } from '../..
 
 const optional = {
   from_name: nullable(
-    text({ max: MAX_DISPLAY_NAME_CHARS, description: 'Needed before a sequence can be activated.' }),
+    text({
+      max: MAX_DISPLAY_NAME_CHARS,
+      description: 'Needed before a sequence can be activated or a broadcast sent.',
+    }),
   ),
   reply_to: nullable(emailAddress()),
   postal_address: nullable(
     text({
       max: MAX_POSTAL_ADDRESS_CHARS,
-      description: "In each mail's footer; needed before a sequence can be activated.",
+      description: "In each mail's footer; needed before a sequence can be activated or a broadcast sent.",
     }),
   ),
   brand_name: nullable(text({ max: MAX_NAME_CHARS })),
@@ -38,7 +41,7 @@ const required = {
   bounce_pause_threshold_percent: t.Number({
     minimum: 0.1,
     maximum: 100,
-    description: 'A sequence pauses when this share of its last 100 sends bounced.',
+    description: 'A sequence or broadcast pauses when this share of its last 100 sends bounced.',
   }),
 };
 const accounts = t.Array(t.String(), {
@@ -65,7 +68,7 @@ export const shown_settings = named(
     captured: t.Optional(
       t.Boolean({
         description:
-          'With `dns=1`: all of them capture, so that nobody gets mail, and sequences start whatever the records are.',
+          'With `dns=1`: all of them capture, so that nobody gets mail, and sequences and broadcasts start whatever the records are.',
       }),
     ),
     problem_of_links: t.Optional(

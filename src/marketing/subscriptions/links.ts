@@ -19,7 +19,7 @@ export function unsubscribeUrl(public_url: string, contact_public_id: string, ha
   return `${public_url}/unsubscribe/${unsubscribeToken(contact_public_id, hash)}`;
 }
 
-/** In place of a token in a test of a sequence's step: its link shows that it is one, and acts for nobody. */
+/** In place of a token in a test of marketing mail: its link shows that it is one, and acts for nobody. */
 export const TEST_TOKEN = 'test';
 
 export function testUnsubscribeUrl(public_url: string): string {

@@ -1,6 +1,7 @@
 /** The life of a broadcast: which change is allowed when, and what its pauses, its end and its time come to. */
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { toIso } from '../../../src/platform/host/clock.ts';
+import { actor } from '../../support/helpers.ts';
 import { type BroadcastApp, dataOf, startBroadcastApp } from './setup.ts';
 
 const HOUR_MS = 3_600_000;
@@ -239,4 +240,42 @@ test('a clock that ran ahead while it was sending strands nobody', async () => {
   await on.pass(24);
   expect([await on.show(id), sentTo(name)]).toMatchObject([{ status: 'sent' }, 5]);
   await on.pass(30 * 24);
+});
+
+test('it waits for the window and for a mailbox with capacity, and check counts who is still to get it', async () => {
+  const { list, name } = await listOf(5);
+  const hour = new Date(on.app.clock.now()).getUTCHours();
+  const at = (hours: number): string => `${String((hour + hours) % 24).padStart(2, '0')}:00`;
+  const window = { send_window_start: at(3), send_window_end: at(6) };
+  dataOf(await on.call('PATCH', '/email-marketing/settings', window));
+  const id = await on.broadcast(list);
+  await on.send(id);
+  await on.pass(1);
+  expect([await on.show(id), sentTo(name)]).toMatchObject([{ status: 'sending' }, 0]);
+  const { mailboxes } = on.app.services;
+  const day = toIso(on.app.clock.now() + 2 * HOUR_MS).slice(0, 10);
+  const used = on.count(`SELECT coalesce(sum(n), 0) AS n FROM mailbox_usage WHERE day = '${day}'`);
+  await mailboxes.change(actor, 'hello@news.example.com', { daily_limit: used + 2 });
+  await on.pass(2);
+  expect(sentTo(name)).toBe(2);
+  expect(dataOf(await on.call('GET', `/email-broadcasts/${id}/check`))).toMatchObject({ recipients: 3 });
+  await mailboxes.change(actor, 'hello@news.example.com', { daily_limit: null });
+  await on.pass(1);
+  expect([await on.show(id), sentTo(name)]).toMatchObject([{ status: 'sent', stats: { sent: 5 } }, 5]);
+  const open = { send_window_start: null, send_window_end: null };
+  dataOf(await on.call('PATCH', '/email-marketing/settings', open));
+});
+
+test('its ETag is that of what people change, not of its numbers', async () => {
+  const { list } = await listOf(1);
+  const id = await on.broadcast(list);
+  const etag = async () => (await on.mirror('GET', `/email-broadcasts/${id}`)).headers.get('etag');
+  const draft = await etag();
+  on.app.clock.advance(1_000);
+  dataOf(await on.post(id, 'send'), 202);
+  const sent = await etag();
+  on.app.clock.advance(1_000);
+  expect(sent).not.toBe(draft);
+  await on.pass();
+  expect([(await on.show(id)).status, await etag()]).toEqual(['sent', sent]);
 });

@@ -1,0 +1,76 @@
+/** Broadcasts as sentences: why one paused by itself, and what an address gets and got of them. */
+import type { Database } from '../../platform/database/database.ts';
+import { toIso } from '../../platform/host/clock.ts';
+import type { ContactRow, Contacts } from '../contacts/service.ts';
+import { explainBrake } from '../mails/service.ts';
+import type { Marketing } from '../settings/service.ts';
+import { countRefused, countReturned, listOfContact } from './recipient-store.ts';
+import { statusOf, WORDS_OF_REASON } from './records.ts';
+import { listOpenOfList } from './store.ts';
+import type { BroadcastRow, RecipientRow } from './tables.ts';
+
+/** Broadcasts that are told of one contact: some years of them. */
+const MAX_TOLD = 100;
+
+interface ExplainDeps {
+  database: Database;
+  contacts: Contacts;
+  marketing: Marketing;
+}
+
+/** Why a broadcast paused by itself. */
+export function explainPause({ database, marketing }: ExplainDeps, row: BroadcastRow): string {
+  const { read } = database;
+  if (row.pause_reason === 'late')
+    return `its time was ${toIso(row.send_at)}, when the server did not run, and it is not sent a day later by itself.`;
+  if (row.pause_reason === 'not_ready')
+    return `it could not be sent when its time came. What is missing: satchel broadcast check ${row.public_id}`;
+  const ended = { returned: countReturned(read, row), refused: countRefused(read, row) };
+  return explainBrake(row.pause_reason, ended, marketing.settings(row.project_id));
+}
+
+/** What an address gets of a project's broadcasts, then what it got, and what it did not get and why. */
+export function explainAddress(deps: ExplainDeps, project_id: number, email: string): string[] {
+  const coming = contactsOf(deps, project_id, email).flatMap((contact) =>
+    listOpenOfList(deps.database.read, contact.list_id)
+      .filter((row) => contact.id > row.decided_to && contact.id <= (row.last_contact_id ?? contact.id))
+      .map(explainComing),
+  );
+  const had = turnsOf(deps, project_id, email);
+  return [...coming, ...had.map(({ broadcast, recipient }) => explainTurn(broadcast, recipient))];
+}
+
+/** The turns that the contacts of an address had, the newest first on each list. */
+export function turnsOf(
+  deps: Pick<ExplainDeps, 'database' | 'contacts'>,
+  project_id: number,
+  email: string,
+): { broadcast: BroadcastRow; recipient: RecipientRow; contact: ContactRow }[] {
+  return contactsOf(deps, project_id, email).flatMap((contact) =>
+    listOfContact(deps.database.read, contact, MAX_TOLD).map((turn) => ({ ...turn, contact })),
+  );
+}
+
+function contactsOf(
+  { contacts }: Pick<ExplainDeps, 'contacts'>,
+  project_id: number,
+  email: string,
+): ContactRow[] {
+  return contacts.ofAddress(project_id, email).map(({ id }) => contacts.require(id));
+}
+
+function explainComing({ name, status, send_at }: BroadcastRow): string {
+  if (status === 'scheduled') return `The broadcast ${name} comes ${toIso(send_at)}.`;
+  return `The broadcast ${name} is ${status}, and its turn comes.`;
+}
+
+function explainTurn({ name }: BroadcastRow, turn: RecipientRow): string {
+  if (turn.reason !== null) return `The broadcast ${name}: nothing, ${WORDS_OF_REASON[turn.reason]}.`;
+  const marks = [
+    statusOf(turn) + (turn.ended_at === null ? '' : ` ${toIso(turn.ended_at)}`),
+    ...(turn.clicked_at === null ? [] : [`clicked ${toIso(turn.clicked_at)}`]),
+    ...(turn.unsubscribed_at === null ? [] : [`unsubscribed ${toIso(turn.unsubscribed_at)}`]),
+  ];
+  const more = turn.email_id === null ? '' : ` More: satchel email why ${turn.email_id}`;
+  return `The broadcast ${name}: ${marks.join(', ')}.${more}`;
+}
