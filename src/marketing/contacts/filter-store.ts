@@ -93,7 +93,7 @@ export function theseIds(ids: readonly number[], order: Order): IdSource {
 /* --- Those that an index finds at once ---------------------------------------------------------------------------- */
 
 /** The first text that no longer begins with `prefix`, for a range of an index. */
-function afterPrefix(prefix: string): string {
+export function afterPrefix(prefix: string): string {
   return `${prefix}\u{10ffff}`;
 }
 

@@ -1,15 +1,18 @@
-/** What is held about one address in a project: exporting it, explaining it, and forgetting it. */
+/** Addresses on whatever list of a project: finding them; and what is held about one: exporting it, explaining it, forgetting it. */
 
 import { invalid } from '../../errors.ts';
+import { COUNTED_MATCHES } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import type { Clock } from '../../platform/host/clock.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
-import type { ListRecord, Lists } from '../lists/service.ts';
+import { type Page, type PageQuery, pageOf, startOf } from '../../platform/http/pagination.ts';
+import type { ListRecord, ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import type { SuppressionRecord, Suppressions } from '../suppressions/service.ts';
 import { contactAddress } from './fields.ts';
 import type { ContactRecord, Contacts } from './service.ts';
+import * as store from './store.ts';
 
 /** How another noun takes part: what it holds about an address, and how it forgets it. */
 interface HolderOfAddresses {
@@ -19,6 +22,12 @@ interface HolderOfAddresses {
   /** Returns how many things it forgot or emptied. */
   forget(tx: Tx, project_id: number, email: string): number;
 }
+
+/** A contact among those of all lists. */
+export type FoundContact = Pick<
+  ContactRecord,
+  'id' | 'list' | 'email' | 'first_name' | 'last_name' | 'status' | 'created_at'
+> & { list_name: string };
 
 /** Everything held about an address. */
 type PersonExport = Record<string, unknown> & {
@@ -43,6 +52,29 @@ export class Privacy {
 
   constructor(deps: PrivacyDeps) {
     this.#deps = deps;
+  }
+
+  /** Contacts of all lists whose address begins so, in the order of addresses; counted as far as those that a filter fits. */
+  find(project_id: number, query: PageQuery & { email?: string | undefined }): Page<FoundContact> {
+    const { read } = this.#deps.database;
+    const prefix = query.email?.trim().toLowerCase() ?? '';
+    const { offset, per_page } = startOf(query);
+    // As for a filter: whoever goes on finds a next page as long as there is one.
+    const enough = Math.max(COUNTED_MATCHES, offset + 2 * per_page);
+    const total = store.countByAddress(read, { project_id, prefix, most: enough + 1 });
+    const rows = store.listByAddress(read, { project_id, prefix, limit: per_page, offset });
+    const names = new Map<number, ListRow | null>();
+    const data = rows.flatMap((row) => {
+      const list = names.get(row.list_id) ?? this.#deps.lists.findById(row.list_id);
+      names.set(row.list_id, list);
+      if (!list) return [];
+      const { public_id: id, email, first_name, last_name, status } = row;
+      const created_at = toIso(row.created_at);
+      return [
+        { id, list: list.public_id, list_name: list.name, email, first_name, last_name, status, created_at },
+      ];
+    });
+    return pageOf(query, { total: Math.min(total, enough), is_capped: total > enough, data });
   }
 
   /** Everything held about an address in a project. Throws AppError `invalid` for what is no address. */

@@ -1,6 +1,6 @@
 /** Endpoints of contacts. */
 import { type FieldErrors, refuseAll } from '../../errors.ts';
-import { COUNTED_MATCHES } from '../../limits.ts';
+import { COUNTED_MATCHES, MAX_CONTACT_QUERY_CHARS } from '../../limits.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { CSV_ANSWER, csvResponse } from '../../platform/http/csv.ts';
 import { marketingRoute } from '../../platform/http/marketing-route.ts';
@@ -12,10 +12,10 @@ import {
   type RequestContext,
   type Route,
 } from '../../platform/http/routes.ts';
-import { type Static, t } from '../../platform/http/schema.ts';
+import { emailAddress, type Static, t, text } from '../../platform/http/schema.ts';
 import type { Lists } from '../lists/service.ts';
 import type { Privacy } from './privacy.ts';
-import { bulk_tag, contact_changes, creation, record } from './schemas.ts';
+import { bulk_tag, contact_changes, creation, found_contact, held, record } from './schemas.ts';
 import {
   type Candidate,
   type Contacts,
@@ -38,7 +38,12 @@ export function contactRoutes(services: {
   privacy: Privacy;
   clock: Clock;
 }): Route[] {
-  return [...readingRoutes(services), ...changingRoutes(services), ...routesOfContact(services)];
+  return [
+    ...readingRoutes(services),
+    ...changingRoutes(services),
+    ...routesOfContact(services),
+    ...addressRoutes(services),
+  ];
 }
 
 interface ListDeps {
@@ -208,6 +213,51 @@ function routesOfContact({ contacts, privacy }: { contacts: Contacts; privacy: P
       response: record,
       load,
       handle: ({ caller, resource }) => contacts.unsubscribe(caller.project, resource.id, caller.note),
+    }),
+  ];
+}
+
+/** For people and admins' tools: an app knows its own people. An address goes in a body, as paths stand in logs. */
+function addressRoutes({ privacy }: { privacy: Privacy }): Route[] {
+  const body = t.Object({ address: emailAddress() });
+  return [
+    projectRoute({
+      method: 'GET',
+      path: '/email-contacts',
+      tag: TAG,
+      summary: 'Contacts of all lists, by address',
+      description: `Counted up to ${COUNTED_MATCHES}: where there are more, \`meta\` has \`total_capped\`.`,
+      query: t.Object({
+        ...pageQuery,
+        email: t.Optional(text({ max: MAX_CONTACT_QUERY_CHARS, description: 'Beginning of the address.' })),
+      }),
+      response: found_contact,
+      may_be_capped: true,
+      handle: ({ caller, query }) => privacy.find(caller.project.id, query),
+    }),
+    projectRoute({
+      method: 'POST',
+      path: '/email-addresses/held',
+      tag: TAG,
+      summary: 'Everything held about an address',
+      description: 'As `satchel contact export` prints it: whoever asks what is stored about them gets this.',
+      body,
+      example: { address: 'ann@example.com' },
+      response: held,
+      handle: ({ caller, body: { address } }) => privacy.export(caller.project, address),
+    }),
+    projectRoute({
+      method: 'POST',
+      path: '/email-addresses/forget',
+      tag: TAG,
+      summary: 'Forget an address',
+      description:
+        'Deletes its contacts with their events and enrollments, and empties it and its content in the log. A suppression stays, ' +
+        'as a hash, and so do uploaded files and backups. Answers how many things of each kind were forgotten.',
+      body,
+      example: { address: 'left@example.com' },
+      response: t.Record(t.String(), t.Integer()),
+      handle: ({ caller, body: { address } }) => privacy.forget(caller.actor, caller.project, address),
     }),
   ];
 }

@@ -75,6 +75,32 @@ export const record = named(
   }),
 );
 
+export const found_contact = named(
+  'FoundContact',
+  t.Object({
+    id: ulid(),
+    list: ulid(),
+    list_name: t.String(),
+    email: t.String(),
+    first_name: nullable(t.String()),
+    last_name: nullable(t.String()),
+    status: oneOf(CONTACT_STATUSES),
+    created_at: dateTime(),
+  }),
+);
+
+export const held = t.Object(
+  {
+    email: t.String(),
+    contacts: t.Array(named('ContactOnList', t.Object({ ...record.properties, list_name: t.String() }))),
+    suppression: nullable(t.Record(t.String(), t.Unknown())),
+  },
+  {
+    additionalProperties: t.Array(t.Unknown()),
+    description: 'Beside the contacts, what else holds the address: its mails, events, enrollments.',
+  },
+);
+
 export const bulk_tag = named(
   'BulkTag',
   t.Object({

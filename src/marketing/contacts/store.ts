@@ -1,8 +1,9 @@
 /** SQL of contacts and their tags. */
-import { and, desc, eq, gt, inArray, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gt, gte, inArray, lt, sql } from 'drizzle-orm';
 import { MAX_CONTACT_TAGS } from '../../limits.ts';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
+import { afterPrefix } from './filter-store.ts';
 import { type ContactRow, contacts, contactTags } from './tables.ts';
 
 export type NewContact = Omit<ContactRow, 'id' | 'status_before_bounce' | 'clicked_at'>;
@@ -107,6 +108,40 @@ export function listContactsOfAddress(read: Tx, project_id: number, email: strin
     .where(and(eq(contacts.project_id, project_id), eq(contacts.email, email)))
     .orderBy(contacts.id)
     .all();
+}
+
+/** Contacts of a project whose address begins so, on whatever list. */
+const beginningWith = (project_id: number, prefix: string) =>
+  and(
+    eq(contacts.project_id, project_id),
+    gte(contacts.email, prefix),
+    lt(contacts.email, afterPrefix(prefix)),
+  );
+
+/** In the order of their addresses, by the index. */
+export function listByAddress(
+  read: Tx,
+  of: { project_id: number; prefix: string; limit: number; offset: number },
+): ContactRow[] {
+  return read
+    .select()
+    .from(contacts)
+    .where(beginningWith(of.project_id, of.prefix))
+    .orderBy(contacts.email, contacts.id)
+    .limit(of.limit)
+    .offset(of.offset)
+    .all();
+}
+
+/** How many there are, counted up to `most`. */
+export function countByAddress(read: Tx, of: { project_id: number; prefix: string; most: number }): number {
+  const some = read
+    .select({ id: contacts.id })
+    .from(contacts)
+    .where(beginningWith(of.project_id, of.prefix))
+    .limit(of.most)
+    .as('some');
+  return read.select({ n: count() }).from(some).get()?.n ?? 0;
 }
 
 // Written out, where every mail of a sequence passes.

@@ -106,6 +106,28 @@ describe('on the management plane the cookie', () => {
     }
   });
 
+  test('counts without the header where a link of our own page saves a table, and nowhere else', async () => {
+    const cookie = await on.enter(ANN);
+    const path = '/projects/mine/emails.csv';
+    const link = {
+      'X-Satchel-Console': null,
+      Origin: null,
+      'Sec-Fetch-Site': 'same-origin',
+      'Sec-Fetch-Mode': 'navigate',
+    };
+    expect((await ask(link, cookie, path)).status).toBe(200);
+    for (const [headers, other] of [
+      [{ ...link, 'Sec-Fetch-Site': 'same-site' }, path],
+      [{ ...link, 'Sec-Fetch-Site': 'cross-site' }, path],
+      [{ ...link, 'Sec-Fetch-Site': 'none' }, path],
+      [{ ...link, 'Sec-Fetch-Site': null }, path],
+      [{ ...link, 'Sec-Fetch-Mode': 'no-cors' }, path],
+      [{ ...link, Origin: 'https://evil.example' }, path],
+      [link, '/projects/mine/emails'],
+    ] as const)
+      expect([headers, (await ask(headers, cookie, other)).status]).toEqual([headers, 401]);
+  });
+
   test('counts from any loopback name with our port, where the listener is on loopback', async () => {
     const cookie = await on.enter(ANN);
     const { port } = new URL(on.app.url);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
-import { actor } from '../../support/helpers.ts';
+import { actor, makeProject } from '../../support/helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
 import { dataOf, type MarketingApp, startMarketingApp } from '../settings/setup.ts';
 
@@ -76,10 +76,14 @@ test('nothing of a person is left in any table but the hash that keeps them away
     { ip: null, origin: null, is_test: false, needs_captcha: false },
   );
   await on.call('POST', '/email-suppressions', { email: PERSON });
-  const told = JSON.stringify(privacy.export(owner, PERSON));
+  const held = await on.mirror('POST', '/email-addresses/held', { address: 'Person@EXAMPLE.com' });
+  expect(dataOf(held)).toEqual({ ...privacy.export(owner, PERSON) });
+  expect(dataOf(held)).toMatchObject({ email: PERSON, contacts: [{ list_name: 'News' }] });
+  const told = held.text;
   for (const { body } of sent) expect(told).toContain(String(body.id ?? body.email_id));
   expect(holding()).not.toEqual([]);
-  await privacy.forget(actor, owner, PERSON);
+  const forgotten = await on.mirror('POST', '/email-addresses/forget', { address: PERSON });
+  expect(dataOf(forgotten)).toMatchObject({ contacts: 1, emails: 5 });
   expect(holding()).toEqual([]);
   await on.app.app.engine.whenIdle();
   expect(holding()).toEqual([]);
@@ -93,4 +97,34 @@ test('nothing of a person is left in any table but the hash that keeps them away
   )[0] ?? { n: 0 };
   // Of the mails to somebody else with a copy to the person, nothing but that they were is left.
   expect(n).toBe(0);
+});
+
+test('an address is found on whatever list of the project by its beginning, and on none of another', async () => {
+  const first = await on.list();
+  const second = await on.list({ name: 'Second' });
+  for (const [list, email] of [
+    [first, 'zed@example.com'],
+    [second, 'zara@example.com'],
+    [first, 'zara@example.com'],
+    [first, 'zz@example.com'],
+  ] as const)
+    await on.contact(list, email);
+  const other = await makeProject(on.app, 'elsewhere');
+  const found = async (query: string) => {
+    const { body } = await on.mirror('GET', `/email-contacts${query}`);
+    return (body.data as { email: string; list_name: string }[]).map(({ email, list_name }) => [
+      email,
+      list_name,
+    ]);
+  };
+  expect(await found('?email=Z')).toEqual([
+    ['zara@example.com', 'Second'],
+    ['zara@example.com', 'News'],
+    ['zed@example.com', 'News'],
+    ['zz@example.com', 'News'],
+  ]);
+  expect(await found('?email=Z&per_page=1&page=3')).toEqual([['zed@example.com', 'News']]);
+  expect(await found('?email=zzz')).toEqual([]);
+  expect((await on.mirror('GET', '/email-contacts?email=z')).body.meta).toMatchObject({ total: 4 });
+  expect(on.app.services.privacy.find(other.id, {}).meta).toMatchObject({ total: 0 });
 });
