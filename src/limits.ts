@@ -219,6 +219,9 @@ export const EMAIL_LOG_RETENTION_MS = 365 * 86_400_000;
 export const MAX_SMTP_RESPONSE_CHARS = 1_000;
 /** Browsers' user agents have 100 to 300 characters; a longer one is cut. */
 export const MAX_USER_AGENT_CHARS = 500;
+/** How often `email send --wait` looks, and for how long: a first attempt takes less, unless its mailbox is paused or has no room. */
+export const EMAIL_WATCH_MS = 100;
+export const EMAIL_WAIT_MAX_MS = 5 * 60_000;
 /** Rows that `email captured` lists. */
 export const CAPTURED_LIST_ROWS = 100;
 

@@ -52,8 +52,10 @@ export async function inOptions<T>(names: OptionNames, work: () => T | Promise<T
 function byOption(names: OptionNames, errors: FieldErrors): FieldErrors {
   const told: FieldErrors = {};
   for (const [field, messages] of Object.entries(errors)) {
-    // An option holds a list whole: which of its entries it was says the message, or nobody needs to know.
-    const option = names[field.split('.', 1)[0] ?? ''] ?? field;
+    const [name = '', member = ''] = field.split('.');
+    // An option holds a list whole; values have names.
+    const rest = /^\d*$/.test(member) ? '' : ` ${member}`;
+    const option = names[name] === undefined ? field : names[name] + rest;
     const all = [...(told[option] ?? []), ...messages.map((message) => inWords(names, message))];
     told[option] = [...new Set(all)];
   }

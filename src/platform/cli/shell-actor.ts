@@ -1,7 +1,9 @@
 /** Who runs a command, for the audit trail. */
 import { userInfo } from 'node:os';
+import type { Note } from '../database/audit-trail.ts';
 import { accountName } from '../host/user-accounts.ts';
 import type { Actor } from '../http/callers.ts';
+import type { ProjectCaller, ProjectRef } from '../http/routes.ts';
 
 /** Who runs this process. `username` and `uid` are what the system says; they are given for tests. */
 export function shellActor(
@@ -24,4 +26,13 @@ function nameOf(username: () => string, uid: number | undefined): string {
   } catch {
     return String(uid ?? 'unknown');
   }
+}
+
+/** The shell in place of a caller of the API: it acts in a project without a key. */
+export function shellCaller(
+  { actor, onTrail }: { actor: Actor; onTrail(project: ProjectRef): Note },
+  project: ProjectRef,
+): ProjectCaller {
+  const note = onTrail(project);
+  return { project, key: null, manager: null, identity: 'shell', actor, note, record: note };
 }
