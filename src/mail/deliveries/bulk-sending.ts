@@ -46,6 +46,8 @@ const SETTLE_MS = 50;
 const LOOK_MS = 200;
 /** While the disk is full or the database busy: what the relay has answered is written as soon as that is over. */
 const RETRY_MS = 1_000;
+/** How long a queue pauses after it broke down. */
+const BREAK_MS = 60_000;
 
 export interface BulkSendingDeps {
   database: Database;
@@ -80,7 +82,8 @@ export class BulkSending {
       type: EMAIL_BULK,
       lane_concurrency: 1,
       begin: (_tx, job) => ({ go: true, started: mailboxOfQueue(job) }),
-      run: (_job, mailbox_id, stopping) => this.#run(mailbox_id, stopping),
+      run: (_job, mailbox_id, stopping) =>
+        this.#run(mailbox_id, stopping).catch((error: unknown) => this.#breakDown(mailbox_id, error)),
       recover: (tx, job, now_ms) => this.#recover(tx, mailboxOfQueue(job), now_ms),
     };
   }
@@ -102,6 +105,17 @@ export class BulkSending {
       do await hand.wait();
       while (!hand.has_ended && !(hand.room > 0 && this.#isDue(mailbox_id)));
     }
+  }
+
+  /** By a fault of ours nothing can be written of what is in hand: it fails, rather than be sent time and again, and the rest goes on. */
+  #breakDown(mailbox_id: number, error: unknown): TaskOutcome {
+    const { logger, clock } = this.#deps;
+    logger.error('sending bulk mail failed unexpectedly', { mailbox_id, error: messageOf(error) });
+    const now_ms = clock.now();
+    const apply = (tx: Tx): void => {
+      for (const { id } of listBegun(tx, mailbox_id)) this.#attempts.abandon(tx, id, now_ms);
+    };
+    return { status: 'continue', run_at: now_ms + BREAK_MS, apply };
   }
 
   async #send(attempt: Attempt): Promise<Ended> {

@@ -273,3 +273,25 @@ test('a failed one is queued again by hand without a job, and says where to look
   await on.pass();
   expect(statuses()).toEqual([{ status: 'sent', n: 1 }]);
 });
+
+test('where nothing can be written of what is in hand, that fails and the rest goes on a minute later', async () => {
+  await sendIntoSilence();
+  const { database } = on.app.services;
+  await database.write((tx) => {
+    tx.$client.run(`CREATE TRIGGER broken BEFORE UPDATE OF sent_at ON emails WHEN NEW.sent_at IS NOT NULL
+      BEGIN SELECT no_such_function(); END`);
+  });
+  delete sink.behavior.hang;
+  for (const reply of sink.unanswered.splice(0)) reply();
+  await until(() => statuses().some((row) => Bun.deepEquals(row, { status: 'failed', n: LEAST_IN_HAND })));
+  expect(on.app.logs()).toContain('sending bulk mail failed unexpectedly');
+  await database.write((tx) => {
+    tx.$client.run('DROP TRIGGER broken');
+  });
+  on.app.clock.advance(60_000);
+  await on.pass();
+  expect(statuses()).toEqual([
+    { status: 'failed', n: LEAST_IN_HAND },
+    { status: 'sent', n: COUNT - LEAST_IN_HAND },
+  ]);
+});
