@@ -13,13 +13,7 @@ import { requireValid, validate } from '../../platform/http/validation.ts';
 import { slugOf } from './fields.ts';
 import { newTemplate } from './schemas.ts';
 import type { TemplateChanges, TemplateRecord, Templates } from './service.ts';
-import {
-  type FileKind,
-  kindOfFile,
-  readTemplateFile,
-  type TemplateFile,
-  writeTemplateFile,
-} from './template-file.ts';
+import type { FileKind, TemplateFile } from './template-file.ts';
 
 interface Services {
   projects: Projects;
@@ -106,7 +100,7 @@ Besides: description, is_marketing, layout. What the front matter leaves out sta
     .example('satchel template push order-shipped.md --project shop')
     .does(async ({ services, onTrail }, options, path) => {
       const project = projectOf(services, options);
-      const file = readFile(path);
+      const file = await readFile(path);
       try {
         return await push(services.templates, project.id, file, onTrail(project));
       } catch (error) {
@@ -118,7 +112,8 @@ Besides: description, is_marketing, layout. What the front matter leaves out sta
     .ofProject()
     .named(named_template)
     .example('satchel template pull order-shipped --project shop > order-shipped.md')
-    .does(({ services, note }, options, slug) => {
+    .does(async ({ services, note }, options, slug) => {
+      const { writeTemplateFile } = await import('./template-file.ts');
       const template = services.templates.get(projectOf(services, options).id, slug);
       const { kind, file } = writeTemplateFile(template);
       note(`This is ${KINDS[kind]}: keep it as ${slug}.${kind}, since push goes by the name of a file.`);
@@ -128,7 +123,9 @@ Besides: description, is_marketing, layout. What the front matter leaves out sta
     });
 }
 
-function readFile(path: string): TemplateFile {
+async function readFile(path: string): Promise<TemplateFile> {
+  // With the reader of YAML, which nothing else needs.
+  const { kindOfFile, readTemplateFile } = await import('./template-file.ts');
   const kind = kindOfFile(path);
   if (kind === null) throw new UsageError('The name of the file must end in .md, .html or .txt.');
   let bytes: Uint8Array;

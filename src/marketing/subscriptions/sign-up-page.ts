@@ -5,6 +5,7 @@ import {
   MAX_CAPTCHA_TOKEN_CHARS,
   MAX_CONTACT_QUERY_CHARS,
   MAX_FORM_NAME_CHARS,
+  MAX_ORIGIN_CHARS,
   MAX_SUBSCRIBE_BODY_BYTES,
 } from '../../limits.ts';
 import { Html, html, type PageLook, pageResponse } from '../../platform/http/pages.ts';
@@ -92,7 +93,6 @@ async function signUp(
 ): Promise<FieldErrors | null> {
   const { email, first_name = null, last_name = null } = sent;
   const token = sent.captcha_token || WIDGET_FIELDS.map((field) => sent[field]).find(Boolean);
-  const from_page = ctx.request.headers.get('origin');
   try {
     await subscriptions.request(
       page.owner,
@@ -100,8 +100,7 @@ async function signUp(
       { email, first_name, last_name, captcha_token: token ?? null },
       {
         ip: ctx.ip,
-        // Our own page tells nobody where it is, so that its browser names no origin.
-        origin: from_page === null || from_page === 'null' ? page.url : from_page,
+        origin: originOf(ctx.request) ?? page.url,
         is_test: false,
         needs_captcha: true,
       },
@@ -111,6 +110,14 @@ async function signUp(
     if (error instanceof AppError && error.kind === 'invalid' && error.errors) return error.errors;
     throw error;
   }
+}
+
+/** The page that a form stands on, as its browser names it: ours tells nobody where it is. Null for what is no origin. */
+function originOf(request: Request): string | null {
+  const origin = request.headers.get('origin') ?? '';
+  const is_one =
+    origin.length <= MAX_ORIGIN_CHARS && URL.canParse(origin) && new URL(origin).origin === origin;
+  return is_one ? origin : null;
 }
 
 const LABELS: Readonly<Record<string, string>> = {
@@ -123,10 +130,11 @@ function formPage(status: number, page: SignUpPage, errors: FieldErrors): Respon
   const problems = Object.entries(errors).flatMap(([field, messages]) =>
     messages.map((message) => html`<p role="alert">${LABELS[field] ?? field} ${message}.</p>`.text),
   );
+  const action = widget?.action ? html` data-action="${widget.action}"` : new Html('');
   const captcha =
     widget === null
       ? new Html('')
-      : html`<p class="${widget.class_name}" data-sitekey="${widget.site_key}" data-action="${widget.action ?? ''}"></p>
+      : html`<p class="${widget.class_name}" data-sitekey="${widget.site_key}"${action}></p>
 <script src="${widget.script}" async defer></script>`;
   const look: PageLook = { ...lookOf(brand), ...(widget === null ? {} : { script_origin: widget.origin }) };
   return pageResponse(
@@ -140,7 +148,7 @@ function formPage(status: number, page: SignUpPage, errors: FieldErrors): Respon
 ${captcha}
 <button type="submit">Sign up</button>
 </form>
-<p class="fine">${brand.name} sends you a mail with a link that confirms. You can leave whenever you like.</p>`,
+<p>${brand.name} sends you a mail with a link that confirms. You can leave whenever you like.</p>`,
     look,
   );
 }

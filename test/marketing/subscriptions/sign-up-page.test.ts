@@ -127,8 +127,14 @@ describe('the page', () => {
     });
     const mails = await on.app.call('GET', '/api/v1/emails?to=new@example.com', { key: on.key });
     expect(mails.body.data).toMatchObject([{ source: 'confirmation', subject: 'Confirm' }]);
-    await join({ email: 'third@example.com' }, { origin: 'https://elsewhere.example' });
-    expect((await contacts())[0]).toMatchObject({ consent_origin: 'https://elsewhere.example' });
+    for (const [email, origin, evidence] of [
+      ['third@example.com', 'https://elsewhere.example', 'https://elsewhere.example'],
+      ['fourth@example.com', 'anything else', `${PUBLIC_URL}/join/${list}`],
+      ['fifth@example.com', `https://${'x'.repeat(300)}.example`, `${PUBLIC_URL}/join/${list}`],
+    ] as const) {
+      await join({ email }, { origin });
+      expect((await contacts())[0]).toMatchObject({ email, consent_origin: evidence });
+    }
   });
 
   test('shows the form again where something is wrong, without what was entered', async () => {
