@@ -9,6 +9,8 @@
 /** Contract, Limits: default and maximum page size of all paginated lists. */
 export const DEFAULT_PER_PAGE = 20;
 export const MAX_PER_PAGE = 50;
+/** What a filter or a search fits is counted up to so many, as nobody reads further: "10,000 or more". */
+export const COUNTED_MATCHES = 10_000;
 /**
  * A JSON body: two email bodies of the default size, escaped, with room for variables (it grows with the email limit), or
  * the three files of 1 MiB that one vault service has, in base64.
@@ -337,8 +339,6 @@ export const MAX_CONTACT_REASON_CHARS = 1_000;
 export const MAX_CONTACT_QUERY_CHARS = 320;
 /** A year is a long time without a click; more than ten are none. */
 export const MAX_CLICKED_WITHIN_DAYS = 3_650;
-/** Decision: what a filter fits is counted up to so many: "10,000 and more". */
-export const COUNTED_MATCHES = 10_000;
 /** Columns of an export: spreadsheets take up to some thousands, of which LibreOffice once took 1,024. */
 export const MAX_EXPORTED_CUSTOM_FIELDS = 1_000;
 /** Contract: contact_ids of one call. */

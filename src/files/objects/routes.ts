@@ -1,7 +1,7 @@
 /** Objects over HTTP: upload, list, download, delete. */
 import type { Config } from '../../config.ts';
 import { notFound } from '../../errors.ts';
-import { MAX_FILENAME_BYTES, OBJECT_SEARCH_ROWS } from '../../limits.ts';
+import { COUNTED_MATCHES, MAX_FILENAME_BYTES, OBJECT_SEARCH_ROWS } from '../../limits.ts';
 import type { KeyCaller, Permission } from '../../platform/http/callers.ts';
 import { idempotentRequest, REPLAYED_HEADERS } from '../../platform/http/idempotency.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
@@ -102,12 +102,14 @@ function collectionRoutes(deps: ObjectRoutesDeps): Route[] {
         q: t.Optional(
           text({
             max: MAX_FILENAME_BYTES,
-            description: `Part of the file name. The newest ${OBJECT_SEARCH_ROWS.toLocaleString('en')} files are searched.`,
+            description: `Part of the file name. The newest ${OBJECT_SEARCH_ROWS.toLocaleString('en')} files are searched, and what is found is counted up to ${COUNTED_MATCHES.toLocaleString('en')}.`,
           }),
         ),
       }),
       response: t.Array(listedObject),
-      handle: ({ caller, query }) => deps.objects.list(caller.project.id, query),
+      may_be_capped: true,
+      handle: ({ caller: { project }, query: { q = '', ...query } }) =>
+        q === '' ? deps.objects.list(project.id, query) : deps.objects.search(project.id, { ...query, q }),
     }),
   ];
 }

@@ -141,38 +141,43 @@ export function listObjects(
     .all();
 }
 
-/**
- * Raw, as the builder can't name an index.
- * What a search of names looks at, newest first, and what of it matches. LIKE, which goes on character by character, takes
- * seconds where many names all but hold a long `q`.
- */
-const MATCHES = `
-  FROM (SELECT id, original_filename, visibility, expires_at FROM objects INDEXED BY objects_searched
-        WHERE project_id = ?1 ORDER BY id DESC LIMIT ${OBJECT_SEARCH_ROWS})
-  WHERE instr(lower(original_filename), lower(?2)) AND (?3 IS NULL OR visibility = ?3) AND (expires_at IS NULL OR expires_at > ?4)`;
-type MatchParams = [number, string, Visibility | null, number];
-const countOfMatches = rawSql<{ n: number }, MatchParams>(`SELECT count(*) AS n ${MATCHES}`);
-const pageOfMatches = rawSql<ObjectRow, [...MatchParams, number, number]>(
-  `SELECT * FROM objects WHERE id IN (SELECT id ${MATCHES} ORDER BY id DESC LIMIT ?5 OFFSET ?6) ORDER BY id DESC`,
+// Raw, as the builder can't name an index.
+const placeBehind = rawSql<{ id: number }, [number, number, number]>(
+  `SELECT id FROM objects INDEXED BY objects_searched WHERE project_id = ? AND id < ? ORDER BY id DESC
+   LIMIT 1 OFFSET ?`,
+);
+/** LIKE, which goes on character by character, takes seconds where many names all but hold a long `q`. */
+const matchesBetween = rawSql<{ id: number }, [number, number, number, string, Visibility | null, number]>(
+  `SELECT id FROM objects INDEXED BY objects_searched WHERE project_id = ? AND id < ? AND id >= ?
+   AND instr(lower(original_filename), lower(?4)) AND (?5 IS NULL OR visibility = ?5)
+   AND (expires_at IS NULL OR expires_at > ?6) ORDER BY id DESC`,
 );
 
-function matchParams(filter: ObjectFilter & { q: string }, now_ms: number): MatchParams {
-  const { project_id, q, visibility = null } = filter;
-  return [project_id, q, visibility, now_ms];
+/** The ids of unexpired files whose name contains `q`, ASCII case ignored, newest first; piece by piece of so many names. */
+export function* matchesOf(
+  current: () => Tx,
+  { project_id, visibility, q }: ObjectFilter & { q: string },
+  { now_ms, piece }: { now_ms: number; piece: number },
+): Generator<number[]> {
+  let behind = Number.MAX_SAFE_INTEGER;
+  for (let looked_at = 0; looked_at < OBJECT_SEARCH_ROWS && behind > 0; looked_at += piece) {
+    const read = current();
+    const last = placeBehind.get(read, project_id, behind, piece - 1)?.id ?? 0;
+    yield matchesBetween
+      .all(read, project_id, behind, last, q, visibility ?? null, now_ms)
+      .map(({ id }) => id);
+    behind = last;
+  }
 }
 
-/** How many of the newest files have a name that contains `q`, ASCII case ignored. */
-export function countMatches(read: Tx, filter: ObjectFilter & { q: string }, now_ms: number): number {
-  return countOfMatches.get(read, ...matchParams(filter, now_ms))?.n ?? 0;
-}
-
-/** A page of them, newest first. */
-export function listMatches(
-  read: Tx,
-  filter: ObjectFilter & { q: string },
-  page: { limit: number; offset: number; now_ms: number },
-): ObjectRow[] {
-  return pageOfMatches.all(read, ...matchParams(filter, page.now_ms), page.limit, page.offset);
+/** These objects, newest first. */
+export function listThese(read: Tx, ids: readonly number[]): ObjectRow[] {
+  return read
+    .select()
+    .from(objects)
+    .where(inArray(objects.id, [...ids]))
+    .orderBy(desc(objects.id))
+    .all();
 }
 
 /** Changes the row and returns it; undefined when it is gone. */

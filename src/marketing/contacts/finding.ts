@@ -2,10 +2,9 @@
  * Finding the contacts that a filter fits, a few at a time: a page of them, how many there are, or all of them. Between the
  * pieces others have their turn, so that nobody waits for a list of a million.
  */
-import { COUNTED_MATCHES } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { letOthers } from '../../platform/host/turns.ts';
-import { type PageQuery, startOf } from '../../platform/http/pagination.ts';
+import { type Found, findInPieces, type PageQuery, startOf } from '../../platform/http/pagination.ts';
 import type { Lists } from '../lists/service.ts';
 import { isCounted } from './filter.ts';
 import {
@@ -75,32 +74,20 @@ export async function countMatches(on: FindingDeps, list_id: number, criteria: C
   return count;
 }
 
-/** The ids of a page, newest first, and how many fit; where that is more than are counted, how many there are at least. */
+/** The ids of a page, newest first, and how many fit. */
 export async function findPage(
   on: FindingDeps,
   list_id: number,
   criteria: Criteria,
   query: PageQuery,
-): Promise<{ ids: number[]; total: number; is_capped: boolean }> {
+): Promise<Found<number>> {
+  if (!isCounted(criteria)) return findInPieces(query, piecesOf(on, list_id, criteria, { order: 'newest' }));
   const { offset, per_page } = startOf(query);
-  if (isCounted(criteria)) {
-    const total = await countMatches(on, list_id, criteria);
-    if (offset >= total) return { ids: [], total, is_capped: false };
-    const source = idsOf(list_id, { status: criteria.status, tag: criteria.tags_all[0] }, 'newest');
-    const behind = await skip(on, source, offset);
-    return { ids: source(on.database.read, { behind, limit: per_page }), total, is_capped: false };
-  }
-  // Whoever goes on behind what is counted finds a next page as long as there is one.
-  const enough = Math.max(COUNTED_MATCHES, offset + 2 * per_page);
-  const page: number[] = [];
-  let total = 0;
-  for (const piece of piecesOf(on, list_id, criteria, { order: 'newest' })) {
-    page.push(...piece.slice(Math.max(0, offset - total), Math.max(0, offset + per_page - total)));
-    total += piece.length;
-    if (total > enough) return { ids: page, total: enough, is_capped: true };
-    await letOthers();
-  }
-  return { ids: page, total, is_capped: false };
+  const found = { total: await countMatches(on, list_id, criteria), is_capped: false };
+  if (offset >= found.total) return { ...found, data: [] };
+  const source = idsOf(list_id, { status: criteria.status, tag: criteria.tags_all[0] }, 'newest');
+  const behind = await skip(on, source, offset);
+  return { ...found, data: source(on.database.read, { behind, limit: per_page }) };
 }
 
 /** The id behind which so many of a source have been passed over; null for none. */

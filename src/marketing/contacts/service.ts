@@ -183,7 +183,7 @@ export class Contacts {
   async list(list: ListRow, query: ContactFilter & PageQuery): Promise<Page<ContactRecord>> {
     const criteria = criteriaOf(query, this.#deps.clock.now());
     const found = await findPage(this.#deps, list.id, criteria, query);
-    return pageOf(query, { ...found, data: this.presentAll(list, found.ids) });
+    return pageOf(query, { ...found, data: this.presentAll(list, found.data) });
   }
 
   /** How many contacts of a list a filter fits; its days count back from `now_ms`. Others have their turn meanwhile. */

@@ -1,5 +1,6 @@
 /** Pages of lists: the query parameters, the 14 meta keys and the message that names the next call. */
-import { DEFAULT_PER_PAGE, MAX_PER_PAGE } from '../../limits.ts';
+import { COUNTED_MATCHES, DEFAULT_PER_PAGE, MAX_PER_PAGE } from '../../limits.ts';
+import { letOthers } from '../host/turns.ts';
 import { t } from './schema.ts';
 
 /** Query parameters of every list; spread into a route's query schema. */
@@ -100,6 +101,29 @@ export function pageOf<T>(
     default_per_page: DEFAULT_PER_PAGE,
     ...(is_capped ? { total_capped: true } : {}),
   });
+}
+
+/** What is found a piece at a time: the rows of a page, and how many there are; where that is more than are counted, at least. */
+export interface Found<T> {
+  data: T[];
+  total: number;
+  is_capped: boolean;
+}
+
+/** The asked page of what pieces hold, in their order. Others have their turn between them, and none is asked for in vain. */
+export async function findInPieces<T>(query: PageQuery, pieces: Iterable<readonly T[]>): Promise<Found<T>> {
+  const { offset, per_page } = startOf(query);
+  // Whoever goes on behind what is counted finds a next page as long as there is one.
+  const enough = Math.max(COUNTED_MATCHES, offset + 2 * per_page);
+  const data: T[] = [];
+  let total = 0;
+  for (const piece of pieces) {
+    data.push(...piece.slice(Math.max(0, offset - total), Math.max(0, offset + per_page - total)));
+    total += piece.length;
+    if (total > enough) return { data, total: enough, is_capped: true };
+    await letOthers();
+  }
+  return { data, total, is_capped: false };
 }
 
 /** The asked page of a list that is at hand as a whole, and short. */

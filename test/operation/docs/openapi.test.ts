@@ -127,7 +127,9 @@ test.each([
   );
   expect(keysOf(member(schema, 'properties'))).toEqual(keysOf(answer.body));
   const list = member(answer.body, 'meta');
-  expect(keysOf(member(schema, 'properties', 'meta', 'properties'))).toEqual(keysOf(list));
+  const told = keysOf(member(schema, 'properties', 'meta', 'properties'));
+  // There only where counting stopped.
+  expect(told.filter((name) => name !== 'total_capped')).toEqual(keysOf(list));
 });
 
 test('a refusal is documented as it is answered', async () => {
