@@ -153,7 +153,10 @@ function foresightRoutes({ broadcasts }: BroadcastRouteDeps): Route[] {
       summary: 'What keeps a broadcast from being sent, and whom it would reach',
       response: check,
       load,
-      handle: ({ caller, resource }) => broadcasts.check(caller.project.id, resource.id),
+      handle({ ctx, caller, resource }) {
+        ctx.keepOpen(); // A list of millions takes a while to count.
+        return broadcasts.check(caller.project.id, resource.id);
+      },
     }),
     ...marketingRoute({
       method: 'GET',
@@ -203,7 +206,8 @@ function sendRoute({ broadcasts, broadcast_life }: BroadcastRouteDeps): Route[] 
     example: { send_at: '2031-06-01T09:00:00Z' },
     response: record,
     load: loader(broadcasts),
-    handle: async ({ caller, resource, body }) => {
+    handle: async ({ ctx, caller, resource, body }) => {
+      ctx.keepOpen();
       const is_test = caller.key?.is_test ?? false;
       await broadcast_life.send(caller.actor, caller.project, resource.id, { ...body, is_test });
       return broadcasts.get(caller.project.id, resource.id);
@@ -227,7 +231,8 @@ function transitionRoutes({ broadcasts, broadcast_life }: BroadcastRouteDeps): R
       also: { 409: 'Its status allows no such change' },
       response: record,
       load: loader(broadcasts),
-      handle: async ({ caller, resource }) => {
+      handle: async ({ ctx, caller, resource }) => {
+        ctx.keepOpen();
         await broadcast_life[name](caller.actor, caller.project, resource.id);
         return broadcasts.get(caller.project.id, resource.id);
       },

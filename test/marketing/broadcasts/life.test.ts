@@ -279,3 +279,21 @@ test('its ETag is that of what people change, not of its numbers', async () => {
   await on.pass();
   expect([(await on.show(id)).status, await etag()]).toEqual(['sent', sent]);
 });
+
+test('sent twice at once it goes once, and what changes between its check and its start is not sent unseen', async () => {
+  const { list, name } = await listOf(2);
+  const twice = await on.broadcast(list);
+  const both = await Promise.all([on.post(twice, 'send'), on.post(twice, 'send')]);
+  expect(both.map(({ status }) => status).toSorted()).toEqual([202, 409]);
+  await on.pass();
+  expect(sentTo(name)).toBe(2);
+  const changed = await on.broadcast(list);
+  const filter = { tags_any: ['vip'] };
+  const [sent, patched] = await Promise.all([
+    on.post(changed, 'send'),
+    on.call('PATCH', `/email-broadcasts/${changed}`, { filter }),
+  ]);
+  expect([sent.status, patched.status].toSorted((a, b) => a - b)).not.toEqual([200, 202]);
+  await on.pass();
+  expect(sentTo(name)).toBe(sent.status === 202 ? 4 : 2);
+});
