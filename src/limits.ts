@@ -224,8 +224,6 @@ export const MAX_USER_AGENT_CHARS = 500;
 /** How often `email send --wait` looks, and for how long: a first attempt takes less, unless its mailbox is paused or has no room. */
 export const EMAIL_WATCH_MS = 100;
 export const EMAIL_WAIT_MAX_MS = 5 * 60_000;
-/** Rows that `email captured` lists. */
-export const CAPTURED_LIST_ROWS = 100;
 
 /* --- DNS ------------------------------------------------------------------------------------------------------ */
 /** RFC 7208 4.6.4: receivers give up on an SPF record that takes more. */

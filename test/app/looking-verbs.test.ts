@@ -52,7 +52,7 @@ test('a schedule is found by its id alone, paused, resumed and run; a run follow
     ['ben@example.com', 'schedule', 'sent'],
   ]);
   expect(await records('email', 'list', '--project', 'one', '--status', 'failed')).toEqual([]);
-  expect(app.services.deliveries.listCaptured(10)).toHaveLength(2);
+  expect(app.services.deliveries.listCaptured({ per_page: 10 }).data).toHaveLength(2);
   expect(await records('job', 'list', '--project', 'one', '--type', 'schedule.run')).toMatchObject([
     { id: job_id },
   ]);

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { createCli } from '../../src/app/command-line.ts';
 import type { CliProcess } from '../../src/platform/cli/cli.ts';
+import { uncoloured } from '../../src/platform/cli/colour.ts';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');
@@ -33,6 +34,9 @@ export function standInProcess({ env = {}, input = '', answer, installed }: RunO
     environment: env,
     out: (text) => {
       written.stdout += text;
+    },
+    show: (text) => {
+      written.stdout += uncoloured(text);
     },
     outBytes: (bytes) => {
       written.stdout += new TextDecoder().decode(bytes);
@@ -109,11 +113,18 @@ export async function runSpawned(args: readonly string[], options: RunOptions = 
 }
 
 /** As `run`, in a terminal: what that shows. */
-export async function runInTerminal(data_dir: string, ...args: string[]): Promise<string> {
+export function runInTerminal(data_dir: string, ...args: string[]): Promise<string> {
+  return runInTerminalWith({ SATCHEL_DATA_DIR: data_dir }, args);
+}
+
+export async function runInTerminalWith(
+  env: Record<string, string>,
+  args: readonly string[],
+): Promise<string> {
   let shown = '';
   const decoder = new TextDecoder();
   const child = Bun.spawn([process.execPath, MAIN, ...args], {
-    env: { PATH: process.env.PATH ?? '', SATCHEL_DATA_DIR: data_dir },
+    env: { PATH: process.env.PATH ?? '', ...env },
     terminal: {
       cols: 200,
       data(_terminal, bytes) {

@@ -337,7 +337,10 @@ export class People {
   /** As `makeFirstLink`. Throws AppError `conflict` once there is anybody. */
   async requireFirstLink(): Promise<string> {
     const link = await this.makeFirstLink();
-    if (link === null) throw conflict('There is somebody already. Those there are: satchel person list');
+    if (link === null)
+      throw conflict(
+        'There is somebody already: satchel person list. A new link, where theirs is dead: satchel person reset EMAIL',
+      );
     return link;
   }
 

@@ -1,10 +1,10 @@
 /** `satchel email`: why an email was or was not sent, what was captured, saying that one came back, and queueing failed ones again. */
-import { CAPTURED_LIST_ROWS, SOFT_BOUNCE_DAYS_TO_HARD } from '../../limits.ts';
+import { SOFT_BOUNCE_DAYS_TO_HARD } from '../../limits.ts';
 import { type Cli, type CliResult, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { momentSince } from '../../platform/cli/moments.ts';
 import { textOption } from '../../platform/cli/options.ts';
+import { addPaging, pageOf, presentPage } from '../../platform/cli/paging.ts';
 import { readSecretBytes } from '../../platform/cli/secret-input.ts';
-import { formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Deliveries, TakenReport } from './service.ts';
@@ -24,23 +24,26 @@ export function registerEmailCommands<S extends Needs>(cli: Cli<S>): Noun<S> {
       const { email: record, story, events } = services.deliveries.explain(id);
       return { json: { ...record, story, events }, text: story.join('\n') };
     });
-  email
-    .verb('captured [id]', 'what capturing mailboxes and test keys hold; with an id the message itself')
+  addPaging(
+    email.verb('captured [id]', 'what capturing mailboxes and test keys hold; with an id the message itself'),
+  )
     .example('satchel email captured', 'satchel email captured 01J00000000000000000000000 > message.eml')
-    .does(({ services }, _options, id?: string) => {
+    .does((session, options, id?: string) => {
+      const { services } = session;
       if (id !== undefined) {
         const message = services.deliveries.readCaptured(id);
         return { json: message, text: message.raw };
       }
-      const messages = services.deliveries.listCaptured(CAPTURED_LIST_ROWS);
-      const rows = messages.map(({ email_id, to, subject, from, captured_at }) => ({
-        email: email_id,
-        to: to.join(', '),
-        subject,
-        from,
-        captured: captured_at,
-      }));
-      return { json: messages, text: formatTable(rows, 'Nothing was captured yet.') };
+      return presentPage(session, options, services.deliveries.listCaptured(pageOf(options)), {
+        row: ({ email_id, to, subject, from, captured_at }) => ({
+          email: email_id,
+          to: to.join(', '),
+          subject,
+          from,
+          captured: captured_at,
+        }),
+        empty: 'Nothing was captured yet.',
+      });
     });
   registerBounce(cli, email);
   registerRetry(email);

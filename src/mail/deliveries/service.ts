@@ -8,6 +8,7 @@ import { listAudit, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { HOUR_MS, toIso } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
+import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { findJob, listWaitingJobs } from '../../platform/jobs/store.ts';
 import type { MailReport } from '../../platform/mail/mail-reports.ts';
 import { type ReportReader, UnreadableReport } from '../../platform/mail/report-reader.ts';
@@ -263,10 +264,12 @@ export class Deliveries {
   }
 
   /** What was captured instead of sent, newest first. */
-  listCaptured(limit: number): CapturedMessage[] {
-    return store
-      .listCaptured(this.#deps.database.read, limit)
-      .map((message) => this.#presentCaptured(message));
+  listCaptured(query: PageQuery): Page<CapturedMessage> {
+    const { read } = this.#deps.database;
+    return paginate(query, {
+      total: store.countCaptured(read),
+      fetch: (limit, offset) => store.listCaptured(read, limit, offset),
+    }).map((message) => this.#presentCaptured(message));
   }
 
   /** What was captured last of one email, as it would have been sent. Throws AppError `not_found`. */

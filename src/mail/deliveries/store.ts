@@ -1,5 +1,5 @@
 /** SQL of attempts, reports and captured messages. */
-import { and, asc, desc, eq, isNull, max, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, isNull, max, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import {
@@ -167,14 +167,20 @@ export function insertCaptured(tx: Tx, message: Omit<CapturedRow, 'id'>): void {
 }
 
 /** Without the messages themselves, newest first. */
-export function listCaptured(tx: Tx, limit: number): Omit<CapturedRow, 'raw'>[] {
+export function listCaptured(tx: Tx, limit: number, offset: number): Omit<CapturedRow, 'raw'>[] {
   const { id, email_id, mailbox, envelope, captured_at } = capturedMessages;
   return tx
     .select({ id, email_id, mailbox, envelope, captured_at })
     .from(capturedMessages)
     .orderBy(desc(id))
     .limit(limit)
+    .offset(offset)
     .all();
+}
+
+/** For the shell alone: it counts them all. */
+export function countCaptured(tx: Tx): number {
+  return tx.select({ n: count() }).from(capturedMessages).get()?.n ?? 0;
 }
 
 /** What was captured last of one email. */

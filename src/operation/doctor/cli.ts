@@ -1,5 +1,6 @@
 /** `satchel doctor`. It opens the data directory in its own way: it must not make, migrate or change anything. */
 import { type Cli, EXIT } from '../../platform/cli/cli.ts';
+import { tone } from '../../platform/cli/colour.ts';
 import { textOption } from '../../platform/cli/options.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import type { Finding } from '../../platform/host/health-check.ts';
@@ -20,7 +21,7 @@ export function registerDoctorCommand<S>(cli: Cli<S>, deps: DoctorDeps): void {
         const status = worstOf(findings);
         return {
           json: { status, findings },
-          text: findings.map(presentFinding).join('\n'),
+          text: () => findings.map(presentFinding).join('\n'),
           exit: status === 'problem' ? EXIT.refused : EXIT.done,
         };
       }),
@@ -33,7 +34,11 @@ function atDirectory(finding: Finding, data_dir: string): Finding {
   return { ...finding, remedy: finding.remedy?.replace(/(?<=^|, then )satchel /g, () => named) ?? null };
 }
 
-const MARKS = { ok: 'ok      ', warning: 'WARNING ', problem: 'PROBLEM ' } as const;
+const MARKS = {
+  ok: 'ok      ',
+  warning: tone('doubtful', 'WARNING '),
+  problem: tone('bad', 'PROBLEM '),
+} as const;
 
 function presentFinding({ check, status, message, remedy }: Finding): string {
   const line = `${MARKS[status]} ${check}: ${message}`;

@@ -9,6 +9,7 @@ import { hasDatabase } from '../host/data-directory.ts';
 import { describeDiskFailure } from '../host/disk-failures.ts';
 import { type InstalledService, isSameFolder } from '../host/installed-service.ts';
 import type { Actor } from '../http/callers.ts';
+import { uncoloured } from './colour.ts';
 import { type Options, textOption } from './options.ts';
 import { createProgress, type OnProgress } from './progress.ts';
 import { shellActor } from './shell-actor.ts';
@@ -54,6 +55,8 @@ export interface CliProcess {
   out(text: string): void;
   /** Writes bytes to standard output. */
   outBytes(bytes: Uint8Array): void;
+  /** Writes text for people to standard output, with its colours where that shows any. */
+  show(text: string): void;
   /** Writes text to standard error as it is. */
   err(text: string): void;
   /** Shows one line on the terminal of standard error, over the one before it; nothing where there is none. */
@@ -177,7 +180,10 @@ export class Cli<S> {
       }
       const { json, text } = result;
       const shown = typeof text === 'string' ? text : text(process.out_columns ?? PLAIN_COLUMNS);
-      this.print(this.#is_json ? JSON.stringify(json, null, 2) : shown);
+      // Only what was laid out for people has colours: other text, such as a .env file, stays as it is to the last character.
+      if (this.#is_json) this.print(JSON.stringify(json, null, 2));
+      else if (typeof text === 'string') this.print(shown);
+      else process.show(withNewline(shown));
       this.#exit = result.exit ?? EXIT.done;
     };
   }
@@ -218,7 +224,7 @@ export class Cli<S> {
 
   /** A remark for the person at the terminal, on stderr. */
   note(message: string): void {
-    this.host.process.err(`${message}\n`);
+    this.host.process.err(`${uncoloured(message)}\n`);
   }
 
   /** Sets the exit status of a verb that ends by itself, such as one that runs another command. */

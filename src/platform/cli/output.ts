@@ -3,9 +3,12 @@ import { readSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { errorCodeOf } from '../../errors.ts';
 
-/** Written synchronously, so that an exit right after cannot cut it off in a pipe. */
-export function writeTo(descriptor: number, text: string): void {
-  writeAll(descriptor, Buffer.from(isatty(descriptor) ? showControls(text) : text));
+/**
+ * Painted once what would steer the terminal is gone. Written synchronously, so that an exit right after cannot cut it off in a
+ * pipe.
+ */
+export function writeTo(descriptor: number, text: string, paint = (shown: string) => shown): void {
+  writeAll(descriptor, Buffer.from(paint(isatty(descriptor) ? showControls(text) : text)));
 }
 
 /** Replaces the line that the cursor is on: a carriage return, then ECMA-48's "erase in line". */

@@ -4,6 +4,7 @@ import { isatty } from 'node:tty';
 import { processEnvironment } from '../../config.ts';
 import { findInstalledService, processUser, servicePathsOf } from '../host/installed-service.ts';
 import type { CliProcess } from './cli.ts';
+import { coloured, uncoloured } from './colour.ts';
 import { askOnTerminal, writeAll, writeStatus, writeTo } from './output.ts';
 import { runCommand } from './run-command.ts';
 
@@ -15,6 +16,7 @@ export function ownProcess(umask: number): CliProcess {
   return {
     environment: processEnvironment(),
     out: (text) => writeTo(1, text),
+    show: (text) => writeTo(1, text, showsColour() ? coloured : uncoloured),
     outBytes: (bytes) => writeAll(1, bytes),
     err: (text) => writeTo(2, text),
     status(line) {
@@ -35,6 +37,12 @@ export function ownProcess(umask: number): CliProcess {
       }
     },
   };
+}
+
+/** https://no-color.org: set to anything, it switches colour off. */
+function showsColour(): boolean {
+  const { NO_COLOR, TERM } = processEnvironment();
+  return isatty(1) && !NO_COLOR && TERM !== 'dumb';
 }
 
 function columnsOf(stream: NodeJS.WriteStream): number | null {

@@ -1,4 +1,5 @@
 /** How answers are laid out for people: tables, and the fields of one thing. */
+import { colourState, tone, withoutMarks } from './colour.ts';
 
 export type Cell = string | number | boolean | null | undefined;
 
@@ -6,9 +7,9 @@ export type Cell = string | number | boolean | null | undefined;
 function cellText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value !== 'object') return String(value);
+  if (typeof value !== 'object') return withoutMarks(String(value));
   const is_list = Array.isArray(value) && value.every((each) => typeof each !== 'object');
-  return is_list ? cellText(value.join(', ')) : JSON.stringify(value);
+  return is_list ? cellText(value.join(', ')) : withoutMarks(JSON.stringify(value));
 }
 
 /** In a table: a moment to the minute, and one line; a relay's reply of several, say, would get between the rows. */
@@ -49,18 +50,21 @@ export function formatTable(
   return (columns) => {
     let shown = titles.length;
     while (shown > keep && widthOf(shown) > columns) shown -= 1;
-    const table = lines.map((line) =>
-      line
-        .slice(0, shown)
-        .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - Bun.stringWidth(cell))))
-        .join(GAP)
-        .trimEnd(),
-    );
+    const table = lines.map((line, row) => {
+      const cells = line.slice(0, shown).map((cell, column) => {
+        const room = ' '.repeat(Math.max(0, (widths[column] ?? 0) - Bun.stringWidth(cell)));
+        return (row > 0 && TELLS_STATE.test(titles[column] ?? '') ? colourState(cell) : cell) + room;
+      });
+      const text = cells.join(GAP).trimEnd();
+      return row === 0 ? tone('heading', text) : text;
+    });
     if (shown < titles.length)
       table.push('', `Not shown for want of room: ${titles.slice(shown).join(', ')}. --json has all.`);
     return table.join('\n');
   };
 }
+
+const TELLS_STATE = /^(state|status)$/;
 
 /** Names and values of one thing, aligned. */
 export function formatFields(fields: object): string {

@@ -4,8 +4,8 @@ import type { Page, PageQuery } from '../http/pagination.ts';
 import type { Cli, CliResult, CliSession } from './cli.ts';
 import { addProjectOfName, type NamingPlace, resolveNamed } from './naming.ts';
 import { type Options, requireYes } from './options.ts';
-import { addPaging, pagedTable, pageOf, placeOf } from './paging.ts';
-import { type Cell, formatFields, formatTable } from './tables.ts';
+import { addPaging, pageOf, presentPage } from './paging.ts';
+import { type Cell, formatFields } from './tables.ts';
 
 /** What a verb does with what it was given: commander's options and arguments. */
 export type Run<C, R> = (context: C, options: Options, ...args: string[]) => R | Promise<R>;
@@ -89,10 +89,9 @@ export class Verb<S> extends Command {
     empty: string | ((session: CliSession<S>, options: Options) => string),
   ): this {
     return addPaging(this).does(async (session, options, ...args) => {
-      const { data, meta } = await find({ ...session, page: pageOf(options) }, options, ...args);
-      if (options.json === true && meta.last_page > 1) session.note(placeOf(meta));
+      const page = await find({ ...session, page: pageOf(options) }, options, ...args);
       const none = typeof empty === 'string' ? empty : empty(session, options);
-      return { json: data, text: pagedTable(formatTable(data.map(row), none), meta) };
+      return presentPage(session, options, page, { row, empty: none });
     });
   }
 

@@ -10,6 +10,7 @@ import {
   UPLOAD_DEADLINE_MS,
   UPLOAD_IDLE_TIMEOUT_MS,
 } from '../../limits.ts';
+import { formatBytes } from '../cli/tables.ts';
 import { monotonicMs } from '../host/clock.ts';
 import {
   boundaryOf,
@@ -137,7 +138,8 @@ function fileError(message: string): AppError {
 }
 
 function tooLarge(max_file_bytes: number): AppError {
-  return fileError(`must be at most ${max_file_bytes} bytes`);
+  const bytes = `${max_file_bytes} bytes, SATCHEL_MAX_UPLOAD_BYTES`;
+  return fileError(`must be at most ${formatBytes(max_file_bytes).replace('.0 ', ' ')} (${bytes})`);
 }
 
 function malformed(why: string, cause?: unknown): AppError {

@@ -289,6 +289,17 @@ describe('email', () => {
     });
     const text = await run(dir, 'email', 'captured', String(body.id));
     expect(text.stdout).toContain('Subject: Hello');
+    const { body: newer } = await sender.send({ domain: 'capture.example.com', queue: false });
+    for (const [page, mail] of [
+      ['1', newer],
+      ['2', body],
+    ] as const)
+      expect(await runJson(dir, 'email', 'captured', '--limit', '1', '--page', page)).toMatchObject([
+        { email_id: mail.id },
+      ]);
+    expect((await run(dir, 'email', 'captured', '--limit', '1')).stdout).toContain(
+      '1 to 1 of 2. Next: --page 2.',
+    );
   });
 });
 

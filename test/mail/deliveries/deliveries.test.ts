@@ -636,7 +636,7 @@ describe('a mailbox that does not connect', () => {
     }
     const { id } = await sendAndSettle();
     expect(await sender.log(id)).toMatchObject({ status: 'queued', attempts: 1 });
-    expect(sender.app.services.deliveries.listCaptured(10)).toEqual([]);
+    expect(sender.app.services.deliveries.listCaptured({ per_page: 10 }).data).toEqual([]);
     const asked = await sender.send({ queue: false, domain: 'capture.example.com' });
     expect(asked.body).toMatchObject({ status: 'sent', from_email: 'hello@capture.example.com' });
   });

@@ -88,7 +88,7 @@ test('one that captures is taken where it is named, beside a relay of its domain
   const { body } = await sender.send({ from: kept, queue: false });
   expect(body).toMatchObject({ status: 'sent', from_email: kept });
   expect(sink.mails).toEqual([]);
-  expect(sender.app.services.deliveries.listCaptured(5)).toMatchObject([
+  expect(sender.app.services.deliveries.listCaptured({ per_page: 5 }).data).toMatchObject([
     { email_id: body.id, mailbox: kept },
   ]);
 });

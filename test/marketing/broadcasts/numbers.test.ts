@@ -124,7 +124,9 @@ test('what a test key sends is captured, and counts nowhere', async () => {
   expect(record.links).toMatchObject([{ people: 0 }, { people: 0 }]);
   expect((await on.turns(id)).get(email)).toMatchObject({ status: 'sent' });
   expect([sink.mails.length, used()]).toEqual([before, was_used]);
-  const captured = on.app.services.deliveries.listCaptured(2).map(({ subject, to }) => [subject, ...to]);
+  const captured = on.app.services.deliveries
+    .listCaptured({ per_page: 2 })
+    .data.map(({ subject, to }) => [subject, ...to]);
   expect(captured.toSorted()).toEqual([
     ['[Test] links for there', 'me@example.com'],
     ['links for there', email],

@@ -40,7 +40,9 @@ test('whoever a test key enrolls gets nothing: every mail is captured, and no nu
   await on.pass();
   await on.pass(1);
   expect(sink.mails).toEqual([]);
-  const subjects = on.app.services.deliveries.listCaptured(10).map(({ subject }) => subject);
+  const subjects = on.app.services.deliveries
+    .listCaptured({ per_page: 10 })
+    .data.map(({ subject }) => subject);
   expect(subjects.sort()).toEqual(['one for there', 'two for there']);
   expect(await enrollmentsOf(id)).toMatchObject({
     data: [{ email: 'ann@example.com', is_test: true, state: 'completed' }],
@@ -88,7 +90,7 @@ test('tests stand under no max_recipients and no daily cap, and use neither up',
     enrolled: 3,
   });
   await on.pass();
-  expect(on.app.services.deliveries.listCaptured(10)).toHaveLength(3);
+  expect(on.app.services.deliveries.listCaptured({ per_page: 10 }).data).toHaveLength(3);
   const [contact] = (await on.call('GET', `/email-lists/${list}/contacts`)).body.data as { id: string }[];
   expect(await on.enroll(id, { contact_ids: [contact?.id] })).toMatchObject({ enrolled: 1 });
   await on.pass();
@@ -121,7 +123,7 @@ test('whoever a test key adds, imports or signs up gets nothing of a sequence th
   dataOf(await on.call('PATCH', `/email-lists/${list}`, double));
   expect((await signUp('asked@example.com')).status).toBe(202);
   await on.pass();
-  const [asked] = on.app.services.deliveries.listCaptured(1);
+  const [asked] = on.app.services.deliveries.listCaptured({ per_page: 1 }).data;
   const { raw } = on.app.services.deliveries.readCaptured(asked?.email_id ?? '');
   const path = /\/confirm\/[\w-]+/.exec(raw.replaceAll('=\r\n', ''))?.[0] ?? '';
   expect((await on.app.call('POST', path)).status).toBe(200);
@@ -148,5 +150,7 @@ test('a test of a step by a test key is captured', async () => {
   expect(sent.status).toBe(202);
   await on.pass();
   expect(sink.mails).toEqual([]);
-  expect(on.app.services.deliveries.listCaptured(10)).toMatchObject([{ subject: '[Test] one for there' }]);
+  expect(on.app.services.deliveries.listCaptured({ per_page: 10 }).data).toMatchObject([
+    { subject: '[Test] one for there' },
+  ]);
 });

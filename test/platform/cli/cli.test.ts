@@ -12,6 +12,7 @@ import {
   type RunOptions,
   run,
   runInTerminal,
+  runInTerminalWith,
   runJson,
   runRecord,
   runSpawned,
@@ -239,6 +240,28 @@ test('a row of a table is one line, whatever its cells say', () => {
   const [, row, ...more] = table.split('\n');
   expect(row).toBe(`a@shop.example  ${refusal.replace('\n', ' ')}  7`);
   expect(more).toEqual([]);
+});
+
+test('colour is on a terminal alone, says what a state is, and no value can ask for it', async () => {
+  const dir = makeDataDir();
+  await runRecord(dir, 'project', 'create', '--name', 'Sh\ufdd3op', '--slug', 'shop');
+  const [plain, shown] = [
+    (await run(dir, 'project', 'list')).stdout,
+    await runInTerminal(dir, 'project', 'list'),
+  ];
+  expect(plain).not.toMatch(/[\ufdd0-\ufdd4]/);
+  expect(plain).not.toContain('\x1b');
+  expect(shown).toStartWith('\x1b[1mID ');
+  expect(shown).toContain('\x1b[32mactive\x1b[0m');
+  expect(shown).toContain('Sh\\ufdd3op');
+  for (const variables of [{ NO_COLOR: '1' }, { TERM: 'dumb' }])
+    expect(
+      await runInTerminalWith({ SATCHEL_DATA_DIR: dir, ...variables }, ['project', 'list']),
+    ).not.toContain('\x1b[3');
+  // What is no table stays as it is.
+  await run(dir, 'vault', 'set', '--project', 'shop', 'env', 'MARKED=a\ufdd1b');
+  const env = await run(dir, 'vault', 'env', '--project', 'shop', '--target', 'server');
+  expect(env.stdout).toContain('a\ufdd1b');
 });
 
 test('a table leaves out its last columns until it fits, says which, and never the first', () => {

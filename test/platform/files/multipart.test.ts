@@ -15,6 +15,7 @@ import { newId } from '../../../src/platform/host/ids.ts';
 const DIR = mkdtempSync(join(tmpdir(), 'multipart-'));
 const BLOBS = new BlobStore(DIR);
 const MAX_FILE_BYTES = 1024 * 1024;
+const TOO_LARGE = 'must be at most 1 MiB (1048576 bytes, SATCHEL_MAX_UPLOAD_BYTES)';
 const FORM = { 'content-type': 'multipart/form-data; boundary=XX' };
 const NOW_MS = Date.UTC(2030, 0, 1);
 
@@ -273,7 +274,7 @@ describe('a refused form', () => {
 
   test('a file of one byte too many, announced or not', async () => {
     const body = formOf(['name="file"; filename="f"', Buffer.alloc(MAX_FILE_BYTES + 1)]);
-    const expected = { file: [`must be at most ${MAX_FILE_BYTES} bytes`] };
+    const expected = { file: [TOO_LARGE] };
     expect(await refusalOf(read(body))).toEqual(expected);
     expect(await refusalOf(read(inPieces(body, 70_000)))).toEqual(expected);
   });
@@ -345,7 +346,6 @@ describe('over a real connection', () => {
   });
 
   const LARGE_BYTES = 50_000_000;
-  const TOO_LARGE = `file: must be at most ${MAX_FILE_BYTES} bytes`;
 
   test('a client that is cut off in the middle leaves nothing', async () => {
     const head = formOf(FILE).subarray(0, -12);
@@ -370,7 +370,7 @@ describe('over a real connection', () => {
     const form = new FormData();
     form.set('file', new File([Buffer.alloc(LARGE_BYTES)], 'f'));
     const response = await fetch(url, { method: 'POST', body: form });
-    expect([response.status, await response.json()]).toEqual([422, { message: TOO_LARGE }]);
+    expect([response.status, await response.json()]).toEqual([422, { message: `file: ${TOO_LARGE}` }]);
     const next = await fetch(url, { method: 'POST', body: formOf(FILE), headers: FORM });
     expect(next.status).toBe(200);
   });
@@ -405,7 +405,7 @@ describe('over a real connection', () => {
         const [body, errors] = await Promise.all([curl.stdout.text(), curl.stderr.text()]);
         expect({ expectation, body, errors, code: await curl.exited }).toEqual({
           expectation,
-          body: JSON.stringify({ message: TOO_LARGE }),
+          body: JSON.stringify({ message: `file: ${TOO_LARGE}` }),
           errors: '',
           code: 0,
         });
