@@ -36,7 +36,7 @@ test('a raw mail is queued, from the shell on the audit trail, and told in three
   expect(stderr).toContain('it is sent once satchel serve does');
   app.app.engine.wake();
   await app.app.engine.whenIdle();
-  const [captured] = app.services.deliveries.listCaptured(1);
+  const [captured] = app.services.deliveries.listCaptured({ per_page: 1 }).data;
   expect(captured?.to.toSorted()).toEqual(['ann@example.org', 'b@example.org', 'c@example.org']);
   const [newest] = app.services.audit.list(null, { page: 1, per_page: 1 }).data;
   expect(newest).toMatchObject({ event: 'email.accepted', target: `email:${id}`, actor_kind: 'shell' });
