@@ -40,7 +40,7 @@ describe('audit list', () => {
   });
 
   test.each([
-    [1, ['--since', 'yesterday']],
+    [2, ['--since', 'yesterday']],
     [1, ['--project', 'nowhere']],
     [2, ['--limit', '0']],
   ])('exit %i: %j', async (exit, args) => {

@@ -265,9 +265,10 @@ test('change touches what is given and nothing else, and --can means these and n
 });
 
 test('a key without any permission draws a warning', async () => {
-  const make = (...can: string[]) => run(dir, 'key', 'create', '--project', '1', '--name', 'new', ...can);
-  expect((await make()).stderr).toContain(
+  const make = (name: string, ...can: string[]) =>
+    run(dir, 'key', 'create', '--project', '1', '--name', name, ...can);
+  expect((await make('idle')).stderr).toContain(
     'warning: this key may do nothing. Give it permissions with: satchel key change 2',
   );
-  expect((await make('--can', 'captcha')).stderr).toBe('');
+  expect((await make('form', '--can', 'captcha')).stderr).toBe('');
 });
