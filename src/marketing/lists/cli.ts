@@ -24,16 +24,8 @@ const named_list = ({ projects, list_names }: Needs) => ({ projects, ...list_nam
 /** Registers `satchel list create | list | show | change | archive`. */
 export function registerListCommands(cli: Cli<Needs>): void {
   const list = cli.noun('list', 'the lists that contacts are on');
-  list
-    .verb('create', 'make a list')
-    .ofProject()
-    .requiredOption('--name <name>', 'its name')
-    .option('--description <text>', 'what it is for')
-    .addOption(new Option('--basis <basis>', 'consent of contacts that come without').choices(CONSENT_BASES))
-    .option('--double-opt-in', 'sign-ups by form are confirmed by a mail')
-    .option('--confirmation-template <slug>', 'template of that mail; it holds {{confirm_url}}')
-    .option('--token-hosts <hosts>', 'hosts whose links carry the contact_token')
-    .option('--sign-up-page', 'a page where anybody may sign up; with --double-opt-in')
+  const create = list.verb('create', 'make a list').ofProject().requiredOption('--name <name>', 'its name');
+  addFields(create, CONSENT_BASES)
     .example('satchel list create --project shop --name Newsletter --basis consent')
     .does(async ({ services, onTrail, note }, options) => {
       const project = projectOf(services, options);
@@ -112,7 +104,7 @@ function registerChange(list: Noun<Needs>): void {
   const change = list
     .verb('change <list>', 'change what is given; what takes an empty text is cleared by one')
     .named(named_list);
-  addFields(change.option('--name <name>', 'its name'))
+  addFields(change.option('--name <name>', 'its name'), [...CONSENT_BASES, ''])
     .option('--no-double-opt-in', 'sign-ups by form count at once')
     .option('--no-sign-up-page', 'its address works no more')
     .example(
@@ -133,10 +125,10 @@ function registerChange(list: Noun<Needs>): void {
     });
 }
 
-function addFields(verb: Verb<Needs>): Verb<Needs> {
+function addFields(verb: Verb<Needs>, bases: readonly string[]): Verb<Needs> {
   return verb
     .option('--description <text>', 'what it is for')
-    .option('--basis <basis>', `consent of contacts that come without: ${CONSENT_BASES.join(', ')}`)
+    .addOption(new Option('--basis <basis>', 'consent of contacts that come without').choices(bases))
     .option('--double-opt-in', 'sign-ups by form are confirmed by a mail')
     .option('--confirmation-template <slug>', 'template of that mail; it holds {{confirm_url}}')
     .option('--token-hosts <hosts>', 'hosts whose links carry the contact_token')
@@ -158,7 +150,7 @@ function present(list: ListRecord): string {
   const { token_hosts, status_counts, ...fields } = list;
   const counts = Object.entries(status_counts).map(([status, n]) => `${n} ${status}`);
   const shown = formatFields({ ...fields, token_hosts, status_counts: counts });
-  if (list.sign_up_url === null) return shown;
+  if (list.sign_up_url === null || list.archived) return shown;
   return `${shown}
 
 A form of your own, which needs no key and no script (where the vault holds a captcha secret, with the captcha's widget in it):
