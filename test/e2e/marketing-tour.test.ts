@@ -21,7 +21,7 @@ const dns = await startDnsServer({ 'example.org': { mx: [{ exchange: 'mx.example
 afterAll(() => dns.stop());
 
 test('every line of it works', async () => {
-  expect([BEFORE.length, MARKETING.length]).toEqual([3, 4]);
+  expect([BEFORE.length, MARKETING.length]).toEqual([3, 5]);
   const { stdout, stderr } = await paste([...BEFORE, ...MARKETING], {
     cwd: makeTempDir(),
     port: freePort(),
