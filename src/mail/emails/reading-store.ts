@@ -42,10 +42,10 @@ const newestTo = rawSql<{ id: string }, [number, string, string | null, number]>
     SELECT id FROM emails WHERE project_id = +?1 AND to_email = +?2 COLLATE NOCASE
       AND (?3 IS NULL OR source IN (SELECT value FROM json_each(?3)))
     ORDER BY id DESC LIMIT +?4`);
-const lastTaken = rawSql<{ id: string }, [number, string, string]>(`
-    SELECT id FROM emails WHERE project_id = +?1 AND to_email = +?2 COLLATE NOCASE
+const sentTo = rawSql<{ id: string; merge: string | null }, [number, string, string, number]>(`
+    SELECT id, merge FROM emails WHERE project_id = +?1 AND to_email = +?2 COLLATE NOCASE
       AND source IN (SELECT value FROM json_each(?3)) AND sent_at IS NOT NULL AND is_test = 0
-    ORDER BY id DESC LIMIT 1`);
+    ORDER BY id DESC LIMIT +?4`);
 
 /** Ids of the mails to an address, newest first; all of them for a limit of -1. */
 export function listIdsTo(
@@ -57,12 +57,13 @@ export function listIdsTo(
   return newestTo.all(read, to.project_id, to.email, sources, limit).map(({ id }) => id);
 }
 
-/** The mail of these sources that an address was sent last, tests apart; null where it was sent none. */
-export function findLastSentTo(
+/** Mails of these sources that an address was sent, tests apart, with what they are rendered from; newest first. */
+export function listSentTo(
   read: Tx,
   to: { project_id: number; email: string; sources: readonly EmailSource[] },
-): string | null {
-  return lastTaken.get(read, to.project_id, to.email, JSON.stringify(to.sources))?.id ?? null;
+  limit: number,
+): { id: string; merge: string | null }[] {
+  return sentTo.all(read, to.project_id, to.email, JSON.stringify(to.sources), limit);
 }
 
 /** When a person last opened or clicked a mail of a project to an address; 0 where none did. */

@@ -81,10 +81,10 @@ export { presentEmail } from './log.ts';
 export type { NewEmail } from './new-email.ts';
 /* What the reader of a mail did: marketing's links and pictures note it in the log through these. */
 export {
-  findLastSentTo,
   findReadMail,
   lastReadAt,
   listIdsTo,
+  listSentTo,
   noteReading,
   type ReadMail,
 } from './reading-store.ts';

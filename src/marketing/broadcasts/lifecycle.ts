@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { AppError, conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { BROADCAST_LATE_MS } from '../../limits.ts';
 import type { Deliveries, EmailEvent, Fate } from '../../mail/deliveries/service.ts';
-import { BULK_SOURCES, type Emails, findLastSentTo } from '../../mail/emails/service.ts';
+import type { Emails } from '../../mail/emails/service.ts';
 import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -16,6 +16,7 @@ import {
   type FollowedLink,
   isRefusedTooMuch,
   LOOK_AGAIN_MS,
+  lastMailTo,
   type MarketingMail,
   type Problem,
   type Reading,
@@ -301,10 +302,11 @@ export class BroadcastLife {
     for (const { id } of store.listOpen(database.read))
       await database.write((tx) => {
         const row = store.findBroadcastById(tx, id);
-        if (!row || this.finish(tx, row) || row.status === 'paused') return;
-        if (row.status !== 'sending' && row.status !== 'scheduled') return;
+        if (!row || this.finish(tx, row)) return;
+        const is_sending = row.status === 'sending';
+        if (!is_sending && row.status !== 'scheduled') return;
         const now = clock.now();
-        const run_at = row.status === 'sending' ? now + LOOK_AGAIN_MS : (row.send_at ?? now);
+        const run_at = is_sending ? now + LOOK_AGAIN_MS : (row.send_at ?? now);
         const job = row.job_id === null ? null : findJob(tx, row.job_id);
         if (job?.status === 'pending' || job?.status === 'processing') hasten(tx, job.id, run_at);
         else store.updateBroadcast(tx, row.id, { job_id: enqueue(tx, jobOf(row, run_at)) });
@@ -332,8 +334,7 @@ export class BroadcastLife {
     } else if (told.kind === 'bounced' || told.kind === 'complained') {
       this.#heedReturn(tx, row, recipient, told);
     }
-    const now = store.findBroadcastById(tx, row.id);
-    if (now) this.finish(tx, now);
+    this.finish(tx, row);
   }
 
   #heedReturn(
@@ -354,8 +355,7 @@ export class BroadcastLife {
     if (kind === 'activated') return;
     for (const id of recipients.listWaitingTo(tx, contact.id)) this.#deps.deliveries.withhold(tx, id);
     if (kind !== 'unsubscribed') return;
-    const { project_id, email } = contact;
-    const email_id = findLastSentTo(tx, { project_id, email, sources: BULK_SOURCES });
+    const email_id = lastMailTo(tx, contact);
     const recipient = email_id === null ? undefined : recipients.findByEmail(tx, email_id);
     if (recipient) recipients.updateRecipient(tx, recipient, { unsubscribed_at: at });
   }

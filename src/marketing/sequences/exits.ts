@@ -1,10 +1,10 @@
 /** What ends an enrollment besides its own steps: its contact leaves, an exit event happens, its sequence is finished. */
 import { ENROLL_PIECE } from '../../limits.ts';
 import type { Deliveries } from '../../mail/deliveries/service.ts';
-import { BULK_SOURCES, findLastSentTo } from '../../mail/emails/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Bar, ContactEvent, ContactRow } from '../contacts/service.ts';
+import { lastMailTo } from '../mails/service.ts';
 import * as store from './enrollment-store.ts';
 import type { ExitReason } from './tables.ts';
 
@@ -29,8 +29,7 @@ export class Exits {
     // Mail may wait hours for its relay, or have been queued again, so it is taken back here.
     for (const email_id of store.listWaitingOf(tx, contact.id)) this.#deps.deliveries.withhold(tx, email_id);
     // Also after the last step, which is when most people leave.
-    const to = { project_id: contact.project_id, email: contact.email, sources: BULK_SOURCES };
-    const email_id = kind === 'unsubscribed' ? findLastSentTo(tx, to) : null;
+    const email_id = kind === 'unsubscribed' ? lastMailTo(tx, contact) : null;
     if (email_id !== null && store.findMail(tx, email_id))
       store.updateMail(tx, email_id, { unsubscribed_at: at });
   }
