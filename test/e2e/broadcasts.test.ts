@@ -18,7 +18,7 @@ const CONTACTS = 400;
 const LEFT_OUT = CONTACTS / 10;
 const MAILS = CONTACTS - LEFT_OUT;
 /** Kills as so many mails are at the relay: somewhere behind these. */
-const KILLS = [1, 0.1, 0.3, 0.5, 0.8].map((part) => Math.ceil(part * MAILS));
+const KILLS = [0.001, 0.1, 0.3, 0.5, 0.8].map((part) => Math.ceil(part * MAILS));
 const SOON_MS = 3_000;
 
 /** A directory with two drafts to the same people. */
@@ -26,6 +26,8 @@ async function prepare(sink: SmtpSink) {
   const on = await startSequenceApp({ clock: new TestClock(toIso(systemClock.now())) });
   await on.app.services.mailboxes.change(actor, 'hello@news.example.com', {
     relay: parseRelay(`smtp://127.0.0.1:${sink.port}`),
+    // So that a kill comes in the middle, and not behind one piece with all of them.
+    rate: '150/s',
   });
   await on.template('news', { subject: '{{issue}}', body_text: '{{custom.plan}}' });
   const list = await on.list();
@@ -81,7 +83,7 @@ test('kill -9 in each state of a broadcast leaves nobody out, and repeats only m
   for (const taken of KILLS) {
     await sink.until(() => sink.mails.length >= taken);
     await killAndStart();
-    if (taken !== KILLS[2] || !statusIs(june, 'sending')) continue;
+    if (taken !== KILLS[2]) continue;
     await call('POST', `/${june}/pause`);
     await killAndStart();
     expect(await show(june)).toMatchObject({ status: 'paused', pause_reason: 'manual' });
