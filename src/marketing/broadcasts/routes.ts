@@ -61,7 +61,8 @@ function recordRoutes({ broadcasts, broadcast_life, broadcast_names }: Broadcast
       path: '/email-broadcasts',
       tag: TAG,
       summary: 'Create a broadcast as a draft',
-      description: 'A draft may be incomplete; `check` tells what is missing, and whom it would reach.',
+      description:
+        'A draft may be incomplete; `check` tells what is missing, and whom it would reach. Without a `filter` it is for everybody on the list.',
       status: 201,
       also: { 409: 'Its list is archived' },
       body: creation,

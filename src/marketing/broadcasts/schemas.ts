@@ -16,7 +16,6 @@ import { BROADCAST_STATUSES, contact_filter, LEFT_OUT_REASONS, PAUSE_REASONS } f
 
 const name = text({ min: 1, max: MAX_NAME_CHARS });
 const template = text({ min: 1, max: MAX_NAME_CHARS, description: 'Slug of a marketing template.' });
-const filter = { ...contact_filter, description: 'Who of the list gets it; null: everybody.' };
 const variables = t.Record(t.String(), t.Unknown(), {
   description: 'Values of placeholders, the same for everybody.',
 });
@@ -27,7 +26,7 @@ export const creation = named(
   t.Object({
     name,
     list: ulid(),
-    ...optionals({ template, filter, variables, track_opens }),
+    ...optionals({ template, filter: contact_filter, variables, track_opens }),
   }),
 );
 export const changes = named(
@@ -37,7 +36,7 @@ export const changes = named(
     list: ulid(),
     ...nullables({
       template,
-      filter,
+      filter: contact_filter,
       send_at: {
         ...dateTime(),
         description: 'Of one that is scheduled: another time, or null, which makes it a draft again.',
@@ -89,7 +88,7 @@ export const record = named(
       ...nullable(counter),
       description: 'How many were to get it when sending began; null before.',
     },
-    left_out: { ...left_out, description: 'Who had their turn and got no mail.' },
+    left_out,
     stats: named(
       'BroadcastStats',
       t.Object({

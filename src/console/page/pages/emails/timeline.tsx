@@ -25,7 +25,7 @@ const SOURCES: Readonly<Record<EmailStory['source'], string>> = {
   sequence: 'Accepted for a step of a sequence',
   broadcast: 'Accepted for a broadcast',
   confirmation: 'Accepted, to confirm a sign-up',
-  test: 'Accepted as a test of a sequence step',
+  test: 'Accepted as a test of a sequence step or of a broadcast',
 };
 
 export function Timeline({ email }: { email: EmailStory }) {
