@@ -6,7 +6,7 @@ import { type Cli, type CliResult, type CliSession, EXIT, UsageError } from '../
 import { isSecond, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
 import { collect, type Options, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
-import { formatFields, formatTable } from '../../platform/cli/tables.ts';
+import { counted, formatFields, formatTable } from '../../platform/cli/tables.ts';
 import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { emailAddress, parse, t } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
@@ -278,7 +278,9 @@ function registerSending(noun: Noun<Needs>): void {
             },
           );
         const { name } = recordOf(services, id);
-        consent(`sends ${name} to ${recipients} people${send_at ? ` at ${send_at}` : ''}`);
+        consent(
+          `sends ${name} to ${counted(recipients, 'person', 'people')}${send_at ? ` at ${send_at}` : ''}`,
+        );
       }
       await broadcast_life.send(actor, project, id, { send_at, is_test: false });
       return told(services, id);
@@ -287,7 +289,7 @@ function registerSending(noun: Noun<Needs>): void {
 
 function told(services: Needs, id: string): CliResult {
   const record = recordOf(services, id);
-  const number = record.recipients === null ? '' : ` to ${record.recipients} people`;
+  const number = record.recipients === null ? '' : ` to ${counted(record.recipients, 'person', 'people')}`;
   const next = `Look at it with: satchel broadcast show ${record.id}`;
   return { json: record, text: `The broadcast ${record.name} is ${stateOf(record)}${number}. ${next}` };
 }
