@@ -104,7 +104,7 @@ describe.skipIf(executable === null)('of people and tokens', () => {
     await page.getByLabel('Corner shop').waitFor();
     await page.getByLabel('Write vaults').uncheck();
     await page.getByRole('button', { name: 'Save the changes' }).click();
-    await page.getByRole('alert').filter({ hasText: 'lacks the capability can_write_vault' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'lacks the capability “Write vaults”' }).waitFor();
     const bob = personOf('bob.with.a.rather.long.address@bakery.example.org');
     expect(bob).toMatchObject({ can_read_vault: true, can_write_vault: true });
     expect(bob.projects?.map(({ slug }) => slug).toSorted()).toEqual(['bakery', 'shop']);

@@ -9,6 +9,7 @@ import {
   expectSound,
   goTo,
   openPage,
+  settle,
   signIn,
 } from './browser.ts';
 import { addSampleData, type Sample } from './sample-data.ts';
@@ -72,5 +73,45 @@ describe.skipIf(executable === null)('the console asks', () => {
     await page.goBack();
     await dialog.waitFor({ state: 'detached' });
     expect(rows()).toBe(before);
+  });
+
+  test('before what was typed is left behind: by a link, back, Cancel, a reload; and not once it is saved', async () => {
+    const opened = await open(`/projects/${sample.project}`);
+    const { page } = opened;
+    await page.getByRole('link', { name: 'Settings', exact: true }).first().click();
+    await settle(page);
+    const settings = page.url();
+    const name = page.getByLabel('Name');
+    await name.fill('Corner shop, renamed');
+    const dialog = page.getByRole('dialog', { name: 'Leave without saving?' });
+    const stay = async () => {
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      expect([page.url(), await name.inputValue()]).toEqual([settings, 'Corner shop, renamed']);
+    };
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
+    await stay();
+    await page.evaluate('history.back()');
+    await stay();
+    const asked = page.waitForEvent('dialog');
+    await Promise.all([asked.then((told) => told.dismiss()), page.evaluate('location.reload()')]);
+    expect((await asked).type()).toBe('beforeunload');
+
+    await page.getByRole('button', { name: 'Save the changes' }).click();
+    await page.getByText('The changes are saved').waitFor();
+    await settle(page);
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+
+    await page.getByRole('link', { name: 'New key' }).first().click();
+    await page.getByLabel('Name').fill('never made');
+    await page.evaluate('history.back()');
+    await dialog.getByRole('button', { name: 'Leave without saving' }).click();
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    await goTo(opened, `/projects/${sample.project}/keys/new`);
+    await page.getByLabel('Name').fill('never made');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.getByRole('button', { name: 'Leave without saving' }).click();
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
   });
 });

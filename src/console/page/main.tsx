@@ -10,6 +10,7 @@
  * - A change made by a form is a `<Form>`: what `call` throws in its `onSubmit` stands beside the fields that it names. One
  *   made by a button is `<ActionButton>`. What destroys asks with `<ConfirmByName>`, which says what goes along; what
  *   many would notice waits for `askFirst`, which says how many.
+ *   What is typed into a form and not saved is not left unasked (components/unsaved.tsx); `is_fleeting` says that it is no matter.
  * - Components are one to a file in components/, without data of their own; colours and distances are variables of style.css.
  *   No `style` attribute as text, no inline script, no HTML from strings: the policy of the page refuses them.
  * - Time comes from time.ts, which corrects a browser's wrong clock; hours are shown by `<Time>`.
@@ -18,10 +19,11 @@
  */
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { isUnsaved, mayLeave } from './components/unsaved.tsx';
 import { startRouter } from './router.ts';
 import { applyTheme } from './theme.ts';
 
 applyTheme();
-startRouter();
+startRouter({ isUnsaved, mayLeave });
 const root = document.getElementById('console');
 if (root) render(<App />, root);

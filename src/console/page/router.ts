@@ -11,9 +11,46 @@ function readLocation(): { path: string; search: string } {
   return { path: path === '' ? '/' : path, search: location.search };
 }
 
+/** What is asked before a page is left, but where the console itself goes on. */
+export interface Guard {
+  isUnsaved(): boolean;
+  /** Resolves to whether the page may be left. */
+  mayLeave(): Promise<boolean>;
+}
+
+/** How far this tab has come in its history, which each of its entries says of itself. */
+let place = readPlace() ?? 0;
+/** Why the history goes where it was told to, until it is there. */
+let going: 'back to where it was' | 'as agreed' | null = null;
+
+function readPlace(): number | null {
+  const state: unknown = history.state;
+  return typeof state === 'object' && state !== null && 'place' in state && typeof state.place === 'number'
+    ? state.place
+    : null;
+}
+
 /** Follows clicks on links of the console, and the browser's back and forward. */
-export function startRouter(): void {
+export function startRouter({ isUnsaved, mayLeave }: Guard): void {
+  history.replaceState({ place }, '');
+  addEventListener('beforeunload', (event) => {
+    if (isUnsaved()) event.preventDefault();
+  });
   addEventListener('popstate', () => {
+    const to = readPlace();
+    if (going === 'back to where it was') {
+      going = null;
+      return;
+    }
+    if (going === null && to !== null && to !== place && isUnsaved()) {
+      // The browser has gone there: it comes back, and goes again once somebody agreed.
+      const by = to - place;
+      go('back to where it was', -by);
+      void mayLeave().then((may) => may && go('as agreed', by));
+      return;
+    }
+    going = null;
+    place = to ?? place;
     location_now.value = readLocation();
   });
   document.addEventListener('click', (event) => {
@@ -24,15 +61,25 @@ export function startRouter(): void {
     if (link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
     if (!link.pathname.startsWith(BASE) || link.getAttribute('href')?.startsWith('#')) return;
     event.preventDefault();
-    navigate(link.pathname.slice(BASE.length) + link.search);
+    const follow = (): void => navigate(link.pathname.slice(BASE.length) + link.search);
+    if (isUnsaved()) void mayLeave().then((may) => may && follow());
+    else follow();
   });
+}
+
+function go(why: typeof going, entries: number): void {
+  going = why;
+  history.go(entries);
 }
 
 /** Goes to a path below /console. `replace`: the one that was left is not gone back to. */
 export function navigate(to: string, options: { replace?: boolean } = {}): void {
   const address = BASE + (to === '/' ? '' : to);
-  if (options.replace) history.replaceState(null, '', address);
-  else history.pushState(null, '', address);
+  if (options.replace) history.replaceState({ place }, '', address);
+  else {
+    place += 1;
+    history.pushState({ place }, '', address);
+  }
   const { path } = location_now.value;
   location_now.value = readLocation();
   if (location_now.value.path !== path) scrollTo(0, 0);

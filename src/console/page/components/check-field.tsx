@@ -8,7 +8,7 @@ export function CheckField(
 ) {
   const { name, label, hint, value = 'on', is_checked, onChange } = props;
   const id = useId();
-  const wrong = useFieldErrors(name);
+  const wrong = useFieldErrors(name, { label: value === 'on' ? label : '' });
   return (
     <div class="check">
       <input

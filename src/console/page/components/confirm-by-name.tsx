@@ -41,7 +41,14 @@ export function ConfirmByName(props: {
       {is_open && (
         <Dialog title={`${title}?`} onClose={close}>
           <div>{children}</div>
-          <Form submit={title} tone="bad" is_disabled={typed.trim() !== name} onCancel={close} onSubmit={run}>
+          <Form
+            is_fleeting
+            submit={title}
+            tone="bad"
+            is_disabled={typed.trim() !== name}
+            onCancel={close}
+            onSubmit={run}
+          >
             <TextField name="confirm" label={`Type ${name} to go on`} is_focused onInput={setTyped} />
           </Form>
         </Dialog>

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Icon } from './icon.tsx';
+import { mayLeave } from './unsaved.tsx';
 
 export function Dialog({
   title,
@@ -15,6 +16,9 @@ export function Dialog({
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [opener] = useState(() => document.activeElement);
+  const close = async (): Promise<void> => {
+    if (dialog.current && (await mayLeave(dialog.current))) onClose();
+  };
   useEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
@@ -32,12 +36,12 @@ export function Dialog({
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        void close();
       }}
     >
       <div class="dialog-head">
         <h2 id={id}>{title}</h2>
-        <button type="button" class="button quiet square" aria-label="Close" onClick={onClose}>
+        <button type="button" class="button quiet square" aria-label="Close" onClick={close}>
           <Icon name="close" />
         </button>
       </div>

@@ -7,6 +7,8 @@ import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, reloadAll } from '../api.ts';
 import { Declined } from './ask-first.tsx';
 import { ErrorBox } from './error-box.tsx';
+import { asSentence, fieldIn, inLabels, inWords } from './in-labels.ts';
+import { mayLeave } from './unsaved.tsx';
 
 /** What was entered, by the names of the fields. */
 export class Entered {
@@ -78,12 +80,18 @@ export class Entered {
 
 const FieldErrors = createContext<Readonly<Record<string, readonly string[]>>>({});
 
-/** What the API said of a field, and of what is in it (`origins.0.value` belongs to `origins`), unless `is_exact`. */
-export function useFieldErrors(name: string, { is_exact = false } = {}): readonly string[] {
+/**
+ * What the API said of a field, and of what is in it unless `is_exact`: of `recipients.1.email`, which belongs to `recipients`,
+ * with the number of the one that is meant. With `label`, as a sentence about that.
+ */
+export function useFieldErrors(name: string, { is_exact = false, label = '' } = {}): readonly string[] {
   const errors = useContext(FieldErrors);
-  return Object.entries(errors).flatMap(([field, told]) =>
-    field === name || (!is_exact && field.startsWith(`${name}.`)) ? told : [],
-  );
+  return Object.entries(errors).flatMap(([field, told]) => {
+    if (field === name) return told.map((each) => asSentence(each, label));
+    if (is_exact || !field.startsWith(`${name}.`)) return [];
+    const [index = ''] = field.slice(name.length + 1).split('.');
+    return /^\d+$/.test(index) ? told.map((each) => asSentence(each, `No. ${Number(index) + 1}`)) : told;
+  });
 }
 
 const NOT_THERE_YET = 'Not all of the form is there yet, and nothing was sent. Try again in a moment.';
@@ -96,6 +104,10 @@ export function Form(props: {
   is_disabled?: boolean;
   /** The version of what its fields show, where it changes what is there: it comes back as `entered.version`. */
   version?: string | null;
+  /** In two columns, where there is room. */
+  is_wide?: boolean;
+  /** What is entered is a question, or kept elsewhere: nothing is lost with it, and nobody is asked. */
+  is_fleeting?: boolean;
   children?: ComponentChildren;
 }) {
   const [error, setError] = useState<ApiError | null>(null);
@@ -110,8 +122,12 @@ export function Form(props: {
   }, [error]);
   // What is loaded again while somebody types is not what they have read.
   const is_touched = useRef(false);
-  const touch = (): void => {
-    is_touched.current = true;
+  const setTouched = (touched: boolean): void => {
+    is_touched.current = touched;
+    form.current?.toggleAttribute('data-unsaved', touched && !props.is_fleeting);
+  };
+  const cancel = async (): Promise<void> => {
+    if (!form.current?.hasAttribute('data-unsaved') || (await mayLeave())) props.onCancel?.();
   };
   const version = useRef<string | null>(null);
   if (!is_touched.current) version.current = props.version ?? null;
@@ -127,14 +143,16 @@ export function Form(props: {
     setError(null);
     try {
       await props.onSubmit(new Entered(new FormData(form.current), version.current));
-      is_touched.current = false;
+      setTouched(false);
     } catch (thrown) {
       if (thrown instanceof Declined) return;
       if (version.current !== null && isOutdated(thrown)) {
-        is_touched.current = false;
+        setTouched(false);
         reloadAll();
       }
-      setError(thrown instanceof ApiError ? thrown : new ApiError(0, { message: String(thrown) }, null));
+      const refusal =
+        thrown instanceof ApiError ? thrown : new ApiError(0, { message: String(thrown) }, null);
+      setError(inLabels(refusal, form.current));
     } finally {
       setBusy(false);
     }
@@ -142,12 +160,17 @@ export function Form(props: {
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard clicks a button, too.
     <form
-      class="form"
+      class={`form${props.is_wide ? ' wide' : ''}`}
       ref={form}
       onSubmit={submit}
-      onInput={touch}
+      onInput={() => setTouched(true)}
       // A button in it adds, moves or takes away something.
-      onClick={({ target }) => target instanceof Element && target.closest('button[type=button]') && touch()}
+      onClick={({ target }) =>
+        target instanceof Element &&
+        target.closest('button[type=button]') &&
+        !target.closest('.form-buttons') &&
+        setTouched(true)
+      }
       noValidate
     >
       {error && <Refused error={error} form={form.current} />}
@@ -170,7 +193,7 @@ export function Form(props: {
           {props.submit}
         </button>
         {props.onCancel && (
-          <button type="button" class="button quiet" onClick={props.onCancel}>
+          <button type="button" class="button quiet" onClick={cancel}>
             Cancel
           </button>
         )}
@@ -186,12 +209,15 @@ function isOutdated(error: unknown): boolean {
 
 /** What stands beside no field of the form is said above it. */
 function Refused({ error, form }: { error: ApiError; form: HTMLFormElement | null }) {
-  const names = [...(form?.elements ?? [])].map((element) => element.getAttribute('name'));
-  const isBeside = (field: string): boolean =>
-    names.some((name) => name !== null && (field === name || field.startsWith(`${name}.`)));
-  const rest = Object.entries(error.errors).filter(([field]) => !isBeside(field));
-  const is_told_beside = rest.length === 0 && Object.keys(error.errors).length > 0;
-  if (is_told_beside) return <p class="hidden" role="alert">{`Not accepted: ${error.message}`}</p>;
-  const body = { message: error.message, errors: Object.fromEntries(rest) };
-  return <ErrorBox error={new ApiError(error.status, body, error.request_id)} />;
+  const fields = Object.keys(error.errors);
+  const rest = Object.entries(error.errors).filter(([field]) => fieldIn(form, field) === null);
+  if (rest.length === 0 && fields.length > 0) {
+    const labels = new Set(fields.map((field) => fieldIn(form, field)?.label ?? field));
+    return <p class="hidden" role="alert">{`Not accepted: ${[...labels].join(', ')}`}</p>;
+  }
+  const told = rest.flatMap(([field, messages]) =>
+    messages.map((message) => asSentence(message, field === '_' ? '' : inWords(field))),
+  );
+  const message = told.join(' ') || error.message;
+  return <ErrorBox error={new ApiError(error.status, { message }, error.request_id)} />;
 }

@@ -131,7 +131,7 @@ function AssignAccount(props: { project: string; onClose(): void; onChange(): vo
               choices.length === 0 ? (
                 <p>Every account that you may see serves this project already.</p>
               ) : (
-                <Form submit="Assign" onSubmit={give} onCancel={onClose}>
+                <Form is_fleeting submit="Assign" onSubmit={give} onCancel={onClose}>
                   <SelectField
                     name="account"
                     label="Account"

@@ -36,7 +36,7 @@ export function SignedLink({ path, of }: { path: FilePath; of: ObjectRecord }) {
       }
     >
       <div class="stack">
-        <Form submit="Make a link" onSubmit={create}>
+        <Form is_fleeting submit="Make a link" onSubmit={create}>
           <SelectField name="expires_in_seconds" label="Good for" choices={DURATIONS} />
           <CheckField
             name="download"

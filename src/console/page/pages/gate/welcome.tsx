@@ -50,7 +50,7 @@ export default function WelcomePage({ params }: PageProps<'token'>) {
     >
       <Loaded load={load}>
         {() => (
-          <Form submit="Set the password" onSubmit={accept}>
+          <Form is_fleeting submit="Set the password" onSubmit={accept}>
             {is_first && (
               <TextField name="email" label="Email" type="email" autocomplete="username" is_focused />
             )}

@@ -25,7 +25,7 @@ export function KeyPermissions({ path, of, etag, onChange }: KeyPartProps) {
   };
   return (
     <Panel>
-      <Form submit="Save the changes" version={etag} onSubmit={change}>
+      <Form is_wide submit="Save the changes" version={etag} onSubmit={change}>
         <KeyFields of={of} />
       </Form>
     </Panel>

@@ -66,7 +66,7 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
             </div>
           </div>
         ) : (
-          <Form submit="Create the key" onSubmit={create} onCancel={() => navigate(list)}>
+          <Form is_wide submit="Create the key" onSubmit={create} onCancel={() => navigate(list)}>
             <KeyFields>
               <TextAreaField
                 name="origins"

@@ -34,7 +34,7 @@ export function ListSettings({ project, list, etag, onChange }: ListSettingsProp
   return (
     <>
       <Panel title="About the list">
-        <Form submit="Save the changes" version={etag} onSubmit={change}>
+        <Form is_wide submit="Save the changes" version={etag} onSubmit={change}>
           <ListFields list={list} />
         </Form>
       </Panel>

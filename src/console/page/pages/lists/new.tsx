@@ -20,7 +20,7 @@ export default function NewListPage({ params }: PageProps<'project'>) {
     <>
       <PageHeader title="New list" back={{ href: hrefOf(lists), label: 'Lists' }} />
       <Panel>
-        <Form submit="Create the list" onSubmit={create} onCancel={() => navigate(lists)}>
+        <Form is_wide submit="Create the list" onSubmit={create} onCancel={() => navigate(lists)}>
           <ListFields />
         </Form>
       </Panel>

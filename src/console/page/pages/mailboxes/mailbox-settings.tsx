@@ -29,7 +29,7 @@ export function MailboxSettings({ of, etag, onChange }: MailboxPartProps) {
   return (
     <>
       <Panel title="Settings">
-        <Form submit="Save the changes" version={etag} onSubmit={change}>
+        <Form is_wide submit="Save the changes" version={etag} onSubmit={change}>
           <MailboxFields key={turn} of={of} />
         </Form>
       </Panel>

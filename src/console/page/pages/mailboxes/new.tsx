@@ -30,7 +30,7 @@ export default function NewMailboxPage() {
         }
       />
       <Panel>
-        <Form submit="Add the mailbox" onSubmit={add} onCancel={() => navigate('/mailboxes')}>
+        <Form is_wide submit="Add the mailbox" onSubmit={add} onCancel={() => navigate('/mailboxes')}>
           <TextField
             name="address"
             label="Address"

@@ -21,7 +21,7 @@ export function TestSend({ of, onChange }: Omit<MailboxPartProps, 'etag'>) {
       lead="One message, at once and whatever the mailbox’s state. What its relay answers is shown here; one that is taken ends its rest."
     >
       <div class="stack">
-        <Form submit="Send the test" onSubmit={send}>
+        <Form is_fleeting submit="Send the test" onSubmit={send}>
           <TextField name="to" label="To" type="email" placeholder="you@example.org" is_mono />
         </Form>
         {result && <Result of={result} />}

@@ -74,7 +74,7 @@ function ChangeForm({ project, settings, etag, onChange }: ChangeFormProps) {
   };
   return (
     <Panel title="Settings">
-      <Form submit="Save the settings" version={etag} onSubmit={change}>
+      <Form is_wide submit="Save the settings" version={etag} onSubmit={change}>
         <SettingsFields settings={settings} />
       </Form>
     </Panel>

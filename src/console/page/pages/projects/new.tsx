@@ -29,7 +29,7 @@ export default function NewProjectPage() {
     <>
       <PageHeader title="New project" back={{ href: hrefOf('/projects'), label: 'Projects' }} />
       <Panel>
-        <Form submit="Create the project" onSubmit={create} onCancel={() => navigate('/projects')}>
+        <Form is_wide submit="Create the project" onSubmit={create} onCancel={() => navigate('/projects')}>
           <ProjectFields />
         </Form>
       </Panel>

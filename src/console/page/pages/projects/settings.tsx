@@ -54,7 +54,7 @@ function ChangeForm({ project, etag }: { project: ProjectWithKeys; etag: string 
     navigate(to`/projects/${changed.slug}`);
   };
   return (
-    <Form submit="Save the changes" version={etag} onSubmit={change}>
+    <Form is_wide submit="Save the changes" version={etag} onSubmit={change}>
       <ProjectFields project={project} />
     </Form>
   );

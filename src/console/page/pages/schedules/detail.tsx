@@ -105,7 +105,7 @@ function ChangeForm({ path, load, of }: Part) {
   };
   return (
     <Panel>
-      <Form submit="Save the changes" onSubmit={change} version={load.etag}>
+      <Form is_wide submit="Save the changes" onSubmit={change} version={load.etag}>
         <ScheduleFields project={path.project} of={of} />
       </Form>
     </Panel>

@@ -24,7 +24,7 @@ export default function NewSchedulePage({ params }: PageProps<'project'>) {
     <>
       <PageHeader title="New schedule" back={{ href: hrefOf(list), label: 'Schedules' }} />
       <Panel>
-        <Form submit="Create the schedule" onSubmit={create} onCancel={() => navigate(list)}>
+        <Form is_wide submit="Create the schedule" onSubmit={create} onCancel={() => navigate(list)}>
           <ScheduleFields project={params.project} />
         </Form>
       </Panel>

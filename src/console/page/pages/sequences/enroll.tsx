@@ -69,7 +69,11 @@ export function Enroll({ path, of }: Omit<SequencePartProps, 'onChange'>) {
       }
     >
       <div class="stack">
-        <Form submit={whom === 'all' ? 'Enroll every active contact' : 'Enroll'} onSubmit={enroll}>
+        <Form
+          is_fleeting
+          submit={whom === 'all' ? 'Enroll every active contact' : 'Enroll'}
+          onSubmit={enroll}
+        >
           <SelectField name="whom" label="Whom" choices={WHOM} value={whom} onChange={setWhom} />
           {whom === 'tags' && (
             <TextField

@@ -37,7 +37,7 @@ export function TestStep(props: {
         With sample values, and marked as a test in its subject. It goes out at once; nobody moves on, and
         nothing of it counts.
       </p>
-      <Form submit="Send the test" onSubmit={send} onCancel={onClose}>
+      <Form is_fleeting submit="Send the test" onSubmit={send} onCancel={onClose}>
         <TextField name="to" label="To" type="email" value={person.value?.email} is_focused />
       </Form>
     </Dialog>

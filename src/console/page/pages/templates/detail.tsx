@@ -125,7 +125,7 @@ function Editor({ path, loaded, saved, onSave }: EditorProps) {
       )}
       <div class="editor-columns">
         <Panel>
-          <Form submit="Save" onSubmit={save} is_disabled={!is_changed}>
+          <Form is_fleeting submit="Save" onSubmit={save} is_disabled={!is_changed}>
             <TemplateFields key={turn} draft={draft} onChange={change} />
           </Form>
         </Panel>

@@ -1,0 +1,50 @@
+/** What the API refused, in the words of the form that it was entered in. */
+import { ApiError } from '../api.ts';
+
+/** "must be a number" of the field "Mails a day" is "Mails a day must be a number." What is no predicate is left alone. */
+export function asSentence(told: string, subject: string): string {
+  const is_predicate = /^(must|may|can|cannot|is|are|has|have|names|needs)\b/.test(told);
+  const sentence = is_predicate && subject !== '' ? `${subject} ${told}` : told;
+  return sentence.replace(/^[a-z]/, (first) => first.toUpperCase()).replace(/([^.!?])$/, '$1.');
+}
+
+/** Of a field that no form has: `smtp_url` is "smtp url". */
+export function inWords(field: string): string {
+  return field.replaceAll('_', ' ');
+}
+
+/** What a form has for a field of the API, or for what that is in (`origins.0.value` is in `origins`); null where it has nothing. */
+export function fieldIn(form: HTMLFormElement | null, field: string): { label: string } | null {
+  const parts = field.split('.');
+  for (let many = parts.length; many > 0; many -= 1) {
+    const name = parts.slice(0, many).join('.');
+    const element = form?.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`);
+    if (element) return { label: labelOf(element) ?? inWords(name) };
+  }
+  return null;
+}
+
+function labelOf(element: HTMLElement): string | null {
+  const is_one_of_many =
+    element instanceof HTMLInputElement && element.type === 'checkbox' && element.value !== 'on';
+  const legend = is_one_of_many ? element.closest('fieldset')?.querySelector(':scope > legend') : null;
+  const label = 'labels' in element && element.labels instanceof NodeList ? element.labels[0] : null;
+  return (legend ?? label ?? element.querySelector(':scope > legend'))?.textContent ?? null;
+}
+
+/** The same with fields called as the form calls them: `body_text` is “Text”. A name of one word is a word, too. */
+export function inLabels(error: ApiError, form: HTMLFormElement | null): ApiError {
+  const tell = (text: string): string =>
+    text.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (name) => {
+      const found = fieldIn(form, name);
+      return found ? `“${found.label}”` : name;
+    });
+  const errors = Object.entries(error.errors).map(([field, told]) => [field, told.map(tell)] as const);
+  const body = {
+    ...error.details,
+    code: error.code,
+    message: tell(error.message),
+    errors: Object.fromEntries(errors),
+  };
+  return new ApiError(error.status, body, error.request_id);
+}
