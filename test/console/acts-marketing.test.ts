@@ -127,13 +127,13 @@ describe.skipIf(executable === null)('a list', () => {
 
 describe.skipIf(executable === null)('a contact', () => {
   test(
-    'is added with the evidence of its consent, and refused in the words of the API without',
+    'is added with the evidence of its consent, and refused in the words of the form without',
     async () => {
       const list = await makeList();
       const { page, complaints } = await open(`/contacts/new?list=${list}`);
       await page.getByLabel('Email').fill('new@example.org');
       await page.getByRole('button', { name: 'Add the contact' }).click();
-      await page.getByText('There is no consent_basis').first().waitFor();
+      await page.getByText('There is no “Basis of consent”').first().waitFor();
       expect(await contactsOf(list)).toEqual([]);
       await page.getByLabel('Basis of consent').selectOption('consent');
       await page.getByLabel('Where it was given').fill('https://shop.example.com/sign-up');

@@ -143,12 +143,25 @@ describe.skipIf(executable === null)('a mailbox', () => {
     const { mailboxes } = on.app.services;
     const { page, complaints } = await open('/mailboxes/new');
     await page.getByLabel('Address').fill('hello@relay.example.com');
-    await page.getByLabel('Relay', { exact: true }).fill('ftp://elsewhere.example.com');
+    await page.getByLabel('Provider').selectOption('ses');
+    expect(await page.getByLabel('Host').inputValue()).toBe('email-smtp.REGION.amazonaws.com');
+    await page.getByLabel('Host').fill('ftp://elsewhere.example.com');
+    await page.getByLabel('User').fill('satchel');
+    await page.getByLabel('Password', { exact: true }).fill('se:same');
     await page.getByRole('button', { name: 'Add the mailbox' }).click();
-    await page.locator('[aria-invalid=true]').waitFor();
-    expect(await page.getByLabel('Relay', { exact: true }).getAttribute('aria-invalid')).toBe('true');
+    await page.getByText('Host must be a host name or an address.').waitFor();
+    expect(await page.getByLabel('Host').getAttribute('aria-invalid')).toBe('true');
     expect(mailboxes.list()).toEqual([]);
-    await page.getByLabel('Relay', { exact: true }).fill(`smtp://satchel:se%3Asame@127.0.0.1:${sink.port}`);
+    await page.getByLabel('Host').fill('127.0.0.1');
+    await page.getByLabel('Port').fill(String(sink.port));
+    await page.getByLabel('Encryption').selectOption('starttls');
+    const typed = page.getByLabel('Password', { exact: true });
+    const look = () =>
+      page.evaluate(`getComputedStyle(document.querySelector('[name="relay.password"]')).webkitTextSecurity`);
+    expect(await look()).toBe('disc');
+    await page.getByRole('button', { name: 'Show what is typed' }).click();
+    expect([await look(), await typed.inputValue()]).toEqual(['none', 'se:same']);
+    await page.getByLabel('Send a test to').fill('cleo@example.org');
     await page.getByLabel('Mails a day').fill('50');
     await page.getByLabel('Rate').fill('14/s');
     await page.getByRole('button', { name: 'Add the mailbox' }).click();
@@ -156,13 +169,15 @@ describe.skipIf(executable === null)('a mailbox', () => {
     expect(mailboxes.list()).toMatchObject([
       { daily_limit: 50, rate: '14/s', for: ['transactional'], inbox: null },
     ]);
+    await page.getByText('The relay took the test to cleo@example.org').waitFor();
     expect(await page.content()).not.toMatch(/se(:|%3A)same/);
 
     await page.getByRole('link', { name: 'Send a test' }).click();
     await page.getByLabel('To', { exact: true }).fill('ann@example.org');
     await page.getByRole('button', { name: 'Send the test' }).click();
     await page.getByText('The relay took the message to ann@example.org.').waitFor();
-    expect((await sink.waitForMails(1)).map(({ envelope }) => envelope.to)).toEqual([['ann@example.org']]);
+    const sent = await sink.waitForMails(2);
+    expect(sent.map(({ envelope }) => envelope.to)).toEqual([['cleo@example.org'], ['ann@example.org']]);
     sink.behavior.rcpt = { 'bob@example.org': { code: 550, message: `5.1.1 ${HOSTILE}` } };
     await page.getByLabel('To', { exact: true }).fill('bob@example.org');
     await page.getByRole('button', { name: 'Send the test' }).click();
@@ -173,6 +188,8 @@ describe.skipIf(executable === null)('a mailbox', () => {
     await page.getByLabel('Marketing').check();
     await page.getByLabel('Return path', { exact: true }).fill('bounces@relay.example.com');
     await page.getByLabel('Rate').fill('');
+    expect(await page.getByLabel('Host').inputValue()).toBe('127.0.0.1');
+    expect(await page.getByLabel('Password', { exact: true }).inputValue()).toBe('');
     await page.getByLabel('Inbox').fill('imap://reader:sesame@127.0.0.1:1');
     await page.getByRole('button', { name: 'Save the changes' }).click();
     await page.getByText('The changes are saved').waitFor();

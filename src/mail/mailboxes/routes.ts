@@ -3,6 +3,7 @@ import { ADMINISTER, actorOf } from '../../platform/http/callers.ts';
 import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
+import { listProviders } from './relay-providers.ts';
 import {
   errorsInMailbox,
   mailboxChanges,
@@ -12,6 +13,7 @@ import {
   mailboxTestBody,
   newMailbox,
   readMailbox,
+  relayProvider,
   removedMailbox,
 } from './schemas.ts';
 import type { Mailboxes, MailboxRecord } from './service.ts';
@@ -72,6 +74,12 @@ export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
         const { relay = null, ...settings } = readMailbox(sent, null);
         return mailboxes.add(actorOf(caller, ctx.ip), { ...settings, address, relay });
       },
+    }),
+    managementRoute({
+      ...{ method: 'GET', path: '/relay-providers', needs, tag, summary: 'Relays of well-known providers' },
+      description: 'Parts to fill a `relay` with; user and password are those of your account.',
+      response: t.Array(relayProvider),
+      handle: listProviders,
     }),
     managementRoute({
       ...{ method: 'GET', path: MAILBOX, needs, tag, summary: 'Read a mailbox' },

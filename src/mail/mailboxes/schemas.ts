@@ -152,6 +152,18 @@ const fields = {
 export const mailboxRecord = named('Mailbox', t.Object(fields));
 export const mailboxDetails = named('MailboxDetails', t.Object({ ...fields, waiting_emails: t.Integer() }));
 
+export const relayProvider = named(
+  'RelayProvider',
+  t.Object({
+    name: t.String(),
+    label: t.String(),
+    host: t.String({ description: 'With REGION in it, which stands for that of the account.' }),
+    port: t.Integer(),
+    tls: oneOf(RELAY_TLS),
+    user: nullable(t.String({ description: 'Whom everybody logs in as there.' })),
+  }),
+);
+
 export const mailboxTestBody = t.Object({ to: emailAddress() });
 export const mailboxTest = named(
   'MailboxTest',

@@ -3,13 +3,16 @@ import type { Config } from '../../config.ts';
 import {
   bothPlanes,
   type ProjectCaller,
+  projectRoute,
   projectUrl,
   type RequestContext,
   type Route,
 } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
 import {
+  foreseenRuns,
   newSchedule,
+  runsQuery,
   scheduleChanges,
   scheduleListQuery,
   scheduleRecord,
@@ -68,6 +71,18 @@ function collectionRoutes(schedules: Schedules): Route[] {
       together: ['template', 'subject', 'body_html', 'body_text'],
       errorsIn: ({ caller, body }) => schedules.errorsIn(caller.project.id, null, body),
       handle: ({ caller, body }) => schedules.create(caller, body),
+    }),
+    projectRoute({
+      method: 'GET',
+      path: '/email-schedule-runs',
+      tag: TAG,
+      summary: 'When a schedule would run next',
+      description: 'Before it is saved, for whoever is writing it.',
+      query: runsQuery,
+      response: foreseenRuns,
+      handle: ({ query: { cron_expression, timezone = 'UTC' } }) => ({
+        next_runs: schedules.foreseeRuns(cron_expression, timezone),
+      }),
     }),
   ];
 }

@@ -113,13 +113,14 @@ export class Schedules {
   /** When it runs next, `SHOWN_RUNS` times or as often as it ever does; never while it is paused. */
   nextRuns(record: Pick<ScheduleRecord, 'cron_expression' | 'timezone' | 'next_run_at'>): string[] {
     const cron = parseCron(record.cron_expression, record.timezone);
-    const runs: string[] = [];
-    let at = record.next_run_at === null ? null : Date.parse(record.next_run_at);
-    while (cron.ok && at !== null && runs.length < SHOWN_RUNS) {
-      runs.push(toIso(at));
-      at = cron.next(at);
-    }
-    return runs;
+    return cron.ok && record.next_run_at !== null ? runsFrom(cron, Date.parse(record.next_run_at)) : [];
+  }
+
+  /** When a schedule that is yet to be saved would run next. Throws AppError `invalid` by field. */
+  foreseeRuns(cron_expression: string, timezone: string): string[] {
+    const cron = parseCron(cron_expression, timezone);
+    if (!cron.ok) throw invalid({ [cron.field]: [cron.message] });
+    return runsFrom(cron, cron.next(this.#deps.clock.now()));
   }
 
   /** What no schedule may be, by field, of one that is made (`current` null) or changed. */
@@ -395,4 +396,11 @@ function nextRun(cron: Cron, now_ms: number): number {
   const next = cron.next(now_ms);
   if (next === null) throw invalid({ cron_expression: ['never comes due: no such date exists'] });
   return next;
+}
+
+/** `SHOWN_RUNS` of them, the first at this moment. */
+function runsFrom(cron: Cron, first: number | null): string[] {
+  const runs: string[] = [];
+  for (let at = first; at !== null && runs.length < SHOWN_RUNS; at = cron.next(at)) runs.push(toIso(at));
+  return runs;
 }

@@ -54,6 +54,18 @@ const sealedOf = (address: string): unknown =>
 const RELAY = 'smtps://me:hunter2@relay.example.com?dkim=off';
 
 describe('adding', () => {
+  test('is helped by the relays of providers, whose parts a relay is made of; whoever may not administer is told none', async () => {
+    const providers = await stage.call('GET', '/relay-providers', admin);
+    expect(listOf(providers)).toContainEqual({
+      ...{ name: 'sendgrid', label: 'SendGrid', host: 'smtp.sendgrid.net', port: 587, tls: 'required' },
+      user: 'apikey',
+    });
+    expect(listOf(providers)).toContainEqual(
+      expect.objectContaining({ name: 'ses', host: 'email-smtp.REGION.amazonaws.com', user: null }),
+    );
+    expect((await stage.call('GET', '/relay-providers', await stage.makeToken({}))).status).toBe(403);
+  });
+
   test('takes a relay with all its settings, and shows no password of it', async () => {
     const address = newAddress();
     const inbox = 'imaps://me:sesame@imap.example.com/Bounces';

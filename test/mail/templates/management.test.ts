@@ -112,6 +112,13 @@ describe('a schedule', () => {
       '2030-04-03T07:00:00.000Z',
     ]);
     expect(shown).toMatchObject({ ...dataOf(made), next_run_at: '2030-03-30T08:00:00.000Z' });
+    const foresee = (query: string) =>
+      call('GET', `/projects/mine/email-schedule-runs?${query}`, undefined, token);
+    const foreseen = await foresee('cron_expression=0+9+*+*+*&timezone=Europe/Berlin');
+    expect(dataOf(foreseen).next_runs).toEqual(shown.next_runs);
+    const refused = await foresee('cron_expression=0+10+*+*&timezone=Europe/Berlin');
+    expect([refused.status, invalidFieldsOf(refused)]).toEqual([422, ['cron_expression']]);
+    expect((await foresee('')).status).toBe(422);
     const paused = await call('PATCH', `${SCHEDULES}/${id}`, { is_active: false }, token);
     expect(paused.status).toBe(200);
     expect(on.lastEvent()).toMatchObject({ event: 'schedule.changed', metadata: { fields: ['is_active'] } });

@@ -5,7 +5,7 @@ import { ApiError } from '../api.ts';
 export function asSentence(told: string, subject: string): string {
   const is_predicate = /^(must|may|can|cannot|is|are|has|have|names|needs)\b/.test(told);
   const sentence = is_predicate && subject !== '' ? `${subject} ${told}` : told;
-  return sentence.replace(/^[a-z]/, (first) => first.toUpperCase()).replace(/([^.!?])$/, '$1.');
+  return sentence.replace(/^[a-z](?=[a-z]* )/, (first) => first.toUpperCase()).replace(/([^.!?])$/, '$1.');
 }
 
 /** Of a field that no form has: `smtp_url` is "smtp url". */

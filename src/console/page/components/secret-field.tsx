@@ -1,32 +1,55 @@
-/** A secret that is entered: several lines where it has them, shown as dots unless `is_shown`, and remembered by no browser. */
+/** A secret that is entered: several lines where it has them, dots until the eye is pressed, and remembered by no browser. */
+import { useState } from 'preact/hooks';
 import { Field, type FieldProps } from './field.tsx';
+import { Icon } from './icon.tsx';
 
 export function SecretField(
   props: FieldProps & {
     placeholder?: string;
     rows?: number;
     is_focused?: boolean;
+    /** Whether it is no secret, and shown as it is. */
     is_shown?: boolean;
     value?: string;
+    onInput?: (value: string) => void;
   },
 ) {
-  const { placeholder, rows = 1, is_focused, is_shown, value } = props;
+  const { placeholder, rows = 1, is_focused, is_shown = false, value, onInput } = props;
+  const [is_looked_at, setLookedAt] = useState(false);
   return (
     <Field {...props}>
       {(ties) => (
-        <textarea
-          {...ties}
-          // No password field: those drop line breaks, and browsers offer to keep what is typed into them.
-          class={`input mono${is_shown ? '' : ' typed-secret'}`}
-          rows={rows}
-          defaultValue={value ?? ''}
-          placeholder={placeholder}
-          autocomplete="off"
-          autocapitalize="off"
-          spellcheck={false}
-          // biome-ignore lint/a11y/noAutofocus: of a dialog's first field, where nothing else can be meant.
-          autoFocus={is_focused}
-        />
+        <div class="with-eye">
+          <textarea
+            {...ties}
+            // No password field: those drop line breaks, and browsers offer to keep what is typed into them.
+            class={`input mono${is_shown || is_looked_at ? '' : ' typed-secret'}`}
+            rows={rows}
+            defaultValue={value ?? ''}
+            placeholder={placeholder}
+            autocomplete="off"
+            autocapitalize="off"
+            spellcheck={false}
+            // biome-ignore lint/a11y/noAutofocus: of a dialog's first field, where nothing else can be meant.
+            autoFocus={is_focused}
+            onInput={onInput && ((event) => onInput(event.currentTarget.value))}
+          />
+          {!is_shown && (
+            <button
+              type="button"
+              class="button quiet square"
+              aria-pressed={is_looked_at}
+              aria-label="Show what is typed"
+              onClick={(event) => {
+                // Looking changes nothing of the form.
+                event.stopPropagation();
+                setLookedAt(!is_looked_at);
+              }}
+            >
+              <Icon name={is_looked_at ? 'eye_off' : 'eye'} />
+            </button>
+          )}
+        </div>
       )}
     </Field>
   );

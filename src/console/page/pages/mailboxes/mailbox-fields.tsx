@@ -6,6 +6,8 @@ import { CheckField } from '../../components/check-field.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
+import { person } from '../../session.ts';
+import { newRelayIn, RelayFields, relayIn } from './relay-fields.tsx';
 
 type Purpose = MailboxDetails['for'][number];
 
@@ -16,6 +18,7 @@ const PURPOSES: Readonly<Record<Purpose, readonly [label: string, hint: string]>
 
 const OUTLETS = [
   ['relay', 'Sent through a relay'],
+  ['url', 'Sent through a relay, given as an address'],
   ['capture', 'Captured: kept here, sent to nobody'],
 ] as const;
 
@@ -28,10 +31,14 @@ const VERP = [
   ['off', 'No'],
 ] as const;
 
+const KEEP = 'Leave it as it is, *** and all, to keep its password.';
+
+function hasPassword(address: string | null | undefined): boolean {
+  return address?.includes(':***@') ?? false;
+}
+
 export function MailboxFields({ of }: { of?: MailboxDetails }) {
   const [outlet, setOutlet] = useState(of?.kind === 'capture' ? 'capture' : 'relay');
-  const has_password = (address: string | null | undefined): boolean => address?.includes(':***@') ?? false;
-  const keep = 'Leave it as it is, *** and all, to keep its password.';
   return (
     <>
       <SelectField
@@ -41,17 +48,14 @@ export function MailboxFields({ of }: { of?: MailboxDetails }) {
         value={outlet}
         onChange={setOutlet}
       />
-      {outlet === 'relay' && (
+      {outlet === 'relay' && <RelayFields relay={of?.relay} />}
+      {outlet === 'url' && (
         <TextField
           name="relay"
           label="Relay"
           value={of?.relay}
           placeholder="smtps://user:password@smtp.example.com:465"
-          hint={
-            has_password(of?.relay)
-              ? `${keep} ?tls=required demands TLS of smtp://, ?dkim=off leaves the signature to the relay.`
-              : 'From whoever relays your mail. Special characters in the password are percent-encoded. ?tls=required demands TLS of smtp://, ?dkim=off leaves the signature to the relay.'
-          }
+          hint={`${hasPassword(of?.relay) ? KEEP : 'Special characters in the password are percent-encoded.'} ?tls=required demands TLS of smtp://, ?dkim=off leaves the signature to the relay.`}
           is_mono
         />
       )}
@@ -85,6 +89,25 @@ export function MailboxFields({ of }: { of?: MailboxDetails }) {
         hint="At most so many mails in any second, minute or hour, as your relay allows: 14/s, 200/m or 1000/h. Empty: as fast as it takes them."
         is_mono
       />
+      <ReturnFields of={of} />
+      {outlet !== 'capture' && (
+        <TextField
+          name="test_to"
+          label="Send a test to"
+          type="email"
+          placeholder={person.value?.email ?? 'you@example.org'}
+          hint="Once it is saved: one message, and what the relay answers to it. Empty: none."
+          is_mono
+        />
+      )}
+    </>
+  );
+}
+
+/** Where answers of mail servers go, and how they are told apart. */
+function ReturnFields({ of }: { of: MailboxDetails | undefined }) {
+  return (
+    <>
       <TextField
         name="return_path"
         label="Return path"
@@ -99,7 +122,7 @@ export function MailboxFields({ of }: { of?: MailboxDetails }) {
         label="Inbox"
         value={of?.inbox?.address}
         placeholder="imaps://user:password@imap.example.com/INBOX"
-        hint={`Where bounces and complaints arrive: it is read, and each report is put to the mail that it is about. ${has_password(of?.inbox?.address) ? keep : 'Empty: none is read.'}`}
+        hint={`Where bounces and complaints arrive: it is read, and each report is put to the mail that it is about. ${hasPassword(of?.inbox?.address) ? KEEP : 'Empty: none is read.'}`}
         is_mono
       />
       <SelectField
@@ -120,7 +143,7 @@ export function readNew(entered: Entered): NewMailbox {
   const verp = entered.text('verp');
   return {
     address: entered.text('address'),
-    ...(entered.text('outlet') === 'capture' ? { capture: true } : { relay: entered.text('relay') }),
+    ...outletIn(entered),
     for: purposesIn(entered),
     ...(daily_limit !== null && { daily_limit }),
     ...(rate !== '' && { rate }),
@@ -130,15 +153,22 @@ export function readNew(entered: Entered): NewMailbox {
   };
 }
 
+function outletIn(entered: Entered): Pick<NewMailbox, 'capture' | 'relay'> {
+  const outlet = entered.text('outlet');
+  if (outlet === 'capture') return { capture: true };
+  return { relay: outlet === 'url' ? entered.text('relay') : newRelayIn(entered) };
+}
+
 /** What was entered to change one. Addresses whose passwords are masked are sent only where they are others. */
 export function readChanges(entered: Entered, of: MailboxDetails): MailboxChanges {
-  const relay = entered.text('relay');
+  const outlet = entered.text('outlet');
+  const relay =
+    outlet === 'url' ? entered.text('relay') : outlet === 'relay' ? relayIn(entered, of.relay) : null;
   const inbox = entered.text('inbox');
-  const is_capturing = entered.text('outlet') === 'capture';
   const verp = entered.text('verp');
   return {
-    ...(is_capturing && of.kind !== 'capture' && { capture: true }),
-    ...(!is_capturing && relay !== of.relay && { relay }),
+    ...(outlet === 'capture' && of.kind !== 'capture' && { capture: true }),
+    ...(relay !== null && relay !== of.relay && { relay }),
     ...(inbox !== (of.inbox?.address ?? '') && { inbox: inbox || null }),
     for: purposesIn(entered),
     daily_limit: entered.numberOrNull('daily_limit'),

@@ -7,15 +7,14 @@ import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { MailboxFields, readNew } from './mailbox-fields.tsx';
+import { sendTestAskedIn } from './test-send.tsx';
 
 export default function NewMailboxPage() {
   const add = async (entered: Entered): Promise<void> => {
     const { address, kind } = await call('POST /mailboxes', { body: readNew(entered) });
-    toast(
-      kind === 'capture'
-        ? `${address} is added`
-        : `${address} is added. Send a test to see that its relay takes mail`,
-    );
+    const is_untried = kind !== 'capture' && entered.text('test_to') === '';
+    toast(`${address} is added${is_untried ? '. Send a test to see that its relay takes mail' : ''}`);
+    await sendTestAskedIn(entered, address).catch((error: unknown) => toast(String(error), 'bad'));
     navigate(to`/mailboxes/${address}`);
   };
   return (

@@ -1,0 +1,141 @@
+/** The relay of a mailbox in parts, filled in by its provider where that is a known one; and what was entered of it. */
+import { useState } from 'preact/hooks';
+import type { NewMailbox, RelayProvider } from '../../api.generated.ts';
+import type { Entered } from '../../components/form.tsx';
+import { SecretField } from '../../components/secret-field.tsx';
+import { SelectField } from '../../components/select-field.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { useLoad } from '../../use-load.ts';
+
+type Tls = RelayProvider['tls'];
+
+const TLS: readonly (readonly [Tls, string])[] = [
+  ['required', 'STARTTLS, or nothing is sent'],
+  ['tls', 'TLS from the first byte'],
+  ['starttls', 'STARTTLS where it is offered'],
+  ['none', 'Never'],
+];
+
+/** What the fields begin with. */
+export interface RelayShown {
+  host: string;
+  port: string;
+  user: string;
+  tls: Tls;
+  has_password: boolean;
+}
+
+const BLANK: RelayShown = { host: '', port: '', user: '', tls: 'required', has_password: false };
+
+/** Of `smtps://user:***@host:port?tls=required`, as the API shows a relay. */
+export function readRelay(address: string | null | undefined): RelayShown {
+  if (!address || !URL.canParse(address)) return BLANK;
+  const url = new URL(address);
+  const said = url.searchParams.get('tls');
+  const tls = url.protocol === 'smtps:' ? 'tls' : said === 'required' || said === 'none' ? said : 'starttls';
+  return {
+    host: url.hostname,
+    port: url.port,
+    user: decodeURIComponent(url.username),
+    tls,
+    has_password: url.password !== '',
+  };
+}
+
+export function RelayFields({ relay }: { relay: string | null | undefined }) {
+  const providers = useLoad('GET /relay-providers', {});
+  // A provider that is chosen begins the fields anew, with what is known of it.
+  const [{ turn, begin }, setBegin] = useState({ turn: 0, begin: readRelay(relay) });
+  const choose = (name: string): void => {
+    const chosen = providers.data?.find((each) => each.name === name);
+    const { host = '', port = '', user = null, tls = BLANK.tls } = chosen ?? {};
+    setBegin({ turn: turn + 1, begin: { ...BLANK, host, port: String(port), user: user ?? '', tls } });
+  };
+  const now = providers.data?.find(({ host }) => isOf(host, begin.host))?.name ?? '';
+  return (
+    <>
+      <SelectField
+        key={String(providers.data !== null)}
+        name="provider"
+        label="Provider"
+        value={now}
+        onChange={choose}
+        choices={[
+          ['', 'Another one'],
+          ...(providers.data ?? []).map(({ name, label }) => [name, label] as const),
+        ]}
+        hint="Fills in what is known of it."
+      />
+      <div class="field-pair" key={turn}>
+        <TextField
+          name="relay.host"
+          label="Host"
+          value={begin.host}
+          placeholder="smtp.example.com"
+          hint={
+            begin.host.includes('REGION') ? 'Put the region of your account for REGION: eu-central-1.' : ''
+          }
+          is_mono
+        />
+        <TextField
+          name="relay.port"
+          label="Port"
+          type="number"
+          value={begin.port}
+          placeholder={begin.tls === 'tls' ? '465' : '587'}
+        />
+      </div>
+      <TextField
+        key={`user ${turn}`}
+        name="relay.user"
+        label="User"
+        value={begin.user}
+        hint="Empty: it asks for no log-in."
+        is_mono
+      />
+      <SecretField
+        key={`password ${turn}`}
+        name="relay.password"
+        label="Password"
+        placeholder={begin.has_password ? 'stored; left empty, it stays' : ''}
+        hint="As it is: nothing is escaped. It is never shown again."
+      />
+      <SelectField
+        key={`tls ${turn}`}
+        name="relay.tls"
+        label="Encryption"
+        choices={TLS}
+        value={begin.tls}
+        hint="A password goes to no other machine without it."
+      />
+    </>
+  );
+}
+
+/** Whether a host is that of a provider, of any of its regions. */
+function isOf(pattern: string, host: string): boolean {
+  const [before = '', after = ''] = pattern.split('REGION');
+  return pattern === host || (after !== '' && host.startsWith(before) && host.endsWith(after));
+}
+
+/** The parts that were entered, where they are others than those that are there; null where none is. */
+export function relayIn(entered: Entered, relay: string | null | undefined) {
+  const before = readRelay(relay);
+  const [host, user] = [entered.text('relay.host'), entered.textOrNull('relay.user')];
+  const port = entered.numberOrNull('relay.port');
+  const password = entered.exact('relay.password').replace(/\n$/, '');
+  const tls = TLS.find(([each]) => each === entered.text('relay.tls'))?.[0] ?? 'required';
+  const is_same =
+    host === before.host &&
+    String(port ?? '') === before.port &&
+    (user ?? '') === before.user &&
+    tls === before.tls;
+  if (relay && is_same && password === '') return null;
+  return { host, user, tls, ...(port !== null && { port }), ...(password !== '' && { password }) };
+}
+
+/** The same for a mailbox that is made, where what is empty is left out. */
+export function newRelayIn(entered: Entered): NonNullable<NewMailbox['relay']> {
+  const { host = '', user = null, ...rest } = relayIn(entered, null) ?? {};
+  return { host, ...rest, ...(user !== null && { user }) };
+}
