@@ -2,9 +2,9 @@
 import { useEffect } from 'preact/hooks';
 import type { SignedIn } from './api.generated.ts';
 import { is_connected, reloads } from './api.ts';
-import { Questions } from './components/ask-first.tsx';
 import { Banner } from './components/banner.tsx';
 import { PageView } from './components/page-view.tsx';
+import { Questions } from './components/questions.tsx';
 import { Shell } from './components/shell.tsx';
 import { SignInAgain } from './components/sign-in-again.tsx';
 import { Toasts } from './components/toast.tsx';

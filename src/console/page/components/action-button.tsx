@@ -1,7 +1,7 @@
 /** A button that does something at once: busy until it is done, and a notice of what the API said where it refused. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Declined } from './ask-first.tsx';
+import { Declined } from './ask-first.ts';
 import { toast } from './toast.tsx';
 
 export function ActionButton(props: {

@@ -5,7 +5,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, reloadAll } from '../api.ts';
-import { Declined } from './ask-first.tsx';
+import { Declined } from './ask-first.ts';
 import { ErrorBox } from './error-box.tsx';
 import { asSentence, fieldIn, inLabels, inWords } from './in-labels.ts';
 import { mayLeave } from './unsaved.tsx';

@@ -1,5 +1,5 @@
 /** What was entered in a form and is not saved: nobody leaves it behind unasked. `Form` says which forms those are. */
-import { askFirst, Declined } from './ask-first.tsx';
+import { askFirst, Declined } from './ask-first.ts';
 
 export function isUnsaved(within: ParentNode = document): boolean {
   return within.querySelector('form[data-unsaved]') !== null;

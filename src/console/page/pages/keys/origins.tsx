@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Origin } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { askFirst } from '../../components/ask-first.tsx';
+import { askFirst } from '../../components/ask-first.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Empty } from '../../components/empty.tsx';

@@ -1,7 +1,7 @@
 /** Enrolling contacts of the list, and what became of those who were asked for. */
 import { useState } from 'preact/hooks';
 import { type Answer, call, reloadAll } from '../../api.ts';
-import { askFirst } from '../../components/ask-first.tsx';
+import { askFirst } from '../../components/ask-first.ts';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { call, callRaw } from '../../api.ts';
 import { may } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { askFirst } from '../../components/ask-first.tsx';
+import { askFirst } from '../../components/ask-first.ts';
 import { Badge } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { MaskedSecret } from '../../components/masked-secret.tsx';

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { ApiError, call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
-import { askFirst } from '../../components/ask-first.tsx';
+import { askFirst } from '../../components/ask-first.ts';
 import { CheckField } from '../../components/check-field.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Empty } from '../../components/empty.tsx';

@@ -1,0 +1,32 @@
+/**
+ * Asks before something is done that many would notice, with the number of them: a dialog over the page, for which whoever is
+ * about to do it waits. What is destroyed for good asks with ConfirmByName.
+ */
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+
+/** Somebody thought better of it: a form stays as it is, and nothing is told. */
+export class Declined extends Error {}
+
+interface Question {
+  /** "Mail 2,400 people now?" */
+  title: string;
+  /** Of the button that goes on: "Mail them". */
+  submit: string;
+  tone?: 'bad';
+  /** What follows from it. */
+  told: ComponentChildren;
+}
+
+/** What is asked at the moment, which questions.tsx shows. */
+export const asked = signal<(Question & { answer(is_yes: boolean): void }) | null>(null);
+
+/** Returns once somebody agreed. Throws Declined, which Form and ActionButton take as nothing. */
+export async function askFirst(question: Question): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  asked.value?.answer(false);
+  asked.value = { ...question, answer: resolve };
+  const is_agreed = await promise;
+  asked.value = null;
+  if (!is_agreed) throw new Declined();
+}
