@@ -2,7 +2,8 @@
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError } from '../../errors.ts';
 import { requireChanges } from '../../platform/cli/changes.ts';
-import { type Cli, type CliResult, type CliSession, EXIT, UsageError } from '../../platform/cli/cli.ts';
+import { type Cli, type CliResult, type CliSession, EXIT } from '../../platform/cli/cli.ts';
+import { given, inOptions, pairsOption } from '../../platform/cli/fields.ts';
 import { isSecond, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
 import { collect, type Options, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
@@ -28,6 +29,15 @@ interface Needs {
 const named_broadcast = ({ projects, broadcast_names }: Needs) => ({ projects, ...broadcast_names });
 
 const ID = '01J00000000000000000000000';
+/** What a field is called here. */
+const OPTION_OF_FIELD = {
+  name: '--name',
+  list: '--list',
+  template: '--template',
+  variables: '--set',
+  filter: '--filter',
+  send_at: '--at',
+};
 
 /**
  * Registers `satchel broadcast create | change | show | list | check | test | send | pause | resume | cancel | delete | copy |
@@ -69,24 +79,9 @@ function fieldsOf(
     list: keyOf(list_names, textOption(options, 'list')),
     template: keyOf(template_names, textOption(options, 'template')),
     filter: filter === undefined ? undefined : readFilter(filter),
-    variables: Array.isArray(options.set) ? readValues(options.set) : undefined,
+    variables: pairsOption(options, 'set'),
     track_opens: options.trackOpens === true ? true : undefined,
   };
-}
-
-function readValues(given: readonly unknown[]): Record<string, string> {
-  return Object.fromEntries(
-    given.map((one) => {
-      const [, name, value] = /^([^=]+)=(.*)$/s.exec(String(one)) ?? [];
-      if (name === undefined || value === undefined) throw new UsageError('--set takes NAME=VALUE.');
-      return [name, value];
-    }),
-  );
-}
-
-/** Without what was not given. */
-function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function registerWriting(noun: Noun<Needs>): void {
@@ -102,8 +97,10 @@ function registerWriting(noun: Noun<Needs>): void {
     )
     .does(async ({ services, onTrail, note }, options) => {
       const project = projectOf(services, options);
-      const fields = parse(creation, given(fieldsOf(services, project, options)));
-      const made = await services.broadcasts.create(project.id, fields, onTrail(project));
+      const fields = given(fieldsOf(services, project, options));
+      const made = await inOptions(OPTION_OF_FIELD, () =>
+        services.broadcasts.create(project.id, parse(creation, fields), onTrail(project)),
+      );
       if (isSecond(services.broadcast_names, project.id, made.name))
         note(secondOfName('broadcast', made.name));
       const next = `Next: satchel broadcast check ${made.id}`;
@@ -129,7 +126,9 @@ function registerWriting(noun: Noun<Needs>): void {
         ...(options.trackOpens === false ? { track_opens: false } : {}),
         send_at: at === 'none' ? null : at,
       });
-      await services.broadcast_life.change(project.id, id, parse(changes, fields), onTrail(project));
+      await inOptions(OPTION_OF_FIELD, () =>
+        services.broadcast_life.change(project.id, id, parse(changes, fields), onTrail(project)),
+      );
       const record = recordOf(services, id);
       return { json: record, text: `The broadcast ${record.name} is changed: it is ${stateOf(record)}.` };
     });
@@ -265,7 +264,9 @@ function registerSending(noun: Noun<Needs>): void {
     .removes(async ({ services, consent, actor }, options, id) => {
       const { broadcasts, broadcast_life } = services;
       const project = ownerOf(services, broadcasts.require(id));
-      const { send_at } = parse(sending, given({ send_at: textOption(options, 'at') }));
+      const { send_at } = await inOptions(OPTION_OF_FIELD, () =>
+        parse(sending, given({ send_at: textOption(options, 'at') })),
+      );
       if (options.yes !== true) {
         const { ready, recipients, problems } = await broadcasts.check(project.id, id);
         if (!ready)
@@ -282,7 +283,9 @@ function registerSending(noun: Noun<Needs>): void {
           `sends ${name} to ${counted(recipients, 'person', 'people')}${send_at ? ` at ${send_at}` : ''}`,
         );
       }
-      await broadcast_life.send(actor, project, id, { send_at, is_test: false });
+      await inOptions(OPTION_OF_FIELD, () =>
+        broadcast_life.send(actor, project, id, { send_at, is_test: false }),
+      );
       return told(services, id);
     });
 }

@@ -52,6 +52,10 @@ test('a draft is made, checked, changed, and sent once somebody says yes to the 
 
 test('scheduling, and taking that back', async () => {
   const id = await create('July', '--template', 'news');
+  expect((await satchel('send', id, '--at', 'soon')).stderr).toContain('--at must be an ISO 8601 date-time');
+  expect((await satchel('send', id, '--at', '2020-01-01T00:00:00Z', '--yes')).stderr).toContain(
+    '--at must be in',
+  );
   const at = '2031-06-01T09:00:00Z';
   expect((await satchel('send', id, '--at', at)).stderr).toContain('to 2 people at 2031-06-01T09:00:00Z');
   const scheduled = await satchel('send', id, '--at', at, '--yes');
