@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
 import type { Activity, ActivityDay } from './schemas.ts';
 import * as store from './store.ts';
 
-const HOURS_OF_DAY = DAY_MS / HOUR_MS;
+export const HOURS_OF_DAY = DAY_MS / HOUR_MS;
 
 /** The last `count` days, the present one among them and last. Read off counters, so that it costs the same whatever is stored. */
 export function readActivity(

@@ -16,8 +16,15 @@ export function overviewRoutes(overviews: Overviews): Route[] {
         'What is stored, what waits, and what became of mails in each of the last 24 hours (UTC, the present one among them; ' +
         'test mails count as well), of the projects of the caller. `jobs` are those of the last 30 days. `machine`, the disk and ' +
         'the database, is there only with `can_administer`.',
+      query: t.Object({
+        days: t.Optional({
+          ...oneOf(ACTIVITY_DAYS),
+          description: 'Tells mails by day (UTC) as well, of so many days.',
+        }),
+      }),
       response: overview,
-      handle: ({ caller }) => overviews.read(caller),
+      handle: ({ caller, query }) =>
+        overviews.read(caller, { days: query.days === undefined ? null : Number(query.days) }),
     }),
     projectRoute({
       method: 'GET',

@@ -39,6 +39,18 @@ export const overview = named(
         t.Object({ hour: dateTime(), sent: count, bounced: count, complained: count, failed: count }),
       ),
     ),
+    days: t.Optional(
+      t.Array(
+        named(
+          'MailDay',
+          t.Object({
+            date: t.String({ format: 'date', description: 'In UTC.' }),
+            ...{ sent: count, bounced: count, complained: count, failed: count },
+          }),
+        ),
+        { description: 'With `days` only; the present day is the last.' },
+      ),
+    ),
     machine: t.Optional(
       named(
         'Machine',
@@ -78,4 +90,5 @@ export type Activity = Static<typeof activity>;
 export type ActivityDay = Activity['days'][number];
 
 export type Overview = Static<typeof overview>;
+export type MailDay = NonNullable<Overview['days']>[number];
 export type MailHour = Overview['hours'][number];

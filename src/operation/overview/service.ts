@@ -2,12 +2,12 @@
 import { statfsSync, statSync } from 'node:fs';
 import { OVERVIEW_HOURS } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
-import { type Clock, HOUR_MS, toIso } from '../../platform/host/clock.ts';
+import { type Clock, DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
 import { databasePathOf } from '../../platform/host/data-directory.ts';
 import { ADMINISTER, type ManagementCaller, scopeOf } from '../../platform/http/callers.ts';
 import { VERSION } from '../../version.ts';
-import { readActivity } from './activity.ts';
-import type { Activity, MailHour, Overview } from './schemas.ts';
+import { HOURS_OF_DAY, readActivity } from './activity.ts';
+import type { Activity, MailDay, MailHour, Overview } from './schemas.ts';
 import * as store from './store.ts';
 
 export class Overviews {
@@ -21,8 +21,8 @@ export class Overviews {
     this.#data_dir = deps.config.data_dir;
   }
 
-  /** Read off counters; the hours are the last 24 in UTC, the present one among them. */
-  read(caller: ManagementCaller): Overview {
+  /** Read off counters; the hours are the last 24 in UTC, and so many days as are asked for, the present ones among them. */
+  read(caller: ManagementCaller, { days }: { days: number | null } = { days: null }): Overview {
     const { read } = this.#database;
     const ids = scopeOf(caller);
     const scope = ids === null ? null : JSON.stringify(ids);
@@ -60,6 +60,7 @@ export class Overviews {
       suppressions: sumOf('suppressions'),
       sequences: sumOf('sequences'),
       hours: this.#hours(scope),
+      ...(days === null ? {} : { days: this.#days(scope, days) }),
       ...(caller.capabilities.has(ADMINISTER) ? { machine: this.#machine() } : {}),
     };
   }
@@ -84,6 +85,22 @@ export class Overviews {
       if (of_hour) of_hour[what] = n;
     }
     return hours;
+  }
+
+  #days(scope: string | null, count: number): MailDay[] {
+    const first = Math.floor(this.#clock.now() / DAY_MS) - count + 1;
+    const days = Array.from({ length: count }, (_, index) => ({
+      date: utcDay((first + index) * DAY_MS),
+      sent: 0,
+      bounced: 0,
+      complained: 0,
+      failed: 0,
+    }));
+    for (const { day, what, n } of store.readDays(this.#database.read, scope, first * HOURS_OF_DAY)) {
+      const of_day = days[day - first];
+      if (of_day) of_day[what] = n;
+    }
+    return days;
   }
 
   #machine(): NonNullable<Overview['machine']> {

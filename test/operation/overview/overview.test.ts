@@ -119,6 +119,28 @@ describe('the hours', () => {
     expect((await hours()).at(-1)).toMatchObject({ bounced: 1, failed: 2 });
   });
 
+  test('are told by day as well where days are asked for: 7 or 30, of the projects that the token may see', async () => {
+    await send('mine');
+    await stage.app.app.engine.whenIdle();
+    stage.app.clock.advance(6 * 86_400_000);
+    await send('other', { to: 'bounce@simulator.satchel.test' });
+    await stage.app.app.engine.whenIdle();
+    const days = async (count: string, token = stage.all): Promise<unknown> =>
+      dataOf(await stage.call('GET', `/overview?days=${count}`, token)).days;
+    const none = { sent: 0, bounced: 0, complained: 0, failed: 0 };
+    const week = ['15', '16', '17', '18', '19', '20', '21'].map((day) => ({
+      date: `2030-01-${day}`,
+      ...none,
+    }));
+    expect(await days('7')).toEqual(
+      week.map((day, at) => ({ ...day, sent: +(at === 0), bounced: +(at === 6) })),
+    );
+    expect(await days('7', stage.scoped)).toEqual(week.map((day, at) => ({ ...day, sent: +(at === 0) })));
+    expect(await days('30')).toHaveLength(30);
+    expect(await overview(stage.all)).not.toHaveProperty('days');
+    expect((await stage.call('GET', '/overview?days=8', stage.all)).status).toBe(422);
+  });
+
   test('are forgotten once nobody is shown them', async () => {
     await send('mine');
     await stage.app.app.engine.whenIdle();

@@ -11,7 +11,9 @@ export interface Series {
 }
 
 const HEIGHT_PX = 220;
+const DAY_S = 86_400;
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const utc_day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const minute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 
 /** The time of day, and the day where it begins. */
@@ -20,7 +22,18 @@ function tellTick(at_s: number): string {
   return told === '00:00' ? day.format(at_s * 1000) : told;
 }
 
-function optionsOf(of: readonly Series[], width: number): uPlot.Options {
+type Options = Omit<uPlot.Options, 'width'>;
+
+/** Days are those of UTC, wherever they are looked at: each has one tick, at its beginning. */
+const AXES = {
+  hour: { values: (_: uPlot, at_s: number[]) => at_s.map(tellTick) },
+  day: {
+    incrs: [1, 2, 5, 10].map((days) => days * DAY_S),
+    values: (_: uPlot, at_s: number[]) => at_s.map((at) => utc_day.format(at * 1000)),
+  },
+} satisfies Record<string, uPlot.Axis>;
+
+function optionsOf(of: readonly Series[], unit: keyof typeof AXES): Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   const axis: uPlot.Axis = {
@@ -28,13 +41,13 @@ function optionsOf(of: readonly Series[], width: number): uPlot.Options {
     grid: { stroke: colour('line'), width: 1 },
   };
   return {
-    ...{ width, height: HEIGHT_PX, legend: { show: false }, cursor: { y: false } },
+    ...{ height: HEIGHT_PX, legend: { show: false }, cursor: { y: false } },
     // Half of the last label stands beyond the last hour.
-    padding: [8, 20, 0, 0],
+    padding: [8, 24, 0, 0],
     // Where nothing happened, the axis still goes up to something.
     scales: { y: { range: (_, __, highest) => [0, Math.max(4, highest * 1.15)] } },
     axes: [
-      { ...axis, size: 28, grid: { show: false }, values: (_, at_s) => at_s.map(tellTick) },
+      { ...axis, size: 28, grid: { show: false }, ...AXES[unit] },
       { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10_000, 50_000, 100_000] },
     ],
     series: [
@@ -47,8 +60,15 @@ function optionsOf(of: readonly Series[], width: number): uPlot.Options {
   };
 }
 
-/** `at`: when, ISO 8601, of each value. */
-export function Chart({ label, at, of }: { label: string; at: readonly string[]; of: readonly Series[] }) {
+interface ChartProps {
+  label: string;
+  /** When, ISO 8601, of each value: an hour, or a day of UTC. */
+  at: readonly string[];
+  unit?: 'hour' | 'day';
+  of: readonly Series[];
+}
+
+export function Chart({ label, at, unit = 'hour', of }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const chosen = theme.value;
   // Other colours are another drawing.
@@ -62,7 +82,9 @@ export function Chart({ label, at, of }: { label: string; at: readonly string[];
         if (is_gone) return;
         chart?.destroy();
         const data = [at.map((time) => Date.parse(time) / 1000), ...of.map(({ values }) => [...values])];
-        chart = new Plot(optionsOf(of, element.clientWidth), data as uPlot.AlignedData, element);
+        const utcDate = (at_s: number): Date => Plot.tzDate(new Date(at_s * 1000), 'Etc/UTC');
+        const options = { ...optionsOf(of, unit), ...(unit === 'day' && { tzDate: utcDate }) };
+        chart = new Plot({ ...options, width: element.clientWidth }, data as uPlot.AlignedData, element);
       });
     };
     redraw();
@@ -78,7 +100,7 @@ export function Chart({ label, at, of }: { label: string; at: readonly string[];
       dark.removeEventListener('change', redraw);
       chart?.destroy();
     };
-  }, [at, of, chosen]);
+  }, [at, of, unit, chosen]);
   return (
     <figure>
       <div class="chart-legend" aria-hidden="true">
@@ -91,19 +113,19 @@ export function Chart({ label, at, of }: { label: string; at: readonly string[];
       <div class="chart" ref={place} aria-hidden="true" />
       {/* A table takes the room of its rows, whatever its own size is: what hides it is around it. */}
       <div class="hidden">
-        <ChartTable label={label} at={at} of={of} />
+        <ChartTable label={label} at={at} unit={unit} of={of} />
       </div>
     </figure>
   );
 }
 
-function ChartTable({ label, at, of }: { label: string; at: readonly string[]; of: readonly Series[] }) {
+function ChartTable({ label, at, unit, of }: ChartProps) {
   return (
     <table>
       <caption>{label}</caption>
       <thead>
         <tr>
-          <th scope="col">Time</th>
+          <th scope="col">{unit === 'day' ? 'Day' : 'Time'}</th>
           {of.map((series) => (
             <th key={series.label} scope="col">
               {series.label}
@@ -114,7 +136,9 @@ function ChartTable({ label, at, of }: { label: string; at: readonly string[]; o
       <tbody>
         {at.map((time, index) => (
           <tr key={time}>
-            <th scope="row">{tellExact(Date.parse(time))}</th>
+            <th scope="row">
+              {unit === 'day' ? utc_day.format(Date.parse(time)) : tellExact(Date.parse(time))}
+            </th>
             {of.map((series) => (
               <td key={series.label}>{series.values[index]}</td>
             ))}

@@ -1,6 +1,7 @@
 /** A mail as its readers see it: HTML in light, dark and on a telephone; the text part; and whatever else belongs beside them. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { Choice } from './choice.tsx';
 import { PreviewFrame } from './preview-frame.tsx';
 
 export interface MailViewProps {
@@ -59,23 +60,5 @@ export function MailView({ title, html, text, more = {} }: MailViewProps) {
       {shown === 'Text' && <pre class="mail-text">{text}</pre>}
       {shown !== undefined && more[shown]}
     </div>
-  );
-}
-
-function Choice<T extends string>(props: {
-  label: string;
-  choices: readonly (readonly [value: T, title: string])[];
-  now: T;
-  onChoose(value: T): void;
-}) {
-  const { label, choices, now, onChoose } = props;
-  return (
-    <fieldset class="choice" aria-label={label}>
-      {choices.map(([value, title]) => (
-        <button key={value} type="button" aria-pressed={value === now} onClick={() => onChoose(value)}>
-          {title}
-        </button>
-      ))}
-    </fieldset>
   );
 }

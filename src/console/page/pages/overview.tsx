@@ -11,12 +11,14 @@ import { type TileProps, Tiles } from '../components/tiles.tsx';
 import { hrefOf } from '../router.ts';
 import { person } from '../session.ts';
 import { useLoad } from '../use-load.ts';
+import { RangeChoice, useDays } from './activity-range.tsx';
 import { FindingsLine, FindingsPanel } from './findings/overview-panel.tsx';
 
 const REFRESH_MS = 30_000;
 
 export default function OverviewPage() {
-  const load = useLoad('GET /overview', {}, { every_ms: REFRESH_MS });
+  const days = useDays();
+  const load = useLoad('GET /overview', { query: days === null ? {} : { days } }, { every_ms: REFRESH_MS });
   return (
     <>
       <PageHeader title="Overview" />
@@ -72,24 +74,29 @@ function tilesOf({ projects, api_keys, objects, emails, jobs }: Overview): TileP
   ];
 }
 
-function Mail({ overview }: { overview: Overview }) {
-  const { hours } = overview;
-  const sent = hours.map((hour) => hour.sent);
-  const failed = hours.map((hour) => hour.failed + hour.bounced + hour.complained);
+function Mail({ overview: { hours, days } }: { overview: Overview }) {
+  const unit = days ? 'day' : 'hour';
+  const told = days ?? hours;
+  const sent = told.map((each) => each.sent);
+  const failed = told.map((each) => each.failed + each.bounced + each.complained);
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
   return (
     <Panel
-      title="Mail by hour"
-      lead={`${counted(sum(sent), 'mail')} sent and ${sum(failed)} failed, bounced or complained about in ${counted(hours.length, 'hour')}.`}
+      title={`Mail by ${unit}`}
+      lead={`${counted(sum(sent), 'mail')} sent and ${sum(failed)} failed, bounced or complained about in ${counted(told.length, unit)}.`}
+      actions={<RangeChoice without="24 hours" />}
     >
       {sum(sent) + sum(failed) === 0 ? (
-        <Empty title="No mail in these hours">
-          <p>What your apps send, and what comes back, is drawn here hour by hour.</p>
+        <Empty title={`No mail in these ${unit}s`}>
+          <p>
+            What your apps send, and what comes back, is drawn here {unit} by {unit}.
+          </p>
         </Empty>
       ) : (
         <Chart
-          label="Mails by hour"
-          at={hours.map(({ hour }) => hour)}
+          label={`Mails by ${unit}`}
+          unit={unit}
+          at={days?.map(({ date }) => date) ?? hours.map(({ hour }) => hour)}
           of={[
             { label: 'Sent', values: sent, tone: 'accent' },
             { label: 'Failed or came back', values: failed, tone: 'bad' },

@@ -1,5 +1,5 @@
 /** What mends a finding: the page where it is done, if there is one, and the command. */
-import { CopyButton } from '../../components/copy-button.tsx';
+import { Command } from '../../components/command.tsx';
 import { hrefOf, to } from '../../router.ts';
 
 /** Commands that a page does as well, with the page's address. One that is quoted for the shell stays a command. */
@@ -21,14 +21,7 @@ export function Remedy({ of }: { of: string }) {
   return (
     <div class="row">
       {page && <a href={hrefOf(page.path)}>{page.label}</a>}
-      {is_command ? (
-        <p class="command">
-          <code>{of}</code>
-          <CopyButton text={of} label="Copy the command" />
-        </p>
-      ) : (
-        <p class="muted said">{of}</p>
-      )}
+      {is_command ? <Command of={of} /> : <p class="muted said">{of}</p>}
     </div>
   );
 }

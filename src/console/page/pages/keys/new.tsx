@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { ApiKeyWithSecret } from '../../api.generated.ts';
 import { ApiError, call } from '../../api.ts';
 import { CheckField } from '../../components/check-field.tsx';
+import { Command } from '../../components/command.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -12,10 +13,12 @@ import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { abilitiesOf, permissionsOf } from './abilities.ts';
+import { curlThatTries } from './curl-lines.ts';
 import { KeyFields } from './key-fields.tsx';
 
 export default function NewKeyPage({ params }: PageProps<'project'>) {
   const [made, setMade] = useState<ApiKeyWithSecret | null>(null);
+  const try_line = made && curlThatTries(made);
   const list = to`/projects/${params.project}/keys`;
   const create = async (entered: Entered): Promise<void> => {
     const limits = {
@@ -56,6 +59,12 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
               The key is made. Copy it into the environment of the app now; whoever reads it can do what it
               may do.
             </SecretOnce>
+            {try_line !== null && (
+              <div class="stack-small">
+                <p>Try it in a shell:</p>
+                <Command of={try_line} />
+              </div>
+            )}
             {abilitiesOf(made).length === 0 && (
               <p class="notice warn">It may do nothing yet: say what under Permissions.</p>
             )}

@@ -1,6 +1,5 @@
-/** A project at a glance: what it is, its keys, and what comes next. */
+/** A project at a glance: what happened lately, what failed, its keys, what it is, and while it is new what comes next. */
 import type { ProjectWithKeys } from '../../api.generated.ts';
-import { Empty } from '../../components/empty.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -10,9 +9,20 @@ import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
+import { useDays } from '../activity-range.tsx';
+import { KeysInUse, LastErrors, MailByDay, Numbers } from './activity.tsx';
+import { FirstSteps, isNew, isUsed } from './first-steps.tsx';
+
+const REFRESH_MS = 30_000;
 
 export default function ProjectPage({ params }: PageProps<'project'>) {
   const load = useLoad('GET /projects/{project}', { path: params });
+  const days = useDays() ?? '7';
+  const lately = useLoad(
+    'GET /projects/{project}/activity',
+    { path: params, query: { days } },
+    { every_ms: REFRESH_MS },
+  );
   const project = load.data;
   return (
     <>
@@ -28,53 +38,29 @@ export default function ProjectPage({ params }: PageProps<'project'>) {
       />
       <Loaded load={load}>
         {(loaded) => (
-          <div class="columns">
-            <Keys project={loaded} />
-            <About project={loaded} />
-          </div>
+          <Loaded load={lately}>
+            {(activity) => (
+              <div class="stack">
+                {isNew(loaded, activity) && <FirstSteps project={loaded} activity={activity} />}
+                {isUsed(loaded, activity) && (
+                  <>
+                    <Numbers slug={loaded.slug} activity={activity} />
+                    <MailByDay activity={activity} />
+                  </>
+                )}
+                <div class="columns">
+                  {isUsed(loaded, activity) && <LastErrors slug={loaded.slug} activity={activity} />}
+                  <div class="stack">
+                    {loaded.api_keys.length > 0 && <KeysInUse project={loaded} activity={activity} />}
+                    <About project={loaded} />
+                  </div>
+                </div>
+              </div>
+            )}
+          </Loaded>
         )}
       </Loaded>
     </>
-  );
-}
-
-function Keys({ project }: { project: ProjectWithKeys }) {
-  const { slug, api_keys } = project;
-  const all = hrefOf(to`/projects/${slug}/keys`);
-  return (
-    <Panel title="Keys" actions={<a href={all}>All keys</a>} flush>
-      {api_keys.length === 0 ? (
-        <Empty
-          title="No key yet"
-          command={`satchel key create --project ${slug} --name web --can read,write`}
-        >
-          <p>An app shows a key with each request. Make one for each place that runs the app.</p>
-          <a class="button primary" href={hrefOf(to`/projects/${slug}/keys/new`)}>
-            New key
-          </a>
-        </Empty>
-      ) : (
-        <table aria-label="Keys">
-          <tbody>
-            {api_keys.slice(0, 6).map((key) => (
-              <tr key={key.id}>
-                <td>
-                  <a class="row-link" href={hrefOf(to`/projects/${slug}/keys/${key.id}`)}>
-                    {key.name}
-                  </a>
-                </td>
-                <td>
-                  <code class="muted one-line">{key.key_prefix}…</code>
-                </td>
-                <td class="number">
-                  <Status of={key.is_active ? 'active' : 'inactive'} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-    </Panel>
   );
 }
 
