@@ -32,6 +32,9 @@ import type { BroadcastRow, PauseReason, RecipientRow } from './tables.ts';
 /** The type of the jobs that send a broadcast, once its time has come. */
 export const BROADCAST_SEND = 'broadcast.send';
 
+/** Mails that one transaction takes back, of which each takes a fifth of a millisecond. */
+const TAKE_BACK_PIECE = 100;
+
 /** Who begins what was scheduled. */
 const SYSTEM: Actor = { kind: 'system', id: null, name: 'satchel', ip: null };
 
@@ -265,19 +268,33 @@ export class BroadcastLife {
     for (const id of recipients.listWaiting(tx, row.id)) emails.release(tx, id, at > now ? at : AT_ONCE);
   }
 
-  /** Ends it for good: what no relay took is taken back. Throws AppError `not_found`, and `conflict` for a draft or one that is over. */
-  cancel(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
-    const { broadcasts, database, deliveries, clock } = this.#deps;
-    return database.write((tx) => {
+  /**
+   * Ends it for good: what no relay took is taken back, in pieces, and held until then. Throws AppError `not_found`, and
+   * `conflict` for a draft or one that is over.
+   */
+  async cancel(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
+    const { broadcasts, database, emails, clock } = this.#deps;
+    const cancelled = await database.write((tx) => {
       const row = broadcasts.find(owner.id, public_id, tx);
       refuseFrom(row, ['scheduled', 'sending', 'paused'], 'cancelled');
       const now = clock.now();
       const over = { status: 'cancelled', pause_reason: null, finished_at: now, updated_at: now } as const;
       store.updateBroadcast(tx, row.id, over);
       this.#dismiss(tx, row);
-      for (const id of recipients.listWaiting(tx, row.id)) deliveries.withhold(tx, id);
+      for (const id of recipients.listWaiting(tx, row.id)) emails.hold(tx, id);
       this.#audit(tx, actor, row, 'broadcast.cancelled');
+      return row;
     });
+    await this.#takeBack(cancelled);
+  }
+
+  async #takeBack({ id }: Pick<BroadcastRow, 'id'>): Promise<void> {
+    const { database, deliveries } = this.#deps;
+    const waiting = recipients.listWaiting(database.read, id);
+    for (let from = 0; from < waiting.length; from += TAKE_BACK_PIECE)
+      await database.write((tx) => {
+        for (const one of waiting.slice(from, from + TAKE_BACK_PIECE)) deliveries.withhold(tx, one);
+      });
   }
 
   /** Makes a broadcast `sent` whose turns are over and whose mails have all ended; returns whether it did. */
@@ -294,11 +311,13 @@ export class BroadcastLife {
   }
 
   /**
-   * Ends those whose last mail ended unseen, as that of somebody who was forgotten, and gives a job to those that have none.
-   * Where a clock that ran ahead has a job wait for long, it comes sooner.
+   * Completes a cancel that a crash cut off, ends those whose last mail ended unseen, as that of somebody who was forgotten, and
+   * gives a job to those that have none. Where a clock that ran ahead has a job wait for long, it comes sooner.
    */
   async mend(): Promise<void> {
     const { database, clock, enqueue, hasten } = this.#deps;
+    for (const id of recipients.listBroadcastsWaiting(database.read))
+      if (store.findBroadcastById(database.read, id)?.status === 'cancelled') await this.#takeBack({ id });
     for (const { id } of store.listOpen(database.read))
       await database.write((tx) => {
         const row = store.findBroadcastById(tx, id);

@@ -77,6 +77,15 @@ export function listWaiting(read: Tx, broadcast_id: number): string[] {
   return waitingOf.all(read, broadcast_id).map(({ email_id }) => email_id);
 }
 
+const withWaiting = rawSql<{ broadcast_id: number }, []>(
+  'SELECT DISTINCT broadcast_id FROM broadcast_recipients INDEXED BY broadcast_recipients_waiting WHERE is_waiting = 1',
+);
+
+/** Broadcasts of which mail waits for its relay. */
+export function listBroadcastsWaiting(read: Tx): number[] {
+  return withWaiting.all(read).map(({ broadcast_id }) => broadcast_id);
+}
+
 const waitingTo = rawSql<{ email_id: string }, [number]>(
   'SELECT email_id FROM broadcast_recipients INDEXED BY broadcast_recipients_waiting_of WHERE contact_id = +? AND is_waiting = 1',
 );

@@ -248,6 +248,21 @@ test('a cancel takes back what waits, and retry --failed leaves its mails out', 
   ).toBe(0);
 });
 
+test('a cancel that was cut off is completed, and nothing of it leaves before', async () => {
+  sink.behavior = { data: { code: 451, message: '4.2.0 Try later' } };
+  const list = await on.list();
+  await addContacts(on, list, { name: nameOf(), count: 2 });
+  const id = await on.broadcast(list);
+  await on.send(id);
+  // As its first transaction leaves it.
+  await on.app.services.database.write((tx) => {
+    tx.$client.run("UPDATE broadcasts SET status = 'cancelled' WHERE public_id = ?", [id]);
+  });
+  await on.app.services.broadcast_life.mend();
+  expect(await on.show(id)).toMatchObject({ status: 'cancelled', stats: { waiting: 0, lost: 2 } });
+  expect([...(await on.turns(id)).values()].map(({ status }) => status)).toEqual(['canceled', 'canceled']);
+});
+
 test('somebody who leaves while their mail waits does not get it, and it ends without them', async () => {
   sink.behavior = { data: { code: 451, message: '4.2.0 Try later' } };
   const name = nameOf();
