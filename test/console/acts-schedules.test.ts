@@ -17,8 +17,13 @@ describe.skipIf(executable === null)('a schedule in a browser', () => {
   test('is made, tells its next runs, runs now to a job and its mail, is changed, paused and deleted, all on the audit trail', async () => {
     const { page, complaints } = await openPage(on, await signIn(on), '/projects/shop/schedules/new');
     await page.getByLabel('Name', { exact: true }).fill('Weekly report');
-    await page.getByLabel('When').fill('99 9 * * 1');
-    await page.getByLabel('Time zone').selectOption('Europe/Berlin');
+    const status = page.getByRole('status');
+    await status.getByText('Every Monday at 9:00').waitFor();
+    await page.getByLabel('It runs').selectOption('custom');
+    expect(await page.getByLabel('Cron expression').inputValue()).toBe('0 9 * * 1');
+    await page.getByLabel('Cron expression').fill('99 9 * * 1');
+    await page.getByLabel('Time zone').fill('Europe/Berlin');
+    await status.getByText('has a bad minute').waitFor();
     await page.getByLabel('Recipients').fill('Ann Example <ann@example.org>\nnobody');
     await page.getByLabel('Subject').fill('Your week');
     await page.getByLabel('Text').fill('Nothing broke.');
@@ -26,13 +31,21 @@ describe.skipIf(executable === null)('a schedule in a browser', () => {
     await page.locator('[name=recipients][aria-invalid=true]').waitFor();
     await page.locator('[name=cron_expression][aria-invalid=true]').waitFor();
     expect(rows('SELECT id FROM email_schedules')).toEqual([]);
-    await page.getByLabel('When').fill('0 9 * * 1');
+    await page.getByLabel('It runs').selectOption('week');
+    await page.getByLabel('Wednesday').check();
+    await page.getByLabel('At', { exact: true }).fill('07:30');
+    await status.getByText('Every Monday and Wednesday at 7:30').waitFor();
+    await page
+      .locator('.runs li', { hasText: /^Wednesday.* 07:30/ })
+      .first()
+      .waitFor();
+    await page.getByText('No. 2 must be an email address').waitFor();
     await page.getByLabel('Recipients').fill('Ann Example <ann@example.org>\nben@example.org');
     await page.getByRole('button', { name: 'Create the schedule' }).click();
     await page.getByRole('heading', { name: 'Weekly report', level: 1 }).waitFor();
     await page.locator('.runs li').last().waitFor();
     expect(await page.locator('.runs li').allTextContents()).toEqual(
-      Array.from({ length: 5 }, () => expect.stringMatching(/^Monday.* 09:00/)),
+      Array.from({ length: 5 }, () => expect.stringMatching(/^(Monday|Wednesday).* 07:30/)),
     );
     expect(rows('SELECT recipients, timezone, is_active FROM email_schedules')).toEqual([
       {

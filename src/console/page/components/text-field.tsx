@@ -3,7 +3,9 @@ import { Field, type FieldProps } from './field.tsx';
 
 export function TextField(
   props: FieldProps & {
-    type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'date' | 'datetime-local';
+    type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'date' | 'datetime-local' | 'time';
+    /** Suggested as one types; anything else may be typed, too. */
+    list?: readonly string[];
     value?: string | number | null;
     placeholder?: string;
     autocomplete?:
@@ -19,24 +21,43 @@ export function TextField(
     onInput?: (value: string) => void;
   },
 ) {
-  const { type = 'text', value, placeholder, autocomplete = 'off', is_focused, is_mono, onInput } = props;
+  const {
+    type = 'text',
+    value,
+    placeholder,
+    autocomplete = 'off',
+    is_focused,
+    is_mono,
+    onInput,
+    list,
+  } = props;
   return (
     <Field {...props}>
       {(ties) => (
-        <input
-          {...ties}
-          class={`input${is_mono ? ' mono' : ''}`}
-          // Preact has attributes of their own for each type; those here are of all of them.
-          type={type as 'text'}
-          defaultValue={value === null || value === undefined ? '' : String(value)}
-          placeholder={placeholder}
-          autocomplete={autocomplete}
-          autocapitalize="off"
-          spellcheck={false}
-          // biome-ignore lint/a11y/noAutofocus: of a dialog's or a gate's first field, where nothing else can be meant.
-          autoFocus={is_focused}
-          onInput={onInput && ((event) => onInput(event.currentTarget.value))}
-        />
+        <>
+          <input
+            {...ties}
+            list={list && `${ties.id}-list`}
+            class={`input${is_mono ? ' mono' : ''}`}
+            // Preact has attributes of their own for each type; those here are of all of them.
+            type={type as 'text'}
+            defaultValue={value === null || value === undefined ? '' : String(value)}
+            placeholder={placeholder}
+            autocomplete={autocomplete}
+            autocapitalize="off"
+            spellcheck={false}
+            // biome-ignore lint/a11y/noAutofocus: of a dialog's or a gate's first field, where nothing else can be meant.
+            autoFocus={is_focused}
+            onInput={onInput && ((event) => onInput(event.currentTarget.value))}
+          />
+          {list && (
+            <datalist id={`${ties.id}-list`}>
+              {list.map((each) => (
+                <option key={each} value={each} />
+              ))}
+            </datalist>
+          )}
+        </>
       )}
     </Field>
   );

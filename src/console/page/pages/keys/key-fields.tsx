@@ -1,13 +1,23 @@
 /** The fields of a key, for making one and for changing it. */
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import type { ApiKey } from '../../api.generated.ts';
 import { CheckField } from '../../components/check-field.tsx';
+import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { ABILITIES, abilitiesOf } from './abilities.ts';
+import { PRESETS, presetOf } from './presets.ts';
 
-/** `children`: what a key that is made has beside where it may be used from. */
+/** `children`: what stands below where it may be used from, of a key that is restricted. */
 export function KeyFields({ of, children }: { of?: ApiKey; children?: ComponentChildren }) {
-  const given: readonly string[] = of ? abilitiesOf(of) : [];
+  const [preset, setPreset] = useState('');
+  const [is_restricted, setRestricted] = useState(of?.restricted ?? false);
+  const chosen = presetOf(preset);
+  const given: readonly string[] = chosen?.can ?? (of ? abilitiesOf(of) : []);
+  const choose = (name: string): void => {
+    setPreset(name);
+    setRestricted(presetOf(name)?.is_restricted ?? false);
+  };
   return (
     <>
       <TextField
@@ -18,7 +28,20 @@ export function KeyFields({ of, children }: { of?: ApiKey; children?: ComponentC
         hint="Where it is used: you will look for it by this name."
         is_focused={!of}
       />
-      <fieldset class="field">
+      {!of && (
+        <SelectField
+          name="preset"
+          label="Made for"
+          choices={[
+            ['', 'Something else'],
+            ...Object.entries(PRESETS).map(([name, { label }]) => [name, label] as const),
+          ]}
+          value={preset}
+          onChange={choose}
+          hint={chosen?.hint ?? 'Ticks what such a key needs; change it as you like.'}
+        />
+      )}
+      <fieldset class="field" key={`can ${preset}`}>
         <legend class="field-label">What it may do</legend>
         <div class="checks">
           {Object.entries(ABILITIES).map(([ability, [label, hint]]) => (
@@ -33,14 +56,15 @@ export function KeyFields({ of, children }: { of?: ApiKey; children?: ComponentC
           ))}
         </div>
       </fieldset>
-      <fieldset class="field">
+      <fieldset class="field" key={`from ${preset}`}>
         <legend class="field-label">Where from</legend>
         <div class="checks">
           <CheckField
             name="restricted"
             label="From certain origins only"
             hint="Web sites and apps that you name. Needed for a key that visitors of a page can see."
-            is_checked={of?.restricted ?? false}
+            is_checked={is_restricted}
+            onChange={setRestricted}
           />
           <CheckField
             name="allow_no_origin"
@@ -49,7 +73,7 @@ export function KeyFields({ of, children }: { of?: ApiKey; children?: ComponentC
           />
         </div>
       </fieldset>
-      {children}
+      {is_restricted && children}
       <TextField
         name="rate_limit_per_minute"
         label="Requests a minute"

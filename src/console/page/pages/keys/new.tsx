@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { ApiKeyWithSecret } from '../../api.generated.ts';
 import { ApiError, call } from '../../api.ts';
+import { askAboutName } from '../../components/ask-about-name.tsx';
 import { CheckField } from '../../components/check-field.tsx';
 import { Command } from '../../components/command.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
@@ -12,6 +13,7 @@ import { TextAreaField } from '../../components/text-area-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
+import { callAll } from '../../use-all.ts';
 import { abilitiesOf, permissionsOf } from './abilities.ts';
 import { curlThatTries } from './curl-lines.ts';
 import { KeyFields } from './key-fields.tsx';
@@ -21,6 +23,13 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
   const try_line = made && curlThatTries(made);
   const list = to`/projects/${params.project}/keys`;
   const create = async (entered: Entered): Promise<void> => {
+    const origins = await checkedOrigins(entered);
+    const keys = await callAll('GET /projects/{project}/api-keys', { path: params });
+    await askAboutName(
+      'key',
+      entered.text('name'),
+      keys.filter(({ is_active }) => is_active),
+    );
     const limits = {
       rate_limit_per_minute: entered.numberOrNull('rate_limit_per_minute'),
       email_daily_limit: entered.numberOrNull('email_daily_limit'),
@@ -37,12 +46,12 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
         ...(limits.email_daily_limit !== null && { email_daily_limit: limits.email_daily_limit }),
       },
     });
-    for (const value of entered.words('origins')) {
+    for (const value of origins) {
       const path = { ...params, apiKey: key.id };
       await call('POST /projects/{project}/api-keys/{apiKey}/origins', {
         path,
         body: { type: 'domain', value },
-      }).catch((error: unknown) => toast(`${value}: ${tellRefusal(error)}`, 'bad'));
+      }).catch((error: Error) => toast(`${value} is not added: ${error.message}`, 'bad'));
     }
     setMade(key);
   };
@@ -82,7 +91,7 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
                 label="Origins"
                 rows={3}
                 placeholder={'https://shop.example.com\nhttps://*.example.org'}
-                hint="Of a restricted key, one on each line. Apps are added on the key's page."
+                hint="One on each line. Apps are added on the key's page."
                 is_mono
               />
             </KeyFields>
@@ -98,8 +107,17 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
   );
 }
 
-/** What the API said of an origin: of its one field that can be wrong, else in general. */
-function tellRefusal(error: unknown): string {
-  if (!(error instanceof ApiError)) return String(error);
-  return Object.values(error.errors).flat().join(' ') || error.message;
+/** Those that were entered, each once, before anything is made. Throws ApiError that says which of them is none. */
+async function checkedOrigins(entered: Entered): Promise<string[]> {
+  const origins = entered.words('origins').map((value) => ({ type: 'domain' as const, value }));
+  if (origins.length === 0) return [];
+  const verdicts = await call('POST /global-origins/check', { body: { origins } });
+  const errors = verdicts.flatMap(({ reason }, index) =>
+    reason ? [[`origins.${index}.value`, [reason.message]] as const] : [],
+  );
+  if (errors.length > 0) {
+    const body = { message: 'Not every origin is one.', errors: Object.fromEntries(errors) };
+    throw new ApiError(422, body, null);
+  }
+  return [...new Set(verdicts.map(({ canonical_value, value }) => canonical_value ?? value))];
 }

@@ -1,17 +1,24 @@
 /** Making a list. */
 import { call } from '../../api.ts';
+import { askAboutName } from '../../components/ask-about-name.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
+import { callAll } from '../../use-all.ts';
 import { enteredNewList, ListFields } from './list-fields.tsx';
 
 export default function NewListPage({ params }: PageProps<'project'>) {
   const lists = to`/projects/${params.project}/lists`;
   const create = async (entered: Entered): Promise<void> => {
     const body = enteredNewList(entered);
+    await askAboutName(
+      'list',
+      body.name,
+      await callAll('GET /projects/{project}/email-lists', { path: params }),
+    );
     const list = await call('POST /projects/{project}/email-lists', { path: params, body });
     toast(`The list ${list.name} is made`);
     navigate(to`/projects/${params.project}/lists/${list.id}`);

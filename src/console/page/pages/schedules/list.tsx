@@ -10,6 +10,7 @@ import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
+import { tellCadence } from './cadence.ts';
 
 export default function SchedulesPage({ params }: PageProps<'project'>) {
   const list = useList(
@@ -44,7 +45,7 @@ export default function SchedulesPage({ params }: PageProps<'project'>) {
             title: 'When',
             cell: (schedule) => (
               <>
-                <code>{schedule.cron_expression}</code>
+                {tellCadence(schedule.cron_expression) ?? <code>{schedule.cron_expression}</code>}
                 <span class="cell-note">{schedule.timezone}</span>
               </>
             ),

@@ -6,6 +6,7 @@ import { Panel } from '../../components/panel.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
+import { tellCadence } from './cadence.ts';
 
 export function NextRuns({ of }: { of: ScheduleWithRuns }) {
   const { next_runs, timezone, is_active } = of;
@@ -14,18 +15,25 @@ export function NextRuns({ of }: { of: ScheduleWithRuns }) {
       {next_runs.length === 0 ? (
         <p class="muted">{is_active ? 'It runs no more.' : 'None while it is paused.'}</p>
       ) : (
-        <ol class="runs">
-          {next_runs.map((at) => (
-            <li key={at}>
-              <span>{tellIn(timezone, at)}</span>
-              <span class="muted">
-                <Time at={at} />
-              </span>
-            </li>
-          ))}
-        </ol>
+        <RunList timezone={timezone} runs={next_runs} />
       )}
     </Panel>
+  );
+}
+
+/** Moments as the clocks of a zone show them, each with how far it is from now. */
+export function RunList({ timezone, runs }: { timezone: string; runs: readonly string[] }) {
+  return (
+    <ol class="runs">
+      {runs.map((at) => (
+        <li key={at}>
+          <span>{tellIn(timezone, at)}</span>
+          <span class="muted">
+            <Time at={at} />
+          </span>
+        </li>
+      ))}
+    </ol>
   );
 }
 
@@ -42,7 +50,7 @@ function tellIn(timeZone: string, at: string): string {
 export function ScheduleFacts({ project, of }: { project: string; of: ScheduleWithRuns }) {
   const { template, variables, last_status } = of;
   const facts: (readonly [string, ComponentChildren])[] = [
-    ['When', <code key="cron">{of.cron_expression}</code>],
+    ['When', tellCadence(of.cron_expression) ?? <code key="cron">{of.cron_expression}</code>],
     [
       'Last run',
       last_status && (

@@ -4,26 +4,15 @@ import type { Entered } from '../../components/form.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { TextAreaField } from '../../components/text-area-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
+import { ownZone } from '../../components/zone-field.tsx';
 import { ContentFields, contentOf } from '../templates/content-fields.tsx';
+import { WhenFields } from './when-fields.tsx';
 
 export function ScheduleFields({ project, of }: { project: string; of?: Schedule }) {
   return (
     <>
       <TextField name="name" label="Name" value={of?.name} placeholder="Weekly report" is_focused={!of} />
-      <TextField
-        name="cron_expression"
-        label="When"
-        value={of?.cron_expression}
-        placeholder="0 9 * * 1"
-        hint="Minute, hour, day of the month, month, day of the week: 0 9 * * 1 is Mondays at nine. Or @hourly, @daily, @weekly, @monthly."
-        is_mono
-      />
-      <SelectField
-        name="timezone"
-        label="Time zone"
-        value={of?.timezone ?? ownZone()}
-        choices={zonesWith(of?.timezone ?? ownZone()).map((zone) => [zone, zone])}
-      />
+      <WhenFields project={project} expression={of?.cron_expression} timezone={of?.timezone ?? ownZone()} />
       <TextAreaField
         name="recipients"
         label="Recipients"
@@ -90,13 +79,4 @@ export function scheduleOf(entered: Entered) {
 function readRecipient(line: string): { email: string; name?: string } {
   const [, name = '', email = line] = /^(.*?)\s*<([^<>]*)>$/.exec(line) ?? [];
   return name === '' ? { email } : { email, name };
-}
-
-function ownZone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone;
-}
-
-/** All that the browser knows, with this one, which it may have under another name. */
-function zonesWith(zone: string): string[] {
-  return [...new Set(['UTC', zone, ...Intl.supportedValuesOf('timeZone')])].toSorted();
 }

@@ -1,15 +1,20 @@
 /** Making a sequence: a draft with a name and a list, whose steps are written next. */
 import { call } from '../../api.ts';
+import { askAboutName } from '../../components/ask-about-name.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
+import { callAll } from '../../use-all.ts';
 import { FirstFields } from './sequence-fields.tsx';
 
 export default function NewSequencePage({ params }: PageProps<'project'>) {
   const all = to`/projects/${params.project}/sequences`;
   const create = async (entered: Entered): Promise<void> => {
+    const others = await callAll('GET /projects/{project}/email-sequences', { path: params });
+    const going = others.filter(({ status }) => status !== 'finished');
+    await askAboutName('sequence', entered.text('name'), going);
     const { id } = await call('POST /projects/{project}/email-sequences', {
       path: params,
       body: {
