@@ -94,3 +94,41 @@ describe.skipIf(executable === null)('a key', () => {
     expect(named('landing page')).toHaveLength(2);
   });
 });
+
+describe.skipIf(executable === null)('a .env file that is pasted', () => {
+  test('is refused by its line with nothing stored, then tells its names and what they replace, and is stored as a whole', async () => {
+    const values = () => on.app.services.vault.readSecretFor(shop(), 'env').values;
+    const before = values();
+    const { page, complaints } = await open('/vault/env');
+    await page.getByRole('button', { name: 'Paste a .env file' }).click();
+    const file = page.getByLabel('The file');
+    const look = page.getByRole('button', { name: 'Look at its names' });
+    await file.fill('SESSION_KEY=another\nno line of it\nNEW_NAME="two words"');
+    await look.click();
+    await page.locator('.wrong', { hasText: /line 2/i }).waitFor();
+    await file.fill('SESSION_KEY=another\nNEW_NAME="two words"');
+    await look.click();
+    const dialog = page.getByRole('dialog', { name: 'Store 2 variables?' });
+    await dialog.waitFor();
+    expect(await dialog.getByRole('listitem').allTextContents()).toEqual([
+      'SESSION_KEYreplaces',
+      'NEW_NAMEnew',
+    ]);
+    await expectSound({ page, complaints: complaints.filter((told) => !told.includes('422')) });
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(values()).toEqual(before);
+
+    // What was pasted is not lost by a slip, either.
+    await page.keyboard.press('Escape');
+    await page
+      .getByRole('dialog', { name: 'Leave without saving?' })
+      .getByRole('button', { name: 'Cancel' })
+      .click();
+    await look.click();
+    await dialog.getByRole('button', { name: 'Store 2 variables' }).click();
+    await page.getByText('2 variables are stored').waitFor();
+    expect(values()).toEqual({ ...before, SESSION_KEY: 'another', NEW_NAME: 'two words' });
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+});

@@ -7,7 +7,7 @@ import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, reloadAll } from '../api.ts';
 import { Declined } from './ask-first.ts';
 import { ErrorBox } from './error-box.tsx';
-import { asSentence, fieldIn, inLabels, inWords } from './in-labels.ts';
+import { asSentence, asSentenceOf, fieldIn, inLabels, inWords } from './in-labels.ts';
 import { mayLeave } from './unsaved.tsx';
 
 /** What was entered, by the names of the fields. */
@@ -90,7 +90,7 @@ export function useFieldErrors(name: string, { is_exact = false, label = '' } = 
     if (field === name) return told.map((each) => asSentence(each, label));
     if (is_exact || !field.startsWith(`${name}.`)) return [];
     const [index = ''] = field.slice(name.length + 1).split('.');
-    return /^\d+$/.test(index) ? told.map((each) => asSentence(each, `No. ${Number(index) + 1}`)) : told;
+    return /^\d+$/.test(index) ? told.map((each) => asSentenceOf(Number(index), each)) : told;
   });
 }
 

@@ -13,12 +13,14 @@ import { Panel } from '../../components/panel.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
+import { ImportEnv } from './import-env.tsx';
 import type { ServicePartProps } from './service.tsx';
 import { type Line, leadOf, ValueList } from './values.tsx';
 
 export function Variables(part: ServicePartProps) {
   const { path, metadata, etag, onChange } = part;
   const [editing, setEditing] = useState<Line | 'new' | null>(null);
+  const [is_importing, setImporting] = useState(false);
   const lines = Object.keys(metadata?.present ?? {})
     .toSorted()
     .map((name) => ({
@@ -41,10 +43,15 @@ export function Variables(part: ServicePartProps) {
     onChange();
   };
   const add = may('can_write_vault') && (
-    <button type="button" class="button small" onClick={() => setEditing('new')}>
-      <Icon name="plus" />
-      Set a variable
-    </button>
+    <>
+      <button type="button" class="button small" onClick={() => setImporting(true)}>
+        Paste a .env file
+      </button>
+      <button type="button" class="button small" onClick={() => setEditing('new')}>
+        <Icon name="plus" />
+        Set a variable
+      </button>
+    </>
   );
   return (
     <Panel
@@ -75,6 +82,9 @@ export function Variables(part: ServicePartProps) {
             </>
           )}
         />
+      )}
+      {is_importing && (
+        <ImportEnv project={path.project} onChange={onChange} onClose={() => setImporting(false)} />
       )}
       {editing && (
         <SetVariable
